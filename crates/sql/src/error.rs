@@ -1,0 +1,110 @@
+//! MySQL error codes, SQLSTATEs and messages.
+
+/// Result of an SQL operation.
+pub type SqlResult<T> = Result<T, SqlError>;
+
+/// An error as a client sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlError {
+    /// MySQL's error number.
+    pub code: u16,
+    /// SQLSTATE, five characters.
+    pub state: &'static str,
+    /// Message text, worded as MySQL words it.
+    pub message: String,
+}
+
+impl SqlError {
+    /// An error with the SQLSTATE that MySQL gives this code.
+    pub fn new(code: u16, message: impl Into<String>) -> SqlError {
+        SqlError {
+            code,
+            state: sqlstate(code),
+            message: message.into(),
+        }
+    }
+    /// 1235: something MySQL has and Millpond does not support yet.
+    pub fn unsupported(what: impl std::fmt::Display) -> SqlError {
+        SqlError::new(
+            1235,
+            format!("This version of Millpond doesn't yet support '{what}'"),
+        )
+    }
+    /// 1064: syntax error.
+    pub fn syntax(what: impl std::fmt::Display) -> SqlError {
+        SqlError::new(
+            1064,
+            format!("You have an error in your SQL syntax; {what}"),
+        )
+    }
+}
+
+impl std::fmt::Display for SqlError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ERROR {} ({}): {}", self.code, self.state, self.message)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+/// SQLSTATE of a MySQL error number; `HY000` where MySQL has no special one.
+pub fn sqlstate(code: u16) -> &'static str {
+    match code {
+        1022 | 1048 | 1052 | 1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 => "23000",
+        1040 => "08004",
+        1042 | 1043 | 1047 | 1053 | 1152..=1161 | 1184 => "08S01",
+        1044 | 1049 if code == 1044 => "42000",
+        1045 | 1698 => "28000",
+        1046 => "3D000",
+        1049 => "42000",
+        1050 => "42S01",
+        1051 | 1109 | 1146 => "42S02",
+        1054 | 1247 => "42S22",
+        1060 => "42S21",
+        1061 | 1055..=1059 | 1063..=1075 | 1083 | 1084 | 1090 | 1091 => "42000",
+        1101..=1105 if code == 1101 => "42000",
+        1102
+        | 1103
+        | 1104
+        | 1106
+        | 1107
+        | 1110
+        | 1112..=1115
+        | 1118
+        | 1120
+        | 1121
+        | 1131..=1133 => "42000",
+        1136 | 1222 => "21000",
+        1138 => "42000",
+        1139..=1149 => "42000",
+        1162..=1167 | 1170 | 1171 | 1173 | 1177 | 1178 => "42000",
+        1172 => "42000",
+        1179 => "25000",
+        1203 | 1226 => "42000",
+        1205 => "HY000",
+        1207 => "25000",
+        1211 => "42000",
+        1213 => "40001",
+        1230..=1232 => "42000",
+        1235 => "42000",
+        1239 | 1248 | 1250 | 1252 | 1253 | 1280 | 1281 | 1286 => "42000",
+        1241 => "21000",
+        1242 => "21000",
+        1264 => "22003",
+        1265 => "01000",
+        1292 => "22007",
+        1300 => "HY000",
+        1305 | 1304 | 1327 | 1370 | 1410 | 1415 => "42000",
+        1317 => "70100",
+        1364 => "HY000",
+        1365 => "22012",
+        1366 => "HY000",
+        1406 => "22001",
+        1411 => "HY000",
+        1568 => "25001",
+        1690 => "22003",
+        1792 => "25006",
+        3572 => "HY000",
+        _ => "HY000",
+    }
+}

@@ -1,0 +1,1 @@
+//! Pulling operators and DML.

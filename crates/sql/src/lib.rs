@@ -1,0 +1,33 @@
+//! MySQL's language over Millpond's store: types, collations, expressions, planner, executor,
+//! sessions, DDL, SHOW. It knows no network: the server and the embedded API both drive [`Session`].
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`session`] | [`Instance`], [`Session`]: transactions, variables, prepared statements, diagnostics |
+//! | [`show`] | SHOW, DESCRIBE, the tables of information_schema |
+//! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
+//! | [`exec`] | pulling operators, DML |
+//! | [`plan`] | name resolution, access paths, EXPLAIN |
+//! | [`parse`] | sqlparser plus what it lacks; statement splitting |
+//! | [`expr`] | bound expressions, functions, casts, aggregates |
+//! | [`row`] | rows and keys as bytes |
+//! | [`types`], [`value`] | types, collations, values, schemas |
+//! | [`result`], [`error`] | what goes out |
+
+pub mod ddl;
+pub mod error;
+pub mod exec;
+pub mod expr;
+pub mod parse;
+pub mod plan;
+pub mod result;
+pub mod row;
+pub mod session;
+pub mod show;
+pub mod types;
+pub mod value;
+
+pub use error::{SqlError, SqlResult};
+pub use result::{ColumnMeta, Completion, ResultSink};
+pub use session::{ConnectionInfo, Instance, InstanceOptions, Prepared, Session};
+pub use value::Value;

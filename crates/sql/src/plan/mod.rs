@@ -1,0 +1,1 @@
+//! From statements to operator trees: name resolution, access paths, join order, EXPLAIN.

@@ -1,0 +1,74 @@
+//! What a statement sends out, independent of the wire.
+
+use crate::types::SqlType;
+use crate::value::Value;
+
+/// A result column.
+#[derive(Clone, Debug)]
+pub struct ColumnMeta {
+    /// Database of the base table, or empty.
+    pub database: String,
+    /// Alias of the table, or empty.
+    pub table: String,
+    /// Base table, or empty.
+    pub org_table: String,
+    /// Name shown.
+    pub name: String,
+    /// Base column name, or empty.
+    pub org_name: String,
+    /// Type, with length, signedness and collation.
+    pub ty: SqlType,
+    /// Flags: see the `FLAG_*` constants (the protocol's values).
+    pub flags: u16,
+}
+
+/// NOT NULL.
+pub const FLAG_NOT_NULL: u16 = 1;
+/// Part of the primary key.
+pub const FLAG_PRI_KEY: u16 = 2;
+/// Part of a unique key.
+pub const FLAG_UNIQUE_KEY: u16 = 4;
+/// Part of a non-unique key.
+pub const FLAG_MULTIPLE_KEY: u16 = 8;
+/// BLOB or TEXT.
+pub const FLAG_BLOB: u16 = 16;
+/// UNSIGNED.
+pub const FLAG_UNSIGNED: u16 = 32;
+/// Binary collation.
+pub const FLAG_BINARY: u16 = 128;
+/// ENUM.
+pub const FLAG_ENUM: u16 = 256;
+/// AUTO_INCREMENT.
+pub const FLAG_AUTO_INCREMENT: u16 = 512;
+/// TIMESTAMP.
+pub const FLAG_TIMESTAMP: u16 = 1024;
+/// No default value.
+pub const FLAG_NO_DEFAULT: u16 = 4096;
+
+/// How a statement ended.
+#[derive(Clone, Debug, Default)]
+pub struct Completion {
+    /// Rows inserted, changed or deleted, as MySQL counts them.
+    pub affected: u64,
+    /// First AUTO_INCREMENT value generated, or 0.
+    pub last_insert_id: u64,
+    /// Warnings raised.
+    pub warnings: u16,
+    /// Info text, e.g. `Records: 2  Duplicates: 0  Warnings: 0`.
+    pub info: String,
+    /// SERVER_STATUS_* flags: in transaction (1), autocommit (2), in read-only transaction (8192).
+    pub status: u16,
+    /// Another result of the same text follows (SERVER_MORE_RESULTS_EXISTS).
+    pub more: bool,
+}
+
+/// Receives a statement's result: `columns`, `row`*, `finish` for a result set; only `finish` for the rest.
+/// An error from the sink (a broken connection) ends the statement.
+pub trait ResultSink {
+    /// A result set starts.
+    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()>;
+    /// One row; borrowed until the call returns.
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()>;
+    /// The statement is done.
+    fn finish(&mut self, done: &Completion) -> std::io::Result<()>;
+}

@@ -1,0 +1,1 @@
+//! SHOW, DESCRIBE and information_schema.

@@ -1,0 +1,54 @@
+//! Values as expressions see them.
+
+use std::borrow::Cow;
+
+pub use decimal::Decimal;
+pub use time::{Date, DateTime, Time};
+
+pub mod decimal;
+pub mod time;
+
+/// An SQL value. Its SQL type (length, collation, scale) is known statically from the expression.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// NULL.
+    Null,
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer.
+    UInt(u64),
+    /// A double.
+    Double(f64),
+    /// An exact decimal (to 65 digits).
+    Decimal(Decimal),
+    /// A character or binary string (utf8mb4 unless the type's collation is `binary`). ENUM values travel as their text.
+    Bytes(Cow<'a, [u8]>),
+    /// A date.
+    Date(Date),
+    /// A DATETIME or TIMESTAMP (in the session's time zone).
+    DateTime(DateTime),
+    /// A time of day or interval.
+    Time(Time),
+}
+
+impl Value<'_> {
+    /// Whether it is NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+    /// The same value, owning its bytes.
+    pub fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Null => Value::Null,
+            Value::Int(v) => Value::Int(v),
+            Value::UInt(v) => Value::UInt(v),
+            Value::Double(v) => Value::Double(v),
+            Value::Decimal(v) => Value::Decimal(v),
+            Value::Bytes(b) => Value::Bytes(Cow::Owned(b.into_owned())),
+            Value::Date(v) => Value::Date(v),
+            Value::DateTime(v) => Value::DateTime(v),
+            Value::Time(v) => Value::Time(v),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Errors of the store. The SQL layer maps each to MySQL's code and SQLSTATE.
+
+use std::sync::Arc;
+
+/// Result of a store operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, naming what and where.
+#[derive(Debug, Clone)]
+pub enum Error {
+    /// An operating-system error; `what` names the file and the operation.
+    Io {
+        /// File and operation, for people.
+        what: String,
+        /// Kind of the underlying error (`StorageFull` means a full disk).
+        kind: std::io::ErrorKind,
+        /// Text of the underlying error.
+        message: String,
+    },
+    /// A page, log record or catalog row is not what it must be.
+    Corrupt(String),
+    /// The engine stopped accepting writes after a failed log write or fsync; the cause.
+    Stopped(Arc<str>),
+    /// A unique index already holds the key. `index` is the position in [`crate::TableDef::indexes`].
+    DuplicateKey {
+        /// Position of the violated index.
+        index: usize,
+    },
+    /// This transaction was chosen as the deadlock victim and has been rolled back.
+    Deadlock,
+    /// A row lock or metadata lock was not granted in time.
+    LockWaitTimeout,
+    /// `NOWAIT` met a conflicting lock.
+    LockNotAvailable,
+    /// The statement or connection was killed while waiting.
+    Interrupted,
+    /// No such database.
+    NoSuchDatabase(String),
+    /// The database exists already.
+    DatabaseExists(String),
+    /// No such table (`db.name`).
+    NoSuchTable(String),
+    /// The table exists already (`db.name`).
+    TableExists(String),
+    /// No such index on the table.
+    NoSuchIndex(String),
+    /// The row is longer than the store takes (bytes).
+    RowTooLarge(usize),
+    /// An index key is longer than [`crate::btree::MAX_KEY`] (bytes).
+    KeyTooLong(usize),
+    /// The directory is in use by another process.
+    Locked(String),
+    /// Bad configuration or an argument the caller must not pass.
+    Invalid(String),
+}
+
+impl Error {
+    /// Wraps an I/O error with what was being done.
+    pub fn io(what: impl Into<String>, e: &std::io::Error) -> Error {
+        Error::Io {
+            what: what.into(),
+            kind: e.kind(),
+            message: e.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Io { what, message, .. } => write!(f, "{what}: {message}"),
+            Error::Corrupt(s) => write!(f, "corrupt data: {s}"),
+            Error::Stopped(s) => write!(f, "the engine stopped accepting writes: {s}"),
+            Error::DuplicateKey { index } => write!(f, "duplicate key in index {index}"),
+            Error::Deadlock => f.write_str("deadlock found; transaction rolled back"),
+            Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
+            Error::LockNotAvailable => f.write_str("lock not available and NOWAIT is set"),
+            Error::Interrupted => f.write_str("interrupted"),
+            Error::NoSuchDatabase(s) => write!(f, "unknown database '{s}'"),
+            Error::DatabaseExists(s) => write!(f, "database '{s}' exists"),
+            Error::NoSuchTable(s) => write!(f, "table '{s}' doesn't exist"),
+            Error::TableExists(s) => write!(f, "table '{s}' already exists"),
+            Error::NoSuchIndex(s) => write!(f, "no index '{s}'"),
+            Error::RowTooLarge(n) => write!(f, "row of {n} bytes is too large"),
+            Error::KeyTooLong(n) => write!(f, "key of {n} bytes is too long"),
+            Error::Locked(s) => write!(f, "{s}"),
+            Error::Invalid(s) => write!(f, "{s}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

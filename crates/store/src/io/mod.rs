@@ -1,0 +1,42 @@
+//! The storage trait: everything the engine does to disk goes through it, so that tests can fail,
+//! tear, reorder and lose writes at every step.
+//!
+//! Contract (what [`real`] gives and [`sim`] takes to its limits): a write is durable only once
+//! a later [`File::sync`] on the same file has returned `Ok`. Before that, after a power cut, any
+//! subset of the writes may be there, in any order, each torn at any 512-byte sector. After
+//! a failed `sync` the state of unsynced writes is unknown and the caller must stop writing.
+
+use std::io;
+use std::sync::Arc;
+
+/// A directory of files. Names are relative, `/`-separated, at most one level deep.
+pub trait Storage: Send + Sync {
+    /// Opens a file, creating it (and its folder) if `create` and it is missing.
+    fn open(&self, name: &str, create: bool) -> io::Result<Arc<dyn File>>;
+    /// Removes a file; missing is an error of kind `NotFound`.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Whether the file exists.
+    fn exists(&self, name: &str) -> bool;
+    /// Names of the files in a folder (`""` is the top), relative to it, in no order.
+    fn list(&self, folder: &str) -> io::Result<Vec<String>>;
+    /// Makes creations and removals in the folder durable.
+    fn sync_folder(&self, folder: &str) -> io::Result<()>;
+    /// Takes the directory for this process; held until the storage is dropped. An error of kind
+    /// `WouldBlock` means that another process holds it.
+    fn lock(&self) -> io::Result<()>;
+}
+
+/// An open file. All calls take `&self` and may be made from several threads.
+pub trait File: Send + Sync {
+    /// Fills `buf` from `offset`; a read past the end is an error of kind `UnexpectedEof`.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `buf` at `offset`, growing the file if needed.
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// Makes every completed write (and the length) durable.
+    fn sync(&self) -> io::Result<()>;
+    /// Length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// Sets the length: zero-fills on growth (allocating the blocks where the file system can, so
+    /// that a full disk shows here), cuts on shrink.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+}

@@ -1,0 +1,39 @@
+//! Millpond's storage engine. It knows no SQL and no network: rows are bytes, keys are bytes
+//! compared with `memcmp`, and a [`KeyCodec`] supplied from above turns one into the other.
+//!
+//! Layers, top to bottom (each uses only those below it):
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`engine`] | wiring: open, recover, close; the public handle |
+//! | [`table`] | rows in and out: versions, secondary indexes, scans, DDL |
+//! | [`catalog`] | the data dictionary: tables as rows |
+//! | [`txn`] | ids, read views, undo, purge, row locks, metadata locks |
+//! | [`sort`] | external merge sort |
+//! | [`btree`] | B+trees over pages |
+//! | [`pool`] | buffer pool, mini-transactions, page cleaner, checkpoints |
+//! | [`space`] | files, spaces, extents |
+//! | [`log`] | redo log |
+//! | [`page`] | page header, slotted page |
+//! | [`io`] | the storage trait: real files, and a simulation that fails |
+//!
+//! Lock order is documented in `docs/locking.md`, the file format in `docs/file-format.md`.
+
+pub mod btree;
+pub mod catalog;
+pub mod engine;
+pub mod error;
+pub mod io;
+pub mod log;
+pub mod page;
+pub mod pool;
+pub mod sort;
+pub mod space;
+pub mod table;
+pub mod txn;
+
+pub use catalog::{CodecFactory, IndexDef, KeyCodec, TableDef};
+pub use engine::{Engine, Options};
+pub use error::{Error, Result};
+pub use table::{Direction, Fetch, KeyRange, ReadMode, Scan, ScanRow, Table};
+pub use txn::{Isolation, LockMode, Owner, Savepoint, Txn, WaitPolicy};

@@ -1,0 +1,158 @@
+//! Transactions: ids, read views, undo, purge, row locks, metadata locks.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `sys` | transaction ids and numbers, the active set, read views |
+//! | `undo` | undo lanes: append, read, walk back, walk forward |
+//! | `purge` | what no view needs any more, oldest first |
+//! | `locks` | row locks (point and key-range), waits, deadlock detection |
+//! | `mdl` | metadata locks per table |
+//! | `owner` | who waits: one per connection; kill and timeouts |
+//!
+//! The module knows rows only as bytes; what an undo record means is [`UndoHandler`]'s business
+//! (`table/`).
+
+use crate::error::Result;
+use crate::page::Lsn;
+use crate::pool::Mtr;
+use std::sync::Arc;
+
+/// Isolation levels, with InnoDB's semantics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Reads the newest version, committed or not.
+    ReadUncommitted,
+    /// A read view per statement; record locks without gaps.
+    ReadCommitted,
+    /// A read view per transaction; next-key locks (default).
+    RepeatableRead,
+    /// As REPEATABLE READ; the SQL layer turns plain reads into `FOR SHARE`.
+    Serializable,
+}
+
+/// Row lock strength.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// `FOR SHARE`.
+    Shared,
+    /// `FOR UPDATE` and writes.
+    Exclusive,
+}
+
+/// What to do when a lock is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitPolicy {
+    /// Wait up to the owner's timeout.
+    Wait,
+    /// Fail with `LockNotAvailable`.
+    NoWait,
+    /// Skip the row.
+    SkipLocked,
+}
+
+/// Transaction id: assigned at the first write, ascending, never reused. 0 means "before all".
+pub type TrxId = u64;
+
+/// Address of an undo record: page number in the upper 32 bits of the low 48, offset in the low 16;
+/// bit 63 set when the record is an insert (no older version).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RollPtr(pub u64);
+
+/// One per connection: the party that holds and waits for locks. `Send + Sync`; `kill` may be called
+/// from other threads.
+pub struct Owner {}
+
+impl Owner {
+    /// Wakes the owner out of any lock wait with `Interrupted`, now and until [`Owner::clear_kill`].
+    pub fn kill(&self) {
+        todo!()
+    }
+    /// Forgets a kill (KILL QUERY affects one statement).
+    pub fn clear_kill(&self) {
+        todo!()
+    }
+    /// Whether killed; long scans ask now and then.
+    pub fn is_killed(&self) -> bool {
+        todo!()
+    }
+    /// `innodb_lock_wait_timeout`, seconds.
+    pub fn set_row_timeout(&self, _seconds: u64) {
+        todo!()
+    }
+    /// `lock_wait_timeout` (metadata locks), seconds.
+    pub fn set_metadata_timeout(&self, _seconds: u64) {
+        todo!()
+    }
+}
+
+/// What a consistent read sees.
+#[derive(Clone, Debug)]
+pub struct ReadView {
+    /// Ids at or above are invisible.
+    pub low_limit: TrxId,
+    /// Ids below are visible.
+    pub up_limit: TrxId,
+    /// Active ids between, sorted.
+    pub active: Arc<[TrxId]>,
+    /// The viewer's own id (0: none yet).
+    pub own: TrxId,
+}
+
+impl ReadView {
+    /// Whether a version written by `id` is visible.
+    #[inline]
+    pub fn sees(&self, id: TrxId) -> bool {
+        id == self.own
+            || id < self.up_limit
+            || (id < self.low_limit && self.active.binary_search(&id).is_err())
+    }
+}
+
+/// A point to roll back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Savepoint {
+    /// Undo records of the transaction so far.
+    pub undo_count: u64,
+}
+
+/// A transaction of one owner. Cheap until its first write.
+pub struct Txn {}
+
+impl Txn {
+    /// Its isolation level.
+    pub fn isolation(&self) -> Isolation {
+        todo!()
+    }
+    /// The party it belongs to.
+    pub fn owner(&self) -> &Arc<Owner> {
+        todo!()
+    }
+    /// Its id, 0 before the first write.
+    pub fn id(&self) -> TrxId {
+        todo!()
+    }
+    /// Where a later rollback of this statement or SAVEPOINT returns to.
+    pub fn savepoint(&self) -> Savepoint {
+        todo!()
+    }
+}
+
+/// Interprets undo records; implemented by `table/`.
+pub trait UndoHandler: Send + Sync {
+    /// Undoes one record of a transaction (rollback, newest first). Must be idempotent: it acts only where
+    /// the row's roll pointer still is `at`.
+    fn undo(&self, trx: TrxId, at: RollPtr, payload: &[u8]) -> Result<()>;
+    /// Removes what a finished transaction's record kept for older views. `horizon`: every id below is
+    /// visible to every view, now and later.
+    fn purge(&self, trx: TrxId, at: RollPtr, payload: &[u8], horizon: TrxId) -> Result<()>;
+}
+
+/// Appends undo inside a row change's mini-transaction.
+pub trait UndoAppend {
+    /// Makes sure, with no latch held, that the next append of `bytes` fits without allocating.
+    fn reserve(&mut self, bytes: usize) -> Result<()>;
+    /// Appends a record in `mtr`; its address goes into the row.
+    fn append(&mut self, mtr: &mut Mtr<'_>, insert: bool, payload: &[u8]) -> Result<RollPtr>;
+    /// End of the last commit or append, for group commit.
+    fn last_lsn(&self) -> Lsn;
+}
