@@ -1,7 +1,9 @@
 //! Redo operations: what a mini-transaction may do to a page. Each is *physiological*: it names one
 //! page and is a deterministic function of that page's bytes. Run time and recovery share [`Op::apply`].
 
-use crate::page::PageType;
+use crate::error::Result;
+use crate::page::{PageNo, PageType};
+use crate::space::{FileId, SpaceId};
 
 /// One change to one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,4 +77,31 @@ pub enum Op<'a> {
     },
     /// Marks the page free.
     Free,
+}
+
+/// Where an operation applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// Space.
+    pub space: SpaceId,
+    /// File it lives in.
+    pub file: FileId,
+    /// Page.
+    pub page: PageNo,
+}
+
+impl Op<'_> {
+    /// Applies to a page of `PAGE_SIZE` bytes. `target` fills the header on `Init` and `Image`.
+    pub fn apply(&self, _target: Target, _page: &mut [u8]) {
+        todo!()
+    }
+    /// Appends `target` and the operation to a group's payload.
+    pub fn encode(&self, _target: Target, _out: &mut Vec<u8>) {
+        todo!()
+    }
+}
+
+/// Iterates over the operations of a group's payload.
+pub fn decode(_payload: &[u8]) -> impl Iterator<Item = Result<(Target, Op<'_>)>> {
+    std::iter::empty()
 }
