@@ -1,0 +1,411 @@
+//! Statements as the rest of the crate sees them. What sqlparser models well keeps sqlparser's types;
+//! everything about the session, administration and names has small types of our own.
+
+pub use sqlparser::ast as sp;
+
+/// A parsed statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it is.
+    pub kind: Kind,
+    /// Number of `?` placeholders. They are numbered from 0 in order of appearance; in expressions the n-th
+    /// is `sp::Value::Placeholder("?n")`.
+    pub params: usize,
+    /// Its source text, without the terminating semicolon, version comments opened.
+    pub text: String,
+}
+
+/// A table's name as written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TableName {
+    /// Database, if given.
+    pub database: Option<String>,
+    /// Table.
+    pub name: String,
+}
+
+/// Statement kinds.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Nothing but blanks and comments.
+    Empty,
+    /// SELECT, VALUES, TABLE, WITH, UNION: `plan::compile` takes it.
+    Query(Box<sp::Query>),
+    /// INSERT and REPLACE: `plan::compile` takes it.
+    Insert(Box<sp::Insert>),
+    /// UPDATE: `plan::compile` takes it.
+    Update(Box<sp::Update>),
+    /// DELETE: `plan::compile` takes it.
+    Delete(Box<sp::Delete>),
+    /// EXPLAIN of a statement: `plan::compile` takes it.
+    Explain {
+        /// Output format.
+        format: ExplainFormat,
+        /// The statement explained (Query, Insert, Update or Delete).
+        statement: Box<Statement>,
+    },
+    /// DO: `plan::compile` takes it.
+    Do(Vec<sp::Expr>),
+    /// CREATE TABLE with columns (also AS SELECT, when `query` is set).
+    CreateTable(Box<sp::CreateTable>),
+    /// CREATE TABLE ... LIKE.
+    CreateTableLike {
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+        /// TEMPORARY.
+        temporary: bool,
+        /// New table.
+        name: TableName,
+        /// Model.
+        like: TableName,
+    },
+    /// CREATE INDEX.
+    CreateIndex(Box<sp::CreateIndex>),
+    /// DROP INDEX ... ON.
+    DropIndex {
+        /// Index.
+        name: String,
+        /// Table.
+        table: TableName,
+    },
+    /// ALTER TABLE.
+    AlterTable(Box<sp::AlterTable>),
+    /// DROP TABLE.
+    DropTables {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// TEMPORARY.
+        temporary: bool,
+        /// Tables.
+        names: Vec<TableName>,
+    },
+    /// DROP VIEW (there are no views yet; IF EXISTS makes it harmless).
+    DropViews {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Views.
+        names: Vec<TableName>,
+    },
+    /// TRUNCATE TABLE.
+    Truncate(TableName),
+    /// RENAME TABLE.
+    RenameTables(Vec<(TableName, TableName)>),
+    /// CREATE DATABASE.
+    CreateDatabase {
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+        /// Name.
+        name: String,
+        /// Options.
+        options: DatabaseOptions,
+    },
+    /// ALTER DATABASE.
+    AlterDatabase {
+        /// Name; the current database if none.
+        name: Option<String>,
+        /// Options.
+        options: DatabaseOptions,
+    },
+    /// DROP DATABASE.
+    DropDatabase {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Name.
+        name: String,
+    },
+    /// USE.
+    Use(String),
+    /// START TRANSACTION, BEGIN.
+    Begin {
+        /// WITH CONSISTENT SNAPSHOT.
+        snapshot: bool,
+        /// READ ONLY / READ WRITE, if given.
+        read_only: Option<bool>,
+    },
+    /// COMMIT.
+    Commit {
+        /// AND CHAIN.
+        chain: bool,
+        /// RELEASE.
+        release: bool,
+    },
+    /// ROLLBACK.
+    Rollback {
+        /// AND CHAIN.
+        chain: bool,
+        /// RELEASE.
+        release: bool,
+    },
+    /// SAVEPOINT.
+    Savepoint(String),
+    /// ROLLBACK TO SAVEPOINT.
+    RollbackTo(String),
+    /// RELEASE SAVEPOINT.
+    ReleaseSavepoint(String),
+    /// SET, item by item, in order.
+    Set(Vec<SetItem>),
+    /// SHOW.
+    Show(Show),
+    /// DESCRIBE, DESC, EXPLAIN of a table.
+    Describe {
+        /// Table.
+        table: TableName,
+        /// Column name or LIKE pattern.
+        column: Option<String>,
+    },
+    /// LOCK TABLES: (table, alias, write).
+    LockTables(Vec<(TableName, Option<String>, bool)>),
+    /// UNLOCK TABLES.
+    UnlockTables,
+    /// FLUSH: what, in upper case (`TABLES`, `PRIVILEGES`, `LOGS`, `TABLES WITH READ LOCK`, ...).
+    Flush {
+        /// Upper-case words after FLUSH, without the tables.
+        what: String,
+        /// Tables named.
+        tables: Vec<TableName>,
+    },
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR, CHECKSUM TABLE.
+    Maintain {
+        /// Which.
+        op: Maintenance,
+        /// Tables.
+        tables: Vec<TableName>,
+        /// Upper-case words after the tables (`QUICK`, `EXTENDED`).
+        options: Vec<String>,
+    },
+    /// KILL [CONNECTION | QUERY] id.
+    Kill {
+        /// KILL CONNECTION (the default).
+        connection: bool,
+        /// Connection id.
+        id: sp::Expr,
+    },
+    /// PREPARE name FROM text.
+    Prepare {
+        /// Name.
+        name: String,
+        /// Text.
+        source: PrepareSource,
+    },
+    /// EXECUTE name USING @a, @b.
+    Execute {
+        /// Name.
+        name: String,
+        /// User variables, lower case, without the @.
+        using: Vec<String>,
+    },
+    /// DEALLOCATE PREPARE, DROP PREPARE.
+    Deallocate(String),
+    /// HELP 'topic'.
+    Help(String),
+}
+
+/// EXPLAIN's formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// One row per table.
+    Traditional,
+    /// Text tree.
+    Tree,
+}
+
+/// Options of CREATE and ALTER DATABASE.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseOptions {
+    /// CHARACTER SET, lower case.
+    pub charset: Option<String>,
+    /// COLLATE, lower case.
+    pub collation: Option<String>,
+}
+
+/// Where PREPARE takes its text from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrepareSource {
+    /// A literal.
+    Text(String),
+    /// A user variable (lower case, without the @).
+    Variable(String),
+}
+
+/// Scope of a system variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// `SET x`, `SET @@x`: the session's (for SET TRANSACTION: the next transaction only).
+    Default,
+    /// SESSION, LOCAL.
+    Session,
+    /// GLOBAL.
+    Global,
+    /// PERSIST.
+    Persist,
+}
+
+/// One assignment of SET.
+#[derive(Clone, Debug)]
+pub enum SetItem {
+    /// `@name = expr`.
+    User {
+        /// Lower-case name without the @.
+        name: String,
+        /// Value.
+        value: sp::Expr,
+    },
+    /// A system variable.
+    System {
+        /// Scope.
+        scope: Scope,
+        /// Lower-case name.
+        name: String,
+        /// Value; a bare word (`SET autocommit = ON`) is a `SetValue::Word`.
+        value: SetValue,
+    },
+    /// SET NAMES.
+    Names {
+        /// Character set, lower case; `None` for DEFAULT.
+        charset: Option<String>,
+        /// COLLATE, lower case.
+        collation: Option<String>,
+    },
+    /// SET CHARACTER SET; `None` for DEFAULT.
+    CharacterSet(Option<String>),
+    /// SET TRANSACTION.
+    Transaction {
+        /// Scope: `Default` means the next transaction only.
+        scope: Scope,
+        /// ISOLATION LEVEL.
+        isolation: Option<millpond_store::Isolation>,
+        /// READ ONLY / READ WRITE.
+        read_only: Option<bool>,
+    },
+}
+
+/// Value of a system variable in SET.
+#[derive(Clone, Debug)]
+pub enum SetValue {
+    /// DEFAULT.
+    Default,
+    /// An unquoted word such as ON, OFF, utf8mb4, in its own case.
+    Word(String),
+    /// Any other expression.
+    Expr(sp::Expr),
+}
+
+/// Table maintenance statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Maintenance {
+    Analyze,
+    Check,
+    Optimize,
+    Repair,
+    Checksum,
+}
+
+/// The filter of a SHOW statement.
+#[derive(Clone, Debug, Default)]
+pub enum ShowFilter {
+    /// None.
+    #[default]
+    None,
+    /// LIKE pattern.
+    Like(String),
+    /// WHERE over the columns of the SHOW.
+    Where(sp::Expr),
+}
+
+/// SHOW statements.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Show {
+    Databases(ShowFilter),
+    Tables {
+        full: bool,
+        database: Option<String>,
+        filter: ShowFilter,
+    },
+    TableStatus {
+        database: Option<String>,
+        filter: ShowFilter,
+    },
+    OpenTables {
+        database: Option<String>,
+        filter: ShowFilter,
+    },
+    Columns {
+        full: bool,
+        table: TableName,
+        filter: ShowFilter,
+    },
+    Index {
+        table: TableName,
+        filter: ShowFilter,
+    },
+    CreateTable(TableName),
+    CreateDatabase {
+        if_not_exists: bool,
+        name: String,
+    },
+    Variables {
+        scope: Scope,
+        filter: ShowFilter,
+    },
+    Status {
+        scope: Scope,
+        filter: ShowFilter,
+    },
+    ProcessList {
+        full: bool,
+    },
+    Warnings {
+        limit: Option<u64>,
+        offset: u64,
+    },
+    Errors {
+        limit: Option<u64>,
+        offset: u64,
+    },
+    CountWarnings,
+    CountErrors,
+    Engines,
+    /// SHOW ENGINE name STATUS.
+    EngineStatus(String),
+    Collation(ShowFilter),
+    CharacterSet(ShowFilter),
+    /// SHOW GRANTS [FOR user].
+    Grants(Option<String>),
+    Privileges,
+    Plugins,
+    /// SHOW TRIGGERS.
+    Triggers {
+        database: Option<String>,
+        filter: ShowFilter,
+    },
+    Events {
+        database: Option<String>,
+        filter: ShowFilter,
+    },
+    /// SHOW PROCEDURE STATUS / FUNCTION STATUS.
+    RoutineStatus {
+        function: bool,
+        filter: ShowFilter,
+    },
+    /// SHOW CREATE VIEW, PROCEDURE, FUNCTION, TRIGGER, EVENT: (kind in upper case, name).
+    CreateOther(String, TableName),
+    /// SHOW BINARY LOGS, MASTER STATUS, REPLICA STATUS, ...: the words in upper case.
+    Replication(String),
+}
+
+impl Statement {
+    /// Whether `plan::compile` takes it; the rest is the session's.
+    pub fn is_planned(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Query(_)
+                | Kind::Insert(_)
+                | Kind::Update(_)
+                | Kind::Delete(_)
+                | Kind::Explain { .. }
+                | Kind::Do(_)
+        )
+    }
+}
