@@ -5,6 +5,7 @@
 //! buffer; it never touches a page.
 
 pub mod op;
+pub mod varint;
 
 use crate::error::Result;
 use crate::io::Storage;
