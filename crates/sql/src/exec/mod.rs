@@ -1,7 +1,7 @@
 //! Pulling operators and DML.
 
 use crate::error::SqlResult;
-use crate::plan::{Plan, VirtualTables};
+use crate::plan::Plan;
 use crate::result::ResultSink;
 use crate::session::env::SessionEnv;
 use crate::value::Value;
@@ -31,8 +31,6 @@ pub struct ExecContext<'a> {
     pub auto_increment: (u64, u64),
     /// Bytes that one sort, grouping or join buffer may take.
     pub memory_limit: usize,
-    /// Virtual tables, if any.
-    pub virtual_tables: Option<&'a dyn VirtualTables>,
     /// The session's buffers.
     pub scratch: &'a mut Scratch,
 }

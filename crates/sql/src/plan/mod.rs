@@ -1,21 +1,12 @@
 //! From statements to operator trees: name resolution, access paths, join order, EXPLAIN.
 
 use crate::error::SqlResult;
-use crate::parse::{Statement, sp};
+use crate::parse::{ShowFilter, Statement, sp};
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
-use crate::types::Schema;
-use crate::value::Value;
+use crate::show::VirtualTable;
 use millpond_store::{Engine, Table, Txn};
 use std::sync::Arc;
-
-/// Tables computed on demand (information_schema and the like).
-pub trait VirtualTables {
-    /// Schema of a virtual table; `None` if the database has no such table or isn't virtual.
-    fn schema(&self, database: &str, name: &str) -> Option<Arc<Schema>>;
-    /// Its rows now.
-    fn rows(&self, database: &str, name: &str) -> SqlResult<Vec<Vec<Value<'static>>>>;
-}
 
 /// What planning needs.
 pub struct PlanContext<'a> {
@@ -25,8 +16,6 @@ pub struct PlanContext<'a> {
     pub txn: &'a mut Txn,
     /// The session: current database, sql_mode, variables.
     pub env: &'a SessionEnv,
-    /// Virtual tables, if any.
-    pub virtual_tables: Option<&'a dyn VirtualTables>,
 }
 
 /// A statement ready to run, any number of times, in any transaction.
@@ -58,5 +47,18 @@ pub fn compile(_statement: &Statement, _cx: &mut PlanContext<'_>) -> SqlResult<P
 
 /// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed).
 pub fn compile_exprs(_exprs: &[sp::Expr], _cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+    todo!()
+}
+
+/// Plans `SELECT columns FROM table [WHERE filter]` over one virtual table, in its own order: what a SHOW statement
+/// returns. `columns` are positions, with the heading each gets (`None`: its name). `Like` filters on
+/// column `like`.
+pub fn compile_virtual(
+    _table: Arc<dyn VirtualTable>,
+    _columns: &[(usize, Option<&str>)],
+    _like: usize,
+    _filter: &ShowFilter,
+    _cx: &mut PlanContext<'_>,
+) -> SqlResult<Plan> {
     todo!()
 }
