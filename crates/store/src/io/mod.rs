@@ -6,6 +6,12 @@
 //! subset of the writes may be there, in any order, each torn at any 512-byte sector. After
 //! a failed `sync` the state of unsynced writes is unknown and the caller must stop writing.
 
+pub mod real;
+pub mod sim;
+
+pub use real::RealStorage;
+pub use sim::SimStorage;
+
 use std::io;
 use std::sync::Arc;
 

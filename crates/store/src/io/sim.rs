@@ -1,0 +1,424 @@
+//! A storage in memory that does to its user what disks and power cuts do: it fails chosen operations,
+//! and after a cut it keeps, loses or tears each unsynced write at random.
+//!
+//! What survives is decided per 512-byte sector of each unsynced write, independently: that covers loss,
+//! reordering and tearing. Creations and removals are durable at the next `sync_folder`; a file that was
+//! created but whose folder was not synced may be gone after a cut.
+
+use super::{File, Storage};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+
+const SECTOR: u64 = 512;
+
+/// Decides what happens at each step. Returned by the hook of [`SimStorage::on_step`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Do it.
+    Go,
+    /// Fail this operation with an I/O error; nothing of it happens.
+    Fail,
+    /// Fail it as a full disk does.
+    Full,
+    /// The power goes now: this operation and every later one fail until [`SimStorage::restart`].
+    Cut,
+}
+
+/// The kinds of operation the hook is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpKind {
+    /// `File::read_at`.
+    Read,
+    /// `File::write_at`.
+    Write,
+    /// `File::sync`.
+    Sync,
+    /// `File::set_len`.
+    SetLen,
+    /// `Storage::open` that creates.
+    Create,
+    /// `Storage::remove`.
+    Remove,
+    /// `Storage::sync_folder`.
+    SyncFolder,
+}
+
+/// Called before each operation with its kind and file name.
+pub type Hook = Box<dyn FnMut(OpKind, &str) -> Step + Send>;
+
+/// The simulated directory. Clones share it.
+#[derive(Clone)]
+pub struct SimStorage {
+    disk: Arc<Mutex<Disk>>,
+}
+
+#[derive(Default)]
+struct Disk {
+    files: BTreeMap<String, Arc<Mutex<Data>>>,
+    /// Names that a cut would forget (created) or bring back (removed).
+    created: BTreeSet<String>,
+    removed: BTreeMap<String, Arc<Mutex<Data>>>,
+    hook: Option<Hook>,
+    cut: bool,
+    locked: bool,
+    /// Incremented by `restart`: handles of an earlier life fail for ever.
+    life: u64,
+}
+
+#[derive(Default)]
+struct Data {
+    /// What a read sees.
+    now: Vec<u8>,
+    /// What is surely on the platter.
+    synced: Vec<u8>,
+    /// Unsynced changes in order.
+    pending: Vec<Change>,
+}
+
+enum Change {
+    Write(u64, Vec<u8>),
+    SetLen(u64),
+}
+
+impl Default for SimStorage {
+    fn default() -> Self {
+        SimStorage::new()
+    }
+}
+
+impl SimStorage {
+    /// An empty disk.
+    pub fn new() -> SimStorage {
+        SimStorage {
+            disk: Arc::new(Mutex::new(Disk::default())),
+        }
+    }
+
+    /// Installs the hook that decides each step.
+    pub fn on_step(&self, hook: impl FnMut(OpKind, &str) -> Step + Send + 'static) {
+        self.disk.lock().hook = Some(Box::new(hook));
+    }
+
+    /// Removes the hook.
+    pub fn clear_hook(&self) {
+        self.disk.lock().hook = None;
+    }
+
+    /// Cuts the power now: every operation fails until [`SimStorage::restart`].
+    pub fn cut(&self) {
+        self.disk.lock().cut = true;
+    }
+
+    /// Whether the power is cut.
+    pub fn is_cut(&self) -> bool {
+        self.disk.lock().cut
+    }
+
+    /// Power back on: settles every unsynced change by `coin` (called once a sector or name; `true`:
+    /// it made it to the disk), releases the lock, and removes the hook. Handles from before fail.
+    pub fn restart(&self, mut coin: impl FnMut() -> bool) {
+        let mut disk = self.disk.lock();
+        disk.cut = false;
+        disk.locked = false;
+        disk.hook = None;
+        disk.life += 1;
+        for (name, data) in std::mem::take(&mut disk.removed) {
+            if coin() {
+                disk.files.entry(name).or_insert(data);
+            }
+        }
+        for name in std::mem::take(&mut disk.created) {
+            if !coin() {
+                disk.files.remove(&name);
+            }
+        }
+        for data in disk.files.values() {
+            data.lock().settle(&mut coin);
+        }
+    }
+
+    /// As a killed process leaves it: the operating system keeps every completed write.
+    pub fn kill(&self) {
+        self.restart(|| true);
+    }
+
+    /// Names and current lengths of all files.
+    pub fn files(&self) -> Vec<(String, u64)> {
+        let disk = self.disk.lock();
+        disk.files
+            .iter()
+            .map(|(n, d)| (n.clone(), d.lock().now.len() as u64))
+            .collect()
+    }
+
+    /// Changes bytes of a file behind the engine's back, durably (bit rot).
+    pub fn corrupt(&self, name: &str, offset: u64, bytes: &[u8]) {
+        let disk = self.disk.lock();
+        let mut data = disk.files[name].lock();
+        overlay(&mut data.now, offset, bytes);
+        overlay(&mut data.synced, offset, bytes);
+    }
+}
+
+impl Disk {
+    fn step(&mut self, kind: OpKind, name: &str, life: u64) -> io::Result<()> {
+        if self.cut || life != self.life {
+            return Err(io::Error::other("simulated power cut"));
+        }
+        match self.hook.as_mut().map_or(Step::Go, |h| h(kind, name)) {
+            Step::Go => Ok(()),
+            Step::Fail => Err(io::Error::other(format!("simulated failure of {kind:?}"))),
+            Step::Full => Err(io::ErrorKind::StorageFull.into()),
+            Step::Cut => {
+                self.cut = true;
+                Err(io::Error::other("simulated power cut"))
+            }
+        }
+    }
+}
+
+fn overlay(to: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
+    let at = offset as usize;
+    if to.len() < at + bytes.len() {
+        to.resize(at + bytes.len(), 0);
+    }
+    to[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+impl Data {
+    fn settle(&mut self, coin: &mut impl FnMut() -> bool) {
+        let mut disk = std::mem::take(&mut self.synced);
+        for change in self.pending.drain(..) {
+            match change {
+                Change::SetLen(len) => {
+                    if coin() {
+                        disk.resize(len as usize, 0);
+                    }
+                }
+                Change::Write(offset, bytes) => {
+                    let end = offset + bytes.len() as u64;
+                    let mut from = offset;
+                    while from < end {
+                        let to = end.min((from / SECTOR + 1) * SECTOR);
+                        if coin() {
+                            let part = &bytes[(from - offset) as usize..(to - offset) as usize];
+                            overlay(&mut disk, from, part);
+                        }
+                        from = to;
+                    }
+                }
+            }
+        }
+        self.now.clone_from(&disk);
+        self.synced = disk;
+    }
+}
+
+impl Storage for SimStorage {
+    fn open(&self, name: &str, create: bool) -> io::Result<Arc<dyn File>> {
+        let mut disk = self.disk.lock();
+        let life = disk.life;
+        if !disk.files.contains_key(name) {
+            if !create {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            disk.step(OpKind::Create, name, life)?;
+            disk.files.insert(name.to_string(), Arc::default());
+            disk.created.insert(name.to_string());
+        } else if disk.cut {
+            return Err(io::Error::other("simulated power cut"));
+        }
+        let data = disk.files[name].clone();
+        Ok(Arc::new(SimFile {
+            name: name.to_string(),
+            disk: self.disk.clone(),
+            data,
+            life,
+        }))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        let life = disk.life;
+        if !disk.files.contains_key(name) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        disk.step(OpKind::Remove, name, life)?;
+        let data = disk.files.remove(name).expect("just seen");
+        if !disk.created.remove(name) {
+            disk.removed.insert(name.to_string(), data);
+        }
+        Ok(())
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        self.disk.lock().files.contains_key(name)
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let disk = self.disk.lock();
+        let inside = |n: &&String| match folder {
+            "" => !n.contains('/'),
+            f => n.strip_prefix(f).is_some_and(|rest| rest.starts_with('/')),
+        };
+        let skip = if folder.is_empty() {
+            0
+        } else {
+            folder.len() + 1
+        };
+        Ok(disk
+            .files
+            .keys()
+            .filter(inside)
+            .map(|n| n[skip..].to_string())
+            .collect())
+    }
+
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        let life = disk.life;
+        disk.step(OpKind::SyncFolder, folder, life)?;
+        let inside = |n: &String| n.rsplit_once('/').map_or("", |(f, _)| f) == folder;
+        disk.created.retain(|n| !inside(n));
+        disk.removed.retain(|n, _| !inside(n));
+        Ok(())
+    }
+
+    fn lock(&self) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        if std::mem::replace(&mut disk.locked, true) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(())
+    }
+}
+
+struct SimFile {
+    name: String,
+    disk: Arc<Mutex<Disk>>,
+    data: Arc<Mutex<Data>>,
+    life: u64,
+}
+
+impl SimFile {
+    fn step(&self, kind: OpKind) -> io::Result<()> {
+        self.disk.lock().step(kind, &self.name, self.life)
+    }
+}
+
+impl File for SimFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.step(OpKind::Read)?;
+        let data = self.data.lock();
+        let at = offset as usize;
+        let from = data
+            .now
+            .get(at..at + buf.len())
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
+        buf.copy_from_slice(from);
+        Ok(())
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        // A cut during a write leaves any part of it, like any other unsynced write.
+        let step = self.step(OpKind::Write);
+        if step.is_err() && !self.disk.lock().cut {
+            return step;
+        }
+        if self.disk.lock().life != self.life {
+            return step;
+        }
+        let mut data = self.data.lock();
+        overlay(&mut data.now, offset, buf);
+        data.pending.push(Change::Write(offset, buf.to_vec()));
+        step
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.step(OpKind::Sync)?;
+        let mut data = self.data.lock();
+        let data = &mut *data;
+        for change in data.pending.drain(..) {
+            match change {
+                Change::SetLen(len) => data.synced.resize(len as usize, 0),
+                Change::Write(offset, bytes) => overlay(&mut data.synced, offset, &bytes),
+            }
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.data.lock().now.len() as u64)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.step(OpKind::SetLen)?;
+        let mut data = self.data.lock();
+        data.now.resize(len as usize, 0);
+        data.pending.push(Change::SetLen(len));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn synced_writes_survive_and_unsynced_ones_may_tear() {
+        let disk = SimStorage::new();
+        let f = disk.open("a", true).unwrap();
+        disk.sync_folder("").unwrap();
+        f.write_at(&[1; 1024], 0).unwrap();
+        f.sync().unwrap();
+        f.write_at(&[2; 1024], 0).unwrap();
+        let mut flip = false;
+        disk.restart(|| {
+            flip = !flip;
+            flip
+        });
+        let f2 = disk.open("a", false).unwrap();
+        let mut b = [0; 1024];
+        f2.read_at(&mut b, 0).unwrap();
+        assert_eq!((b[0], b[511], b[512], b[1023]), (2, 2, 1, 1));
+        assert!(f.sync().is_err(), "handles do not outlive a power cut");
+    }
+
+    #[test]
+    fn names_need_a_folder_sync() {
+        let disk = SimStorage::new();
+        disk.open("kept", true).unwrap();
+        disk.sync_folder("").unwrap();
+        disk.open("lost", true).unwrap();
+        disk.remove("kept").unwrap();
+        let mut coins = [true, false].into_iter();
+        disk.restart(|| coins.next().unwrap());
+        assert!(disk.exists("kept"));
+        assert!(!disk.exists("lost"));
+    }
+
+    #[test]
+    fn the_hook_fails_and_cuts() {
+        let disk = SimStorage::new();
+        let f = disk.open("a", true).unwrap();
+        let mut n = 0;
+        disk.on_step(move |kind, _| {
+            n += usize::from(kind == OpKind::Write);
+            match n {
+                1 => Step::Full,
+                2 => Step::Cut,
+                _ => Step::Go,
+            }
+        });
+        assert_eq!(
+            f.write_at(b"x", 0).unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
+        assert!(f.write_at(b"x", 0).is_err());
+        assert!(disk.is_cut() && f.sync().is_err());
+        disk.restart(|| false);
+        assert!(!disk.exists("a"));
+    }
+}
