@@ -36,6 +36,24 @@ pub struct ConnectionInfo {
     pub found_rows: bool,
     /// The client may send several statements in one text (CLIENT_MULTI_STATEMENTS).
     pub multi_statements: bool,
+    /// The client called itself interactive (CLIENT_INTERACTIVE): the session's `wait_timeout` starts
+    /// as the global `interactive_timeout`.
+    pub interactive: bool,
+    /// Collation id of the handshake; 0 if there was none.
+    pub collation_id: u16,
+    /// Called when KILL ends this connection, from the killing session's thread, after
+    /// [`Session::killed`] has become true: wakes a connection that waits for its client.
+    pub on_kill: Option<KillHook>,
+}
+
+/// What KILL calls to wake a connection: must be quick and must not call back into the instance.
+#[derive(Clone)]
+pub struct KillHook(pub Arc<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for KillHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KillHook")
+    }
 }
 
 /// A prepared statement.
@@ -61,6 +79,11 @@ impl Instance {
     }
     /// KILL: interrupts a session's statement, and ends the connection if `connection`.
     pub fn kill(&self, _id: u32, _connection: bool) -> SqlResult<()> {
+        todo!()
+    }
+    /// Value of a global numeric system variable, e.g. `max_connections`, `connect_timeout`,
+    /// `max_prepared_stmt_count`; `None` if there's no such variable.
+    pub fn global_u64(&self, _name: &str) -> Option<u64> {
         todo!()
     }
 }
@@ -108,6 +131,15 @@ impl Session {
     }
     /// Seconds an idle connection may stay (`wait_timeout`).
     pub fn wait_timeout(&self) -> u64 {
+        todo!()
+    }
+    /// Value of a numeric system variable in this session, e.g. `max_allowed_packet`,
+    /// `net_read_timeout`, `net_write_timeout`; `None` if there's no such variable.
+    pub fn variable_u64(&self, _name: &str) -> Option<u64> {
+        todo!()
+    }
+    /// COM_SET_OPTION: whether a text may hold several statements from now on.
+    pub fn set_multi_statements(&mut self, _on: bool) {
         todo!()
     }
 }
