@@ -1,19 +1,48 @@
 //! Redo log: one file of bounded size written as a ring, group commit, recovery scan.
 //!
 //! The log is a stream of *groups*, one per mini-transaction, each applied by recovery wholly or not
-//! at all. See `docs/file-format.md` for the bytes. This module owns the log file and the log
-//! buffer; it never touches a page.
+//! at all: `payload length u32, epoch u32, CRC-32C u32 of (start LSN, length, epoch, payload)`, payload. A
+//! group left over from an earlier round of the ring fails its checksum, because its LSN differs. A group
+//! written just before a crash but behind the point where recovery stopped keeps a valid checksum; it
+//! is told from new ones by its epoch, which every opening raises (durably, before the first append)
+//! and which never falls along the stream.
+//!
+//! **Group commit.** [`Log::sync_to`]: whoever finds nobody writing becomes the writer for all bytes
+//! appended so far; those whose bytes are in flight wait for that round, later comers for the next, and
+//! the end of a round wakes all of the former and one of the latter.
+//!
+//! **Locks.** `rounds` (who writes), and `ring` (the buffer; the mutex that orders groups), which
+//! is taken inside it for a moment to take the buffer, never the other way round. No lock is held during
+//! I/O: the writer owns the file by being `busy`.
+//!
+//! **Failure.** The first failed write or sync stops the log for good: what the disk holds is unknown,
+//! so nothing is retried and every later commit gets [`Error::Stopped`] with the cause.
+//!
+//! This module owns the log file and the log buffer; it never touches a page.
 
+mod file;
 pub mod op;
 pub mod varint;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::page::Lsn;
+use file::{Checkpoint, LogFile};
+use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+pub use file::{MAX_BODY, MIN_CAPACITY};
 
 /// LSN of the first byte ever logged; 0 means "never".
 pub const FIRST_LSN: Lsn = 8192;
+
+/// Bytes before a group's payload.
+const GROUP_HEADER: usize = 12;
+/// A buffer this full is worth writing out before anybody waits for it (see [`Log::relieve`]).
+const RELIEVE_BYTES: usize = 4 << 20;
+/// Buffers that grew beyond this are not kept.
+const KEEP_BYTES: usize = 16 << 20;
 
 /// When a commit reaches the disk (`innodb_flush_log_at_trx_commit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +57,58 @@ pub enum FlushAtCommit {
 }
 
 /// The redo log.
-pub struct Log {}
+pub struct Log {
+    file: LogFile,
+    /// Groups are ordered by this mutex.
+    ring: Mutex<Ring>,
+    rounds: Mutex<Rounds>,
+    /// Waiters of even and odd rounds.
+    round_done: [Condvar; 2],
+    end: AtomicU64,
+    written: AtomicU64,
+    durable: AtomicU64,
+    checkpoint: Mutex<Checkpoint>,
+    checkpoint_lsn: AtomicU64,
+    flush_at_commit: AtomicU8,
+    stopped: AtomicBool,
+    stopped_why: Mutex<Option<Arc<str>>>,
+    stats: LogStats,
+}
+
+/// Counters since opening.
+#[derive(Debug, Default)]
+pub struct LogStats {
+    /// Groups appended.
+    pub groups: AtomicU64,
+    /// Writes to the file.
+    pub writes: AtomicU64,
+    /// Syncs of the file.
+    pub syncs: AtomicU64,
+    /// Commits that asked for durability.
+    pub commits: AtomicU64,
+}
+
+struct Ring {
+    /// Appended, not yet taken by a writer; starts at LSN `end - buf.len()`.
+    buf: Vec<u8>,
+    /// The other buffer, empty, when no writer has it.
+    spare: Vec<u8>,
+    end: Lsn,
+    epoch: u32,
+}
+
+#[derive(Default)]
+struct Rounds {
+    busy: bool,
+    /// Number of the round being written, or of the next if not busy.
+    round: u64,
+    /// How far the round being written reaches, and whether it syncs.
+    target: Lsn,
+    syncs: bool,
+}
 
 /// What [`Log::open`] hands back before recovery.
+#[derive(Debug)]
 pub struct Recovery {
     /// Where redo starts.
     pub checkpoint: Lsn,
@@ -40,75 +118,397 @@ pub struct Recovery {
 
 impl Log {
     /// Creates the log file with its first checkpoint (LSN [`FIRST_LSN`], empty body), synced.
-    pub fn create(_storage: &dyn Storage, _capacity: u64, _f: FlushAtCommit) -> Result<Log> {
-        todo!()
+    pub fn create(storage: &dyn Storage, capacity: u64, f: FlushAtCommit) -> Result<Log> {
+        if capacity < MIN_CAPACITY {
+            let what = format!("redo log capacity {capacity} is below {MIN_CAPACITY} bytes");
+            return Err(Error::Invalid(what));
+        }
+        let first = Checkpoint {
+            capacity,
+            sequence: 0,
+            lsn: FIRST_LSN,
+            epoch: 1,
+            body: Vec::new(),
+        };
+        let file = LogFile::create(storage, &first)?;
+        Ok(Log::new(file, first, f))
     }
+
+    /// Whether the storage holds a log.
+    pub fn exists(storage: &dyn Storage) -> bool {
+        LogFile::exists(storage)
+    }
+
     /// Opens an existing log: reads the newest valid checkpoint. Nothing may be appended before
     /// [`Log::scan`] has run to the end.
-    pub fn open(_storage: &dyn Storage, _f: FlushAtCommit) -> Result<(Log, Recovery)> {
-        todo!()
+    pub fn open(storage: &dyn Storage, f: FlushAtCommit) -> Result<(Log, Recovery)> {
+        let (file, c) = LogFile::open(storage)?;
+        let recovery = Recovery {
+            checkpoint: c.lsn,
+            body: c.body.clone(),
+        };
+        Ok((Log::new(file, c, f), recovery))
     }
-    /// Recovery: calls `visit(start, end, payload)` for each whole group from the checkpoint on, in
-    /// order, then positions the log's end after the last.
+
+    fn new(file: LogFile, c: Checkpoint, f: FlushAtCommit) -> Log {
+        let ring = Ring {
+            buf: Vec::new(),
+            spare: Vec::new(),
+            end: c.lsn,
+            epoch: c.epoch,
+        };
+        Log {
+            file,
+            ring: Mutex::new(ring),
+            rounds: Mutex::default(),
+            round_done: [Condvar::new(), Condvar::new()],
+            end: AtomicU64::new(c.lsn),
+            written: AtomicU64::new(c.lsn),
+            durable: AtomicU64::new(c.lsn),
+            checkpoint_lsn: AtomicU64::new(c.lsn),
+            checkpoint: Mutex::new(c),
+            flush_at_commit: AtomicU8::new(f as u8),
+            stopped: AtomicBool::new(false),
+            stopped_why: Mutex::new(None),
+            stats: LogStats::default(),
+        }
+    }
+
+    /// Recovery: calls `visit(start, end, payload)` for each whole group from `from` (the checkpoint)
+    /// on, in order, then positions the log's end after the last and begins a new epoch.
     pub fn scan(
         &self,
-        _from: Lsn,
-        _visit: &mut dyn FnMut(Lsn, Lsn, &[u8]) -> Result<()>,
+        from: Lsn,
+        visit: &mut dyn FnMut(Lsn, Lsn, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        todo!()
+        let mut reader = Reader {
+            file: &self.file,
+            buf: Vec::new(),
+            start: from,
+            at: 0,
+            left: 0,
+        };
+        reader.left = self.file.capacity;
+        let mut epoch = 0;
+        while let Some((start, e, payload)) = reader.group(epoch)? {
+            epoch = e;
+            let end = start + (GROUP_HEADER + payload.len()) as u64;
+            visit(start, end, payload)?;
+            reader.advance(end);
+        }
+        let end = reader.position();
+        let mut c = self.checkpoint.lock();
+        c.sequence += 1;
+        c.epoch = c.epoch.max(epoch) + 1;
+        self.file.write_checkpoint(&c)?;
+        let mut ring = self.ring.lock();
+        ring.end = end;
+        ring.epoch = c.epoch;
+        for position in [&self.end, &self.written, &self.durable] {
+            position.store(end, Ordering::Release);
+        }
+        Ok(())
     }
+
     /// Appends one group to the log buffer. `ordered(start, end)` runs under the log mutex, so that what
-    /// it does (entering pages into flush lists) happens in LSN order. Never does I/O.
-    pub fn append<R>(&self, _payload: &[u8], _ordered: impl FnOnce(Lsn, Lsn) -> R) -> (Lsn, R) {
-        todo!()
+    /// it does (entering pages into flush lists) happens in LSN order. Never does I/O. The caller
+    /// has made sure that there is [`Log::room`].
+    #[inline]
+    pub fn append<R>(&self, payload: &[u8], ordered: impl FnOnce(Lsn, Lsn) -> R) -> (Lsn, R) {
+        let len = payload.len() as u32;
+        let body_crc = crc32c::crc32c(payload);
+        let mut ring = self.ring.lock();
+        let start = ring.end;
+        let end = start + (GROUP_HEADER + payload.len()) as u64;
+        assert!(
+            end - self.checkpoint_lsn.load(Ordering::Acquire) <= self.file.capacity,
+            "redo log overrun: the group ending at LSN {end} would overwrite the checkpoint"
+        );
+        let head = group_head(start, len, ring.epoch, body_crc);
+        ring.buf.extend_from_slice(&head);
+        ring.buf.extend_from_slice(payload);
+        ring.end = end;
+        let r = ordered(start, end);
+        self.end.store(end, Ordering::Release);
+        drop(ring);
+        self.stats.groups.fetch_add(1, Ordering::Relaxed);
+        (end, r)
     }
+
     /// Bytes that may still be appended before the end would overrun the checkpoint.
+    #[inline]
     pub fn room(&self) -> u64 {
-        todo!()
+        // The end is read last: it may only be too small, and by what others append meanwhile.
+        let checkpoint = self.checkpoint_lsn.load(Ordering::Acquire);
+        self.file
+            .capacity
+            .saturating_sub(self.end.load(Ordering::Acquire) - checkpoint)
     }
+
     /// Capacity in bytes.
     pub fn capacity(&self) -> u64 {
-        todo!()
+        self.file.capacity
     }
+
     /// LSN of the last durable checkpoint.
     pub fn checkpoint_lsn(&self) -> Lsn {
-        todo!()
+        self.checkpoint_lsn.load(Ordering::Acquire)
     }
-    /// Makes a checkpoint durable: redo before `lsn` is not needed any more. `body` (up to 400 bytes) comes
-    /// back at recovery. The log is synced to `lsn` first.
-    pub fn write_checkpoint(&self, _lsn: Lsn, _body: &[u8]) -> Result<()> {
-        todo!()
+
+    /// Makes a checkpoint durable: redo before `lsn` is not needed any more. `body` (up to [`MAX_BODY`]
+    /// bytes) comes back at recovery. The log is synced to `lsn` first.
+    pub fn write_checkpoint(&self, lsn: Lsn, body: &[u8]) -> Result<()> {
+        assert!(
+            body.len() <= MAX_BODY,
+            "checkpoint body of {} bytes",
+            body.len()
+        );
+        self.sync_to(lsn)?;
+        let mut c = self.checkpoint.lock();
+        if lsn < c.lsn {
+            return Ok(());
+        }
+        c.sequence += 1;
+        c.lsn = lsn;
+        c.body = body.to_vec();
+        if let Err(e) = self.file.write_checkpoint(&c) {
+            self.stop(&e.to_string());
+            return Err(e);
+        }
+        self.checkpoint_lsn.store(lsn, Ordering::Release);
+        Ok(())
     }
+
     /// Makes everything up to `lsn` durable: group commit (the first waiter writes and syncs for all).
-    pub fn sync_to(&self, _lsn: Lsn) -> Result<()> {
-        todo!()
+    pub fn sync_to(&self, lsn: Lsn) -> Result<()> {
+        self.flush_to(lsn, true)
     }
+
     /// What a commit ending at `lsn` does, per the setting in force.
-    pub fn commit_wait(&self, _lsn: Lsn) -> Result<()> {
-        todo!()
+    pub fn commit_wait(&self, lsn: Lsn) -> Result<()> {
+        self.stats.commits.fetch_add(1, Ordering::Relaxed);
+        match self.flush_at_commit.load(Ordering::Relaxed) {
+            0 => self.check(),
+            1 => self.flush_to(lsn, true),
+            _ => self.flush_to(lsn, false),
+        }
     }
+
+    /// Writes the buffer out if it has grown large, so that a load without commits stays bounded. Called with no
+    /// latch held.
+    #[inline]
+    pub fn relieve(&self) -> Result<()> {
+        let unwritten = self.end.load(Ordering::Relaxed) - self.written.load(Ordering::Relaxed);
+        if unwritten < RELIEVE_BYTES as u64 {
+            return Ok(());
+        }
+        self.flush_to(self.end_lsn(), false)
+    }
+
     /// Background duty, called about once a second: writes and syncs what settings 0 and 2 left over.
     pub fn tick(&self) -> Result<()> {
-        todo!()
+        self.flush_to(self.end_lsn(), true)
     }
+
+    fn flush_to(&self, lsn: Lsn, sync: bool) -> Result<()> {
+        let reached = if sync { &self.durable } else { &self.written };
+        if reached.load(Ordering::Acquire) >= lsn {
+            return self.check();
+        }
+        let mut rounds = self.rounds.lock();
+        loop {
+            self.check()?;
+            if reached.load(Ordering::Acquire) >= lsn {
+                return Ok(());
+            }
+            if !rounds.busy {
+                break;
+            }
+            let mine = rounds.target >= lsn && (rounds.syncs || !sync);
+            let round = rounds.round + u64::from(!mine);
+            self.round_done[(round % 2) as usize].wait(&mut rounds);
+        }
+        // The buffer is taken under `rounds`, so that everybody can tell whether this round covers them.
+        let (taken, end) = self.take_buffer();
+        *rounds = Rounds {
+            busy: true,
+            round: rounds.round,
+            target: end,
+            syncs: sync,
+        };
+        drop(rounds);
+        let result = self.write_round(taken, end, sync);
+        let mut rounds = self.rounds.lock();
+        if let Err(e) = &result {
+            self.stop(&e.to_string());
+        }
+        let done = rounds.round;
+        rounds.busy = false;
+        rounds.round += 1;
+        self.round_done[(done % 2) as usize].notify_all();
+        if result.is_err() {
+            self.round_done[((done + 1) % 2) as usize].notify_all();
+        } else {
+            self.round_done[((done + 1) % 2) as usize].notify_one();
+        }
+        result
+    }
+
+    fn take_buffer(&self) -> (Vec<u8>, Lsn) {
+        let mut ring = self.ring.lock();
+        let spare = std::mem::take(&mut ring.spare);
+        (std::mem::replace(&mut ring.buf, spare), ring.end)
+    }
+
+    /// Writes `taken`, which ends at `end`, and syncs. The caller is the one writer.
+    fn write_round(&self, mut taken: Vec<u8>, end: Lsn, sync: bool) -> Result<()> {
+        let start = end - taken.len() as u64;
+        let written = if taken.is_empty() {
+            Ok(())
+        } else {
+            self.file.write(&taken, start)
+        };
+        self.stats
+            .writes
+            .fetch_add(u64::from(!taken.is_empty()), Ordering::Relaxed);
+        if taken.capacity() <= KEEP_BYTES {
+            taken.clear();
+            self.ring.lock().spare = taken;
+        }
+        written?;
+        self.written.fetch_max(end, Ordering::AcqRel);
+        if sync {
+            self.stats.syncs.fetch_add(1, Ordering::Relaxed);
+            self.file.sync()?;
+            self.durable.fetch_max(end, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
     /// End of the last appended group.
+    #[inline]
     pub fn end_lsn(&self) -> Lsn {
-        todo!()
+        self.end.load(Ordering::Acquire)
     }
+
     /// Everything below this is durable.
+    #[inline]
     pub fn durable_lsn(&self) -> Lsn {
-        todo!()
+        self.durable.load(Ordering::Acquire)
     }
+
     /// Changes the commit setting at run time.
-    pub fn set_flush_at_commit(&self, _f: FlushAtCommit) {
-        todo!()
+    pub fn set_flush_at_commit(&self, f: FlushAtCommit) {
+        self.flush_at_commit.store(f as u8, Ordering::Relaxed);
     }
+
+    /// Counters since opening.
+    pub fn stats(&self) -> &LogStats {
+        &self.stats
+    }
+
     /// The first error that made the log (or, through [`Log::stop`], the engine) refuse further commits.
     pub fn stopped(&self) -> Option<Arc<str>> {
-        todo!()
+        if !self.stopped.load(Ordering::Acquire) {
+            return None;
+        }
+        self.stopped_why.lock().clone()
     }
-    /// Stops the engine: from now on every `sync_to` and `commit_wait` returns `Error::Stopped`.
-    pub fn stop(&self, _why: &str) {
-        todo!()
+
+    /// Stops the engine: from now on every `sync_to` and `commit_wait` returns [`Error::Stopped`]. The first
+    /// reason is kept.
+    pub fn stop(&self, why: &str) {
+        let mut first = self.stopped_why.lock();
+        if first.is_none() {
+            tracing::error!("the engine stops accepting writes: {why}");
+            *first = Some(why.into());
+        }
+        drop(first);
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    fn check(&self) -> Result<()> {
+        match self.stopped() {
+            None => Ok(()),
+            Some(why) => Err(Error::Stopped(why)),
+        }
     }
 }
+
+fn group_head(start: Lsn, len: u32, epoch: u32, payload_crc: u32) -> [u8; GROUP_HEADER] {
+    let mut head = [0; GROUP_HEADER];
+    head[..4].copy_from_slice(&len.to_le_bytes());
+    head[4..8].copy_from_slice(&epoch.to_le_bytes());
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&start.to_le_bytes()), &head[..8]);
+    let crc = crc32c::crc32c_append(crc, &payload_crc.to_le_bytes());
+    head[8..].copy_from_slice(&crc.to_le_bytes());
+    head
+}
+
+/// Reads groups off the file in large steps.
+struct Reader<'a> {
+    file: &'a LogFile,
+    /// Stream bytes from LSN `start`; consumed up to `at`.
+    buf: Vec<u8>,
+    start: Lsn,
+    at: usize,
+    /// Bytes of the ring not yet read into `buf`: the stream cannot be longer than the ring.
+    left: u64,
+}
+
+impl Reader<'_> {
+    const STEP: usize = 4 << 20;
+
+    fn position(&self) -> Lsn {
+        self.start + self.at as u64
+    }
+
+    fn advance(&mut self, to: Lsn) {
+        self.at = (to - self.start) as usize;
+    }
+
+    /// Makes `n` bytes available at the position; `false` if the ring has no more.
+    fn ensure(&mut self, n: usize) -> Result<bool> {
+        if self.buf.len() - self.at >= n {
+            return Ok(true);
+        }
+        self.start += self.at as u64;
+        self.buf.drain(..self.at);
+        self.at = 0;
+        while self.buf.len() < n {
+            let step = (Self::STEP as u64).min(self.left) as usize;
+            if step == 0 {
+                return Ok(false);
+            }
+            let old = self.buf.len();
+            self.buf.resize(old + step, 0);
+            self.file
+                .read(&mut self.buf[old..], self.start + old as u64)?;
+            self.left -= step as u64;
+        }
+        Ok(true)
+    }
+
+    /// The whole group at the position, if there is one of at least this epoch.
+    fn group(&mut self, epoch: u32) -> Result<Option<(Lsn, u32, &[u8])>> {
+        if !self.ensure(GROUP_HEADER)? {
+            return Ok(None);
+        }
+        let mut head = [0; GROUP_HEADER];
+        head.copy_from_slice(&self.buf[self.at..self.at + GROUP_HEADER]);
+        let len = u32::from_le_bytes(head[..4].try_into().unwrap());
+        let e = u32::from_le_bytes(head[4..8].try_into().unwrap());
+        let whole = GROUP_HEADER + len as usize;
+        if len == 0 || e < epoch || whole as u64 > self.file.capacity || !self.ensure(whole)? {
+            return Ok(None);
+        }
+        let start = self.position();
+        let payload = &self.buf[self.at + GROUP_HEADER..self.at + whole];
+        let valid = head == group_head(start, len, e, crc32c::crc32c(payload));
+        Ok(valid.then_some((start, e, payload)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
