@@ -32,6 +32,7 @@ pub trait Storage: Send + Sync {
     fn lock(&self) -> io::Result<()>;
 }
 
+#[allow(clippy::len_without_is_empty)]
 /// An open file. All calls take `&self` and may be made from several threads.
 pub trait File: Send + Sync {
     /// Fills `buf` from `offset`; a read past the end is an error of kind `UnexpectedEof`.

@@ -107,6 +107,9 @@ struct Rounds {
     syncs: bool,
 }
 
+/// Called with start LSN, end LSN and payload of each group.
+pub type GroupVisitor<'a> = &'a mut dyn FnMut(Lsn, Lsn, &[u8]) -> Result<()>;
+
 /// What [`Log::open`] hands back before recovery.
 #[derive(Debug)]
 pub struct Recovery {
@@ -176,11 +179,7 @@ impl Log {
 
     /// Recovery: calls `visit(start, end, payload)` for each whole group from `from` (the checkpoint)
     /// on, in order, then positions the log's end after the last and begins a new epoch.
-    pub fn scan(
-        &self,
-        from: Lsn,
-        visit: &mut dyn FnMut(Lsn, Lsn, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+    pub fn scan(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<()> {
         let mut reader = Reader {
             file: &self.file,
             buf: Vec::new(),
