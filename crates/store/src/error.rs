@@ -50,6 +50,9 @@ pub enum Error {
     KeyTooLong(usize),
     /// The directory is in use by another process.
     Locked(String),
+    /// The table or one of its indexes was made after the transaction's read view, which can therefore not
+    /// be served from it; MySQL's `ER_TABLE_DEF_CHANGED` (1412): the transaction may be retried.
+    DefinitionChanged(String),
     /// Bad configuration or an argument the caller must not pass.
     Invalid(String),
 }
@@ -83,6 +86,12 @@ impl std::fmt::Display for Error {
             Error::NoSuchIndex(s) => write!(f, "no index '{s}'"),
             Error::RowTooLarge(n) => write!(f, "row of {n} bytes is too large"),
             Error::KeyTooLong(n) => write!(f, "key of {n} bytes is too long"),
+            Error::DefinitionChanged(s) => {
+                write!(
+                    f,
+                    "definition of '{s}' has changed, please retry transaction"
+                )
+            }
             Error::Locked(s) => write!(f, "{s}"),
             Error::Invalid(s) => write!(f, "{s}"),
         }
