@@ -12,9 +12,20 @@
 //! The module knows rows only as bytes; what an undo record means is [`UndoHandler`]'s business
 //! (`table/`).
 
+pub mod locks;
+pub mod mdl;
+pub mod owner;
+pub mod purge;
+pub mod sys;
+pub mod undo;
+
+pub use locks::{Lock, LockSystem, TryLock};
+pub use mdl::{MdlLock, MdlMode, MdlSystem};
+pub use owner::Owner;
+pub use sys::{TxnInfo, TxnSystem};
+pub use undo::UndoRoom;
+
 use crate::error::Result;
-use crate::page::Lsn;
-use crate::pool::Mtr;
 use std::sync::Arc;
 
 /// Isolation levels, with InnoDB's semantics.
@@ -58,33 +69,6 @@ pub type TrxId = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RollPtr(pub u64);
 
-/// One per connection: the party that holds and waits for locks. `Send + Sync`; `kill` may be called
-/// from other threads.
-pub struct Owner {}
-
-impl Owner {
-    /// Wakes the owner out of any lock wait with `Interrupted`, now and until [`Owner::clear_kill`].
-    pub fn kill(&self) {
-        todo!()
-    }
-    /// Forgets a kill (KILL QUERY affects one statement).
-    pub fn clear_kill(&self) {
-        todo!()
-    }
-    /// Whether killed; long scans ask now and then.
-    pub fn is_killed(&self) -> bool {
-        todo!()
-    }
-    /// `innodb_lock_wait_timeout`, seconds.
-    pub fn set_row_timeout(&self, _seconds: u64) {
-        todo!()
-    }
-    /// `lock_wait_timeout` (metadata locks), seconds.
-    pub fn set_metadata_timeout(&self, _seconds: u64) {
-        todo!()
-    }
-}
-
 /// What a consistent read sees.
 #[derive(Clone, Debug)]
 pub struct ReadView {
@@ -113,9 +97,12 @@ impl ReadView {
 pub struct Savepoint {
     /// Undo records of the transaction so far.
     pub undo_count: u64,
+    /// The newest of them.
+    pub(crate) last: RollPtr,
 }
 
-/// A transaction of one owner. Cheap until its first write.
+/// A transaction of one owner. Cheap until its first write. An owner has at most one transaction at a time
+/// that writes or locks.
 pub struct Txn {}
 
 impl Txn {
@@ -139,20 +126,10 @@ impl Txn {
 
 /// Interprets undo records; implemented by `table/`.
 pub trait UndoHandler: Send + Sync {
-    /// Undoes one record of a transaction (rollback, newest first). Must be idempotent: it acts only where
-    /// the row's roll pointer still is `at`.
+    /// Undoes one record of a transaction (rollback, newest first; no latch is held). Must be idempotent:
+    /// it acts only where the row's trx id still is `trx` and its roll pointer still is `at`.
     fn undo(&self, trx: TrxId, at: RollPtr, payload: &[u8]) -> Result<()>;
-    /// Removes what a finished transaction's record kept for older views. `horizon`: every id below is
-    /// visible to every view, now and later.
-    fn purge(&self, trx: TrxId, at: RollPtr, payload: &[u8], horizon: TrxId) -> Result<()>;
-}
-
-/// Appends undo inside a row change's mini-transaction.
-pub trait UndoAppend {
-    /// Makes sure, with no latch held, that the next append of `bytes` fits without allocating.
-    fn reserve(&mut self, bytes: usize) -> Result<()>;
-    /// Appends a record in `mtr`; its address goes into the row.
-    fn append(&mut self, mtr: &mut Mtr<'_>, insert: bool, payload: &[u8]) -> Result<RollPtr>;
-    /// End of the last commit or append, for group commit.
-    fn last_lsn(&self) -> Lsn;
+    /// Removes what a finished transaction's record kept for older views (no latch is held; several threads
+    /// may call at once). Every id that `oldest` sees is visible to every view, now and later; it sees `trx`.
+    fn purge(&self, trx: TrxId, at: RollPtr, payload: &[u8], oldest: &ReadView) -> Result<()>;
 }

@@ -1,0 +1,1 @@
+//! Purge: removes what no view needs any more.
