@@ -26,6 +26,8 @@ pub struct Instance {}
 /// Who connects.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionInfo {
+    /// Connection id from [`Instance::reserve_id`]; 0 lets the instance choose one.
+    pub id: u32,
     /// User name.
     pub user: String,
     /// Host as shown in the process list, e.g. `localhost` or `127.0.0.1:40312`.
@@ -79,6 +81,10 @@ impl Instance {
     }
     /// KILL: interrupts a session's statement, and ends the connection if `connection`.
     pub fn kill(&self, _id: u32, _connection: bool) -> SqlResult<()> {
+        todo!()
+    }
+    /// A connection id for a session to come: the wire protocol announces it before it knows the user.
+    pub fn reserve_id(&self) -> u32 {
         todo!()
     }
     /// Value of a global numeric system variable, e.g. `max_connections`, `connect_timeout`,
