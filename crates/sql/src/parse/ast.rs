@@ -13,6 +13,13 @@ pub struct Statement {
     pub params: usize,
     /// Its source text, without the terminating semicolon, version comments opened.
     pub text: String,
+    /// IGNORE of UPDATE and DELETE (INSERT keeps its own).
+    pub ignore: bool,
+    /// SELECT ... INTO @a, @b: names of the variables, lower case, without the @.
+    pub into: Vec<String>,
+    /// For each SELECT, by the position of its keyword, the source text of the select list's items: the
+    /// headings of items without an alias.
+    pub headings: Vec<(sqlparser::tokenizer::Location, Vec<String>)>,
 }
 
 /// A table's name as written.
@@ -70,6 +77,13 @@ pub enum Kind {
     },
     /// ALTER TABLE.
     AlterTable(Box<sp::AlterTable>),
+    /// ALTER TABLE with table options, key switches and RENAME only.
+    AlterTableOptions {
+        /// Table.
+        table: TableName,
+        /// Options, in order.
+        options: Vec<AlterOption>,
+    },
     /// DROP TABLE.
     DropTables {
         /// IF EXISTS.
@@ -198,6 +212,23 @@ pub enum Kind {
     Deallocate(String),
     /// HELP 'topic'.
     Help(String),
+}
+
+/// What ALTER TABLE may change without touching columns or keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AlterOption {
+    /// ENGINE: a rebuild.
+    Engine(String),
+    /// FORCE: a rebuild.
+    Force,
+    /// COMMENT.
+    Comment(String),
+    /// AUTO_INCREMENT.
+    AutoIncrement(u64),
+    /// RENAME TO.
+    Rename(TableName),
+    /// DISABLE KEYS, ENABLE KEYS, ROW_FORMAT and the like: accepted, without meaning here.
+    Keys,
 }
 
 /// EXPLAIN's formats.

@@ -1,20 +1,69 @@
 //! Text to statements: sqlparser in MySQL's dialect, plus what it lacks; version comments; splitting
 //! of multi-statement texts.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `ast` | statements as the rest of the crate sees them |
+//! | `lex` | splitting, version comments |
+//! | `tokens` | tokens, adjusted to sqlparser's grammar |
+//! | `dialect` | MySQL's precedences and the operators sqlparser lacks |
+//! | `cursor` | walking over tokens; errors as MySQL words them |
+//! | `statement` | dispatch by the first words; EXPLAIN, USE, KILL, PREPARE and the like |
+//! | `set` | SET |
+//! | `show` | SHOW |
+//! | `names` | DDL that only names things: DROP, RENAME, TRUNCATE, CREATE DATABASE, LOCK |
+//! | `alter` | ALTER TABLE |
+//!
+//! Pure functions of text and sql_mode: no session, no catalog, no state.
 
+mod alter;
 mod ast;
+mod cursor;
+mod dialect;
+mod lex;
+mod names;
+mod set;
+mod show;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod tokens;
 
 pub use ast::*;
+pub use lex::split_first;
+
+use sqlparser::parser::Parser;
 
 use crate::error::SqlResult;
 use crate::session::env::SqlMode;
+use cursor::Cursor;
+use dialect::MillpondDialect;
 
-/// Splits off the first statement of a text: (statement without its semicolon, rest after it). Quotes and
-/// comments are respected. The rest is empty after the last statement.
-pub fn split_first(_text: &str, _mode: SqlMode) -> (&str, &str) {
-    todo!()
-}
+/// Deepest nesting of expressions and queries.
+const MAX_DEPTH: usize = 100;
 
 /// Parses one statement (a trailing semicolon is allowed).
-pub fn parse_one(_text: &str, _mode: SqlMode) -> SqlResult<Statement> {
-    todo!()
+pub fn parse_one(text: &str, mode: SqlMode) -> SqlResult<Statement> {
+    let opened = lex::open_version_comments(text, mode);
+    let dialect = MillpondDialect::new(mode);
+    let mut tokens = tokens::tokenize(&opened, &dialect, mode)?;
+    let list = std::mem::take(&mut tokens.tokens);
+    let parser = Parser::new(&dialect)
+        .with_recursion_limit(MAX_DEPTH)
+        .with_tokens_with_locations(list);
+    let mut cursor = Cursor::new(parser, &opened);
+    let kind = statement::parse(&mut cursor, &tokens)?;
+    cursor.end()?;
+    Ok(wrap(kind, tokens, &opened))
+}
+
+fn wrap(kind: Kind, tokens: tokens::Tokens, text: &str) -> Statement {
+    Statement {
+        kind,
+        params: tokens.params,
+        text: text.trim().trim_end_matches(';').trim_end().to_string(),
+        ignore: tokens.ignore,
+        into: tokens.into,
+        headings: tokens.headings,
+    }
 }

@@ -1,0 +1,243 @@
+//! Text to tokens, adjusted to what sqlparser's grammar takes for MySQL's: placeholders get numbers,
+//! words it would misread are replaced, clauses it doesn't know are taken out and remembered.
+
+use sqlparser::dialect::Dialect;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
+
+use super::cursor::{near, offset};
+use crate::error::SqlResult;
+use crate::session::env::SqlMode;
+
+/// Tokens of a statement and what was taken out of them.
+#[derive(Default)]
+pub struct Tokens {
+    /// The tokens, without blanks and comments.
+    pub tokens: Vec<TokenWithSpan>,
+    /// Number of placeholders.
+    pub params: usize,
+    /// IGNORE after UPDATE or DELETE.
+    pub ignore: bool,
+    /// Variables of SELECT ... INTO.
+    pub into: Vec<String>,
+    /// See [`super::Statement::headings`].
+    pub headings: Vec<(Location, Vec<String>)>,
+}
+
+fn word(t: &Token) -> Option<&str> {
+    match t {
+        Token::Word(w) if w.quote_style.is_none() => Some(&w.value),
+        _ => None,
+    }
+}
+
+fn is(t: &TokenWithSpan, w: &str) -> bool {
+    word(&t.token).is_some_and(|v| v.eq_ignore_ascii_case(w))
+}
+
+fn keyword(value: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
+    TokenWithSpan {
+        token: Token::Word(Word {
+            value: value.to_string(),
+            quote_style: None,
+            keyword,
+        }),
+        span,
+    }
+}
+
+/// Tokenises a statement.
+pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<Tokens> {
+    let mut out = Tokens::default();
+    let raw = Tokenizer::new(dialect, text)
+        .tokenize_with_location()
+        .map_err(|e| near(text, e.location))?;
+    out.tokens = raw
+        .into_iter()
+        .filter(|t| !matches!(t.token, Token::Whitespace(_)))
+        .collect();
+    headings(text, &out.tokens, &mut out.headings);
+    adjust(&mut out, mode);
+    statement_modifiers(&mut out);
+    into_variables(&mut out);
+    Ok(out)
+}
+
+/// Token by token.
+fn adjust(out: &mut Tokens, mode: SqlMode) {
+    let mut i = 0;
+    while i < out.tokens.len() {
+        let span = out.tokens[i].span;
+        match &mut out.tokens[i].token {
+            Token::Placeholder(p) if p == "?" => {
+                *p = format!("?{}", out.params);
+                out.params += 1;
+            }
+            Token::StringConcat if !mode.pipes_as_concat => {
+                out.tokens[i] = keyword("OR", Keyword::OR, span);
+            }
+            Token::Overlap => out.tokens[i] = keyword("AND", Keyword::AND, span),
+            Token::Word(w) if w.quote_style.is_none() => {
+                if let Some(bits) = w.value.strip_prefix("0b") {
+                    if !bits.is_empty() && bits.bytes().all(|b| b == b'0' || b == b'1') {
+                        out.tokens[i].token = Token::SingleQuotedByteStringLiteral(bits.into());
+                    }
+                } else if w.value.eq_ignore_ascii_case("LOCK")
+                    && out.tokens.len() > i + 3
+                    && is(&out.tokens[i + 1], "IN")
+                    && is(&out.tokens[i + 2], "SHARE")
+                    && is(&out.tokens[i + 3], "MODE")
+                {
+                    out.tokens[i] = keyword("FOR", Keyword::FOR, span);
+                    out.tokens[i + 1] = keyword("SHARE", Keyword::SHARE, span);
+                    out.tokens.drain(i + 2..i + 4);
+                }
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+}
+
+/// Takes LOW_PRIORITY, QUICK and IGNORE out of UPDATE and DELETE.
+fn statement_modifiers(out: &mut Tokens) {
+    let Some(first) = out.tokens.iter().position(|t| {
+        ["UPDATE", "DELETE"].iter().any(|w| is(t, w))
+            || !is(t, "EXPLAIN") && word(&t.token).is_some()
+    }) else {
+        return;
+    };
+    let delete = is(&out.tokens[first], "DELETE");
+    if !delete && !is(&out.tokens[first], "UPDATE") {
+        return;
+    }
+    while let Some(t) = out.tokens.get(first + 1) {
+        let ignore = is(t, "IGNORE");
+        if !(ignore || is(t, "LOW_PRIORITY") || delete && is(t, "QUICK")) {
+            break;
+        }
+        out.ignore |= ignore;
+        out.tokens.remove(first + 1);
+    }
+}
+
+/// Takes `INTO @a, @b` out of a SELECT, at its end or after the select list.
+fn into_variables(out: &mut Tokens) {
+    let variable = |t: Option<&TokenWithSpan>| {
+        t.and_then(|t| word(&t.token))
+            .filter(|w| w.starts_with('@') && !w.starts_with("@@"))
+            .map(|w| w[1..].to_lowercase())
+    };
+    let Some(at) = (0..out.tokens.len())
+        .find(|&i| is(&out.tokens[i], "INTO") && variable(out.tokens.get(i + 1)).is_some())
+    else {
+        return;
+    };
+    let mut end = at + 1;
+    while let Some(v) = variable(out.tokens.get(end)) {
+        out.into.push(v);
+        end += 1;
+        if matches!(out.tokens.get(end), Some(t) if t.token == Token::Comma)
+            && variable(out.tokens.get(end + 1)).is_some()
+        {
+            end += 1;
+        } else {
+            break;
+        }
+    }
+    out.tokens.drain(at..end);
+}
+
+/// Words that may stand between SELECT and its list.
+const MODIFIERS: [&str; 12] = [
+    "ALL",
+    "DISTINCT",
+    "DISTINCTROW",
+    "HIGH_PRIORITY",
+    "STRAIGHT_JOIN",
+    "SQL_SMALL_RESULT",
+    "SQL_BIG_RESULT",
+    "SQL_BUFFER_RESULT",
+    "SQL_NO_CACHE",
+    "SQL_CACHE",
+    "SQL_CALC_FOUND_ROWS",
+    "STATEMENT",
+];
+
+/// Words that end a select list.
+const ENDS: [&str; 13] = [
+    "FROM",
+    "INTO",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "UNION",
+    "FOR",
+    "LOCK",
+    "EXCEPT",
+    "INTERSECT",
+    "WINDOW",
+];
+
+/// Notes the source text of the items of every select list.
+fn headings(text: &str, tokens: &[TokenWithSpan], out: &mut Vec<(Location, Vec<String>)>) {
+    for (i, t) in tokens.iter().enumerate() {
+        if !is(t, "SELECT") {
+            continue;
+        }
+        let mut items = Vec::new();
+        let mut at = i + 1;
+        while tokens
+            .get(at)
+            .is_some_and(|t| MODIFIERS.iter().any(|m| is(t, m)))
+        {
+            at += 1;
+        }
+        let mut depth = 0u32;
+        let mut first = at;
+        let mut push = |from: usize, to: usize| {
+            if from < to {
+                let start = offset(text, tokens[from].span.start);
+                let end = offset(text, tokens[to - 1].span.end);
+                // A string literal's heading is its content.
+                items.push(match &tokens[from].token {
+                    Token::SingleQuotedString(s) | Token::DoubleQuotedString(s)
+                        if to == from + 1 =>
+                    {
+                        s.clone()
+                    }
+                    _ => text.get(start..end).unwrap_or("?").trim().to_string(),
+                });
+            }
+        };
+        loop {
+            match tokens.get(at) {
+                None => break,
+                Some(t) => match &t.token {
+                    Token::LParen => depth += 1,
+                    Token::RParen if depth == 0 => break,
+                    Token::RParen => depth -= 1,
+                    Token::SemiColon => break,
+                    Token::Comma if depth == 0 => {
+                        push(first, at);
+                        first = at + 1;
+                    }
+                    // A column may be called `t.from`.
+                    Token::Word(_)
+                        if depth == 0
+                            && tokens[at - 1].token != Token::Period
+                            && ENDS.iter().any(|e| is(t, e)) =>
+                    {
+                        break;
+                    }
+                    _ => {}
+                },
+            }
+            at += 1;
+        }
+        push(first, at);
+        out.push((t.span.start, items));
+    }
+}
