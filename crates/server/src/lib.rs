@@ -1,1 +1,28 @@
-//! placeholder
+//! The MySQL wire protocol over a Millpond instance: listening, login, commands, results.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`server`] | listeners, the list of connections, `max_connections`, shutdown |
+//! | [`conn`] | one connection: login, commands, timeouts, panics |
+//! | [`sink`], [`statements`], [`literal`] | results, prepared statements, statement text |
+//! | [`wire`] | packets over a socket |
+//! | [`proto`] | packets as bytes |
+//! | [`backend`] | what all this needs of a database |
+//!
+//! A connection is a thread with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
+//! keeps no state that the session should have. There are no accounts and no TLS yet, so it listens on
+//! loopback addresses and Unix sockets only.
+
+pub mod backend;
+pub mod conn;
+pub mod literal;
+pub mod proto;
+pub mod server;
+pub mod sink;
+pub mod statements;
+pub mod wire;
+
+pub use server::{Server, ServerConfig};
+
+/// The version that clients see: MySQL's whose behaviour is followed, then ours.
+pub const SERVER_VERSION: &str = concat!("8.0.45-millpond-", env!("CARGO_PKG_VERSION"));

@@ -1,0 +1,94 @@
+//! What the protocol layer needs of a database: [`millpond_sql::Instance`] and its sessions, or a stand-in in tests of the
+//! protocol alone. Dispatch is static.
+
+use millpond_sql::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
+use std::sync::Arc;
+
+/// A database that connections come to. See [`Instance`] for each method's meaning.
+#[allow(missing_docs)]
+pub trait Backend: Clone + Send + Sync + 'static {
+    type Session: BackendSession;
+    fn reserve_id(&self) -> u32;
+    fn connect(&self, info: ConnectionInfo) -> SqlResult<Self::Session>;
+    fn kill(&self, id: u32, connection: bool) -> SqlResult<()>;
+    fn global_u64(&self, name: &str) -> Option<u64>;
+}
+
+/// One connection's session. See [`Session`] for each method's meaning.
+#[allow(missing_docs)]
+pub trait BackendSession {
+    fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()>;
+    fn prepare(&mut self, sql: &str) -> SqlResult<Arc<Prepared>>;
+    fn execute_prepared(
+        &mut self,
+        statement: &Arc<Prepared>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()>;
+    fn use_database(&mut self, name: &str) -> SqlResult<()>;
+    fn reset(&mut self) -> SqlResult<()>;
+    fn status_flags(&self) -> u16;
+    fn killed(&self) -> bool;
+    fn wait_timeout(&self) -> u64;
+    fn variable_u64(&self, name: &str) -> Option<u64>;
+    fn set_multi_statements(&mut self, on: bool);
+}
+
+impl Backend for Instance {
+    type Session = Session;
+    fn reserve_id(&self) -> u32 {
+        Instance::reserve_id(self)
+    }
+    fn connect(&self, info: ConnectionInfo) -> SqlResult<Session> {
+        Instance::connect(self, info)
+    }
+    fn kill(&self, id: u32, connection: bool) -> SqlResult<()> {
+        Instance::kill(self, id, connection)
+    }
+    fn global_u64(&self, name: &str) -> Option<u64> {
+        Instance::global_u64(self, name)
+    }
+}
+
+impl BackendSession for Session {
+    #[inline]
+    fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
+        Session::execute(self, sql, sink)
+    }
+    fn prepare(&mut self, sql: &str) -> SqlResult<Arc<Prepared>> {
+        Session::prepare(self, sql)
+    }
+    #[inline]
+    fn execute_prepared(
+        &mut self,
+        statement: &Arc<Prepared>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        Session::execute_prepared(self, statement, params, sink)
+    }
+    fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        Session::use_database(self, name)
+    }
+    fn reset(&mut self) -> SqlResult<()> {
+        Session::reset(self)
+    }
+    #[inline]
+    fn status_flags(&self) -> u16 {
+        Session::status_flags(self)
+    }
+    #[inline]
+    fn killed(&self) -> bool {
+        Session::killed(self)
+    }
+    #[inline]
+    fn wait_timeout(&self) -> u64 {
+        Session::wait_timeout(self)
+    }
+    fn variable_u64(&self, name: &str) -> Option<u64> {
+        Session::variable_u64(self, name)
+    }
+    fn set_multi_statements(&mut self, on: bool) {
+        Session::set_multi_statements(self, on)
+    }
+}

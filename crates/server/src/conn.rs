@@ -1,0 +1,250 @@
+//! One connection, from greeting to goodbye, on a thread of its own.
+//!
+//! Lifecycle: [`run`] greets, logs in (`login`), then reads a command, runs it, sends its answer, until the client
+//! quits, falls silent for longer than `wait_timeout`, breaks the protocol, is killed, or the server stops. The session is
+//! dropped at the end, which rolls back what was open.
+//!
+//! Failure: a panic in a command is caught here, logged, told to the client as error 1815, and ends the connection, whose
+//! session (in whatever state) is dropped; other connections don't notice.
+
+mod commands;
+mod login;
+
+use crate::backend::{Backend, BackendSession};
+use crate::proto::{command, response};
+use crate::server::Shared;
+use crate::sink::Shape;
+use crate::statements::Statements;
+use crate::wire::{PacketReader, PacketWriter, ReadError};
+use millpond_sql::{Completion, SqlError};
+use socket2::Socket;
+use std::any::Any;
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Stack on which a statement runs whose text is longer than [`DEEP_TEXT`]: expressions nest as deep as text is
+/// long. Only address space until it is used.
+const DEEP_STACK: usize = 256 << 20;
+/// Text up to this length cannot nest deeper than a connection's own stack bears.
+const DEEP_TEXT: usize = 2 << 10;
+
+/// Where a client comes from.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// As the process list shows it: `localhost` or `127.0.0.1:40312`.
+    pub host: String,
+    /// As error messages show it: without the port.
+    pub name: String,
+    /// Whether it is on this machine.
+    pub local: bool,
+}
+
+/// Numeric session variables that every command needs; read again when a statement may have set them.
+struct Limits {
+    max_packet: usize,
+    idle: Duration,
+    read: Duration,
+}
+
+/// What a connection has after login.
+struct Connection<'a, B: Backend> {
+    shared: &'a Shared<B>,
+    peer: &'a Peer,
+    reader: PacketReader,
+    writer: PacketWriter,
+    session: B::Session,
+    capabilities: u32,
+    statements: Statements,
+    shape: Shape,
+    limits: Limits,
+    /// The session met a deep statement: dropping what it keeps needs the deep stack, too.
+    deep: bool,
+}
+
+/// Serves a client until it is gone.
+/// `id` receives its session's id, for a shutdown that has to kill.
+pub(crate) fn run<B: Backend>(
+    shared: &Shared<B>,
+    socket: &Arc<Socket>,
+    peer: &Peer,
+    id: &AtomicU32,
+) {
+    let mut reader = PacketReader::new(socket.clone());
+    let mut writer = PacketWriter::new(socket.clone());
+    let mut seq = 0;
+    let login = catch_unwind(AssertUnwindSafe(|| {
+        login::login(shared, socket, peer, &mut reader, &mut writer, &mut seq)
+    }));
+    let (session, capabilities) = match login {
+        Ok(Some((session, capabilities, session_id))) => {
+            id.store(session_id, Ordering::Release);
+            (session, capabilities)
+        }
+        Ok(None) => return,
+        Err(panic) => return tell_panic(&mut writer, &*panic),
+    };
+    let mut conn = Connection {
+        shared,
+        peer,
+        reader,
+        writer,
+        session,
+        capabilities,
+        statements: Statements::new(shared.prepared_total.clone()),
+        shape: Shape::default(),
+        limits: Limits {
+            max_packet: 0,
+            idle: Duration::ZERO,
+            read: Duration::ZERO,
+        },
+        deep: false,
+    };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| conn.serve())) {
+        tell_panic(&mut conn.writer, &*panic);
+    }
+    let stack = if conn.deep { DEEP_TEXT + 1 } else { 0 };
+    let dropped = catch_unwind(AssertUnwindSafe(|| on_stack_for(stack, || drop(conn))));
+    if let Err(panic) = dropped {
+        tracing::error!(host = %peer.host, panic = panic_text(&*panic), "ending a session panicked");
+    }
+}
+
+/// Runs `f` where a statement of `text_len` bytes has stack enough.
+#[inline]
+fn on_stack_for<R>(text_len: usize, f: impl FnOnce() -> R) -> R {
+    if text_len <= DEEP_TEXT {
+        f()
+    } else {
+        stacker::grow(DEEP_STACK, f)
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no message)")
+}
+
+fn tell_panic(writer: &mut PacketWriter, panic: &(dyn Any + Send)) {
+    let text = panic_text(panic);
+    tracing::error!(panic = text, "a connection's thread panicked; it is closed");
+    last_words(
+        writer,
+        &SqlError::new(1815, format!("Internal error: {text}")),
+    );
+}
+
+/// Sends an error before closing; that it may not arrive is of no consequence.
+fn last_words(writer: &mut PacketWriter, e: &SqlError) {
+    writer.packet(|p| response::err(p, e));
+    let _ = writer.flush();
+}
+
+/// The error to close a connection with, if its client is to be told anything.
+fn parting(e: &ReadError) -> Option<SqlError> {
+    match e {
+        ReadError::Closed => None,
+        ReadError::Broken(e) if e.kind() != std::io::ErrorKind::WouldBlock => None,
+        ReadError::Broken(_) => Some(SqlError::new(
+            1159,
+            "Got timeout reading communication packets",
+        )),
+        ReadError::Idle => Some(SqlError::new(
+            4031,
+            "The client was disconnected by the server because of inactivity. See wait_timeout and \
+             interactive_timeout for configuring this behavior.",
+        )),
+        ReadError::TooLarge => Some(too_large()),
+        ReadError::OutOfOrder => Some(SqlError::new(1156, "Got packets out of order")),
+    }
+}
+
+fn too_large() -> SqlError {
+    SqlError::new(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
+}
+
+impl<B: Backend> Connection<'_, B> {
+    /// Reads and runs commands until the connection is to be closed.
+    fn serve(&mut self) {
+        self.read_limits();
+        loop {
+            let mut seq = 0;
+            let read = self.reader.read(
+                &mut seq,
+                self.limits.max_packet,
+                self.limits.idle,
+                self.limits.read,
+            );
+            self.writer.set_sequence(seq);
+            if self.session.killed() || self.shared.stopping() {
+                return;
+            }
+            match read {
+                Ok(at) => {
+                    if self.command(at).is_break() {
+                        let _ = self.writer.flush();
+                        return;
+                    }
+                }
+                Err(ReadError::TooLarge) => self.err(&too_large()),
+                Err(e) => {
+                    if let Some(e) = parting(&e) {
+                        tracing::debug!(host = %self.peer.host, error = %e, "closing a connection");
+                        last_words(&mut self.writer, &e);
+                    }
+                    return;
+                }
+            }
+            if self.writer.flush().is_err() || self.session.killed() {
+                return;
+            }
+            self.reader.shrink();
+        }
+    }
+
+    /// Runs one command; its answer is in the writer when this returns.
+    #[inline]
+    fn command(&mut self, at: Range<usize>) -> ControlFlow<()> {
+        let packet = self.reader.bytes(at.clone());
+        let Some(&code) = packet.first() else {
+            self.err(&SqlError::new(1835, "Malformed communication packet."));
+            return ControlFlow::Break(());
+        };
+        let body = at.start + 1..at.end;
+        match code {
+            command::QUERY => self.query(body),
+            command::STMT_EXECUTE => self.stmt_execute(body),
+            _ => return self.rare_command(code, body),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn read_limits(&mut self) {
+        /// MySQL's default, for a backend that knows no such variable.
+        const MAX_PACKET: u64 = 64 << 20;
+        /// MySQL's default, likewise.
+        const READ_SECONDS: u64 = 30;
+        let var = |name| self.session.variable_u64(name);
+        self.limits.max_packet = var("max_allowed_packet").unwrap_or(MAX_PACKET) as usize;
+        self.limits.read = Duration::from_secs(var("net_read_timeout").unwrap_or(READ_SECONDS));
+        self.limits.idle = Duration::from_secs(self.session.wait_timeout());
+        let write = var("net_write_timeout").unwrap_or(2 * READ_SECONDS);
+        self.writer.set_timeout(Duration::from_secs(write));
+    }
+
+    fn ok(&mut self) {
+        let status = self.session.status_flags();
+        self.writer
+            .packet(|p| response::ok(p, 0x00, &Completion::default(), status));
+    }
+
+    #[cold]
+    fn err(&mut self, e: &SqlError) {
+        self.writer.packet(|p| response::err(p, e));
+    }
+}

@@ -1,0 +1,382 @@
+//! The commands.
+
+use super::{Connection, DEEP_TEXT, on_stack_for};
+use crate::backend::{Backend, BackendSession};
+use crate::literal;
+use crate::proto::{Cursor, capability, command, lenenc, response, status};
+use crate::sink::{Format, TextRows, WireSink};
+use crate::statements::{Statement, malformed};
+use millpond_sql::{Prepared, SqlError, SqlResult, Value};
+use smallvec::SmallVec;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Parameters that are bound without allocating.
+const INLINE_PARAMS: usize = 16;
+
+impl<B: Backend> Connection<'_, B> {
+    /// COM_QUERY.
+    #[inline]
+    pub(super) fn query(&mut self, body: Range<usize>) {
+        let before = self.session.status_flags();
+        let no_escapes = before & status::NO_BACKSLASH_ESCAPES != 0;
+        let deep = body.len() > DEEP_TEXT;
+        self.deep |= deep;
+        let text_len = body.len();
+        let done = literal::text(self.reader.bytes(body), no_escapes).and_then(|sql| {
+            let mut sink = WireSink::new(
+                &mut self.writer,
+                &mut self.shape,
+                Format::Text,
+                self.capabilities,
+                before,
+                None,
+            );
+            let session = &mut self.session;
+            on_stack_for(text_len, || session.execute(&sql, &mut sink))
+        });
+        if let Err(e) = done {
+            self.err(&e);
+        }
+        self.limits.idle = Duration::from_secs(self.session.wait_timeout());
+    }
+
+    /// COM_STMT_EXECUTE. A cursor is never opened: the whole result follows, as the protocol allows.
+    #[inline]
+    pub(super) fn stmt_execute(&mut self, body: Range<usize>) {
+        if let Err(e) = self.try_stmt_execute(body) {
+            self.err(&e);
+        }
+    }
+
+    #[inline]
+    fn try_stmt_execute(&mut self, body: Range<usize>) -> SqlResult<()> {
+        let mut c = Cursor::new(self.reader.bytes(body));
+        let id = c.u32().map_err(malformed)?;
+        // Cursor type (ignored) and iteration count (always 1).
+        c.take(5).map_err(malformed)?;
+        let statement = self.statements.get(id, "mysqld_stmt_execute")?;
+        if statement.long_error().is_some() {
+            return match statement.clear_long_data() {
+                Some(e) => Err(e),
+                None => Ok(()),
+            };
+        }
+        let text_len = statement.text_len;
+        let (prepared, shape, types, long) = statement.parts();
+        let mut params: SmallVec<[Value<'_>; INLINE_PARAMS]> = SmallVec::new();
+        Statement::bind(types, long, prepared.params, &mut c, &mut params)?;
+        let mut sink = WireSink::new(
+            &mut self.writer,
+            shape,
+            Format::Binary,
+            self.capabilities,
+            self.session.status_flags(),
+            Some(&prepared.columns),
+        );
+        let session = &mut self.session;
+        let done = on_stack_for(text_len, || {
+            session.execute_prepared(prepared, &params, &mut sink)
+        });
+        let had_long_data = !long.is_empty();
+        drop(params);
+        if had_long_data {
+            statement.clear_long_data();
+        }
+        done
+    }
+
+    /// All other commands.
+    pub(super) fn rare_command(&mut self, code: u8, body: Range<usize>) -> ControlFlow<()> {
+        let done = match code {
+            command::QUIT => return ControlFlow::Break(()),
+            command::CHANGE_USER => return self.change_user(body),
+            // The two that have no answer.
+            command::STMT_SEND_LONG_DATA => {
+                self.long_data(body);
+                return ControlFlow::Continue(());
+            }
+            command::STMT_CLOSE => {
+                if let Ok(id) = Cursor::new(self.reader.bytes(body)).u32() {
+                    self.statements.remove(id);
+                }
+                return ControlFlow::Continue(());
+            }
+            command::STMT_PREPARE => self.prepare(body),
+            command::STMT_RESET => self.stmt_reset(body),
+            command::STMT_FETCH => self.stmt_fetch(body),
+            command::PING => {
+                self.ok();
+                Ok(())
+            }
+            command::INIT_DB => self.init_db(body),
+            command::RESET_CONNECTION => self.reset_session().map(|()| self.ok()),
+            command::SET_OPTION => self.set_option(body),
+            command::STATISTICS => self.statistics(),
+            command::PROCESS_INFO => self.process_info(),
+            command::PROCESS_KILL => self.process_kill(body),
+            command::FIELD_LIST => self.field_list(body),
+            _ => Err(SqlError::new(1047, "Unknown command")),
+        };
+        if let Err(e) = done {
+            self.err(&e);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn text(&self, body: Range<usize>) -> SqlResult<String> {
+        let no_escapes = self.session.status_flags() & status::NO_BACKSLASH_ESCAPES != 0;
+        literal::text(self.reader.bytes(body), no_escapes).map(|s| s.into_owned())
+    }
+
+    fn prepare(&mut self, body: Range<usize>) -> SqlResult<()> {
+        /// MySQL's default `max_prepared_stmt_count`.
+        const MOST: u64 = 16_382;
+        let sql = self.text(body)?;
+        let most = self.shared.backend.global_u64("max_prepared_stmt_count");
+        self.statements.reserve(most.unwrap_or(MOST) as usize)?;
+        self.deep |= sql.len() > DEEP_TEXT;
+        let session = &mut self.session;
+        let prepared = match on_stack_for(sql.len(), || session.prepare(&sql)) {
+            Ok(p) => p,
+            Err(e) => {
+                self.statements.give_back();
+                return Err(e);
+            }
+        };
+        let too_many = prepared.params.max(prepared.columns.len()) > u16::MAX as usize;
+        if too_many {
+            self.statements.give_back();
+            return Err(SqlError::new(
+                1390,
+                "Prepared statement contains too many placeholders",
+            ));
+        }
+        let id = self.statements.insert(prepared.clone(), sql.len());
+        self.answer_prepare(id, &prepared);
+        Ok(())
+    }
+
+    fn answer_prepare(&mut self, id: u32, prepared: &Arc<Prepared>) {
+        let (columns, params) = (prepared.columns.len(), prepared.params);
+        self.writer.packet(|p| {
+            p.push(0);
+            p.extend_from_slice(&id.to_le_bytes());
+            p.extend_from_slice(&(columns as u16).to_le_bytes());
+            p.extend_from_slice(&(params as u16).to_le_bytes());
+            p.extend_from_slice(&[0, 0, 0]);
+        });
+        for _ in 0..params {
+            self.writer.packet(response::parameter);
+        }
+        if params > 0 {
+            self.eof_unless_deprecated();
+        }
+        for c in &prepared.columns {
+            self.writer.packet(|p| response::column(p, c));
+        }
+        if columns > 0 {
+            self.eof_unless_deprecated();
+        }
+    }
+
+    fn eof_unless_deprecated(&mut self) {
+        if self.capabilities & capability::DEPRECATE_EOF == 0 {
+            let status = self.session.status_flags();
+            self.writer.packet(|p| response::eof(p, 0, status));
+        }
+    }
+
+    fn long_data(&mut self, body: Range<usize>) {
+        let mut c = Cursor::new(self.reader.bytes(body));
+        if let (Ok(id), Ok(param)) = (c.u32(), c.u16()) {
+            if let Ok(s) = self.statements.get(id, "mysqld_stmt_send_long_data") {
+                s.long_data(param as usize, c.rest(), self.limits.max_packet);
+            }
+        }
+    }
+
+    fn stmt_reset(&mut self, body: Range<usize>) -> SqlResult<()> {
+        let id = Cursor::new(self.reader.bytes(body))
+            .u32()
+            .map_err(malformed)?;
+        self.statements
+            .get(id, "mysqld_stmt_reset")?
+            .clear_long_data();
+        self.ok();
+        Ok(())
+    }
+
+    fn stmt_fetch(&mut self, body: Range<usize>) -> SqlResult<()> {
+        let id = Cursor::new(self.reader.bytes(body))
+            .u32()
+            .map_err(malformed)?;
+        self.statements.get(id, "mysqld_stmt_fetch")?;
+        Err(SqlError::new(
+            1421,
+            format!("The statement ({id}) has no open cursor."),
+        ))
+    }
+
+    fn init_db(&mut self, body: Range<usize>) -> SqlResult<()> {
+        let name = self.text(body)?;
+        self.session.use_database(&name)?;
+        self.ok();
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION's work, and part of COM_CHANGE_USER's.
+    pub(super) fn reset_session(&mut self) -> SqlResult<()> {
+        self.statements.clear();
+        self.session.reset()?;
+        self.session
+            .set_multi_statements(self.capabilities & capability::MULTI_STATEMENTS != 0);
+        self.read_limits();
+        Ok(())
+    }
+
+    fn set_option(&mut self, body: Range<usize>) -> SqlResult<()> {
+        let option = Cursor::new(self.reader.bytes(body))
+            .u16()
+            .map_err(malformed)?;
+        match option {
+            0 => self.session.set_multi_statements(true),
+            1 => self.session.set_multi_statements(false),
+            _ => return Err(SqlError::new(1047, "Unknown command")),
+        }
+        // The one command besides fetching from a cursor that is answered with EOF whatever was agreed.
+        let status = self.session.status_flags();
+        self.writer.packet(|p| response::eof(p, 0, status));
+        Ok(())
+    }
+
+    /// COM_STATISTICS: a line for people, from SHOW GLOBAL STATUS.
+    fn statistics(&mut self) -> SqlResult<()> {
+        const SHOWN: [(&str, &str); 7] = [
+            ("Uptime", "uptime"),
+            ("Threads", "threads_connected"),
+            ("Questions", "questions"),
+            ("Slow queries", "slow_queries"),
+            ("Opens", "opened_tables"),
+            ("Flush tables", "flush_commands"),
+            ("Open tables", "open_tables"),
+        ];
+        let mut rows = TextRows::default();
+        self.session.execute("SHOW GLOBAL STATUS", &mut rows)?;
+        let value = |name: &str| {
+            let row = rows.rows.iter().find(|r| r[0].eq_ignore_ascii_case(name));
+            row.and_then(|r| r.get(1)?.parse::<u64>().ok())
+        };
+        let mut parts: Vec<String> = SHOWN
+            .iter()
+            .filter_map(|(label, name)| Some(format!("{label}: {}", value(name)?)))
+            .collect();
+        if let (Some(up), Some(questions)) = (value("uptime"), value("questions")) {
+            let average = questions as f64 / up.max(1) as f64;
+            parts.push(format!("Queries per second avg: {average:.3}"));
+        }
+        let line = parts.join("  ");
+        self.writer.packet(|p| p.extend_from_slice(line.as_bytes()));
+        Ok(())
+    }
+
+    fn process_info(&mut self) -> SqlResult<()> {
+        let before = self.session.status_flags();
+        let mut sink = WireSink::new(
+            &mut self.writer,
+            &mut self.shape,
+            Format::Text,
+            self.capabilities,
+            before,
+            None,
+        );
+        self.session.execute("SHOW PROCESSLIST", &mut sink)
+    }
+
+    fn process_kill(&mut self, body: Range<usize>) -> SqlResult<()> {
+        let id = Cursor::new(self.reader.bytes(body))
+            .u32()
+            .map_err(malformed)?;
+        self.shared.backend.kill(id, true)?;
+        self.ok();
+        Ok(())
+    }
+
+    /// COM_FIELD_LIST: the columns of a table whose names match a LIKE pattern.
+    fn field_list(&mut self, body: Range<usize>) -> SqlResult<()> {
+        let mut c = Cursor::new(self.reader.bytes(body));
+        let table = String::from_utf8_lossy(c.nul_bytes().map_err(malformed)?).into_owned();
+        let wild = String::from_utf8_lossy(c.nul_or_rest()).to_lowercase();
+        let sql = format!("SELECT * FROM `{}` LIMIT 0", table.replace('`', "``"));
+        let prepared = self.session.prepare(&sql)?;
+        for column in &prepared.columns {
+            if wild.is_empty() || like(column.name.to_lowercase().as_bytes(), wild.as_bytes()) {
+                self.writer.packet(|p| {
+                    response::column(p, column);
+                    // The default value: NULL, as MySQL answers without looking.
+                    lenenc::put_bytes(p, b"");
+                });
+            }
+        }
+        let status = self.session.status_flags();
+        self.writer.packet(|p| response::eof(p, 0, status));
+        Ok(())
+    }
+}
+
+/// Whether `s` matches a pattern of `%`, `_` and `\`. Time at most the product of the lengths, no recursion.
+fn like(s: &[u8], pattern: &[u8]) -> bool {
+    let (mut i, mut p) = (0, 0);
+    // Where the last `%` was, and how far it reaches by now.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        let step = match pattern.get(p..).unwrap_or(&[]) {
+            [] => {
+                if i == s.len() {
+                    return true;
+                }
+                None
+            }
+            [b'%', ..] => {
+                p += 1;
+                retry = Some((p, i));
+                continue;
+            }
+            [b'_', ..] if i < s.len() => Some(1),
+            [b'\\', c, ..] if s.get(i) == Some(c) => Some(2),
+            [c, ..] if *c != b'_' && s.get(i) == Some(c) => Some(1),
+            _ => None,
+        };
+        match (step, &mut retry) {
+            (Some(n), _) => {
+                p += n;
+                i += 1;
+            }
+            (None, Some((after, reach))) if *reach < s.len() => {
+                *reach += 1;
+                (p, i) = (*after, *reach);
+            }
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::like;
+
+    #[test]
+    fn like_patterns() {
+        assert!(like(b"abc", b"a%"));
+        assert!(like(b"abc", b"a_c"));
+        assert!(like(b"a_c", b"a\\_c"));
+        assert!(!like(b"abc", b"a\\_c"));
+        assert!(!like(b"abc", b"b%"));
+        assert!(like(b"", b"%"));
+        assert!(!like(b"", b"_"));
+        assert!(like(b"xaybzb", b"%a%b"));
+        assert!(!like(&[b'a'; 60], &b"%a".repeat(100)));
+        assert!(like(&[b'a'; 60], &b"%a".repeat(60)));
+    }
+}

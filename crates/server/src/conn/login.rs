@@ -1,0 +1,214 @@
+//! The connection phase: greeting, login, the session's start; and COM_CHANGE_USER's login.
+//!
+//! There are no accounts yet. `root` with an empty password is let in from this machine, nobody else from anywhere.
+
+use super::{Connection, Peer, last_words, parting};
+use crate::SERVER_VERSION;
+use crate::backend::{Backend, BackendSession};
+use crate::proto::handshake::{self, CHALLENGE, Login, NATIVE_PASSWORD};
+use crate::proto::{capability, response};
+use crate::server::Shared;
+use crate::wire::{PacketReader, PacketWriter};
+use millpond_sql::session::KillHook;
+use millpond_sql::{Completion, ConnectionInfo, SqlError, SqlResult};
+use socket2::Socket;
+use std::hash::{BuildHasher, RandomState};
+use std::net::Shutdown;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest packet taken before the client is known.
+const MAX_LOGIN_PACKET: usize = 128 << 10;
+/// The one account.
+const ROOT: &[u8] = b"root";
+
+/// Greets and logs in. `None`: refused or gone; the client has been told what there was to tell.
+pub(super) fn login<B: Backend>(
+    shared: &Shared<B>,
+    socket: &Arc<Socket>,
+    peer: &Peer,
+    reader: &mut PacketReader,
+    writer: &mut PacketWriter,
+    seq: &mut u8,
+) -> Option<(B::Session, u32, u32)> {
+    /// MySQL's default `connect_timeout`.
+    const CONNECT_SECONDS: u64 = 10;
+    /// Autocommit.
+    const GREETING_STATUS: u16 = 2;
+    let seconds = shared.backend.global_u64("connect_timeout");
+    let timeout = Duration::from_secs(seconds.unwrap_or(CONNECT_SECONDS));
+    let id = shared.backend.reserve_id();
+    let challenge = challenge();
+    writer.packet(|p| handshake::greeting(p, SERVER_VERSION, id, &challenge, GREETING_STATUS));
+    writer.flush().ok()?;
+    *seq = 1;
+    let at = match reader.read(seq, MAX_LOGIN_PACKET, timeout, timeout) {
+        Ok(at) => at,
+        Err(e) => {
+            if let Some(e) = parting(&e) {
+                writer.set_sequence(*seq);
+                last_words(writer, &e);
+            }
+            return None;
+        }
+    };
+    writer.set_sequence(*seq);
+    let Ok(login) = Login::parse(reader.bytes(at)) else {
+        tracing::debug!(host = %peer.host, "bad handshake");
+        last_words(writer, &SqlError::new(1043, "Bad handshake"));
+        return None;
+    };
+    let capabilities = login.capabilities;
+    let info = ConnectionInfo {
+        id,
+        user: String::from_utf8_lossy(login.user).into_owned(),
+        host: peer.host.clone(),
+        database: login
+            .database
+            .map(|db| String::from_utf8_lossy(db).into_owned()),
+        found_rows: capabilities & capability::FOUND_ROWS != 0,
+        multi_statements: capabilities & capability::MULTI_STATEMENTS != 0,
+        interactive: capabilities & capability::INTERACTIVE != 0,
+        collation_id: login.collation,
+        on_kill: Some(kill_hook(socket)),
+    };
+    let known = Known::of(&login);
+    let admitted = known
+        .exchange(&challenge, reader, writer, seq, timeout)?
+        .and_then(|password| admit(&info.user, peer, password));
+    let session = admitted.and_then(|()| shared.backend.connect(info));
+    match session {
+        Ok(session) => {
+            let status = session.status_flags();
+            writer.packet(|p| response::ok(p, 0x00, &Completion::default(), status));
+            writer.flush().ok()?;
+            Some((session, capabilities, id))
+        }
+        Err(e) => {
+            tracing::debug!(host = %peer.host, error = %e, "login refused");
+            last_words(writer, &e);
+            None
+        }
+    }
+}
+
+/// What decides whether a client must be asked again.
+struct Known {
+    native: bool,
+    can_switch: bool,
+    without_password: bool,
+}
+
+impl Known {
+    fn of(login: &Login<'_>) -> Known {
+        Known {
+            native: login.plugin == NATIVE_PASSWORD.as_bytes(),
+            can_switch: login.capabilities & capability::PLUGIN_AUTH != 0,
+            without_password: login.without_password(),
+        }
+    }
+
+    /// Asks a client that used another plugin to use the server's. Returns whether it gave a password; `None`: it is gone.
+    fn exchange(
+        self,
+        challenge: &[u8; CHALLENGE],
+        reader: &mut PacketReader,
+        writer: &mut PacketWriter,
+        seq: &mut u8,
+        timeout: Duration,
+    ) -> Option<SqlResult<bool>> {
+        if self.native || !self.can_switch {
+            return Some(Ok(!self.without_password));
+        }
+        writer.packet(|p| handshake::auth_switch(p, challenge));
+        writer.flush().ok()?;
+        *seq = writer.sequence();
+        let read = reader.read(seq, MAX_LOGIN_PACKET, timeout, timeout);
+        writer.set_sequence(*seq);
+        match read {
+            Ok(at) => Some(Ok(!matches!(reader.bytes(at), [] | [0]))),
+            Err(e) => Some(Err(parting(&e)?)),
+        }
+    }
+}
+
+/// Lets the one account in.
+fn admit(user: &str, peer: &Peer, password: bool) -> SqlResult<()> {
+    if user.as_bytes() == ROOT && peer.local && !password {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        1045,
+        format!(
+            "Access denied for user '{user}'@'{}' (using password: {})",
+            peer.name,
+            if password { "YES" } else { "NO" }
+        ),
+    ))
+}
+
+/// Wakes the connection's thread if it waits for its client; an answer being sent still goes out.
+fn kill_hook(socket: &Arc<Socket>) -> KillHook {
+    let socket = Arc::downgrade(socket);
+    KillHook(Arc::new(move || {
+        if let Some(socket) = socket.upgrade() {
+            let _ = socket.shutdown(Shutdown::Read);
+        }
+    }))
+}
+
+/// Bytes that nobody can guess, none of them zero (the greeting is read as a C string).
+fn challenge() -> [u8; CHALLENGE] {
+    // Each RandomState has fresh keys that derive from the system's randomness.
+    let mut out = [0; CHALLENGE];
+    for (i, chunk) in out.chunks_mut(8).enumerate() {
+        let h = RandomState::new().hash_one(i).to_le_bytes();
+        chunk.copy_from_slice(&h[..chunk.len()]);
+    }
+    out.map(|b| b % 94 + 33)
+}
+
+impl<B: Backend> Connection<'_, B> {
+    /// COM_CHANGE_USER: a login on the same connection. A refusal closes it, as MySQL does.
+    pub(super) fn change_user(&mut self, body: Range<usize>) -> ControlFlow<()> {
+        let packet = self.reader.bytes(body);
+        let Ok(login) = Login::parse_change_user(packet, self.capabilities) else {
+            self.err(&SqlError::new(1835, "Malformed communication packet."));
+            return ControlFlow::Break(());
+        };
+        let user = String::from_utf8_lossy(login.user).into_owned();
+        let database = login
+            .database
+            .map(|db| String::from_utf8_lossy(db).into_owned());
+        let known = Known::of(&login);
+        let mut seq = self.writer.sequence();
+        let password = known.exchange(
+            &challenge(),
+            &mut self.reader,
+            &mut self.writer,
+            &mut seq,
+            self.limits.read,
+        );
+        let Some(password) = password else {
+            return ControlFlow::Break(());
+        };
+        let changed = password
+            .and_then(|password| admit(&user, self.peer, password))
+            .and_then(|()| self.reset_session())
+            .and_then(|()| match &database {
+                Some(db) => self.session.use_database(db),
+                None => Ok(()),
+            });
+        match changed {
+            Ok(()) => {
+                self.ok();
+                ControlFlow::Continue(())
+            }
+            Err(e) => {
+                self.err(&e);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}

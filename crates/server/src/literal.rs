@@ -1,0 +1,204 @@
+//! Statement text that is not UTF-8.
+//!
+//! Clients send binary strings raw between quotes (`_binary'…'`). The SQL layer takes text; so a string literal that
+//! is not UTF-8 becomes a hexadecimal literal, which is a binary string as well. Anywhere else such bytes are an error.
+
+use millpond_sql::{SqlError, SqlResult};
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// The statement as text.
+#[inline]
+pub fn text(sql: &[u8], no_backslash_escapes: bool) -> SqlResult<Cow<'_, str>> {
+    match std::str::from_utf8(sql) {
+        Ok(s) => Ok(Cow::Borrowed(s)),
+        Err(_) => rewrite(sql, no_backslash_escapes).map(Cow::Owned),
+    }
+}
+
+/// Replaces every string literal that is not UTF-8.
+#[cold]
+fn rewrite(sql: &[u8], no_backslash_escapes: bool) -> SqlResult<String> {
+    let mut out = String::with_capacity(sql.len() * 2);
+    let mut at = 0;
+    while at < sql.len() {
+        let rest = &sql[at..];
+        let end = at
+            + match rest {
+                [q @ (b'\'' | b'"' | b'`'), ..] => {
+                    quoted(rest, *q, no_backslash_escapes).ok_or_else(unclosed)?
+                }
+                [b'#', ..] => line(rest),
+                [b'-', b'-', c, ..] if c.is_ascii_whitespace() => line(rest),
+                [b'/', b'*', ..] => comment(rest),
+                _ => {
+                    1 + rest[1..]
+                        .iter()
+                        .position(|c| matches!(c, b'\'' | b'"' | b'`' | b'#' | b'-' | b'/'))
+                        .unwrap_or(rest.len() - 1)
+                }
+            };
+        let token = &sql[at..end];
+        at = end;
+        match std::str::from_utf8(token) {
+            Ok(s) => out.push_str(s),
+            Err(_) if token[0] == b'\'' || token[0] == b'"' => {
+                let bytes = unescape(token, no_backslash_escapes);
+                drop_introducer(&mut out);
+                out.push_str(" x'");
+                for b in bytes {
+                    let _ = write!(out, "{b:02x}");
+                }
+                out.push('\'');
+            }
+            Err(e) => {
+                let bad = &token[e.valid_up_to()..];
+                let mut shown = String::new();
+                for b in bad.iter().take(6) {
+                    let _ = write!(shown, "\\x{b:02X}");
+                }
+                return Err(SqlError::new(
+                    1300,
+                    format!("Invalid utf8mb4 character string: '{shown}'"),
+                ));
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn unclosed() -> SqlError {
+    SqlError::syntax("a quoted string or name is not closed")
+}
+
+/// Length of a quoted token, if it is closed.
+fn quoted(s: &[u8], quote: u8, no_backslash_escapes: bool) -> Option<usize> {
+    let mut i = 1;
+    while i < s.len() {
+        if s[i] == b'\\' && quote != b'`' && !no_backslash_escapes {
+            i += 2;
+        } else if s[i] != quote {
+            i += 1;
+        } else if s.get(i + 1) == Some(&quote) {
+            i += 2;
+        } else {
+            return Some(i + 1);
+        }
+    }
+    None
+}
+
+fn line(s: &[u8]) -> usize {
+    s.iter().position(|&c| c == b'\n').unwrap_or(s.len())
+}
+
+/// Length of a comment; of `/*!40101` only the opening, because what follows is text as any other.
+fn comment(s: &[u8]) -> usize {
+    if s.get(2) == Some(&b'!') {
+        return 3;
+    }
+    let end = s[2..].windows(2).position(|w| w == b"*/");
+    end.map_or(s.len(), |n| n + 4)
+}
+
+/// The bytes that a quoted token means.
+fn unescape(token: &[u8], no_backslash_escapes: bool) -> Vec<u8> {
+    let quote = token[0];
+    let inner = &token[1..token.len() - 1];
+    let mut out = Vec::with_capacity(inner.len());
+    let mut i = 0;
+    while i < inner.len() {
+        let c = inner[i];
+        i += 1;
+        if c == quote {
+            i += 1;
+        } else if c == b'\\' && !no_backslash_escapes && i < inner.len() {
+            out.push(match inner[i] {
+                b'0' => 0,
+                b'b' => 8,
+                b't' => b'\t',
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b'Z' => 26,
+                other => other,
+            });
+            i += 1;
+            continue;
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Removes a `_binary` that introduced the literal: hexadecimal literals are binary anyway.
+fn drop_introducer(out: &mut String) {
+    const INTRODUCER: &str = "_binary";
+    let kept = out.trim_end().len();
+    let Some(start) = kept.checked_sub(INTRODUCER.len()) else {
+        return;
+    };
+    let matches = out
+        .get(start..kept)
+        .is_some_and(|s| s.eq_ignore_ascii_case(INTRODUCER));
+    let before = out.as_bytes()[..start].last();
+    if matches && !before.is_some_and(|c| c.is_ascii_alphanumeric() || *c == b'_' || *c == b'$') {
+        out.truncate(start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(sql: &[u8]) -> String {
+        text(sql, false).unwrap().into_owned()
+    }
+
+    #[test]
+    fn text_is_left_alone() {
+        let sql = "INSERT INTO t VALUES (_binary'é', 'a\\'b')";
+        assert!(matches!(text(sql.as_bytes(), false), Ok(Cow::Borrowed(s)) if s == sql));
+    }
+
+    #[test]
+    fn binary_literals_become_hexadecimal() {
+        assert_eq!(
+            hex(b"INSERT INTO t VALUES (1, _binary'\xff\\0\\'\xfe''', 'x')"),
+            "INSERT INTO t VALUES (1,  x'ff0027fe27', 'x')"
+        );
+        assert_eq!(hex(b"SELECT \"\xff\"\"\""), "SELECT  x'ff22'");
+        assert_eq!(hex(b"SELECT a_binary'\xff'"), "SELECT a_binary x'ff'");
+        assert_eq!(text(b"SELECT '\xff\\'", true).unwrap(), "SELECT  x'ff5c'");
+    }
+
+    #[test]
+    fn comments_and_names_are_no_literals() {
+        assert_eq!(
+            hex(b"SELECT 1 /* it's */, '\xff' -- don't\n, 2"),
+            "SELECT 1 /* it's */,  x'ff' -- don't\n, 2"
+        );
+        assert_eq!(
+            hex(b"SELECT /*!40101 '\xff' */"),
+            "SELECT /*!40101  x'ff' */"
+        );
+        for sql in [&b"SELECT `\xff`"[..], b"SELECT \xff", b"/* \xff */"] {
+            assert_eq!(text(sql, false).unwrap_err().code, 1300);
+        }
+    }
+
+    #[test]
+    fn any_bytes_give_a_text_or_an_error() {
+        let mut x = 88172645463325252u64;
+        for _ in 0..20_000 {
+            let mut sql = Vec::new();
+            for _ in 0..24 {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                let alphabet = b"'\"`\\/*!-# \nax\xff\xc3\xa9_b";
+                sql.push(alphabet[(x % alphabet.len() as u64) as usize]);
+            }
+            let _ = text(&sql, x & 1 == 0);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The packets of the connection phase.
+
+use super::capability::*;
+use super::lenenc::{Cursor, Malformed};
+
+/// Length of the challenge that authentication plugins scramble passwords with.
+pub const CHALLENGE: usize = 20;
+/// The plugin that the server speaks.
+pub const NATIVE_PASSWORD: &str = "mysql_native_password";
+/// utf8mb4_general_ci: the server's default collation.
+const SERVER_COLLATION: u8 = 45;
+
+/// Appends the server's greeting (HandshakeV10).
+pub fn greeting(
+    out: &mut Vec<u8>,
+    version: &str,
+    id: u32,
+    challenge: &[u8; CHALLENGE],
+    status: u16,
+) {
+    out.push(10);
+    out.extend_from_slice(version.as_bytes());
+    out.push(0);
+    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&challenge[..8]);
+    out.push(0);
+    out.extend_from_slice(&(SERVER as u16).to_le_bytes());
+    out.push(SERVER_COLLATION);
+    out.extend_from_slice(&status.to_le_bytes());
+    out.extend_from_slice(&((SERVER >> 16) as u16).to_le_bytes());
+    out.push(CHALLENGE as u8 + 1);
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&challenge[8..]);
+    out.push(0);
+    out.extend_from_slice(NATIVE_PASSWORD.as_bytes());
+    out.push(0);
+}
+
+/// Appends a request to use another authentication plugin.
+pub fn auth_switch(out: &mut Vec<u8>, challenge: &[u8; CHALLENGE]) {
+    out.push(0xfe);
+    out.extend_from_slice(NATIVE_PASSWORD.as_bytes());
+    out.push(0);
+    out.extend_from_slice(challenge);
+    out.push(0);
+}
+
+/// What a client answers to the greeting, or sends with COM_CHANGE_USER.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Login<'a> {
+    /// Capabilities both sides have.
+    pub capabilities: u32,
+    /// Collation id.
+    pub collation: u16,
+    /// User name.
+    pub user: &'a [u8],
+    /// The plugin's answer to the challenge.
+    pub auth: &'a [u8],
+    /// Database to start in.
+    pub database: Option<&'a [u8]>,
+    /// Plugin that made `auth`.
+    pub plugin: &'a [u8],
+}
+
+impl<'a> Login<'a> {
+    /// Reads a HandshakeResponse41.
+    pub fn parse(payload: &'a [u8]) -> Result<Login<'a>, Malformed> {
+        let mut c = Cursor::new(payload);
+        let capabilities = c.u32()?;
+        if capabilities & PROTOCOL_41 == 0 || capabilities & SSL != 0 {
+            return Err(Malformed);
+        }
+        let _max_packet = c.u32()?;
+        let collation = c.u8()? as u16;
+        c.take(23)?;
+        let user = c.nul_bytes()?;
+        let auth = if capabilities & PLUGIN_AUTH_LENENC != 0 {
+            c.lenenc_bytes()?
+        } else if capabilities & SECURE_CONNECTION != 0 {
+            let n = c.u8()?;
+            c.take(n as usize)?
+        } else {
+            c.nul_bytes()?
+        };
+        let capabilities = capabilities & SERVER;
+        let database = if capabilities & CONNECT_WITH_DB != 0 {
+            Some(c.nul_or_rest()).filter(|db| !db.is_empty())
+        } else {
+            None
+        };
+        let plugin = if capabilities & PLUGIN_AUTH != 0 {
+            c.nul_or_rest()
+        } else {
+            NATIVE_PASSWORD.as_bytes()
+        };
+        // Connection attributes follow; whatever they are, nothing depends on them.
+        Ok(Login {
+            capabilities,
+            collation,
+            user,
+            auth,
+            database,
+            plugin,
+        })
+    }
+
+    /// Reads a COM_CHANGE_USER without its command byte.
+    pub fn parse_change_user(payload: &'a [u8], capabilities: u32) -> Result<Login<'a>, Malformed> {
+        let mut c = Cursor::new(payload);
+        let user = c.nul_bytes()?;
+        let auth = if capabilities & SECURE_CONNECTION != 0 {
+            let n = c.u8()?;
+            c.take(n as usize)?
+        } else {
+            c.nul_bytes()?
+        };
+        let database = Some(c.nul_or_rest()).filter(|db| !db.is_empty());
+        let collation = if c.is_empty() { 0 } else { c.u16()? };
+        let plugin = if capabilities & PLUGIN_AUTH != 0 && !c.is_empty() {
+            c.nul_or_rest()
+        } else {
+            NATIVE_PASSWORD.as_bytes()
+        };
+        Ok(Login {
+            capabilities,
+            collation,
+            user,
+            auth,
+            database,
+            plugin,
+        })
+    }
+
+    /// Whether `auth` is what clients send for an empty password: nothing, or for some plugins one zero byte.
+    pub fn without_password(&self) -> bool {
+        matches!(self.auth, [] | [0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(caps: u32, tail: &[u8]) -> Vec<u8> {
+        let mut p = caps.to_le_bytes().to_vec();
+        p.extend_from_slice(&0x100_0000u32.to_le_bytes());
+        p.push(45);
+        p.extend_from_slice(&[0; 23]);
+        p.extend_from_slice(tail);
+        p
+    }
+
+    #[test]
+    fn greeting_has_its_fields_where_clients_look() {
+        let mut out = Vec::new();
+        let challenge = *b"abcdefghijklmnopqrst";
+        greeting(&mut out, "8.0", 0x0102, &challenge, 2);
+        assert_eq!(&out[..5], b"\x0a8.0\0");
+        assert_eq!(&out[5..9], [2, 1, 0, 0]);
+        assert_eq!(&out[9..17], b"abcdefgh");
+        assert_eq!(out[17], 0);
+        let caps = u16::from_le_bytes([out[18], out[19]]) as u32
+            | (u16::from_le_bytes([out[23], out[24]]) as u32) << 16;
+        assert_eq!(caps, SERVER);
+        assert_eq!(out[20], 45);
+        assert_eq!(out[25], 21);
+        assert_eq!(&out[36..49], b"ijklmnopqrst\0");
+        assert_eq!(&out[49..], b"mysql_native_password\0");
+    }
+
+    #[test]
+    fn responses_of_several_ages() {
+        let caps = PROTOCOL_41 | SECURE_CONNECTION | CONNECT_WITH_DB | PLUGIN_AUTH;
+        let p = response(caps, b"root\0\0test\0caching_sha2_password\0");
+        let login = Login::parse(&p).unwrap();
+        assert_eq!(login.user, b"root");
+        assert_eq!(login.database, Some(&b"test"[..]));
+        assert_eq!(login.plugin, b"caching_sha2_password");
+        assert!(login.without_password());
+        let p = response(PROTOCOL_41, b"bob\0pw\0");
+        let login = Login::parse(&p).unwrap();
+        assert_eq!((login.user, login.auth), (&b"bob"[..], &b"pw"[..]));
+        assert_eq!(login.plugin, NATIVE_PASSWORD.as_bytes());
+        assert!(!login.without_password());
+    }
+
+    #[test]
+    fn cut_responses_are_malformed_or_complete() {
+        let caps = PROTOCOL_41 | PLUGIN_AUTH_LENENC | CONNECT_WITH_DB | PLUGIN_AUTH;
+        let p = response(caps, b"root\0\x02pwtest\0mysql_native_password\0");
+        for cut in 0..p.len() {
+            if cut < 40 {
+                assert!(Login::parse(&p[..cut]).is_err(), "{cut}");
+            } else {
+                assert_eq!(Login::parse(&p[..cut]).unwrap().user, b"root");
+            }
+        }
+        assert!(Login::parse(&response(0, b"root\0\0")).is_err());
+        assert!(Login::parse(&response(PROTOCOL_41 | SSL, b"root\0\0")).is_err());
+    }
+
+    #[test]
+    fn change_user() {
+        let caps = SECURE_CONNECTION | PLUGIN_AUTH;
+        let login = Login::parse_change_user(b"root\0\0db\0\x2d\0x\0", caps).unwrap();
+        assert_eq!(
+            (login.user, login.database, login.collation, login.plugin),
+            (&b"root"[..], Some(&b"db"[..]), 45, &b"x"[..])
+        );
+        assert!(Login::parse_change_user(b"root", caps).is_err());
+        assert!(Login::parse_change_user(b"root\0\x05ab", caps).is_err());
+    }
+}

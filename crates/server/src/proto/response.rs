@@ -1,0 +1,106 @@
+//! OK, ERR, EOF and column definition payloads.
+
+use super::lenenc::{put_bytes, put_lenenc};
+use millpond_sql::result::ColumnMeta;
+use millpond_sql::{Completion, SqlError};
+
+/// Appends an OK payload; `header` is 0x00, or 0xfe for the one that ends a result set.
+pub fn ok(out: &mut Vec<u8>, header: u8, done: &Completion, status: u16) {
+    out.push(header);
+    put_lenenc(out, done.affected);
+    put_lenenc(out, done.last_insert_id);
+    out.extend_from_slice(&status.to_le_bytes());
+    out.extend_from_slice(&done.warnings.to_le_bytes());
+    if !done.info.is_empty() {
+        put_bytes(out, done.info.as_bytes());
+    }
+}
+
+/// Appends an EOF payload.
+pub fn eof(out: &mut Vec<u8>, warnings: u16, status: u16) {
+    out.push(0xfe);
+    out.extend_from_slice(&warnings.to_le_bytes());
+    out.extend_from_slice(&status.to_le_bytes());
+}
+
+/// Appends an ERR payload.
+pub fn err(out: &mut Vec<u8>, e: &SqlError) {
+    /// As MySQL: a message is 512 bytes at most.
+    const MAX_MESSAGE: usize = 511;
+    out.push(0xff);
+    out.extend_from_slice(&e.code.to_le_bytes());
+    out.push(b'#');
+    let mut state = *b"HY000";
+    if let Ok(s) = <[u8; 5]>::try_from(e.state.as_bytes()) {
+        state = s;
+    }
+    out.extend_from_slice(&state);
+    let mut end = e.message.len().min(MAX_MESSAGE);
+    while !e.message.is_char_boundary(end) {
+        end -= 1;
+    }
+    out.extend_from_slice(&e.message.as_bytes()[..end]);
+}
+
+/// Appends a column definition payload.
+pub fn column(out: &mut Vec<u8>, c: &ColumnMeta) {
+    put_bytes(out, b"def");
+    put_bytes(out, c.database.as_bytes());
+    put_bytes(out, c.table.as_bytes());
+    put_bytes(out, c.org_table.as_bytes());
+    put_bytes(out, c.name.as_bytes());
+    put_bytes(out, c.org_name.as_bytes());
+    out.push(0x0c);
+    out.extend_from_slice(&c.ty.protocol_charset().to_le_bytes());
+    out.extend_from_slice(&c.ty.protocol_length().to_le_bytes());
+    out.push(c.ty.protocol_type());
+    out.extend_from_slice(&(c.flags | c.ty.protocol_flags()).to_le_bytes());
+    out.push(if c.ty.is_temporal() {
+        c.ty.length as u8
+    } else {
+        c.ty.decimals
+    });
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// Appends the definition of a prepared statement's parameter, as MySQL describes every one of them.
+pub fn parameter(out: &mut Vec<u8>) {
+    put_bytes(out, b"def");
+    out.extend_from_slice(&[0, 0, 0]);
+    put_bytes(out, b"?");
+    out.push(0);
+    out.push(0x0c);
+    out.extend_from_slice(&63u16.to_le_bytes());
+    out.extend_from_slice(&0u32.to_le_bytes());
+    out.push(super::field::VAR_STRING);
+    out.extend_from_slice(&128u16.to_le_bytes());
+    out.extend_from_slice(&[0, 0, 0]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ok_carries_its_numbers() {
+        let mut out = Vec::new();
+        let done = Completion {
+            affected: 300,
+            last_insert_id: 7,
+            warnings: 1,
+            info: "hi".into(),
+            ..Completion::default()
+        };
+        ok(&mut out, 0, &done, 3);
+        assert_eq!(out, [0, 0xfc, 44, 1, 7, 3, 0, 1, 0, 2, b'h', b'i']);
+    }
+
+    #[test]
+    fn err_cuts_long_messages_between_characters() {
+        let mut out = Vec::new();
+        err(&mut out, &SqlError::new(1064, "é".repeat(400)));
+        assert_eq!(&out[..9], b"\xff\x28\x04#42000");
+        assert_eq!(out.len(), 9 + 510);
+        assert!(std::str::from_utf8(&out[9..]).is_ok());
+    }
+}

@@ -1,0 +1,367 @@
+//! Listening, accepting, counting, stopping.
+//!
+//! Threads: one per listener, one per connection. Start to end: [`Server::start`] binds everything or nothing; connections come
+//! and go; [`Server::shutdown`] stops accepting, ends idle connections at once, waits a bounded time for running
+//! statements, then kills them. The database itself is the caller's to close.
+//!
+//! Lock order: `connections` is a leaf; nothing is called while it is held.
+
+use crate::backend::Backend;
+use crate::conn::{self, Peer};
+use crate::proto::response;
+use crate::wire::PacketWriter;
+use hashbrown::HashMap;
+use millpond_sql::SqlError;
+use parking_lot::{Condvar, Mutex};
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Connections that wait to be accepted before the system turns more away.
+const BACKLOG: i32 = 1024;
+/// Stack of a connection's thread. Only touched pages count as memory. Just under 2 MiB: the system backs aligned
+/// ranges of 2 MiB by one huge page at the first touch where it is so configured.
+const STACK: usize = (2 << 20) - (128 << 10);
+/// How long killed statements may take to notice.
+const KILLED_GRACE: Duration = Duration::from_secs(5);
+/// Pause after a failed accept (no file descriptors left, usually).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long a client that is turned away may take to read why.
+const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Where to listen.
+#[derive(Clone, Debug, Default)]
+pub struct ServerConfig {
+    /// TCP address; port 0 lets the system choose. Must be a loopback address.
+    pub tcp: Option<SocketAddr>,
+    /// Path of the Unix socket.
+    pub socket: Option<PathBuf>,
+}
+
+/// What connections share.
+pub(crate) struct Shared<B> {
+    pub(crate) backend: B,
+    /// Prepared statements of all connections.
+    pub(crate) prepared_total: Arc<AtomicUsize>,
+    stopping: AtomicBool,
+    connections: Mutex<Connections>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Connections {
+    next: u64,
+    open: HashMap<u64, Open>,
+}
+
+struct Open {
+    socket: Arc<Socket>,
+    /// Id of its session; 0 before it has one.
+    session: Arc<AtomicU32>,
+}
+
+impl<B> Shared<B> {
+    /// Whether the server is shutting down.
+    #[inline]
+    pub(crate) fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// A server that listens. Dropping it does not stop it; call [`Server::shutdown`].
+pub struct Server<B: Backend> {
+    shared: Arc<Shared<B>>,
+    listeners: Vec<(Arc<Socket>, JoinHandle<()>)>,
+    tcp: Option<SocketAddr>,
+    socket: Option<PathBuf>,
+}
+
+impl<B: Backend> Server<B> {
+    /// Starts to listen and serve.
+    pub fn start(backend: B, config: &ServerConfig) -> io::Result<Server<B>> {
+        let shared = Arc::new(Shared {
+            backend,
+            prepared_total: Arc::default(),
+            stopping: AtomicBool::new(false),
+            connections: Mutex::default(),
+            ended: Condvar::new(),
+        });
+        let mut server = Server {
+            shared,
+            listeners: Vec::new(),
+            tcp: None,
+            socket: None,
+        };
+        let tcp = config.tcp.map(bind_tcp).transpose()?;
+        let unix = config.socket.as_deref().map(bind_unix).transpose()?;
+        if let Some(listener) = tcp {
+            server.tcp = listener.local_addr()?.as_socket();
+            server.listen(listener, "accept-tcp")?;
+        }
+        if let Some(listener) = unix {
+            server.socket.clone_from(&config.socket);
+            server.listen(listener, "accept-unix")?;
+        }
+        Ok(server)
+    }
+
+    /// The TCP address listened on.
+    pub fn tcp_addr(&self) -> Option<SocketAddr> {
+        self.tcp
+    }
+
+    /// The Unix socket listened on.
+    pub fn socket_path(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    /// Connections open now, those still logging in included.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.lock().open.len()
+    }
+
+    fn listen(&mut self, listener: Socket, name: &str) -> io::Result<()> {
+        let listener = Arc::new(listener);
+        let (shared, accepting) = (self.shared.clone(), listener.clone());
+        let thread = std::thread::Builder::new()
+            .name(name.into())
+            .spawn(move || accept_loop(&shared, &accepting))?;
+        self.listeners.push((listener, thread));
+        Ok(())
+    }
+
+    /// Stops: nobody new is let in, idle connections end now, statements may run for `grace` before they are killed.
+    /// Returns how many connections would not end even so.
+    pub fn shutdown(self, grace: Duration) -> usize {
+        let shared = &self.shared;
+        shared.stopping.store(true, Ordering::SeqCst);
+        for (listener, thread) in self.listeners {
+            // Wakes a blocked accept on Linux.
+            let _ = listener.shutdown(Shutdown::Both);
+            let _ = thread.join();
+        }
+        if let Some(path) = &self.socket {
+            let _ = std::fs::remove_file(path);
+        }
+        let shut = |how| {
+            for c in shared.connections.lock().open.values() {
+                let _ = c.socket.shutdown(how);
+            }
+        };
+        shut(Shutdown::Read);
+        if shared.wait_for_end(grace) > 0 {
+            tracing::warn!(
+                connections = self.shared.connections.lock().open.len(),
+                "statements still run; killing them"
+            );
+            shared.kill_all();
+            shut(Shutdown::Both);
+            shared.wait_for_end(KILLED_GRACE);
+        }
+        shared.connections.lock().open.len()
+    }
+}
+
+impl<B: Backend> Shared<B> {
+    /// Waits until no connection is left, or time is up; returns how many are left.
+    fn wait_for_end(&self, time: Duration) -> usize {
+        let deadline = Instant::now() + time;
+        let mut connections = self.connections.lock();
+        while !connections.open.is_empty() {
+            if self
+                .ended
+                .wait_until(&mut connections, deadline)
+                .timed_out()
+            {
+                break;
+            }
+        }
+        connections.open.len()
+    }
+
+    fn kill_all(&self) {
+        let ids: Vec<u32> = {
+            let connections = self.connections.lock();
+            connections
+                .open
+                .values()
+                .map(|c| c.session.load(Ordering::Acquire))
+                .collect()
+        };
+        for id in ids.into_iter().filter(|&id| id != 0) {
+            // One that has just ended is not there to be killed; that's what was wanted.
+            let _ = self.backend.kill(id, true);
+        }
+    }
+}
+
+/// Binds TCP.
+fn bind_tcp(addr: SocketAddr) -> io::Result<Socket> {
+    if !addr.ip().is_loopback() {
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            format!(
+                "refusing to listen on {addr}: there are no accounts and no TLS yet, so anyone who reaches that \
+                 address would be root; use a loopback address such as 127.0.0.1"
+            ),
+        ));
+    }
+    let bind = || {
+        let s = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
+        s.set_reuse_address(true)?;
+        s.bind(&addr.into())?;
+        s.listen(BACKLOG)?;
+        Ok(s)
+    };
+    bind().map_err(|e: io::Error| named(&e, &format!("cannot listen on {addr}")))
+}
+
+/// Binds a Unix socket; takes the place of one whose server is gone.
+fn bind_unix(path: &Path) -> io::Result<Socket> {
+    let what = format!("cannot listen on {}", path.display());
+    let bind = || {
+        let addr = SockAddr::unix(path)?;
+        let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        match probe.connect(&addr) {
+            Ok(()) => {
+                return Err(io::Error::new(
+                    ErrorKind::AddrInUse,
+                    "a server listens there",
+                ));
+            }
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => std::fs::remove_file(path)?,
+            Err(_) => {}
+        }
+        let s = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        s.bind(&addr)?;
+        s.listen(BACKLOG)?;
+        Ok(s)
+    };
+    bind().map_err(|e: io::Error| named(&e, &what))
+}
+
+fn named(e: &io::Error, what: &str) -> io::Error {
+    io::Error::new(e.kind(), format!("{what}: {e}"))
+}
+
+fn accept_loop<B: Backend>(shared: &Arc<Shared<B>>, listener: &Socket) {
+    loop {
+        let accepted = listener.accept();
+        if shared.stopping() {
+            return;
+        }
+        match accepted {
+            Ok((socket, addr)) => admit(shared, socket, &addr),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => {
+                tracing::error!(error = %e, "cannot accept a connection");
+                std::thread::sleep(ACCEPT_PAUSE);
+            }
+        }
+    }
+}
+
+fn peer_of(socket: &Socket, addr: &SockAddr) -> Peer {
+    match addr.as_socket() {
+        Some(addr) => {
+            let _ = SockRef::from(socket).set_tcp_nodelay(true);
+            let _ = SockRef::from(socket).set_keepalive(true);
+            let name = match addr.ip() {
+                ip if ip.is_loopback() => "localhost".to_string(),
+                IpAddr::V6(ip) => ip.to_canonical().to_string(),
+                ip => ip.to_string(),
+            };
+            Peer {
+                host: addr.to_string(),
+                name,
+                local: addr.ip().is_loopback(),
+            }
+        }
+        None => Peer {
+            host: "localhost".into(),
+            name: "localhost".into(),
+            local: true,
+        },
+    }
+}
+
+/// Gives a new connection a thread, or tells it why not.
+fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
+    /// MySQL's default `max_connections`.
+    const CONNECTIONS: u64 = 151;
+    let peer = peer_of(&socket, addr);
+    let socket = Arc::new(socket);
+    let most = shared.backend.global_u64("max_connections");
+    let most = most.unwrap_or(CONNECTIONS) as usize;
+    let session = Arc::new(AtomicU32::new(0));
+    let key = {
+        let mut c = shared.connections.lock();
+        if c.open.len() >= most {
+            drop(c);
+            tracing::warn!(host = %peer.host, max_connections = most, "too many connections");
+            return refuse(socket, &SqlError::new(1040, "Too many connections"));
+        }
+        let key = c.next;
+        c.next += 1;
+        c.open.insert(
+            key,
+            Open {
+                socket: socket.clone(),
+                session: session.clone(),
+            },
+        );
+        key
+    };
+    let thread = {
+        let (shared, socket) = (shared.clone(), socket.clone());
+        std::thread::Builder::new()
+            .name("connection".into())
+            .stack_size(STACK)
+            .spawn(move || {
+                let _ended = Ended {
+                    shared: &shared,
+                    key,
+                };
+                conn::run(&shared, &socket, &peer, &session);
+            })
+    };
+    if let Err(e) = thread {
+        tracing::error!(error = %e, "cannot start a thread for a connection");
+        shared.forget(key);
+        refuse(
+            socket,
+            &SqlError::new(1135, format!("Can't create a new thread: {e}")),
+        );
+    }
+}
+
+/// Takes a connection off the list, however its thread ends.
+struct Ended<'a, B> {
+    shared: &'a Shared<B>,
+    key: u64,
+}
+
+impl<B> Drop for Ended<'_, B> {
+    fn drop(&mut self) {
+        self.shared.forget(self.key);
+    }
+}
+
+impl<B> Shared<B> {
+    fn forget(&self, key: u64) {
+        self.connections.lock().open.remove(&key);
+        self.ended.notify_all();
+    }
+}
+
+fn refuse(socket: Arc<Socket>, e: &SqlError) {
+    let mut writer = PacketWriter::new(socket);
+    writer.set_timeout(REFUSAL_TIMEOUT);
+    writer.packet(|p| response::err(p, e));
+    let _ = writer.flush();
+}

@@ -1,0 +1,170 @@
+//! Results on their way to the client: a [`ResultSink`] that encodes each row as it comes.
+
+use crate::proto::{binary, capability, lenenc, response, status, text};
+use crate::wire::PacketWriter;
+use millpond_sql::result::ColumnMeta;
+use millpond_sql::types::SqlType;
+use millpond_sql::{Completion, ResultSink, Value};
+use std::io;
+
+/// What encoding rows needs to know of their columns; kept between results so that its memory is reused. A prepared
+/// statement has one of its own, whose encoded definitions serve every execution.
+#[derive(Default)]
+pub struct Shape {
+    types: Vec<SqlType>,
+    wire: Vec<u8>,
+    /// Address and number of the columns that `encoded` describes.
+    key: (usize, usize),
+    /// The column count packet and the definitions, with sequence ids from 1.
+    encoded: Vec<u8>,
+}
+
+impl Shape {
+    fn set(&mut self, columns: &[ColumnMeta]) {
+        self.types.clear();
+        self.wire.clear();
+        for c in columns {
+            self.wire.push(c.ty.protocol_type());
+            self.types.push(c.ty.clone());
+        }
+    }
+}
+
+/// Which rows the command asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// COM_QUERY.
+    Text,
+    /// COM_STMT_EXECUTE.
+    Binary,
+}
+
+/// Encodes one command's results.
+pub struct WireSink<'a> {
+    out: &'a mut PacketWriter,
+    shape: &'a mut Shape,
+    format: Format,
+    deprecate_eof: bool,
+    /// Status flags of the last result, for the EOF after column definitions.
+    status: u16,
+    /// Columns whose address identifies them for as long as this sink lives: a prepared statement's.
+    lasting: Option<&'a [ColumnMeta]>,
+    in_rows: bool,
+}
+
+impl<'a> WireSink<'a> {
+    /// A sink for one command of a client with these capabilities.
+    pub fn new(
+        out: &'a mut PacketWriter,
+        shape: &'a mut Shape,
+        format: Format,
+        capabilities: u32,
+        status: u16,
+        lasting: Option<&'a [ColumnMeta]>,
+    ) -> WireSink<'a> {
+        WireSink {
+            out,
+            shape,
+            format,
+            deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
+            status,
+            lasting,
+            in_rows: false,
+        }
+    }
+
+    /// Appends the column count and definitions, from the shape's copy if it has them.
+    fn definitions(&mut self, columns: &[ColumnMeta]) {
+        /// More definitions than this are not worth keeping, and would wrap the sequence id.
+        const MOST_KEPT: usize = 100;
+        let key = (columns.as_ptr() as usize, columns.len());
+        let lasting = self.out.sequence() == 1
+            && columns.len() <= MOST_KEPT
+            && self.lasting.is_some_and(|l| std::ptr::eq(l, columns));
+        if lasting && self.shape.key == key {
+            return self
+                .out
+                .ready_made(&self.shape.encoded, columns.len() as u8 + 1);
+        }
+        self.shape.set(columns);
+        let start = self.out.position();
+        self.out
+            .packet(|p| lenenc::put_lenenc(p, columns.len() as u64));
+        for c in columns {
+            self.out.packet(|p| response::column(p, c));
+        }
+        self.shape.key = (0, 0);
+        if lasting {
+            self.shape.encoded.clear();
+            self.shape
+                .encoded
+                .extend_from_slice(&self.out.unsent()[start..]);
+            self.shape.key = key;
+        }
+    }
+}
+
+impl ResultSink for WireSink<'_> {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
+        self.definitions(columns);
+        if !self.deprecate_eof {
+            let status = self.status;
+            self.out.packet(|p| response::eof(p, 0, status));
+        }
+        self.in_rows = true;
+        self.out.flush_if_due()
+    }
+
+    #[inline]
+    fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        let Shape { types, wire, .. } = &*self.shape;
+        match self.format {
+            Format::Text => self.out.packet(|p| text::row(p, types, row)),
+            Format::Binary => self.out.packet(|p| binary::row(p, types, wire, row)),
+        }
+        self.out.flush_if_due()
+    }
+
+    #[inline]
+    fn finish(&mut self, done: &Completion) -> io::Result<()> {
+        let more = if done.more { status::MORE_RESULTS } else { 0 };
+        let status = done.status | more;
+        let in_rows = std::mem::take(&mut self.in_rows);
+        if !in_rows {
+            self.out.packet(|p| response::ok(p, 0x00, done, status));
+        } else if self.deprecate_eof {
+            self.out.packet(|p| response::ok(p, 0xfe, done, status));
+        } else {
+            self.out.packet(|p| response::eof(p, done.warnings, status));
+        }
+        self.status = done.status;
+        self.out.flush_if_due()
+    }
+}
+
+/// Keeps a small result's values as text: for commands whose answer the protocol layer words itself.
+#[derive(Default)]
+pub struct TextRows {
+    types: Vec<SqlType>,
+    /// Each row's values; NULL is empty.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl ResultSink for TextRows {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
+        self.types = columns.iter().map(|c| c.ty.clone()).collect();
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        let texts = row.iter().zip(&self.types).map(|(v, ty)| {
+            let mut text = Vec::new();
+            millpond_sql::value::write_text(v, ty, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        self.rows.push(texts.collect());
+        Ok(())
+    }
+    fn finish(&mut self, _done: &Completion) -> io::Result<()> {
+        Ok(())
+    }
+}

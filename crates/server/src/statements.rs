@@ -1,0 +1,197 @@
+//! The prepared statements of one connection, by the ids that the client knows them by.
+
+use crate::proto::binary::{ParamType, param_types, params};
+use crate::proto::{Cursor, Malformed};
+use crate::sink::Shape;
+use hashbrown::HashMap;
+use millpond_sql::{Prepared, SqlError, SqlResult, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A prepared statement and what the client has sent for it.
+pub struct Statement {
+    /// The session's part.
+    pub prepared: Arc<Prepared>,
+    /// Its result columns, encoded.
+    pub shape: Shape,
+    /// Length of its text, which bounds how deep its expressions nest.
+    pub text_len: usize,
+    /// Parameter types of the last execution that declared them.
+    types: Vec<ParamType>,
+    /// COM_STMT_SEND_LONG_DATA's data per parameter; empty until some comes.
+    long: Vec<Option<Vec<u8>>>,
+    /// What was wrong with long data: the command has no answer, so the execution tells.
+    long_error: Option<SqlError>,
+}
+
+/// 1835.
+pub fn malformed(_: Malformed) -> SqlError {
+    SqlError::new(1835, "Malformed communication packet.")
+}
+
+impl Statement {
+    /// Reads an execution's parameters (what follows the iteration count).
+    #[inline]
+    pub fn bind<'a, 'b: 'a>(
+        types: &mut Vec<ParamType>,
+        long: &'b [Option<Vec<u8>>],
+        n: usize,
+        c: &mut Cursor<'a>,
+        out: &mut impl Extend<Value<'a>>,
+    ) -> SqlResult<()> {
+        if n == 0 {
+            return Ok(());
+        }
+        let nulls = c.take(n.div_ceil(8)).map_err(malformed)?;
+        if c.u8().map_err(malformed)? == 1 {
+            param_types(c, n, types).map_err(malformed)?;
+        }
+        if types.len() != n {
+            return Err(SqlError::new(
+                1210,
+                "Incorrect arguments to mysqld_stmt_execute",
+            ));
+        }
+        params(c, nulls, types, long, out).map_err(malformed)
+    }
+
+    /// The parts that an execution uses at the same time.
+    #[allow(clippy::type_complexity)]
+    pub fn parts(
+        &mut self,
+    ) -> (
+        &Arc<Prepared>,
+        &mut Shape,
+        &mut Vec<ParamType>,
+        &[Option<Vec<u8>>],
+    ) {
+        (&self.prepared, &mut self.shape, &mut self.types, &self.long)
+    }
+
+    /// Appends long data to a parameter.
+    pub fn long_data(&mut self, param: usize, data: &[u8], max: usize) {
+        let n = self.prepared.params;
+        if param >= n {
+            self.long_error = Some(SqlError::new(
+                1210,
+                "Incorrect arguments to mysqld_stmt_send_long_data",
+            ));
+            return;
+        }
+        self.long.resize(n, None);
+        let sofar = self.long[param].get_or_insert_default();
+        if sofar.len() + data.len() > max {
+            self.long_error = Some(SqlError::new(
+                1105,
+                "Parameter of prepared statement which is set through mysql_send_long_data() is longer \
+                 than 'max_allowed_packet' bytes",
+            ));
+            return;
+        }
+        sofar.extend_from_slice(data);
+    }
+
+    /// Forgets long data; tells what was wrong with it.
+    #[inline]
+    pub fn clear_long_data(&mut self) -> Option<SqlError> {
+        self.long.clear();
+        self.long_error.take()
+    }
+
+    /// What is wrong with the long data so far.
+    #[inline]
+    pub fn long_error(&self) -> Option<&SqlError> {
+        self.long_error.as_ref()
+    }
+}
+
+/// A connection's statements. Counts them into the server's total, which `max_prepared_stmt_count` bounds.
+pub struct Statements {
+    by_id: HashMap<u32, Statement>,
+    next: u32,
+    total: Arc<AtomicUsize>,
+}
+
+impl Statements {
+    /// None yet.
+    pub fn new(total: Arc<AtomicUsize>) -> Statements {
+        Statements {
+            by_id: HashMap::new(),
+            next: 1,
+            total,
+        }
+    }
+
+    /// Takes a place in the server's total, before the work of preparing; [`Statements::insert`] or
+    /// [`Statements::give_back`] follows.
+    pub fn reserve(&self, max: usize) -> SqlResult<()> {
+        if self.total.fetch_add(1, Ordering::Relaxed) < max {
+            return Ok(());
+        }
+        self.give_back();
+        Err(SqlError::new(
+            1461,
+            format!(
+                "Can't create more than max_prepared_stmt_count statements (current value: {max})"
+            ),
+        ))
+    }
+
+    /// Returns a reserved place.
+    pub fn give_back(&self) {
+        self.total.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Keeps a statement in a reserved place; returns its id.
+    pub fn insert(&mut self, prepared: Arc<Prepared>, text_len: usize) -> u32 {
+        let id = loop {
+            let id = self.next;
+            self.next = self.next.wrapping_add(1).max(1);
+            if !self.by_id.contains_key(&id) {
+                break id;
+            }
+        };
+        self.by_id.insert(
+            id,
+            Statement {
+                prepared,
+                shape: Shape::default(),
+                text_len,
+                types: Vec::new(),
+                long: Vec::new(),
+                long_error: None,
+            },
+        );
+        id
+    }
+
+    /// Looks one up for the command named.
+    #[inline]
+    pub fn get(&mut self, id: u32, command: &str) -> SqlResult<&mut Statement> {
+        self.by_id.get_mut(&id).ok_or_else(|| {
+            SqlError::new(
+                1243,
+                format!("Unknown prepared statement handler ({id}) given to {command}"),
+            )
+        })
+    }
+
+    /// Forgets one, if it is there.
+    pub fn remove(&mut self, id: u32) {
+        if self.by_id.remove(&id).is_some() {
+            self.give_back();
+        }
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.total.fetch_sub(self.by_id.len(), Ordering::Relaxed);
+        self.by_id.clear();
+    }
+}
+
+impl Drop for Statements {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
