@@ -18,6 +18,7 @@ pub mod owner;
 pub mod purge;
 pub mod sys;
 pub mod undo;
+mod views;
 
 pub use locks::{Lock, LockSystem, TryLock};
 pub use mdl::{MdlLock, MdlMode, MdlSystem};

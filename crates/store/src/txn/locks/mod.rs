@@ -1,17 +1,50 @@
-//! Row locks: points and key ranges per tree.
+//! Row locks: points and key ranges per tree, waits, deadlocks.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `point` | locks on single keys, their queues |
+//! | `range` | key ranges locked against insertion |
+//! | `graph` | who waits for whom; deadlock victims; shared with metadata locks |
+//!
+//! Promises: a request waits behind earlier conflicting requests (first come, first served), except that an owner
+//! strengthening its own lock goes first; a wait ends with the lock, `Deadlock`, `LockWaitTimeout` or
+//! `Interrupted`; the end of a transaction costs time in proportion to what it locked.
+//! Never does: look at pages, or hold one of its mutexes while waiting.
+//!
+//! Lock order: graph, then an owner's `held`, then a shard, then an owner's `wait`. The `try_*` calls take
+//! only shard and `held` mutexes, one after the other, and are allowed under page latches.
 
-use super::{LockMode, Owner, WaitPolicy};
-use crate::error::Result;
+mod graph;
+mod point;
+mod range;
+#[cfg(test)]
+mod tests;
+
+pub use graph::LockStats;
+pub(super) use graph::{Target, WaitGraph};
+pub(super) use point::PointRef;
+pub(super) use range::RangeRef;
+
+use super::owner::Woken;
+use super::{LockMode, Owner, TrxId, WaitPolicy};
+use crate::error::{Error, Result};
 use crate::space::SpaceId;
+use point::{Points, Request};
+use range::{Ranges, position_of_lower, position_of_upper};
+use smallvec::SmallVec;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// A key held by the lock table: short ones inline.
+pub(super) type Key = SmallVec<[u8; 16]>;
 
 /// Outcome of a granted or skipped request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// Granted; the owner held nothing as strong on this key before.
+    /// Granted; the owner held nothing on this key before.
     New,
-    /// The owner held it already, at least as strong.
+    /// The owner held a lock on the key already; it is now at least as strong as asked for.
     Held,
     /// `SkipLocked` met a conflict.
     Skipped,
@@ -20,66 +53,227 @@ pub enum Lock {
 /// Outcome of an attempt that never waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryLock {
-    /// Granted; the owner held nothing as strong on this key before.
+    /// Granted; the owner held nothing on this key before.
     New,
-    /// The owner held it already, at least as strong.
+    /// The owner held a lock on the key already; it is now at least as strong as asked for.
     Held,
     /// Another owner is in the way (or waits earlier): drop every latch and call [`LockSystem::lock`].
     Conflict,
 }
 
 /// The lock table.
-pub struct LockSystem {}
+pub struct LockSystem {
+    points: Points,
+    ranges: Ranges,
+    graph: WaitGraph,
+}
+
+impl Default for LockSystem {
+    fn default() -> LockSystem {
+        LockSystem::new()
+    }
+}
 
 impl LockSystem {
+    /// An empty lock table.
+    pub fn new() -> LockSystem {
+        LockSystem {
+            points: Points::new(),
+            ranges: Ranges::new(),
+            graph: WaitGraph::new(),
+        }
+    }
+
     /// Takes a point lock if that needs no wait. May be called under page latches.
     pub fn try_lock(
         &self,
-        _owner: &Arc<Owner>,
-        _tree: SpaceId,
-        _key: &[u8],
-        _mode: LockMode,
+        owner: &Arc<Owner>,
+        tree: SpaceId,
+        key: &[u8],
+        mode: LockMode,
     ) -> TryLock {
-        todo!()
+        match self.points.request(owner, tree, key, mode, false) {
+            Request::New(at) => {
+                note_point(owner, at);
+                TryLock::New
+            }
+            Request::Held => TryLock::Held,
+            Request::Busy | Request::Queued { .. } => TryLock::Conflict,
+        }
     }
+
     /// Takes a point lock, waiting as the policy says. Hold no latch. After a wait the caller must look at
     /// the row again.
     pub fn lock(
         &self,
-        _owner: &Arc<Owner>,
-        _tree: SpaceId,
-        _key: &[u8],
-        _mode: LockMode,
-        _policy: WaitPolicy,
+        owner: &Arc<Owner>,
+        tree: SpaceId,
+        key: &[u8],
+        mode: LockMode,
+        policy: WaitPolicy,
     ) -> Result<Lock> {
-        todo!()
+        let queue = policy == WaitPolicy::Wait;
+        match self.points.request(owner, tree, key, mode, queue) {
+            Request::New(at) => {
+                note_point(owner, at);
+                Ok(Lock::New)
+            }
+            Request::Held => Ok(Lock::Held),
+            Request::Busy if policy == WaitPolicy::SkipLocked => Ok(Lock::Skipped),
+            Request::Busy => Err(Error::LockNotAvailable),
+            Request::Queued { at, upgrade } => {
+                let woken = self.wait(owner, Target::Point(at), owner.row_timeout());
+                let granted = woken == Woken::Granted || self.points.cancel(at, owner.no());
+                if granted && !upgrade {
+                    note_point(owner, at);
+                }
+                match woken {
+                    Woken::Victim => Err(Error::Deadlock),
+                    Woken::Killed => Err(Error::Interrupted),
+                    Woken::TimedOut if !granted => Err(Error::LockWaitTimeout),
+                    _ if upgrade => Ok(Lock::Held),
+                    _ => Ok(Lock::New),
+                }
+            }
+        }
     }
+
     /// Gives back a lock that was granted as [`Lock::New`] (READ COMMITTED: the row did not match).
-    pub fn unlock(&self, _owner: &Arc<Owner>, _tree: SpaceId, _key: &[u8]) {
-        todo!()
+    pub fn unlock(&self, owner: &Arc<Owner>, tree: SpaceId, key: &[u8]) {
+        let Some(at) = self.points.find(owner.no(), tree, key) else {
+            return;
+        };
+        {
+            let mut held = owner.held.lock();
+            // It is nearly always the last one taken.
+            match held.points.iter().rposition(|&p| p == at) {
+                Some(i) => held.points.swap_remove(i),
+                None => return,
+            };
+        }
+        self.points.release(at, owner.no());
     }
+
     /// The owner's own lock on a key.
-    pub fn held(&self, _owner: &Arc<Owner>, _tree: SpaceId, _key: &[u8]) -> Option<LockMode> {
-        todo!()
+    pub fn held(&self, owner: &Arc<Owner>, tree: SpaceId, key: &[u8]) -> Option<LockMode> {
+        self.points.mode_of(owner.no(), tree, key)
     }
-    /// Locks every key between the bounds against insertion by others. Never waits; cheap where it extends the owner's
-    /// last range. Call it under the latch of the leaf that was scanned.
+
+    /// Locks every key between the bounds against insertion by others. Never waits; cheap where it extends
+    /// the owner's last range. Call it under the latch of the leaf that was scanned.
     pub fn lock_gap(
         &self,
-        _owner: &Arc<Owner>,
-        _tree: SpaceId,
-        _lower: Bound<&[u8]>,
-        _upper: Bound<&[u8]>,
+        owner: &Arc<Owner>,
+        tree: SpaceId,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
     ) {
-        todo!()
+        let start = position_of_lower(lower);
+        let end = position_of_upper(upper);
+        if end.as_ref().is_some_and(|end| *end <= start) {
+            return;
+        }
+        if self.ranges.add(owner.no(), tree, &start, end.as_ref()) {
+            let mut held = owner.held.lock();
+            held.touch();
+            range::remember(&mut held.ranges, tree, start, end);
+        }
     }
+
     /// Whether the owner may insert the key now: no other owner's range covers it. Call it under the leaf's
     /// exclusive latch; on `false` drop all latches and call [`LockSystem::wait_insert`], then start again.
-    pub fn may_insert(&self, _owner: &Arc<Owner>, _tree: SpaceId, _key: &[u8]) -> bool {
-        todo!()
+    #[inline]
+    pub fn may_insert(&self, owner: &Arc<Owner>, tree: SpaceId, key: &[u8]) -> bool {
+        self.ranges.may_insert(owner.no(), tree, key)
     }
+
     /// Waits until no other owner's range covers the key. Hold no latch.
-    pub fn wait_insert(&self, _owner: &Arc<Owner>, _tree: SpaceId, _key: &[u8]) -> Result<()> {
-        todo!()
+    pub fn wait_insert(&self, owner: &Arc<Owner>, tree: SpaceId, key: &[u8]) -> Result<()> {
+        if !self.ranges.enqueue(owner, tree, key) {
+            return Ok(());
+        }
+        let target = Target::Insert(tree, Key::from_slice(key));
+        let woken = self.wait(owner, target, owner.row_timeout());
+        let granted = woken == Woken::Granted || self.ranges.cancel(owner.no(), tree);
+        match woken {
+            Woken::Victim => Err(Error::Deadlock),
+            Woken::Killed => Err(Error::Interrupted),
+            Woken::TimedOut if !granted => Err(Error::LockWaitTimeout),
+            _ => Ok(()),
+        }
     }
+
+    /// Gives `writer` an exclusive lock on the key if its transaction is still `trx`. The writer's `held` mutex,
+    /// kept throughout, makes this atomic against the transaction's end.
+    pub(super) fn convert_implicit(
+        &self,
+        writer: &Arc<Owner>,
+        trx: TrxId,
+        tree: SpaceId,
+        key: &[u8],
+    ) -> bool {
+        let mut held = writer.held.lock();
+        if held.trx != trx {
+            return false;
+        }
+        if let Some(at) = self.points.impose(writer.no(), tree, key) {
+            held.points.push(at);
+        }
+        true
+    }
+
+    /// End of a transaction: nobody converts implicit locks for it any more, and all its row locks go.
+    pub(super) fn release_all(&self, owner: &Owner) {
+        let (points, ranges) = {
+            let mut held = owner.held.lock();
+            held.trx = 0;
+            held.started = None;
+            (
+                std::mem::take(&mut held.points),
+                std::mem::take(&mut held.ranges),
+            )
+        };
+        owner.changes.store(0, std::sync::atomic::Ordering::Relaxed);
+        for &at in &points {
+            self.points.release(at, owner.no());
+        }
+        if !ranges.is_empty() {
+            self.ranges.remove(owner.no(), ranges);
+        }
+    }
+
+    /// Steps 2 to 4 of a wait (see `owner`).
+    pub(super) fn wait(&self, owner: &Arc<Owner>, target: Target, timeout: Duration) -> Woken {
+        self.graph.enter(self, owner, target);
+        let woken = owner.block(timeout);
+        self.graph.leave(owner.no());
+        woken
+    }
+
+    /// Counters of waits and deadlocks.
+    pub fn stats(&self) -> LockStats {
+        self.graph.stats()
+    }
+
+    /// Text of the last deadlock.
+    pub fn last_deadlock(&self) -> Option<String> {
+        self.graph.last_deadlock()
+    }
+
+    /// What an owner waits for, as text.
+    pub(super) fn waiting_for(&self, no: u32) -> Option<String> {
+        self.graph.waiting_for(self, no)
+    }
+}
+
+fn note_point(owner: &Owner, at: PointRef) {
+    let mut held = owner.held.lock();
+    held.touch();
+    held.points.push(at);
+}
+
+/// Whether two locks of different owners exclude each other.
+#[inline]
+fn conflict(a: LockMode, b: LockMode) -> bool {
+    a == LockMode::Exclusive || b == LockMode::Exclusive
 }
