@@ -5,13 +5,51 @@
 //! the leaf exclusively; where a leaf lacks room it is split first, as a mini-transaction of its own
 //! that couples exclusive latches from the root, and the write starts again. A child that is not
 //! resident is pinned with no latch held and the descent restarts.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `descend` | finding a leaf under shared latches; misses and restarts |
+//! | `edit` | changing one leaf |
+//! | `split` | making room |
+//! | `merge` | giving emptied pages back |
+//! | `scan` | one leaf at a time, both ways; [`Cursor`] |
+//! | `bulk` | building a tree bottom-up from sorted records |
+//! | `check`, `estimate` | verification; row counts for the planner |
+//! | [`overflow`] | chains of pages for long values |
+//!
+//! **Shape.** Inner pages map separators to children (see [`slotted`]); a separator
+//! is the shortest string that tells the pages on its sides apart. Leaves are linked both ways, inner pages are not.
+//! A leaf may be empty. All children of one page have the same level.
+//!
+//! **Latches** are taken top down, and among leaves left to right; never upward, never leftward. So a
+//! scan to the right couples along the links, a scan to the left descends anew for each leaf. A page can
+//! be unlinked only by someone who holds its parent and both its neighbours exclusively; hence whoever
+//! reads a page number in a latched page may latch what it names.
+//!
+//! **Failure.** A change to the structure is one mini-transaction that leaves every key reachable, so
+//! a crash or an error between two of them costs nothing. Damage that a descent notices is `Error::Corrupt`.
 
-use crate::error::Result;
-use crate::page::PageNo;
+mod bulk;
+mod check;
+mod descend;
+mod edit;
+mod estimate;
+mod merge;
+pub mod overflow;
+mod scan;
+mod split;
+
+pub use bulk::{FromIter, Records};
+pub use check::Checked;
+pub use edit::{LeafEdit, LeafHint};
+pub use scan::{Cursor, Dir, ScanEnd};
+
+use crate::error::{Error, Result};
+use crate::page::{PageNo, PageType, slotted};
 use crate::pool::{Mtr, Pager};
-use crate::space::Space;
-use std::ops::{Bound, ControlFlow};
+use crate::space::{AllocKind, Space};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// Longest key (bytes): four must fit an inner page beside their children.
 pub const MAX_KEY: usize = 3500;
@@ -19,106 +57,85 @@ pub const MAX_KEY: usize = 3500;
 /// above this layer.
 pub const MAX_ENTRY: usize = 8000;
 
-/// Scan direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dir {
-    /// Ascending keys.
-    Forward,
-    /// Descending keys.
-    Backward,
-}
+/// Bytes of a child's page number, the value of an inner page's records.
+const CHILD: usize = 4;
 
-/// A B+tree.
-pub struct Tree {}
+const _: () = assert!(2 * (MAX_ENTRY + slotted::RECORD_OVERHEAD) <= slotted::CAPACITY);
+const _: () = assert!(4 * (MAX_KEY + CHILD + slotted::RECORD_OVERHEAD) <= slotted::CAPACITY);
 
-/// Why a leaf scan ended.
-#[derive(Debug, PartialEq, Eq)]
-pub enum ScanEnd {
-    /// The visitor broke off.
-    Stopped,
-    /// This leaf is exhausted; continue with the given (exclusive) bound.
-    More,
-    /// No further entries in this direction.
-    End,
-}
-
-/// What an edit closure sees: the exclusively latched leaf where the key is or belongs, with room for the
-/// promised bytes.
-pub struct LeafEdit<'e, 'a> {
-    _p: std::marker::PhantomData<(&'e (), &'a ())>,
-}
-
-impl<'e, 'a> LeafEdit<'e, 'a> {
-    /// Value under the key, if it is there.
-    pub fn value(&self) -> Option<&[u8]> {
-        todo!()
-    }
-    /// Inserts the key (it must be absent) with this value.
-    pub fn insert(&mut self, _value: &[u8]) {
-        todo!()
-    }
-    /// Replaces the value (the key must be present); logs only the differing middle.
-    pub fn replace(&mut self, _value: &[u8]) {
-        todo!()
-    }
-    /// Overwrites bytes within the value (the key must be present).
-    pub fn patch(&mut self, _offset: usize, _data: &[u8]) {
-        todo!()
-    }
-    /// Removes the key (it must be present).
-    pub fn remove(&mut self) {
-        todo!()
-    }
-    /// The mini-transaction, e.g. to append undo in the same group. Tree pages must not be latched through it.
-    pub fn mtr(&mut self) -> &mut Mtr<'a> {
-        todo!()
-    }
+/// A B+tree. Cheap to make; share one per index so that its hints stay warm.
+pub struct Tree {
+    pager: Arc<Pager>,
+    space: Arc<Space>,
+    root: AtomicU32,
+    /// Levels of the tree when last seen; a hint.
+    height: AtomicU8,
 }
 
 impl Tree {
     /// A tree over an existing root (0: empty, no page yet).
-    pub fn new(_pager: &Arc<Pager>, _space: Arc<Space>, _root: PageNo) -> Tree {
-        todo!()
+    pub fn new(pager: &Arc<Pager>, space: Arc<Space>, root: PageNo) -> Tree {
+        Tree {
+            pager: pager.clone(),
+            space,
+            root: AtomicU32::new(root),
+            height: AtomicU8::new(1),
+        }
     }
+
+    /// The space it lives in.
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
     /// Root page (0: none yet).
+    #[inline]
     pub fn root(&self) -> PageNo {
-        todo!()
+        self.root.load(Ordering::Acquire)
     }
-    /// Allocates the root in `mtr`; the caller records the number in the catalog in the same `mtr`,
-    /// and calls [`Tree::set_root`] after commit.
-    pub fn alloc_root(&self, _mtr: &mut Mtr<'_>) -> Result<PageNo> {
-        todo!()
+
+    /// Allocates the root in `mtr` (begun with room for one new page); the caller records the number in the
+    /// catalog in the same `mtr`, and calls [`Tree::set_root`] after commit.
+    pub fn alloc_root(&self, mtr: &mut Mtr<'_>) -> Result<PageNo> {
+        let init = crate::log::op::Op::Init {
+            kind: PageType::Leaf,
+            level: 0,
+        };
+        let h = mtr.alloc(&self.space, AllocKind::Root, 0, init)?;
+        Ok(mtr.page_no(h))
     }
+
     /// Publishes the root number.
-    pub fn set_root(&self, _root: PageNo) {
-        todo!()
+    pub fn set_root(&self, root: PageNo) {
+        self.root.store(root, Ordering::Release);
     }
-    /// Point lookup: `f` sees the value under the leaf's shared latch. It must be short: no I/O, no waits.
-    pub fn get<R>(&self, _key: &[u8], _f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        todo!()
+
+    #[cold]
+    fn corrupt(&self, page: PageNo, what: &str) -> Error {
+        Error::Corrupt(format!(
+            "tree of space {}, page {page}: {what}",
+            self.space.id.0
+        ))
     }
-    /// Visits entries of ONE leaf from `from` on, under its shared latch (`f` must be short: no I/O,
-    /// no waits; it may take the lock table's mutexes). `ScanEnd::More` leaves in `resume` the key to continue
-    /// from, exclusively. An unbounded `from` starts at the first (Forward) or last (Backward) entry.
-    pub fn scan_leaf(
-        &self,
-        _from: Bound<&[u8]>,
-        _dir: Dir,
-        _resume: &mut Vec<u8>,
-        _f: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<ScanEnd> {
-        todo!()
+}
+
+/// The page type of a level.
+fn kind_of(level: u8) -> PageType {
+    if level == 0 {
+        PageType::Leaf
+    } else {
+        PageType::Inner
     }
-    /// Edits the leaf where `key` is or belongs. `need` is the most the edit may add in bytes (key,
-    /// value and slot counted by the tree; pass the new value's length, or 0 for a removal). `f` runs
-    /// exactly once, under the leaf's exclusive latch; whatever it did is committed as one group. An `Err` from `f`
-    /// is allowed only if it changed nothing.
-    pub fn edit<R>(
-        &self,
-        _key: &[u8],
-        _need: usize,
-        _f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
-    ) -> Result<R> {
-        todo!()
-    }
+}
+
+/// The shortest string that is greater than `below` and not greater than `from`; `below < from`.
+fn separator<'k>(below: &[u8], from: &'k [u8]) -> &'k [u8] {
+    debug_assert!(below < from);
+    let common = below.iter().zip(from).take_while(|(a, b)| a == b).count();
+    &from[..common + 1]
+}
+
+/// Bytes that records and slots take.
+fn used(page: &[u8]) -> usize {
+    slotted::CAPACITY - slotted::free(page)
 }

@@ -1,0 +1,300 @@
+//! Building a tree bottom-up from sorted records: every page is packed in memory and written once, as an image.
+//!
+//! The pages are written by mini-transactions of bounded size. Until the last of them nothing names the
+//! tree, so a build may be abandoned at any moment by dropping its space.
+
+use super::overflow::trimmed;
+use super::split::set_link;
+use super::{CHILD, MAX_ENTRY, MAX_KEY, Tree, kind_of, separator};
+use crate::error::{Error, Result};
+use crate::log::op::Op;
+use crate::page::{PAGE_HEADER, PAGE_SIZE, PageNo, slotted};
+use crate::pool::{PageH, Pager};
+use crate::space::{AllocKind, Space};
+use std::sync::Arc;
+
+/// Sorted records, one at a time.
+pub trait Records {
+    /// The next record; the borrowed bytes are good until the next call.
+    #[allow(clippy::type_complexity)]
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
+}
+
+/// Makes [`Records`] of an iterator over owned keys and values.
+pub struct FromIter<I> {
+    iter: I,
+    current: (Vec<u8>, Vec<u8>),
+}
+
+impl<I: Iterator<Item = (Vec<u8>, Vec<u8>)>> FromIter<I> {
+    /// Wraps the iterator.
+    pub fn new(iter: I) -> FromIter<I> {
+        FromIter {
+            iter,
+            current: Default::default(),
+        }
+    }
+}
+
+impl<I: Iterator<Item = (Vec<u8>, Vec<u8>)>> Records for FromIter<I> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let Some(record) = self.iter.next() else {
+            return Ok(None);
+        };
+        self.current = record;
+        Ok(Some((&self.current.0, &self.current.1)))
+    }
+}
+
+/// Bytes left free in each page, so that the first inserts do not split all of them.
+const RESERVE: usize = slotted::CAPACITY / 16;
+
+/// Leaves written by one mini-transaction.
+const LEAVES_PER_MTR: usize = 8;
+
+type Page = Box<[u8; PAGE_SIZE]>;
+
+fn new_page(level: u8) -> Page {
+    let mut page = Box::new([0; PAGE_SIZE]);
+    slotted::init(&mut page[..], level);
+    page
+}
+
+fn body(page: &Page) -> &[u8] {
+    trimmed(&page[PAGE_HEADER..])
+}
+
+/// A build under way.
+struct Build<'b> {
+    pager: &'b Pager,
+    space: &'b Arc<Space>,
+    /// Packed leaves not yet written, each with the separator before it.
+    leaves: Vec<(Page, Vec<u8>)>,
+    /// The leaf being packed, and the separator before it.
+    leaf: Page,
+    leaf_separator: Vec<u8>,
+    last_key: Vec<u8>,
+    /// The last leaf written (0: none).
+    last_leaf: PageNo,
+    /// The page being packed on each inner level, level 1 first.
+    inner: Vec<Inner>,
+}
+
+struct Inner {
+    page: Page,
+    /// The separator before it.
+    separator: Vec<u8>,
+    /// Page number of the one written last, to be near (0: none).
+    last: PageNo,
+}
+
+impl Tree {
+    /// Builds a tree from records in strictly ascending key order and returns its root, or 0 if there are none.
+    /// Call with no latch held. `Error::Invalid` if the order is violated.
+    pub fn bulk(
+        pager: &Arc<Pager>,
+        space: &Arc<Space>,
+        records: &mut impl Records,
+    ) -> Result<PageNo> {
+        let mut build = Build {
+            pager,
+            space,
+            leaves: Vec::with_capacity(LEAVES_PER_MTR),
+            leaf: new_page(0),
+            leaf_separator: Vec::new(),
+            last_key: Vec::new(),
+            last_leaf: 0,
+            inner: Vec::new(),
+        };
+        while let Some((key, value)) = records.next()? {
+            build.add(key, value)?;
+        }
+        build.finish()
+    }
+}
+
+impl Build<'_> {
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if key.len() > MAX_KEY {
+            return Err(Error::KeyTooLong(key.len()));
+        }
+        if key.len() + value.len() > MAX_ENTRY {
+            return Err(Error::RowTooLarge(key.len() + value.len()));
+        }
+        let is_first = slotted::count(&self.leaf[..]) == 0;
+        if !is_first && key <= &self.last_key[..] {
+            return Err(Error::Invalid("bulk load of keys out of order".into()));
+        }
+        let reserve = if is_first { 0 } else { RESERVE };
+        if !slotted::pack(&mut self.leaf[..], key, value, reserve) {
+            let before = separator(&self.last_key, key).to_vec();
+            self.close_leaf(before)?;
+            let fits = slotted::pack(&mut self.leaf[..], key, value, 0);
+            debug_assert!(fits, "an entry fits an empty page");
+        }
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        Ok(())
+    }
+
+    /// Sets the packed leaf aside and starts another, which begins at `next_separator`.
+    fn close_leaf(&mut self, next_separator: Vec<u8>) -> Result<()> {
+        let mut leaf = std::mem::replace(&mut self.leaf, new_page(0));
+        slotted::packed(&mut leaf[..]);
+        let before = std::mem::replace(&mut self.leaf_separator, next_separator);
+        self.leaves.push((leaf, before));
+        if self.leaves.len() == LEAVES_PER_MTR {
+            self.write_leaves()?;
+        }
+        Ok(())
+    }
+
+    fn write_leaves(&mut self) -> Result<()> {
+        let leaves = std::mem::take(&mut self.leaves);
+        let numbers = self.write_linked(&leaves)?;
+        for ((_, separator), no) in leaves.into_iter().zip(numbers) {
+            self.add_child(1, separator, no)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the leaves, linked to each other and to the last one before them.
+    fn write_linked(&mut self, leaves: &[(Page, Vec<u8>)]) -> Result<Vec<PageNo>> {
+        loop {
+            let _pin = match self.last_leaf {
+                0 => None,
+                no => Some(self.pager.pin(self.space, no)?),
+            };
+            let mut mtr = self.pager.mtr(leaves.len())?;
+            let mut before: Option<PageH> = None;
+            if self.last_leaf != 0 {
+                before = mtr.try_latch(self.space, self.last_leaf);
+                if before.is_none() {
+                    continue;
+                }
+            }
+            let mut made: Vec<PageH> = Vec::with_capacity(leaves.len());
+            for (leaf, _) in leaves {
+                let near = made.last().map_or(self.last_leaf, |&h| mtr.page_no(h));
+                let kind = kind_of(0);
+                match mtr.alloc(
+                    self.space,
+                    AllocKind::Extent,
+                    near,
+                    Op::Image {
+                        kind,
+                        body: body(leaf),
+                    },
+                ) {
+                    Ok(page) => made.push(page),
+                    Err(e) => {
+                        // What is written goes when the space does.
+                        mtr.commit();
+                        return Err(e);
+                    }
+                }
+            }
+            for &page in &made {
+                if let Some(left) = before {
+                    let (left_no, no) = (mtr.page_no(left), mtr.page_no(page));
+                    set_link(&mut mtr, page, slotted::LEFT_AT, left_no);
+                    set_link(&mut mtr, left, slotted::RIGHT_AT, no);
+                }
+                before = Some(page);
+            }
+            let numbers: Vec<PageNo> = made.iter().map(|&h| mtr.page_no(h)).collect();
+            mtr.commit();
+            self.last_leaf = numbers[numbers.len() - 1];
+            return Ok(numbers);
+        }
+    }
+
+    /// Adds a child to the page being packed on an inner level.
+    fn add_child(&mut self, level: usize, separator: Vec<u8>, no: PageNo) -> Result<()> {
+        let child = no.to_le_bytes();
+        if self.inner.len() < level {
+            let page = new_page(level as u8);
+            self.inner.push(Inner {
+                page,
+                separator: Vec::new(),
+                last: 0,
+            });
+        }
+        let inner = &mut self.inner[level - 1];
+        let page = &mut inner.page[..];
+        if slotted::count(page) == 0 {
+            inner.separator = separator;
+            slotted::pack(page, &[], &child, 0);
+            return Ok(());
+        }
+        debug_assert_eq!(child.len(), CHILD);
+        if slotted::pack(page, &separator, &child, RESERVE) {
+            return Ok(());
+        }
+        let (written, before) = self.close_inner(level)?;
+        self.add_child(level + 1, before, written)?;
+        self.add_child(level, separator, no)
+    }
+
+    /// Writes the page being packed on an inner level and starts another; returns its number and the
+    /// separator before it.
+    fn close_inner(&mut self, level: usize) -> Result<(PageNo, Vec<u8>)> {
+        let inner = &mut self.inner[level - 1];
+        let mut page = std::mem::replace(&mut inner.page, new_page(level as u8));
+        let separator = std::mem::take(&mut inner.separator);
+        let near = inner.last;
+        let no = self.write_one(&mut page, level as u8, AllocKind::Extent, near)?;
+        self.inner[level - 1].last = no;
+        Ok((no, separator))
+    }
+
+    fn write_one(
+        &self,
+        page: &mut Page,
+        level: u8,
+        how: AllocKind,
+        near: PageNo,
+    ) -> Result<PageNo> {
+        slotted::packed(&mut page[..]);
+        let mut mtr = self.pager.mtr(1)?;
+        let image = Op::Image {
+            kind: kind_of(level),
+            body: body(page),
+        };
+        let made = match mtr.alloc(self.space, how, near, image) {
+            Ok(made) => made,
+            Err(e) => {
+                mtr.commit();
+                return Err(e);
+            }
+        };
+        let no = mtr.page_no(made);
+        mtr.commit();
+        Ok(no)
+    }
+
+    /// Writes what is left on each level; the topmost page becomes the root.
+    fn finish(mut self) -> Result<PageNo> {
+        if self.last_leaf == 0 && self.leaves.is_empty() {
+            if slotted::count(&self.leaf[..]) == 0 {
+                return Ok(0);
+            }
+            let mut leaf = std::mem::replace(&mut self.leaf, new_page(0));
+            return self.write_one(&mut leaf, 0, AllocKind::Root, 0);
+        }
+        self.close_leaf(Vec::new())?;
+        if !self.leaves.is_empty() {
+            self.write_leaves()?;
+        }
+        let mut level = 1;
+        loop {
+            if self.inner.len() == level {
+                let mut root = std::mem::replace(&mut self.inner[level - 1].page, new_page(0));
+                return self.write_one(&mut root, level as u8, AllocKind::Root, 0);
+            }
+            let (written, before) = self.close_inner(level)?;
+            self.add_child(level + 1, before, written)?;
+            level += 1;
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Finding a leaf under shared latches; what happens when a page on the way is not resident.
+
+use super::Tree;
+use crate::error::{Error, Result};
+use crate::page::{PageNo, slotted};
+use crate::pool::{PageRead, Pin};
+use smallvec::SmallVec;
+use std::sync::atomic::Ordering;
+
+/// A page that an attempt needed and did not find in the pool: bring it in and try again.
+#[derive(Debug)]
+pub(super) struct Miss(pub PageNo);
+
+/// Pages brought in for one operation, pinned to its end so that its restarts make progress.
+pub(super) struct Resident<'t> {
+    tree: &'t Tree,
+    pins: SmallVec<[Pin<'t>; MAX_PINS]>,
+    failed: PageNo,
+}
+
+/// Pins an operation keeps at most; beyond that it starts afresh rather than exhaust a small pool.
+const MAX_PINS: usize = 4;
+
+impl<'t> Resident<'t> {
+    pub fn new(tree: &'t Tree) -> Resident<'t> {
+        Resident {
+            tree,
+            pins: SmallVec::new(),
+            failed: 0,
+        }
+    }
+
+    /// Reads the page in. Call with no latch held.
+    ///
+    /// By now the page may have been freed and belong to something else, so the first failure only makes
+    /// the caller start again: a descent that comes by the same page a second time was led there
+    /// by a page that still names it.
+    #[cold]
+    pub fn bring(&mut self, miss: Miss) -> Result<()> {
+        let tree = self.tree;
+        match tree.pager.pin(&tree.space, miss.0) {
+            Ok(pin) => {
+                if self.pins.len() == MAX_PINS {
+                    self.pins.clear();
+                }
+                self.pins.push(pin);
+                Ok(())
+            }
+            Err(e) if self.failed == miss.0 => Err(e),
+            Err(_) => {
+                self.failed = miss.0;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Tree {
+    /// The root under a shared latch.
+    #[inline]
+    pub(super) fn try_root(&self) -> std::result::Result<PageRead<'_>, Miss> {
+        let root = self.root();
+        self.pager.try_fetch(&self.space, root).ok_or(Miss(root))
+    }
+
+    /// One descent under coupled shared latches; `route` picks a child's slot.
+    #[inline]
+    pub(super) fn try_leaf(
+        &self,
+        mut route: impl FnMut(&[u8]) -> u16,
+    ) -> Result<std::result::Result<PageRead<'_>, Miss>> {
+        let mut page = match self.try_root() {
+            Ok(page) => page,
+            Err(miss) => return Ok(Err(miss)),
+        };
+        let mut level = slotted::level(&page);
+        self.saw_height(level + 1);
+        while level > 0 {
+            let child = slotted::child(&page, route(&page));
+            let Some(next) = self.pager.try_fetch(&self.space, child) else {
+                return Ok(Err(Miss(child)));
+            };
+            level -= 1;
+            if slotted::level(&next) != level {
+                return Err(self.wrong_level(child));
+            }
+            page = next;
+        }
+        Ok(Ok(page))
+    }
+
+    /// The leaf that `route` leads to, brought in if need be. Call with no latch held.
+    #[inline]
+    pub(super) fn leaf(&self, mut route: impl FnMut(&[u8]) -> u16) -> Result<PageRead<'_>> {
+        match self.try_leaf(&mut route)? {
+            Ok(leaf) => Ok(leaf),
+            Err(miss) => self.leaf_missed(miss, &mut route),
+        }
+    }
+
+    #[cold]
+    fn leaf_missed(
+        &self,
+        mut miss: Miss,
+        route: &mut dyn FnMut(&[u8]) -> u16,
+    ) -> Result<PageRead<'_>> {
+        let mut resident = Resident::new(self);
+        loop {
+            resident.bring(miss)?;
+            match self.try_leaf(&mut *route)? {
+                Ok(leaf) => return Ok(leaf),
+                Err(m) => miss = m,
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn saw_height(&self, height: u8) {
+        if self.height.load(Ordering::Relaxed) != height {
+            self.height.store(height, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    pub(super) fn wrong_level(&self, page: PageNo) -> Error {
+        self.corrupt(page, "its level does not fit its parent's")
+    }
+
+    /// Point lookup: `f` sees the value under the leaf's shared latch. It must be short: no I/O, no waits.
+    #[inline]
+    pub fn get<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        if self.root() == 0 {
+            return Ok(None);
+        }
+        let leaf = self.leaf(|page| slotted::search_child(page, key))?;
+        Ok(slotted::search(&leaf, key)
+            .ok()
+            .map(|slot| f(slotted::value(&leaf, slot))))
+    }
+}

@@ -1,0 +1,323 @@
+//! Changing one leaf: the optimistic path. Making room and merging are mini-transactions of their own, before
+//! and after.
+
+use super::descend::{Miss, Resident};
+use super::{MAX_ENTRY, MAX_KEY, Tree};
+use crate::error::{Error, Result};
+use crate::log::op::Op;
+use crate::page::{Lsn, PageNo, page_lsn, page_no, slotted};
+use crate::pool::{Mtr, PageH, PageRead};
+use std::sync::atomic::Ordering;
+
+/// Where a key was found, or would belong, and what the leaf's LSN was: good until the leaf changes.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafHint {
+    pub(super) page: PageNo,
+    pub(super) lsn: Lsn,
+}
+
+impl LeafHint {
+    pub(super) fn of(leaf: &PageRead<'_>) -> LeafHint {
+        LeafHint {
+            page: page_no(leaf),
+            lsn: page_lsn(leaf),
+        }
+    }
+}
+
+/// What an edit closure sees: the exclusively latched leaf where the key is or belongs, with room for the
+/// promised bytes.
+pub struct LeafEdit<'e, 'a> {
+    mtr: &'e mut Mtr<'a>,
+    leaf: PageH,
+    key: &'e [u8],
+    found: Found,
+}
+
+impl<'e, 'a> LeafEdit<'e, 'a> {
+    /// Value under the key, if it is there.
+    #[inline]
+    pub fn value(&self) -> Option<&[u8]> {
+        let slot = self.found.ok()?;
+        Some(slotted::value(self.mtr.page(self.leaf), slot))
+    }
+
+    /// Inserts the key (it must be absent) with this value.
+    pub fn insert(&mut self, value: &[u8]) {
+        let Err(slot) = self.found else {
+            panic!("insert of a key that is there")
+        };
+        debug_assert!(self.key.len() <= MAX_KEY && self.key.len() + value.len() <= MAX_ENTRY);
+        self.mtr.apply(
+            self.leaf,
+            Op::Insert {
+                slot,
+                key: self.key,
+                value,
+            },
+        );
+        self.found = Ok(slot);
+    }
+
+    /// Replaces the value (the key must be present); logs only the differing middle.
+    pub fn replace(&mut self, value: &[u8]) {
+        let slot = self.slot();
+        debug_assert!(self.key.len() + value.len() <= MAX_ENTRY);
+        let old = slotted::value(self.mtr.page(self.leaf), slot);
+        let same = |(a, b): &(&u8, &u8)| a == b;
+        let shorter = old.len().min(value.len());
+        let prefix = old.iter().zip(value).take_while(same).count();
+        let suffix = old.iter().rev().zip(value.iter().rev());
+        let suffix = suffix.take(shorter - prefix).take_while(same).count();
+        let data = &value[prefix..value.len() - suffix];
+        let op = if old.len() == value.len() {
+            if data.is_empty() {
+                return;
+            }
+            Op::Patch {
+                slot,
+                offset: prefix as u16,
+                data,
+            }
+        } else {
+            Op::Splice {
+                slot,
+                prefix: prefix as u16,
+                suffix: suffix as u16,
+                data,
+            }
+        };
+        self.mtr.apply(self.leaf, op);
+    }
+
+    /// Overwrites bytes within the value (the key must be present).
+    #[inline]
+    pub fn patch(&mut self, offset: usize, data: &[u8]) {
+        let slot = self.slot();
+        self.mtr.apply(
+            self.leaf,
+            Op::Patch {
+                slot,
+                offset: offset as u16,
+                data,
+            },
+        );
+    }
+
+    /// Removes the key (it must be present).
+    pub fn remove(&mut self) {
+        let slot = self.slot();
+        self.mtr.apply(self.leaf, Op::Remove { slot });
+        self.found = Err(slot);
+    }
+
+    /// The mini-transaction, e.g. to append undo in the same group. Tree pages must not be latched through it.
+    pub fn mtr(&mut self) -> &mut Mtr<'a> {
+        self.mtr
+    }
+
+    #[inline]
+    fn slot(&self) -> u16 {
+        self.found.expect("a key that is there")
+    }
+}
+
+impl Tree {
+    /// As [`Tree::get`], also telling where the key is or belongs, for a following [`Tree::edit_at`].
+    #[inline]
+    pub fn get_with_hint<R>(
+        &self,
+        key: &[u8],
+        f: impl FnOnce(&[u8]) -> R,
+    ) -> Result<(Option<R>, Option<LeafHint>)> {
+        if self.root() == 0 {
+            return Ok((None, None));
+        }
+        let leaf = self.leaf(|page| slotted::search_child(page, key))?;
+        let value = slotted::search(&leaf, key)
+            .ok()
+            .map(|slot| f(slotted::value(&leaf, slot)));
+        Ok((value, Some(LeafHint::of(&leaf))))
+    }
+
+    /// Edits the leaf where `key` is or belongs. `need` is the most the edit may add in bytes (key,
+    /// value and slot counted by the tree; pass the new value's length, or 0 for a removal). `f` runs
+    /// exactly once, under the leaf's exclusive latch; whatever it did is committed as one group. An `Err` from `f`
+    /// is allowed only if it changed nothing.
+    #[inline]
+    pub fn edit<R>(
+        &self,
+        key: &[u8],
+        need: usize,
+        f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
+    ) -> Result<R> {
+        self.edit_at(None, key, need, f)
+    }
+
+    /// As [`Tree::edit`]; if the leaf has not changed since the hint for the same key was made, no descent is
+    /// needed.
+    pub fn edit_at<R>(
+        &self,
+        hint: Option<LeafHint>,
+        key: &[u8],
+        need: usize,
+        f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
+    ) -> Result<R> {
+        if key.len() > MAX_KEY {
+            return Err(Error::KeyTooLong(key.len()));
+        }
+        if key.len() + need > MAX_ENTRY {
+            return Err(Error::RowTooLarge(key.len() + need));
+        }
+        let mut mtr = self.pager.mtr(0)?;
+        let mut place = match hint {
+            Some(hint) => self.try_hinted(&mut mtr, hint, key, need),
+            None => None,
+        };
+        let mut resident = Resident::new(self);
+        let (leaf, found) = loop {
+            if let Some(place) = place {
+                break place;
+            }
+            match self.try_place(&mut mtr, key, need)? {
+                Try::Ready(leaf, found) => place = Some((leaf, found)),
+                Try::Full => {
+                    drop(mtr);
+                    self.split(key, need)?;
+                    mtr = self.pager.mtr(0)?;
+                }
+                Try::Missing(miss) => {
+                    drop(mtr);
+                    resident.bring(miss)?;
+                    mtr = self.pager.mtr(0)?;
+                }
+            }
+        };
+        let used_before = super::used(mtr.page(leaf));
+        let result = f(&mut LeafEdit {
+            mtr: &mut mtr,
+            leaf,
+            key,
+            found,
+        })?;
+        let page = mtr.page(leaf);
+        let shrink = super::merge::worth_trying(page, used_before);
+        mtr.commit();
+        if shrink {
+            self.shrink(key);
+        }
+        Ok(result)
+    }
+
+    /// The hinted leaf, if it is as it was and has room.
+    #[inline]
+    fn try_hinted(
+        &self,
+        mtr: &mut Mtr<'_>,
+        hint: LeafHint,
+        key: &[u8],
+        need: usize,
+    ) -> Option<(PageH, Found)> {
+        let leaf = mtr.try_latch(&self.space, hint.page)?;
+        let page = mtr.page(leaf);
+        if page_lsn(page) == hint.lsn {
+            let found = slotted::search(page, key);
+            if has_room(page, found, key, need) {
+                return Some((leaf, found));
+            }
+        }
+        mtr.release(leaf);
+        None
+    }
+
+    /// One descent to the leaf, which alone is latched exclusively.
+    #[inline]
+    fn try_place(&self, mtr: &mut Mtr<'_>, key: &[u8], need: usize) -> Result<Try> {
+        let leaf = match self.try_latch_leaf(mtr, key)? {
+            Ok(leaf) => leaf,
+            Err(miss) => return Ok(Try::Missing(miss)),
+        };
+        let page = mtr.page(leaf);
+        let found = slotted::search(page, key);
+        if has_room(page, found, key, need) {
+            return Ok(Try::Ready(leaf, found));
+        }
+        Ok(Try::Full)
+    }
+
+    #[inline]
+    fn try_latch_leaf(
+        &self,
+        mtr: &mut Mtr<'_>,
+        key: &[u8],
+    ) -> Result<std::result::Result<PageH, Miss>> {
+        let mut page = loop {
+            if self.height.load(Ordering::Relaxed) == 1 {
+                let root = self.root();
+                if root == 0 {
+                    return Err(Error::Invalid(
+                        "a tree without a root cannot be edited".into(),
+                    ));
+                }
+                let Some(leaf) = mtr.try_latch(&self.space, root) else {
+                    return Ok(Err(Miss(root)));
+                };
+                let level = slotted::level(mtr.page(leaf));
+                if level == 0 {
+                    return Ok(Ok(leaf));
+                }
+                mtr.release(leaf);
+                self.saw_height(level + 1);
+            }
+            match self.try_root() {
+                Ok(page) => {
+                    self.saw_height(slotted::level(&page) + 1);
+                    if slotted::level(&page) > 0 {
+                        break page;
+                    }
+                }
+                Err(miss) => return Ok(Err(miss)),
+            }
+        };
+        let mut level = slotted::level(&page);
+        loop {
+            let child = slotted::child(&page, slotted::search_child(&page, key));
+            level -= 1;
+            if level == 0 {
+                let Some(leaf) = mtr.try_latch(&self.space, child) else {
+                    return Ok(Err(Miss(child)));
+                };
+                if slotted::level(mtr.page(leaf)) != 0 {
+                    return Err(self.wrong_level(child));
+                }
+                return Ok(Ok(leaf));
+            }
+            let Some(next) = self.pager.try_fetch(&self.space, child) else {
+                return Ok(Err(Miss(child)));
+            };
+            if slotted::level(&next) != level {
+                return Err(self.wrong_level(child));
+            }
+            page = next;
+        }
+    }
+}
+
+/// What `slotted::search` returns.
+pub(super) type Found = std::result::Result<u16, u16>;
+
+enum Try {
+    Ready(PageH, Found),
+    Full,
+    Missing(Miss),
+}
+
+/// Whether the leaf has room for an edit of `key` that makes its value at most `need` long.
+#[inline]
+pub(super) fn has_room(leaf: &[u8], found: Found, key: &[u8], need: usize) -> bool {
+    let growth = match found {
+        Ok(slot) => need.saturating_sub(slotted::value(leaf, slot).len()),
+        Err(_) => slotted::RECORD_OVERHEAD + key.len() + need,
+    };
+    growth <= slotted::free(leaf)
+}
