@@ -1,0 +1,181 @@
+//! Overflow chains: the tails of rows too long for a leaf.
+//!
+//! A page holds `next page u32, used u16, reserved u16, trx id u64, undo address u64`, then bytes of the row. Transaction and address
+//! name the chain ([`ChainRef`]); a page that bears another name, or is no overflow page, does not belong to it.
+//!
+//! A chain is begun in the same mini-transaction as the undo record about it, so rollback frees whatever of it
+//! was written; purge frees the chains of versions that nobody needs. Freeing takes the pages after
+//! the first one by one and the first last: after a crash it goes on where it stopped, and freeing
+//! again what is freed does nothing.
+//!
+//! The undo page is latched here after an allocation map, against the usual order. That cannot deadlock: a transaction's
+//! newest undo page is changed by nobody else, and its readers wait for nothing while they latch it.
+
+use super::context::Context;
+use super::format::{self, ChainRef};
+use crate::error::{Error, Result};
+use crate::log::op::Op;
+use crate::page::{PAGE_HEADER, PAGE_SIZE, PageNo, PageType, get_u16, get_u32, get_u64, page_type};
+use crate::pool::{Mtr, PageH};
+use crate::space::{AllocKind, Space};
+use crate::txn::Txn;
+use std::sync::Arc;
+
+const NEXT: usize = PAGE_HEADER;
+const USED: usize = NEXT + 4;
+const TRX: usize = NEXT + 8;
+const AT: usize = TRX + 8;
+const DATA: usize = AT + 8;
+/// Bytes of a row in one page.
+const PER_PAGE: usize = PAGE_SIZE - DATA;
+/// Pages added in one mini-transaction.
+const PAGES_PER_STEP: usize = 4;
+
+const INIT: Op<'static> = Op::Init {
+    kind: PageType::Overflow,
+    level: 0,
+};
+
+/// Writes `tail` into a new chain of the table's clustered space.
+pub(crate) fn write(
+    ctx: &Context,
+    txn: &mut Txn,
+    table: u64,
+    space: &Arc<Space>,
+    tail: &[u8],
+) -> Result<ChainRef> {
+    let mut pieces = tail.chunks(PER_PAGE);
+    let mut payload = Vec::with_capacity(40);
+    let mut room = ctx.sys.reserve(txn, 40)?;
+    let mut mtr = ctx.pager.mtr(1)?;
+    let first = mtr.alloc(space, AllocKind::Extent, 0, INIT)?;
+    let page = mtr.page_no(first);
+    format::undo_chain(&mut payload, table, space.id.0, page);
+    let at = room.append(&mut mtr, false, &payload);
+    let chain = ChainRef {
+        page,
+        len: tail.len() as u32,
+        trx: room.trx_id(),
+        at: at.0,
+    };
+    fill(&mut mtr, first, &chain, pieces.next().unwrap_or(&[]));
+    mtr.commit();
+
+    let mut last = page;
+    while pieces.len() > 0 {
+        let _pin = ctx.pager.pin(space, last)?;
+        let mut mtr = ctx.pager.mtr(PAGES_PER_STEP)?;
+        let mut before = mtr
+            .try_latch(space, last)
+            .ok_or_else(|| Error::Corrupt("a pinned page is not resident".into()))?;
+        for piece in pieces.by_ref().take(PAGES_PER_STEP) {
+            let next = match mtr.alloc(space, AllocKind::Extent, last, INIT) {
+                Ok(next) => next,
+                Err(e) => {
+                    // What is linked already is whole; rollback frees it.
+                    mtr.commit();
+                    return Err(e);
+                }
+            };
+            last = mtr.page_no(next);
+            fill(&mut mtr, next, &chain, piece);
+            put(&mut mtr, before, NEXT, &last.to_le_bytes());
+            before = next;
+        }
+        mtr.commit();
+    }
+    Ok(chain)
+}
+
+fn put(mtr: &mut Mtr<'_>, h: PageH, offset: usize, data: &[u8]) {
+    let offset = offset as u16;
+    mtr.apply(h, Op::Bytes { offset, data });
+}
+
+fn fill(mtr: &mut Mtr<'_>, h: PageH, chain: &ChainRef, piece: &[u8]) {
+    let mut head = [0; DATA - USED];
+    head[..2].copy_from_slice(&(piece.len() as u16).to_le_bytes());
+    head[TRX - USED..AT - USED].copy_from_slice(&chain.trx.to_le_bytes());
+    head[AT - USED..].copy_from_slice(&chain.at.to_le_bytes());
+    put(mtr, h, USED, &head);
+    put(mtr, h, DATA, piece);
+}
+
+fn belongs(page: &[u8], chain: &ChainRef) -> bool {
+    page_type(page) == Some(PageType::Overflow)
+        && get_u64(page, TRX) == chain.trx
+        && get_u64(page, AT) == chain.at
+}
+
+/// Appends the chain's bytes to `out`. Hold no latch.
+pub(crate) fn read(
+    ctx: &Context,
+    space: &Arc<Space>,
+    chain: &ChainRef,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let broken = |page: PageNo| {
+        Error::Corrupt(format!(
+            "page {page} of space {} does not continue an overflow chain of {} bytes",
+            space.id.0, chain.len
+        ))
+    };
+    let mut left = chain.len as usize;
+    out.reserve(left);
+    let mut no = chain.page;
+    while left > 0 {
+        if no == 0 {
+            return Err(broken(no));
+        }
+        let page = ctx.pager.fetch(space, no)?;
+        let used = usize::from(get_u16(&page, USED));
+        if !belongs(&page, chain) || used == 0 || used > left || used > PER_PAGE {
+            return Err(broken(no));
+        }
+        out.extend_from_slice(&page[DATA..DATA + used]);
+        left -= used;
+        no = get_u32(&page, NEXT);
+    }
+    Ok(())
+}
+
+/// Frees the chain, or what is left of it. Hold no latch.
+pub(crate) fn free(ctx: &Context, space: &Arc<Space>, chain: &ChainRef) -> Result<()> {
+    let mut _second = None;
+    loop {
+        let _first = match ctx.pager.pin(space, chain.page) {
+            Ok(pin) => pin,
+            // Freed before, the page may be anybody's by now.
+            Err(Error::Corrupt(_)) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let mut mtr = ctx.pager.mtr(0)?;
+        let Some(first) = mtr.try_latch(space, chain.page) else {
+            continue;
+        };
+        if !belongs(mtr.page(first), chain) {
+            return Ok(());
+        }
+        let no = get_u32(mtr.page(first), NEXT);
+        if no == 0 {
+            mtr.free(first)?;
+            mtr.commit();
+            return Ok(());
+        }
+        let Some(next) = mtr.try_latch(space, no) else {
+            drop(mtr);
+            _second = Some(ctx.pager.pin(space, no)?);
+            continue;
+        };
+        if !belongs(mtr.page(next), chain) {
+            return Err(Error::Corrupt(format!(
+                "page {no} of space {} is linked into an overflow chain it is not part of",
+                space.id.0
+            )));
+        }
+        let after = get_u32(mtr.page(next), NEXT);
+        mtr.free(next)?;
+        put(&mut mtr, first, NEXT, &after.to_le_bytes());
+        mtr.commit();
+    }
+}

@@ -1,0 +1,144 @@
+//! What every table needs of the engine, and the state that all objects of one table share.
+
+use crate::btree::Tree;
+use crate::error::{Error, Result};
+use crate::pool::Pager;
+use crate::space::SpaceId;
+use crate::txn::{TrxId, TxnSystem};
+use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What every table needs of the engine. Made once at open.
+pub(crate) struct Context {
+    pub pager: Arc<Pager>,
+    pub sys: Arc<TxnSystem>,
+    /// The catalog's tree of tables, where roots and counters are recorded.
+    pub tables: OnceLock<Arc<Index>>,
+    pub rows: RowCounters,
+}
+
+impl Context {
+    pub fn new(pager: Arc<Pager>, sys: Arc<TxnSystem>) -> Arc<Context> {
+        Arc::new(Context {
+            pager,
+            sys,
+            tables: OnceLock::new(),
+            rows: RowCounters::default(),
+        })
+    }
+}
+
+/// Row operations so far, counted per thread group so that counting never contends.
+#[derive(Default)]
+pub(crate) struct RowCounters {
+    shards: [Shard; 16],
+}
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Shard {
+    counts: [AtomicU64; 4],
+}
+
+/// What [`RowCounters`] counts.
+#[derive(Clone, Copy)]
+pub(crate) enum RowOp {
+    Read = 0,
+    Inserted = 1,
+    Updated = 2,
+    Deleted = 3,
+}
+
+impl RowCounters {
+    #[inline]
+    pub fn add(&self, op: RowOp, n: u64) {
+        self.shards[shard_no()].counts[op as usize].fetch_add(n, Ordering::Relaxed);
+    }
+    pub fn get(&self, op: RowOp) -> u64 {
+        let each = self.shards.iter();
+        each.map(|s| s.counts[op as usize].load(Ordering::Relaxed))
+            .sum()
+    }
+}
+
+#[inline]
+fn shard_no() -> usize {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    thread_local! {
+        static MINE: usize = NEXT.fetch_add(1, Ordering::Relaxed) as usize % 16;
+    }
+    MINE.with(|m| *m)
+}
+
+/// An open index: its tree and what the store knows of it.
+pub(crate) struct Index {
+    pub space: SpaceId,
+    pub tree: Tree,
+    pub unique: bool,
+    /// The transaction that built it from existing rows; 0 if it is as old as the table. A view that does not see this
+    /// transaction cannot read through the index, which lacks the entries of older versions.
+    pub created: TrxId,
+}
+
+/// State that all objects of one table share, through ALTERs and reopening: exactly one exists per
+/// table id while any object of it does.
+pub(crate) struct Core {
+    /// Held shared by purge for each record it works on; DDL takes it exclusively to flip the dropped flag
+    /// of a space, so that no purge works on a dropped one. Never held while waiting for another lock.
+    pub maintenance: RwLock<()>,
+    pub auto: Mutex<AutoIncrement>,
+    /// Next hidden row id; 0: not read from the tree yet.
+    row_id: AtomicU64,
+}
+
+/// The AUTO_INCREMENT counter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AutoIncrement {
+    /// Next value; `None`: not set up.
+    pub next: Option<u64>,
+    /// What the catalog row holds; it must be wiped there before the first value is handed out, or a
+    /// crash would bring it back although later values were used.
+    pub stored: u64,
+}
+
+impl Core {
+    pub fn new(stored_auto: u64) -> Arc<Core> {
+        Arc::new(Core {
+            maintenance: RwLock::new(()),
+            auto: Mutex::new(AutoIncrement {
+                next: (stored_auto != 0).then_some(stored_auto),
+                stored: stored_auto,
+            }),
+            row_id: AtomicU64::new(0),
+        })
+    }
+
+    /// The next hidden row id of the table whose clustered tree is given.
+    pub fn next_row_id(&self, tree: &Tree) -> Result<u64> {
+        if self.row_id.load(Ordering::Relaxed) == 0 {
+            let last = last_row_id(tree)?;
+            // Racing first inserts read the same or a larger value; the greatest start wins.
+            self.row_id.fetch_max(last + 1, Ordering::Relaxed);
+        }
+        Ok(self.row_id.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn last_row_id(tree: &Tree) -> Result<u64> {
+    use crate::btree::Dir;
+    use std::ops::{Bound, ControlFlow};
+    if tree.root() == 0 {
+        return Ok(0);
+    }
+    let mut last = Ok(0);
+    let mut resume = Vec::new();
+    tree.scan_leaf(Bound::Unbounded, Dir::Backward, &mut resume, &mut |key, _| {
+        last = key
+            .try_into()
+            .map(u64::from_be_bytes)
+            .map_err(|_| Error::Corrupt("a hidden row id is not 8 bytes long".into()));
+        ControlFlow::Break(())
+    })?;
+    last
+}

@@ -1,0 +1,557 @@
+//! Inserting, updating and deleting rows.
+//!
+//! The clustered entry changes first, in one mini-transaction with its undo record; then the secondary entries,
+//! each in one of its own. A crash or error in between is mended by rollback, which makes every secondary entry agree
+//! with the row again.
+
+use super::context::RowOp;
+use super::format::{self, CHAIN_REF, Delta, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
+use super::read::{RecordLock, Request, RowLock};
+use super::scratch::{Buffers, Scratch};
+use super::undo::TableUndo;
+use super::{MAX_ROW, ReadMode, Table, chain};
+use crate::btree::{LeafEdit, MAX_ENTRY, MAX_KEY};
+use crate::error::{Error, Result};
+use crate::txn::undo::MAX_PAYLOAD;
+use crate::txn::{LockMode, Txn, UndoRoom, WaitPolicy};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// How an attempt to insert into the clustered index went.
+enum Attempt {
+    Done,
+    /// Another owner's range covers the key.
+    Gap,
+    /// Somebody holds the record that is there.
+    Record,
+    /// A live row is there, and it is locked.
+    Duplicate,
+    /// The undo record needs this much room.
+    Undo(usize),
+}
+
+/// A secondary index whose key an update changes, as places in the key buffer.
+struct Changed {
+    index: usize,
+    /// Old entry: key and clustered key.
+    old: Range<usize>,
+    /// New entry.
+    new: Range<usize>,
+    /// Bytes of the new entry's own key part.
+    new_len: usize,
+    /// Whether the new key must be unique.
+    unique: bool,
+}
+
+impl Table {
+    /// Inserts a row. On `DuplicateKey` the row that is in the way is locked shared, as in InnoDB, and
+    /// nothing of the new row remains.
+    pub fn insert(&self, txn: &mut Txn, row: &[u8]) -> Result<()> {
+        self.atomically(txn, |txn, s| self.insert_row(txn, row, s))?;
+        self.ctx.rows.add(RowOp::Inserted, 1);
+        Ok(())
+    }
+
+    /// Clustered key of the row in the way of `row` in unique index `index` (for REPLACE and ON
+    /// DUPLICATE KEY UPDATE), with its row, locked exclusively.
+    pub fn find_duplicate(
+        &self,
+        txn: &mut Txn,
+        index: usize,
+        row: &[u8],
+        clustered_key: &mut Vec<u8>,
+        old_row: &mut Vec<u8>,
+    ) -> Result<bool> {
+        if index == 0 && self.def.hidden_row_id {
+            return Ok(false);
+        }
+        let mut s = Scratch::take();
+        s.keys.clear();
+        if self.codec.key(index, row, &mut s.keys)? {
+            return Ok(false);
+        }
+        let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+        self.get(txn, index, &s.keys, mode, clustered_key, old_row)
+    }
+
+    /// Replaces the row under `clustered_key`, which the transaction has locked exclusively and read as
+    /// `old`. The clustered key itself may change.
+    pub fn update(
+        &self,
+        txn: &mut Txn,
+        clustered_key: &[u8],
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<()> {
+        self.atomically(txn, |txn, s| {
+            self.update_row(txn, clustered_key, old, new, s)
+        })?;
+        self.ctx.rows.add(RowOp::Updated, 1);
+        Ok(())
+    }
+
+    /// Deletes the row under `clustered_key`, locked exclusively and read as `old`.
+    pub fn delete(&self, txn: &mut Txn, clustered_key: &[u8], old: &[u8]) -> Result<()> {
+        self.atomically(txn, |txn, s| self.delete_row(txn, clustered_key, old, s))?;
+        self.ctx.rows.add(RowOp::Deleted, 1);
+        Ok(())
+    }
+
+    /// Runs a row change; if it fails nothing of it stays.
+    #[inline]
+    fn atomically(
+        &self,
+        txn: &mut Txn,
+        change: impl FnOnce(&mut Txn, &mut Buffers) -> Result<()>,
+    ) -> Result<()> {
+        let before = txn.savepoint();
+        let mut s = Scratch::take();
+        match change(txn, &mut s) {
+            Ok(()) => Ok(()),
+            Err(e) => {
+                drop(s);
+                if txn.savepoint().undo_count != before.undo_count {
+                    self.ctx.sys.rollback_to(txn, before, &TableUndo(self))?;
+                }
+                Err(e)
+            }
+        }
+    }
+
+    fn insert_row(&self, txn: &mut Txn, row: &[u8], s: &mut Buffers) -> Result<()> {
+        if row.len() > MAX_ROW {
+            return Err(Error::RowTooLarge(row.len()));
+        }
+        self.ensure_root(0)?;
+        s.key.clear();
+        if self.def.hidden_row_id {
+            let id = self.core.next_row_id(&self.indexes[0].tree)?;
+            s.key.extend_from_slice(&id.to_be_bytes());
+        } else {
+            self.codec.key(0, row, &mut s.key)?;
+        }
+        if s.key.len() > MAX_KEY {
+            return Err(Error::KeyTooLong(s.key.len()));
+        }
+        let flags = self.store_new(txn, row, s)?;
+        self.insert_clustered(txn, flags, s)?;
+        for index in 1..self.indexes.len() {
+            s.keys.clear();
+            let null = self.codec.key(index, row, &mut s.keys)?;
+            let own = s.keys.len();
+            s.keys.extend_from_slice(&s.key);
+            let unique = self.indexes[index].unique && !null;
+            let (entry, buffers) = (&s.keys, (&mut s.resume, &mut s.other, &mut s.row));
+            self.insert_secondary(txn, index, entry, own, unique, buffers)?;
+        }
+        Ok(())
+    }
+
+    /// Longest row kept wholly in its clustered entry.
+    fn inline_limit(key: &[u8]) -> usize {
+        MAX_ENTRY - ROW_HEADER - key.len()
+    }
+
+    /// Puts a new row's value into `s.value`, the header left blank; returns the flags.
+    fn store_new(&self, txn: &mut Txn, row: &[u8], s: &mut Buffers) -> Result<u8> {
+        s.value.clear();
+        s.value.extend_from_slice(&[0; ROW_HEADER]);
+        if row.len() <= Self::inline_limit(&s.key) {
+            s.value.extend_from_slice(row);
+            return Ok(0);
+        }
+        let (head, tail) = row.split_at(INLINE_PREFIX);
+        let space = self.indexes[0].tree.space();
+        let chain = chain::write(&self.ctx, txn, self.def.id, space, tail)?;
+        s.value.extend_from_slice(&chain.bytes());
+        s.value.extend_from_slice(head);
+        Ok(OVERFLOW)
+    }
+
+    fn insert_clustered(&self, txn: &mut Txn, flags: u8, s: &mut Buffers) -> Result<()> {
+        let index = &*self.indexes[0];
+        let sys = &self.ctx.sys;
+        format::undo_insert(&mut s.undo, self.def.id, &s.key);
+        let mut payload = s.undo.len();
+        loop {
+            let (key, value, undo) = (&s.key, &mut s.value, &mut s.undo);
+            let mut room = sys.reserve(txn, payload)?;
+            let attempt = index.tree.edit(key, value.len(), |leaf| {
+                self.try_insert(leaf, &mut room, payload, flags, key, value, undo)
+            })?;
+            match attempt {
+                Attempt::Done => return Ok(()),
+                Attempt::Undo(bytes) => payload = bytes,
+                Attempt::Gap => sys.locks().wait_insert(txn.owner(), index.space, key)?,
+                Attempt::Record => {
+                    let (mode, policy) = (LockMode::Shared, WaitPolicy::Wait);
+                    sys.locks()
+                        .lock(txn.owner(), index.space, key, mode, policy)?;
+                }
+                Attempt::Duplicate => return Err(Error::DuplicateKey { index: 0 }),
+            }
+        }
+    }
+
+    #[inline]
+    #[expect(clippy::too_many_arguments)]
+    fn try_insert(
+        &self,
+        leaf: &mut LeafEdit<'_, '_>,
+        room: &mut UndoRoom<'_>,
+        payload: usize,
+        flags: u8,
+        key: &[u8],
+        value: &mut [u8],
+        undo: &mut Vec<u8>,
+    ) -> Result<Attempt> {
+        let trx = room.trx_id();
+        let space = self.indexes[0].space;
+        let locks = self.ctx.sys.locks();
+        let fresh = match leaf.value() {
+            None => true,
+            Some(there) => {
+                let owner = room.txn().owner();
+                match self.try_lock_value(owner, trx, key, there, LockMode::Shared) {
+                    RecordLock::Conflict => return Ok(Attempt::Record),
+                    RecordLock::Granted(_) => return Ok(Attempt::Duplicate),
+                    RecordLock::Marked => false,
+                }
+            }
+        };
+        if !locks.may_insert(room.txn().owner(), space, key) {
+            return Ok(Attempt::Gap);
+        }
+        if fresh {
+            let roll = room.append(leaf.mtr(), true, undo);
+            value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());
+            leaf.insert(value);
+            return Ok(Attempt::Done);
+        }
+        // Older views may need what the delete mark hides: the row revives as a new version of it.
+        let there = leaf.value().expect("seen above");
+        let old = RowHeader::read(there);
+        let delta = Delta::between(&there[ROW_HEADER..], &value[ROW_HEADER..]);
+        format::undo_update(undo, self.def.id, key, old, delta, false, None);
+        if undo.len() > payload {
+            let bytes = undo.len();
+            format::undo_insert(undo, self.def.id, key);
+            return Ok(Attempt::Undo(bytes));
+        }
+        let roll = room.append(leaf.mtr(), false, undo);
+        value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());
+        leaf.replace(value);
+        Ok(Attempt::Done)
+    }
+
+    /// Adds an entry to a secondary index, checking uniqueness if asked to.
+    fn insert_secondary(
+        &self,
+        txn: &mut Txn,
+        index: usize,
+        entry: &[u8],
+        own: usize,
+        unique: bool,
+        buffers: (&mut Vec<u8>, &mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<()> {
+        if entry.len() > MAX_KEY {
+            return Err(Error::KeyTooLong(entry.len()));
+        }
+        self.ensure_root(index)?;
+        if unique {
+            self.check_unique(txn, index, &entry[..own], buffers)?;
+        }
+        let (space, locks) = (self.indexes[index].space, self.ctx.sys.locks());
+        while !self.make_live(index, entry, own as u16, txn.id(), Some(txn.owner()))? {
+            locks.wait_insert(txn.owner(), space, entry)?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that no other live row has this key, nor can get it before this transaction ends.
+    fn check_unique(
+        &self,
+        txn: &mut Txn,
+        index: usize,
+        key: &[u8],
+        (resume, other, row): (&mut Vec<u8>, &mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<()> {
+        let sys = &self.ctx.sys;
+        let space = self.indexes[index].space;
+        let (mode, wait) = (LockMode::Exclusive, WaitPolicy::Wait);
+        sys.locks().lock(txn.owner(), space, key, mode, wait)?;
+        // Those who have the key hold this lock to their end, so only rows that were there before can be in
+        // the way. Several entries may be marked, one at most lives.
+        let mut seen: Vec<Vec<u8>> = Vec::new();
+        loop {
+            let me = txn.id();
+            let mut candidate = None;
+            self.visit_prefix(index, key, resume, other, |clustered, value| {
+                let open = value.trx != me && sys.is_active(value.trx);
+                let asked = seen.iter().any(|s| s == clustered);
+                if candidate.is_none() && !asked && (!value.marked() || open) {
+                    candidate = Some(clustered.to_vec());
+                }
+            })?;
+            let Some(clustered) = candidate else {
+                return Ok(());
+            };
+            let request = Request {
+                mode: LockMode::Shared,
+                policy: WaitPolicy::Wait,
+            };
+            if let RowLock::Granted(new) = self.lock_row(txn, &clustered, request, false, row)? {
+                if self.has_key(index, row, key, other)? {
+                    return Err(Error::DuplicateKey { index });
+                }
+                if new {
+                    self.unlock_record(txn.owner(), &clustered);
+                }
+            }
+            seen.push(clustered);
+        }
+    }
+
+    fn update_row(
+        &self,
+        txn: &mut Txn,
+        clustered_key: &[u8],
+        old: &[u8],
+        new: &[u8],
+        s: &mut Buffers,
+    ) -> Result<()> {
+        if new.len() > MAX_ROW {
+            return Err(Error::RowTooLarge(new.len()));
+        }
+        if !self.def.hidden_row_id {
+            s.key.clear();
+            self.codec.key(0, new, &mut s.key)?;
+            if s.key != clustered_key {
+                self.delete_row(txn, clustered_key, old, s)?;
+                return self.insert_row(txn, new, s);
+            }
+        } else {
+            s.key.clear();
+            s.key.extend_from_slice(clustered_key);
+        }
+        if old == new {
+            return Ok(());
+        }
+
+        let mut changed: SmallVec<[Changed; 4]> = SmallVec::new();
+        s.keys.clear();
+        for index in 1..self.indexes.len() {
+            let start = s.keys.len();
+            self.codec.key(index, old, &mut s.keys)?;
+            s.keys.extend_from_slice(clustered_key);
+            let middle = s.keys.len();
+            let null = self.codec.key(index, new, &mut s.keys)?;
+            let new_len = s.keys.len() - middle;
+            s.keys.extend_from_slice(clustered_key);
+            let end = s.keys.len();
+            if s.keys[start..middle] == s.keys[middle..end] {
+                s.keys.truncate(start);
+                continue;
+            }
+            if end - middle > MAX_KEY {
+                return Err(Error::KeyTooLong(end - middle));
+            }
+            changed.push(Changed {
+                index,
+                old: start..middle,
+                new: middle..end,
+                new_len,
+                unique: self.indexes[index].unique && !null,
+            });
+        }
+        for c in changed.iter().filter(|c| c.unique) {
+            let key = &s.keys[c.new.start..][..c.new_len];
+            let buffers = (&mut s.resume, &mut s.other, &mut s.row);
+            self.check_unique(txn, c.index, key, buffers)?;
+        }
+
+        self.update_clustered(txn, old, new, &changed, s)?;
+
+        for c in &changed {
+            self.mark_secondary(c.index, &s.keys[c.old.clone()], txn.id())?;
+            let entry = &s.keys[c.new.clone()];
+            let buffers = (&mut s.resume, &mut s.other, &mut s.row);
+            self.insert_secondary(txn, c.index, entry, c.new_len, false, buffers)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the version under `s.key`.
+    fn update_clustered(
+        &self,
+        txn: &mut Txn,
+        old: &[u8],
+        new: &[u8],
+        changed: &[Changed],
+        s: &mut Buffers,
+    ) -> Result<()> {
+        let limit = Self::inline_limit(&s.key);
+        let mut dying = None;
+        let long_before = old.len() > limit;
+        if long_before {
+            s.row.clear();
+            self.stored_now(&s.key, &mut s.row)?;
+            dying = format::chain_of(OVERFLOW, &s.row)?;
+        }
+        // A tail that stays the same is shared by both versions.
+        let tail = |row: &[u8]| row[INLINE_PREFIX..].to_vec();
+        let shares = long_before && new.len() > limit && tail(old) == tail(new);
+        let flags = if shares {
+            s.value.clear();
+            s.value.extend_from_slice(&[0; ROW_HEADER]);
+            s.value.extend_from_slice(&s.row[..CHAIN_REF]);
+            s.value.extend_from_slice(&new[..INLINE_PREFIX]);
+            dying = None;
+            OVERFLOW
+        } else {
+            self.store_new(txn, new, s)?
+        };
+        let stored_old = if long_before { &s.row[..] } else { old };
+        let delta = Delta::between(stored_old, &s.value[ROW_HEADER..]);
+        let blank = RowHeader::read(&[0; ROW_HEADER]);
+        let keys = changed
+            .iter()
+            .map(|c| (self.indexes[c.index].space.0, &s.keys[c.old.clone()]));
+        format::undo_update(
+            &mut s.undo,
+            self.def.id,
+            &s.key,
+            blank,
+            delta,
+            !changed.is_empty(),
+            dying,
+        );
+        self.put_keys(txn, keys, &mut s.undo, &mut s.other)?;
+        let header_at = format::undo_header_at(self.def.id, &s.key);
+
+        let middle = delta.prefix..(s.value.len() - ROW_HEADER - delta.suffix);
+        let same_length = stored_old.len() == s.value.len() - ROW_HEADER;
+        let mut room = self.ctx.sys.reserve(txn, s.undo.len())?;
+        let trx = room.trx_id();
+        let (value, undo) = (&mut s.value, &mut s.undo);
+        self.indexes[0].tree.edit(&s.key, value.len(), |leaf| {
+            let there = self.live_value(leaf)?;
+            debug_assert_eq!(&there[ROW_HEADER..], stored_old, "the row read is the row there");
+            undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
+            let roll = room.append(leaf.mtr(), false, undo);
+            value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());
+            if !same_length {
+                leaf.replace(value);
+            } else if middle.start < NEAR {
+                leaf.patch(0, &value[..ROW_HEADER + middle.end.max(middle.start)]);
+            } else {
+                leaf.patch(0, &value[..ROW_HEADER]);
+                let from = ROW_HEADER + middle.start;
+                leaf.patch(from, &value[from..ROW_HEADER + middle.end]);
+            }
+            Ok(())
+        })
+    }
+
+    /// Appends old secondary entries to the undo payload; what does not fit goes into records of its own before it.
+    fn put_keys<'k>(
+        &self,
+        txn: &mut Txn,
+        keys: impl Iterator<Item = (u64, &'k [u8])>,
+        payload: &mut Vec<u8>,
+        more: &mut Vec<u8>,
+    ) -> Result<()> {
+        /// Bytes beside the key in a list entry, at most.
+        const AROUND: usize = 20;
+        more.clear();
+        for (space, key) in keys {
+            if payload.len() + key.len() + AROUND <= MAX_PAYLOAD {
+                format::put_key(payload, space, key);
+                continue;
+            }
+            if more.len() + key.len() + AROUND > MAX_PAYLOAD {
+                self.append_alone(txn, more)?;
+                more.clear();
+            }
+            if more.is_empty() {
+                format::undo_keys(more, self.def.id);
+            }
+            format::put_key(more, space, key);
+        }
+        if !more.is_empty() {
+            self.append_alone(txn, more)?;
+        }
+        Ok(())
+    }
+
+    fn append_alone(&self, txn: &mut Txn, payload: &[u8]) -> Result<()> {
+        let mut room = self.ctx.sys.reserve(txn, payload.len())?;
+        let mut mtr = self.ctx.pager.mtr(0)?;
+        room.append(&mut mtr, false, payload);
+        mtr.commit();
+        Ok(())
+    }
+
+    /// Copies the stored row under a clustered key.
+    fn stored_now(&self, key: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let tree = &self.indexes[0].tree;
+        let found = tree.get(key, |v| out.extend_from_slice(&v[ROW_HEADER..]))?;
+        found.ok_or_else(|| self.corrupt("a locked row is not in the clustered index"))
+    }
+
+    /// The value of the live row an edit is about.
+    fn live_value<'l>(&self, leaf: &'l LeafEdit<'_, '_>) -> Result<&'l [u8]> {
+        match leaf.value() {
+            Some(v) if !RowHeader::read(v).marked() => Ok(v),
+            _ => Err(self.corrupt("a locked row is not in the clustered index")),
+        }
+    }
+
+    fn delete_row(
+        &self,
+        txn: &mut Txn,
+        clustered_key: &[u8],
+        old: &[u8],
+        s: &mut Buffers,
+    ) -> Result<()> {
+        let mut entries: SmallVec<[Range<usize>; 8]> = SmallVec::new();
+        s.keys.clear();
+        for index in 1..self.indexes.len() {
+            let start = s.keys.len();
+            self.codec.key(index, old, &mut s.keys)?;
+            s.keys.extend_from_slice(clustered_key);
+            entries.push(start..s.keys.len());
+        }
+        let mut chain = None;
+        if old.len() > Self::inline_limit(clustered_key) {
+            s.row.clear();
+            self.stored_now(clustered_key, &mut s.row)?;
+            chain = format::chain_of(OVERFLOW, &s.row)?;
+        }
+        let blank = RowHeader::read(&[0; ROW_HEADER]);
+        format::undo_delete(&mut s.undo, self.def.id, clustered_key, blank, chain);
+        let keys = entries.iter().zip(&self.indexes[1..]);
+        let keys = keys.map(|(range, index)| (index.space.0, &s.keys[range.clone()]));
+        self.put_keys(txn, keys, &mut s.undo, &mut s.other)?;
+        let header_at = format::undo_header_at(self.def.id, clustered_key);
+
+        let mut room = self.ctx.sys.reserve(txn, s.undo.len())?;
+        let trx = room.trx_id();
+        let undo = &mut s.undo;
+        self.indexes[0].tree.edit(clustered_key, 0, |leaf| {
+            let there = self.live_value(leaf)?;
+            undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
+            let flags = there[0] | format::MARKED;
+            let roll = room.append(leaf.mtr(), false, undo);
+            leaf.patch(0, &RowHeader { flags, trx, roll }.bytes());
+            Ok(())
+        })?;
+        for (i, range) in entries.into_iter().enumerate() {
+            self.mark_secondary(i + 1, &s.keys[range], trx)?;
+        }
+        Ok(())
+    }
+}
+
+/// A change that begins this close to the row's start is logged together with the header.
+const NEAR: usize = 32;
