@@ -163,13 +163,36 @@ impl Tree {
         need: usize,
         f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
     ) -> Result<R> {
+        self.edit_with(hint, key, need, 0, f)
+    }
+
+    /// As [`Tree::edit`]; `f` may allocate up to `new_pages` pages in the mini-transaction.
+    pub fn edit_allocating<R>(
+        &self,
+        key: &[u8],
+        need: usize,
+        new_pages: usize,
+        f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
+    ) -> Result<R> {
+        self.edit_with(None, key, need, new_pages, f)
+    }
+
+    #[inline]
+    fn edit_with<R>(
+        &self,
+        hint: Option<LeafHint>,
+        key: &[u8],
+        need: usize,
+        new_pages: usize,
+        f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
+    ) -> Result<R> {
         if key.len() > MAX_KEY {
             return Err(Error::KeyTooLong(key.len()));
         }
         if key.len() + need > MAX_ENTRY {
             return Err(Error::RowTooLarge(key.len() + need));
         }
-        let mut mtr = self.pager.mtr(0)?;
+        let mut mtr = self.pager.mtr(new_pages)?;
         let mut place = match hint {
             Some(hint) => self.try_hinted(&mut mtr, hint, key, need),
             None => None,
@@ -184,12 +207,12 @@ impl Tree {
                 Try::Full => {
                     drop(mtr);
                     self.split(key, need)?;
-                    mtr = self.pager.mtr(0)?;
+                    mtr = self.pager.mtr(new_pages)?;
                 }
                 Try::Missing(miss) => {
                     drop(mtr);
                     resident.bring(miss)?;
-                    mtr = self.pager.mtr(0)?;
+                    mtr = self.pager.mtr(new_pages)?;
                 }
             }
         };

@@ -34,6 +34,8 @@ pub enum ScanEnd {
 struct Place<'t> {
     leaf: PageRead<'t>,
     pos: u16,
+    /// Whether leaves before this one were looked at and released.
+    crossed: bool,
 }
 
 /// What a visit left behind.
@@ -144,7 +146,11 @@ impl Tree {
                     (leaf, pos)
                 }
             };
-            match self.rightward(Place { leaf, pos })? {
+            match self.rightward(Place {
+                leaf,
+                pos,
+                crossed: false,
+            })? {
                 Ok(place) => return Ok(place),
                 Err(miss) => resident.bring(miss)?,
             }
@@ -168,7 +174,11 @@ impl Tree {
             if slotted::level(&next) != 0 || slotted::left(&next) != page_no(&place.leaf) {
                 return Err(self.corrupt(right, "its left neighbour is not the one that names it"));
             }
-            place = Place { leaf: next, pos: 0 };
+            place = Place {
+                leaf: next,
+                pos: 0,
+                crossed: true,
+            };
         }
         Ok(Ok(Some(place)))
     }
@@ -179,6 +189,7 @@ impl Tree {
         let mut below = Vec::new();
         let mut from = from;
         let mut resident = Resident::new(self);
+        let mut crossed = false;
         loop {
             let mut fenced = false;
             let leaf = self.try_leaf(|page| {
@@ -216,13 +227,14 @@ impl Tree {
                 },
             };
             if pos > 0 {
-                return Ok(Some(Place { leaf, pos }));
+                return Ok(Some(Place { leaf, pos, crossed }));
             }
             if !fenced {
                 return Ok(None);
             }
             std::mem::swap(&mut fence, &mut below);
             from = Bound::Excluded(&below);
+            crossed = true;
         }
     }
 }
@@ -235,6 +247,7 @@ pub struct Cursor {
     key: Vec<u8>,
     from: From,
     leaf: Option<Spot>,
+    crossed: bool,
 }
 
 /// What [`Cursor::key`] means.
@@ -260,6 +273,7 @@ impl Cursor {
             key: Vec::new(),
             from: From::Edge,
             leaf: None,
+            crossed: false,
         };
         cursor.reset(from, dir);
         cursor
@@ -293,6 +307,7 @@ impl Cursor {
         let Some(mut place) = self.place(tree)? else {
             return Ok(ScanEnd::End);
         };
+        self.crossed = place.crossed;
         let visited = place.visit(self.dir, f);
         self.key.clear();
         self.key
@@ -303,6 +318,12 @@ impl Cursor {
             pos: place.pos,
         });
         Ok(visited.end)
+    }
+
+    /// Whether the last scan went through other leaves before the one it visited. If so, entries may have come to be in
+    /// those between the key before and the first one visited; otherwise nothing could, under the latch.
+    pub fn crossed(&self) -> bool {
+        self.crossed
     }
 
     /// Leaf of the entry last visited, for [`Tree::edit_at`] on its key.
@@ -324,6 +345,7 @@ impl Cursor {
             let place = Place {
                 leaf,
                 pos: spot.pos,
+                crossed: false,
             };
             match self.dir {
                 Dir::Forward => {
