@@ -42,7 +42,7 @@ mod split;
 pub use bulk::{FromIter, Records};
 pub use check::Checked;
 pub use edit::{LeafEdit, LeafHint};
-pub use scan::{Cursor, Dir, ScanEnd};
+pub use scan::{Cursor, Dir, ScanEnd, Visit};
 
 use crate::error::{Error, Result};
 use crate::page::{PageNo, PageType, slotted};

@@ -154,6 +154,7 @@ pub fn read(
 /// Frees a chain. Call with no latch held. After an error the pages not yet freed go with the space.
 pub fn free(pager: &Pager, space: &Arc<Space>, first: PageNo) -> Result<()> {
     let mut no = first;
+    let mut _pin = None;
     while no != 0 {
         let mut mtr = pager.mtr(0)?;
         let mut pages: Vec<PageH> = Vec::with_capacity(PAGES_PER_MTR);
@@ -171,7 +172,7 @@ pub fn free(pager: &Pager, space: &Arc<Space>, first: PageNo) -> Result<()> {
         mtr.commit();
         freed?;
         if missing != 0 {
-            drop(pager.pin(space, missing)?);
+            _pin = Some(pager.pin(space, missing)?);
         }
     }
     Ok(())

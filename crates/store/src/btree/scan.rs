@@ -30,6 +30,9 @@ pub enum ScanEnd {
     End,
 }
 
+/// What a scan calls with each key and value.
+pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
+
 /// A latched leaf and how far the scan is in it: forward the next slot, backward the number of entries left.
 struct Place<'t> {
     leaf: PageRead<'t>,
@@ -48,7 +51,7 @@ struct Visited {
 impl Place<'_> {
     /// Shows the visitor the leaf's remaining entries; there is at least one.
     #[inline]
-    fn visit(&mut self, dir: Dir, f: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Visited {
+    fn visit(&mut self, dir: Dir, f: &mut Visit<'_>) -> Visited {
         let n = slotted::count(&self.leaf);
         let mut last;
         loop {
@@ -89,7 +92,7 @@ impl Tree {
         from: Bound<&[u8]>,
         dir: Dir,
         resume: &mut Vec<u8>,
-        f: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        f: &mut Visit<'_>,
     ) -> Result<ScanEnd> {
         let Some(mut place) = self.seek(from, dir)? else {
             return Ok(ScanEnd::End);
@@ -299,11 +302,7 @@ impl Cursor {
 
     /// Visits further entries of one leaf, as [`Tree::scan_leaf`] does. After `Stopped` and `More` the next call
     /// goes on behind the last entry visited; after `End` it looks for entries that came to be there since.
-    pub fn scan(
-        &mut self,
-        tree: &Tree,
-        f: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<ScanEnd> {
+    pub fn scan(&mut self, tree: &Tree, f: &mut Visit<'_>) -> Result<ScanEnd> {
         let Some(mut place) = self.place(tree)? else {
             return Ok(ScanEnd::End);
         };

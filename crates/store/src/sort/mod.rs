@@ -1,1 +1,286 @@
-//! External merge sort within a memory budget.
+//! External merge sort of (key, value) records within a memory budget.
+//!
+//! A [`Sorter`] collects records in memory; when the budget is used up it sorts them and spills a *run* to a
+//! temporary file. [`Sorter::finish`] gives a [`Sorted`], which merges the runs as it is read. Order
+//! is `memcmp` of keys; records with equal keys come out in the order they went in.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `run` | temporary files; writing and reading runs, each guarded by a checksum |
+//! | `merge` | merging runs |
+//!
+//! The module takes no locks and knows nothing of pages. It does I/O, so callers hold no latch. Temporary files lie in
+//! the folder [`FOLDER`], go when the sorter does, and are never synced; [`clean`] removes at open what a crash
+//! left. After an error a sorter is good for nothing but being dropped.
+
+mod merge;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use crate::btree::Records;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use merge::Merge;
+use run::{Run, RunWriter, TempFile};
+use std::sync::Arc;
+
+/// Where temporary files lie.
+pub const FOLDER: &str = "tmp";
+
+/// Memory given to reading one run, at least; the budget divided by it bounds how many are merged at once.
+const RUN_BUFFER: usize = 64 << 10;
+
+/// Removes temporary files that an earlier process left.
+pub fn clean(storage: &dyn Storage) -> Result<()> {
+    let io = |what: String| move |e: std::io::Error| Error::io(what, &e);
+    let names = match storage.list(FOLDER) {
+        Ok(names) => names,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io(format!("{FOLDER}: list"), &e)),
+    };
+    for name in names {
+        let path = format!("{FOLDER}/{name}");
+        storage
+            .remove(&path)
+            .map_err(io(format!("{path}: remove")))?;
+    }
+    Ok(())
+}
+
+/// A record in the arena: its place, and the first eight key bytes as a number.
+#[derive(Clone, Copy)]
+struct Entry {
+    head: u64,
+    at: usize,
+}
+
+/// Bytes before a record's key, in memory and in runs: key length u32, value length u32.
+const RECORD_HEADER: usize = 8;
+
+/// Splits a record at the start of `bytes`; the whole of it is there.
+#[inline]
+fn record(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let (key_len, value_len) = lengths(bytes);
+    bytes[RECORD_HEADER..RECORD_HEADER + key_len + value_len].split_at(key_len)
+}
+
+#[inline]
+fn lengths(bytes: &[u8]) -> (usize, usize) {
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    (word(0) as usize, word(4) as usize)
+}
+
+/// The first eight bytes of a key as a number that orders as they do.
+#[inline]
+fn head_of(key: &[u8]) -> u64 {
+    if let Some(eight) = key.first_chunk::<8>() {
+        return u64::from_be_bytes(*eight);
+    }
+    let mut b = [0; 8];
+    b[..key.len()].copy_from_slice(key);
+    u64::from_be_bytes(b)
+}
+
+/// Takes records in any order.
+pub struct Sorter {
+    storage: Arc<dyn Storage>,
+    budget: usize,
+    arena: Vec<u8>,
+    entries: Vec<Entry>,
+    file: Option<TempFile>,
+    runs: Vec<Run>,
+    records: u64,
+}
+
+impl Sorter {
+    /// A sorter that uses about `budget` bytes of memory (some 256 KiB at least).
+    pub fn new(storage: Arc<dyn Storage>, budget: usize) -> Sorter {
+        Sorter {
+            storage,
+            budget: budget.max(4 * RUN_BUFFER),
+            arena: Vec::new(),
+            entries: Vec::new(),
+            file: None,
+            runs: Vec::new(),
+            records: 0,
+        }
+    }
+
+    /// Adds a record.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let len = RECORD_HEADER + key.len() + value.len();
+        if self.memory() + len + size_of::<Entry>() > self.budget && !self.entries.is_empty() {
+            self.spill()?;
+        }
+        let (Ok(key_len), Ok(value_len)) = (u32::try_from(key.len()), u32::try_from(value.len()))
+        else {
+            return Err(Error::RowTooLarge(len));
+        };
+        reserve(&mut self.arena, len, self.budget);
+        reserve(&mut self.entries, 1, self.budget / size_of::<Entry>());
+        let at = self.arena.len();
+        self.arena.extend_from_slice(&key_len.to_le_bytes());
+        self.arena.extend_from_slice(&value_len.to_le_bytes());
+        self.arena.extend_from_slice(key);
+        self.arena.extend_from_slice(value);
+        self.entries.push(Entry {
+            head: head_of(key),
+            at,
+        });
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Records added.
+    pub fn len(&self) -> u64 {
+        self.records
+    }
+
+    /// Whether none was added.
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Sorts what remains; the result reads the records in order.
+    pub fn finish(mut self) -> Result<Sorted> {
+        if self.runs.is_empty() {
+            self.sort();
+            let (arena, entries) = (self.arena, self.entries);
+            return Ok(Sorted {
+                source: Source::Memory {
+                    arena,
+                    entries,
+                    next: 0,
+                },
+                merge_passes: 0,
+                spilled_bytes: 0,
+            });
+        }
+        if !self.entries.is_empty() {
+            self.spill()?;
+        }
+        self.arena = Vec::new();
+        self.entries = Vec::new();
+        let mut file = self.file.take().expect("runs lie in a file");
+        let mut runs = self.runs;
+        let mut spilled_bytes = file.len();
+        let mut merge_passes = 1;
+        let fan_in = self.budget / RUN_BUFFER;
+        while runs.len() > fan_in {
+            // Neighbouring runs are merged, so equal keys stay in order.
+            let mut to = TempFile::create(&self.storage)?;
+            let mut longer = Vec::with_capacity(runs.len().div_ceil(fan_in));
+            for group in runs.chunks(fan_in) {
+                let mut merge = Merge::new(&file, group, RUN_BUFFER)?;
+                let mut writer = RunWriter::new(&mut to);
+                while let Some((key, value)) = merge.next()? {
+                    writer.add(key, value)?;
+                }
+                longer.push(writer.finish()?);
+            }
+            spilled_bytes += to.len();
+            merge_passes += 1;
+            file = to;
+            runs = longer;
+        }
+        let merge = Merge::new(&file, &runs, self.budget / runs.len())?;
+        Ok(Sorted {
+            source: Source::Runs { merge, _file: file },
+            merge_passes,
+            spilled_bytes,
+        })
+    }
+
+    fn memory(&self) -> usize {
+        self.arena.len() + self.entries.len() * size_of::<Entry>()
+    }
+
+    fn sort(&mut self) {
+        let arena = &self.arena[..];
+        let key = |e: &Entry| record(&arena[e.at..]).0;
+        self.entries.sort_unstable_by(|a, b| {
+            // Places in the arena ascend in the order of arrival, which makes the sort stable.
+            let by_key = a.head.cmp(&b.head).then_with(|| key(a).cmp(key(b)));
+            by_key.then_with(|| a.at.cmp(&b.at))
+        });
+    }
+
+    /// Writes what is in memory as a run.
+    fn spill(&mut self) -> Result<()> {
+        self.sort();
+        if self.file.is_none() {
+            self.file = Some(TempFile::create(&self.storage)?);
+        }
+        let mut writer = RunWriter::new(self.file.as_mut().expect("just made"));
+        for e in &self.entries {
+            let (key, value) = record(&self.arena[e.at..]);
+            writer.add(key, value)?;
+        }
+        self.runs.push(writer.finish()?);
+        self.arena.clear();
+        self.entries.clear();
+        Ok(())
+    }
+}
+
+/// Makes room for `more` elements, growing by doubling but not beyond `limit` unless that is not enough.
+fn reserve<T>(v: &mut Vec<T>, more: usize, limit: usize) {
+    let need = v.len() + more;
+    if need > v.capacity() {
+        let to = (2 * v.capacity()).max(4096).min(limit).max(need);
+        v.reserve_exact(to - v.len());
+    }
+}
+
+/// The records in order, read once through [`Records::next`].
+pub struct Sorted {
+    source: Source,
+    merge_passes: u32,
+    spilled_bytes: u64,
+}
+
+enum Source {
+    Memory {
+        arena: Vec<u8>,
+        entries: Vec<Entry>,
+        next: usize,
+    },
+    Runs {
+        merge: Merge,
+        /// Removed when the sort is dropped.
+        _file: TempFile,
+    },
+}
+
+impl Sorted {
+    /// How many times the records were merged (0: they fitted in memory).
+    pub fn merge_passes(&self) -> u32 {
+        self.merge_passes
+    }
+
+    /// Bytes written to temporary files.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spilled_bytes
+    }
+}
+
+impl Records for Sorted {
+    #[inline]
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        match &mut self.source {
+            Source::Memory {
+                arena,
+                entries,
+                next,
+            } => {
+                let Some(e) = entries.get(*next) else {
+                    return Ok(None);
+                };
+                *next += 1;
+                Ok(Some(record(&arena[e.at..])))
+            }
+            Source::Runs { merge, .. } => merge.next(),
+        }
+    }
+}

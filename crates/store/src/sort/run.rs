@@ -1,0 +1,213 @@
+//! Temporary files and the runs in them. A run is records one after another, each `key length u32, value length
+//! u32, key, value`; its checksum is kept in memory and verified when the run has been read to its end.
+
+use super::{FOLDER, RECORD_HEADER, lengths, record};
+use crate::error::{Error, Result};
+use crate::io::{File, Storage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes written at a time.
+const WRITE_BUFFER: usize = 256 << 10;
+
+/// Makes names unique within the process; no other process has the directory.
+static NEXT_NAME: AtomicU64 = AtomicU64::new(1);
+
+/// A file of runs; removed when dropped.
+pub(super) struct TempFile {
+    storage: Arc<dyn Storage>,
+    name: String,
+    file: Arc<dyn File>,
+    len: u64,
+}
+
+impl TempFile {
+    pub fn create(storage: &Arc<dyn Storage>) -> Result<TempFile> {
+        let name = format!(
+            "{FOLDER}/sort-{}",
+            NEXT_NAME.fetch_add(1, Ordering::Relaxed)
+        );
+        let file = storage
+            .open(&name, true)
+            .map_err(|e| Error::io(format!("{name}: create"), &e))?;
+        Ok(TempFile {
+            storage: storage.clone(),
+            name,
+            file,
+            len: 0,
+        })
+    }
+
+    /// Bytes written.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file
+            .write_at(bytes, self.len)
+            .map_err(|e| Error::io(format!("{}: write", self.name), &e))?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        if let Err(e) = self.storage.remove(&self.name) {
+            tracing::warn!(file = self.name, error = %e, "temporary file not removed");
+        }
+    }
+}
+
+/// Where a run lies, and what its bytes must sum to.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    start: u64,
+    end: u64,
+    crc: u32,
+}
+
+/// Writes one run at the end of a file.
+pub(super) struct RunWriter<'f> {
+    file: &'f mut TempFile,
+    start: u64,
+    buffer: Vec<u8>,
+    crc: u32,
+}
+
+impl<'f> RunWriter<'f> {
+    pub fn new(file: &'f mut TempFile) -> RunWriter<'f> {
+        let start = file.len;
+        RunWriter {
+            file,
+            start,
+            buffer: Vec::with_capacity(WRITE_BUFFER),
+            crc: 0,
+        }
+    }
+
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.buffer.len() + RECORD_HEADER + key.len() + value.len() > WRITE_BUFFER {
+            self.flush()?;
+        }
+        self.buffer
+            .extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.buffer
+            .extend_from_slice(&(value.len() as u32).to_le_bytes());
+        self.buffer.extend_from_slice(key);
+        self.buffer.extend_from_slice(value);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.crc = crc32c::crc32c_append(self.crc, &self.buffer);
+        self.file.append(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> Result<Run> {
+        self.flush()?;
+        Ok(Run {
+            start: self.start,
+            end: self.file.len,
+            crc: self.crc,
+        })
+    }
+}
+
+/// Reads one run.
+pub(super) struct RunReader {
+    file: Arc<dyn File>,
+    name: String,
+    run: Run,
+    /// Next byte of the run to be read from the file.
+    pos: u64,
+    crc: u32,
+    buffer: Vec<u8>,
+    /// The record under the reader.
+    at: usize,
+    len: usize,
+    buffer_size: usize,
+}
+
+impl RunReader {
+    /// A reader before the first record.
+    pub fn new(file: &TempFile, run: Run, buffer_size: usize) -> RunReader {
+        RunReader {
+            file: file.file.clone(),
+            name: file.name.clone(),
+            run,
+            pos: run.start,
+            crc: 0,
+            buffer: Vec::new(),
+            at: 0,
+            len: 0,
+            buffer_size,
+        }
+    }
+
+    /// Moves to the next record; `false` at the end of the run.
+    #[inline]
+    pub fn advance(&mut self) -> Result<bool> {
+        self.at += self.len;
+        self.len = 0;
+        if !self.have(RECORD_HEADER)? {
+            return Ok(false);
+        }
+        let (key_len, value_len) = lengths(&self.buffer[self.at..]);
+        let len = RECORD_HEADER + key_len + value_len;
+        if !self.have(len)? {
+            return Err(self.damaged());
+        }
+        self.len = len;
+        Ok(true)
+    }
+
+    /// The record under the reader.
+    #[inline]
+    pub fn record(&self) -> (&[u8], &[u8]) {
+        record(&self.buffer[self.at..])
+    }
+
+    /// Makes sure that `len` bytes from the present place are in the buffer; `false` at the end of the run.
+    #[inline]
+    fn have(&mut self, len: usize) -> Result<bool> {
+        if self.at + len <= self.buffer.len() {
+            return Ok(true);
+        }
+        self.refill(len)
+    }
+
+    #[cold]
+    fn refill(&mut self, len: usize) -> Result<bool> {
+        let kept = self.buffer.len() - self.at;
+        let left = self.run.end - self.pos;
+        if (kept as u64 + left) < len as u64 {
+            if kept > 0 || self.crc != self.run.crc {
+                return Err(self.damaged());
+            }
+            return Ok(false);
+        }
+        self.buffer.copy_within(self.at.., 0);
+        self.at = 0;
+        let more = (self.buffer_size.max(len) - kept).min(left as usize);
+        self.buffer.resize(kept + more, 0);
+        let fresh = &mut self.buffer[kept..];
+        self.file
+            .read_at(fresh, self.pos)
+            .map_err(|e| Error::io(format!("{}: read", self.name), &e))?;
+        self.crc = crc32c::crc32c_append(self.crc, fresh);
+        self.pos += more as u64;
+        Ok(true)
+    }
+
+    fn damaged(&self) -> Error {
+        let Run { start, end, .. } = self.run;
+        Error::Corrupt(format!(
+            "{}: the run at {start}..{end} is damaged",
+            self.name
+        ))
+    }
+}
