@@ -1,1 +1,55 @@
-fn main() {}
+//! The `millpond` command.
+//!
+//! Owns flags, environment, configuration file, logging, exit codes. Everything else is the libraries' work. Exit codes: 0
+//! done, 1 failed (or `check` found problems), 2 wrong usage.
+
+mod serve;
+mod settings;
+mod shell;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A MySQL-compatible database in which tables are as cheap as rows.
+#[derive(Parser)]
+#[command(name = "millpond", version, arg_required_else_help = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve MySQL clients
+    Serve(serve::Args),
+    /// An SQL shell on a data directory, without a server
+    Sql(shell::Args),
+    /// Experiments on Millpond or on any MySQL server
+    Lab {
+        #[command(subcommand)]
+        experiment: Experiment,
+    },
+}
+
+#[derive(Subcommand)]
+enum Experiment {
+    /// Create many tables, insert a row into each, read each, drop each
+    ManyTables(millpond_lab::many_tables::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Sql(args) => shell::run(&args),
+        Command::Lab {
+            experiment: Experiment::ManyTables(args),
+        } => millpond_lab::many_tables::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("millpond: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

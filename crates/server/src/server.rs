@@ -200,17 +200,22 @@ impl<B: Backend> Shared<B> {
     }
 }
 
-/// Binds TCP.
-fn bind_tcp(addr: SocketAddr) -> io::Result<Socket> {
-    if !addr.ip().is_loopback() {
-        return Err(io::Error::new(
-            ErrorKind::InvalidInput,
-            format!(
-                "refusing to listen on {addr}: there are no accounts and no TLS yet, so anyone who reaches that \
-                 address would be root; use a loopback address such as 127.0.0.1"
-            ),
-        ));
+/// Refuses an address that others than this machine can reach.
+pub fn check_address(addr: SocketAddr) -> io::Result<()> {
+    if addr.ip().is_loopback() {
+        return Ok(());
     }
+    Err(io::Error::new(
+        ErrorKind::InvalidInput,
+        format!(
+            "refusing to listen on {addr}: there are no accounts and no TLS yet, so anyone who reaches that \
+             address would be root; use a loopback address such as 127.0.0.1"
+        ),
+    ))
+}
+
+fn bind_tcp(addr: SocketAddr) -> io::Result<Socket> {
+    check_address(addr)?;
     let bind = || {
         let s = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
         s.set_reuse_address(true)?;

@@ -190,10 +190,10 @@ impl<B: Backend> Connection<'_, B> {
 
     fn long_data(&mut self, body: Range<usize>) {
         let mut c = Cursor::new(self.reader.bytes(body));
-        if let (Ok(id), Ok(param)) = (c.u32(), c.u16()) {
-            if let Ok(s) = self.statements.get(id, "mysqld_stmt_send_long_data") {
-                s.long_data(param as usize, c.rest(), self.limits.max_packet);
-            }
+        if let (Ok(id), Ok(param)) = (c.u32(), c.u16())
+            && let Ok(s) = self.statements.get(id, "mysqld_stmt_send_long_data")
+        {
+            s.long_data(param as usize, c.rest(), self.limits.max_packet);
         }
     }
 

@@ -1,0 +1,129 @@
+//! `millpond serve`.
+
+use crate::settings::{EngineArgs, Error, File, Size};
+use millpond_server::{Server, ServerConfig};
+use millpond_sql::Instance;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tracing_subscriber::filter::LevelFilter;
+
+/// How long running statements may take to finish when the server is asked to stop.
+const GRACE: Duration = Duration::from_secs(10);
+/// MySQL's port.
+const PORT: u16 = 3306;
+/// The Unix socket's name in the data directory.
+const SOCKET: &str = "millpond.sock";
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// TCP port [default: 3306]
+    #[arg(long, short = 'P', env = "MILLPOND_PORT")]
+    port: Option<u16>,
+    /// Address to listen on; a loopback address, as there are no accounts and no TLS yet [default: 127.0.0.1]
+    #[arg(long, env = "MILLPOND_BIND")]
+    bind: Option<IpAddr>,
+    /// Unix socket to listen on [default: millpond.sock in the data directory]
+    #[arg(long, short = 'S', env = "MILLPOND_SOCKET", value_name = "FILE")]
+    socket: Option<PathBuf>,
+    /// Do not listen on TCP
+    #[arg(long, env = "MILLPOND_SKIP_NETWORKING")]
+    skip_networking: bool,
+    /// Most connections at a time [default: 151]
+    #[arg(long, env = "MILLPOND_MAX_CONNECTIONS", value_name = "N")]
+    max_connections: Option<u32>,
+    /// What to log: error, warn, info, debug or trace [default: info]
+    #[arg(long, env = "MILLPOND_LOG_LEVEL", value_name = "LEVEL")]
+    log_level: Option<String>,
+}
+
+pub fn run(args: &Args) -> Result<(), Error> {
+    let file = File::read(args.engine.config.as_deref())?;
+    log_to_stderr(args.log_level.as_ref().or(file.log_level.as_ref()))?;
+    let ip = args
+        .bind
+        .or(file.bind)
+        .unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let addr = SocketAddr::new(ip, args.port.or(file.port).unwrap_or(PORT));
+    // Known before recovery starts, which may take a while.
+    millpond_server::server::check_address(addr)?;
+    let mut options = args.engine.options(&file)?;
+    if let Some(n) = args.max_connections.or(file.max_connections) {
+        options
+            .variables
+            .push(("max_connections".into(), n.to_string()));
+    }
+    let data = options.path.clone();
+    let pool = Size(options.store.pool_bytes as u64);
+    let socket = args.socket.clone().or(file.socket);
+    let config = ServerConfig {
+        tcp: (!args.skip_networking).then_some(addr),
+        socket: Some(socket.unwrap_or_else(|| data.join(SOCKET))),
+    };
+
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let instance = Instance::open(options)?;
+    let server = match Server::start(instance.clone(), &config) {
+        Ok(server) => server,
+        Err(e) => {
+            instance.close()?;
+            return Err(e.into());
+        }
+    };
+    greet(&server, &data, pool);
+
+    let signal = signals.forever().next();
+    tracing::info!(signal, "stopping");
+    // A second signal does not wait.
+    let now = Arc::new(AtomicBool::new(true));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, now.clone())?;
+    }
+    let left = server.shutdown(GRACE);
+    if left > 0 {
+        tracing::error!(connections = left, "some connections did not end");
+    }
+    instance.close()?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn log_to_stderr(level: Option<&String>) -> Result<(), Error> {
+    let level = match level {
+        Some(level) => level
+            .parse::<LevelFilter>()
+            .map_err(|_| format!("unknown log level '{level}'"))?,
+        None => LevelFilter::INFO,
+    };
+    let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(level)
+        .with_ansi(ansi)
+        .init();
+    Ok(())
+}
+
+/// Says how to connect.
+fn greet(server: &Server<Instance>, data: &Path, pool: Size) {
+    let full = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_path_buf());
+    println!(
+        "Millpond {} is ready. Data in {}, buffer pool {pool}.",
+        env!("CARGO_PKG_VERSION"),
+        full(data).display()
+    );
+    println!("Connect with any MySQL client:");
+    if let Some(addr) = server.tcp_addr() {
+        println!("  mysql -h {} -P {} -u root", addr.ip(), addr.port());
+    }
+    if let Some(path) = server.socket_path() {
+        println!("  mysql -S {} -u root", full(path).display());
+    }
+    println!("Stop with Ctrl-C.");
+}

@@ -1,0 +1,252 @@
+//! Settings: a flag wins over the environment (`MILLPOND_*`), which wins over the configuration file, which wins over the
+//! default. The file has the flags' names as keys, and a table `[variables]` for what `--set` sets:
+//!
+//! ```toml
+//! data = "/var/lib/millpond"
+//! port = 3306
+//! pool = "2G"
+//! [variables]
+//! innodb_flush_log_at_trx_commit = 1
+//! ```
+
+use clap::Args;
+use millpond_sql::InstanceOptions;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// What can go wrong here, for people.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// Bytes, as people write them: `512K`, `128M`, `2G`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Size, String> {
+        let s = s.trim();
+        let digits = s.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let shift = match s[digits.len()..].to_ascii_uppercase().as_str() {
+            "" | "B" => 0,
+            "K" | "KB" | "KIB" => 10,
+            "M" | "MB" | "MIB" => 20,
+            "G" | "GB" | "GIB" => 30,
+            "T" | "TB" | "TIB" => 40,
+            unit => return Err(format!("unknown unit '{unit}' (use K, M, G or T)")),
+        };
+        let n: u64 = digits
+            .trim()
+            .parse()
+            .map_err(|_| format!("'{s}' is no size; write it like 128M or 2G"))?;
+        n.checked_mul(1 << shift)
+            .map(Size)
+            .ok_or_else(|| format!("'{s}' is too large"))
+    }
+}
+
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let unit = [(40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')]
+            .into_iter()
+            .find(|(shift, _)| self.0 != 0 && self.0.is_multiple_of(1 << shift));
+        match unit {
+            Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+/// A system variable and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment(pub String, pub String);
+
+impl FromStr for Assignment {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Assignment, String> {
+        match s.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => Ok(Assignment(
+                name.trim().replace('-', "_").to_lowercase(),
+                value.trim().to_string(),
+            )),
+            _ => Err(format!("'{s}' is not of the form name=value")),
+        }
+    }
+}
+
+/// Settings of every command that opens a data directory.
+#[derive(Args, Clone, Debug, Default)]
+pub struct EngineArgs {
+    /// Data directory; created if it's not there [default: millpond-data]
+    #[arg(long, short, env = "MILLPOND_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Buffer pool size, like 128M or 2G [default: 128M]
+    #[arg(long, env = "MILLPOND_POOL", value_name = "SIZE")]
+    pub pool: Option<Size>,
+    /// Redo log capacity [default: 256M]
+    #[arg(long, env = "MILLPOND_LOG_SIZE", value_name = "SIZE")]
+    pub log_size: Option<Size>,
+    /// Set a system variable, e.g. --set innodb_flush_log_at_trx_commit=2
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub variables: Vec<Assignment>,
+    /// Configuration file (TOML)
+    #[arg(long, env = "MILLPOND_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// The configuration file's contents; everything is optional.
+#[derive(Debug, Default, PartialEq)]
+pub struct File {
+    pub data: Option<PathBuf>,
+    pub pool: Option<Size>,
+    pub log_size: Option<Size>,
+    pub port: Option<u16>,
+    pub bind: Option<IpAddr>,
+    pub socket: Option<PathBuf>,
+    pub max_connections: Option<u32>,
+    pub log_level: Option<String>,
+    pub variables: Vec<Assignment>,
+}
+
+impl File {
+    /// Reads the file, if one is named.
+    pub fn read(path: Option<&Path>) -> Result<File, Error> {
+        let Some(path) = path else {
+            return Ok(File::default());
+        };
+        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        File::parse(&text).map_err(|e| format!("{}: {e}", path.display()).into())
+    }
+
+    fn parse(text: &str) -> Result<File, Error> {
+        let mut file = File::default();
+        for (key, value) in text.parse::<toml::Table>()? {
+            file.set(&key, &value).map_err(|e| format!("{key}: {e}"))?;
+        }
+        Ok(file)
+    }
+
+    fn set(&mut self, key: &str, value: &toml::Value) -> Result<(), String> {
+        match key.replace('_', "-").as_str() {
+            "data" => self.data = Some(scalar(value)?),
+            "pool" => self.pool = Some(scalar(value)?),
+            "log-size" => self.log_size = Some(scalar(value)?),
+            "port" => self.port = Some(scalar(value)?),
+            "bind" => self.bind = Some(scalar(value)?),
+            "socket" => self.socket = Some(scalar(value)?),
+            "max-connections" => self.max_connections = Some(scalar(value)?),
+            "log-level" => self.log_level = Some(scalar(value)?),
+            "variables" => {
+                let table = value.as_table().ok_or("must be a table")?;
+                for (name, value) in table {
+                    let assignment = format!("{name}={}", text_of(value)?);
+                    self.variables.push(assignment.parse()?);
+                }
+            }
+            _ => return Err("unknown setting".into()),
+        }
+        Ok(())
+    }
+}
+
+fn text_of(value: &toml::Value) -> Result<String, String> {
+    match value {
+        toml::Value::String(s) => Ok(s.clone()),
+        toml::Value::Integer(n) => Ok(n.to_string()),
+        toml::Value::Float(n) => Ok(n.to_string()),
+        toml::Value::Boolean(b) => Ok((if *b { "ON" } else { "OFF" }).into()),
+        _ => Err("must be a string, a number or a boolean".into()),
+    }
+}
+
+fn scalar<T: FromStr<Err: std::fmt::Display>>(value: &toml::Value) -> Result<T, String> {
+    text_of(value)?.parse().map_err(|e: T::Err| e.to_string())
+}
+
+/// Default data directory.
+const DATA: &str = "millpond-data";
+
+impl EngineArgs {
+    /// What to open, with the file's settings where no flag says otherwise.
+    pub fn options(&self, file: &File) -> Result<InstanceOptions, Error> {
+        let mut store = millpond_store::Options::default();
+        if let Some(Size(n)) = self.pool.or(file.pool) {
+            store.pool_bytes = usize::try_from(n)?;
+        }
+        if let Some(Size(n)) = self.log_size.or(file.log_size) {
+            store.log_bytes = n;
+        }
+        let path = self.data.as_ref().or(file.data.as_ref());
+        let path = path.map_or_else(|| PathBuf::from(DATA), Clone::clone);
+        // The file's first: of two settings of one variable, the last counts.
+        let variables = file.variables.iter().chain(&self.variables);
+        Ok(InstanceOptions {
+            path,
+            store,
+            variables: variables.map(|a| (a.0.clone(), a.1.clone())).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!("128M".parse(), Ok(Size(128 << 20)));
+        assert_eq!("2G".parse(), Ok(Size(2 << 30)));
+        assert_eq!("64kib".parse(), Ok(Size(64 << 10)));
+        assert_eq!("4096".parse(), Ok(Size(4096)));
+        for bad in ["", "M", "12X", "-1M", "1.5G", "99999999999T"] {
+            assert!(bad.parse::<Size>().is_err(), "{bad}");
+        }
+        assert_eq!(Size(3 << 30).to_string(), "3G");
+        assert_eq!(Size(1000).to_string(), "1000");
+    }
+
+    #[test]
+    fn files() {
+        let file = File::parse(
+            "data = '/d'\nport = 3307\npool = '1G'\nmax_connections = 10\nbind = '127.0.0.1'\n\
+             [variables]\nautocommit = true\nsql_mode = ''\n",
+        )
+        .unwrap();
+        assert_eq!(file.data, Some(PathBuf::from("/d")));
+        assert_eq!((file.port, file.max_connections), (Some(3307), Some(10)));
+        assert_eq!(file.pool, Some(Size(1 << 30)));
+        assert_eq!(
+            file.variables,
+            [
+                Assignment("autocommit".into(), "ON".into()),
+                Assignment("sql_mode".into(), String::new())
+            ]
+        );
+        for (bad, names) in [
+            ("prot = 1", "prot: unknown setting"),
+            ("port = 99999", "port: "),
+            ("bind = 'here'", "bind: "),
+            ("port = [1]", "port: "),
+            ("port =", "TOML"),
+        ] {
+            let e = File::parse(bad).unwrap_err().to_string();
+            assert!(e.contains(names), "{e}");
+        }
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let file = File::parse("pool = '1G'\nlog-size = '64M'\n[variables]\na = 1\n").unwrap();
+        let args = EngineArgs {
+            pool: Some(Size(2 << 30)),
+            variables: vec!["A=2".parse().unwrap()],
+            ..EngineArgs::default()
+        };
+        let options = args.options(&file).unwrap();
+        assert_eq!(options.store.pool_bytes, 2 << 30);
+        assert_eq!(options.store.log_bytes, 64 << 20);
+        assert_eq!(options.path, PathBuf::from(DATA));
+        let last = options.variables.last().unwrap();
+        assert_eq!(last, &("a".to_string(), "2".to_string()));
+    }
+}

@@ -1,0 +1,79 @@
+//! What an experiment runs on: the embedded engine, or any server that speaks MySQL's protocol.
+
+mod embedded;
+mod server;
+
+use crate::Result;
+pub use embedded::Embedded;
+pub use server::MysqlServer;
+
+/// A database under test. Shared by the experiment's threads.
+pub trait Target: Sync {
+    /// Name and version, for the report.
+    fn describe(&self) -> String;
+    /// A connection; used by the calling thread alone.
+    fn connect(&self) -> Result<Box<dyn Client + '_>>;
+}
+
+/// A connection to a target.
+pub trait Client {
+    /// Runs a statement and discards what it returns; gives the number of rows returned.
+    fn run(&mut self, sql: &str) -> Result<u64>;
+    /// The first column of the first row.
+    fn value(&mut self, sql: &str) -> Result<Option<String>>;
+}
+
+/// When commits reach the disk, as the target tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Durability {
+    /// `innodb_flush_log_at_trx_commit`, if the target has it.
+    pub flush_at_commit: Option<u8>,
+    /// `log_bin`, if the target has it and it is on: `sync_binlog`.
+    pub sync_binlog: Option<String>,
+}
+
+impl Durability {
+    /// Asks the target.
+    pub fn of(client: &mut dyn Client) -> Durability {
+        // A target without such a variable answers with an error, which says the same.
+        let mut ask = |name: &str| {
+            let sql = format!("SELECT @@GLOBAL.{name}");
+            client.value(&sql).ok().flatten()
+        };
+        let binlog = ask("log_bin").is_some_and(|on| on == "1" || on.eq_ignore_ascii_case("on"));
+        Durability {
+            flush_at_commit: ask("innodb_flush_log_at_trx_commit").and_then(|v| v.parse().ok()),
+            sync_binlog: ask("sync_binlog").filter(|_| binlog),
+        }
+    }
+}
+
+impl std::fmt::Display for Durability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.flush_at_commit {
+            Some(1) => write!(f, "durable: innodb_flush_log_at_trx_commit=1")?,
+            Some(n) => write!(f, "NOT durable: innodb_flush_log_at_trx_commit={n}")?,
+            None => write!(f, "durability unknown")?,
+        }
+        match &self.sync_binlog {
+            Some(n) => write!(f, ", binary log with sync_binlog={n}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_without_durability_say_so() {
+        let with = |n| Durability {
+            flush_at_commit: n,
+            sync_binlog: None,
+        };
+        assert!(with(Some(1)).to_string().starts_with("durable"));
+        assert!(with(Some(2)).to_string().starts_with("NOT durable"));
+        assert_eq!(with(None).to_string(), "durability unknown");
+    }
+}
