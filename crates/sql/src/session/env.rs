@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use crate::value::time::truncate_micros;
 use crate::value::{DateTime, Value};
 
 /// Severity of a diagnostic.
@@ -78,20 +79,87 @@ pub struct SessionEnv {
     pub sys_var: Box<dyn Fn(&str, &str) -> crate::SqlResult<Value<'static>> + Send>,
 }
 
+/// Diagnostics kept per statement.
+const MAX_DIAGNOSTICS: usize = 1024;
+
+impl SqlMode {
+    /// MySQL 8's default: strict, no zero dates, errors for division by zero, ONLY_FULL_GROUP_BY.
+    pub const DEFAULT: SqlMode = SqlMode {
+        strict: true,
+        no_zero_date: true,
+        no_zero_in_date: true,
+        error_for_division_by_zero: true,
+        ansi_quotes: false,
+        pipes_as_concat: false,
+        no_backslash_escapes: false,
+        no_auto_value_on_zero: false,
+        only_full_group_by: true,
+    };
+}
+
 impl SessionEnv {
     /// Records a warning.
     pub fn warn(&self, code: u16, message: impl Into<String>) {
+        self.diagnose(Level::Warning, code, message.into());
+    }
+    /// Records a note.
+    pub fn note(&self, code: u16, message: impl Into<String>) {
+        self.diagnose(Level::Note, code, message.into());
+    }
+    fn diagnose(&self, level: Level, code: u16, message: String) {
         let mut d = self.diagnostics.borrow_mut();
-        if d.len() < 1024 {
+        if d.len() < MAX_DIAGNOSTICS {
             d.push(Diagnostic {
-                level: Level::Warning,
+                level,
                 code,
-                message: message.into(),
+                message,
             });
         }
     }
-    /// The statement's start in the session's time zone, to the second plus microseconds.
+    /// The statement's start in the session's time zone, with microseconds.
     pub fn local_now(&self) -> DateTime {
-        todo!("converted by value::time")
+        let (seconds, micro) = self.now.get();
+        DateTime::from_unix(seconds, micro, self.tz_offset.get()).unwrap_or_default()
+    }
+    /// The same cut to `fsp` digits after the second.
+    pub fn local_now_fsp(&self, fsp: u8) -> DateTime {
+        let now = self.local_now();
+        let micro = truncate_micros(now.micro as i64, fsp) as u32;
+        DateTime { micro, ..now }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A session at 2024-01-31 12:34:56.789012 UTC, two hours east of it.
+    pub fn env() -> SessionEnv {
+        SessionEnv {
+            connection_id: 5,
+            database: RefCell::new(Some("test".into())),
+            user: "root@localhost".into(),
+            now: Cell::new((1_706_704_496, 789_012)),
+            tz_offset: Cell::new(7200),
+            sql_mode: Cell::new(SqlMode::DEFAULT),
+            last_insert_id: Cell::new(42),
+            row_count: Cell::new(3),
+            found_rows: Cell::new(4),
+            user_vars: RefCell::default(),
+            diagnostics: RefCell::default(),
+            sys_var: Box::new(|_, name| {
+                Err(crate::SqlError::new(
+                    1193,
+                    format!("Unknown system variable '{name}'"),
+                ))
+            }),
+        }
+    }
+
+    #[test]
+    fn now_is_local() {
+        let mut out = Vec::new();
+        crate::value::text::write_datetime(env().local_now_fsp(3), 6, &mut out);
+        assert_eq!(out, b"2024-01-31 14:34:56.789000");
     }
 }

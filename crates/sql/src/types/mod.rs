@@ -1,9 +1,17 @@
-//! SQL types, collations and table schemas.
+//! SQL types, collations and table schemas: what columns and expressions are, and how definitions are kept as bytes.
+//! Values themselves are [`crate::value`]'s, their bytes [`crate::row`]'s.
 
-use crate::error::SqlResult;
 use crate::row::RowLayout;
-use millpond_store::TableDef;
 use std::sync::Arc;
+
+mod ast;
+mod body;
+pub(crate) mod collation;
+pub mod derive;
+mod general_ci;
+mod names;
+
+pub use names::MAX_VARCHAR_BYTES;
 
 /// A type as a column or expression has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,25 +147,21 @@ pub struct Schema {
 impl Schema {
     /// A schema. `columns` must not be changed afterwards: the row layout is derived here.
     pub fn new(
-        _columns: Vec<Column>,
-        _indexes: Vec<Index>,
-        _collation: Collation,
-        _comment: String,
-        _created: u64,
+        columns: Vec<Column>,
+        indexes: Vec<Index>,
+        collation: Collation,
+        comment: String,
+        created: u64,
     ) -> Schema {
-        todo!()
-    }
-    /// The schema of a stored table.
-    pub fn of(_def: &TableDef) -> SqlResult<Schema> {
-        todo!()
-    }
-    /// Bytes for `TableDef.body`: columns and options, not the indexes.
-    pub fn table_body(&self) -> Vec<u8> {
-        todo!()
-    }
-    /// Bytes for `indexes[i]`'s `IndexDef.body`.
-    pub fn index_body(&self, _index: usize) -> Vec<u8> {
-        todo!()
+        let layout = RowLayout::new(&columns);
+        Schema {
+            columns,
+            indexes,
+            collation,
+            comment,
+            created,
+            layout,
+        }
     }
     /// Position of a column by name (case-insensitive).
     pub fn column(&self, name: &str) -> Option<usize> {
@@ -166,136 +170,143 @@ impl Schema {
             .position(|c| c.name.eq_ignore_ascii_case(name))
     }
     /// Where each column lies in a stored row.
+    #[inline]
     pub fn layout(&self) -> &RowLayout {
         &self.layout
     }
-    /// Longest key of `indexes[i]` in bytes, as MySQL counts it for error 1071 (limit 3072): 4 per character.
-    pub fn key_length(&self, _index: usize) -> usize {
-        todo!()
+    /// Longest key of `indexes[i]` in bytes, as MySQL counts it for error 1071 (limit [`MAX_KEY_LENGTH`]): 4 per character.
+    pub fn key_length(&self, index: usize) -> usize {
+        self.indexes[index]
+            .parts
+            .iter()
+            .map(|p| self.columns[p.column].ty.key_length(p.prefix))
+            .sum()
+    }
+}
+
+impl SqlType {
+    /// Bytes a key part of this type counts for error 1071: `prefix` characters (bytes of a binary string), or all of them.
+    pub fn key_length(&self, prefix: Option<u32>) -> usize {
+        if !self.is_string() || self.base == BaseType::Enum {
+            return crate::row::fixed_len(self);
+        }
+        let chars = prefix.unwrap_or(self.length).min(self.length) as usize;
+        chars
+            * if self.collation == Collation::Binary {
+                1
+            } else {
+                4
+            }
     }
 }
 
 /// Longest index key, as MySQL counts it.
 pub const MAX_KEY_LENGTH: usize = 3072;
 
-impl SqlType {
-    /// A type with everything at its default: length, decimals and collation of `base`.
-    pub fn new(_base: BaseType) -> SqlType {
-        todo!()
-    }
-    /// The type of NULL.
-    pub fn null() -> SqlType {
-        SqlType::new(BaseType::Null)
-    }
-    /// BIGINT.
-    pub fn bigint() -> SqlType {
-        SqlType::new(BaseType::BigInt)
-    }
-    /// BIGINT UNSIGNED.
-    pub fn ubigint() -> SqlType {
-        todo!()
-    }
-    /// The type of comparisons and predicates: BIGINT shown one wide, as MySQL's `INT(1)`.
-    pub fn boolean() -> SqlType {
-        todo!()
-    }
-    /// DOUBLE.
-    pub fn double() -> SqlType {
-        SqlType::new(BaseType::Double)
-    }
-    /// DECIMAL(precision, scale).
-    pub fn decimal(_precision: u32, _scale: u8) -> SqlType {
-        todo!()
-    }
-    /// VARCHAR(length) of a collation (VARBINARY under `Collation::Binary`).
-    pub fn varchar(_length: u32, _collation: Collation) -> SqlType {
-        todo!()
-    }
-    /// DATETIME(fsp).
-    pub fn datetime(_fsp: u8) -> SqlType {
-        todo!()
-    }
-    /// The type that a CREATE TABLE or CAST wrote. `collation`: what character types get unless they say otherwise.
-    pub fn from_ast(_ty: &sqlparser::ast::DataType, _collation: Collation) -> SqlResult<SqlType> {
-        todo!()
-    }
-    /// The type as SHOW CREATE TABLE and information_schema's COLUMN_TYPE write it: `int unsigned`, `varchar(20)`, `enum('a','b')`.
-    pub fn column_type(&self) -> String {
-        todo!()
-    }
-    /// The type without length, as information_schema's DATA_TYPE has it: `int`, `varchar`.
-    pub fn data_type(&self) -> &'static str {
-        todo!()
-    }
-    /// Protocol column type (`MYSQL_TYPE_*`).
-    pub fn protocol_type(&self) -> u8 {
-        todo!()
-    }
-    /// Protocol column length: display width in bytes.
-    pub fn protocol_length(&self) -> u32 {
-        todo!()
-    }
-    /// Protocol character set id: the collation's id, 63 for anything that is not character data.
-    pub fn protocol_charset(&self) -> u16 {
-        todo!()
-    }
-    /// Protocol flags that follow from the type alone (`FLAG_UNSIGNED`, `FLAG_BLOB`, `FLAG_BINARY`, `FLAG_ENUM`, `FLAG_TIMESTAMP`).
-    pub fn protocol_flags(&self) -> u16 {
-        todo!()
-    }
-    /// Whether it is an integer type (YEAR included).
-    pub fn is_integer(&self) -> bool {
-        todo!()
-    }
-    /// Whether it is a number of any kind.
-    pub fn is_numeric(&self) -> bool {
-        todo!()
-    }
-    /// Whether it is a character or binary string (ENUM included).
-    pub fn is_string(&self) -> bool {
-        todo!()
-    }
-    /// Whether it is a date, a time or both.
-    pub fn is_temporal(&self) -> bool {
-        todo!()
-    }
-    /// Whether it is a TEXT or BLOB type (key parts need a prefix, no literal default).
-    pub fn is_blob(&self) -> bool {
-        todo!()
-    }
-}
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use millpond_store::TableDef;
 
-impl Collation {
-    /// MySQL's name: `utf8mb4_general_ci`.
-    pub fn name(self) -> &'static str {
-        todo!()
+    fn column(name: &str, ty: SqlType, nullable: bool) -> Column {
+        Column {
+            name: name.into(),
+            ty,
+            nullable,
+            default: DefaultValue::None,
+            auto_increment: false,
+            on_update_now: false,
+            comment: String::new(),
+        }
     }
-    /// Its character set's name: `utf8mb4` or `binary`.
-    pub fn charset(self) -> &'static str {
-        todo!()
+
+    pub fn empty_def() -> TableDef {
+        TableDef {
+            id: 1,
+            database: "d".into(),
+            name: "t".into(),
+            file: millpond_store::space::FileId::SHARED,
+            hidden_row_id: false,
+            indexes: Vec::new(),
+            body: Vec::new(),
+        }
     }
-    /// Protocol id: 45, 46, 63.
-    pub fn id(self) -> u16 {
-        todo!()
+
+    /// One column of every kind, each nullable and indexed on its own, the odd indexes descending.
+    pub fn sample() -> Schema {
+        use BaseType as B;
+        use Collation::*;
+        let unsigned = |b| SqlType {
+            unsigned: true,
+            ..SqlType::new(b)
+        };
+        let with = |b, length, collation| SqlType {
+            length,
+            collation,
+            ..SqlType::new(b)
+        };
+        let types = vec![
+            SqlType::new(B::TinyInt),
+            unsigned(B::SmallInt),
+            SqlType::new(B::MediumInt),
+            unsigned(B::Int),
+            SqlType::new(B::BigInt),
+            unsigned(B::BigInt),
+            SqlType::decimal(10, 2),
+            SqlType::decimal(65, 30),
+            SqlType::new(B::Double),
+            SqlType::new(B::Float),
+            with(B::Char, 10, Utf8mb4Bin),
+            with(B::VarChar, 20, Utf8mb4GeneralCi),
+            with(B::VarBinary, 20, Binary),
+            SqlType::new(B::Text),
+            SqlType::new(B::Date),
+            SqlType::temporal(B::Time, 3),
+            SqlType::datetime(6),
+            SqlType::temporal(B::Timestamp, 2),
+            SqlType::new(B::Year),
+            SqlType::enumeration(vec!["b".into(), "a".into(), "c c".into()], Utf8mb4GeneralCi),
+        ];
+        let mut columns: Vec<Column> = types
+            .into_iter()
+            .enumerate()
+            .map(|(i, t)| column(&format!("c{i}"), t, true))
+            .collect();
+        columns[3].nullable = false;
+        columns[4].auto_increment = true;
+        columns[4].default = DefaultValue::Literal("7".into());
+        columns[16].on_update_now = true;
+        columns[16].default = DefaultValue::Now;
+        columns[1].comment = "it's".into();
+        columns[1].default = DefaultValue::Null;
+        let indexes = (0..columns.len())
+            .map(|i| Index {
+                name: format!("i{i}"),
+                unique: i % 3 == 0,
+                parts: vec![KeyPart {
+                    column: i,
+                    prefix: (i == 13).then_some(5),
+                    desc: i % 2 == 1,
+                }],
+            })
+            .collect();
+        Schema::new(
+            columns,
+            indexes,
+            Utf8mb4GeneralCi,
+            "a table".into(),
+            1_700_000_000,
+        )
     }
-    /// By name, case-insensitive; error 1273 for a collation Millpond does not have.
-    pub fn by_name(_name: &str) -> SqlResult<Collation> {
-        todo!()
-    }
-    /// A character set's default collation; error 1115 if there is no such set.
-    pub fn of_charset(_name: &str) -> SqlResult<Collation> {
-        todo!()
-    }
-    /// Compares two strings under this collation (PAD SPACE except `Binary`).
-    pub fn compare(self, _a: &[u8], _b: &[u8]) -> std::cmp::Ordering {
-        todo!()
-    }
-    /// Whether two strings are equal under this collation.
-    pub fn eq(self, a: &[u8], b: &[u8]) -> bool {
-        self.compare(a, b).is_eq()
-    }
-    /// Appends bytes that compare (memcmp) as the strings do, prefix-free.
-    pub fn sort_key(self, _s: &[u8], _out: &mut Vec<u8>) {
-        todo!()
+
+    #[test]
+    fn key_lengths() {
+        let s = sample();
+        assert_eq!(s.key_length(4), 8);
+        assert_eq!(s.key_length(11), 80);
+        assert_eq!(s.key_length(12), 20);
+        assert_eq!(s.key_length(13), 20);
+        assert_eq!(s.column("C11"), Some(11));
+        assert_eq!(s.column("x"), None);
     }
 }

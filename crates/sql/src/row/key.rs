@@ -1,0 +1,237 @@
+//! Index keys: `memcmp`-ordered bytes of a row's or a statement's values.
+//!
+//! Each part: if the column is nullable a byte, 0 for NULL (and nothing else follows) or 1; then the fixed-width form or the
+//! collation's sort key. DESC inverts every byte of its part. All parts are prefix-free, so the key of leading
+//! parts is a prefix of the keys that have them.
+
+use std::borrow::Cow;
+
+use super::layout::{Form, form_of, read_fixed, write_fixed};
+use crate::error::{SqlError, SqlResult};
+use crate::types::collation::char_prefix;
+use crate::types::{BaseType, Collation, Column, KeyPart, Schema, SqlType};
+use crate::value::Value;
+
+/// The bytes of a string that a key part takes.
+#[inline]
+fn part_text<'a>(part: &KeyPart, ty: &SqlType, text: &'a [u8]) -> &'a [u8] {
+    match part.prefix {
+        None => text,
+        Some(n) if ty.collation == Collation::Binary => &text[..text.len().min(n as usize)],
+        Some(n) => &text[..char_prefix(text, n as usize)],
+    }
+}
+
+#[inline]
+fn invert(out: &mut [u8]) {
+    for b in out {
+        *b = !*b;
+    }
+}
+
+impl Schema {
+    /// Appends a stored row's key; whether a part is NULL.
+    pub fn key_of_row(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> bool {
+        let layout = self.layout();
+        let mut has_null = false;
+        for part in &self.indexes[index].parts {
+            let column = &self.columns[part.column];
+            let start = out.len();
+            if column.nullable {
+                let null = layout.is_null(row, part.column);
+                out.push(!null as u8);
+                if null {
+                    has_null = true;
+                    if part.desc {
+                        invert(&mut out[start..]);
+                    }
+                    continue;
+                }
+            }
+            let slot = layout.slots[part.column];
+            let bytes = layout.bytes(slot, row);
+            if slot.form == Form::Variable {
+                let text = part_text(part, &column.ty, bytes);
+                column.ty.collation.sort_key(text, out);
+            } else {
+                out.extend_from_slice(bytes);
+            }
+            if part.desc {
+                invert(&mut out[start..]);
+            }
+        }
+        has_null
+    }
+}
+
+/// Appends the key of `index` made of the leading `values` (full or partial; at most one per part), each of its column's type
+/// (see [`super::lookup`] for values that come from elsewhere).
+pub fn encode_key_values(
+    schema: &Schema,
+    index: usize,
+    values: &[Value<'_>],
+    tz: i32,
+    out: &mut Vec<u8>,
+) {
+    for (part, value) in schema.indexes[index].parts.iter().zip(values) {
+        let column = &schema.columns[part.column];
+        let start = out.len();
+        if column.nullable {
+            out.push(!value.is_null() as u8);
+        }
+        if !value.is_null() {
+            encode_part(part, column, value, tz, out);
+        }
+        if part.desc {
+            invert(&mut out[start..]);
+        }
+    }
+}
+
+fn encode_part(part: &KeyPart, column: &Column, value: &Value<'_>, tz: i32, out: &mut Vec<u8>) {
+    let (form, width) = form_of(&column.ty);
+    if form == Form::Variable {
+        let text = value.to_text();
+        let text = part_text(part, &column.ty, &text);
+        column.ty.collation.sort_key(text, out);
+    } else if write_fixed(form, width, value, &column.ty, tz, out).is_none() {
+        debug_assert!(false, "{value:?} is not of column {}'s type", column.name);
+    }
+}
+
+/// The bytes that every key of a string part starts with if its column starts with `prefix` (for `LIKE 'abc%'`), appended.
+/// `false` (nothing appended) if the part's type or direction does not allow it.
+pub fn encode_key_like(
+    schema: &Schema,
+    index: usize,
+    part: usize,
+    prefix: &[u8],
+    out: &mut Vec<u8>,
+) -> bool {
+    let part = &schema.indexes[index].parts[part];
+    let column = &schema.columns[part.column];
+    if part.desc || form_of(&column.ty).0 != Form::Variable {
+        return false;
+    }
+    if column.nullable {
+        out.push(1);
+    }
+    let text = part_text(part, &column.ty, prefix);
+    column.ty.collation.sort_key_prefix(text, out);
+    true
+}
+
+/// Whether part `part` of an index can be read back from its key bytes (covering reads).
+pub fn key_part_decodable(schema: &Schema, index: usize, part: usize) -> bool {
+    let part = &schema.indexes[index].parts[part];
+    let ty = &schema.columns[part.column].ty;
+    form_of(ty).0 != Form::Variable
+        || part.prefix.is_none()
+            && (ty.collation == Collation::Binary
+                || (ty.collation == Collation::Utf8mb4Bin && ty.base == BaseType::Char))
+}
+
+/// Reads the parts of an index key back, appending one value per part; a part that is not decodable gives `Value::Null`
+/// (ask [`key_part_decodable`] first).
+pub fn decode_key<'a>(
+    schema: &'a Schema,
+    index: usize,
+    key: &[u8],
+    tz: i32,
+    out: &mut Vec<Value<'a>>,
+) -> SqlResult<()> {
+    let corrupt = || SqlError::new(1034, "Incorrect key file: an index key is cut short");
+    let mut at = 0;
+    for (i, part) in schema.indexes[index].parts.iter().enumerate() {
+        let column = &schema.columns[part.column];
+        let flip = if part.desc { 0xff } else { 0 };
+        if column.nullable {
+            let flag = key.get(at).ok_or_else(corrupt)? ^ flip;
+            at += 1;
+            if flag == 0 {
+                out.push(Value::Null);
+                continue;
+            }
+        }
+        let (form, width) = form_of(&column.ty);
+        if form == Form::Variable {
+            let rest = &key[at..];
+            let n = column
+                .ty
+                .collation
+                .sort_key_len(rest, flip)
+                .ok_or_else(corrupt)?;
+            out.push(if key_part_decodable(schema, index, i) {
+                Value::Bytes(Cow::Owned(column.ty.collation.unsort(&rest[..n], flip)))
+            } else {
+                Value::Null
+            });
+            at += n;
+        } else {
+            let n = width as usize;
+            let mut bytes = [0u8; 32];
+            let stored = key.get(at..at + n).ok_or_else(corrupt)?;
+            for (b, s) in bytes.iter_mut().zip(stored) {
+                *b = s ^ flip;
+            }
+            out.push(read_fixed(form, &bytes[..n], &column.ty, tz));
+            at += n;
+        }
+    }
+    Ok(())
+}
+
+/// Appends a value's sort key: NULL first, `memcmp`-ordered, prefix-free; inverted if `desc`. For ORDER BY, GROUP BY and
+/// DISTINCT. ENUMs sort by position. Numbers of one type sort by value whichever way they are represented.
+pub fn encode_sort_value(value: &Value<'_>, ty: &SqlType, desc: bool, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.push(!value.is_null() as u8);
+    if !value.is_null() {
+        sort_value(value, ty, out);
+    }
+    if desc {
+        invert(&mut out[start..]);
+    }
+}
+
+/// Digits that a decimal sort key holds.
+const SORT_DIGITS: u32 = 65;
+
+fn sort_value(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
+    use BaseType as B;
+    match ty.base {
+        B::Null => {}
+        _ if ty.is_integer() => {
+            let (sign, bits) = match value {
+                Value::UInt(v) => (1, *v),
+                other => {
+                    let v = other.to_i64();
+                    ((v >= 0) as u8, v as u64)
+                }
+            };
+            out.push(sign);
+            out.extend_from_slice(&bits.to_be_bytes());
+        }
+        B::Decimal => {
+            let len = crate::value::Decimal::encoded_len(SORT_DIGITS);
+            value.to_decimal().round(ty.decimals).encode(len, out);
+        }
+        B::Double | B::Float => {
+            let v = Value::Double(value.to_f64());
+            let _ = write_fixed(Form::Double, 8, &v, ty, 0, out);
+        }
+        B::Date | B::DateTime | B::Timestamp => {
+            let v = Value::DateTime(value.to_datetime().unwrap_or_default());
+            let _ = write_fixed(Form::DateTime(6), 8, &v, ty, 0, out);
+        }
+        B::Time => {
+            let v = Value::Time(value.to_time().unwrap_or_default());
+            let _ = write_fixed(Form::Time, 6, &v, ty, 0, out);
+        }
+        B::Enum => {
+            let i = super::layout::member(ty, &value.to_text());
+            out.extend_from_slice(&i.to_be_bytes());
+        }
+        _ => ty.collation.sort_key(&value.to_text(), out),
+    }
+}

@@ -1,0 +1,389 @@
+//! Rows as bytes.
+//!
+//! ```text
+//! header u8 | null bitmap | fixed-width columns | end of each variable column | variable columns
+//! ```
+//!
+//! Header bit 0: ends are 32 bits wide, else 16 (little-endian, counted from the start of the variable part). A NULL keeps its place
+//! in the fixed part (zeros) and is empty in the variable part, so that any column is found without looking at others. Fixed-width
+//! values are written as in keys: `memcmp` sorts them.
+
+use std::borrow::Cow;
+
+use crate::error::{SqlError, SqlResult};
+use crate::types::{BaseType, Column, Schema, SqlType};
+use crate::value::time::{Date, DateTime, Time};
+use crate::value::{Decimal, Value};
+
+const WIDE: u8 = 1;
+
+/// How a fixed-width column is written, or that it is variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Signed integer of `width` bytes, sign bit flipped, big-endian.
+    Signed,
+    /// Unsigned integer of `width` bytes, big-endian.
+    Unsigned,
+    Double,
+    Float,
+    /// Scale.
+    Decimal(u8),
+    Date,
+    /// Fractional digits.
+    DateTime(u8),
+    /// Fractional digits.
+    Timestamp(u8),
+    Time,
+    Year,
+    /// Position of the member from 1; 0 is the empty string that bad input leaves.
+    Enum,
+    Variable,
+}
+
+/// A column's place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub form: Form,
+    /// Bytes; 0 for variable ones.
+    pub width: u8,
+    /// Offset from the row's start; for a variable column its number among them.
+    pub at: u32,
+}
+
+/// Where each column lies in a stored row.
+#[derive(Clone, Debug)]
+pub struct RowLayout {
+    pub(super) slots: Vec<Slot>,
+    /// Where the ends of the variable columns begin.
+    ends: u32,
+    variable: u32,
+}
+
+/// Bytes that hold fractional seconds of so many digits.
+fn fraction_len(fsp: u8) -> u8 {
+    fsp.div_ceil(2)
+}
+
+/// Form and width of a type's values.
+pub(super) fn form_of(ty: &SqlType) -> (Form, u8) {
+    use BaseType as B;
+    let integer = if ty.unsigned {
+        Form::Unsigned
+    } else {
+        Form::Signed
+    };
+    match ty.base {
+        B::TinyInt => (integer, 1),
+        B::SmallInt => (integer, 2),
+        B::MediumInt => (integer, 3),
+        B::Int => (integer, 4),
+        B::BigInt => (integer, 8),
+        B::Decimal => (
+            Form::Decimal(ty.decimals),
+            Decimal::encoded_len(ty.length) as u8,
+        ),
+        B::Float => (Form::Float, 4),
+        B::Double => (Form::Double, 8),
+        B::Date => (Form::Date, 3),
+        B::DateTime => (Form::DateTime(ty.decimals), 5 + fraction_len(ty.decimals)),
+        B::Timestamp => (Form::Timestamp(ty.decimals), 4 + fraction_len(ty.decimals)),
+        B::Time => (Form::Time, 6),
+        B::Year => (Form::Year, 1),
+        B::Enum => (Form::Enum, 2),
+        _ => (Form::Variable, 0),
+    }
+}
+
+#[inline]
+fn read_be(b: &[u8]) -> u64 {
+    let mut v = [0u8; 8];
+    v[8 - b.len()..].copy_from_slice(b);
+    u64::from_be_bytes(v)
+}
+
+/// Microseconds as a number of 1, 2 or 3 bytes, and back.
+fn fraction_unit(fsp: u8) -> u32 {
+    10u32.pow(6 - 2 * fraction_len(fsp) as u32)
+}
+
+/// A double's bits that sort as the numbers do.
+fn order_double(v: f64) -> u64 {
+    let b = v.to_bits();
+    if b >> 63 == 1 { !b } else { b ^ 1 << 63 }
+}
+
+fn order_float(v: f32) -> u32 {
+    let b = v.to_bits();
+    if b >> 31 == 1 { !b } else { b ^ 1 << 31 }
+}
+
+/// Reads a fixed-width value.
+#[inline]
+pub(super) fn read_fixed<'a>(form: Form, b: &[u8], ty: &'a SqlType, tz: i32) -> Value<'a> {
+    match form {
+        Form::Signed => {
+            let shift = 64 - 8 * b.len() as u32;
+            let v = (read_be(b) << shift) ^ 1 << 63;
+            Value::Int(v as i64 >> shift)
+        }
+        Form::Unsigned => Value::UInt(read_be(b)),
+        Form::Double => {
+            let v = read_be(b);
+            Value::Double(f64::from_bits(if v >> 63 == 1 { v ^ 1 << 63 } else { !v }))
+        }
+        Form::Float => {
+            let v = read_be(b) as u32;
+            let f = f32::from_bits(if v >> 31 == 1 { v ^ 1 << 31 } else { !v });
+            Value::Double(f as f64)
+        }
+        Form::Decimal(scale) => Value::Decimal(Decimal::decode(b, scale)),
+        Form::Date => Value::Date(Date::unpack(read_be(b) as u32)),
+        Form::DateTime(fsp) => {
+            let micro = read_be(&b[5..]) as u32 * fraction_unit(fsp);
+            Value::DateTime(DateTime::unpack(read_be(&b[..5]), micro))
+        }
+        Form::Timestamp(fsp) => {
+            let seconds = read_be(&b[..4]) as i64;
+            let micro = read_be(&b[4..]) as u32 * fraction_unit(fsp);
+            // 0 is the zero timestamp: the moment itself cannot be stored.
+            if seconds == 0 {
+                return Value::DateTime(DateTime::default());
+            }
+            Value::DateTime(DateTime::from_unix(seconds, micro, tz).unwrap_or_default())
+        }
+        Form::Time => Value::Time(Time {
+            micros: read_be(b) as i64 - (1 << 47),
+        }),
+        Form::Year => {
+            let v = read_be(b) as i64;
+            Value::UInt(if v == 0 { 0 } else { v + 1900 } as u64)
+        }
+        Form::Enum => {
+            let i = read_be(b) as usize;
+            let text = match (&ty.members, i) {
+                (Some(m), 1..) => m.get(i - 1).map_or("", String::as_str),
+                _ => "",
+            };
+            Value::Bytes(Cow::Borrowed(text.as_bytes()))
+        }
+        Form::Variable => Value::Null,
+    }
+}
+
+/// Position of an ENUM's member from 1; 0 if there is none.
+pub(super) fn member(ty: &SqlType, text: &[u8]) -> u16 {
+    let Some(members) = &ty.members else {
+        return 0;
+    };
+    // The exact text first: values come from the members themselves as a rule.
+    members
+        .iter()
+        .position(|m| m.as_bytes() == text)
+        .or_else(|| {
+            members
+                .iter()
+                .position(|m| ty.collation.eq(m.as_bytes(), text))
+        })
+        .map_or(0, |i| i as u16 + 1)
+}
+
+/// Appends a fixed-width value; `None` if it is not of the type.
+#[inline]
+pub(super) fn write_fixed(
+    form: Form,
+    width: u8,
+    value: &Value<'_>,
+    ty: &SqlType,
+    tz: i32,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let mut be = |v: u64, n: usize| out.extend_from_slice(&v.to_be_bytes()[8 - n..]);
+    let w = width as usize;
+    match (form, value) {
+        (Form::Signed, Value::Int(v)) => be(*v as u64 ^ 1 << (8 * w - 1), w),
+        (Form::Signed, Value::UInt(v)) => be(*v ^ 1 << (8 * w - 1), w),
+        (Form::Unsigned, Value::UInt(v)) => be(*v, w),
+        (Form::Unsigned, Value::Int(v)) if *v >= 0 => be(*v as u64, w),
+        // There is one zero in keys and rows: -0 equals 0.
+        (Form::Double, Value::Double(v)) => be(order_double(*v + 0.0), 8),
+        (Form::Float, Value::Double(v)) => be(order_float(*v as f32 + 0.0) as u64, 4),
+        (Form::Decimal(scale), Value::Decimal(d)) => d.round(scale).encode(w, out),
+        (Form::Date, Value::Date(d)) => be(d.pack() as u64, 3),
+        (Form::Date, Value::DateTime(d)) => be(d.date.pack() as u64, 3),
+        (Form::DateTime(_), Value::Date(d)) => {
+            be(DateTime::from(*d).pack(), 5);
+            be(0, w - 5);
+        }
+        (Form::DateTime(fsp), Value::DateTime(d)) => {
+            be(d.pack(), 5);
+            be((d.micro / fraction_unit(fsp)) as u64, w - 5);
+        }
+        (Form::Timestamp(fsp), Value::DateTime(d)) => {
+            if d.is_zero() {
+                be(0, w);
+            } else {
+                let (s, micro) = d.to_unix(tz);
+                be(u32::try_from(s).ok()? as u64, 4);
+                be((micro / fraction_unit(fsp)) as u64, w - 4);
+            }
+        }
+        (Form::Time, Value::Time(t)) => be((t.micros + (1 << 47)) as u64, 6),
+        (Form::Year, Value::UInt(_) | Value::Int(_)) => {
+            let v = value.to_u64();
+            be(v.saturating_sub(1900), 1);
+        }
+        (Form::Enum, Value::Bytes(b)) => be(member(ty, b) as u64, 2),
+        _ => return None,
+    }
+    Some(())
+}
+
+impl RowLayout {
+    /// Lays the columns out.
+    pub(crate) fn new(columns: &[Column]) -> RowLayout {
+        let mut at = 1 + columns.len().div_ceil(8) as u32;
+        let mut variable = 0;
+        let mut slots = Vec::with_capacity(columns.len());
+        for c in columns {
+            let (form, width) = form_of(&c.ty);
+            let place = if form == Form::Variable {
+                &mut variable
+            } else {
+                &mut at
+            };
+            slots.push(Slot {
+                form,
+                width,
+                at: *place,
+            });
+            *place += (width as u32).max((form == Form::Variable) as u32);
+        }
+        RowLayout {
+            slots,
+            ends: at,
+            variable,
+        }
+    }
+
+    /// Whether a column is NULL.
+    #[inline]
+    pub fn is_null(&self, row: &[u8], column: usize) -> bool {
+        row[1 + column / 8] >> (column % 8) & 1 == 1
+    }
+
+    /// A column's bytes as stored: the fixed-width form, or the variable one's text.
+    #[inline]
+    pub(super) fn bytes<'a>(&self, slot: Slot, row: &'a [u8]) -> &'a [u8] {
+        if slot.form != Form::Variable {
+            return &row[slot.at as usize..slot.at as usize + slot.width as usize];
+        }
+        let ends = self.ends as usize;
+        let i = slot.at as usize;
+        let wide = row[0] & WIDE != 0;
+        let end = |i: usize| -> usize {
+            if wide {
+                let p = ends + 4 * i;
+                u32::from_le_bytes([row[p], row[p + 1], row[p + 2], row[p + 3]]) as usize
+            } else {
+                let p = ends + 2 * i;
+                u16::from_le_bytes([row[p], row[p + 1]]) as usize
+            }
+        };
+        let base = ends + self.variable as usize * if wide { 4 } else { 2 };
+        let from = if i == 0 { 0 } else { end(i - 1) };
+        &row[base + from..base + end(i)]
+    }
+
+    /// One column of a row, borrowing strings. O(1): no other column is looked at.
+    #[inline]
+    pub fn column<'a>(
+        &self,
+        schema: &'a Schema,
+        row: &'a [u8],
+        column: usize,
+        tz: i32,
+    ) -> Value<'a> {
+        if self.is_null(row, column) {
+            return Value::Null;
+        }
+        let slot = self.slots[column];
+        let bytes = self.bytes(slot, row);
+        if slot.form == Form::Variable {
+            return Value::Bytes(Cow::Borrowed(bytes));
+        }
+        read_fixed(slot.form, bytes, &schema.columns[column].ty, tz)
+    }
+}
+
+fn mismatch(column: &Column, value: &Value<'_>) -> SqlError {
+    SqlError::new(
+        1366,
+        format!(
+            "Incorrect {} value: '{}' for column '{}'",
+            column.ty.data_type(),
+            String::from_utf8_lossy(&value.to_text()),
+            column.name
+        ),
+    )
+}
+
+/// Appends the row's bytes. The values must have gone through [`crate::value::store`]: one per column, of its type.
+pub fn encode_row(
+    schema: &Schema,
+    values: &[Value<'_>],
+    tz: i32,
+    out: &mut Vec<u8>,
+) -> SqlResult<()> {
+    let layout = schema.layout();
+    debug_assert_eq!(values.len(), layout.slots.len());
+    let mut total = 0;
+    for (v, slot) in values.iter().zip(&layout.slots) {
+        if let (Form::Variable, Value::Bytes(b)) = (slot.form, v) {
+            total += b.len();
+        }
+    }
+    let wide = total > u16::MAX as usize;
+    let step = if wide { 4 } else { 2 };
+    let start = out.len();
+    out.reserve(layout.ends as usize + layout.variable as usize * step + total);
+    out.push(if wide { WIDE } else { 0 });
+    let bitmap = out.len();
+    out.resize(bitmap + values.len().div_ceil(8), 0);
+    for (i, (v, slot)) in values.iter().zip(&layout.slots).enumerate() {
+        let column = &schema.columns[i];
+        if v.is_null() {
+            out[bitmap + i / 8] |= 1 << (i % 8);
+            out.resize(out.len() + slot.width as usize, 0);
+        } else if slot.form != Form::Variable {
+            write_fixed(slot.form, slot.width, v, &column.ty, tz, out)
+                .ok_or_else(|| mismatch(column, v))?;
+        }
+    }
+    debug_assert_eq!(out.len(), start + layout.ends as usize);
+    let mut end = 0u32;
+    for (i, (v, slot)) in values.iter().zip(&layout.slots).enumerate() {
+        if slot.form != Form::Variable {
+            continue;
+        }
+        match v {
+            Value::Null => {}
+            Value::Bytes(b) => end += b.len() as u32,
+            other => return Err(mismatch(&schema.columns[i], other)),
+        }
+        out.extend_from_slice(&end.to_le_bytes()[..step]);
+    }
+    for (v, slot) in values.iter().zip(&layout.slots) {
+        if let (Form::Variable, Value::Bytes(b)) = (slot.form, v) {
+            out.extend_from_slice(b);
+        }
+    }
+    Ok(())
+}
+
+/// All columns of a row, in order, appended to `out`.
+pub fn decode_row<'a>(schema: &'a Schema, row: &'a [u8], tz: i32, out: &mut Vec<Value<'a>>) {
+    out.reserve(schema.columns.len());
+    for i in 0..schema.columns.len() {
+        out.push(schema.layout().column(schema, row, i, tz));
+    }
+}

@@ -1,0 +1,324 @@
+//! Schemas as bytes: what the store keeps in `TableDef.body` (columns and options) and `IndexDef.body` (key parts).
+//!
+//! A body begins with a version byte. Integers are LEB128, texts are length and bytes. A reader refuses versions
+//! it does not know.
+
+use super::{BaseType, Collation, Column, DefaultValue, Index, KeyPart, Schema, SqlType};
+use crate::error::{SqlError, SqlResult};
+use millpond_store::TableDef;
+use std::sync::Arc;
+
+const VERSION: u8 = 1;
+
+const F_NULLABLE: u64 = 1;
+const F_AUTO_INCREMENT: u64 = 2;
+const F_ON_UPDATE_NOW: u64 = 4;
+const F_UNSIGNED: u64 = 8;
+const F_UNIQUE: u64 = 16;
+const F_DESC: u64 = 32;
+const F_PREFIX: u64 = 64;
+
+/// Base types by their number in bodies. Only ever append.
+const BASES: [BaseType; 27] = [
+    BaseType::Null,
+    BaseType::TinyInt,
+    BaseType::SmallInt,
+    BaseType::MediumInt,
+    BaseType::Int,
+    BaseType::BigInt,
+    BaseType::Decimal,
+    BaseType::Float,
+    BaseType::Double,
+    BaseType::Char,
+    BaseType::VarChar,
+    BaseType::TinyText,
+    BaseType::Text,
+    BaseType::MediumText,
+    BaseType::LongText,
+    BaseType::Binary,
+    BaseType::VarBinary,
+    BaseType::TinyBlob,
+    BaseType::Blob,
+    BaseType::MediumBlob,
+    BaseType::LongBlob,
+    BaseType::Date,
+    BaseType::Time,
+    BaseType::DateTime,
+    BaseType::Timestamp,
+    BaseType::Year,
+    BaseType::Enum,
+];
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, mut v: u64) {
+        while v >= 0x80 {
+            self.0.push(v as u8 | 0x80);
+            v >>= 7;
+        }
+        self.0.push(v as u8);
+    }
+    fn text(&mut self, s: &str) {
+        self.number(s.len() as u64);
+        self.0.extend_from_slice(s.as_bytes());
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+fn corrupt() -> SqlError {
+    SqlError::new(1033, "Incorrect information in table definition")
+}
+
+impl<'a> Reader<'a> {
+    fn byte(&mut self) -> SqlResult<u8> {
+        let (b, rest) = self.0.split_first().ok_or_else(corrupt)?;
+        self.0 = rest;
+        Ok(*b)
+    }
+    fn number(&mut self) -> SqlResult<u64> {
+        let mut v = 0;
+        for shift in (0..64).step_by(7) {
+            let b = self.byte()?;
+            v |= ((b & 0x7f) as u64) << shift;
+            if b & 0x80 == 0 {
+                return Ok(v);
+            }
+        }
+        Err(corrupt())
+    }
+    fn small<T: TryFrom<u64>>(&mut self) -> SqlResult<T> {
+        T::try_from(self.number()?).map_err(|_| corrupt())
+    }
+    fn text(&mut self) -> SqlResult<&'a str> {
+        let n: usize = self.small()?;
+        if n > self.0.len() {
+            return Err(corrupt());
+        }
+        let (s, rest) = self.0.split_at(n);
+        self.0 = rest;
+        std::str::from_utf8(s).map_err(|_| corrupt())
+    }
+    /// A count of things that take at least a byte each.
+    fn count(&mut self) -> SqlResult<usize> {
+        let n: usize = self.small()?;
+        if n > self.0.len() {
+            return Err(corrupt());
+        }
+        Ok(n)
+    }
+    fn collation(&mut self) -> SqlResult<Collation> {
+        let id: u16 = self.small()?;
+        Collation::ALL
+            .into_iter()
+            .find(|c| c.id() == id)
+            .ok_or_else(corrupt)
+    }
+    fn version(&mut self) -> SqlResult<()> {
+        if self.byte()? != VERSION {
+            return Err(corrupt());
+        }
+        Ok(())
+    }
+}
+
+fn write_column(w: &mut Writer, c: &Column) {
+    w.text(&c.name);
+    let base = BASES.iter().position(|b| *b == c.ty.base).unwrap_or(0);
+    w.number(base as u64);
+    let flag = |on: bool, f: u64| if on { f } else { 0 };
+    w.number(
+        flag(c.nullable, F_NULLABLE)
+            | flag(c.auto_increment, F_AUTO_INCREMENT)
+            | flag(c.on_update_now, F_ON_UPDATE_NOW)
+            | flag(c.ty.unsigned, F_UNSIGNED),
+    );
+    w.number(c.ty.length as u64);
+    w.number(c.ty.decimals as u64);
+    w.number(c.ty.collation.id() as u64);
+    let members = c.ty.members.as_deref().unwrap_or(&[]);
+    w.number(members.len() as u64);
+    for m in members {
+        w.text(m);
+    }
+    match &c.default {
+        DefaultValue::None => w.number(0),
+        DefaultValue::Null => w.number(1),
+        DefaultValue::Now => w.number(2),
+        DefaultValue::Literal(s) => {
+            w.number(3);
+            w.text(s);
+        }
+    }
+    w.text(&c.comment);
+}
+
+fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
+    let name = r.text()?.to_string();
+    let base = *BASES.get(r.small::<usize>()?).ok_or_else(corrupt)?;
+    let flags = r.number()?;
+    let length = r.small()?;
+    let decimals = r.small()?;
+    let collation = r.collation()?;
+    let count = r.count()?;
+    let mut members = Vec::with_capacity(count);
+    for _ in 0..count {
+        members.push(r.text()?.to_string());
+    }
+    let default = match r.number()? {
+        0 => DefaultValue::None,
+        1 => DefaultValue::Null,
+        2 => DefaultValue::Now,
+        3 => DefaultValue::Literal(r.text()?.to_string()),
+        _ => return Err(corrupt()),
+    };
+    Ok(Column {
+        name,
+        ty: SqlType {
+            base,
+            unsigned: flags & F_UNSIGNED != 0,
+            length,
+            decimals,
+            collation,
+            members: (base == BaseType::Enum).then(|| Arc::from(members)),
+        },
+        nullable: flags & F_NULLABLE != 0,
+        default,
+        auto_increment: flags & F_AUTO_INCREMENT != 0,
+        on_update_now: flags & F_ON_UPDATE_NOW != 0,
+        comment: r.text()?.to_string(),
+    })
+}
+
+impl Schema {
+    /// The schema of a stored table; error 1033 for bytes that are none.
+    pub fn of(def: &TableDef) -> SqlResult<Schema> {
+        let mut r = Reader(&def.body);
+        r.version()?;
+        let collation = r.collation()?;
+        let comment = r.text()?.to_string();
+        let created = r.number()?;
+        let count = r.count()?;
+        let mut columns = Vec::with_capacity(count);
+        for _ in 0..count {
+            columns.push(read_column(&mut r)?);
+        }
+        let mut indexes = Vec::with_capacity(def.indexes.len());
+        for i in &def.indexes {
+            indexes.push(Index {
+                name: i.name.clone(),
+                unique: i.unique,
+                parts: read_parts(&i.body, columns.len())?,
+            });
+        }
+        Ok(Schema::new(columns, indexes, collation, comment, created))
+    }
+    /// Bytes for `TableDef.body`: columns and options, not the indexes.
+    pub fn table_body(&self) -> Vec<u8> {
+        let mut w = Writer(vec![VERSION]);
+        w.number(self.collation.id() as u64);
+        w.text(&self.comment);
+        w.number(self.created);
+        w.number(self.columns.len() as u64);
+        for c in &self.columns {
+            write_column(&mut w, c);
+        }
+        w.0
+    }
+    /// Bytes for `indexes[i]`'s `IndexDef.body`.
+    pub fn index_body(&self, index: usize) -> Vec<u8> {
+        self.indexes[index].body()
+    }
+}
+
+impl Index {
+    /// Bytes for its `IndexDef.body`.
+    pub fn body(&self) -> Vec<u8> {
+        let mut w = Writer(vec![VERSION]);
+        w.number(if self.unique { F_UNIQUE } else { 0 });
+        w.number(self.parts.len() as u64);
+        for p in &self.parts {
+            w.number(p.column as u64);
+            let prefix = if p.prefix.is_some() { F_PREFIX } else { 0 };
+            w.number(prefix | if p.desc { F_DESC } else { 0 });
+            if let Some(n) = p.prefix {
+                w.number(n as u64);
+            }
+        }
+        w.0
+    }
+}
+
+fn read_parts(body: &[u8], columns: usize) -> SqlResult<Vec<KeyPart>> {
+    let mut r = Reader(body);
+    r.version()?;
+    r.number()?;
+    let count = r.count()?;
+    let mut parts = Vec::with_capacity(count);
+    for _ in 0..count {
+        let column: usize = r.small()?;
+        if column >= columns {
+            return Err(corrupt());
+        }
+        let flags = r.number()?;
+        let prefix = match flags & F_PREFIX {
+            0 => None,
+            _ => Some(r.small()?),
+        };
+        parts.push(KeyPart {
+            column,
+            prefix,
+            desc: flags & F_DESC != 0,
+        });
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::tests::sample;
+    use millpond_store::IndexDef;
+
+    fn def_of(s: &Schema) -> TableDef {
+        let mut def = crate::types::tests::empty_def();
+        def.body = s.table_body();
+        for (i, x) in s.indexes.iter().enumerate() {
+            def.indexes.push(IndexDef {
+                name: x.name.clone(),
+                unique: x.unique,
+                space: millpond_store::space::SpaceId(0),
+                root: 0,
+                body: s.index_body(i),
+            });
+        }
+        def
+    }
+
+    #[test]
+    fn schemas_return() {
+        let s = sample();
+        let def = def_of(&s);
+        let t = Schema::of(&def).unwrap();
+        assert_eq!(t.columns, s.columns);
+        assert_eq!(t.indexes, s.indexes);
+        assert_eq!(
+            (t.collation, &t.comment, t.created),
+            (s.collation, &s.comment, s.created)
+        );
+    }
+
+    #[test]
+    fn cut_or_foreign_bytes_are_refused() {
+        let s = sample();
+        let mut def = def_of(&s);
+        for n in 0..def.body.len() {
+            let mut cut = def.clone();
+            cut.body.truncate(n);
+            assert_eq!(Schema::of(&cut).unwrap_err().code, 1033);
+        }
+        def.body[0] = 99;
+        assert_eq!(Schema::of(&def).unwrap_err().code, 1033);
+    }
+}

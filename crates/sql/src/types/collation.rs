@@ -1,0 +1,481 @@
+//! Collations: names and ids, comparison, sort keys.
+//!
+//! Both utf8mb4 collations pad: a string compares as if spaces followed it for ever. A sort key is a run of symbols closed by an END
+//! symbol, so that it is prefix-free and can be one part of a longer key. Padding means that END must compare as "spaces for ever"
+//! would: between what weighs less than a space and what weighs more. A run of spaces inside of the string is
+//! written as one symbol that tells which side of END the character after it falls on, then the run's length, counted
+//! so that longer runs lie nearer to END.
+
+use std::cmp::Ordering;
+
+use super::{Collation, general_ci};
+use crate::error::{SqlError, SqlResult};
+
+const SPACE: u8 = b' ';
+/// A run of spaces followed by something below a space.
+const RUN_BELOW: u8 = 0x20;
+/// The end of the string.
+const END: u8 = 0x21;
+/// A run of spaces followed by something above a space.
+const RUN_ABOVE: u8 = 0x22;
+/// What other bytes above a space are moved up by to make room for the three symbols; UTF-8 has room at the top.
+const SHIFT: u8 = 2;
+/// Longest run one count byte tells.
+const RUN_STEP: usize = 254;
+
+/// Weights of ASCII under general_ci.
+static ASCII: [u8; 128] = {
+    let mut t = [0u8; 128];
+    let mut i = 0;
+    while i < 128 {
+        t[i] = if i >= 97 && i <= 122 {
+            i as u8 - 32
+        } else {
+            i as u8
+        };
+        i += 1;
+    }
+    t
+};
+
+/// A character's weight under general_ci.
+#[inline]
+fn weight(c: u32) -> u32 {
+    if c > 0xffff {
+        return 0xfffd;
+    }
+    match general_ci::page((c >> 8) as usize) {
+        Some(page) => page[(c & 0xff) as usize] as u32,
+        None => c,
+    }
+}
+
+/// The character at the start of `s` and its length. Bytes that are no UTF-8 count one each, as themselves.
+#[inline]
+pub(crate) fn next_char(s: &[u8]) -> (u32, usize) {
+    let b = s[0];
+    if b < 0x80 {
+        return (b as u32, 1);
+    }
+    let n = match b {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return (b as u32, 1),
+    };
+    if s.len() < n || s[1..n].iter().any(|c| c & 0xc0 != 0x80) {
+        return (b as u32, 1);
+    }
+    let mut c = b as u32 & (0x7f >> n);
+    for t in &s[1..n] {
+        c = c << 6 | (t & 0x3f) as u32;
+    }
+    (c, n)
+}
+
+/// Characters in a text.
+#[inline]
+pub(crate) fn char_count(s: &[u8]) -> usize {
+    s.iter().filter(|b| **b & 0xc0 != 0x80).count()
+}
+
+/// Bytes of the first `chars` characters.
+pub(crate) fn char_prefix(s: &[u8], chars: usize) -> usize {
+    if chars >= s.len() {
+        return s.len();
+    }
+    let mut seen = 0;
+    for (i, b) in s.iter().enumerate() {
+        if b & 0xc0 != 0x80 {
+            if seen == chars {
+                return i;
+            }
+            seen += 1;
+        }
+    }
+    s.len()
+}
+
+fn trim_end(s: &[u8]) -> &[u8] {
+    let mut n = s.len();
+    while n > 0 && s[n - 1] == SPACE {
+        n -= 1;
+    }
+    &s[..n]
+}
+
+/// How the rest of the longer string compares with spaces for ever.
+fn rest_against_spaces(rest: &[u8]) -> Ordering {
+    match rest.iter().find(|b| **b != SPACE) {
+        None => Ordering::Equal,
+        Some(b) => b.cmp(&SPACE),
+    }
+}
+
+fn compare_padded(a: &[u8], b: &[u8]) -> Ordering {
+    let n = a.len().min(b.len());
+    match a[..n].cmp(&b[..n]) {
+        Ordering::Equal if a.len() == b.len() => Ordering::Equal,
+        Ordering::Equal if a.len() > n => rest_against_spaces(&a[n..]),
+        Ordering::Equal => rest_against_spaces(&b[n..]).reverse(),
+        unequal => unequal,
+    }
+}
+
+fn compare_general_ci(a: &[u8], b: &[u8]) -> Ordering {
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        if x < 0x80 && y < 0x80 {
+            if x != y {
+                let (wx, wy) = (ASCII[x as usize], ASCII[y as usize]);
+                if wx != wy {
+                    return wx.cmp(&wy);
+                }
+            }
+            i += 1;
+            j += 1;
+            continue;
+        }
+        let (cx, nx) = next_char(&a[i..]);
+        let (cy, ny) = next_char(&b[j..]);
+        match weight(cx).cmp(&weight(cy)) {
+            Ordering::Equal => {}
+            unequal => return unequal,
+        }
+        i += nx;
+        j += ny;
+    }
+    // No character but those below a space weighs less than one, and none of them is changed by case.
+    if i < a.len() {
+        rest_against_spaces(&a[i..])
+    } else {
+        rest_against_spaces(&b[j..]).reverse()
+    }
+}
+
+/// Writes the symbols of one padded string, byte by byte.
+struct Symbols<'a> {
+    out: &'a mut Vec<u8>,
+    spaces: usize,
+}
+
+impl Symbols<'_> {
+    #[inline]
+    fn push(&mut self, b: u8) {
+        if b == SPACE {
+            self.spaces += 1;
+            return;
+        }
+        if self.spaces > 0 {
+            self.run(b > SPACE);
+        }
+        self.out.push(if b > SPACE {
+            b.saturating_add(SHIFT)
+        } else {
+            b
+        });
+    }
+
+    fn run(&mut self, above: bool) {
+        let mut left = std::mem::take(&mut self.spaces);
+        let (symbol, more) = if above {
+            (RUN_ABOVE, 0)
+        } else {
+            (RUN_BELOW, 0xff)
+        };
+        self.out.push(symbol);
+        while left > RUN_STEP {
+            self.out.push(more);
+            left -= RUN_STEP;
+        }
+        self.out
+            .push(if above { 255 - left as u8 } else { left as u8 });
+    }
+
+    /// A code point as UTF-8, whose bytes sort as code points do.
+    #[inline]
+    fn push_weight(&mut self, w: u32) {
+        if w < 0x80 {
+            self.push(w as u8);
+        } else if w < 0x800 {
+            self.push(0xc0 | (w >> 6) as u8);
+            self.push(0x80 | (w & 0x3f) as u8);
+        } else {
+            self.push(0xe0 | (w >> 12) as u8);
+            self.push(0x80 | (w >> 6 & 0x3f) as u8);
+            self.push(0x80 | (w & 0x3f) as u8);
+        }
+    }
+}
+
+impl Collation {
+    /// MySQL's name: `utf8mb4_general_ci`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collation::Binary => "binary",
+            Collation::Utf8mb4Bin => "utf8mb4_bin",
+            Collation::Utf8mb4GeneralCi => "utf8mb4_general_ci",
+        }
+    }
+    /// Its character set's name: `utf8mb4` or `binary`.
+    pub fn charset(self) -> &'static str {
+        match self {
+            Collation::Binary => "binary",
+            _ => "utf8mb4",
+        }
+    }
+    /// Protocol id: 45, 46, 63.
+    pub fn id(self) -> u16 {
+        match self {
+            Collation::Binary => 63,
+            Collation::Utf8mb4Bin => 46,
+            Collation::Utf8mb4GeneralCi => 45,
+        }
+    }
+    /// All of them.
+    pub const ALL: [Collation; 3] = [
+        Collation::Binary,
+        Collation::Utf8mb4Bin,
+        Collation::Utf8mb4GeneralCi,
+    ];
+    /// By name, case-insensitive; error 1273 for a collation Millpond does not have.
+    pub fn by_name(name: &str) -> SqlResult<Collation> {
+        Collation::ALL
+            .into_iter()
+            .find(|c| c.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{name}'")))
+    }
+    /// A character set's default collation; error 1115 if there is no such set.
+    pub fn of_charset(name: &str) -> SqlResult<Collation> {
+        if name.eq_ignore_ascii_case("utf8mb4") {
+            Ok(Collation::Utf8mb4GeneralCi)
+        } else if name.eq_ignore_ascii_case("binary") {
+            Ok(Collation::Binary)
+        } else {
+            Err(SqlError::new(
+                1115,
+                format!("Unknown character set: '{name}'"),
+            ))
+        }
+    }
+    /// Compares two strings under this collation (PAD SPACE except `Binary`).
+    #[inline]
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Collation::Binary => a.cmp(b),
+            Collation::Utf8mb4Bin => compare_padded(a, b),
+            Collation::Utf8mb4GeneralCi => compare_general_ci(a, b),
+        }
+    }
+    /// Whether two strings are equal under this collation.
+    #[inline]
+    pub fn eq(self, a: &[u8], b: &[u8]) -> bool {
+        self.compare(a, b).is_eq()
+    }
+    /// Appends bytes that compare (memcmp) as the strings do, prefix-free.
+    pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
+        out.reserve(s.len() + 2);
+        match self {
+            Collation::Binary => {
+                for b in s {
+                    out.push(*b);
+                    if *b == 0 {
+                        out.push(0xff);
+                    }
+                }
+                out.extend_from_slice(&[0, 1]);
+            }
+            _ => {
+                self.sort_key_prefix(s, out);
+                out.push(END);
+            }
+        }
+    }
+    /// The bytes that the sort keys of all strings starting with `s` start with (trailing spaces of `s` are left out: what they
+    /// become depends on what follows).
+    pub fn sort_key_prefix(self, s: &[u8], out: &mut Vec<u8>) {
+        if self == Collation::Binary {
+            for b in s {
+                out.push(*b);
+                if *b == 0 {
+                    out.push(0xff);
+                }
+            }
+            return;
+        }
+        let s = trim_end(s);
+        let mut symbols = Symbols { out, spaces: 0 };
+        if self == Collation::Utf8mb4Bin {
+            for b in s {
+                symbols.push(*b);
+            }
+            return;
+        }
+        let mut i = 0;
+        while i < s.len() {
+            let b = s[i];
+            if b < 0x80 {
+                symbols.push(ASCII[b as usize]);
+                i += 1;
+            } else {
+                let (c, n) = next_char(&s[i..]);
+                symbols.push_weight(weight(c));
+                i += n;
+            }
+        }
+    }
+
+    /// Skips a sort key at the start of `key`; its length, if it is whole.
+    pub(crate) fn sort_key_len(self, key: &[u8], flip: u8) -> Option<usize> {
+        let mut i = 0;
+        if self == Collation::Binary {
+            loop {
+                if *key.get(i)? ^ flip == 0 {
+                    match *key.get(i + 1)? ^ flip {
+                        1 => return Some(i + 2),
+                        _ => i += 1,
+                    }
+                }
+                i += 1;
+            }
+        }
+        loop {
+            match *key.get(i)? ^ flip {
+                END => return Some(i + 1),
+                RUN_ABOVE => {
+                    i += 1;
+                    while *key.get(i)? ^ flip == 0 {
+                        i += 1;
+                    }
+                }
+                RUN_BELOW => {
+                    i += 1;
+                    while *key.get(i)? ^ flip == 0xff {
+                        i += 1;
+                    }
+                }
+                _ => {}
+            }
+            i += 1;
+        }
+    }
+
+    /// Reads a string back from its sort key (of `Binary` and `Utf8mb4Bin`; trailing spaces of the latter are gone).
+    pub(crate) fn unsort(self, key: &[u8], flip: u8) -> Vec<u8> {
+        let mut out = Vec::with_capacity(key.len());
+        let mut i = 0;
+        let end = key.len();
+        if self == Collation::Binary {
+            while i + 2 < end || (i < end && key[i] ^ flip != 0) {
+                let b = key[i] ^ flip;
+                out.push(b);
+                i += 1 + (b == 0) as usize;
+            }
+            return out;
+        }
+        while i < end {
+            match key[i] ^ flip {
+                END => break,
+                symbol @ (RUN_ABOVE | RUN_BELOW) => {
+                    let more = if symbol == RUN_ABOVE { 0 } else { 0xff };
+                    i += 1;
+                    let mut run = 0;
+                    while i < end && key[i] ^ flip == more {
+                        run += RUN_STEP;
+                        i += 1;
+                    }
+                    let last = key.get(i).map_or(0, |b| b ^ flip);
+                    run += if symbol == RUN_ABOVE {
+                        255 - last
+                    } else {
+                        last
+                    } as usize;
+                    out.resize(out.len() + run, SPACE);
+                }
+                b => out.push(if b > RUN_ABOVE { b - SHIFT } else { b }),
+            }
+            i += 1;
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn general_ci_ignores_case_and_accents() {
+        let c = Collation::Utf8mb4GeneralCi;
+        for (a, b, want) in [
+            ("abc", "ABC", Ordering::Equal),
+            ("resume", "Résumé", Ordering::Equal),
+            ("a", "b", Ordering::Less),
+            ("a", "B", Ordering::Less),
+            ("a ", "a", Ordering::Equal),
+            ("a\t", "a", Ordering::Less),
+            ("a!", "a", Ordering::Greater),
+            ("ß", "s", Ordering::Equal),
+            ("ä", "Ä", Ordering::Equal),
+            ("я", "Я", Ordering::Equal),
+            ("😀", "😁", Ordering::Equal),
+            ("", "  ", Ordering::Equal),
+        ] {
+            assert_eq!(c.compare(a.as_bytes(), b.as_bytes()), want, "{a:?} {b:?}");
+        }
+        assert!(!Collation::Utf8mb4Bin.eq(b"a", b"A"));
+        assert!(Collation::Utf8mb4Bin.eq(b"a", b"a "));
+        assert!(!Collation::Binary.eq(b"a", b"a "));
+    }
+
+    #[test]
+    fn characters() {
+        assert_eq!(char_count("aé😀".as_bytes()), 3);
+        assert_eq!(char_prefix("aé😀x".as_bytes(), 2), 3);
+        assert_eq!(char_prefix("aé😀x".as_bytes(), 9), 8);
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            Just("a".to_string()),
+            Just("A".to_string()),
+            Just(" ".to_string()),
+            Just("  ".to_string()),
+            Just("\t".to_string()),
+            Just("\u{0}".to_string()),
+            Just("é".to_string()),
+            Just("😀".to_string()),
+            Just("~".to_string()),
+            Just(" ".repeat(254)),
+            Just(" ".repeat(300)),
+            any::<char>().prop_map(|c| c.to_string()),
+        ];
+        prop::collection::vec(piece, 0..6).prop_map(|v| v.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn sort_keys_compare_as_strings_do(a in text(), b in text(), flip in prop_oneof![Just(0u8), Just(0xffu8)]) {
+            for c in Collation::ALL {
+                let (mut x, mut y) = (Vec::new(), Vec::new());
+                c.sort_key(a.as_bytes(), &mut x);
+                c.sort_key(b.as_bytes(), &mut y);
+                prop_assert_eq!(x.cmp(&y), c.compare(a.as_bytes(), b.as_bytes()), "{:?} {:?} {:?}", c, a, b);
+                for v in &mut x {
+                    *v ^= flip;
+                }
+                let n = x.len();
+                x.extend_from_slice(&y);
+                prop_assert_eq!(c.sort_key_len(&x, flip), Some(n));
+                if c == Collation::Binary {
+                    prop_assert_eq!(c.unsort(&x[..n], flip), a.as_bytes());
+                }
+                if c == Collation::Utf8mb4Bin {
+                    prop_assert_eq!(c.unsort(&x[..n], flip), a.trim_end_matches(' ').as_bytes());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Types of results: arithmetic, and what several values of different types have in common.
+
+use super::{BaseType, Collation, SqlType};
+use crate::value::decimal::{MAX_PRECISION, MAX_SCALE};
+
+/// Digits that division adds after the point (`div_precision_increment`).
+pub const DIV_INCREMENT: u8 = 4;
+
+/// Arithmetic operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ArithmeticOp {
+    Add,
+    Sub,
+    Mul,
+    /// `/`
+    Div,
+    /// `DIV`
+    IntDiv,
+    /// `%`
+    Mod,
+}
+
+/// How a type counts in arithmetic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Integer,
+    Decimal,
+    Double,
+}
+
+fn class(t: &SqlType) -> Class {
+    match t.base {
+        BaseType::Decimal => Class::Decimal,
+        BaseType::Null | BaseType::Date => Class::Integer,
+        BaseType::Time | BaseType::DateTime | BaseType::Timestamp => {
+            if t.decimals > 0 {
+                Class::Decimal
+            } else {
+                Class::Integer
+            }
+        }
+        _ if t.is_integer() => Class::Integer,
+        _ => Class::Double,
+    }
+}
+
+fn scale(t: &SqlType) -> u32 {
+    match t.base {
+        BaseType::Decimal | BaseType::Time | BaseType::DateTime | BaseType::Timestamp => {
+            t.decimals as u32
+        }
+        _ => 0,
+    }
+}
+
+fn decimal(integer_digits: u32, scale: u32, unsigned: bool) -> SqlType {
+    let scale = scale.min(MAX_SCALE as u32);
+    let precision = (integer_digits + scale).clamp(1, MAX_PRECISION);
+    SqlType {
+        unsigned,
+        ..SqlType::decimal(precision, scale as u8)
+    }
+}
+
+/// Type of `a op b`.
+pub fn arithmetic(op: ArithmeticOp, a: &SqlType, b: &SqlType) -> SqlType {
+    use ArithmeticOp as O;
+    let unsigned_int = (a.unsigned && a.is_integer()) || (b.unsigned && b.is_integer());
+    let unsigned = if op == O::Mod {
+        a.unsigned
+    } else {
+        unsigned_int
+    };
+    let integer = |unsigned| SqlType {
+        unsigned,
+        length: 20,
+        ..SqlType::bigint()
+    };
+    if op == O::IntDiv {
+        return integer(a.unsigned || b.unsigned);
+    }
+    let class = class(a).max(class(b));
+    if class == Class::Double {
+        return SqlType::double();
+    }
+    let (ia, ib) = (a.integer_digits(), b.integer_digits());
+    let (sa, sb) = (scale(a), scale(b));
+    match op {
+        O::Div => decimal(ia + sb, sa + DIV_INCREMENT as u32, a.unsigned && b.unsigned),
+        _ if class == Class::Integer => integer(unsigned),
+        O::Add | O::Sub => decimal(ia.max(ib) + 1, sa.max(sb), false),
+        O::Mul => decimal(ia + ib, sa + sb, false),
+        _ => decimal(ia.min(ib.max(1)).max(1), sa.max(sb), a.unsigned),
+    }
+}
+
+/// Characters a value of this type takes as text.
+pub fn text_length(t: &SqlType) -> u32 {
+    match t.base {
+        BaseType::Decimal => t.length + 2,
+        BaseType::Date => 10,
+        _ => t.length,
+    }
+}
+
+/// The collation of two strings compared or joined: binary wins over text, `utf8mb4_bin` over case-insensitive.
+pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
+    match (a.is_string(), b.is_string()) {
+        (true, false) => return a.collation,
+        (false, true) => return b.collation,
+        (false, false) => return Collation::Utf8mb4GeneralCi,
+        _ => {}
+    }
+    let rank = |c: Collation| match c {
+        Collation::Binary => 2,
+        Collation::Utf8mb4Bin => 1,
+        Collation::Utf8mb4GeneralCi => 0,
+    };
+    if rank(a.collation) >= rank(b.collation) {
+        a.collation
+    } else {
+        b.collation
+    }
+}
+
+/// A type that holds the values of both: of IF, CASE, COALESCE, UNION.
+pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
+    use BaseType as B;
+    if a == b || b.base == B::Null {
+        return a.clone();
+    }
+    if a.base == B::Null {
+        return b.clone();
+    }
+    if a.is_integer() && b.is_integer() {
+        return common_integer(a, b);
+    }
+    if a.is_numeric() && b.is_numeric() {
+        if class(a) == Class::Double || class(b) == Class::Double {
+            return SqlType::double();
+        }
+        let digits = a.integer_digits().max(b.integer_digits());
+        return decimal(digits, scale(a).max(scale(b)), a.unsigned && b.unsigned);
+    }
+    if a.is_temporal() && b.is_temporal() {
+        let fsp = a.decimals.max(b.decimals);
+        let base = if a.base == b.base {
+            a.base
+        } else {
+            B::DateTime
+        };
+        return SqlType::temporal(base, fsp);
+    }
+    let length = text_length(a).max(text_length(b));
+    SqlType::varchar(length, common_collation(a, b))
+}
+
+fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
+    if a.unsigned == b.unsigned {
+        let mut wide = if a.length >= b.length {
+            a.clone()
+        } else {
+            b.clone()
+        };
+        // Two one-wide predicates stay one; TINYINT(1) beside a wider type does not narrow it.
+        if wide.base == BaseType::Year {
+            wide = SqlType::ubigint();
+        }
+        return wide;
+    }
+    let (signed, unsigned) = if a.unsigned { (b, a) } else { (a, b) };
+    if unsigned.base == BaseType::BigInt && unsigned.length > 1 {
+        // No integer type holds both.
+        return SqlType::decimal(20, 0);
+    }
+    if signed.length > unsigned.length {
+        signed.clone()
+    } else {
+        SqlType::bigint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_types() {
+        use ArithmeticOp::*;
+        let int = SqlType::new(BaseType::Int);
+        let uint = SqlType {
+            unsigned: true,
+            ..int.clone()
+        };
+        let dec = SqlType::decimal(10, 2);
+        let text = SqlType::varchar(10, Collation::Utf8mb4GeneralCi);
+        for (op, a, b, want) in [
+            (Add, &int, &int, "bigint"),
+            (Add, &int, &uint, "bigint unsigned"),
+            (Div, &int, &int, "decimal(14,4)"),
+            (Add, &dec, &int, "decimal(13,2)"),
+            (Mul, &dec, &dec, "decimal(20,4)"),
+            (Div, &dec, &dec, "decimal(16,6)"),
+            (Add, &text, &int, "double"),
+            (IntDiv, &text, &int, "bigint"),
+            (Mod, &int, &int, "bigint"),
+            (Mod, &dec, &int, "decimal(10,2)"),
+        ] {
+            assert_eq!(
+                arithmetic(op, a, b).column_type(),
+                want,
+                "{op:?} {} {}",
+                a.column_type(),
+                b.column_type()
+            );
+        }
+    }
+
+    #[test]
+    fn common_types() {
+        let int = SqlType::new(BaseType::Int);
+        let dec = SqlType::decimal(10, 2);
+        let text = SqlType::varchar(10, Collation::Utf8mb4GeneralCi);
+        let date = SqlType::new(BaseType::Date);
+        for (a, b, want) in [
+            (&int, &int, "int"),
+            (&int, &SqlType::null(), "int"),
+            (&int, &dec, "decimal(12,2)"),
+            (&int, &text, "varchar(11)"),
+            (&date, &SqlType::datetime(3), "datetime(3)"),
+            (&date, &int, "varchar(11)"),
+            (&int, &SqlType::double(), "double"),
+            (&SqlType::bigint(), &SqlType::ubigint(), "decimal(20,0)"),
+        ] {
+            assert_eq!(common(a, b).column_type(), want);
+            assert_eq!(common(b, a).column_type(), want);
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! Reads dates and times from texts and numbers, in all the forms MySQL takes.
+
+use super::time::{Date, DateTime, MICROS, Time, days_in_month};
+
+/// A date, with a time if the text had one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParsedDateTime {
+    /// The value; zero parts are allowed, a day that its month does not have is not.
+    pub value: DateTime,
+    /// Whether there was a time of day.
+    pub has_time: bool,
+    /// Something follows that does not belong to it.
+    pub trailing: bool,
+}
+
+/// A two-digit year's century.
+fn expand_year(y: u16) -> u16 {
+    if y < 70 { 2000 + y } else { 1900 + y }
+}
+
+fn valid(d: Date) -> bool {
+    d.year <= 9999
+        && d.month <= 12
+        && d.day <= 31
+        && (d.month == 0
+            || d.day <= days_in_month(d.year, d.month).max(if d.year == 0 { 29 } else { 0 }))
+}
+
+fn valid_time(hour: u32, minute: u32, second: u32) -> bool {
+    hour < 24 && minute < 60 && second < 60
+}
+
+/// Digits from `i` on, at most `max`: (number, count).
+fn digits(s: &[u8], i: usize, max: usize) -> (u32, usize) {
+    let mut v = 0;
+    let mut n = 0;
+    while n < max && i + n < s.len() && s[i + n].is_ascii_digit() {
+        v = v * 10 + (s[i + n] - b'0') as u32;
+        n += 1;
+    }
+    (v, n)
+}
+
+/// A fraction's digits from `i` on: (microseconds rounded, may be 1,000,000; bytes used).
+fn fraction(s: &[u8], i: usize) -> (u32, usize) {
+    let mut v = 0u32;
+    let mut n = 0;
+    let mut up = false;
+    while i + n < s.len() && s[i + n].is_ascii_digit() {
+        let d = (s[i + n] - b'0') as u32;
+        if n < 6 {
+            v = v * 10 + d;
+        } else if n == 6 {
+            up = d >= 5;
+        }
+        n += 1;
+    }
+    let mut scale = n;
+    while scale < 6 {
+        v *= 10;
+        scale += 1;
+    }
+    (v + up as u32, n)
+}
+
+/// Reads a date or datetime; `None` if it is none.
+pub fn parse_datetime(text: &[u8]) -> Option<ParsedDateTime> {
+    let s = text.trim_ascii();
+    let run = s.iter().take_while(|b| b.is_ascii_digit()).count();
+    if run == 0 {
+        return None;
+    }
+    let delimited = run < s.len() && run <= 4 && s[run] != b'.' && !s[run].is_ascii_alphabetic()
+        || (run < s.len() && run <= 4 && s[run] == b'.');
+    if delimited {
+        parse_delimited(s)
+    } else {
+        parse_compact(s, run)
+    }
+}
+
+fn is_delimiter(b: u8) -> bool {
+    b.is_ascii_punctuation()
+}
+
+fn parse_delimited(s: &[u8]) -> Option<ParsedDateTime> {
+    let (year, n) = digits(s, 0, 4);
+    let year = if n <= 2 {
+        expand_year(year as u16)
+    } else {
+        year as u16
+    };
+    let mut i = n;
+    let part = |i: &mut usize| -> Option<u32> {
+        if *i < s.len() && is_delimiter(s[*i]) {
+            *i += 1;
+        } else {
+            return None;
+        }
+        let (v, n) = digits(s, *i, 2);
+        if n == 0 {
+            return None;
+        }
+        *i += n;
+        Some(v)
+    };
+    let month = part(&mut i)?;
+    let day = part(&mut i)?;
+    // `00-0-0` in two digits is the zero date, not the year 2000.
+    let year = if n <= 2 && year == 2000 && month == 0 && day == 0 {
+        0
+    } else {
+        year
+    };
+    if month > 12 || day > 31 {
+        return None;
+    }
+    let date = Date {
+        year,
+        month: month as u8,
+        day: day as u8,
+    };
+    let mut out = ParsedDateTime {
+        value: date.into(),
+        has_time: false,
+        trailing: false,
+    };
+    let mut j = i;
+    if j < s.len() && (s[j] == b'T' || s[j] == b' ' || is_delimiter(s[j])) {
+        j += 1;
+        while j < s.len() && s[j] == b' ' {
+            j += 1;
+        }
+        let (hour, n) = digits(s, j, 2);
+        if n > 0 {
+            i = read_clock(s, j + n, hour, &mut out)?;
+        }
+    }
+    finish(s, i, out)
+}
+
+/// Reads `:mm:ss.frac` after the hour; where it ends.
+fn read_clock(s: &[u8], mut i: usize, hour: u32, out: &mut ParsedDateTime) -> Option<usize> {
+    let mut minute = 0;
+    let mut second = 0;
+    out.has_time = true;
+    if i + 1 < s.len() && is_delimiter(s[i]) && s[i + 1].is_ascii_digit() {
+        let (v, n) = digits(s, i + 1, 2);
+        minute = v;
+        i += 1 + n;
+        if i + 1 < s.len() && is_delimiter(s[i]) && s[i + 1].is_ascii_digit() {
+            let (v, n) = digits(s, i + 1, 2);
+            second = v;
+            i += 1 + n;
+            if i < s.len() && s[i] == b'.' {
+                let (micro, n) = fraction(s, i + 1);
+                i += 1 + n;
+                out.value.micro = micro;
+            }
+        }
+    }
+    if !valid_time(hour, minute, second) {
+        return None;
+    }
+    out.value.hour = hour as u8;
+    out.value.minute = minute as u8;
+    out.value.second = second as u8;
+    Some(i)
+}
+
+fn parse_compact(s: &[u8], run: usize) -> Option<ParsedDateTime> {
+    // YYYYMMDD[hhmmss] if the year takes four digits, else YYMMDD[hhmmss].
+    let long = run == 8 || run >= 14;
+    let (year, mut i) = if long {
+        digits(s, 0, 4)
+    } else {
+        digits(s, 0, 2)
+    };
+    let next = |i: &mut usize| {
+        let (v, n) = digits(s, *i, 2);
+        *i += n;
+        (v, n)
+    };
+    let (month, m_len) = next(&mut i);
+    let (day, d_len) = next(&mut i);
+    if m_len == 0 || d_len == 0 || month > 12 || day > 31 {
+        return None;
+    }
+    let year = if long {
+        year as u16
+    } else if year == 0 && month == 0 && day == 0 {
+        0
+    } else {
+        expand_year(year as u16)
+    };
+    let date = Date {
+        year,
+        month: month as u8,
+        day: day as u8,
+    };
+    let mut out = ParsedDateTime {
+        value: date.into(),
+        has_time: false,
+        trailing: false,
+    };
+    if i < s.len() && s[i] == b'T' {
+        i += 1;
+    }
+    let (hour, n) = next(&mut i);
+    if n > 0 {
+        let (minute, _) = next(&mut i);
+        let (second, n) = next(&mut i);
+        if !valid_time(hour, minute, second) {
+            return None;
+        }
+        out.has_time = true;
+        out.value.hour = hour as u8;
+        out.value.minute = minute as u8;
+        out.value.second = second as u8;
+        if n > 0 && i < s.len() && s[i] == b'.' {
+            let (micro, n) = fraction(s, i + 1);
+            i += 1 + n;
+            out.value.micro = micro;
+        }
+    }
+    finish(s, i, out)
+}
+
+fn finish(s: &[u8], i: usize, mut out: ParsedDateTime) -> Option<ParsedDateTime> {
+    if !valid(out.value.date) {
+        return None;
+    }
+    if out.value.micro as i64 >= MICROS {
+        out.value.micro = 0;
+        out.value = if out.value.date.has_zero() {
+            out.value
+        } else {
+            out.value.add_micros(MICROS)?
+        };
+    }
+    out.trailing = i < s.len();
+    Some(out)
+}
+
+/// Reads a number as a date (`20240131`, `240131`) or datetime (`20240131235959`).
+pub fn datetime_from_number(n: i64, micro: u32) -> Option<ParsedDateTime> {
+    if n == 0 {
+        return Some(ParsedDateTime {
+            value: DateTime {
+                micro,
+                ..DateTime::default()
+            },
+            has_time: false,
+            trailing: false,
+        });
+    }
+    if n < 101 {
+        return None;
+    }
+    let century = |n: i64, day: i64| {
+        if n < 70 * day {
+            n + 2000 * day
+        } else {
+            n + 1900 * day
+        }
+    };
+    // Boundaries between the forms: YYMMDD, YYYYMMDD, YYMMDDhhmmss, YYYYMMDDhhmmss.
+    let (date, clock, has_time) = if n <= 991_231 {
+        (century(n, 10_000), 0, false)
+    } else if n < 10_000_101 {
+        return None;
+    } else if n <= 99_991_231 {
+        (n, 0, false)
+    } else if n < 101_000_000 {
+        return None;
+    } else {
+        let full = if n <= 991_231_235_959 {
+            century(n, 10_000_000_000)
+        } else if n < 10_000_101_000_000 {
+            return None;
+        } else {
+            n
+        };
+        (full / 1_000_000, full % 1_000_000, true)
+    };
+    let d = Date {
+        year: u16::try_from(date / 10_000).ok()?,
+        month: (date / 100 % 100) as u8,
+        day: (date % 100) as u8,
+    };
+    let (h, m, s) = (clock / 10_000, clock / 100 % 100, clock % 100);
+    if !valid(d) || !valid_time(h as u32, m as u32, s as u32) {
+        return None;
+    }
+    Some(ParsedDateTime {
+        value: DateTime {
+            date: d,
+            hour: h as u8,
+            minute: m as u8,
+            second: s as u8,
+            micro,
+        },
+        has_time,
+        trailing: false,
+    })
+}
+
+/// A time of day or interval as read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParsedTime {
+    /// The value, clamped to MySQL's range.
+    pub value: Time,
+    /// It was clamped.
+    pub clamped: bool,
+    /// Something follows that does not belong to it.
+    pub trailing: bool,
+}
+
+fn time_of(negative: bool, hours: i64, minute: i64, second: i64, micro: i64) -> (Time, bool) {
+    let total = hours.min(1_000_000) * 3600 + minute * 60 + second;
+    let m = total * MICROS + micro;
+    Time::clamped(if negative { -m } else { m })
+}
+
+/// Reads a TIME: `[-][D ]hh:mm[:ss[.frac]]`, `hhmmss`, or a datetime's time; `None` if it is none.
+pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
+    let mut s = text.trim_ascii();
+    let negative = s.first() == Some(&b'-');
+    if negative {
+        s = &s[1..];
+    }
+    let run = s.iter().take_while(|b| b.is_ascii_digit()).count();
+    if !negative
+        && (run >= 12
+            || (run == 4 && s.len() >= 10 && is_delimiter(s[4]) && s[4] != b':' && s[4] != b'.'))
+    {
+        let d = parse_datetime(s)?;
+        return Some(ParsedTime {
+            value: d.value.time(),
+            clamped: false,
+            trailing: d.trailing,
+        });
+    }
+    if run == 0 && s.first() != Some(&b'.') {
+        return None;
+    }
+    let number = |s: &[u8]| {
+        s.iter()
+            .fold(0i64, |v, d| (v * 10 + (d - b'0') as i64).min(1 << 50))
+    };
+    let first = number(&s[..run]);
+    let mut i = run;
+    let (mut hours, mut minute, mut second) = (0, 0, 0);
+    let two = |i: &mut usize| -> Option<i64> {
+        if *i + 1 < s.len() && s[*i] == b':' && s[*i + 1].is_ascii_digit() {
+            let (v, n) = digits(s, *i + 1, 2);
+            *i += 1 + n;
+            Some(v as i64)
+        } else {
+            None
+        }
+    };
+    if i < s.len() && s[i] == b':' {
+        hours = first;
+        minute = two(&mut i)?;
+        second = two(&mut i).unwrap_or(0);
+    } else if i + 1 < s.len() && s[i] == b' ' && s[i + 1].is_ascii_digit() {
+        i += 1;
+        let (h, n) = digits(s, i, 2);
+        i += n;
+        hours = first.min(10_000) * 24 + h as i64;
+        minute = two(&mut i).unwrap_or(0);
+        second = two(&mut i).unwrap_or(0);
+    } else {
+        hours += first / 10_000;
+        minute += first / 100 % 100;
+        second += first % 100;
+    }
+    let mut micro = 0;
+    if i < s.len() && s[i] == b'.' {
+        let (v, n) = fraction(s, i + 1);
+        micro = v as i64;
+        i += 1 + n;
+    }
+    if minute > 59 || second > 59 {
+        return None;
+    }
+    let (value, clamped) = time_of(negative, hours, minute, second, micro);
+    Some(ParsedTime {
+        value,
+        clamped,
+        trailing: i < s.len(),
+    })
+}
+
+/// Reads a number as a TIME (`hhmmss`).
+pub fn time_from_number(n: i64, micro: i64) -> Option<ParsedTime> {
+    let a = n.unsigned_abs() as i64;
+    if a > 10_000_000_000 {
+        let d = datetime_from_number(n, micro.unsigned_abs() as u32)?;
+        return Some(ParsedTime {
+            value: d.value.time(),
+            clamped: false,
+            trailing: false,
+        });
+    }
+    let (minute, second) = (a / 100 % 100, a % 100);
+    if minute > 59 || second > 59 {
+        return None;
+    }
+    let (value, clamped) = time_of(n < 0 || micro < 0, a / 10_000, minute, second, micro.abs());
+    Some(ParsedTime {
+        value,
+        clamped,
+        trailing: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::text;
+
+    #[test]
+    fn datetimes() {
+        for (s, want) in [
+            ("2024-01-31", "2024-01-31 00:00:00"),
+            ("2024-1-3", "2024-01-03 00:00:00"),
+            ("24-01-31", "2024-01-31 00:00:00"),
+            ("70-01-31", "1970-01-31 00:00:00"),
+            ("2024/01.31 10:11:12", "2024-01-31 10:11:12"),
+            ("2024-01-31T10:11:12.5", "2024-01-31 10:11:12.500000"),
+            ("2024-01-31 10:11:12.9999999", "2024-01-31 10:11:13"),
+            ("2024-01-31 10", "2024-01-31 10:00:00"),
+            ("20240131", "2024-01-31 00:00:00"),
+            ("240131", "2024-01-31 00:00:00"),
+            ("20240131101112", "2024-01-31 10:11:12"),
+            ("240131101112.25", "2024-01-31 10:11:12.250000"),
+            ("0000-00-00", "0000-00-00 00:00:00"),
+            ("2024-00-00", "2024-00-00 00:00:00"),
+            (" 2024-02-29 ", "2024-02-29 00:00:00"),
+        ] {
+            let p = parse_datetime(s.as_bytes()).unwrap_or_else(|| panic!("{s}"));
+            assert!(!p.trailing, "{s}");
+            let mut out = Vec::new();
+            text::write_datetime(p.value, if p.value.micro > 0 { 6 } else { 0 }, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), want, "{s}");
+        }
+        for s in [
+            "",
+            "abc",
+            "2024-13-01",
+            "2023-02-29",
+            "2024-01-31 25:00:00",
+            "2024",
+            "2024-01",
+            "12:30:00x",
+        ] {
+            assert_eq!(parse_datetime(s.as_bytes()), None, "{s}");
+        }
+        assert!(parse_datetime(b"2024-01-31abc").unwrap().trailing);
+    }
+
+    #[test]
+    fn numbers() {
+        let n = |v| datetime_from_number(v, 0).map(|p| p.value.to_number());
+        assert_eq!(n(20240131), Some(20240131000000));
+        assert_eq!(n(240131), Some(20240131000000));
+        assert_eq!(n(20240131235959), Some(20240131235959));
+        assert_eq!(n(240131235959), Some(20240131235959));
+        assert_eq!(n(20241301), None);
+        assert_eq!(n(5), None);
+    }
+
+    #[test]
+    fn times() {
+        for (s, want) in [
+            ("10:11:12", "10:11:12"),
+            ("10:11", "10:11:00"),
+            ("101112", "10:11:12"),
+            ("1112", "00:11:12"),
+            ("12", "00:00:12"),
+            ("-10:11:12", "-10:11:12"),
+            ("2 03:04:05", "51:04:05"),
+            ("850:00:00", "838:59:59"),
+            ("1 10", "34:00:00"),
+            ("2024-01-31 10:11:12", "10:11:12"),
+        ] {
+            let p = parse_time(s.as_bytes()).unwrap_or_else(|| panic!("{s}"));
+            let mut out = Vec::new();
+            text::write_time(p.value, 0, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), want, "{s}");
+        }
+        assert_eq!(parse_time(b"10:61:00"), None);
+        assert_eq!(parse_time(b"x"), None);
+    }
+}
