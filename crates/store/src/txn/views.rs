@@ -19,22 +19,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An owner's published view.
+#[derive(Default)]
 pub(super) struct ViewSlot {
     /// Views open at this owner; the one published is the oldest.
     open: u32,
     serial: u64,
     /// With `open` 0: the last view, kept for reuse.
     view: Option<ReadView>,
-}
-
-impl Default for ViewSlot {
-    fn default() -> ViewSlot {
-        ViewSlot {
-            open: 0,
-            serial: 0,
-            view: None,
-        }
-    }
 }
 
 pub(super) struct Views {
@@ -91,11 +82,6 @@ impl Views {
         self.finished_below.store(first, Ordering::Release);
     }
 
-    /// The limit of reserved ids.
-    pub(super) fn limit(&self) -> TrxId {
-        self.active.lock().limit
-    }
-
     /// Ids below `limit` are reserved durably now.
     pub(super) fn raise_limit(&self, limit: TrxId) {
         let mut active = self.active.lock();
@@ -136,11 +122,6 @@ impl Views {
         Some(active.running[i].1.clone())
     }
 
-    /// Unfinished transactions and their owners.
-    pub(super) fn running(&self) -> Vec<(TrxId, Arc<Owner>)> {
-        self.active.lock().running.clone()
-    }
-
     /// The next id to be given.
     pub(super) fn next_id(&self) -> TrxId {
         self.active.lock().next
@@ -151,12 +132,12 @@ impl Views {
     pub(super) fn open(&self, owner: &Owner) -> ReadView {
         let mut slot = owner.view.lock();
         // Read under the slot's mutex: see the module's header.
-        if slot.serial == self.version.load(Ordering::Acquire) {
-            if let Some(view) = &slot.view {
-                let view = view.clone();
-                slot.open += 1;
-                return view;
-            }
+        if slot.serial == self.version.load(Ordering::Acquire)
+            && let Some(view) = &slot.view
+        {
+            let view = view.clone();
+            slot.open += 1;
+            return view;
         }
         let (serial, view) = self.make(slot.view.as_ref());
         if slot.open == 0 {
@@ -180,11 +161,12 @@ impl Views {
         let (mut serial, mut view) = self.make(None);
         for owner in registry.all() {
             let slot = owner.view.lock();
-            if slot.open > 0 && slot.serial < serial {
-                if let Some(older) = &slot.view {
-                    serial = slot.serial;
-                    view = older.clone();
-                }
+            if slot.open > 0
+                && slot.serial < serial
+                && let Some(older) = &slot.view
+            {
+                serial = slot.serial;
+                view = older.clone();
             }
         }
         view
