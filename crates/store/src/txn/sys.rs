@@ -27,8 +27,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-/// Ids reserved durably at a time.
-const ID_BATCH: u64 = 1 << 16;
+/// The pager's counter that transaction ids come from.
+const ID_COUNTER: usize = 0;
+/// Ids taken from the counter at a time: it cannot be asked under the active set's mutex.
+const ID_BATCH: u64 = 256;
 
 /// A transaction in a listing.
 #[derive(Clone, Debug)]
@@ -56,13 +58,17 @@ pub struct TxnSystem {
     locks: Arc<LockSystem>,
     mdl: MdlSystem,
     recovered: Mutex<Vec<Txn>>,
+    /// Taken with nothing else held, across the counter's wait for the log.
+    raising_ids: Mutex<()>,
 }
 
 impl TxnSystem {
     /// Opens over a recovered pager, making the undo directory if there is none. Unfinished transactions are
     /// active again; [`TxnSystem::take_recovered`] hands them out.
     pub fn open(pager: &Arc<Pager>) -> Result<Arc<TxnSystem>> {
-        let (undo, next, lanes) = UndoFile::open(pager)?;
+        // Every id used so far is below.
+        let next = pager.counter(ID_COUNTER).peek();
+        let (undo, lanes) = UndoFile::open(pager, next == 1)?;
         let mut found = Vec::with_capacity(lanes.len());
         for entry in &lanes {
             found.push(undo.examine(entry)?);
@@ -70,13 +76,13 @@ impl TxnSystem {
         let locks = Arc::new(LockSystem::new());
         let sys = Arc::new(TxnSystem {
             registry: Arc::default(),
-            // Ids up to the limit may have been used: they are not given out again.
             views: Views::new(next, next),
             undo,
             purge: Purge::default(),
             mdl: MdlSystem::new(locks.clone()),
             locks,
             recovered: Mutex::default(),
+            raising_ids: Mutex::default(),
         });
         for lane in found {
             let unfinished = lane.unfinished;
@@ -167,11 +173,7 @@ impl TxnSystem {
         let id = loop {
             match self.views.begin(&txn.owner) {
                 Some(id) => break id,
-                None => {
-                    let limit = self.views.next_id() + ID_BATCH;
-                    self.undo.raise_limit(limit)?;
-                    self.views.raise_limit(limit);
-                }
+                None => self.more_ids()?,
             }
         };
         txn.id = id;
@@ -185,6 +187,17 @@ impl TxnSystem {
         );
         held.trx = id;
         held.touch();
+        Ok(())
+    }
+
+    #[cold]
+    fn more_ids(&self) -> Result<()> {
+        // One thread at a time, lest a later batch be put in force before an earlier one.
+        let _raising = self.raising_ids.lock();
+        if self.views.exhausted() {
+            let first = self.undo.pager.counter(ID_COUNTER).fetch_add(ID_BATCH)?;
+            self.views.give_ids(first, first + ID_BATCH);
+        }
         Ok(())
     }
 

@@ -39,14 +39,14 @@ pub(super) struct Views {
 struct Active {
     /// Id of the next transaction to write.
     next: TrxId,
-    /// Ids from here on are not reserved durably yet.
+    /// Ids from here on have not been taken from the counter yet.
     limit: TrxId,
     /// Unfinished transactions that wrote, by id.
     running: Vec<(TrxId, Arc<Owner>)>,
 }
 
 impl Views {
-    /// `next`: the first id to give; `limit`: how far ids are reserved.
+    /// `next`: the first id to give; `limit`: the first not to be given.
     pub(super) fn new(next: TrxId, limit: TrxId) -> Views {
         Views {
             version: AtomicU64::new(0),
@@ -59,7 +59,7 @@ impl Views {
         }
     }
 
-    /// Gives the owner's transaction an id and makes it active; `None`: raise the limit first.
+    /// Gives the owner's transaction an id and makes it active; `None`: there is none left, see [`Views::give_ids`].
     pub(super) fn begin(&self, owner: &Arc<Owner>) -> Option<TrxId> {
         let mut active = self.active.lock();
         let id = active.next;
@@ -82,10 +82,18 @@ impl Views {
         self.finished_below.store(first, Ordering::Release);
     }
 
-    /// Ids below `limit` are reserved durably now.
-    pub(super) fn raise_limit(&self, limit: TrxId) {
+    /// Whether [`Views::begin`] has no id left.
+    pub(super) fn exhausted(&self) -> bool {
+        let active = self.active.lock();
+        active.next >= active.limit
+    }
+
+    /// More ids, above all earlier ones: `from` up to `limit`.
+    pub(super) fn give_ids(&self, from: TrxId, limit: TrxId) {
         let mut active = self.active.lock();
-        active.limit = active.limit.max(limit);
+        debug_assert!(active.limit <= from && active.next >= active.limit);
+        active.next = from;
+        active.limit = limit;
     }
 
     /// The transaction's changes are final.

@@ -8,12 +8,12 @@
 //! Pages are latched directory first, then along the chain.
 
 use super::page::{
-    DIR_ENTRIES_AT, DIR_ENTRY, DIR_LANES, DIR_LANES_AT, DIR_LIMIT_AT, DIR_NEXT_AT, Header, LANE_AT,
-    NEXT_AT, PREV_AT, Position, RECORDS_AT,
+    DIR_ENTRIES_AT, DIR_ENTRY, DIR_LANES, DIR_LANES_AT, DIR_NEXT_AT, Header, LANE_AT, NEXT_AT,
+    PREV_AT, Position, RECORDS_AT,
 };
 use crate::error::{Error, Result};
 use crate::log::op::Op;
-use crate::page::{PageNo, PageType, get_u32, get_u64, page_type};
+use crate::page::{PageNo, PageType, get_u32, page_type};
 use crate::pool::{Mtr, PageH, Pager};
 use crate::space::{AllocKind, FileId, Space, SpaceId};
 use parking_lot::Mutex;
@@ -41,8 +41,7 @@ pub(in super::super) struct Lane {
 pub(in super::super) struct UndoFile {
     pub pager: Arc<Pager>,
     pub space: Arc<Space>,
-    /// Directory pages in order. Held while a lane, a directory page or an id limit is made: across the mini-transaction, so
-    /// it comes before every latch.
+    /// Directory pages in order. Held while a lane or a directory page is made: across the mini-transaction, so it comes before every latch.
     directory: Mutex<Directory>,
 }
 
@@ -60,18 +59,21 @@ pub(in super::super) struct LaneEntry {
 }
 
 impl UndoFile {
-    /// Opens the undo file, making the directory if the file is new. Returns the id limit and the lanes.
-    pub(in super::super) fn open(pager: &Arc<Pager>) -> Result<(UndoFile, u64, Vec<LaneEntry>)> {
+    /// Opens the undo file, making the directory if the database is `new`. Returns the lanes.
+    pub(in super::super) fn open(
+        pager: &Arc<Pager>,
+        new: bool,
+    ) -> Result<(UndoFile, Vec<LaneEntry>)> {
         let file = UndoFile {
             pager: pager.clone(),
             space: pager.space(UNDO_SPACE, FileId::UNDO),
             directory: Mutex::default(),
         };
-        if page_type(&pager.fetch(&file.space, DIRECTORY)?) == Some(PageType::Free) {
+        // Not `if new` alone: a crash may have come between the directory and the first transaction.
+        if new && page_type(&pager.fetch(&file.space, DIRECTORY)?) == Some(PageType::Free) {
             file.create()?;
         }
         let mut lanes = Vec::new();
-        let mut limit = 0;
         {
             let mut directory = file.directory.lock();
             let mut next = DIRECTORY;
@@ -79,9 +81,6 @@ impl UndoFile {
                 let page = pager.fetch(&file.space, next)?;
                 if page_type(&page) != Some(PageType::UndoDirectory) {
                     return Err(corrupt(next, "it is no directory page"));
-                }
-                if next == DIRECTORY {
-                    limit = get_u64(&page, DIR_LIMIT_AT);
                 }
                 let count = get_u32(&page, DIR_LANES_AT);
                 if count > DIR_LANES {
@@ -103,14 +102,13 @@ impl UndoFile {
                 }
             }
         }
-        Ok((file, limit, lanes))
+        Ok((file, lanes))
     }
 
     fn create(&self) -> Result<()> {
-        let mut mtr = self.pager.mtr(1)?;
+        let mut mtr = self.pager.mtr_in(&self.space, 1)?;
         let page = self.alloc_directory(&mut mtr)?;
         let no = mtr.page_no(page);
-        put(&mut mtr, page, DIR_LIMIT_AT, &1u64.to_le_bytes());
         mtr.commit();
         if no != DIRECTORY {
             return Err(corrupt(no, "the undo file was not empty"));
@@ -136,19 +134,6 @@ impl UndoFile {
         Ok(page)
     }
 
-    /// Records durably (in log order) that ids below `limit` may be given out.
-    pub(in super::super) fn raise_limit(&self, limit: u64) -> Result<()> {
-        let _directory = self.directory.lock();
-        let _pin = self.pager.pin(&self.space, DIRECTORY)?;
-        let mut mtr = self.pager.mtr(0)?;
-        let page = latch(&mut mtr, &self.space, DIRECTORY)?;
-        if get_u64(mtr.page(page), DIR_LIMIT_AT) < limit {
-            put(&mut mtr, page, DIR_LIMIT_AT, &limit.to_le_bytes());
-        }
-        mtr.commit();
-        Ok(())
-    }
-
     /// Makes a lane with one page.
     pub(in super::super) fn new_lane(&self) -> Result<Lane> {
         let mut directory = self.directory.lock();
@@ -158,7 +143,7 @@ impl UndoFile {
         }
         let last = directory.pages[(no / DIR_LANES) as usize];
         let _pin = self.pager.pin(&self.space, last)?;
-        let mut mtr = self.pager.mtr(1)?;
+        let mut mtr = self.pager.mtr_in(&self.space, 1)?;
         let dir = latch(&mut mtr, &self.space, last)?;
         let header = Header {
             lane: no,
@@ -191,7 +176,7 @@ impl UndoFile {
     fn extend_directory(&self, directory: &mut Directory) -> Result<()> {
         let last = *directory.pages.last().expect("the directory has a page");
         let _pin = self.pager.pin(&self.space, last)?;
-        let mut mtr = self.pager.mtr(1)?;
+        let mut mtr = self.pager.mtr_in(&self.space, 1)?;
         let old = latch(&mut mtr, &self.space, last)?;
         let new = self.alloc_directory(&mut mtr)?;
         let no = mtr.page_no(new);
@@ -217,7 +202,7 @@ impl UndoFile {
             self.pager.pin(&self.space, directory)?,
             self.pager.pin(&self.space, lane.tail)?,
         );
-        let mut mtr = self.pager.mtr(1)?;
+        let mut mtr = self.pager.mtr_in(&self.space, 1)?;
         let dir = latch(&mut mtr, &self.space, directory)?;
         let tail = latch(&mut mtr, &self.space, lane.tail)?;
         let header = Header {

@@ -95,7 +95,7 @@ impl UndoRoom<'_> {
         lane.end = offset + lane.scratch.len();
         debug_assert!(lane.end <= PAGE_SIZE);
         let page = mtr
-            .try_latch(&self.sys.undo.space, lane.tail)
+            .try_latch_hint(self.pin.hint(), &self.sys.undo.space, lane.tail)
             .expect("the lane's tail is pinned");
         put(mtr, page, offset, &lane.scratch);
         self.txn.owner.changes.store(undo.count, Ordering::Relaxed);

@@ -18,8 +18,8 @@
 //! BEGIN `trx id u64, trx number u64` (0 while active), for a row record the position of the transaction's previous
 //! record (`page u32, offset u16`; BEGIN's for the first) and the payload.
 //!
-//! Directory page: `next u32` at 32, `lanes u32` at 36, `id limit u64` at 40 (first page only: transaction ids from here
-//! on have not been given out), then per lane `first page u32, tail page u32` from 48.
+//! Directory page: `next directory page u32` at 32, `lanes u32` at 36, then per lane `first page u32, tail page u32`
+//! from 40.
 
 use super::super::RollPtr;
 use crate::page::{PAGE_SIZE, PageNo, get_u16, get_u32, get_u64};
@@ -32,8 +32,7 @@ pub(in super::super) const RECORDS_AT: usize = 64;
 
 pub(super) const DIR_NEXT_AT: usize = 32;
 pub(super) const DIR_LANES_AT: usize = 36;
-pub(super) const DIR_LIMIT_AT: usize = 40;
-pub(super) const DIR_ENTRIES_AT: usize = 48;
+pub(super) const DIR_ENTRIES_AT: usize = 40;
 /// Bytes of a lane's directory entry.
 pub(super) const DIR_ENTRY: usize = 8;
 /// Lanes that one directory page describes.
