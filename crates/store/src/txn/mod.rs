@@ -18,6 +18,8 @@ pub mod mdl;
 pub mod owner;
 pub mod purge;
 pub mod sys;
+#[cfg(test)]
+mod tests;
 pub mod undo;
 mod views;
 
