@@ -47,7 +47,7 @@ fn options() -> PagerOptions {
     PagerOptions {
         pool_bytes: MIN_POOL_BYTES,
         instances: 1,
-        log_bytes: 4 << 20,
+        log_bytes: 1 << 20,
         flush_at_commit: FlushAtCommit::Sync,
     }
 }
@@ -399,7 +399,7 @@ fn workload(toy: &Arc<Toy>, random: &mut Random, model: &mut Model) -> Result<()
             let txn = toy.sys.begin(&owners[o], Isolation::RepeatableRead);
             (txn, BTreeMap::new())
         });
-        match random.below(8) {
+        match random.below(9) {
             0 => {
                 model.unanswered = Some(wrote.clone());
                 toy.sys.commit(txn)?;
@@ -419,6 +419,7 @@ fn workload(toy: &Arc<Toy>, random: &mut Random, model: &mut Model) -> Result<()
                 toy.write(&mut txn, row, 1_000_000 + step, 3000)?;
                 toy.sys.rollback_to(&mut txn, to, &**toy)?;
             }
+            3 if step % 4 == 0 => toy.pager.flush()?,
             _ => {
                 let row = random.below(ROWS / 4) * 4 + o as u64;
                 let padding = [0, 0, 500, 6000][random.below(4) as usize];
@@ -435,9 +436,10 @@ fn workload(toy: &Arc<Toy>, random: &mut Random, model: &mut Model) -> Result<()
 /// was committed is there, what was not is gone.
 #[test]
 fn crashes_keep_committed_transactions_and_nothing_else() {
-    for cut_at in (0..600).step_by(7) {
+    for run in 0..60u64 {
+        let cut_at = run * 2 / 3;
         let disk = SimStorage::new();
-        let mut random = Random(cut_at);
+        let mut random = Random(run);
         let mut model = Model {
             committed: vec![0; ROWS as usize],
             unanswered: None,
@@ -482,7 +484,7 @@ fn crashes_keep_committed_transactions_and_nothing_else() {
         });
         let now = toy.values();
         if with != Some(now.clone()) {
-            assert_eq!(now, without, "cut at {cut_at}");
+            assert_eq!(now, without, "run {run}");
         } else {
             without = now;
         }
