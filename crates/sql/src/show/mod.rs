@@ -5,15 +5,34 @@
 //! asks [`find`] for a name that lies in a system schema and materialises the rows as it
 //! does those of a derived table.
 //!
-//! Nothing here takes a metadata lock or opens a table: definitions are read from the catalog as of
-//! now, and a table dropped meanwhile is left out.
+//! | file | owns |
+//! |---|---|
+//! | `of` | SHOW statements as selections from virtual tables |
+//! | `schema` | databases, tables, columns, indexes, constraints |
+//! | `server` | variables, status, sessions, engines, character sets |
+//! | `empty` | tables about things Millpond does not have |
+//! | `create` | the text of SHOW CREATE TABLE |
+//! | `table` | the one implementation of [`VirtualTable`] |
+//!
+//! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
+//! dropped meanwhile is left out.
+
+pub(crate) mod create;
+mod empty;
+mod of;
+mod schema;
+mod server;
+mod table;
 
 use std::sync::Arc;
 
 use crate::error::SqlResult;
+use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
-use crate::types::SqlType;
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
+
+pub(crate) use of::{Shown, describe, of};
 
 /// A column of a virtual table.
 #[derive(Clone, Debug)]
@@ -48,16 +67,46 @@ pub trait VirtualTable: Send + Sync {
     ) -> SqlResult<()>;
 }
 
+/// Schemas that are the system's own, sorted.
+pub(crate) const SYSTEM_SCHEMAS: [&str; 3] = ["information_schema", "mysql", "performance_schema"];
+
 /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a
 /// system schema or has no such table.
 pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
-    let _ = (database, name);
-    None
+    if !is_system_schema(database) {
+        return None;
+    }
+    all_of(&database.to_ascii_lowercase())
+        .into_iter()
+        .find(|t| t.name().eq_ignore_ascii_case(name))
+        .map(|t| Arc::new(t) as Arc<dyn VirtualTable>)
 }
 
 /// Whether the schema consists of virtual tables (or is empty and the system's own).
 pub fn is_system_schema(database: &str) -> bool {
-    ["information_schema", "performance_schema", "mysql"]
+    SYSTEM_SCHEMAS
         .iter()
         .any(|s| s.eq_ignore_ascii_case(database))
+}
+
+/// The tables of a system schema (lower-case name), by name.
+fn all_of(database: &str) -> Vec<table::Virtual> {
+    let mut tables = schema::tables(database);
+    tables.extend(server::tables(database));
+    tables.extend(empty::tables(database));
+    tables.sort_by(|a, b| a.name().cmp(b.name()));
+    tables
+}
+
+/// Metadata of a text column in a result that no plan makes.
+pub(crate) fn meta(name: &str, length: u32) -> ColumnMeta {
+    ColumnMeta {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: name.to_string(),
+        org_name: String::new(),
+        ty: SqlType::varchar(length, Collation::Utf8mb4GeneralCi),
+        flags: 0,
+    }
 }

@@ -1,0 +1,195 @@
+//! The text of SHOW CREATE TABLE and SHOW CREATE DATABASE, as MySQL 8 prints it.
+
+use std::fmt::Write;
+
+use millpond_store::TableDef;
+use millpond_store::space::FileId;
+
+use crate::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
+
+/// A name in backticks.
+pub(crate) fn quote_name(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A text in quotes, escaped as SHOW CREATE TABLE escapes it.
+pub(crate) fn quote_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("''"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// `CURRENT_TIMESTAMP`, with the column's fractional digits.
+pub(crate) fn now_text(column: &Column) -> String {
+    match column.ty.length {
+        0 => "CURRENT_TIMESTAMP".into(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+fn column_text(column: &Column, table: Collation) -> String {
+    let mut out = format!("{} {}", quote_name(&column.name), column.ty.column_type());
+    let ty = &column.ty;
+    if ty.is_string() && ty.collation != Collation::Binary && ty.collation != table {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            out,
+            " CHARACTER SET {} COLLATE {}",
+            ty.collation.charset(),
+            ty.collation.name()
+        );
+    }
+    if !column.nullable {
+        out.push_str(" NOT NULL");
+    } else if ty.base == BaseType::Timestamp {
+        out.push_str(" NULL");
+    }
+    match &column.default {
+        DefaultValue::Literal(text) => {
+            let _ = write!(out, " DEFAULT {}", quote_text(text));
+        }
+        DefaultValue::Now => {
+            let _ = write!(out, " DEFAULT {}", now_text(column));
+        }
+        DefaultValue::Null | DefaultValue::None if column.nullable && !ty.is_blob() => {
+            out.push_str(" DEFAULT NULL");
+        }
+        DefaultValue::Null | DefaultValue::None => {}
+    }
+    if column.on_update_now {
+        let _ = write!(out, " ON UPDATE {}", now_text(column));
+    }
+    if column.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quote_text(&column.comment));
+    }
+    out
+}
+
+/// Positions of the indexes in the order in which MySQL lists them: the primary key, unique ones that
+/// cannot be NULL, unique ones, the rest. The hidden row id's is left out.
+pub(crate) fn index_order(schema: &Schema) -> Vec<usize> {
+    let rank = |i: &Index| {
+        if i.name == "PRIMARY" {
+            0
+        } else if !i.unique {
+            3
+        } else if i.parts.iter().any(|p| schema.columns[p.column].nullable) {
+            2
+        } else {
+            1
+        }
+    };
+    let mut order: Vec<usize> = (0..schema.indexes.len())
+        .filter(|i| !schema.indexes[*i].parts.is_empty())
+        .collect();
+    order.sort_by_key(|i| rank(&schema.indexes[*i]));
+    order
+}
+
+fn index_text(index: &Index, schema: &Schema) -> String {
+    let parts: Vec<String> = index
+        .parts
+        .iter()
+        .map(|p| {
+            let mut part = quote_name(&schema.columns[p.column].name);
+            if let Some(n) = p.prefix {
+                let _ = write!(part, "({n})");
+            }
+            if p.desc {
+                part.push_str(" DESC");
+            }
+            part
+        })
+        .collect();
+    let parts = parts.join(",");
+    if index.name == "PRIMARY" {
+        format!("PRIMARY KEY ({parts})")
+    } else {
+        format!(
+            "{}KEY {} ({parts})",
+            if index.unique { "UNIQUE " } else { "" },
+            quote_name(&index.name)
+        )
+    }
+}
+
+/// The statement that makes this table. `own_file_default`: what tables get that don't say where they live.
+pub(crate) fn table_text(
+    def: &TableDef,
+    schema: &Schema,
+    auto_increment: Option<u64>,
+    own_file_default: bool,
+) -> String {
+    let mut lines: Vec<String> = schema
+        .columns
+        .iter()
+        .map(|c| column_text(c, schema.collation))
+        .collect();
+    for i in index_order(schema) {
+        lines.push(index_text(&schema.indexes[i], schema));
+    }
+    let mut out = format!(
+        "CREATE TABLE {} (\n  {}\n)",
+        quote_name(&def.name),
+        lines.join(",\n  ")
+    );
+    let own_file = def.file != FileId::SHARED;
+    if own_file != own_file_default {
+        let _ = write!(
+            out,
+            " /*!50100 TABLESPACE `{}` */",
+            if own_file {
+                "innodb_file_per_table"
+            } else {
+                "innodb_system"
+            }
+        );
+    }
+    out.push_str(" ENGINE=InnoDB");
+    if let Some(next) = auto_increment
+        && next > 1
+    {
+        let _ = write!(out, " AUTO_INCREMENT={next}");
+    }
+    let _ = write!(out, " DEFAULT CHARSET={}", schema.collation.charset());
+    if schema.collation != Collation::Binary {
+        let _ = write!(out, " COLLATE={}", schema.collation.name());
+    }
+    if !schema.comment.is_empty() {
+        let _ = write!(out, " COMMENT={}", quote_text(&schema.comment));
+    }
+    out
+}
+
+/// The statement that makes this database.
+pub(crate) fn database_text(name: &str, if_not_exists: bool, collation: Collation) -> String {
+    let mut out = format!(
+        "CREATE DATABASE {}{} /*!40100 DEFAULT CHARACTER SET {}",
+        if if_not_exists {
+            "/*!32312 IF NOT EXISTS*/ "
+        } else {
+            ""
+        },
+        quote_name(name),
+        collation.charset()
+    );
+    if collation != Collation::Binary {
+        let _ = write!(out, " COLLATE {}", collation.name());
+    }
+    out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
+    out
+}
