@@ -1,0 +1,424 @@
+//! CREATE TABLE.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use millpond_store::Error;
+use millpond_store::engine::NewTable;
+
+use super::column::{self, ColumnSpec};
+use super::key::{self, KeyKind, KeySpec};
+use super::{Ddl, Done, collation_of, database_collation, names, table_name};
+use crate::error::{SqlError, SqlResult};
+use crate::exec::store_error;
+use crate::parse::{TableName, sp};
+use crate::session::vars::sql_mode;
+use crate::types::{BaseType, Collation, Column, Schema, SqlType};
+
+/// Most columns of a table.
+const MAX_COLUMNS: usize = 1017;
+/// Longest row, not counting BLOBs, as MySQL counts it.
+const MAX_ROW: usize = 65_535;
+/// Longest COMMENT of a table, characters.
+const MAX_COMMENT: usize = 2048;
+
+/// Engines whose tables are made as InnoDB's, with a warning.
+const OTHER_ENGINES: [&str; 10] = [
+    "MyISAM",
+    "MEMORY",
+    "HEAP",
+    "ARCHIVE",
+    "CSV",
+    "BLACKHOLE",
+    "MRG_MyISAM",
+    "Aria",
+    "RocksDB",
+    "TokuDB",
+];
+
+/// Table options that InnoDB takes and does nothing with.
+const IGNORED: [&str; 9] = [
+    "AVG_ROW_LENGTH",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "PACK_KEYS",
+    "STATS_AUTO_RECALC",
+    "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES",
+];
+
+/// Table options as read.
+#[derive(Default)]
+struct Options {
+    charset: Option<String>,
+    collation: Option<String>,
+    comment: String,
+    auto_increment: Option<u64>,
+    own_file: Option<bool>,
+}
+
+fn unsupported<T>(what: &str) -> SqlResult<T> {
+    Err(SqlError::unsupported(what))
+}
+
+/// A word, text or number without its quotes.
+fn plain(e: &sp::Expr) -> String {
+    match e {
+        sp::Expr::Identifier(i) => i.value.clone(),
+        sp::Expr::Value(v) => match &v.value {
+            sp::Value::SingleQuotedString(s) | sp::Value::DoubleQuotedString(s) => s.clone(),
+            other => other.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// Bytes that a column counts for the longest row.
+fn row_bytes(ty: &SqlType) -> usize {
+    let per_char = if ty.collation == Collation::Binary {
+        1
+    } else {
+        4
+    };
+    let bytes = ty.length as usize * per_char;
+    match ty.base {
+        BaseType::Char | BaseType::Binary => bytes,
+        BaseType::VarChar | BaseType::VarBinary => bytes + if bytes > 255 { 2 } else { 1 },
+        BaseType::TinyText | BaseType::TinyBlob => 9,
+        BaseType::Text | BaseType::Blob => 10,
+        BaseType::MediumText | BaseType::MediumBlob => 11,
+        BaseType::LongText | BaseType::LongBlob => 12,
+        _ => crate::row::fixed_len(ty),
+    }
+}
+
+/// Error 1118 if a row could get longer than MySQL allows.
+fn check_row_size(columns: &[Column]) -> SqlResult<()> {
+    let nulls = columns.iter().filter(|c| c.nullable).count().div_ceil(8);
+    let bytes: usize = columns.iter().map(|c| row_bytes(&c.ty)).sum();
+    if bytes + nulls > MAX_ROW {
+        return Err(SqlError::new(
+            1118,
+            "Row size too large. The maximum row size for the used table type, not counting BLOBs, is 65535. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs",
+        ));
+    }
+    Ok(())
+}
+
+/// Unix time, seconds.
+pub(super) fn unix_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs())
+}
+
+/// The key that a table constraint asks for.
+pub(super) fn key_of(constraint: &sp::TableConstraint) -> SqlResult<KeySpec> {
+    let name = |i: &Option<sp::Ident>| i.as_ref().map(|i| i.value.clone());
+    match constraint {
+        sp::TableConstraint::PrimaryKey(k) => {
+            key::options(&k.index_options)?;
+            Ok(KeySpec {
+                kind: KeyKind::Primary,
+                name: None,
+                parts: key::parts(&k.columns)?,
+            })
+        }
+        sp::TableConstraint::Unique(k) => {
+            key::options(&k.index_options)?;
+            Ok(KeySpec {
+                kind: KeyKind::Unique,
+                name: name(&k.index_name).or_else(|| name(&k.name)),
+                parts: key::parts(&k.columns)?,
+            })
+        }
+        sp::TableConstraint::Index(k) => {
+            key::options(&k.index_options)?;
+            Ok(KeySpec {
+                kind: KeyKind::Plain,
+                name: name(&k.name),
+                parts: key::parts(&k.columns)?,
+            })
+        }
+        sp::TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY"),
+        sp::TableConstraint::Check(_) => unsupported("CHECK"),
+        sp::TableConstraint::FulltextOrSpatial(k) => unsupported(if k.fulltext {
+            "FULLTEXT KEY"
+        } else {
+            "SPATIAL KEY"
+        }),
+        other => unsupported(&other.to_string()),
+    }
+}
+
+impl Ddl<'_> {
+    /// Says what became of ENGINE: error 1286 or warning 1266 if it's not InnoDB.
+    pub(super) fn engine_option(&self, name: &str, table: &str) -> SqlResult<()> {
+        if name.eq_ignore_ascii_case("innodb") || name.eq_ignore_ascii_case("millpond") {
+            return Ok(());
+        }
+        if !OTHER_ENGINES.iter().any(|e| e.eq_ignore_ascii_case(name)) {
+            let message = format!("Unknown storage engine '{name}'");
+            if self.mode & sql_mode::NO_ENGINE_SUBSTITUTION != 0 {
+                return Err(SqlError::new(1286, message));
+            }
+            self.env.warn(1286, message);
+        }
+        self.env.warn(
+            1266,
+            format!("Using storage engine InnoDB for table '{table}'"),
+        );
+        Ok(())
+    }
+
+    fn table_options(&self, create: &sp::CreateTable, table: &str) -> SqlResult<Options> {
+        let mut out = Options::default();
+        let list = match &create.table_options {
+            sp::CreateTableOptions::None => return Ok(out),
+            sp::CreateTableOptions::Plain(list) => list,
+            other => return unsupported(&other.to_string()),
+        };
+        for option in list {
+            match option {
+                sp::SqlOption::NamedParenthesizedList(l) if l.key.value == "ENGINE" => {
+                    let name = l.name.as_ref().map_or("", |n| &n.value);
+                    self.engine_option(name, table)?;
+                }
+                sp::SqlOption::Comment(
+                    sp::CommentDef::WithEq(text) | sp::CommentDef::WithoutEq(text),
+                ) => {
+                    out.comment = table_comment(text, table)?;
+                }
+                sp::SqlOption::TableSpace(t) => {
+                    out.own_file = Some(match t.name.to_ascii_lowercase().as_str() {
+                        "innodb_file_per_table" => true,
+                        "innodb_system" => false,
+                        _ => {
+                            return Err(SqlError::new(
+                                3510,
+                                format!("Tablespace {} doesn't exist.", t.name),
+                            ));
+                        }
+                    });
+                }
+                sp::SqlOption::KeyValue { key, value } => {
+                    self.key_value(&key.value.to_uppercase(), &plain(value), &mut out)?;
+                }
+                other => return unsupported(&other.to_string()),
+            }
+        }
+        Ok(out)
+    }
+
+    fn key_value(&self, key: &str, value: &str, out: &mut Options) -> SqlResult<()> {
+        let key = key.strip_prefix("DEFAULT ").unwrap_or(key);
+        let refuse = || unsupported(&format!("{key}={value}"));
+        match key {
+            "CHARSET" | "CHARACTER SET" => out.charset = Some(value.to_string()),
+            "COLLATE" => out.collation = Some(value.to_string()),
+            "AUTO_INCREMENT" => {
+                out.auto_increment = Some(
+                    value
+                        .parse()
+                        .map_err(|_| SqlError::syntax(format_args!("near '{value}'")))?,
+                );
+            }
+            "ROW_FORMAT" => {
+                let known = ["DEFAULT", "DYNAMIC", "COMPACT", "REDUNDANT"];
+                if !known.iter().any(|k| k.eq_ignore_ascii_case(value)) {
+                    return refuse();
+                }
+            }
+            "KEY_BLOCK_SIZE" if value == "0" => {}
+            "ENCRYPTION" if value.eq_ignore_ascii_case("n") => {}
+            "COMPRESSION" if value.is_empty() || value.eq_ignore_ascii_case("none") => {}
+            _ if IGNORED.contains(&key) => {}
+            _ => return refuse(),
+        }
+        Ok(())
+    }
+
+    /// CREATE TABLE.
+    pub(super) fn create_table(&self, create: &sp::CreateTable) -> SqlResult<Done> {
+        if create.temporary {
+            return unsupported("CREATE TEMPORARY TABLE");
+        }
+        if create.query.is_some() {
+            return unsupported("CREATE TABLE ... SELECT");
+        }
+        if create.or_replace {
+            return Err(SqlError::syntax("near 'OR REPLACE'"));
+        }
+        if create.partition_by.is_some() {
+            return unsupported("PARTITION BY");
+        }
+        let name = table_name(&create.name)?;
+        let (database, table) = self.target(&name)?;
+        names::table(&table)?;
+        let default = database_collation(self.engine, &database)?;
+        if self.exists(&database, &table)? {
+            return self.table_exists(create.if_not_exists, &table);
+        }
+        let options = self.table_options(create, &table)?;
+        let collation = collation_of(
+            options.charset.as_deref(),
+            options.collation.as_deref(),
+            default,
+        )?;
+        let schema = self.new_schema(create, collation, options.comment)?;
+        let new = new_table(&database, &table, &schema, options.own_file);
+        self.make(new, create.if_not_exists)?;
+        if let Some(next) = options.auto_increment {
+            self.start_counting(&database, &table, &schema, next)?;
+        }
+        Ok(Done::default())
+    }
+
+    fn new_schema(
+        &self,
+        create: &sp::CreateTable,
+        collation: Collation,
+        comment: String,
+    ) -> SqlResult<Schema> {
+        if create.columns.is_empty() {
+            return Err(SqlError::new(1113, "A table must have at least 1 column"));
+        }
+        if create.columns.len() > MAX_COLUMNS {
+            return Err(SqlError::new(1117, "Too many columns"));
+        }
+        let mut columns: Vec<Column> = Vec::new();
+        let mut explicit_null = Vec::new();
+        let mut keys = Vec::new();
+        for def in &create.columns {
+            let options: Vec<sp::ColumnOption> =
+                def.options.iter().map(|o| o.option.clone()).collect();
+            let ColumnSpec {
+                column,
+                explicit_null: null,
+                primary,
+                unique,
+            } = column::read(
+                &def.name.value,
+                &def.data_type,
+                &options,
+                collation,
+                self.mode,
+                self.env,
+            )?;
+            if columns
+                .iter()
+                .any(|c| c.name.eq_ignore_ascii_case(&column.name))
+            {
+                return Err(SqlError::new(
+                    1060,
+                    format!("Duplicate column name '{}'", column.name),
+                ));
+            }
+            if primary {
+                keys.push(KeySpec::of_column(KeyKind::Primary, &column.name));
+            }
+            if unique {
+                keys.push(KeySpec::of_column(KeyKind::Unique, &column.name));
+            }
+            columns.push(column);
+            explicit_null.push(null);
+        }
+        for constraint in &create.constraints {
+            keys.push(key_of(constraint)?);
+        }
+        let required = self.vars.named("sql_require_primary_key").as_u64() == Some(1);
+        if required && !keys.iter().any(|k| k.kind == KeyKind::Primary) {
+            return Err(SqlError::new(
+                3750,
+                "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.",
+            ));
+        }
+        let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
+        key::check_auto_increment(&columns, &indexes)?;
+        check_row_size(&columns)?;
+        Ok(Schema::new(
+            columns,
+            indexes,
+            collation,
+            comment,
+            unix_now(),
+        ))
+    }
+
+    /// CREATE TABLE ... LIKE: the same columns and keys, no rows.
+    pub(super) fn create_table_like(
+        &self,
+        if_not_exists: bool,
+        temporary: bool,
+        name: &TableName,
+        like: &TableName,
+    ) -> SqlResult<Done> {
+        if temporary {
+            return unsupported("CREATE TEMPORARY TABLE");
+        }
+        let (database, table) = self.target(name)?;
+        names::table(&table)?;
+        let (model_database, model) = super::qualified(like, self.env)?;
+        let def = self
+            .engine
+            .table_def(&model_database, &model)
+            .map_err(|e| store_error(e, &model))?;
+        let mut schema = Schema::of(&def)?;
+        schema.created = unix_now();
+        self.engine
+            .database(&database)
+            .map_err(|e| store_error(e, &database))?;
+        if self.exists(&database, &table)? {
+            return self.table_exists(if_not_exists, &table);
+        }
+        let own_file = def.file != millpond_store::space::FileId::SHARED;
+        let new = new_table(&database, &table, &schema, Some(own_file));
+        self.make(new, if_not_exists)
+    }
+
+    fn table_exists(&self, if_not_exists: bool, table: &str) -> SqlResult<Done> {
+        let message = format!("Table '{table}' already exists");
+        if !if_not_exists {
+            return Err(SqlError::new(1050, message));
+        }
+        self.env.note(1050, message);
+        Ok(Done::default())
+    }
+
+    fn make(&self, new: NewTable, if_not_exists: bool) -> SqlResult<Done> {
+        let table = new.name.clone();
+        match self.engine.create_table(self.owner, new) {
+            Ok(()) => Ok(Done::default()),
+            Err(Error::TableExists(_)) => self.table_exists(if_not_exists, &table),
+            Err(e) => Err(store_error(e, &table)),
+        }
+    }
+}
+
+/// Checks a table's COMMENT.
+pub(super) fn table_comment(text: &str, table: &str) -> SqlResult<String> {
+    if text.chars().count() > MAX_COMMENT {
+        return Err(SqlError::new(
+            1628,
+            format!("Comment for table '{table}' is too long (max = {MAX_COMMENT})"),
+        ));
+    }
+    Ok(text.to_string())
+}
+
+fn new_table(database: &str, table: &str, schema: &Schema, own_file: Option<bool>) -> NewTable {
+    NewTable {
+        database: database.to_string(),
+        name: table.to_string(),
+        hidden_row_id: key::is_hidden(schema),
+        file_per_table: own_file,
+        indexes: schema
+            .indexes
+            .iter()
+            .enumerate()
+            .map(|(i, index)| (index.name.clone(), index.unique, schema.index_body(i)))
+            .collect(),
+        body: schema.table_body(),
+    }
+}

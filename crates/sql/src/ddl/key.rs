@@ -1,0 +1,385 @@
+//! Keys: their parts and names, and which of them is the clustered one.
+
+use crate::error::{SqlError, SqlResult};
+use crate::parse::sp;
+use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
+
+use super::names;
+
+/// Most parts of a key.
+const MAX_PARTS: usize = 16;
+/// Most keys of a table.
+const MAX_KEYS: usize = 64;
+/// Name of the primary key.
+pub(super) const PRIMARY: &str = "PRIMARY";
+/// Name of the hidden row id's index.
+const HIDDEN: &str = "GEN_CLUST_INDEX";
+
+/// What sort of key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    Primary,
+    Unique,
+    Plain,
+}
+
+/// A key as a statement asks for it.
+#[derive(Clone, Debug)]
+pub(super) struct KeySpec {
+    pub kind: KeyKind,
+    pub name: Option<String>,
+    /// Column, prefix, descending.
+    pub parts: Vec<(String, Option<u32>, bool)>,
+}
+
+impl KeySpec {
+    /// A key of one whole column.
+    pub fn of_column(kind: KeyKind, column: &str) -> KeySpec {
+        KeySpec {
+            kind,
+            name: None,
+            parts: vec![(column.to_string(), None, false)],
+        }
+    }
+}
+
+/// Reads the parts of a key.
+pub(super) fn parts(columns: &[sp::IndexColumn]) -> SqlResult<Vec<(String, Option<u32>, bool)>> {
+    columns.iter().map(part).collect()
+}
+
+fn part(column: &sp::IndexColumn) -> SqlResult<(String, Option<u32>, bool)> {
+    let desc = matches!(column.column.options.sort, Some(sp::OrderBySort::Desc));
+    match &column.column.expr {
+        sp::Expr::Identifier(i) => Ok((i.value.clone(), None, desc)),
+        // `a(10)` reads like a call.
+        sp::Expr::Function(f) => {
+            let length = match &f.args {
+                sp::FunctionArguments::List(list) if list.args.len() == 1 => {
+                    list.args[0].to_string().parse::<u32>().ok()
+                }
+                _ => None,
+            };
+            let name = match f.name.0.as_slice() {
+                [sp::ObjectNamePart::Identifier(i)] => Some(i.value.clone()),
+                _ => None,
+            };
+            match (name, length) {
+                (Some(name), Some(0)) => Err(SqlError::new(
+                    1391,
+                    format!("Key part '{name}' length cannot be 0"),
+                )),
+                (Some(name), Some(n)) => Ok((name, Some(n), desc)),
+                _ => Err(SqlError::unsupported("functional key parts")),
+            }
+        }
+        _ => Err(SqlError::unsupported("functional key parts")),
+    }
+}
+
+/// Refuses key options that would not take effect. BTREE is what every key is; HASH is what MySQL turns
+/// into BTREE too.
+pub(super) fn options(options: &[sp::IndexOption]) -> SqlResult<()> {
+    for option in options {
+        match option {
+            sp::IndexOption::Using(_) => {}
+            sp::IndexOption::Comment(text) if text.is_empty() => {}
+            sp::IndexOption::Comment(_) => {
+                return Err(SqlError::unsupported("COMMENT on a key"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Resolves a key's parts against a table's columns and checks each.
+fn resolve(spec: &KeySpec, columns: &[Column]) -> SqlResult<Vec<KeyPart>> {
+    if spec.parts.len() > MAX_PARTS {
+        return Err(SqlError::new(
+            1070,
+            format!("Too many key parts specified; max {MAX_PARTS} parts allowed"),
+        ));
+    }
+    let mut parts: Vec<KeyPart> = Vec::new();
+    for (name, prefix, desc) in &spec.parts {
+        let Some(at) = columns
+            .iter()
+            .position(|c| c.name.eq_ignore_ascii_case(name))
+        else {
+            return Err(SqlError::new(
+                1072,
+                format!("Key column '{name}' doesn't exist in table"),
+            ));
+        };
+        if parts.iter().any(|p| p.column == at) {
+            return Err(SqlError::new(
+                1060,
+                format!("Duplicate column name '{name}'"),
+            ));
+        }
+        let ty = &columns[at].ty;
+        let prefix = match prefix {
+            None if ty.is_blob() => {
+                return Err(SqlError::new(
+                    1170,
+                    format!(
+                        "BLOB/TEXT column '{name}' used in key specification without a key length"
+                    ),
+                ));
+            }
+            None => None,
+            Some(n) => {
+                let string = ty.is_string() && ty.base != BaseType::Enum;
+                if !string || (!ty.is_blob() && *n > ty.length) {
+                    return Err(SqlError::new(
+                        1089,
+                        "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys",
+                    ));
+                }
+                // A prefix of the whole length is no prefix.
+                (ty.is_blob() || *n < ty.length).then_some(*n)
+            }
+        };
+        parts.push(KeyPart {
+            column: at,
+            prefix,
+            desc: *desc,
+        });
+    }
+    Ok(parts)
+}
+
+/// The name of a key: its own, or its first column's, made unique.
+fn name_for(
+    spec: &KeySpec,
+    columns: &[Column],
+    parts: &[KeyPart],
+    taken: &[Index],
+) -> SqlResult<String> {
+    if spec.kind == KeyKind::Primary {
+        return Ok(PRIMARY.into());
+    }
+    let is_taken = |n: &str| taken.iter().any(|i| i.name.eq_ignore_ascii_case(n));
+    if let Some(name) = &spec.name {
+        names::index(name)?;
+        if is_taken(name) {
+            return Err(SqlError::new(1061, format!("Duplicate key name '{name}'")));
+        }
+        return Ok(name.clone());
+    }
+    let base = &columns[parts[0].column].name;
+    if !is_taken(base) && !base.eq_ignore_ascii_case(PRIMARY) {
+        return Ok(base.clone());
+    }
+    // The numbers run out after the most keys a table can have.
+    let name = (2..MAX_KEYS + 3)
+        .map(|i| format!("{base}_{i}"))
+        .find(|n| !is_taken(n));
+    Ok(name.unwrap_or_else(|| base.clone()))
+}
+
+fn check_length(columns: &[Column], parts: &[KeyPart]) -> SqlResult<()> {
+    let length: usize = parts
+        .iter()
+        .map(|p| columns[p.column].ty.key_length(p.prefix))
+        .sum();
+    if length > MAX_KEY_LENGTH {
+        return Err(SqlError::new(
+            1071,
+            format!("Specified key was too long; max key length is {MAX_KEY_LENGTH} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+/// Builds one more index for a table that has `taken` already.
+pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlResult<Index> {
+    if taken.len() >= MAX_KEYS {
+        return Err(SqlError::new(
+            1069,
+            format!("Too many keys specified; max {MAX_KEYS} keys allowed"),
+        ));
+    }
+    let parts = resolve(spec, columns)?;
+    check_length(columns, &parts)?;
+    Ok(Index {
+        name: name_for(spec, columns, &parts, taken)?,
+        unique: spec.kind != KeyKind::Plain,
+        parts,
+    })
+}
+
+/// Builds a new table's indexes, the clustered one first: the primary key; else the first unique key none of
+/// whose parts can be NULL or is a prefix; else the hidden row id. Makes primary key columns NOT NULL.
+pub(super) fn indexes(
+    specs: &[KeySpec],
+    columns: &mut [Column],
+    explicit_null: &[bool],
+) -> SqlResult<Vec<Index>> {
+    if specs.iter().filter(|s| s.kind == KeyKind::Primary).count() > 1 {
+        return Err(SqlError::new(1068, "Multiple primary key defined"));
+    }
+    // Keys that bring their own name keep it, whatever order they come in.
+    let mut indexes: Vec<Index> = Vec::new();
+    let mut order: Vec<usize> = Vec::new();
+    let (given, derived): (Vec<usize>, Vec<usize>) = (0..specs.len())
+        .partition(|i| specs[*i].name.is_some() || specs[*i].kind == KeyKind::Primary);
+    for i in given.into_iter().chain(derived) {
+        let built = index(&specs[i], columns, &indexes)?;
+        if specs[i].kind == KeyKind::Primary {
+            for p in &built.parts {
+                if explicit_null[p.column] {
+                    return Err(SqlError::new(
+                        1171,
+                        "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+                    ));
+                }
+                columns[p.column].nullable = false;
+            }
+        }
+        indexes.push(built);
+        order.push(i);
+    }
+    let mut sorted: Vec<(usize, Index)> = order.into_iter().zip(indexes).collect();
+    sorted.sort_by_key(|(i, _)| *i);
+    let mut indexes: Vec<Index> = sorted.into_iter().map(|(_, index)| index).collect();
+    let clusters = |i: &Index| {
+        i.unique
+            && i.parts
+                .iter()
+                .all(|p| p.prefix.is_none() && !columns[p.column].nullable)
+    };
+    let clustered = indexes
+        .iter()
+        .position(|i| i.name == PRIMARY)
+        .or_else(|| indexes.iter().position(clusters));
+    let first = match clustered {
+        Some(at) => indexes.remove(at),
+        None => Index {
+            name: HIDDEN.into(),
+            unique: true,
+            parts: Vec::new(),
+        },
+    };
+    indexes.insert(0, first);
+    Ok(indexes)
+}
+
+/// Error 1075 unless at most one column counts up, and it leads a key.
+pub(super) fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> SqlResult<()> {
+    let autos: Vec<usize> = (0..columns.len())
+        .filter(|i| columns[*i].auto_increment)
+        .collect();
+    let leads = |c: usize| {
+        indexes
+            .iter()
+            .any(|i| i.parts.first().is_some_and(|p| p.column == c))
+    };
+    match autos.as_slice() {
+        [] => Ok(()),
+        [one] if leads(*one) => Ok(()),
+        _ => Err(SqlError::new(
+            1075,
+            "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+        )),
+    }
+}
+
+/// Whether a schema's clustered index is the hidden row id's.
+pub(super) fn is_hidden(schema: &Schema) -> bool {
+    schema.indexes.first().is_some_and(|i| i.parts.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Collation, DefaultValue, SqlType};
+
+    fn column(name: &str, ty: SqlType, nullable: bool) -> Column {
+        Column {
+            name: name.into(),
+            ty,
+            nullable,
+            default: DefaultValue::None,
+            auto_increment: false,
+            on_update_now: false,
+            comment: String::new(),
+        }
+    }
+
+    fn spec(kind: KeyKind, name: Option<&str>, columns: &[&str]) -> KeySpec {
+        KeySpec {
+            kind,
+            name: name.map(str::to_string),
+            parts: columns
+                .iter()
+                .map(|c| ((*c).to_string(), None, false))
+                .collect(),
+        }
+    }
+
+    fn columns() -> Vec<Column> {
+        vec![
+            column("a", SqlType::bigint(), false),
+            column("b", SqlType::bigint(), true),
+            column(
+                "c",
+                SqlType::varchar(1000, Collation::Utf8mb4GeneralCi),
+                true,
+            ),
+        ]
+    }
+
+    fn build(specs: &[KeySpec]) -> SqlResult<Vec<String>> {
+        let mut columns = columns();
+        let indexes = indexes(specs, &mut columns, &[false, true, false])?;
+        Ok(indexes.into_iter().map(|i| i.name).collect())
+    }
+
+    #[test]
+    fn the_clustered_index_comes_first() {
+        use KeyKind::*;
+        assert_eq!(build(&[]).unwrap(), ["GEN_CLUST_INDEX"]);
+        assert_eq!(
+            build(&[spec(Plain, None, &["b"]), spec(Unique, Some("u"), &["b"])]).unwrap(),
+            ["GEN_CLUST_INDEX", "b", "u"]
+        );
+        assert_eq!(
+            build(&[spec(Plain, None, &["a"]), spec(Unique, None, &["a"])]).unwrap(),
+            ["a_2", "a"]
+        );
+        assert_eq!(
+            build(&[spec(Unique, None, &["a"]), spec(Primary, None, &["c"])])
+                .unwrap_err()
+                .code,
+            1071
+        );
+        assert_eq!(
+            build(&[spec(Unique, None, &["a"]), spec(Primary, None, &["a"])]).unwrap(),
+            ["PRIMARY", "a"]
+        );
+    }
+
+    #[test]
+    fn wrong_keys_are_refused() {
+        use KeyKind::*;
+        let code = |specs: &[KeySpec]| build(specs).unwrap_err().code;
+        assert_eq!(code(&[spec(Plain, None, &["x"])]), 1072);
+        assert_eq!(code(&[spec(Plain, None, &["a", "A"])]), 1060);
+        assert_eq!(code(&[spec(Primary, None, &["b"])]), 1171);
+        assert_eq!(
+            code(&[spec(Primary, None, &["a"]), spec(Primary, None, &["a"])]),
+            1068
+        );
+        assert_eq!(
+            code(&[
+                spec(Plain, Some("k"), &["a"]),
+                spec(Plain, Some("K"), &["b"])
+            ]),
+            1061
+        );
+        let mut prefix = spec(Plain, None, &["a"]);
+        prefix.parts[0].1 = Some(3);
+        assert_eq!(code(&[prefix]), 1089);
+    }
+}
