@@ -77,6 +77,8 @@ pub struct SessionEnv {
     /// Reads `@@name`: (scope `"session"`, `"global"` or `""`, lower-case name).
     #[allow(clippy::type_complexity)]
     pub sys_var: Box<dyn Fn(&str, &str) -> crate::SqlResult<Value<'static>> + Send>,
+    /// The instance and the session's variables, for virtual tables; `None` outside of a session.
+    pub facts: Option<std::sync::Arc<super::Facts>>,
 }
 
 /// Diagnostics kept per statement.
@@ -153,6 +155,7 @@ pub(crate) mod tests {
                     format!("Unknown system variable '{name}'"),
                 ))
             }),
+            facts: None,
         }
     }
 

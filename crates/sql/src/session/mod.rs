@@ -1,27 +1,45 @@
 //! Instances and sessions: the API that the server and the embedded library drive.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `instance` | an open database: global variables, sessions, status |
+//! | `core` | [`Session`]: its state, texts, prepared statements |
+//! | `run` | running a planned statement inside its transaction |
+//! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
+//! | `dispatch` | everything that is not planned, by statement kind |
+//! | `set` | SET and the effects of variables |
+//! | `admin` | KILL, FLUSH, LOCK TABLES, table maintenance |
+//! | `vars` | which variables there are |
+//! | `registry`, `counters` | the process list, KILL, status counters |
+//! | `cache` | compiled statements by text |
+//! | `env` | what expressions see of a session |
+//!
+//! A session runs on one thread at a time and never waits for another session but inside the store (row
+//! and metadata locks). Whatever fails leaves the transaction as MySQL leaves it: the statement undone,
+//! or, after a deadlock, the whole transaction.
 
+mod admin;
+mod cache;
+mod core;
+pub(crate) mod counters;
+mod dispatch;
 pub mod env;
+mod instance;
+pub(crate) mod registry;
+mod run;
+mod set;
+mod transaction;
+pub(crate) mod vars;
 
-use crate::error::SqlResult;
-use crate::result::{ColumnMeta, ResultSink};
-use crate::value::Value;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How to open an instance.
-#[derive(Clone, Debug)]
-pub struct InstanceOptions {
-    /// Data directory.
-    pub path: PathBuf,
-    /// Store options.
-    pub store: millpond_store::Options,
-    /// System variables set at start, as (name, text).
-    pub variables: Vec<(String, String)>,
-}
+use crate::result::ColumnMeta;
 
-/// An open database with its global variables and its list of sessions. Cheap to clone.
-#[derive(Clone)]
-pub struct Instance {}
+pub use self::core::Session;
+pub use counters::Counter;
+pub(crate) use instance::unix_us as now_us;
+pub use instance::{Instance, InstanceOptions};
+pub use vars::VERSION;
 
 /// Who connects.
 #[derive(Clone, Debug, Default)]
@@ -58,94 +76,29 @@ impl std::fmt::Debug for KillHook {
     }
 }
 
-/// A prepared statement.
+/// A prepared statement. It belongs to the session that made it and is compiled anew by itself when
+/// its tables or the session's settings have changed.
 pub struct Prepared {
     /// Number of `?` placeholders.
     pub params: usize,
     /// Columns of its result set; empty if it has none.
     pub columns: Vec<ColumnMeta>,
+    compiled: Arc<cache::Compiled>,
+    instance: Instance,
 }
 
-impl Instance {
-    /// Opens (creating or recovering) a data directory.
-    pub fn open(_options: InstanceOptions) -> SqlResult<Instance> {
-        todo!()
-    }
-    /// Ends all sessions' transactions and closes cleanly.
-    pub fn close(&self) -> SqlResult<()> {
-        todo!()
-    }
-    /// A new session.
-    pub fn connect(&self, _info: ConnectionInfo) -> SqlResult<Session> {
-        todo!()
-    }
-    /// KILL: interrupts a session's statement, and ends the connection if `connection`.
-    pub fn kill(&self, _id: u32, _connection: bool) -> SqlResult<()> {
-        todo!()
-    }
-    /// A connection id for a session to come: the wire protocol announces it before it knows the user.
-    pub fn reserve_id(&self) -> u32 {
-        todo!()
-    }
-    /// Value of a global numeric system variable, e.g. `max_connections`, `connect_timeout`,
-    /// `max_prepared_stmt_count`; `None` if there's no such variable.
-    pub fn global_u64(&self, _name: &str) -> Option<u64> {
-        todo!()
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        self.instance
+            .0
+            .prepared
+            .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
-/// One connection's state. Runs on one thread at a time.
-pub struct Session {}
-
-impl Session {
-    /// Runs a text of one or more statements. Each statement's result goes to `sink`; an error ends the text.
-    pub fn execute(&mut self, _sql: &str, _sink: &mut dyn ResultSink) -> SqlResult<()> {
-        todo!()
-    }
-    /// Parses and plans one statement.
-    pub fn prepare(&mut self, _sql: &str) -> SqlResult<Arc<Prepared>> {
-        todo!()
-    }
-    /// Runs a prepared statement.
-    pub fn execute_prepared(
-        &mut self,
-        _statement: &Arc<Prepared>,
-        _params: &[Value<'_>],
-        _sink: &mut dyn ResultSink,
-    ) -> SqlResult<()> {
-        todo!()
-    }
-    /// Connection id.
-    pub fn id(&self) -> u32 {
-        todo!()
-    }
-    /// COM_INIT_DB, USE.
-    pub fn use_database(&mut self, _name: &str) -> SqlResult<()> {
-        todo!()
-    }
-    /// COM_RESET_CONNECTION and COM_CHANGE_USER: rolls back, drops variables and prepared statements' plans.
-    pub fn reset(&mut self) -> SqlResult<()> {
-        todo!()
-    }
-    /// SERVER_STATUS_* flags now.
-    pub fn status_flags(&self) -> u16 {
-        todo!()
-    }
-    /// Whether KILL ended this connection.
-    pub fn killed(&self) -> bool {
-        todo!()
-    }
-    /// Seconds an idle connection may stay (`wait_timeout`).
-    pub fn wait_timeout(&self) -> u64 {
-        todo!()
-    }
-    /// Value of a numeric system variable in this session, e.g. `max_allowed_packet`,
-    /// `net_read_timeout`, `net_write_timeout`; `None` if there's no such variable.
-    pub fn variable_u64(&self, _name: &str) -> Option<u64> {
-        todo!()
-    }
-    /// COM_SET_OPTION: whether a text may hold several statements from now on.
-    pub fn set_multi_statements(&mut self, _on: bool) {
-        todo!()
-    }
+/// What virtual tables and `@@x` ask of a session beyond its [`env::SessionEnv`].
+pub struct Facts {
+    pub(crate) instance: Instance,
+    pub(crate) vars: vars::SessionVars,
+    pub(crate) seat: Arc<registry::Seat>,
 }

@@ -1,0 +1,194 @@
+//! Administration: FLUSH, LOCK TABLES, CHECK and its kin.
+
+use std::ops::Bound;
+
+use millpond_store::{Direction, Fetch, KeyRange, ReadMode};
+
+use super::Session;
+use crate::error::{SqlError, SqlResult};
+use crate::exec::store_error;
+use crate::parse::{Maintenance, TableName};
+use crate::result::ColumnMeta;
+use crate::show;
+use crate::value::Value;
+
+/// Rows between two looks at whether the statement was killed.
+const KILL_CHECK_ROWS: u64 = 4096;
+
+/// Columns of a maintenance statement's result.
+pub(super) fn maintain_columns(_op: Maintenance) -> [ColumnMeta; 4] {
+    [
+        show::meta("Table", 128),
+        show::meta("Op", 10),
+        show::meta("Msg_type", 10),
+        show::meta("Msg_text", 393_216),
+    ]
+}
+
+impl Session {
+    /// LOCK TABLES.
+    pub(super) fn lock_tables(
+        &mut self,
+        _tables: &[(TableName, Option<String>, bool)],
+    ) -> SqlResult<()> {
+        Err(SqlError::unsupported("LOCK TABLES"))
+    }
+
+    /// UNLOCK TABLES. Without locked tables it does nothing, as in MySQL.
+    pub(super) fn release_table_locks(&mut self) -> SqlResult<()> {
+        Ok(())
+    }
+
+    /// FLUSH.
+    pub(super) fn flush(&mut self, what: &str, tables: &[TableName]) -> SqlResult<()> {
+        match what {
+            // Definitions are read through the catalog; what a session keeps are its plans.
+            "TABLES" | "TABLE" if tables.is_empty() => {
+                self.epoch += 1;
+                Ok(())
+            }
+            "TABLES" | "TABLE" => {
+                for t in tables {
+                    let (database, name) = self.qualified(t)?;
+                    self.instance
+                        .0
+                        .engine
+                        .table_def(&database, &name)
+                        .map_err(|e| store_error(e, &name))?;
+                }
+                self.epoch += 1;
+                Ok(())
+            }
+            "STATUS" => {
+                self.instance.0.registry.drain(self.seat());
+                self.instance.note_flush_status();
+                Ok(())
+            }
+            // There are no stored privileges that memory could disagree with.
+            "PRIVILEGES" => Ok(()),
+            other => Err(SqlError::unsupported(format_args!("FLUSH {other}"))),
+        }
+    }
+
+    /// A table's database and name; error 1046 if there's no database.
+    pub(super) fn qualified(&self, t: &TableName) -> SqlResult<(String, String)> {
+        crate::ddl::qualified(t, &self.env)
+    }
+
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR, CHECKSUM TABLE: one or more rows per table.
+    pub(super) fn maintain(
+        &mut self,
+        op: Maintenance,
+        tables: &[TableName],
+        options: &[String],
+    ) -> SqlResult<Vec<Vec<Value<'static>>>> {
+        let name = match op {
+            Maintenance::Analyze => "analyze",
+            Maintenance::Check => "check",
+            Maintenance::Repair => "repair",
+            Maintenance::Optimize => return Err(SqlError::unsupported("OPTIMIZE TABLE")),
+            Maintenance::Checksum => return Err(SqlError::unsupported("CHECKSUM TABLE")),
+        };
+        if op == Maintenance::Analyze && !options.is_empty() {
+            return Err(SqlError::unsupported(format_args!(
+                "ANALYZE TABLE ... {}",
+                options.join(" ")
+            )));
+        }
+        let mut rows = Vec::new();
+        for t in tables {
+            let (database, table) = self.qualified(t)?;
+            let shown = format!("{database}.{table}");
+            let mut add = |kind: &str, text: String| {
+                rows.push(vec![
+                    Value::string(shown.clone()),
+                    Value::string(name.to_string()),
+                    Value::string(kind.to_string()),
+                    Value::string(text),
+                ]);
+            };
+            if let Err(e) = self.instance.0.engine.table_def(&database, &table) {
+                add("Error", store_error(e, &table).message);
+                add("status", "Operation failed".into());
+                continue;
+            }
+            match op {
+                Maintenance::Check => {
+                    let problems = self.check_table(&database, &table)?;
+                    if problems.is_empty() {
+                        add("status", "OK".into());
+                    } else {
+                        for p in problems {
+                            add("error", p);
+                        }
+                        add("error", "Corrupt".into());
+                    }
+                }
+                Maintenance::Repair => add(
+                    "note",
+                    "The storage engine for the table doesn't support repair".into(),
+                ),
+                // Estimates are always made from the trees as they are: there is nothing to refresh.
+                _ => add("status", "OK".into()),
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Reads every index in one view and compares what they hold.
+    fn check_table(&mut self, database: &str, name: &str) -> SqlResult<Vec<String>> {
+        self.in_transaction(|s| {
+            let wrap = |e| store_error(e, name);
+            let Some(txn) = &mut s.txn.txn else {
+                return Ok(Vec::new());
+            };
+            let table = s
+                .instance
+                .0
+                .engine
+                .open_table(txn, database, name)
+                .map_err(wrap)?;
+            let mut problems = Vec::new();
+            let mut expected = 0;
+            for (i, index) in table.def().indexes.iter().enumerate() {
+                let mut scan = table
+                    .scan(
+                        txn,
+                        i,
+                        KeyRange {
+                            lower: Bound::Unbounded,
+                            upper: Bound::Unbounded,
+                        },
+                        Direction::Forward,
+                        ReadMode::Consistent,
+                        Fetch::Row,
+                    )
+                    .map_err(wrap)?;
+                let mut count = 0u64;
+                loop {
+                    match scan.next(txn) {
+                        Ok(Some(_)) => count += 1,
+                        Ok(None) => break,
+                        Err(e @ millpond_store::Error::Corrupt(_)) => {
+                            problems.push(format!("Index '{}': {e}", index.name));
+                            break;
+                        }
+                        Err(e) => return Err(wrap(e)),
+                    }
+                    if count.is_multiple_of(KILL_CHECK_ROWS) && s.owner.is_killed() {
+                        return Err(SqlError::new(1317, "Query execution was interrupted"));
+                    }
+                }
+                if i == 0 {
+                    expected = count;
+                } else if count != expected && problems.is_empty() {
+                    problems.push(format!(
+                        "InnoDB: Index '{}' contains {count} entries, should be {expected}.",
+                        index.name
+                    ));
+                }
+            }
+            Ok(problems)
+        })
+    }
+}

@@ -1,0 +1,558 @@
+//! A session: its state, and how texts and prepared statements come in.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use millpond_store::{Isolation, Owner};
+
+use super::cache::{Cache, Compiled};
+use super::counters::Counter;
+use super::env::{Diagnostic, Level, SessionEnv};
+use super::instance::unix_us;
+use super::registry::{Command, Seat};
+use super::transaction::Transaction;
+use super::vars::{self, SessionVars, VarValue, sql_mode};
+use super::{ConnectionInfo, Facts, Instance, Prepared};
+use crate::error::{SqlError, SqlResult};
+use crate::exec::{Scratch, store_error};
+use crate::parse;
+use crate::result::ResultSink;
+use crate::show;
+use crate::types::Collation;
+use crate::value::Value;
+
+/// What the hot path needs of the session's variables, kept up to date by `set`.
+pub(super) struct Settings {
+    pub autocommit: bool,
+    pub isolation: Isolation,
+    pub read_only: bool,
+    /// SET TRANSACTION without a scope: for the next transaction only.
+    pub next_isolation: Option<Isolation>,
+    pub next_read_only: Option<bool>,
+    /// sql_mode, all bits.
+    pub mode: u64,
+    pub auto_increment: (u64, u64),
+    pub memory_limit: usize,
+    pub notes: bool,
+    /// SET timestamp: what NOW() says instead.
+    pub timestamp: Option<(i64, u32)>,
+    pub long_query_us: u64,
+    pub wait_timeout: u64,
+}
+
+/// One connection's state. Runs on one thread at a time.
+pub struct Session {
+    pub(super) instance: Instance,
+    pub(super) facts: Arc<Facts>,
+    pub(super) owner: Arc<Owner>,
+    pub(super) env: SessionEnv,
+    pub(super) txn: Transaction,
+    pub(super) scratch: Scratch,
+    pub(super) settings: Settings,
+    /// Raised when a setting changes that plans depend on.
+    pub(super) epoch: u64,
+    /// PREPARE's statements by lower-case name.
+    pub(super) named: HashMap<String, Arc<Prepared>>,
+    pub(super) found_rows: bool,
+    /// COMMIT RELEASE and ROLLBACK RELEASE end the connection.
+    pub(super) released: bool,
+    cache: Cache,
+    multi_statements: bool,
+    info: ConnectionInfo,
+    /// Address of the text last shown in the process list, to see whether it differs.
+    shown: usize,
+}
+
+impl Session {
+    pub(super) fn new(instance: Instance, info: ConnectionInfo) -> SqlResult<Session> {
+        let id = match info.id {
+            0 => instance.reserve_id(),
+            id => id,
+        };
+        let owner = instance.0.engine.owner();
+        owner.set_tag(u64::from(id));
+        let seat = Arc::new(Seat::new(
+            id,
+            info.user.clone(),
+            info.host.clone(),
+            owner.clone(),
+            info.on_kill.clone(),
+            unix_us(),
+        ));
+        let facts = Arc::new(Facts {
+            instance: instance.clone(),
+            vars: SessionVars::new(instance.0.globals.clone(), id),
+            seat: seat.clone(),
+        });
+        let for_vars = facts.clone();
+        let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
+        let env = SessionEnv {
+            connection_id: id,
+            database: None.into(),
+            user: format!("{}@{host}", info.user),
+            now: (0, 0).into(),
+            tz_offset: 0.into(),
+            sql_mode: sql_mode::flags(0).into(),
+            last_insert_id: 0.into(),
+            row_count: 0.into(),
+            found_rows: 0.into(),
+            user_vars: HashMap::new().into(),
+            diagnostics: Vec::new().into(),
+            sys_var: Box::new(move |scope, name| {
+                for_vars.vars.read(scope, name).map(|v| v.to_value())
+            }),
+            facts: Some(facts.clone()),
+        };
+        let mut session = Session {
+            facts,
+            owner,
+            env,
+            txn: Transaction::default(),
+            scratch: Scratch::default(),
+            settings: Settings {
+                autocommit: true,
+                isolation: Isolation::RepeatableRead,
+                read_only: false,
+                next_isolation: None,
+                next_read_only: None,
+                mode: 0,
+                auto_increment: (1, 1),
+                memory_limit: 0,
+                notes: true,
+                timestamp: None,
+                long_query_us: 0,
+                wait_timeout: 0,
+            },
+            epoch: 0,
+            named: HashMap::new(),
+            found_rows: info.found_rows,
+            released: false,
+            cache: Cache::new(),
+            multi_statements: info.multi_statements,
+            info,
+            shown: 0,
+            instance,
+        };
+        session.start_variables()?;
+        if let Some(database) = session.info.database.clone() {
+            session.use_database(&database)?;
+        }
+        session.instance.0.registry.enter(seat.clone());
+        seat.idle();
+        Ok(session)
+    }
+
+    /// Variables as a new connection has them.
+    fn start_variables(&mut self) -> SqlResult<()> {
+        self.facts.vars.reset();
+        if self.info.interactive {
+            let timeout = self.facts.vars.named("interactive_timeout");
+            self.facts.vars.put(vars::known("wait_timeout"), timeout);
+        }
+        let (charset, collation) = match self.info.collation_id {
+            0 => (None, None),
+            63 => (Some("binary"), Some(Collation::Binary)),
+            46 => (Some("utf8mb4"), Some(Collation::Utf8mb4Bin)),
+            33 | 76 | 83 | 192..=223 => (Some("utf8mb3"), Some(Collation::Utf8mb4GeneralCi)),
+            _ => (Some("utf8mb4"), Some(Collation::Utf8mb4GeneralCi)),
+        };
+        if let (Some(charset), Some(collation)) = (charset, collation) {
+            self.put_charset(charset, Some(charset), charset);
+            self.facts.vars.put(
+                vars::known("collation_connection"),
+                VarValue::Text(collation.name().into()),
+            );
+        }
+        self.refresh_settings();
+        Ok(())
+    }
+
+    /// What others see of this session.
+    #[inline]
+    pub(super) fn seat(&self) -> &Seat {
+        &self.facts.seat
+    }
+
+    #[inline]
+    pub(super) fn count(&self, c: Counter) {
+        self.facts.seat.counters.add(c, 1);
+    }
+
+    /// Connection id.
+    pub fn id(&self) -> u32 {
+        self.env.connection_id
+    }
+
+    /// COM_INIT_DB, USE.
+    pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        self.count(Counter::ChangeDb);
+        let name = if show::is_system_schema(name) {
+            name.to_ascii_lowercase()
+        } else {
+            self.instance
+                .0
+                .engine
+                .database(name)
+                .map_err(|e| store_error(e, name))?;
+            name.to_string()
+        };
+        self.seat().set_database(Some(&name));
+        *self.env.database.borrow_mut() = Some(name);
+        self.refresh_database_variables();
+        Ok(())
+    }
+
+    /// The database in use, if any.
+    pub fn database(&self) -> Option<String> {
+        self.env.database.borrow().clone()
+    }
+
+    /// COM_RESET_CONNECTION and COM_CHANGE_USER: rolls back, drops variables and prepared statements' plans.
+    /// The database stays.
+    pub fn reset(&mut self) -> SqlResult<()> {
+        let rolled_back = self.rollback_now();
+        self.named.clear();
+        self.cache.clear();
+        self.env.user_vars.borrow_mut().clear();
+        self.env.diagnostics.borrow_mut().clear();
+        self.env.last_insert_id.set(0);
+        self.env.row_count.set(0);
+        self.env.found_rows.set(0);
+        self.facts.vars.last_insert_id.store(0, Ordering::Relaxed);
+        self.multi_statements = self.info.multi_statements;
+        self.settings.timestamp = None;
+        self.settings.next_isolation = None;
+        self.settings.next_read_only = None;
+        self.epoch += 1;
+        self.start_variables()?;
+        rolled_back
+    }
+
+    /// SERVER_STATUS_* flags now.
+    pub fn status_flags(&self) -> u16 {
+        let mut flags = 0;
+        if self.txn.is_open() {
+            flags |= 1;
+            if self.txn.read_only {
+                flags |= 8192;
+            }
+        }
+        if self.settings.autocommit {
+            flags |= 2;
+        }
+        if self.env.sql_mode.get().no_backslash_escapes {
+            flags |= 512;
+        }
+        flags
+    }
+
+    /// Whether KILL ended this connection, or COMMIT RELEASE did.
+    pub fn killed(&self) -> bool {
+        self.released || self.seat().killed()
+    }
+
+    /// Seconds an idle connection may stay (`wait_timeout`).
+    pub fn wait_timeout(&self) -> u64 {
+        self.settings.wait_timeout
+    }
+
+    /// Value of a numeric system variable in this session, e.g. `max_allowed_packet`,
+    /// `net_read_timeout`, `net_write_timeout`; `None` if there's no such variable.
+    pub fn variable_u64(&self, name: &str) -> Option<u64> {
+        self.facts.vars.get(vars::find(name)?).as_u64()
+    }
+
+    /// COM_SET_OPTION: whether a text may hold several statements from now on.
+    pub fn set_multi_statements(&mut self, on: bool) {
+        self.multi_statements = on;
+    }
+
+    /// Adds to one of this session's status counters: what the wire protocol counts.
+    #[inline]
+    pub fn add_to_counter(&self, counter: Counter, n: u64) {
+        self.facts.seat.counters.add(counter, n);
+    }
+
+    /// Warnings, notes and errors that the last statement left.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.env.diagnostics.borrow().clone()
+    }
+
+    /// Runs a text of one or more statements. Each statement's result goes to `sink`; an error ends the text.
+    pub fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let hash = self.cache.hash(sql);
+        if let Some(compiled) = self.cache.get(hash, sql, self.epoch) {
+            self.count(Counter::CacheHits);
+            return self.one_statement(&compiled, Command::Query, &[], false, sink);
+        }
+        self.count(Counter::CacheMisses);
+        let mode = self.env.sql_mode.get();
+        let (first, mut rest) = parse::split_first(sql, mode);
+        if is_blank(rest) {
+            let epoch = self.epoch;
+            let compiled = self.parse(first)?;
+            self.one_statement(&compiled, Command::Query, &[], false, sink)?;
+            if self.epoch == epoch {
+                self.cache.offer(hash, sql, epoch, &compiled);
+            }
+            return Ok(());
+        }
+        if !self.multi_statements {
+            let error = SqlError::syntax(format_args!(
+                "check the manual for the right syntax to use near '{}' at line {}",
+                rest.trim_start().chars().take(80).collect::<String>(),
+                1 + sql[..sql.len() - rest.trim_start().len()]
+                    .bytes()
+                    .filter(|b| *b == b'\n')
+                    .count()
+            ));
+            self.begin_statement(Command::Query);
+            return self.fail(error);
+        }
+        let mut text = first;
+        loop {
+            let more = !is_blank(rest);
+            let compiled = self.parse(text)?;
+            self.one_statement(&compiled, Command::Query, &[], more, sink)?;
+            if !more || self.killed() {
+                return Ok(());
+            }
+            (text, rest) = parse::split_first(rest, self.env.sql_mode.get());
+        }
+    }
+
+    /// Parses one statement; an error becomes the statement's.
+    pub(super) fn parse(&mut self, text: &str) -> SqlResult<Arc<Compiled>> {
+        match parse::parse_one(text, self.env.sql_mode.get()) {
+            Ok(statement) => Ok(Arc::new(Compiled::new(statement, text.trim().into()))),
+            Err(e) => {
+                self.begin_statement(Command::Query);
+                self.fail(e)
+            }
+        }
+    }
+
+    /// Parses and plans one statement.
+    pub fn prepare(&mut self, sql: &str) -> SqlResult<Arc<Prepared>> {
+        self.begin_statement(Command::Prepare);
+        self.count(Counter::StmtPrepare);
+        let prepared = self.make_prepared(sql);
+        self.seat().idle();
+        match prepared {
+            Ok(p) => {
+                self.end_diagnostics();
+                Ok(p)
+            }
+            Err(e) => self.fail(e),
+        }
+    }
+
+    pub(super) fn make_prepared(&mut self, sql: &str) -> SqlResult<Arc<Prepared>> {
+        let mode = self.env.sql_mode.get();
+        let (first, rest) = parse::split_first(sql, mode);
+        if !is_blank(rest) {
+            return Err(SqlError::syntax(format_args!(
+                "a prepared statement is one statement; near '{}'",
+                rest.trim().chars().take(80).collect::<String>()
+            )));
+        }
+        let limit = self.instance.global_u64("max_prepared_stmt_count");
+        if self.instance.0.prepared.load(Ordering::Relaxed) >= limit.unwrap_or(u64::MAX) {
+            return Err(SqlError::new(
+                1461,
+                format!(
+                    "Can't create more than max_prepared_stmt_count statements (current value: {})",
+                    limit.unwrap_or(0)
+                ),
+            ));
+        }
+        let statement = parse::parse_one(first, mode)?;
+        super::dispatch::preparable(&statement)?;
+        let compiled = Arc::new(Compiled::new(statement, first.trim().into()));
+        let columns = self.describe(&compiled)?;
+        self.instance.0.prepared.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(Prepared {
+            params: compiled.statement.params,
+            columns,
+            compiled,
+            instance: self.instance.clone(),
+        }))
+    }
+
+    /// Runs a prepared statement.
+    pub fn execute_prepared(
+        &mut self,
+        statement: &Arc<Prepared>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        self.count(Counter::StmtExecute);
+        if params.len() != statement.params {
+            return Err(SqlError::new(
+                1210,
+                "Incorrect arguments to mysqld_stmt_execute",
+            ));
+        }
+        self.one_statement(&statement.compiled, Command::Execute, params, false, sink)
+    }
+
+    /// Marks the start of a statement: clock, process list, counters, KILL QUERY of before.
+    #[inline]
+    pub(super) fn begin_statement(&mut self, command: Command) -> u64 {
+        let now_us = unix_us();
+        let seat = &*self.facts.seat;
+        seat.busy(command, now_us);
+        if seat.interrupted() {
+            seat.forget_kill_query();
+        }
+        seat.counters.add(Counter::Questions, 1);
+        seat.counters.add(Counter::Queries, 1);
+        let vars = &self.facts.vars;
+        match self.settings.timestamp {
+            None => {
+                self.env
+                    .now
+                    .set(((now_us / 1_000_000) as i64, (now_us % 1_000_000) as u32));
+                vars.now_us.store(now_us, Ordering::Relaxed);
+            }
+            Some((s, us)) => {
+                self.env.now.set((s, us));
+                vars.now_us
+                    .store(s as u64 * 1_000_000 + u64::from(us), Ordering::Relaxed);
+            }
+        }
+        now_us
+    }
+
+    /// Shows a statement's text in the process list.
+    #[inline]
+    fn show_text(&mut self, text: &Arc<str>) {
+        let address = text.as_ptr() as usize;
+        if self.shown != address {
+            // The seat holds the text from here on, so its address stays taken.
+            self.facts.seat.show(text);
+            self.shown = address;
+        }
+    }
+
+    /// Runs one statement from start to finish, diagnostics and process list included.
+    fn one_statement(
+        &mut self,
+        compiled: &Arc<Compiled>,
+        command: Command,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let start_us = self.begin_statement(command);
+        self.show_text(&compiled.text);
+        if let Some(c) = compiled.counter {
+            self.count(c);
+        }
+        if !super::dispatch::keeps_diagnostics(&compiled.statement.kind) {
+            // `@@warning_count` in this statement is about the one before: `end_diagnostics` left its numbers.
+            self.env.diagnostics.get_mut().clear();
+        }
+        let result = self.dispatch(compiled, params, more, sink);
+        self.seat().idle();
+        if unix_us().saturating_sub(start_us) > self.settings.long_query_us {
+            self.count(Counter::SlowQueries);
+        }
+        match result {
+            Ok(()) => Ok(()),
+            Err(e) => self.fail(e),
+        }
+    }
+
+    /// Leaves the numbers that `@@warning_count` and `@@error_count` say in the next statement.
+    pub(super) fn end_diagnostics(&mut self) {
+        let d = self.env.diagnostics.get_mut();
+        if !self.settings.notes {
+            d.retain(|d| d.level != Level::Note);
+        }
+        let errors = d.iter().filter(|d| d.level == Level::Error).count() as u64;
+        self.facts
+            .vars
+            .warnings
+            .store(d.len() as u64, Ordering::Relaxed);
+        self.facts.vars.errors.store(errors, Ordering::Relaxed);
+    }
+
+    /// Warnings to report with a statement's end.
+    #[inline]
+    pub(super) fn warning_count(&mut self) -> u16 {
+        self.end_diagnostics();
+        self.env
+            .diagnostics
+            .get_mut()
+            .iter()
+            .filter(|d| d.level != Level::Error)
+            .count()
+            .min(usize::from(u16::MAX)) as u16
+    }
+
+    /// Ends a statement with an error: it is what SHOW WARNINGS lists last.
+    pub(super) fn fail<T>(&mut self, e: SqlError) -> SqlResult<T> {
+        self.seat().idle();
+        self.env.row_count.set(-1);
+        self.env.diagnostics.get_mut().push(Diagnostic {
+            level: Level::Error,
+            code: e.code,
+            message: e.message.clone(),
+        });
+        self.end_diagnostics();
+        Err(e)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A transaction that cannot be rolled back now is rolled back by recovery.
+        let _ = self.rollback_now();
+        self.instance.0.registry.leave(&self.facts.seat);
+    }
+}
+
+/// Whether a text holds no statement: blanks, comments and semicolons only. A version comment (`/*!`) counts as
+/// a statement.
+fn is_blank(text: &str) -> bool {
+    let mut t = text;
+    loop {
+        t = t.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ';');
+        if t.is_empty() {
+            return true;
+        }
+        let line_comment = t.starts_with('#')
+            || (t.starts_with("--")
+                && t[2..]
+                    .chars()
+                    .next()
+                    .is_none_or(|c| c.is_ascii_whitespace() || c.is_control()));
+        if line_comment {
+            t = t.split_once('\n').map_or("", |(_, rest)| rest);
+        } else if t.starts_with("/*") && !t.starts_with("/*!") {
+            match t[2..].find("*/") {
+                Some(end) => t = &t[2 + end + 2..],
+                None => return true,
+            }
+        } else {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_blank;
+
+    #[test]
+    fn blank_texts() {
+        for t in ["", " ;\n", "-- x", "--", "# a\n  ; -- b\n", "/* a; */ ;"] {
+            assert!(is_blank(t), "{t:?}");
+        }
+        for t in ["a", "--1", "/*! x */", "/* a */ b", "# a\nb"] {
+            assert!(!is_blank(t), "{t:?}");
+        }
+    }
+}

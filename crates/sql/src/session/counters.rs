@@ -1,0 +1,177 @@
+//! Status counters.
+//!
+//! Every session counts for itself: it alone writes its cells, with plain loads and stores, so that counting
+//! touches no cache line that another core writes. Sums over all sessions are made when somebody asks; a
+//! session that ends adds its cells to the instance's.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($variant:ident = $name:literal,)*) => {
+        /// A status counter that sessions keep.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)]
+        pub enum Counter { $($variant,)* }
+
+        impl Counter {
+            /// Names as in SHOW STATUS, by position.
+            pub(crate) const NAMES: &'static [&'static str] = &[$($name,)*];
+        }
+    };
+}
+
+counters! {
+    AbortedClients = "Aborted_clients",
+    BytesReceived = "Bytes_received",
+    BytesSent = "Bytes_sent",
+    AlterDb = "Com_alter_db",
+    AlterTable = "Com_alter_table",
+    Analyze = "Com_analyze",
+    Begin = "Com_begin",
+    ChangeDb = "Com_change_db",
+    Check = "Com_check",
+    Checksum = "Com_checksum",
+    Commit = "Com_commit",
+    CreateDb = "Com_create_db",
+    CreateIndex = "Com_create_index",
+    CreateTable = "Com_create_table",
+    DeallocSql = "Com_dealloc_sql",
+    Delete = "Com_delete",
+    Do = "Com_do",
+    DropDb = "Com_drop_db",
+    DropIndex = "Com_drop_index",
+    DropTable = "Com_drop_table",
+    DropView = "Com_drop_view",
+    ExecuteSql = "Com_execute_sql",
+    Explain = "Com_explain_other",
+    Flush = "Com_flush",
+    Help = "Com_help",
+    Insert = "Com_insert",
+    InsertSelect = "Com_insert_select",
+    Kill = "Com_kill",
+    LockTables = "Com_lock_tables",
+    Optimize = "Com_optimize",
+    PrepareSql = "Com_prepare_sql",
+    ReleaseSavepoint = "Com_release_savepoint",
+    RenameTable = "Com_rename_table",
+    Repair = "Com_repair",
+    Replace = "Com_replace",
+    ReplaceSelect = "Com_replace_select",
+    Rollback = "Com_rollback",
+    RollbackTo = "Com_rollback_to_savepoint",
+    Savepoint = "Com_savepoint",
+    Select = "Com_select",
+    SetOption = "Com_set_option",
+    ShowCharsets = "Com_show_charsets",
+    ShowCollations = "Com_show_collations",
+    ShowCreateDb = "Com_show_create_db",
+    ShowCreateTable = "Com_show_create_table",
+    ShowDatabases = "Com_show_databases",
+    ShowEngineStatus = "Com_show_engine_status",
+    ShowErrors = "Com_show_errors",
+    ShowFields = "Com_show_fields",
+    ShowGrants = "Com_show_grants",
+    ShowKeys = "Com_show_keys",
+    ShowOpenTables = "Com_show_open_tables",
+    ShowPlugins = "Com_show_plugins",
+    ShowPrivileges = "Com_show_privileges",
+    ShowProcesslist = "Com_show_processlist",
+    ShowStatus = "Com_show_status",
+    ShowStorageEngines = "Com_show_storage_engines",
+    ShowTableStatus = "Com_show_table_status",
+    ShowTables = "Com_show_tables",
+    ShowTriggers = "Com_show_triggers",
+    ShowVariables = "Com_show_variables",
+    ShowWarnings = "Com_show_warnings",
+    StmtClose = "Com_stmt_close",
+    StmtExecute = "Com_stmt_execute",
+    StmtPrepare = "Com_stmt_prepare",
+    StmtReprepare = "Com_stmt_reprepare",
+    Truncate = "Com_truncate",
+    UnlockTables = "Com_unlock_tables",
+    Update = "Com_update",
+    HandlerCommit = "Handler_commit",
+    HandlerRollback = "Handler_rollback",
+    HandlerSavepoint = "Handler_savepoint",
+    HandlerSavepointRollback = "Handler_savepoint_rollback",
+    Queries = "Queries",
+    Questions = "Questions",
+    SlowQueries = "Slow_queries",
+    CacheHits = "Statement_cache_hits",
+    CacheMisses = "Statement_cache_misses",
+}
+
+/// How many counters there are.
+const COUNT: usize = Counter::NAMES.len();
+
+/// One set of counters with one writer.
+pub(crate) struct Counters([AtomicU64; COUNT]);
+
+impl Counters {
+    pub fn new() -> Counters {
+        Counters([const { AtomicU64::new(0) }; COUNT])
+    }
+    /// Adds to a counter. Only the owning session's thread may call this.
+    #[inline]
+    pub fn add(&self, c: Counter, n: u64) {
+        let cell = &self.0[c as usize];
+        cell.store(
+            cell.load(Ordering::Relaxed).wrapping_add(n),
+            Ordering::Relaxed,
+        );
+    }
+    /// Adds all of them to `sums`.
+    pub fn sum_into(&self, sums: &mut Sums) {
+        for (sum, cell) in sums.0.iter_mut().zip(&self.0) {
+            *sum += cell.load(Ordering::Relaxed);
+        }
+    }
+    /// Sets all to zero (FLUSH STATUS), after adding them to `sums`.
+    pub fn drain_into(&self, sums: &mut Sums) {
+        self.sum_into(sums);
+        for cell in &self.0 {
+            cell.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Added-up counters.
+#[derive(Clone)]
+pub(crate) struct Sums([u64; COUNT]);
+
+impl Sums {
+    pub fn new() -> Sums {
+        Sums([0; COUNT])
+    }
+    /// Name and value of each.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        Counter::NAMES.iter().copied().zip(self.0.iter().copied())
+    }
+    /// One value.
+    pub fn get(&self, c: Counter) -> u64 {
+        self.0[c as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_sums() {
+        let (a, b) = (Counters::new(), Counters::new());
+        a.add(Counter::Select, 2);
+        b.add(Counter::Select, 3);
+        let mut sums = Sums::new();
+        a.sum_into(&mut sums);
+        b.drain_into(&mut sums);
+        assert_eq!(sums.get(Counter::Select), 5);
+        let mut rest = Sums::new();
+        b.sum_into(&mut rest);
+        assert_eq!(rest.get(Counter::Select), 0);
+        assert_eq!(
+            Counter::NAMES[Counter::StmtExecute as usize],
+            "Com_stmt_execute"
+        );
+    }
+}

@@ -1,0 +1,275 @@
+//! An open database: the store, the global variables, the sessions.
+//!
+//! An [`Instance`] lives from [`Instance::open`] to [`Instance::close`]; sessions hold clones of it, and a
+//! session used after the close gets the store's errors.
+
+use parking_lot::Mutex;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use millpond_store::io::RealStorage;
+use millpond_store::log::FlushAtCommit;
+use millpond_store::{Engine, Options};
+
+use super::counters::Counter;
+use super::registry::{Registry, Seat};
+use super::vars::{self, Access, Globals, Kind, VarValue};
+use super::{ConnectionInfo, Session};
+use crate::error::{SqlError, SqlResult};
+use crate::exec::store_error;
+use crate::row::Codecs;
+use crate::value::Value;
+
+/// How to open an instance.
+#[derive(Clone, Debug)]
+pub struct InstanceOptions {
+    /// Data directory.
+    pub path: PathBuf,
+    /// Store options.
+    pub store: Options,
+    /// System variables set at start, as (name, text). Read-only variables may be set here.
+    pub variables: Vec<(String, String)>,
+}
+
+/// An open database with its global variables and its list of sessions. Cheap to clone.
+#[derive(Clone)]
+pub struct Instance(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub engine: Engine,
+    pub globals: Arc<Globals>,
+    pub registry: Registry,
+    started: Instant,
+    /// Unix time at which the counters were last reset.
+    flushed: Mutex<Instant>,
+    /// Errors that turned a client away.
+    pub aborted_connects: AtomicU64,
+    pub prepared: AtomicU64,
+    closed: AtomicBool,
+}
+
+/// Microseconds since 1970 UTC.
+pub(crate) fn unix_us() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_micros() as u64)
+}
+
+/// A variable's value from start-up text.
+fn start_value(name: &str, text: &str) -> SqlResult<(usize, VarValue)> {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let index = vars::lookup(&name)?;
+    let def = &vars::all()[index];
+    let number = matches!(def.kind, Kind::UInt { .. } | Kind::Double { .. });
+    let value = match text.parse::<u64>() {
+        Ok(n) if number || matches!(def.kind, Kind::Bool) => Value::UInt(n),
+        _ if number => match text.parse::<f64>() {
+            Ok(n) => Value::Double(n),
+            Err(_) => Value::str(text),
+        },
+        _ => Value::str(text),
+    };
+    let value = vars::convert(def, &value, true)?.value;
+    if def.access == Access::Fixed && value != VarValue::from(def.default) {
+        return Err(SqlError::unsupported(format_args!("{name}={text}")));
+    }
+    Ok((index, value))
+}
+
+/// Takes the store's options from the variables that name them.
+fn store_options(options: &mut Options, name: &str, value: &VarValue) {
+    let Some(n) = value.as_u64() else { return };
+    match name {
+        "innodb_buffer_pool_size" => options.pool_bytes = usize::try_from(n).unwrap_or(usize::MAX),
+        "innodb_buffer_pool_instances" => {
+            options.pool_instances = usize::try_from(n).unwrap_or(usize::MAX);
+        }
+        "innodb_redo_log_capacity" => options.log_bytes = n,
+        "innodb_flush_log_at_trx_commit" => options.flush_at_commit = flush_mode(n),
+        "innodb_file_per_table" => options.file_per_table = n != 0,
+        _ => {}
+    }
+}
+
+/// `innodb_flush_log_at_trx_commit`.
+pub(crate) fn flush_mode(n: u64) -> FlushAtCommit {
+    match n {
+        0 => FlushAtCommit::EverySecond,
+        1 => FlushAtCommit::Sync,
+        _ => FlushAtCommit::Write,
+    }
+}
+
+impl Instance {
+    /// Opens (creating or recovering) a data directory.
+    pub fn open(options: InstanceOptions) -> SqlResult<Instance> {
+        let InstanceOptions {
+            path,
+            mut store,
+            variables,
+        } = options;
+        let globals = Globals::new();
+        let mut given = Vec::new();
+        for (name, text) in &variables {
+            let (index, value) = start_value(name, text)?;
+            store_options(&mut store, vars::all()[index].name, &value);
+            given.push((index, value));
+        }
+        let put = |name: &str, value: VarValue| globals.put(vars::known(name), value);
+        put("datadir", text(&format!("{}/", path.display())));
+        put("hostname", text(&hostname()));
+        put(
+            "innodb_buffer_pool_size",
+            VarValue::UInt(store.pool_bytes as u64),
+        );
+        put(
+            "innodb_buffer_pool_instances",
+            VarValue::UInt((store.pool_instances as u64).max(1)),
+        );
+        put("innodb_redo_log_capacity", VarValue::UInt(store.log_bytes));
+        put(
+            "innodb_flush_log_at_trx_commit",
+            VarValue::UInt(match store.flush_at_commit {
+                FlushAtCommit::EverySecond => 0,
+                FlushAtCommit::Sync => 1,
+                FlushAtCommit::Write => 2,
+            }),
+        );
+        put(
+            "innodb_file_per_table",
+            VarValue::Bool(store.file_per_table),
+        );
+        for (index, value) in given {
+            match vars::all()[index].name {
+                "innodb_buffer_pool_instances" if value == VarValue::UInt(0) => {}
+                _ => globals.put(index, value),
+            }
+        }
+        let storage = RealStorage::new(&path).map_err(|e| {
+            SqlError::new(
+                1016,
+                format!("Can't open the data directory '{}': {e}", path.display()),
+            )
+        })?;
+        let engine = Engine::open(Arc::new(storage), store, Arc::new(Codecs))
+            .map_err(|e| store_error(e, ""))?;
+        let now = Instant::now();
+        Ok(Instance(Arc::new(Inner {
+            engine,
+            globals: Arc::new(globals),
+            registry: Registry::new(),
+            started: now,
+            flushed: Mutex::new(now),
+            aborted_connects: AtomicU64::new(0),
+            prepared: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+        })))
+    }
+    /// Refuses new sessions, interrupts those there are and closes the store cleanly. Sessions must have been dropped
+    /// or be about to: the store refuses to close while a transaction is open.
+    pub fn close(&self) -> SqlResult<()> {
+        if self.0.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        for seat in self.0.registry.all() {
+            seat.kill(true);
+        }
+        self.0.engine.close().map_err(|e| store_error(e, ""))
+    }
+    /// A new session.
+    pub fn connect(&self, info: ConnectionInfo) -> SqlResult<Session> {
+        if self.0.closed.load(Ordering::Acquire) {
+            return Err(SqlError::new(1053, "Server shutdown in progress"));
+        }
+        Session::new(self.clone(), info)
+    }
+    /// KILL: interrupts a session's statement, and ends the connection if `connection`.
+    pub fn kill(&self, id: u32, connection: bool) -> SqlResult<()> {
+        match self.0.registry.get(id) {
+            Some(seat) => {
+                seat.kill(connection);
+                Ok(())
+            }
+            None => Err(SqlError::new(1094, format!("Unknown thread id: {id}"))),
+        }
+    }
+    /// A connection id for a session to come: the wire protocol announces it before it knows the user.
+    pub fn reserve_id(&self) -> u32 {
+        self.0.registry.next_id()
+    }
+    /// Value of a global numeric system variable, e.g. `max_connections`, `connect_timeout`,
+    /// `max_prepared_stmt_count`; `None` if there's no such variable.
+    pub fn global_u64(&self, name: &str) -> Option<u64> {
+        self.0.globals.get(vars::find(name)?).as_u64()
+    }
+    /// Value of a global system variable as SHOW VARIABLES prints it; `None` if there's no such variable.
+    pub fn global_text(&self, name: &str) -> Option<String> {
+        Some(self.0.globals.get(vars::find(name)?).show())
+    }
+    /// How many sessions there are.
+    pub fn session_count(&self) -> usize {
+        self.0.registry.count()
+    }
+    /// Counts a client that was turned away before it had a session (Aborted_connects).
+    pub fn count_aborted_connect(&self) {
+        self.0.aborted_connects.fetch_add(1, Ordering::Relaxed);
+    }
+    /// The engine, for what has no SQL (offline checks, experiments).
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+    /// SHOW GLOBAL STATUS: names and values, by name. With a seat: SHOW SESSION STATUS.
+    pub(crate) fn status(&self, seat: Option<&Seat>) -> Vec<(String, String)> {
+        let global = self.0.registry.sums();
+        let mut sums = global.clone();
+        if let Some(seat) = seat {
+            sums = super::counters::Sums::new();
+            seat.counters.sum_into(&mut sums);
+        }
+        let (max_used, running) = self.0.registry.usage();
+        let mut rows: Vec<(String, String)> = sums
+            .iter()
+            .filter(|(n, _)| *n != "Queries")
+            .map(|(n, v)| (n.to_string(), v.to_string()))
+            .collect();
+        let load = |a: &AtomicU64| a.load(Ordering::Relaxed);
+        let mut add = |name: &str, value: u64| rows.push((name.into(), value.to_string()));
+        add("Queries", global.get(Counter::Queries));
+        add("Aborted_connects", load(&self.0.aborted_connects));
+        add("Connections", load(&self.0.registry.connections));
+        add("Max_used_connections", max_used);
+        add("Prepared_stmt_count", load(&self.0.prepared));
+        add("Threads_cached", 0);
+        add("Threads_connected", self.0.registry.count() as u64);
+        add("Threads_created", load(&self.0.registry.connections));
+        add("Threads_running", running);
+        add("Uptime", self.0.started.elapsed().as_secs());
+        add(
+            "Uptime_since_flush_status",
+            self.0.flushed.lock().elapsed().as_secs(),
+        );
+        for (name, value) in self.0.engine.status().counters {
+            add(name, value);
+        }
+        rows.sort();
+        rows
+    }
+    /// FLUSH STATUS.
+    pub(crate) fn note_flush_status(&self) {
+        *self.0.flushed.lock() = Instant::now();
+    }
+}
+
+fn text(s: &str) -> VarValue {
+    VarValue::Text(s.into())
+}
+
+fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map(|s| s.trim().to_string())
+        .ok()
+        .filter(|s| !s.is_empty())
+        .unwrap_or_else(|| "localhost".into())
+}

@@ -1,0 +1,300 @@
+//! Running planned statements: the plan, the transaction around it, the result's end.
+//!
+//! The path of a prepared, autocommitted point read comes through here for every query; it takes no shared
+//! lock and allocates nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use millpond_store::Isolation;
+
+use super::Session;
+use super::cache::Compiled;
+use super::counters::Counter;
+use crate::error::{SqlError, SqlResult};
+use crate::exec::{self, ExecContext, Outcome, Run};
+use crate::parse::sp;
+use crate::plan::{self, Plan, PlanContext};
+use crate::result::{ColumnMeta, Completion, ResultSink};
+use crate::value::Value;
+
+/// How often a statement is compiled anew in a row because its tables changed under it.
+const MAX_RECOMPILES: usize = 10;
+
+/// Error 1160 for a sink that took no more.
+pub(super) fn sink_error(e: &std::io::Error) -> SqlError {
+    SqlError::new(
+        1160,
+        format!("Got an error writing communication packets: {e}"),
+    )
+}
+
+impl Session {
+    /// Runs a planned statement and reports its end.
+    pub(super) fn run_planned(
+        &mut self,
+        compiled: &Compiled,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let epoch = self.epoch;
+        let mut plan = compiled.plan(epoch, &self.env.database.borrow());
+        let outcome = self.in_transaction(|s| {
+            for _ in 0..MAX_RECOMPILES {
+                let current = match plan.take() {
+                    Some(p) => p,
+                    None => {
+                        let p = Arc::new(s.compile(compiled)?);
+                        compiled.keep(&p, epoch, &s.env.database.borrow());
+                        p
+                    }
+                };
+                if let Run::Done(outcome) = s.run(&current, params, sink)? {
+                    return Ok((outcome, current));
+                }
+                s.count(Counter::StmtReprepare);
+                compiled.forget();
+            }
+            Err(SqlError::new(
+                1615,
+                "Prepared statement needs to be re-prepared",
+            ))
+        })?;
+        let (outcome, plan) = outcome;
+        self.end_planned(outcome, plan.is_query(), more, sink)
+    }
+
+    /// Runs a plan that was made for this once (SHOW and its kin).
+    pub(super) fn run_once(
+        &mut self,
+        plan: &Plan,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let outcome = self.in_transaction(|s| match s.run(plan, params, sink)? {
+            Run::Done(outcome) => Ok(outcome),
+            Run::Stale => Err(SqlError::new(
+                1412,
+                "Table definition has changed, please retry transaction",
+            )),
+        })?;
+        self.end_planned(outcome, plan.is_query(), more, sink)
+    }
+
+    /// Gives `work` a transaction and the protection of a statement: what it did is undone if it fails, and committed
+    /// if autocommit says so. `work` that leaves nothing behind (no lock, no change) does not keep a
+    /// transaction open.
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        let began = self.ensure_transaction();
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        self.instance.0.engine.statement(txn);
+        let start = txn.savepoint();
+        match work(self) {
+            Ok(done) => {
+                self.end_implied()?;
+                Ok(done)
+            }
+            Err(e) => {
+                self.undo_statement(start, began, &e);
+                Err(e)
+            }
+        }
+    }
+
+    /// Plans a statement in the open transaction.
+    pub(super) fn compile(&mut self, compiled: &Compiled) -> SqlResult<Plan> {
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        plan::compile(
+            &compiled.statement,
+            &mut PlanContext {
+                engine: &self.instance.0.engine,
+                txn,
+                env: &self.env,
+            },
+        )
+    }
+
+    /// Runs a plan in the open transaction.
+    #[inline]
+    pub(super) fn run(
+        &mut self,
+        plan: &Plan,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Run> {
+        if plan.writes {
+            self.check_writable()?;
+        }
+        if params.len() < plan.params {
+            return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
+        }
+        self.txn.touched |= !plan.tables.is_empty();
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        let lock_reads = txn.isolation() == Isolation::Serializable
+            && (self.txn.explicit || !self.settings.autocommit);
+        let mut cx = ExecContext {
+            engine: &self.instance.0.engine,
+            txn,
+            env: &self.env,
+            owner: &self.owner,
+            params,
+            found_rows: self.found_rows,
+            lock_reads,
+            auto_increment: self.settings.auto_increment,
+            memory_limit: self.settings.memory_limit,
+            scratch: &mut self.scratch,
+        };
+        exec::run(plan, &mut cx, sink)
+    }
+
+    /// Reports a planned statement's end, its transaction being over where it had to.
+    #[inline]
+    fn end_planned(
+        &mut self,
+        outcome: Outcome,
+        is_query: bool,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        if let Some(id) = outcome.generated_id {
+            self.env.last_insert_id.set(id);
+        }
+        self.facts
+            .vars
+            .last_insert_id
+            .store(self.env.last_insert_id.get(), Ordering::Relaxed);
+        if is_query {
+            self.env.row_count.set(-1);
+            self.env.found_rows.set(outcome.found_rows);
+        } else {
+            self.env.row_count.set(outcome.affected as i64);
+        }
+        let done = Completion {
+            affected: if is_query { 0 } else { outcome.affected },
+            last_insert_id: outcome.last_insert_id,
+            warnings: self.warning_count(),
+            info: outcome.info,
+            status: self.status_flags(),
+            more,
+        };
+        sink.finish(&done).map_err(|e| sink_error(&e))
+    }
+
+    /// Reports the end of a statement that is neither planned nor has a result set.
+    pub(super) fn finish(
+        &mut self,
+        affected: u64,
+        info: &str,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        self.env.row_count.set(affected as i64);
+        let done = Completion {
+            affected,
+            last_insert_id: 0,
+            warnings: self.warning_count(),
+            info: info.to_string(),
+            status: self.status_flags(),
+            more,
+        };
+        sink.finish(&done).map_err(|e| sink_error(&e))
+    }
+
+    /// Sends a small result set made of owned rows.
+    pub(super) fn send_rows(
+        &mut self,
+        columns: &[ColumnMeta],
+        rows: &[Vec<Value<'static>>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        sink.columns(columns).map_err(|e| sink_error(&e))?;
+        for row in rows {
+            sink.row(row).map_err(|e| sink_error(&e))?;
+        }
+        self.env.row_count.set(-1);
+        self.env.found_rows.set(rows.len() as u64);
+        let done = Completion {
+            warnings: self.warning_count(),
+            status: self.status_flags(),
+            more,
+            ..Completion::default()
+        };
+        sink.finish(&done).map_err(|e| sink_error(&e))
+    }
+
+    /// Evaluates expressions (of SET, KILL), subqueries included.
+    pub(super) fn evaluate(
+        &mut self,
+        exprs: &[sp::Expr],
+        params: &[Value<'_>],
+    ) -> SqlResult<Vec<Value<'static>>> {
+        self.in_transaction(|s| {
+            let Some(txn) = &mut s.txn.txn else {
+                return Err(SqlError::new(1105, "no transaction"));
+            };
+            let plan = plan::compile_exprs(
+                exprs,
+                &mut PlanContext {
+                    engine: &s.instance.0.engine,
+                    txn,
+                    env: &s.env,
+                },
+            )?;
+            let mut rows = Rows::default();
+            match s.run(&plan, params, &mut rows)? {
+                Run::Done(_) => {}
+                Run::Stale => {
+                    return Err(SqlError::new(
+                        1412,
+                        "Table definition has changed, please retry transaction",
+                    ));
+                }
+            }
+            rows.0.pop().ok_or_else(|| SqlError::new(1105, "no value"))
+        })
+    }
+
+    /// Columns that a statement's result set will have; empty if it has none.
+    pub(super) fn describe(&mut self, compiled: &Compiled) -> SqlResult<Vec<ColumnMeta>> {
+        let epoch = self.epoch;
+        self.in_transaction(|s| {
+            if compiled.statement.is_planned() {
+                let plan = Arc::new(s.compile(compiled)?);
+                compiled.keep(&plan, epoch, &s.env.database.borrow());
+                Ok(plan.columns.clone())
+            } else {
+                s.describe_command(&compiled.statement)
+            }
+        })
+    }
+}
+
+/// A sink that keeps the rows.
+#[derive(Default)]
+pub(super) struct Rows(pub Vec<Vec<Value<'static>>>);
+
+impl ResultSink for Rows {
+    fn columns(&mut self, _columns: &[ColumnMeta]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        self.0
+            .push(row.iter().map(|v| v.clone().into_owned()).collect());
+        Ok(())
+    }
+    fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,378 @@
+//! SET, and what follows from a variable's new value.
+
+use std::sync::atomic::Ordering;
+
+use millpond_store::Isolation;
+
+use super::Session;
+use super::instance::flush_mode;
+use super::vars::{self, Access, VarScope, VarValue, sql_mode};
+use crate::ddl;
+use crate::error::{SqlError, SqlResult};
+use crate::parse::{Scope, SetItem, SetValue};
+use crate::types::Collation;
+use crate::value::Value;
+
+/// Changes of these leave plans as they are.
+const NO_PLAN_DEPENDS: &[&str] = &[
+    "autocommit",
+    "completion_type",
+    "foreign_key_checks",
+    "identity",
+    "innodb_lock_wait_timeout",
+    "interactive_timeout",
+    "last_insert_id",
+    "lock_wait_timeout",
+    "long_query_time",
+    "net_read_timeout",
+    "net_write_timeout",
+    "sql_log_bin",
+    "sql_notes",
+    "timestamp",
+    "transaction_isolation",
+    "transaction_read_only",
+    "tx_isolation",
+    "tx_read_only",
+    "unique_checks",
+    "wait_timeout",
+];
+
+/// The isolation level that a variable names.
+pub(super) fn isolation_of(name: &str) -> Isolation {
+    match name {
+        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "SERIALIZABLE" => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}
+
+fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+fn text(s: &str) -> VarValue {
+    VarValue::Text(s.into())
+}
+
+impl Session {
+    /// SET. Items take effect one after the other; one that fails leaves those before it done.
+    pub(super) fn set(&mut self, items: &[SetItem], params: &[Value<'_>]) -> SqlResult<()> {
+        for item in items {
+            match item {
+                SetItem::User { name, value } => {
+                    let value = self.evaluate_one(value, params)?;
+                    self.env.user_vars.borrow_mut().insert(name.clone(), value);
+                }
+                SetItem::System { scope, name, value } => {
+                    self.set_system(*scope, name, value, params)?;
+                }
+                SetItem::Names { charset, collation } => {
+                    self.set_names(charset.as_deref(), collation.as_deref())?;
+                }
+                SetItem::CharacterSet(charset) => {
+                    let name = vars::charset_name(charset.as_deref().unwrap_or("utf8mb4"))?;
+                    let database = self.facts.vars.named("character_set_database");
+                    let connection = database.as_str().to_string();
+                    self.put_charset(name, Some(name), &connection);
+                    let collation = self.facts.vars.named("collation_database");
+                    self.facts
+                        .vars
+                        .put(vars::known("collation_connection"), collation);
+                    self.refresh_settings();
+                    self.epoch += 1;
+                }
+                SetItem::Transaction {
+                    scope: Scope::Default,
+                    isolation,
+                    read_only,
+                } => self.next_transaction(*isolation, *read_only)?,
+                SetItem::Transaction {
+                    scope,
+                    isolation,
+                    read_only,
+                } => {
+                    if let Some(i) = isolation {
+                        self.assign(*scope, "transaction_isolation", text(isolation_name(*i)))?;
+                    }
+                    if let Some(r) = read_only {
+                        self.assign(*scope, "transaction_read_only", VarValue::Bool(*r))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate_one(
+        &mut self,
+        expr: &crate::parse::sp::Expr,
+        params: &[Value<'_>],
+    ) -> SqlResult<Value<'static>> {
+        let mut values = self.evaluate(std::slice::from_ref(expr), params)?;
+        values
+            .pop()
+            .ok_or_else(|| SqlError::new(1105, "SET without a value"))
+    }
+
+    fn set_system(
+        &mut self,
+        scope: Scope,
+        name: &str,
+        value: &SetValue,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        let index = vars::lookup(name)?;
+        let def = &vars::all()[index];
+        match (def.scope, scope) {
+            _ if scope == Scope::Persist => {
+                return Err(SqlError::unsupported("SET PERSIST"));
+            }
+            _ if def.access == Access::ReadOnly => {
+                return Err(SqlError::new(
+                    1238,
+                    format!("Variable '{name}' is a read only variable"),
+                ));
+            }
+            (VarScope::Global, Scope::Default | Scope::Session) => {
+                return Err(SqlError::new(
+                    1229,
+                    format!(
+                        "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
+                    ),
+                ));
+            }
+            (VarScope::Session, Scope::Global) => {
+                return Err(SqlError::new(
+                    1228,
+                    format!(
+                        "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+                    ),
+                ));
+            }
+            _ => {}
+        }
+        if name == "max_allowed_packet" && scope != Scope::Global {
+            return Err(SqlError::new(
+                1621,
+                "SESSION variable 'max_allowed_packet' is read-only. Use SET GLOBAL to assign the value",
+            ));
+        }
+        let value = match value {
+            SetValue::Default if scope == Scope::Global || def.scope == VarScope::Session => {
+                def.default.into()
+            }
+            SetValue::Default => self.facts.vars.globals.get(index),
+            SetValue::Word(word) => self.converted(index, &Value::str(word))?,
+            SetValue::Expr(e) => {
+                let value = self.evaluate_one(e, params)?;
+                self.converted(index, &value)?
+            }
+        };
+        if def.access == Access::Fixed
+            && value != VarValue::from(def.default)
+            && value != self.facts.vars.get(index)
+        {
+            return Err(SqlError::unsupported(format_args!(
+                "{name}={}",
+                value.show()
+            )));
+        }
+        self.assign(scope, name, value)
+    }
+
+    fn converted(&mut self, index: usize, value: &Value<'_>) -> SqlResult<VarValue> {
+        let def = &vars::all()[index];
+        let strict = self.env.sql_mode.get().strict;
+        let converted = vars::convert(def, value, strict)?;
+        if converted.clamped {
+            self.env.warn(
+                1292,
+                format!(
+                    "Truncated incorrect {} value: '{}'",
+                    def.name,
+                    String::from_utf8_lossy(&value.to_text())
+                ),
+            );
+        }
+        Ok(converted.value)
+    }
+
+    /// Stores a valid value and lets it take effect.
+    fn assign(&mut self, scope: Scope, name: &str, value: VarValue) -> SqlResult<()> {
+        // Variables with two names.
+        let twin = match name {
+            "tx_isolation" => Some("transaction_isolation"),
+            "transaction_isolation" => Some("tx_isolation"),
+            "tx_read_only" => Some("transaction_read_only"),
+            "transaction_read_only" => Some("tx_read_only"),
+            _ => None,
+        };
+        if scope == Scope::Global {
+            for n in twin.into_iter().chain([name]) {
+                self.instance.0.globals.put(vars::known(n), value.clone());
+            }
+            return self.global_effect(name, &value);
+        }
+        if name == "autocommit" && value == VarValue::Bool(true) && !self.settings.autocommit {
+            self.commit_now()?;
+        }
+        for n in twin.into_iter().chain([name]) {
+            self.facts.vars.put(vars::known(n), value.clone());
+        }
+        match name {
+            "last_insert_id" | "identity" => {
+                let id = value.as_u64().unwrap_or(0);
+                self.env.last_insert_id.set(id);
+                self.facts.vars.last_insert_id.store(id, Ordering::Relaxed);
+            }
+            "timestamp" => {
+                self.settings.timestamp = match value {
+                    VarValue::Double(v) if v > 0.0 => {
+                        Some((v as i64, ((v - v.floor()) * 1e6) as u32))
+                    }
+                    _ => None,
+                };
+            }
+            "character_set_connection" | "character_set_server" => {
+                // The collation follows its character set.
+                let collation = Collation::of_charset(value.as_str())?;
+                let twin = name.replace("character_set", "collation");
+                self.facts
+                    .vars
+                    .put(vars::known(&twin), text(collation.name()));
+            }
+            "collation_connection" | "collation_server" => {
+                let charset = Collation::by_name(value.as_str())?.charset();
+                let twin = name.replace("collation", "character_set");
+                self.facts.vars.put(vars::known(&twin), text(charset));
+            }
+            _ => {}
+        }
+        self.refresh_settings();
+        if !NO_PLAN_DEPENDS.contains(&name) {
+            self.epoch += 1;
+        }
+        Ok(())
+    }
+
+    fn global_effect(&mut self, name: &str, value: &VarValue) -> SqlResult<()> {
+        let n = value.as_u64().unwrap_or(0);
+        match name {
+            "innodb_flush_log_at_trx_commit" => {
+                self.instance.0.engine.set_flush_at_commit(flush_mode(n));
+            }
+            "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
+            "character_set_server" => {
+                let collation = Collation::of_charset(value.as_str())?;
+                self.instance
+                    .0
+                    .globals
+                    .put(vars::known("collation_server"), text(collation.name()));
+            }
+            "collation_server" => {
+                let charset = Collation::by_name(value.as_str())?.charset();
+                self.instance
+                    .0
+                    .globals
+                    .put(vars::known("character_set_server"), text(charset));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
+        let charset = vars::charset_name(charset.unwrap_or("utf8mb4"))?;
+        let mut chosen = Collation::of_charset(charset)?;
+        if let Some(name) = collation {
+            let name = name.replacen("utf8mb3_", "utf8mb4_", 1);
+            let name = if name.starts_with("utf8_") {
+                name.replacen("utf8_", "utf8mb4_", 1)
+            } else {
+                name
+            };
+            let asked = Collation::by_name(&name)?;
+            if asked.charset() != chosen.charset() {
+                return Err(SqlError::new(
+                    1253,
+                    format!("COLLATION '{name}' is not valid for CHARACTER SET '{charset}'"),
+                ));
+            }
+            chosen = asked;
+        }
+        self.put_charset(charset, Some(charset), charset);
+        self.facts
+            .vars
+            .put(vars::known("collation_connection"), text(chosen.name()));
+        self.refresh_settings();
+        self.epoch += 1;
+        Ok(())
+    }
+
+    /// The three character sets of a connection.
+    pub(super) fn put_charset(&mut self, client: &str, results: Option<&str>, connection: &str) {
+        let vars = &self.facts.vars;
+        vars.put(vars::known("character_set_client"), text(client));
+        vars.put(
+            vars::known("character_set_results"),
+            results.map_or(VarValue::Null, text),
+        );
+        vars.put(vars::known("character_set_connection"), text(connection));
+    }
+
+    /// `character_set_database` and `collation_database` of the database in use.
+    pub(super) fn refresh_database_variables(&mut self) {
+        let name = self.env.database.borrow().clone();
+        let collation = name
+            .and_then(|n| ddl::database_collation(&self.instance.0.engine, &n).ok())
+            .or_else(|| Collation::by_name(self.facts.vars.named("collation_server").as_str()).ok())
+            .unwrap_or(Collation::Utf8mb4GeneralCi);
+        let vars = &self.facts.vars;
+        vars.put(
+            vars::known("character_set_database"),
+            text(collation.charset()),
+        );
+        vars.put(vars::known("collation_database"), text(collation.name()));
+    }
+
+    /// Takes the settings that the hot path needs from the variables.
+    pub(super) fn refresh_settings(&mut self) {
+        let vars = &self.facts.vars;
+        let number = |name| vars.named(name).as_u64().unwrap_or(0);
+        let s = &mut self.settings;
+        s.autocommit = number("autocommit") != 0;
+        s.isolation = isolation_of(vars.named("transaction_isolation").as_str());
+        s.read_only = number("transaction_read_only") != 0;
+        s.mode = sql_mode::parse(vars.named("sql_mode").as_str()).unwrap_or(0);
+        self.env.sql_mode.set(sql_mode::flags(s.mode));
+        s.auto_increment = (
+            number("auto_increment_increment").max(1),
+            number("auto_increment_offset").max(1),
+        );
+        let buffers = ["sort_buffer_size", "join_buffer_size", "tmp_table_size"];
+        s.memory_limit = buffers
+            .iter()
+            .map(|b| usize::try_from(number(b)).unwrap_or(usize::MAX))
+            .max()
+            .unwrap_or(0);
+        s.notes = number("sql_notes") != 0;
+        s.wait_timeout = number("wait_timeout");
+        s.long_query_us = match vars.named("long_query_time") {
+            VarValue::Double(v) => (v * 1e6) as u64,
+            other => other.as_u64().unwrap_or(10) * 1_000_000,
+        };
+        let zone = vars.named("time_zone");
+        self.env
+            .tz_offset
+            .set(vars::time_zone_offset(zone.as_str()).unwrap_or(0));
+        self.owner
+            .set_row_timeout(number("innodb_lock_wait_timeout"));
+        self.owner.set_metadata_timeout(number("lock_wait_timeout"));
+    }
+}

@@ -1,0 +1,170 @@
+//! sql_mode: names, bits and what evaluation asks about.
+
+use crate::error::{SqlError, SqlResult};
+use crate::session::env::SqlMode;
+
+/// Names by bit position, as MySQL 8 numbers them; empty where a number was given up.
+const NAMES: [&str; 33] = [
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+];
+
+/// REAL means FLOAT.
+pub(crate) const REAL_AS_FLOAT: u64 = 1 << 0;
+const PIPES_AS_CONCAT: u64 = 1 << 1;
+const ANSI_QUOTES: u64 = 1 << 2;
+const IGNORE_SPACE: u64 = 1 << 3;
+const ONLY_FULL_GROUP_BY: u64 = 1 << 5;
+const NO_DIR_IN_CREATE: u64 = 1 << 7;
+const ANSI: u64 = 1 << 18;
+const NO_AUTO_VALUE_ON_ZERO: u64 = 1 << 19;
+const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
+const STRICT_TRANS_TABLES: u64 = 1 << 21;
+const STRICT_ALL_TABLES: u64 = 1 << 22;
+const NO_ZERO_IN_DATE: u64 = 1 << 23;
+const NO_ZERO_DATE: u64 = 1 << 24;
+const ERROR_FOR_DIVISION_BY_ZERO: u64 = 1 << 26;
+const TRADITIONAL: u64 = 1 << 27;
+/// An unknown ENGINE is an error.
+pub(crate) const NO_ENGINE_SUBSTITUTION: u64 = 1 << 30;
+
+/// What Millpond does; the other modes are refused. IGNORE_SPACE and NO_DIR_IN_CREATE change nothing:
+/// blanks before a parenthesis are always allowed, and there is no DATA DIRECTORY.
+const SUPPORTED: u64 = REAL_AS_FLOAT
+    | PIPES_AS_CONCAT
+    | ANSI_QUOTES
+    | IGNORE_SPACE
+    | ONLY_FULL_GROUP_BY
+    | NO_DIR_IN_CREATE
+    | ANSI
+    | NO_AUTO_VALUE_ON_ZERO
+    | NO_BACKSLASH_ESCAPES
+    | STRICT_TRANS_TABLES
+    | STRICT_ALL_TABLES
+    | NO_ZERO_IN_DATE
+    | NO_ZERO_DATE
+    | ERROR_FOR_DIVISION_BY_ZERO
+    | TRADITIONAL
+    | NO_ENGINE_SUBSTITUTION;
+
+fn wrong(text: &str) -> SqlError {
+    SqlError::new(
+        1231,
+        format!("Variable 'sql_mode' can't be set to the value of '{text}'"),
+    )
+}
+
+/// Bits of a comma-separated list.
+pub(crate) fn parse(list: &str) -> SqlResult<u64> {
+    let mut bits = 0;
+    for name in list.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        let bit = NAMES
+            .iter()
+            .position(|n| n.eq_ignore_ascii_case(name))
+            .ok_or_else(|| wrong(name))?;
+        bits |= 1 << bit;
+    }
+    from_bits(bits)
+}
+
+/// Checks bits and adds what the combining modes stand for.
+pub(crate) fn from_bits(bits: u64) -> SqlResult<u64> {
+    if bits >> NAMES.len() != 0 {
+        return Err(wrong(&bits.to_string()));
+    }
+    for (i, name) in NAMES.iter().enumerate() {
+        if bits & (1 << i) != 0 && SUPPORTED & (1 << i) == 0 {
+            return if name.is_empty() {
+                Err(wrong(&bits.to_string()))
+            } else {
+                Err(SqlError::unsupported(format_args!("sql_mode={name}")))
+            };
+        }
+    }
+    let mut bits = bits;
+    if bits & ANSI != 0 {
+        bits |= REAL_AS_FLOAT | PIPES_AS_CONCAT | ANSI_QUOTES | IGNORE_SPACE | ONLY_FULL_GROUP_BY;
+    }
+    if bits & TRADITIONAL != 0 {
+        bits |= STRICT_TRANS_TABLES
+            | STRICT_ALL_TABLES
+            | NO_ZERO_IN_DATE
+            | NO_ZERO_DATE
+            | ERROR_FOR_DIVISION_BY_ZERO
+            | NO_ENGINE_SUBSTITUTION;
+    }
+    Ok(bits)
+}
+
+/// The list that these bits make.
+pub(crate) fn format(bits: u64) -> String {
+    let names: Vec<&str> = NAMES
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| bits & (1 << i) != 0)
+        .map(|(_, n)| *n)
+        .collect();
+    names.join(",")
+}
+
+/// What evaluation and conversion ask about.
+pub(crate) fn flags(bits: u64) -> SqlMode {
+    let has = |b: u64| bits & b != 0;
+    SqlMode {
+        strict: has(STRICT_TRANS_TABLES | STRICT_ALL_TABLES),
+        no_zero_date: has(NO_ZERO_DATE),
+        no_zero_in_date: has(NO_ZERO_IN_DATE),
+        error_for_division_by_zero: has(ERROR_FOR_DIVISION_BY_ZERO),
+        ansi_quotes: has(ANSI_QUOTES),
+        pipes_as_concat: has(PIPES_AS_CONCAT),
+        no_backslash_escapes: has(NO_BACKSLASH_ESCAPES),
+        no_auto_value_on_zero: has(NO_AUTO_VALUE_ON_ZERO),
+        only_full_group_by: has(ONLY_FULL_GROUP_BY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combining_modes_bring_their_parts() {
+        let bits = parse("traditional").unwrap();
+        assert!(flags(bits).strict && flags(bits).no_zero_date);
+        assert_eq!(parse(&format(bits)), Ok(bits));
+        assert_eq!(parse(""), Ok(0));
+        assert_eq!(parse("ALLOW_INVALID_DATES").unwrap_err().code, 1235);
+        assert_eq!(parse("x").unwrap_err().code, 1231);
+    }
+}
