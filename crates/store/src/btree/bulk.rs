@@ -165,7 +165,7 @@ impl Build<'_> {
                 0 => None,
                 no => Some(self.pager.pin(self.space, no)?),
             };
-            let mut mtr = self.pager.mtr(leaves.len())?;
+            let mut mtr = self.pager.mtr_in(self.space, leaves.len())?;
             let mut before: Option<PageH> = None;
             if self.last_leaf != 0 {
                 before = mtr.try_latch(self.space, self.last_leaf);
@@ -256,7 +256,7 @@ impl Build<'_> {
         near: PageNo,
     ) -> Result<PageNo> {
         slotted::packed(&mut page[..]);
-        let mut mtr = self.pager.mtr(1)?;
+        let mut mtr = self.pager.mtr_in(self.space, 1)?;
         let image = Op::Image {
             kind: kind_of(level),
             body: body(page),

@@ -2,7 +2,7 @@
 
 use super::Tree;
 use crate::error::{Error, Result};
-use crate::page::{PageNo, slotted};
+use crate::page::{PageNo, PageType, page_type, slotted};
 use crate::pool::{PageRead, Pin};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering;
@@ -32,13 +32,12 @@ impl<'t> Resident<'t> {
 
     /// Reads the page in. Call with no latch held.
     ///
-    /// By now the page may have been freed and belong to something else, so the first failure only makes
-    /// the caller start again: a descent that comes by the same page a second time was led there
-    /// by a page that still names it.
+    /// By now the page may have been freed, so the first failure only makes the caller start again: a descent
+    /// that comes by the same page a second time was led there by a page that still names it.
     #[cold]
     pub fn bring(&mut self, miss: Miss) -> Result<()> {
-        let tree = self.tree;
-        match tree.pager.pin(&tree.space, miss.0) {
+        let Miss(no) = miss;
+        match self.pin(no) {
             Ok(pin) => {
                 if self.pins.len() == MAX_PINS {
                     self.pins.clear();
@@ -46,12 +45,24 @@ impl<'t> Resident<'t> {
                 self.pins.push(pin);
                 Ok(())
             }
-            Err(e) if self.failed == miss.0 => Err(e),
+            Err(e) if self.failed == no => Err(e),
             Err(_) => {
-                self.failed = miss.0;
+                self.failed = no;
                 Ok(())
             }
         }
+    }
+
+    fn pin(&self, no: PageNo) -> Result<Pin<'t>> {
+        let Tree { pager, space, .. } = self.tree;
+        let pin = pager.pin(space, no)?;
+        if matches!(
+            page_type(&pager.fetch(space, no)?),
+            None | Some(PageType::Free)
+        ) {
+            return Err(self.tree.corrupt(no, "it is free, but in the tree"));
+        }
+        Ok(pin)
     }
 }
 

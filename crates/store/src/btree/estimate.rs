@@ -5,10 +5,13 @@ use super::Tree;
 use crate::error::Result;
 use crate::page::{page_no, slotted};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 /// Descents that [`Tree::estimate_total`] averages over.
 const PROBES: u64 = 8;
+/// Subtrees looked at within a range, besides those at its ends.
+const SAMPLES: u16 = 6;
 
 /// One page of a descent: the way taken, and how many ways there were.
 #[derive(Clone, Copy)]
@@ -33,6 +36,12 @@ enum Aim<'k> {
     Last,
     /// Towards this share of every page.
     Share(u64),
+    /// The way of a path as far as its page number `fork`, there this slot, then the middle.
+    Beside {
+        path: &'k Path,
+        fork: usize,
+        slot: u16,
+    },
 }
 
 impl Tree {
@@ -70,7 +79,37 @@ impl Tree {
             Bound::Included(key) => Aim::Behind(key),
             Bound::Excluded(key) => Aim::Key(key),
         })?;
-        Ok(between(&low, &high).round() as u64)
+        if low.len() != high.len() {
+            // The tree's height changed in between; whoever plans on this plans again.
+            return Ok(0);
+        }
+        let Some(fork) = (0..low.len()).find(|&i| low[i].slot != high[i].slot) else {
+            return Ok(0);
+        };
+        let (from, to) = (low[fork].slot, high[fork].slot);
+        if from > to {
+            return Ok(0);
+        }
+        if fork == low.len() - 1 {
+            return Ok(u64::from(to - from));
+        }
+        let mut samples: SmallVec<[Path; 8]> = SmallVec::new();
+        samples.extend([low.clone(), high.clone()]);
+        let inside = to - from - 1;
+        for i in 0..inside.min(SAMPLES) {
+            let offset =
+                u32::from(inside) * (2 * u32::from(i) + 1) / (2 * u32::from(inside.min(SAMPLES)));
+            let slot = from + 1 + offset as u16;
+            let sample = self.path(Aim::Beside {
+                path: &low,
+                fork,
+                slot,
+            })?;
+            if sample.len() == low.len() {
+                samples.push(sample);
+            }
+        }
+        Ok(between(&low, &high, fork, &samples).round() as u64)
     }
 
     fn path(&self, aim: Aim<'_>) -> Result<Path> {
@@ -83,6 +122,19 @@ impl Tree {
                 Aim::Key(key) | Aim::Behind(key) => slotted::search_child(page, key),
                 Aim::First => 0,
                 Aim::Last => count.saturating_sub(1),
+                Aim::Beside {
+                    path: beside,
+                    fork,
+                    slot,
+                } => {
+                    let depth = if page_no(page) == root { 0 } else { path.len() };
+                    let wanted = match depth.cmp(&fork) {
+                        Ordering::Less => beside[depth].slot,
+                        Ordering::Equal => slot,
+                        Ordering::Greater => count / 2,
+                    };
+                    wanted.min(count.saturating_sub(1))
+                }
                 Aim::Share(share) => {
                     if page_no(page) == root {
                         state = share;
@@ -109,7 +161,7 @@ impl Tree {
                 Ok(slot) => slot + 1,
                 Err(slot) => slot,
             },
-            Aim::First | Aim::Share(_) => 0,
+            Aim::First | Aim::Share(_) | Aim::Beside { .. } => 0,
             Aim::Last => count,
         };
         path.push(Step { slot, count });
@@ -117,46 +169,22 @@ impl Tree {
     }
 }
 
-/// Entries between two positions, taking every subtree off the two paths for an average one.
-fn between(low: &Path, high: &Path) -> f64 {
-    if low.len() != high.len() {
-        // The tree's height changed in between.
-        return 0.0;
-    }
+/// Entries between two positions whose ways part at `fork`, taking every subtree off the two ways for an average
+/// one of the samples.
+fn between(low: &Path, high: &Path, fork: usize, samples: &[Path]) -> f64 {
     let depth = low.len();
-    // Average entries of a page by level (0 = leaf), judged by the pages on both paths.
-    let mut entries: SmallVec<[f64; 8]> = SmallVec::new();
-    for level in 0..depth {
-        let i = depth - 1 - level;
-        let fan = f64::from(low[i].count.max(1)).midpoint(f64::from(high[i].count.max(1)));
-        entries.push(fan * if level == 0 { 1.0 } else { entries[level - 1] });
+    // Entries under a page's child, by the page's depth.
+    let mut child: SmallVec<[f64; 8]> = SmallVec::from_elem(1.0, depth);
+    for i in (fork..depth - 1).rev() {
+        let counts: f64 = samples.iter().map(|s| f64::from(s[i + 1].count)).sum();
+        child[i] = child[i + 1] * counts / samples.len() as f64;
     }
-    let Some(fork) = (0..depth).find(|&i| low[i].slot != high[i].slot) else {
-        return 0.0;
-    };
-    let child = |i: usize| {
-        if i == depth - 1 {
-            1.0
-        } else {
-            entries[depth - 2 - i]
-        }
-    };
-    let (from, to) = (f64::from(low[fork].slot), f64::from(high[fork].slot));
-    if from > to {
-        return 0.0;
-    }
-    if fork == depth - 1 {
-        return to - from;
-    }
-    let mut sum = (to - from - 1.0) * child(fork);
+    let mut sum = f64::from(high[fork].slot - low[fork].slot - 1) * child[fork];
     for i in fork + 1..depth {
-        // On the left path what lies behind the way taken, on the right path what lies before it.
-        let behind = if i == depth - 1 {
-            low[i].count.saturating_sub(low[i].slot)
-        } else {
-            low[i].count.saturating_sub(low[i].slot + 1)
-        };
-        sum += (f64::from(behind) + f64::from(high[i].slot)) * child(i);
+        // On the left way what lies behind it, on the right way what lies before it.
+        let own = u16::from(i < depth - 1);
+        let behind = low[i].count.saturating_sub(low[i].slot + own);
+        sum += (f64::from(behind) + f64::from(high[i].slot)) * child[i];
     }
-    sum.max(0.0)
+    sum
 }

@@ -38,6 +38,8 @@ mod merge;
 pub mod overflow;
 mod scan;
 mod split;
+#[cfg(test)]
+mod tests;
 
 pub use bulk::{FromIter, Records};
 pub use check::Checked;
@@ -70,6 +72,9 @@ pub struct Tree {
     root: AtomicU32,
     /// Levels of the tree when last seen; a hint.
     height: AtomicU8,
+    /// Splits for which room is left at the end of a full last leaf, since keys that ascend come late
+    /// now and then.
+    late: AtomicU8,
 }
 
 impl Tree {
@@ -80,6 +85,7 @@ impl Tree {
             space,
             root: AtomicU32::new(root),
             height: AtomicU8::new(1),
+            late: AtomicU8::new(0),
         }
     }
 

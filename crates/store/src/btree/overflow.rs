@@ -72,7 +72,7 @@ fn write_batch(
         } else {
             Some(pager.pin(space, previous)?)
         };
-        let mut mtr = pager.mtr(PAGES_PER_MTR)?;
+        let mut mtr = pager.mtr_in(space, PAGES_PER_MTR)?;
         let mut before = None;
         if previous != 0 {
             before = mtr.try_latch(space, previous);
@@ -172,6 +172,8 @@ pub fn free(pager: &Pager, space: &Arc<Space>, first: PageNo) -> Result<()> {
         mtr.commit();
         freed?;
         if missing != 0 {
+            // Also notices a chain that names a page which is none of it: that would be missing for ever.
+            parse(space, missing, &pager.fetch(space, missing)?)?;
             _pin = Some(pager.pin(space, missing)?);
         }
     }

@@ -18,6 +18,9 @@ use std::sync::atomic::Ordering;
 /// Bytes that the record of the longest separator takes.
 const LONGEST_SEPARATOR: usize = MAX_KEY + CHILD + slotted::RECORD_OVERHEAD;
 
+/// How many splits leave room for late keys after one has come.
+const LATE_SPLITS: u8 = 64;
+
 /// A latched page of the path and the slot that the path takes in it.
 #[derive(Clone, Copy)]
 struct Step {
@@ -49,7 +52,7 @@ impl Tree {
         // Each level may split, and a root's split takes two pages.
         let mut new_pages = usize::from(self.height.load(Ordering::Relaxed)) + 1;
         loop {
-            let mut mtr = self.pager.mtr(new_pages)?;
+            let mut mtr = self.pager.mtr_in(&self.space, new_pages)?;
             match self.try_split(&mut mtr, key, need, new_pages)? {
                 Try::Done => {
                     mtr.commit();
@@ -116,7 +119,17 @@ impl Tree {
             Some(h)
         };
 
-        let plans = plan(mtr, &path, key, need, found);
+        // The last leaf but one is full where keys ascend; one that belongs near its end comes late.
+        let n = slotted::count(mtr.page(leaf));
+        let before_last = right.is_some_and(|r| slotted::right(mtr.page(r)) == 0);
+        if let Err(pos) = found
+            && before_last
+            && n - pos <= n / 4
+        {
+            self.late.store(LATE_SPLITS, Ordering::Relaxed);
+        }
+        let late = self.late.load(Ordering::Relaxed);
+        let plans = plan(mtr, &path, key, need, found, late > 0);
         // Plans go up from the leaf; if they reach the path's top, that is the root.
         let splits_root = plans.len() == path.len();
         let pages = plans.len() + usize::from(splits_root);
@@ -143,6 +156,9 @@ impl Tree {
             }
         }
         carry_out(mtr, &path, &plans, &fresh, right);
+        if late > 0 {
+            self.late.store(late - 1, Ordering::Relaxed);
+        }
         if splits_root {
             self.saw_height(plans.len() as u8 + 1);
         }
@@ -157,13 +173,14 @@ fn plan(
     key: &[u8],
     need: usize,
     found: Found,
+    late: bool,
 ) -> SmallVec<[Plan; 8]> {
     let (leaf, above) = path.split_last().expect("a path");
     let leaf = mtr.page(leaf.page);
     let mut plans = SmallVec::new();
-    let mut last: Plan = split_leaf(leaf, key, need, found);
+    let mut last: Plan = split_leaf(leaf, key, need, found, late);
     let n = slotted::count(leaf);
-    let mut at_edge = slotted::right(leaf) == 0 && last.at >= n - n / 16;
+    let mut at_edge = slotted::right(leaf) == 0 && last.at >= n - n / 8;
     for step in above.iter().rev() {
         let page = mtr.page(step.page);
         let need = last.separator.len() + CHILD + slotted::RECORD_OVERHEAD;
@@ -184,8 +201,9 @@ fn plan(
     plans
 }
 
-/// Where to split a leaf that lacks room for the key's record of the given value length.
-fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found) -> Plan {
+/// Where to split a leaf that lacks room for the key's record of the given value length. `late`: keys ascend,
+/// but some come late.
+fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found, late: bool) -> Plan {
     let n = slotted::count(page);
     let (pos, is_new) = match found {
         Ok(slot) => (slot, false),
@@ -219,11 +237,18 @@ fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found) -> Plan {
     }
     let total: usize = (0..items).map(size_of).sum();
     let behind = items - pos;
-    if is_new && (behind == 1 || (slotted::right(page) == 0 && behind <= items / 16)) {
-        // Keys ascend, perhaps not quite in order: the left page stays full.
-        let right: usize = (pos..items).map(size_of).sum();
+    let is_last = slotted::right(page) == 0;
+    if is_new && (behind == 1 || (is_last && behind <= items / 16)) {
+        // Keys ascend, perhaps not quite in order: the left page stays full, or with room for those that
+        // come late.
+        let cut = if is_last && late {
+            pos.min(items - items / 8)
+        } else {
+            pos
+        };
+        let right: usize = (cut..items).map(size_of).sum();
         if right <= slotted::CAPACITY / 2 {
-            return before(pos);
+            return before(cut);
         }
     }
     let mut left = 0;

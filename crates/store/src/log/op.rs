@@ -253,6 +253,21 @@ impl<'a> Iterator for Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
+    /// Goes on at an operation found before: `at` and `target` are what [`Decoder::position`] said before
+    /// it was decoded, and its target.
+    pub fn resume(payload: &'a [u8], at: usize, target: Target) -> Decoder<'a> {
+        Decoder {
+            payload,
+            at,
+            target: Some(target),
+        }
+    }
+
+    /// Where the next operation starts in the payload.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
     fn step(&mut self) -> Option<(Target, Op<'a>)> {
         let tag = self.byte()?;
         if tag & SAME_TARGET == 0 {

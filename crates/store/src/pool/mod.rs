@@ -7,120 +7,190 @@
 //!   does is there wholly or not at all after a crash.
 //!
 //! Rules: no latch is held across I/O or a lock wait. Latches are taken tree pages first (top down,
-//! left to right), then undo pages, then allocation-map pages. `fetch`/`pin` may do I/O and are called
-//! with no latch held; `try_*` never do I/O.
+//! left to right), then undo pages. `fetch`/`pin` may do I/O and are called with no latch held; `try_*` never do
+//! I/O.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `frame` | frames, their life, the memory behind them |
+//! | `lists` | LRU, free and flush lists of an instance |
+//! | `core` | page table; getting, evicting and reading pages |
+//! | `guard` | pins, shared latches, hints |
+//! | `mtr` | mini-transactions |
+//! | `cleaner` | the page cleaner, batches, checkpoints |
+//! | `doublewrite` | torn-page protection |
+//! | `recovery` | redo at open |
+//! | `spaces` | dropping and freeing spaces, deleting files |
+//! | `counters` | numbers that are never given out twice |
+//! | `check` | offline verification of files |
+//! | `stats` | numbers about all that |
+//!
+//! **Failure.** A page that cannot be read, or is not what it should be, is an error to whoever asks, naming file and page.
+//! A failed write or sync stops the engine (`Log::stop`): what is in memory can still be read.
 
-use crate::error::Result;
-use crate::log::Log;
-use crate::log::op::Op;
-use crate::page::{Lsn, PageNo};
-use crate::space::{AllocKind, FileId, Space, SpaceId};
-use std::ops::Deref;
+mod check;
+mod cleaner;
+mod core;
+mod counters;
+mod doublewrite;
+mod frame;
+mod guard;
+mod lists;
+mod mtr;
+mod recovery;
+mod spaces;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+pub use self::check::CheckedPage;
+pub use self::counters::Counter;
+pub use self::guard::{FrameHint, PageRead, Pin};
+pub use self::mtr::{Mtr, PageH};
+pub use self::recovery::RecoveryReport;
+pub use self::stats::PoolStats;
+
+use self::core::Core;
+use self::doublewrite::Doublewrite;
+use self::frame::Arena;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::log::{FlushAtCommit, Log};
+use crate::page::PAGE_SIZE;
+use crate::space::FileId;
+use crate::space::files::Files;
+use parking_lot::Mutex;
 use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-/// The page layer. One per open database; shared by `Arc`.
-pub struct Pager {}
+/// Smallest pool.
+pub const MIN_POOL_BYTES: usize = 5 << 20;
+/// Instances are not made smaller than this by the automatic choice.
+const AUTO_INSTANCE_BYTES: usize = 1 << 30;
+/// A thread that waits for log space looks again after this.
+const LOG_LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// A pin: keeps a page resident (not latched). Cheap to hold across a restart of a descent.
-pub struct Pin<'a> {
-    _p: std::marker::PhantomData<&'a ()>,
+/// How to open the page layer.
+#[derive(Clone, Debug)]
+pub struct PagerOptions {
+    /// Buffer pool, bytes (at least [`MIN_POOL_BYTES`]).
+    pub pool_bytes: usize,
+    /// Buffer pool instances; 0 chooses.
+    pub instances: usize,
+    /// Redo log capacity, bytes (of a new log; an existing one keeps its own).
+    pub log_bytes: u64,
+    /// When commits reach the disk.
+    pub flush_at_commit: FlushAtCommit,
 }
 
-/// A page under a shared latch; derefs to its `PAGE_SIZE` bytes.
-pub struct PageRead<'a> {
-    _p: std::marker::PhantomData<&'a ()>,
+/// The page layer. One per open database; shared by `Arc`. Dropping the last handle ends its thread without writing
+/// anything more, as a crash would; [`Pager::close`] is the clean way.
+pub struct Pager {
+    core: Arc<Core>,
+    cleaner: Mutex<Option<JoinHandle<()>>>,
+    recovery: RecoveryReport,
 }
-
-impl Deref for PageRead<'_> {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        todo!()
-    }
-}
-
-/// Handle of a page held by an [`Mtr`]: an index into its list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageH(pub usize);
 
 impl Pager {
+    /// Creates an empty database in `storage`, whose lock the caller holds.
+    pub fn create(storage: Arc<dyn Storage>, opts: PagerOptions) -> Result<Arc<Pager>> {
+        let doublewrite = Doublewrite::open(&*storage)?;
+        let log = Log::create(&*storage, opts.log_bytes, opts.flush_at_commit)?;
+        Pager::start(storage, opts, log, doublewrite, RecoveryReport::default())
+    }
+
+    /// Opens an existing database and recovers what its log holds. The caller holds the storage's lock.
+    pub fn open(storage: Arc<dyn Storage>, opts: PagerOptions) -> Result<Arc<Pager>> {
+        let mut doublewrite = Doublewrite::open(&*storage)?;
+        let (log, found) = Log::open(&*storage, opts.flush_at_commit)?;
+        let memory = opts.pool_bytes.max(MIN_POOL_BYTES);
+        let report =
+            recovery::recover(&*storage, &log, found.checkpoint, memory, &mut doublewrite)?;
+        log.write_checkpoint(log.end_lsn(), &[])?;
+        Pager::start(storage, opts, log, doublewrite, report)
+    }
+
+    fn start(
+        storage: Arc<dyn Storage>,
+        opts: PagerOptions,
+        log: Log,
+        doublewrite: Doublewrite,
+        recovery: RecoveryReport,
+    ) -> Result<Arc<Pager>> {
+        if opts.pool_bytes < MIN_POOL_BYTES {
+            return Err(Error::Invalid(format!(
+                "a buffer pool of {} bytes is below the minimum of {MIN_POOL_BYTES}",
+                opts.pool_bytes
+            )));
+        }
+        let frames = u32::try_from(opts.pool_bytes / PAGE_SIZE)
+            .map_err(|_| Error::Invalid("the buffer pool is too large".into()))?;
+        let instances = match opts.instances {
+            0 => (opts.pool_bytes / AUTO_INSTANCE_BYTES).clamp(1, 8),
+            n => n.clamp(1, 64),
+        };
+        let arena = Arena::new(frames)
+            .map_err(|e| Error::io(format!("map {} bytes of buffer pool", opts.pool_bytes), &e))?;
+        let files = Files::new(storage.clone());
+        let core = Arc::new(Core::new(files, log, arena, instances, doublewrite));
+        for id in [FileId::SHARED, FileId::UNDO] {
+            core.files.get(id, true)?;
+        }
+        core.sync_folder("")?;
+        core.load_counters()?;
+        let for_cleaner = core.clone();
+        let cleaner = std::thread::Builder::new()
+            .name("page-cleaner".into())
+            .spawn(move || cleaner::run(&for_cleaner))
+            .map_err(|e| Error::io("start the page cleaner", &e))?;
+        Ok(Arc::new(Pager {
+            core,
+            cleaner: Mutex::new(Some(cleaner)),
+            recovery,
+        }))
+    }
+
+    #[inline]
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// The log.
+    #[inline]
     pub fn log(&self) -> &Log {
-        todo!()
+        &self.core.log
     }
-    /// Gets or makes the shared header of a space. The same object is returned while any frame or
-    /// handle still refers to it.
-    pub fn space(&self, _id: SpaceId, _file: FileId) -> Arc<Space> {
-        todo!()
+
+    /// What recovery did at [`Pager::open`].
+    pub fn recovery(&self) -> &RecoveryReport {
+        &self.recovery
     }
-    /// Flips the dropped flag. O(1): nothing is searched.
-    pub fn drop_space(&self, _space: &Arc<Space>) {
-        todo!()
+
+    /// Writes everything that is dirty now, and a checkpoint. Hold no latch.
+    pub fn flush(&self) -> Result<()> {
+        self.core.flush_all()
     }
-    /// Reads a page into the pool if need be and pins it. May do I/O: hold no latch.
-    pub fn pin<'a>(&'a self, _space: &Arc<Space>, _page: PageNo) -> Result<Pin<'a>> {
-        todo!()
+
+    /// Writes everything, checkpoints, and ends the background thread. Nobody else uses the pager any more.
+    pub fn close(&self) -> Result<()> {
+        let flushed = self.core.flush_all();
+        self.stop_cleaner();
+        flushed
     }
-    /// `pin` and a shared latch. May do I/O: hold no latch.
-    pub fn fetch<'a>(&'a self, _space: &Arc<Space>, _page: PageNo) -> Result<PageRead<'a>> {
-        todo!()
-    }
-    /// The page under a shared latch if it is resident, else `None`; never does I/O (it may wait for
-    /// the latch, so the latch order applies).
-    pub fn try_fetch<'a>(&'a self, _space: &Arc<Space>, _page: PageNo) -> Option<PageRead<'a>> {
-        todo!()
-    }
-    /// Starts a mini-transaction that may allocate up to `new_pages` pages. Waits, holding nothing, for
-    /// log space and for that many free frames. Must be called with no latch held.
-    pub fn mtr<'a>(&'a self, _new_pages: usize) -> Result<Mtr<'a>> {
-        todo!()
+
+    fn stop_cleaner(&self) {
+        self.core.cleaner.stop();
+        if let Some(t) = self.cleaner.lock().take()
+            && t.join().is_err()
+        {
+            self.core.log.stop("the page cleaner panicked");
+        }
     }
 }
 
-/// A mini-transaction. Dropping it without [`Mtr::commit`] is only allowed if it changed nothing
-/// (else it panics: a half-applied change must never become visible).
-pub struct Mtr<'a> {
-    _p: std::marker::PhantomData<&'a ()>,
-}
-
-impl<'a> Mtr<'a> {
-    /// Latches a resident page exclusively; `None` if it is not resident (release, `pin`, restart).
-    pub fn try_latch(&mut self, _space: &Arc<Space>, _page: PageNo) -> Option<PageH> {
-        todo!()
-    }
-    /// Releases a page this mtr has not changed.
-    pub fn release(&mut self, _h: PageH) {
-        todo!()
-    }
-    /// Bytes of a held page.
-    pub fn page(&self, _h: PageH) -> &[u8] {
-        todo!()
-    }
-    /// Number of a held page.
-    pub fn page_no(&self, _h: PageH) -> PageNo {
-        todo!()
-    }
-    /// Applies an operation to a held page and records it in the redo group.
-    pub fn apply(&mut self, _h: PageH, _op: Op<'_>) {
-        todo!()
-    }
-    /// Allocates a page for the space and returns it latched and formatted by `Op::Init`. `near` is
-    /// a page to be close to (0: anywhere).
-    pub fn alloc(
-        &mut self,
-        _space: &Arc<Space>,
-        _how: AllocKind,
-        _near: PageNo,
-        _init: Op<'_>,
-    ) -> Result<PageH> {
-        todo!()
-    }
-    /// Frees a page held by this mtr: it returns to its space's extent (or the fragment extent).
-    pub fn free(&mut self, _h: PageH) -> Result<()> {
-        todo!()
-    }
-    /// Appends the group to the log buffer, stamps the pages with its LSN, marks them dirty and
-    /// releases everything. Returns the group's end LSN (the current end if nothing changed).
-    pub fn commit(self) -> Lsn {
-        todo!()
+impl Drop for Pager {
+    fn drop(&mut self) {
+        self.stop_cleaner();
     }
 }

@@ -9,14 +9,34 @@
 //! Allocation: a file's pages are grouped into extents of [`EXTENT_PAGES`]; every
 //! [`MAP_EXTENTS`] extents are described by one allocation-map page. A space's root page comes from
 //! a shared *fragment* extent; all further pages from extents of its own.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `alloc` | which pages of a file are free, in memory, and what of that is logged |
+//! | `layout` | the bytes of file headers and allocation maps; page checksums |
+//! | `file` | an open data file: reads, growth, its allocation state |
+//! | `files` | all open data files by id |
+//!
+//! A file's header and map pages ("bookkeeping") live in its [`alloc::FileAlloc`], not in the buffer
+//! pool: the state in memory is the truth, the pages are made from it when they are to be written. So
+//! allocating never waits for I/O but to grow the file.
+
+pub(crate) mod alloc;
+pub(crate) mod file;
+pub(crate) mod files;
+pub(crate) mod layout;
 
 use crate::error::Result;
-use crate::page::PageNo;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use file::DataFile;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Pages in an extent.
 pub const EXTENT_PAGES: u32 = 8;
+/// Extents that one allocation-map page describes.
+pub const MAP_EXTENTS: u32 = 1000;
+/// Pages that one allocation-map page describes.
+pub const MAP_PAGES: u32 = MAP_EXTENTS * EXTENT_PAGES;
 
 /// Names a data file. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +47,20 @@ impl FileId {
     pub const SHARED: FileId = FileId(0);
     /// The undo file, `undo`.
     pub const UNDO: FileId = FileId(1);
+
+    /// Path of the file in the storage.
+    pub fn name(self) -> String {
+        match self {
+            FileId::SHARED => "data".into(),
+            FileId::UNDO => "undo".into(),
+            FileId(n) => format!("tables/{n}"),
+        }
+    }
+
+    /// Folder that holds the file's name.
+    pub(crate) fn folder(self) -> &'static str {
+        if self.0 > 1 { "tables" } else { "" }
+    }
 }
 
 /// Names a space. Never reused.
@@ -36,22 +70,52 @@ pub struct SpaceId(pub u64);
 impl SpaceId {
     /// Spaces below this are the engine's own: file bookkeeping is 1, undo 2, catalog trees 16..
     pub const FIRST_USER: u64 = 1024;
+    /// The bookkeeping of every file: header and map pages; also the owner of fragment extents.
+    pub const FILE: SpaceId = SpaceId(1);
 }
 
-/// Shared header of a space; every frame that caches one of its pages points here.
+/// Shared header of a space; every frame that caches one of its pages points here. Made by
+/// [`crate::pool::Pager::space`] only, so that there is one per id.
 pub struct Space {
     /// Identity.
     pub id: SpaceId,
     /// Where its pages are.
     pub file: FileId,
     dropped: AtomicBool,
+    /// Frames that cache its pages: how many become stale when it is dropped.
+    pub(crate) frames: AtomicU32,
+    data: OnceLock<Arc<DataFile>>,
 }
 
 impl Space {
+    pub(crate) fn new(id: SpaceId, file: FileId) -> Space {
+        Space {
+            id,
+            file,
+            dropped: AtomicBool::new(false),
+            frames: AtomicU32::new(0),
+            data: OnceLock::new(),
+        }
+    }
+
     /// Whether the space was dropped: its cached pages are stale and must be neither served nor written.
     #[inline]
     pub fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Acquire)
+    }
+
+    /// Flips the flag; `false` if it was flipped before.
+    pub(crate) fn set_dropped(&self) -> bool {
+        !self.dropped.swap(true, Ordering::AcqRel)
+    }
+
+    /// The open file, found once. `create` makes a missing one.
+    pub(crate) fn data(&self, files: &files::Files, create: bool) -> Result<&Arc<DataFile>> {
+        if let Some(f) = self.data.get() {
+            return Ok(f);
+        }
+        let f = files.get(self.file, create)?;
+        Ok(self.data.get_or_init(|| f))
     }
 }
 
@@ -63,8 +127,3 @@ pub enum AllocKind {
     /// Any other page, from the space's own extents.
     Extent,
 }
-
-/// Kept so that the module's signatures compile before the allocator exists.
-pub type SpaceRef = Arc<Space>;
-/// Result of allocating one page.
-pub type AllocResult = Result<PageNo>;

@@ -2,7 +2,8 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `sys` | transaction ids and numbers, the active set, read views |
+//! | `sys` | the transaction system: begin, commit, rollback, recovery |
+//! | `views` | ids, the active set, read views, the horizon |
 //! | `undo` | undo lanes: append, read, walk back, walk forward |
 //! | `purge` | what no view needs any more, oldest first |
 //! | `locks` | row locks (point and key-range), waits, deadlock detection |
@@ -17,6 +18,8 @@ pub mod mdl;
 pub mod owner;
 pub mod purge;
 pub mod sys;
+#[cfg(test)]
+mod tests;
 pub mod undo;
 mod views;
 
@@ -28,6 +31,8 @@ pub use undo::UndoRoom;
 
 use crate::error::Result;
 use std::sync::Arc;
+use undo::UndoState;
+use undo::page::Position;
 
 /// Isolation levels, with InnoDB's semantics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,29 +104,53 @@ pub struct Savepoint {
     /// Undo records of the transaction so far.
     pub undo_count: u64,
     /// The newest of them.
-    pub(crate) last: RollPtr,
+    last: Position,
 }
 
 /// A transaction of one owner. Cheap until its first write. An owner has at most one transaction at a time
-/// that writes or locks.
-pub struct Txn {}
+/// that writes or locks. End it with [`TxnSystem::commit`] or [`TxnSystem::rollback`]; one that is dropped is rolled back by
+/// the purge threads.
+pub struct Txn {
+    owner: Arc<Owner>,
+    isolation: Isolation,
+    id: TrxId,
+    /// Open at the owner while it is here.
+    view: Option<ReadView>,
+    undo: UndoState,
+    /// Commit or rollback has taken over.
+    finished: bool,
+}
 
 impl Txn {
     /// Its isolation level.
     pub fn isolation(&self) -> Isolation {
-        todo!()
+        self.isolation
     }
     /// The party it belongs to.
     pub fn owner(&self) -> &Arc<Owner> {
-        todo!()
+        &self.owner
     }
     /// Its id, 0 before the first write.
     pub fn id(&self) -> TrxId {
-        todo!()
+        self.id
     }
     /// Where a later rollback of this statement or SAVEPOINT returns to.
     pub fn savepoint(&self) -> Savepoint {
-        todo!()
+        Savepoint {
+            undo_count: self.undo.count,
+            last: self.undo.last,
+        }
+    }
+}
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        if let Some(sys) = self.owner.sys.upgrade() {
+            sys.abandon(self);
+        }
     }
 }
 

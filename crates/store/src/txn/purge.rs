@@ -1,1 +1,385 @@
-//! Purge: removes what no view needs any more.
+//! Purge: hands finished transactions' records to the [`UndoHandler`] once every view sees them, and frees the
+//! undo pages it leaves.
+//!
+//! **What may be purged.** A transaction that the oldest view sees: no view, open now or later, asks for the versions
+//! before it. Lanes are taken in the order of their first transactions' numbers, but nothing depends on the order: a
+//! lane is walked by one thread at a time, and what the handler does to a row depends only on the row and the record.
+//!
+//! **Positions.** In memory, one per lane. On disk only the lane's first page: after a crash the records of that page
+//! are purged again, which is harmless.
+//!
+//! **Life of a lane here:** *idle* (nothing to purge that purge knows of), *queued* (in the heap, under the
+//! number of its first unpurged transaction), *taken* by a thread. The end of a transaction makes an idle lane queued; a
+//! thread that has come to the end of a lane makes it idle unless a transaction has ended in it meanwhile.
+//!
+//! Threads sleep until enough transactions have ended or some time has passed.
+//! They hold no latch and no mutex while calling the handler.
+
+use super::sys::TxnSystem;
+use super::undo::lanes::{Lane, UndoFile, corrupt};
+use super::undo::page::{Header, Position, RECORDS_AT, Record, record_at};
+use super::{ReadView, RollPtr, TrxId, Txn, UndoHandler};
+use crate::error::Result;
+use crate::page::{PAGE_SIZE, PageNo};
+use parking_lot::{Condvar, Mutex};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Transactions that end before sleeping threads are woken.
+const WAKE_AFTER: u32 = 64;
+/// How long a thread sleeps unless woken: at first and at most while something is left to purge; at most if
+/// nothing is, so that the leavings of the last few transactions do not wait for others to follow.
+const NAP_FIRST: Duration = Duration::from_millis(10);
+const NAP_LONGEST: Duration = Duration::from_secs(1);
+/// Undo pages a thread walks in one lane before it looks at the others.
+const PAGES_PER_TURN: u32 = 64;
+
+/// Purge's part of the transaction system.
+#[derive(Default)]
+pub(super) struct Purge {
+    state: Mutex<State>,
+    wake: Condvar,
+    stop: AtomicBool,
+    /// Finished transactions not purged yet.
+    history: AtomicU64,
+    purged: AtomicU64,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Lanes no transaction has; the last is taken first.
+    free: Vec<Lane>,
+    heads: Vec<Head>,
+    /// Queued lanes: number and id of the first unpurged transaction, lane.
+    queue: BinaryHeap<Reverse<(u64, TrxId, u32)>>,
+    /// Ends since a thread was woken.
+    ended: u32,
+    sleeping: u32,
+    /// Lanes taken by threads.
+    taken: u32,
+    abandoned: Vec<Txn>,
+}
+
+/// Where purge is in a lane.
+#[derive(Clone, Copy)]
+struct Head {
+    at: Position,
+    /// The transaction whose records are being purged; 0: a BEGIN comes next.
+    trx: TrxId,
+    /// Transactions ended in the lane since opening.
+    ended: u64,
+    idle: bool,
+}
+
+/// Why a thread left a lane.
+enum Left {
+    /// At the end of the lane, or at an unfinished transaction.
+    End,
+    /// At a transaction that is finished: its number and id.
+    At(u64, TrxId),
+}
+
+impl Purge {
+    /// Takes a lane found at open. One with an unfinished transaction comes back.
+    pub(super) fn adopt(
+        &self,
+        lane: Lane,
+        first: PageNo,
+        purging: TrxId,
+        history: u64,
+        free: bool,
+    ) -> Option<Lane> {
+        let mut state = self.state.lock();
+        debug_assert_eq!(state.heads.len(), lane.no as usize);
+        let offset = RECORDS_AT as u16;
+        state.heads.push(Head {
+            at: Position {
+                page: first,
+                offset,
+            },
+            trx: purging,
+            ended: 0,
+            idle: false,
+        });
+        // What is there is found out by the first visit.
+        state.queue.push(Reverse((0, 0, lane.no)));
+        self.history.fetch_add(history, Ordering::Relaxed);
+        if free {
+            state.free.push(lane);
+            return None;
+        }
+        Some(lane)
+    }
+
+    /// A lane for a transaction.
+    #[inline]
+    pub(super) fn take_lane(&self, undo: &UndoFile) -> Result<Lane> {
+        if let Some(lane) = self.state.lock().free.pop() {
+            return Ok(lane);
+        }
+        let lane = undo.new_lane()?;
+        let mut state = self.state.lock();
+        let no = lane.no as usize;
+        let head = Head {
+            at: Position::NONE,
+            trx: 0,
+            ended: 0,
+            idle: true,
+        };
+        if state.heads.len() <= no {
+            // Lanes made at the same time may arrive out of order.
+            state.heads.resize(no + 1, head);
+        }
+        state.heads[no].at = Position {
+            page: lane.tail,
+            offset: RECORDS_AT as u16,
+        };
+        Ok(lane)
+    }
+
+    /// Takes a lane back from a transaction that has ended. `number` 0: it wrote nothing.
+    #[inline]
+    pub(super) fn give_lane(&self, lane: Lane, number: u64, trx: TrxId) {
+        let mut state = self.state.lock();
+        let no = lane.no;
+        state.free.push(lane);
+        if number == 0 {
+            return;
+        }
+        self.history.fetch_add(1, Ordering::Relaxed);
+        let head = &mut state.heads[no as usize];
+        head.ended += 1;
+        if head.idle {
+            head.idle = false;
+            state.queue.push(Reverse((number, trx, no)));
+        }
+        state.ended += 1;
+        if state.sleeping > 0 && state.ended >= WAKE_AFTER {
+            state.ended = 0;
+            self.wake.notify_one();
+        }
+    }
+
+    pub(super) fn abandoned(&self, txn: Txn) {
+        self.state.lock().abandoned.push(txn);
+        self.wake.notify_one();
+    }
+}
+
+impl TxnSystem {
+    /// Starts `threads` purge threads.
+    pub fn start_purge(self: &Arc<Self>, handler: Arc<dyn UndoHandler>, threads: usize) {
+        self.purge.stop.store(false, Ordering::Release);
+        let mut list = self.purge.threads.lock();
+        for i in 0..threads {
+            let (sys, handler) = (self.clone(), handler.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("purge-{i}"))
+                .spawn(move || sys.purge_loop(&*handler));
+            match thread {
+                Ok(thread) => list.push(thread),
+                Err(e) => tracing::error!("cannot start a purge thread: {e}"),
+            }
+        }
+    }
+
+    /// Stops and joins them.
+    pub fn stop_purge(&self) {
+        {
+            // Under the mutex, so that no thread falls asleep after having looked at the flag.
+            let _state = self.purge.state.lock();
+            self.purge.stop.store(true, Ordering::Release);
+            self.purge.wake.notify_all();
+        }
+        for thread in self.purge.threads.lock().drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a purge thread panicked");
+            }
+        }
+    }
+
+    /// Finished transactions not purged yet.
+    pub fn history_length(&self) -> u64 {
+        self.purge.history.load(Ordering::Relaxed)
+    }
+
+    /// Transactions purged since opening.
+    pub fn purged(&self) -> u64 {
+        self.purge.purged.load(Ordering::Relaxed)
+    }
+
+    fn stopping(&self) -> bool {
+        self.purge.stop.load(Ordering::Acquire)
+    }
+
+    fn purge_loop(&self, handler: &dyn UndoHandler) {
+        let mut nap = NAP_FIRST;
+        let mut view = self.views.oldest(&self.registry);
+        let mut buffer = vec![0; PAGE_SIZE];
+        while !self.stopping() {
+            self.undo_abandoned(handler);
+            match self.purge_next(handler, &mut view, &mut buffer) {
+                Ok(true) => nap = NAP_FIRST,
+                Ok(false) => {
+                    let mut state = self.purge.state.lock();
+                    if self.stopping() {
+                        return;
+                    }
+                    if !state.abandoned.is_empty() {
+                        continue;
+                    }
+                    state.sleeping += 1;
+                    if state.queue.is_empty() {
+                        nap = NAP_LONGEST;
+                    }
+                    self.purge.wake.wait_for(&mut state, nap);
+                    nap = (nap * 2).min(NAP_LONGEST);
+                    state.sleeping -= 1;
+                }
+                Err(e) => {
+                    // The engine has stopped or a page is corrupt: history stays, data is unharmed.
+                    tracing::error!("purge has stopped: {e}");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn undo_abandoned(&self, handler: &dyn UndoHandler) {
+        loop {
+            let Some(txn) = self.purge.state.lock().abandoned.pop() else {
+                return;
+            };
+            let id = txn.id();
+            if let Err(e) = self.rollback(txn, handler) {
+                tracing::error!("rolling back abandoned transaction {id}: {e}");
+            }
+        }
+    }
+
+    /// Purges in the lane whose turn it is. `false`: there is nothing to do now.
+    fn purge_next(
+        &self,
+        handler: &dyn UndoHandler,
+        view: &mut ReadView,
+        buffer: &mut [u8],
+    ) -> Result<bool> {
+        let Some(Reverse((number, id, lane))) = self.pop_lane() else {
+            return Ok(false);
+        };
+        if !view.sees(id) {
+            *view = self.views.oldest(&self.registry);
+        }
+        if !view.sees(id) {
+            self.return_lane(lane, None, Left::At(number, id));
+            return Ok(false);
+        }
+        let mut head = self.purge.state.lock().heads[lane as usize];
+        match self.purge_lane(handler, view, buffer, lane, &mut head) {
+            Ok(left) => {
+                self.return_lane(lane, Some(head), left);
+                Ok(true)
+            }
+            Err(e) => {
+                self.return_lane(lane, Some(head), Left::At(number, id));
+                Err(e)
+            }
+        }
+    }
+
+    fn pop_lane(&self) -> Option<Reverse<(u64, TrxId, u32)>> {
+        let mut state = self.purge.state.lock();
+        let top = state.queue.pop()?;
+        state.taken += 1;
+        Some(top)
+    }
+
+    fn return_lane(&self, lane: u32, moved: Option<Head>, left: Left) {
+        let mut state = self.purge.state.lock();
+        state.taken -= 1;
+        let head = &mut state.heads[lane as usize];
+        let mut ended_meanwhile = false;
+        if let Some(moved) = moved {
+            ended_meanwhile = head.ended != moved.ended;
+            head.at = moved.at;
+            head.trx = moved.trx;
+        }
+        match left {
+            Left::At(number, id) => state.queue.push(Reverse((number, id, lane))),
+            // Its number is not known here: it is looked up at the lane's turn.
+            Left::End if ended_meanwhile => state.queue.push(Reverse((0, 0, lane))),
+            Left::End => head.idle = true,
+        }
+    }
+
+    /// Walks a lane from `head` on as far as the view allows.
+    fn purge_lane(
+        &self,
+        handler: &dyn UndoHandler,
+        view: &ReadView,
+        buffer: &mut [u8],
+        lane: u32,
+        head: &mut Head,
+    ) -> Result<Left> {
+        let mut pages = 0;
+        loop {
+            // A copy of what is left of the page: no latch is held while the handler works.
+            let page_no = head.at.page;
+            let next_page = {
+                let page = self.undo.fetch(page_no)?;
+                let header = Header::read(&page);
+                if header.lane != lane {
+                    return Err(corrupt(page_no, &format!("it is not of lane {lane}")));
+                }
+                let from = head.at.offset as usize;
+                buffer[from..].copy_from_slice(&page[from..]);
+                header.next
+            };
+            loop {
+                if self.stopping() {
+                    return Ok(Left::At(0, 0));
+                }
+                let at = head.at;
+                let record = record_at(buffer, at.offset as usize);
+                let Some((record, next)) = record.map_err(|what| corrupt(page_no, &what))? else {
+                    break;
+                };
+                match record {
+                    Record::Begin { number: 0, .. } => return Ok(Left::End),
+                    Record::Begin { trx, number } => {
+                        if !view.sees(trx) {
+                            return Ok(Left::At(number, trx));
+                        }
+                        head.trx = trx;
+                        self.purge.history.fetch_sub(1, Ordering::Relaxed);
+                        self.purge.purged.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Record::Row {
+                        insert, payload, ..
+                    } => {
+                        let at: RollPtr = at.roll_ptr(insert);
+                        handler.purge(head.trx, at, payload, view)?;
+                    }
+                }
+                head.at.offset = next as u16;
+            }
+            if next_page == 0 {
+                return Ok(Left::End);
+            }
+            self.undo.free_first(lane, page_no, next_page)?;
+            head.at = Position {
+                page: next_page,
+                offset: RECORDS_AT as u16,
+            };
+            pages += 1;
+            if pages == PAGES_PER_TURN {
+                return Ok(Left::At(0, 0));
+            }
+        }
+    }
+}

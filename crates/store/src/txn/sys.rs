@@ -1,14 +1,36 @@
-//! The transaction system: ids, the active set, read views, commit.
+//! The transaction system: begin, commit, rollback, recovery.
+//!
+//! Order of a commit: (1) the number goes into BEGIN, which decides it; (2) out of the active set, so new views see it; (3) the
+//! lane goes back and purge learns of it; (4) row locks, then metadata locks are released; (5) the wait for the log. Others may
+//! therefore read, and build on, what is not durable yet; their own commits lie later in the log.
+//!
+//! Failure: if (1) or a rollback fails (the log has stopped, a page is corrupt), the transaction's fate is recovery's
+//! business. It stays in the active set, so that nobody sees its changes; its locks are released, its lane is not reused.
+//!
+//! Lock order: see `docs/locking.md`.
 
+use super::owner::Registry;
+use super::purge::Purge;
+use super::undo::UndoState;
+use super::undo::lanes::UndoFile;
+use super::undo::page::Position;
+use super::views::Views;
 use super::{
-    Isolation, LockSystem, MdlSystem, Owner, ReadView, RollPtr, Savepoint, TrxId, Txn, UndoHandler,
-    UndoRoom,
+    Isolation, LockSystem, MdlSystem, Owner, ReadView, Savepoint, TrxId, Txn, UndoHandler,
 };
 use crate::error::Result;
+use crate::page::Lsn;
 use crate::pool::Pager;
 use crate::space::SpaceId;
-use std::ops::ControlFlow;
+use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+
+/// The pager's counter that transaction ids come from.
+const ID_COUNTER: usize = 0;
+/// Ids taken from the counter at a time: it cannot be asked under the active set's mutex.
+const ID_BATCH: u64 = 256;
 
 /// A transaction in a listing.
 #[derive(Clone, Debug)]
@@ -18,7 +40,7 @@ pub struct TxnInfo {
     /// Id; 0 before the first write.
     pub id: TrxId,
     /// When it first wrote or locked.
-    pub started: std::time::SystemTime,
+    pub started: SystemTime,
     /// Undo records.
     pub rows_changed: u64,
     /// Row locks.
@@ -28,106 +50,307 @@ pub struct TxnInfo {
 }
 
 /// The transaction system of an engine.
-pub struct TxnSystem {}
+pub struct TxnSystem {
+    pub(super) registry: Arc<Registry>,
+    pub(super) views: Views,
+    pub(super) undo: UndoFile,
+    pub(super) purge: Purge,
+    locks: Arc<LockSystem>,
+    mdl: MdlSystem,
+    recovered: Mutex<Vec<Txn>>,
+    /// Taken with nothing else held, across the counter's wait for the log.
+    raising_ids: Mutex<()>,
+}
 
 impl TxnSystem {
     /// Opens over a recovered pager, making the undo directory if there is none. Unfinished transactions are
     /// active again; [`TxnSystem::take_recovered`] hands them out.
-    pub fn open(_pager: &Arc<Pager>) -> Result<Arc<TxnSystem>> {
-        todo!()
+    pub fn open(pager: &Arc<Pager>) -> Result<Arc<TxnSystem>> {
+        // Every id used so far is below.
+        let next = pager.counter(ID_COUNTER).peek();
+        let (undo, lanes) = UndoFile::open(pager, next == 1)?;
+        let mut found = Vec::with_capacity(lanes.len());
+        for entry in &lanes {
+            found.push(undo.examine(entry)?);
+        }
+        let locks = Arc::new(LockSystem::new());
+        let sys = Arc::new(TxnSystem {
+            registry: Arc::default(),
+            views: Views::new(next, next),
+            undo,
+            purge: Purge::default(),
+            mdl: MdlSystem::new(locks.clone()),
+            locks,
+            recovered: Mutex::default(),
+            raising_ids: Mutex::default(),
+        });
+        for lane in found {
+            let unfinished = lane.unfinished;
+            let free = sys.purge.adopt(
+                lane.lane,
+                lane.first,
+                lane.purging,
+                lane.history,
+                unfinished.is_none(),
+            );
+            if let (Some(lane), Some(unfinished)) = (free, unfinished) {
+                let txn = sys.resurrect(lane, &unfinished);
+                sys.recovered.lock().push(txn);
+            }
+        }
+        Ok(sys)
     }
+
     /// A new party.
     pub fn owner(self: &Arc<Self>) -> Arc<Owner> {
-        todo!()
+        self.registry.owner(Arc::downgrade(self))
     }
+
     /// Starts a transaction: no id, no view, no cost.
-    pub fn begin(&self, _owner: &Arc<Owner>, _isolation: Isolation) -> Txn {
-        todo!()
+    #[inline]
+    pub fn begin(&self, owner: &Arc<Owner>, isolation: Isolation) -> Txn {
+        Txn {
+            owner: owner.clone(),
+            isolation,
+            id: 0,
+            view: None,
+            undo: UndoState::default(),
+            finished: false,
+        }
     }
+
     /// The view of the current statement, made now if need be; `None` at READ UNCOMMITTED.
-    pub fn view<'t>(&self, _txn: &'t mut Txn) -> Option<&'t ReadView> {
-        todo!()
+    #[inline]
+    pub fn view<'t>(&self, txn: &'t mut Txn) -> Option<&'t ReadView> {
+        if txn.view.is_none() {
+            if txn.isolation == Isolation::ReadUncommitted {
+                return None;
+            }
+            let mut view = self.views.open(&txn.owner);
+            view.own = txn.id;
+            txn.view = Some(view);
+        }
+        txn.view.as_ref()
     }
+
     /// A new statement starts: READ COMMITTED gives its view back.
-    pub fn statement(&self, _txn: &mut Txn) {
-        todo!()
+    #[inline]
+    pub fn statement(&self, txn: &mut Txn) {
+        if txn.isolation == Isolation::ReadCommitted {
+            self.close_view(txn);
+        }
     }
+
+    #[inline]
+    fn close_view(&self, txn: &mut Txn) {
+        if txn.view.take().is_some() {
+            self.views.close(&txn.owner);
+        }
+    }
+
     /// Whether a transaction is unfinished. Cheap for old ids; may be called under latches.
-    pub fn is_active(&self, _id: TrxId) -> bool {
-        todo!()
+    #[inline]
+    pub fn is_active(&self, id: TrxId) -> bool {
+        self.views.is_active(id)
     }
+
     /// Makes the implicit lock of a row's writer explicit: if `trx` is unfinished, its owner gets an
     /// exclusive lock on the key, race-free with its end. Returns whether it is unfinished. May be
     /// called under latches. The caller then requests its own lock and waits.
-    pub fn convert_implicit(&self, _trx: TrxId, _tree: SpaceId, _key: &[u8]) -> bool {
-        todo!()
+    pub fn convert_implicit(&self, trx: TrxId, tree: SpaceId, key: &[u8]) -> bool {
+        match self.views.owner_of(trx) {
+            Some(owner) => self.locks.convert_implicit(&owner, trx, tree, key),
+            None => false,
+        }
     }
-    /// Prepares the next append of one record of `bytes` payload (at most [`super::undo::MAX_PAYLOAD`]): assigns
-    /// id and lane at the first write, allocates an undo page if the current one is full. Hold no latch.
-    pub fn reserve<'t>(&'t self, _txn: &'t mut Txn, _bytes: usize) -> Result<UndoRoom<'t>> {
-        todo!()
+
+    /// Gives the transaction its id.
+    #[inline]
+    pub(super) fn ensure_id(&self, txn: &mut Txn) -> Result<()> {
+        if txn.id != 0 {
+            return Ok(());
+        }
+        let id = loop {
+            match self.views.begin(&txn.owner) {
+                Some(id) => break id,
+                None => self.more_ids()?,
+            }
+        };
+        txn.id = id;
+        if let Some(view) = &mut txn.view {
+            view.own = id;
+        }
+        let mut held = txn.owner.held.lock();
+        debug_assert_eq!(
+            held.trx, 0,
+            "an owner has one writing transaction at a time"
+        );
+        held.trx = id;
+        held.touch();
+        Ok(())
     }
-    /// Copies the payload of an undo record out. Valid as long as some open view does not see the record's
-    /// transaction, or for a transaction's own records. Hold no latch.
-    pub fn read_undo(&self, _at: RollPtr, _out: &mut Vec<u8>) -> Result<()> {
-        todo!()
+
+    #[cold]
+    fn more_ids(&self) -> Result<()> {
+        // One thread at a time, lest a later batch be put in force before an earlier one.
+        let _raising = self.raising_ids.lock();
+        if self.views.exhausted() {
+            let first = self.undo.pager.counter(ID_COUNTER).fetch_add(ID_BATCH)?;
+            self.views.give_ids(first, first + ID_BATCH);
+        }
+        Ok(())
     }
+
     /// Commits: number into BEGIN, out of the active set, locks released, then the wait for the log.
-    pub fn commit(&self, _txn: Txn) -> Result<()> {
-        todo!()
+    pub fn commit(&self, txn: Txn) -> Result<()> {
+        match self.commit_no_wait(txn)? {
+            0 => Ok(()),
+            lsn => self.undo.pager.log().commit_wait(lsn),
+        }
     }
+
+    /// Commits without the wait: the commit is durable once the log is, up to the LSN returned (0: nothing was
+    /// written).
+    pub fn commit_no_wait(&self, mut txn: Txn) -> Result<Lsn> {
+        if txn.undo.begin == Position::NONE {
+            self.finish(&mut txn, 0);
+            return Ok(0);
+        }
+        let number = self.views.next_id();
+        match self.write_number(txn.undo.begin, number) {
+            Ok(lsn) => {
+                self.finish(&mut txn, number);
+                Ok(lsn)
+            }
+            Err(e) => {
+                self.leave_to_recovery(&mut txn);
+                Err(e)
+            }
+        }
+    }
+
     /// Rolls back wholly and releases all locks.
-    pub fn rollback(&self, _txn: Txn, _handler: &dyn UndoHandler) -> Result<()> {
-        todo!()
+    pub fn rollback(&self, mut txn: Txn, handler: &dyn UndoHandler) -> Result<()> {
+        if txn.undo.begin == Position::NONE {
+            self.finish(&mut txn, 0);
+            return Ok(());
+        }
+        let begin = txn.undo.begin;
+        let number = self.views.next_id();
+        let done = self
+            .undo_until(&mut txn, begin, handler)
+            .and_then(|()| self.write_number(begin, number));
+        match done {
+            Ok(_) => {
+                self.finish(&mut txn, number);
+                Ok(())
+            }
+            Err(e) => {
+                self.leave_to_recovery(&mut txn);
+                Err(e)
+            }
+        }
     }
+
     /// Undoes everything after the savepoint; keeps locks.
     pub fn rollback_to(
         &self,
-        _txn: &mut Txn,
-        _to: Savepoint,
-        _handler: &dyn UndoHandler,
+        txn: &mut Txn,
+        to: Savepoint,
+        handler: &dyn UndoHandler,
     ) -> Result<()> {
-        todo!()
+        let until = match to.last {
+            Position::NONE => txn.undo.begin,
+            at => at,
+        };
+        self.undo_until(txn, until, handler)
     }
+
+    /// Steps 2 to 4. `number` 0: nothing was written.
+    fn finish(&self, txn: &mut Txn, number: u64) {
+        txn.finished = true;
+        self.close_view(txn);
+        if txn.id != 0 {
+            self.views.end(txn.id);
+            if let Some(lane) = txn.undo.lane.take() {
+                self.purge.give_lane(lane, number, txn.id);
+            }
+        }
+        self.release_locks(txn);
+    }
+
+    fn leave_to_recovery(&self, txn: &mut Txn) {
+        txn.finished = true;
+        self.close_view(txn);
+        self.release_locks(txn);
+    }
+
+    #[inline]
+    fn release_locks(&self, txn: &Txn) {
+        self.locks.release_all(&txn.owner);
+        self.mdl.release_all(&txn.owner);
+    }
+
+    /// A transaction is dropped unfinished, perhaps by a panic: what it wrote is undone by the purge threads.
+    pub(super) fn abandon(&self, txn: &mut Txn) {
+        if txn.id == 0 {
+            self.finish(txn, 0);
+            return;
+        }
+        self.close_view(txn);
+        txn.finished = true;
+        let mut left = self.begin(&txn.owner, txn.isolation);
+        left.id = txn.id;
+        left.undo = std::mem::take(&mut txn.undo);
+        self.purge.abandoned(left);
+    }
+
     /// Row locks.
     pub fn locks(&self) -> &LockSystem {
-        todo!()
+        &self.locks
     }
+
     /// Metadata locks.
     pub fn mdl(&self) -> &MdlSystem {
-        todo!()
+        &self.mdl
     }
+
     /// Transactions that a crash left unfinished, to be rolled back by the caller; each call after the first
     /// returns none.
     pub fn take_recovered(&self) -> Vec<Txn> {
-        todo!()
+        std::mem::take(&mut *self.recovered.lock())
     }
-    /// Visits a transaction's undo payloads, newest first.
-    pub fn visit_undo(
-        &self,
-        _txn: &Txn,
-        _f: &mut dyn FnMut(RollPtr, &[u8]) -> ControlFlow<()>,
-    ) -> Result<()> {
-        todo!()
-    }
-    /// Starts `threads` purge threads.
-    pub fn start_purge(self: &Arc<Self>, _handler: Arc<dyn UndoHandler>, _threads: usize) {
-        todo!()
-    }
-    /// Stops and joins them.
-    pub fn stop_purge(&self) {
-        todo!()
-    }
-    /// Finished transactions not purged yet.
-    pub fn history_length(&self) -> u64 {
-        todo!()
-    }
+
     /// Unfinished transactions that wrote or locked.
     pub fn transactions(&self) -> Vec<TxnInfo> {
-        todo!()
+        let mut all = Vec::new();
+        for owner in self.registry.all() {
+            let (id, started, locks) = {
+                let held = owner.held.lock();
+                let locks = (held.points.len() + held.ranges.len()) as u64;
+                (held.trx, held.started, locks)
+            };
+            if let Some(started) = started {
+                all.push(TxnInfo {
+                    tag: owner.tag(),
+                    id,
+                    started,
+                    rows_changed: owner.changes.load(Ordering::Relaxed),
+                    locks,
+                    waiting: self.locks.waiting_for(owner.no()),
+                });
+            }
+        }
+        all
     }
+
+    /// The id the next writing transaction gets.
+    pub fn next_id(&self) -> TrxId {
+        self.views.next_id()
+    }
+
     /// Text of the last deadlock, for SHOW ENGINE INNODB STATUS.
     pub fn last_deadlock(&self) -> Option<String> {
-        todo!()
+        self.locks.last_deadlock()
     }
 }

@@ -19,22 +19,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An owner's published view.
+#[derive(Default)]
 pub(super) struct ViewSlot {
     /// Views open at this owner; the one published is the oldest.
     open: u32,
     serial: u64,
     /// With `open` 0: the last view, kept for reuse.
     view: Option<ReadView>,
-}
-
-impl Default for ViewSlot {
-    fn default() -> ViewSlot {
-        ViewSlot {
-            open: 0,
-            serial: 0,
-            view: None,
-        }
-    }
 }
 
 pub(super) struct Views {
@@ -48,14 +39,14 @@ pub(super) struct Views {
 struct Active {
     /// Id of the next transaction to write.
     next: TrxId,
-    /// Ids from here on are not reserved durably yet.
+    /// Ids from here on have not been taken from the counter yet.
     limit: TrxId,
     /// Unfinished transactions that wrote, by id.
     running: Vec<(TrxId, Arc<Owner>)>,
 }
 
 impl Views {
-    /// `next`: the first id to give; `limit`: how far ids are reserved.
+    /// `next`: the first id to give; `limit`: the first not to be given.
     pub(super) fn new(next: TrxId, limit: TrxId) -> Views {
         Views {
             version: AtomicU64::new(0),
@@ -68,7 +59,7 @@ impl Views {
         }
     }
 
-    /// Gives the owner's transaction an id and makes it active; `None`: raise the limit first.
+    /// Gives the owner's transaction an id and makes it active; `None`: there is none left, see [`Views::give_ids`].
     pub(super) fn begin(&self, owner: &Arc<Owner>) -> Option<TrxId> {
         let mut active = self.active.lock();
         let id = active.next;
@@ -91,15 +82,18 @@ impl Views {
         self.finished_below.store(first, Ordering::Release);
     }
 
-    /// The limit of reserved ids.
-    pub(super) fn limit(&self) -> TrxId {
-        self.active.lock().limit
+    /// Whether [`Views::begin`] has no id left.
+    pub(super) fn exhausted(&self) -> bool {
+        let active = self.active.lock();
+        active.next >= active.limit
     }
 
-    /// Ids below `limit` are reserved durably now.
-    pub(super) fn raise_limit(&self, limit: TrxId) {
+    /// More ids, above all earlier ones: `from` up to `limit`.
+    pub(super) fn give_ids(&self, from: TrxId, limit: TrxId) {
         let mut active = self.active.lock();
-        active.limit = active.limit.max(limit);
+        debug_assert!(active.limit <= from && active.next >= active.limit);
+        active.next = from;
+        active.limit = limit;
     }
 
     /// The transaction's changes are final.
@@ -136,11 +130,6 @@ impl Views {
         Some(active.running[i].1.clone())
     }
 
-    /// Unfinished transactions and their owners.
-    pub(super) fn running(&self) -> Vec<(TrxId, Arc<Owner>)> {
-        self.active.lock().running.clone()
-    }
-
     /// The next id to be given.
     pub(super) fn next_id(&self) -> TrxId {
         self.active.lock().next
@@ -151,12 +140,12 @@ impl Views {
     pub(super) fn open(&self, owner: &Owner) -> ReadView {
         let mut slot = owner.view.lock();
         // Read under the slot's mutex: see the module's header.
-        if slot.serial == self.version.load(Ordering::Acquire) {
-            if let Some(view) = &slot.view {
-                let view = view.clone();
-                slot.open += 1;
-                return view;
-            }
+        if slot.serial == self.version.load(Ordering::Acquire)
+            && let Some(view) = &slot.view
+        {
+            let view = view.clone();
+            slot.open += 1;
+            return view;
         }
         let (serial, view) = self.make(slot.view.as_ref());
         if slot.open == 0 {
@@ -180,11 +169,12 @@ impl Views {
         let (mut serial, mut view) = self.make(None);
         for owner in registry.all() {
             let slot = owner.view.lock();
-            if slot.open > 0 && slot.serial < serial {
-                if let Some(older) = &slot.view {
-                    serial = slot.serial;
-                    view = older.clone();
-                }
+            if slot.open > 0
+                && slot.serial < serial
+                && let Some(older) = &slot.view
+            {
+                serial = slot.serial;
+                view = older.clone();
             }
         }
         view

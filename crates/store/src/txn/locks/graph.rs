@@ -199,10 +199,10 @@ impl std::fmt::Display for Hex<'_> {
 }
 
 fn blockers_of(locks: &LockSystem, nodes: &Nodes, no: u32, out: &mut Vec<u32>) {
-    if let Some(node) = nodes.get(&no) {
-        if !node.victim {
-            node.target.blockers(locks, nodes, no, out);
-        }
+    if let Some(node) = nodes.get(&no)
+        && !node.victim
+    {
+        node.target.blockers(locks, nodes, no, out);
     }
 }
 

@@ -97,17 +97,16 @@ fn later(a: Option<Key>, b: Option<Key>) -> Option<Key> {
 
 /// Adds an interval to an owner's list, growing the last one if they touch.
 pub(super) fn remember(list: &mut Vec<RangeRef>, tree: SpaceId, start: Key, end: Option<Key>) {
-    if let Some(last) = list.last_mut() {
-        if last.tree == tree
-            && reaches(last.end.as_ref(), &start)
-            && reaches(end.as_ref(), &last.start)
-        {
-            if start < last.start {
-                last.start = start;
-            }
-            last.end = later(last.end.take(), end);
-            return;
+    if let Some(last) = list.last_mut()
+        && last.tree == tree
+        && reaches(last.end.as_ref(), &start)
+        && reaches(end.as_ref(), &last.start)
+    {
+        if start < last.start {
+            last.start = start;
         }
+        last.end = later(last.end.take(), end);
+        return;
     }
     list.push(RangeRef { tree, start, end });
 }
@@ -293,10 +292,10 @@ impl TreeRanges {
             }
             position = segment.end.clone();
         }
-        if let Some(from) = position {
-            if end.is_none_or(|end| from < *end) {
-                holes.push((from, end.cloned()));
-            }
+        if let Some(from) = position
+            && end.is_none_or(|end| from < *end)
+        {
+            holes.push((from, end.cloned()));
         }
         for (from, to) in holes {
             let owners = SmallVec::from_slice(&[no]);

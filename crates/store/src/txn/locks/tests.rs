@@ -86,15 +86,12 @@ fn points_agree_with_a_model() {
                     assert_eq!(locks.try_lock(&owners[o], TREE, &bytes, mode), want);
                 }
             }
-            for o in 0..4 {
+            for (o, owner) in owners.iter().enumerate() {
                 assert_eq!(
-                    owners[o].held.lock().points.len(),
+                    owner.held.lock().points.len(),
                     model.keys().filter(|(_, holder)| *holder == o).count()
                 );
-                assert_eq!(
-                    locks.held(&owners[o], TREE, &bytes),
-                    model.get(&(k, o)).copied()
-                );
+                assert_eq!(locks.held(owner, TREE, &bytes), model.get(&(k, o)).copied());
             }
         }
         owners.iter().for_each(|o| locks.release_all(o));
@@ -109,7 +106,7 @@ fn ranges_agree_with_a_model() {
         let locks = LockSystem::new();
         let owners = owners(3);
         // covered[o][position], position 2k being key k and 2k + 1 the gap after it.
-        let mut covered = vec![[false; 41]; 3];
+        let mut covered = [[false; 41]; 3];
         for _ in 0..60 {
             let o = random.below(3) as usize;
             if random.below(10) == 0 {
@@ -131,15 +128,13 @@ fn ranges_agree_with_a_model() {
                 locks.lock_gap(&owners[o], TREE, lower, upper);
                 (from..to).for_each(|p| covered[o][p] = true);
             }
-            for p in 0..40 {
-                let k = if p % 2 == 0 {
-                    vec![p as u8 / 2]
-                } else {
-                    vec![p as u8 / 2, 5]
-                };
-                for o in 0..3 {
-                    let free = (0..3).all(|q| q == o || !covered[q][p]);
-                    assert_eq!(locks.may_insert(&owners[o], TREE, &k), free, "{p} {o}");
+            for p in 0..40u8 {
+                let mut k = vec![p / 2];
+                k.extend((p % 2 == 1).then_some(5));
+                for (o, owner) in owners.iter().enumerate() {
+                    let mut others = (0..3).filter(|&q| q != o);
+                    let free = others.all(|q| !covered[q][p as usize]);
+                    assert_eq!(locks.may_insert(owner, TREE, &k), free, "{p} {o}");
                 }
             }
         }

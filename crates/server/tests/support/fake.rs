@@ -1,0 +1,204 @@
+//! A database that knows a handful of words: `ok`, `fail`, `panic`, `rows N`, `echo TEXT`, `wait`; `params`, prepared, returns its two
+//! parameters.
+
+use millpond_server::backend::{Backend, BackendSession};
+use millpond_sql::result::ColumnMeta;
+use millpond_sql::session::KillHook;
+use millpond_sql::types::{BaseType, Collation, SqlType};
+use millpond_sql::{Completion, ConnectionInfo, Prepared, ResultSink, SqlError, SqlResult, Value};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Condvar, Mutex};
+
+#[derive(Default)]
+struct State {
+    next_id: u32,
+    hooks: HashMap<u32, KillHook>,
+    killed: HashSet<u32>,
+    running: bool,
+    released: bool,
+}
+
+#[derive(Clone, Default)]
+pub struct Fake {
+    variables: HashMap<&'static str, u64>,
+    state: Arc<(Mutex<State>, Condvar)>,
+}
+
+impl Fake {
+    pub fn with(mut self, name: &'static str, value: u64) -> Fake {
+        self.variables.insert(name, value);
+        self
+    }
+    fn change(&self, f: impl FnOnce(&mut State)) {
+        f(&mut self.state.0.lock().unwrap());
+        self.state.1.notify_all();
+    }
+    fn wait(&self, mut until: impl FnMut(&State) -> bool) {
+        let state = self.state.0.lock().unwrap();
+        drop(self.state.1.wait_while(state, |s| !until(s)).unwrap());
+    }
+    pub fn wait_until_running(&self) {
+        self.wait(|s| s.running);
+    }
+    pub fn release(&self) {
+        self.change(|s| s.released = true);
+    }
+    pub fn killed(&self, id: u32) -> bool {
+        self.state.0.lock().unwrap().killed.contains(&id)
+    }
+}
+
+impl Backend for Fake {
+    type Session = FakeSession;
+    fn reserve_id(&self) -> u32 {
+        let mut s = self.state.0.lock().unwrap();
+        s.next_id += 1;
+        s.next_id
+    }
+    fn connect(&self, info: ConnectionInfo) -> SqlResult<FakeSession> {
+        let mut session = FakeSession {
+            fake: self.clone(),
+            id: info.id,
+        };
+        if let Some(db) = &info.database {
+            session.use_database(db)?;
+        }
+        let hook = info.on_kill.expect("the server gives a hook");
+        self.change(|s| {
+            s.hooks.insert(info.id, hook);
+        });
+        Ok(session)
+    }
+    fn kill(&self, id: u32, connection: bool) -> SqlResult<()> {
+        assert!(connection);
+        let hook = self.state.0.lock().unwrap().hooks.get(&id).cloned();
+        let hook = hook.ok_or_else(|| SqlError::new(1094, format!("Unknown thread id: {id}")))?;
+        self.change(|s| {
+            s.killed.insert(id);
+        });
+        hook.0();
+        Ok(())
+    }
+    fn global_u64(&self, name: &str) -> Option<u64> {
+        self.variables.get(name).copied()
+    }
+}
+
+pub struct FakeSession {
+    fake: Fake,
+    id: u32,
+}
+
+fn column(name: &str, ty: SqlType) -> ColumnMeta {
+    ColumnMeta {
+        database: "test".into(),
+        table: "t".into(),
+        org_table: "t".into(),
+        name: name.into(),
+        org_name: name.into(),
+        ty,
+        flags: 0,
+    }
+}
+
+fn columns() -> Vec<ColumnMeta> {
+    let mut number = SqlType::new(BaseType::BigInt);
+    number.unsigned = true;
+    vec![
+        column("n", number),
+        column("s", SqlType::varchar(20, Collation::Utf8mb4Bin)),
+    ]
+}
+
+impl FakeSession {
+    fn one(&mut self, sql: &str, more: bool, sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let sent = |e: std::io::Error| SqlError::new(1158, e.to_string());
+        let done = Completion {
+            status: self.status_flags(),
+            more,
+            ..Completion::default()
+        };
+        let (word, rest) = sql.split_once(' ').unwrap_or((sql, ""));
+        match word {
+            "ok" => {}
+            "panic" => panic!("as asked"),
+            "rows" => {
+                sink.columns(&columns()).map_err(sent)?;
+                for i in 0..rest.parse().unwrap() {
+                    sink.row(&[Value::UInt(i), Value::Null]).map_err(sent)?;
+                }
+            }
+            "echo" => {
+                sink.columns(&columns()[1..]).map_err(sent)?;
+                sink.row(&[Value::str(rest)]).map_err(sent)?;
+            }
+            "wait" => {
+                self.fake.change(|s| s.running = true);
+                let id = self.id;
+                self.fake.wait(|s| s.released || s.killed.contains(&id));
+            }
+            "SHOW" => {
+                sink.columns(&columns()).map_err(sent)?;
+                for (name, value) in [("Uptime", "10"), ("Questions", "20")] {
+                    sink.row(&[Value::str(name), Value::str(value)])
+                        .map_err(sent)?;
+                }
+            }
+            _ => return Err(SqlError::syntax(format!("near '{sql}'"))),
+        }
+        sink.finish(&done).map_err(sent)
+    }
+}
+
+impl BackendSession for FakeSession {
+    fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let parts: Vec<&str> = sql.split("; ").collect();
+        for (i, part) in parts.iter().enumerate() {
+            self.one(part, i + 1 < parts.len(), sink)?;
+        }
+        Ok(())
+    }
+    fn prepare(&mut self, sql: &str) -> SqlResult<Arc<Prepared>> {
+        if sql == "fail" {
+            return Err(SqlError::syntax("near 'fail'"));
+        }
+        Ok(prepared(2, columns()))
+    }
+    fn execute_prepared(
+        &mut self,
+        statement: &Arc<Prepared>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let sent = |e: std::io::Error| SqlError::new(1158, e.to_string());
+        sink.columns(&statement.columns).map_err(sent)?;
+        sink.row(params).map_err(sent)?;
+        sink.finish(&Completion::default()).map_err(sent)
+    }
+    fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        match name {
+            "test" => Ok(()),
+            _ => Err(SqlError::new(1049, format!("Unknown database '{name}'"))),
+        }
+    }
+    fn reset(&mut self) -> SqlResult<()> {
+        Ok(())
+    }
+    fn status_flags(&self) -> u16 {
+        2
+    }
+    fn killed(&self) -> bool {
+        self.fake.killed(self.id)
+    }
+    fn wait_timeout(&self) -> u64 {
+        self.fake.global_u64("wait_timeout").unwrap_or(28_800)
+    }
+    fn variable_u64(&self, name: &str) -> Option<u64> {
+        self.fake.global_u64(name)
+    }
+    fn set_multi_statements(&mut self, _on: bool) {}
+}
+
+fn prepared(params: usize, columns: Vec<ColumnMeta>) -> Arc<Prepared> {
+    Arc::new(Prepared { params, columns })
+}

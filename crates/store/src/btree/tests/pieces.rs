@@ -1,0 +1,329 @@
+//! Fill, merging, bulk building, estimates, overflow chains, errors.
+
+use super::*;
+use crate::error::Error;
+use crate::page::slotted::CAPACITY;
+
+fn number(n: u64) -> [u8; 8] {
+    (n | 1 << 63).to_be_bytes()
+}
+
+/// Share of the leaves' bytes in use, percent.
+fn fill(c: &Checked) -> u64 {
+    c.leaf_bytes * 100 / (c.leaves * CAPACITY as u64)
+}
+
+#[test]
+fn ascending_and_descending_inserts_fill_pages() {
+    let pager = new_pager();
+    let up = new_tree(&pager, 2000);
+    let down = new_tree(&pager, 2001);
+    let random = new_tree(&pager, 2002);
+    let mut rng = Rng::new(1);
+    for n in 0..10_000 {
+        put(&up, &number(n), &[7; 100]);
+        put(&down, &number(1_000_000 - n), &[7; 100]);
+        put(&random, &number(rng.next() >> 1), &[7; 100]);
+    }
+    let (up, down, random) = (checked(&up), checked(&down), checked(&random));
+    assert!(fill(&up) > 97, "{up:?}");
+    assert!(fill(&down) > 97, "{down:?}");
+    assert!((60..80).contains(&fill(&random)), "{random:?}");
+    assert_eq!(up.depth, 2);
+}
+
+#[test]
+fn nearly_ascending_inserts_fill_pages() {
+    // As of several sessions that take numbers in order and insert them a little out of order.
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let mut rng = Rng::new(2);
+    let mut window: Vec<u64> = (0..4).collect();
+    for n in 4..10_000 {
+        let at = rng.below(window.len());
+        put(&tree, &number(window[at]), &[7; 100]);
+        window[at] = n;
+    }
+    assert!(fill(&checked(&tree)) > 80, "{:?}", checked(&tree));
+}
+
+#[test]
+fn a_queue_gives_its_pages_back() {
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let mut most = 0;
+    for n in 0..20_000 {
+        put(&tree, &number(n), &[7; 100]);
+        if n >= 500 {
+            assert!(delete(&tree, &number(n - 500)));
+        }
+        if n % 5000 == 4999 {
+            let c = checked(&tree);
+            assert_eq!(c.records, 500);
+            most = most.max(c.leaves + c.inner_pages);
+        }
+    }
+    assert!(most <= 10, "{most} pages");
+}
+
+#[test]
+fn emptied_inner_pages_go_too() {
+    // Long keys make a high tree of few records.
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let key = |n: u32| [&[b'k'; 3000][..], &n.to_be_bytes()].concat();
+    for n in 0..600 {
+        put(&tree, &key(n), b"v");
+    }
+    assert!(checked(&tree).depth >= 4);
+    // A hole from the middle outwards.
+    for n in (100..300).rev().chain(300..500) {
+        assert!(delete(&tree, &key(n)));
+        if n % 50 == 0 {
+            checked(&tree);
+        }
+    }
+    let c = checked(&tree);
+    assert_eq!(c.records, 200);
+    assert!(c.leaves <= 110, "{c:?}");
+    for n in (0..100).chain(500..600) {
+        assert!(get(&tree, &key(n)).is_some());
+    }
+}
+
+#[test]
+fn the_root_keeps_its_number_field() {
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let root = tree.root();
+    let mut mtr = pager.mtr(0).unwrap();
+    let h = mtr.try_latch(tree.space(), root).unwrap();
+    let data = 42u64.to_le_bytes();
+    mtr.apply(
+        h,
+        crate::log::op::Op::Bytes {
+            offset: slotted::NUMBER_AT as u16,
+            data: &data,
+        },
+    );
+    mtr.commit();
+    for n in 0..3000 {
+        put(&tree, &number(n), &[7; 200]);
+    }
+    assert!(checked(&tree).depth > 1);
+    assert_eq!(
+        slotted::number(&pager.fetch(tree.space(), root).unwrap()),
+        42
+    );
+    for n in 0..3000 {
+        delete(&tree, &number(n));
+    }
+    assert_eq!(checked(&tree).depth, 1);
+    assert_eq!(
+        slotted::number(&pager.fetch(tree.space(), root).unwrap()),
+        42
+    );
+    assert_eq!(tree.root(), root);
+}
+
+#[test]
+fn an_empty_tree_reads_as_empty() {
+    let pager = new_pager();
+    let tree = Tree::new(&pager, pager.space(SpaceId(2000), FileId::SHARED), 0);
+    assert_eq!(get(&tree, b"k"), None);
+    assert!(scan(&tree, Dir::Backward).is_empty());
+    assert_eq!(tree.estimate_total().unwrap(), 0);
+    assert_eq!(tree.check(), Checked::default());
+    assert!(matches!(
+        tree.edit(b"k", 0, |_| Ok(())),
+        Err(Error::Invalid(_))
+    ));
+}
+
+#[test]
+fn oversize_is_refused_and_a_failed_edit_changes_nothing() {
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let long = vec![1; MAX_KEY + 1];
+    assert!(matches!(
+        tree.edit(&long, 0, |_| Ok(())),
+        Err(Error::KeyTooLong(_))
+    ));
+    let too_much = tree.edit(&long[1..], MAX_ENTRY - MAX_KEY + 1, |_| Ok(()));
+    assert!(matches!(too_much, Err(Error::RowTooLarge(_))));
+    let failed: Result<()> = tree.edit(b"k", 10, |_| Err(Error::Interrupted));
+    assert!(matches!(failed, Err(Error::Interrupted)));
+    put(&tree, b"k", b"v");
+    assert_eq!(get(&tree, b"k").unwrap(), b"v");
+}
+
+#[test]
+fn bulk_building_packs_pages() {
+    let pager = new_pager();
+    for (id, n) in [0u64, 1, 100, 150, 20_000, 60_000].into_iter().enumerate() {
+        let space = pager.space(SpaceId(3000 + id as u64), FileId::SHARED);
+        let records = (0..n).map(|i| (number(i * 2).to_vec(), vec![i as u8; 60]));
+        let root = Tree::bulk(&pager, &space, &mut FromIter::new(records)).unwrap();
+        assert_eq!(root == 0, n == 0);
+        let tree = Tree::new(&pager, space, root);
+        let c = checked(&tree);
+        assert_eq!(c.records, n);
+        if n >= 20_000 {
+            assert!((90..=95).contains(&fill(&c)), "{c:?}");
+        }
+        if n > 0 && n <= 20_000 {
+            for i in 0..n {
+                assert_eq!(get(&tree, &number(i * 2)), Some(vec![i as u8; 60]));
+                put(&tree, &number(i * 2 + 1), &[1; 60]);
+            }
+            assert_eq!(checked(&tree).records, 2 * n);
+        }
+    }
+}
+
+#[test]
+fn bulk_building_takes_the_largest_entries_and_refuses_disorder() {
+    let pager = new_pager();
+    let space = pager.space(SpaceId(3000), FileId::SHARED);
+    let key = |n: u32| [&[b'k'; MAX_KEY - 4][..], &n.to_be_bytes()].concat();
+    let records = (0..200).map(|n| (key(n), vec![1; MAX_ENTRY - MAX_KEY]));
+    let root = Tree::bulk(&pager, &space, &mut FromIter::new(records)).unwrap();
+    let tree = Tree::new(&pager, space, root);
+    assert_eq!(checked(&tree).records, 200);
+    let space = pager.space(SpaceId(3001), FileId::SHARED);
+    let twice = [7, 7].map(|n| (key(n), vec![]));
+    let built = Tree::bulk(&pager, &space, &mut FromIter::new(twice.into_iter()));
+    assert!(matches!(built, Err(Error::Invalid(_))));
+}
+
+#[test]
+fn estimates_are_near() {
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let mut rng = Rng::new(5);
+    let mut keys: Vec<u64> = (0..30_000).map(|_| rng.next() >> 1).collect();
+    for k in &keys {
+        put(&tree, &number(*k), &[3; 50]);
+    }
+    keys.sort_unstable();
+    let near = |estimate: u64, truth: u64| {
+        let slack = 150.0 + truth as f64 * 0.4;
+        (estimate as f64 - truth as f64).abs() <= slack
+    };
+    let total = tree.estimate_total().unwrap();
+    assert!(near(total, 30_000), "{total}");
+    let mut error = 0.0;
+    for _ in 0..200 {
+        let (a, b) = (rng.below(30_000), rng.below(30_000));
+        let (a, b) = (a.min(b), a.max(b));
+        let (low, high) = (number(keys[a]), number(keys[b]));
+        let n = tree
+            .estimate(Bound::Included(&low), Bound::Included(&high))
+            .unwrap();
+        let truth = (b - a) as u64 + 1;
+        assert!(near(n, truth), "{n} for {truth}");
+        error += n.abs_diff(truth) as f64 / 200.0;
+        let none = tree
+            .estimate(Bound::Excluded(&high), Bound::Excluded(&low))
+            .unwrap();
+        assert!(none <= 1);
+    }
+    // Of ranges of 10,000 entries on average.
+    assert!(error < 1200.0, "{error}");
+    let one = number(keys[77]);
+    assert_eq!(
+        tree.estimate(Bound::Included(&one), Bound::Included(&one))
+            .unwrap(),
+        1
+    );
+    let all = tree.estimate(Bound::Unbounded, Bound::Unbounded).unwrap();
+    assert!(near(all, 30_000), "{all}");
+}
+
+#[test]
+fn long_values_come_back_from_their_chains() {
+    let pager = new_pager();
+    let space = pager.space(SpaceId(2000), FileId::SHARED);
+    let mut rng = Rng::new(9);
+    let sizes = [1, overflow::PAGE_BYTES, overflow::PAGE_BYTES + 1, 1_000_000];
+    let mut chains = Vec::new();
+    for n in sizes {
+        // Zeros at a page's end are not in its image.
+        let mut value = rng.bytes(n);
+        value[n / 2..].fill(0);
+        chains.push((overflow::write(&pager, &space, &value).unwrap(), value));
+    }
+    for (first, value) in &chains {
+        let mut out = b"kept".to_vec();
+        overflow::read(&pager, &space, *first, value.len(), &mut out).unwrap();
+        assert_eq!(out[..4], *b"kept");
+        assert!(out[4..] == value[..]);
+        // A wrong length is noticed either way.
+        let n = value.len();
+        for wrong in [n - 1, n + 1] {
+            let read = overflow::read(&pager, &space, *first, wrong, &mut Vec::new());
+            assert!(matches!(read, Err(Error::Corrupt(_))) || wrong == 0, "{n}");
+        }
+    }
+    for (first, value) in &chains {
+        overflow::free(&pager, &space, *first).unwrap();
+        let read = overflow::read(&pager, &space, *first, value.len(), &mut Vec::new());
+        assert!(matches!(read, Err(Error::Corrupt(_))));
+        assert!(overflow::free(&pager, &space, *first).is_err());
+    }
+}
+
+#[test]
+fn check_notices_damage() {
+    use crate::log::op::Op;
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    for n in 0..2000 {
+        put(&tree, &number(n), &[7; 100]);
+    }
+    checked(&tree);
+    let leaf = |n: u64| {
+        let leaf = tree
+            .leaf(|page| slotted::search_child(page, &number(n)))
+            .unwrap();
+        (
+            crate::page::page_no(&leaf),
+            slotted::search(&leaf, &number(n)).unwrap(),
+        )
+    };
+    let (page, slot) = leaf(1000);
+    let damage = |page: PageNo, op: Op<'_>| {
+        let mut mtr = pager.mtr(0).unwrap();
+        let h = mtr.try_latch(tree.space(), page).unwrap();
+        mtr.apply(h, op);
+        mtr.commit();
+    };
+    // A key moved to where a descent does not find it.
+    damage(page, Op::Remove { slot });
+    let key = number(999_999);
+    let n = slotted::count(&pager.fetch(tree.space(), page).unwrap());
+    damage(
+        page,
+        Op::Insert {
+            slot: n,
+            key: &key,
+            value: b"",
+        },
+    );
+    let problems = tree.check().problems;
+    assert!(
+        problems.iter().any(|p| p.contains("separator after")),
+        "{problems:?}"
+    );
+    damage(page, Op::Remove { slot: n });
+    checked(&tree);
+    // A broken link.
+    damage(
+        page,
+        Op::Bytes {
+            offset: slotted::LEFT_AT as u16,
+            data: &[9, 9, 0, 0],
+        },
+    );
+    assert_eq!(tree.check().problems.len(), 1);
+}

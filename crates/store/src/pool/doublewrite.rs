@@ -1,0 +1,197 @@
+//! Writing pages in place so that a torn one can be repaired.
+//!
+//! A batch of pages goes to the file `doublewrite` first and is synced there; then the pages are written in place and
+//! their files synced; only then may the next batch overwrite the first. After a crash, a page of the last batch whose
+//! place holds a broken page is put back from there.
+//!
+//! The file is a header page and up to [`BATCH`] page images. The header names the images: `magic u64, count u32,
+//! CRC-32C u32 of the entries`, then per image `file id u64, page u32, the image's checksum field u32`. If the header is
+//! torn, the batch was never written in place. If an image differs from its entry, a later batch was being written,
+//! so the earlier was complete.
+
+use crate::error::{Error, Result};
+use crate::io::{File, Storage};
+use crate::page::{PAGE_SIZE, PageNo, get_u32, get_u64, page_no, put_u32, put_u64};
+use crate::space::FileId;
+use crate::space::layout;
+use std::sync::Arc;
+
+/// Pages in a batch, at most.
+pub(crate) const BATCH: usize = 192;
+const NAME: &str = "doublewrite";
+const MAGIC: u64 = u64::from_le_bytes(*b"MILL-DBW");
+const ENTRIES_AT: usize = 16;
+const ENTRY: usize = 16;
+
+/// Where a page of the batch goes.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub id: FileId,
+    pub file: Arc<dyn File>,
+    pub page: PageNo,
+}
+
+/// The doublewrite file and the batch being gathered.
+pub(crate) struct Doublewrite {
+    file: Arc<dyn File>,
+    /// Header page, then the images.
+    buf: Vec<u8>,
+    places: Vec<Place>,
+}
+
+fn io(what: &str, id: FileId, e: &std::io::Error) -> Error {
+    Error::io(format!("{what} {}", id.name()), e)
+}
+
+fn own_io(what: &str, e: &std::io::Error) -> Error {
+    Error::io(format!("{what} {NAME}"), e)
+}
+
+impl Doublewrite {
+    /// Opens the file, creating it if it is missing.
+    pub fn open(storage: &dyn Storage) -> Result<Doublewrite> {
+        let created = !storage.exists(NAME);
+        let file = storage.open(NAME, true).map_err(|e| own_io("open", &e))?;
+        if created {
+            storage
+                .sync_folder("")
+                .map_err(|e| own_io("sync the folder of", &e))?;
+        }
+        Ok(Doublewrite {
+            file,
+            buf: Vec::new(),
+            places: Vec::new(),
+        })
+    }
+
+    /// Whether the batch has no room for another page.
+    pub fn is_full(&self) -> bool {
+        self.places.len() == BATCH
+    }
+
+    /// Pages gathered.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Adds a page to the batch; the caller fills the bytes returned. Pages should come in order of place, so that
+    /// neighbours are written together.
+    pub fn add(&mut self, place: Place) -> &mut [u8] {
+        assert!(!self.is_full());
+        self.places.push(place);
+        let at = self.places.len() * PAGE_SIZE;
+        if self.buf.len() < at + PAGE_SIZE {
+            self.buf.resize(at + PAGE_SIZE, 0);
+        }
+        &mut self.buf[at..at + PAGE_SIZE]
+    }
+
+    /// Writes the batch, seals its pages first, and makes it durable in place. Empty afterwards, also on error.
+    pub fn write(&mut self) -> Result<()> {
+        let places = std::mem::take(&mut self.places);
+        if places.is_empty() {
+            return Ok(());
+        }
+        let result = self.write_places(&places);
+        self.places = places;
+        self.places.clear();
+        result
+    }
+
+    fn write_places(&mut self, places: &[Place]) -> Result<()> {
+        let (header, images) = self.buf.split_at_mut(PAGE_SIZE);
+        for (image, place) in images.chunks_exact_mut(PAGE_SIZE).zip(places) {
+            debug_assert_eq!(page_no(image), place.page);
+            layout::seal(image);
+        }
+        header.fill(0);
+        for (i, (image, place)) in images.chunks_exact(PAGE_SIZE).zip(places).enumerate() {
+            let at = ENTRIES_AT + i * ENTRY;
+            put_u64(header, at, place.id.0);
+            put_u32(header, at + 8, place.page);
+            put_u32(header, at + 12, get_u32(image, 0));
+        }
+        let entries = &header[ENTRIES_AT..ENTRIES_AT + places.len() * ENTRY];
+        let crc = crc32c::crc32c(entries);
+        put_u64(header, 0, MAGIC);
+        put_u32(header, 8, places.len() as u32);
+        put_u32(header, 12, crc);
+        self.file
+            .write_at(&self.buf[..(1 + places.len()) * PAGE_SIZE], 0)
+            .map_err(|e| own_io("write", &e))?;
+        self.file.sync().map_err(|e| own_io("sync", &e))?;
+        // In place, neighbours in one write.
+        let mut from = 0;
+        while from < places.len() {
+            let first = &places[from];
+            let run = places[from..]
+                .iter()
+                .zip(first.page..)
+                .take_while(|(p, no)| p.id == first.id && p.page == *no)
+                .count();
+            let bytes = &self.buf[(1 + from) * PAGE_SIZE..(1 + from + run) * PAGE_SIZE];
+            first
+                .file
+                .write_at(bytes, u64::from(first.page) * PAGE_SIZE as u64)
+                .map_err(|e| io("write", first.id, &e))?;
+            from += run;
+        }
+        let mut synced: Option<FileId> = None;
+        let mut by_file: Vec<&Place> = places.iter().collect();
+        by_file.sort_by_key(|p| p.id);
+        for p in by_file {
+            if synced != Some(p.id) {
+                p.file.sync().map_err(|e| io("sync", p.id, &e))?;
+                synced = Some(p.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Recovery: puts back pages of the last batch that are broken in place. How many.
+    pub fn restore(storage: &dyn Storage) -> Result<usize> {
+        if !storage.exists(NAME) {
+            return Ok(0);
+        }
+        let file = storage.open(NAME, false).map_err(|e| own_io("open", &e))?;
+        let mut header = vec![0; PAGE_SIZE];
+        if file.read_at(&mut header, 0).is_err() || get_u64(&header, 0) != MAGIC {
+            return Ok(0);
+        }
+        let count = get_u32(&header, 8) as usize;
+        if count > BATCH {
+            return Ok(0);
+        }
+        let entries = &header[ENTRIES_AT..ENTRIES_AT + count * ENTRY];
+        if crc32c::crc32c(entries) != get_u32(&header, 12) {
+            return Ok(0);
+        }
+        let mut restored = 0;
+        let mut image = vec![0; PAGE_SIZE];
+        let mut current = vec![0; PAGE_SIZE];
+        for (i, e) in entries.chunks_exact(ENTRY).enumerate() {
+            let (id, page, crc) = (FileId(get_u64(e, 0)), get_u32(e, 8), get_u32(e, 12));
+            let at = (1 + i as u64) * PAGE_SIZE as u64;
+            let intact = file.read_at(&mut image, at).is_ok()
+                && layout::verify(&image, 0, page).is_ok()
+                && get_u32(&image, 0) == crc;
+            if !intact || !storage.exists(&id.name()) {
+                continue;
+            }
+            let home = storage
+                .open(&id.name(), false)
+                .map_err(|e| io("open", id, &e))?;
+            let offset = u64::from(page) * PAGE_SIZE as u64;
+            if home.read_at(&mut current, offset).is_ok()
+                && layout::verify(&current, 0, page).is_ok()
+            {
+                continue;
+            }
+            home.write_at(&image, offset)
+                .map_err(|e| io("write", id, &e))?;
+            home.sync().map_err(|e| io("sync", id, &e))?;
+            restored += 1;
+        }
+        Ok(restored)
+    }
+}

@@ -1,0 +1,181 @@
+//! Pins, shared latches, hints.
+
+use super::Pager;
+use super::core::{Core, Lookup};
+use super::frame::{DETACHED, FrameNo, LOADING};
+use crate::error::Result;
+use crate::page::PageNo;
+use crate::space::Space;
+use parking_lot::lock_api::RawRwLock as _;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A pin: keeps a page resident (not latched). Cheap to hold across a restart of a descent.
+pub struct Pin<'a> {
+    core: &'a Core,
+    frame: FrameNo,
+}
+
+/// A page under a shared latch; derefs to its `PAGE_SIZE` bytes.
+pub struct PageRead<'a> {
+    core: &'a Core,
+    frame: FrameNo,
+}
+
+/// Where a page was found last: lets [`Pager::try_fetch_hint`] and [`super::Mtr::try_latch_hint`] skip the page
+/// table. A hint that has gone stale is noticed, so it may be kept for any time, and shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameHint(pub(super) FrameNo);
+
+impl FrameHint {
+    /// For keeping in an atomic.
+    pub fn to_bits(self) -> u32 {
+        self.0
+    }
+    /// Back from [`FrameHint::to_bits`] of a hint of the same pager.
+    pub fn from_bits(bits: u32) -> FrameHint {
+        FrameHint(bits)
+    }
+}
+
+impl Pin<'_> {
+    /// Where the page is.
+    pub fn hint(&self) -> FrameHint {
+        FrameHint(self.frame)
+    }
+}
+
+impl<'a> Pin<'a> {
+    /// Takes the shared latch; may wait for it, so the latch order applies. A page freed since shows type `Free`.
+    pub fn read(self) -> PageRead<'a> {
+        let (core, frame) = (self.core, self.frame);
+        std::mem::forget(self);
+        core.arena.frame(frame).latch.lock_shared();
+        PageRead { core, frame }
+    }
+}
+
+impl Drop for Pin<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.core.unpin(self.frame);
+    }
+}
+
+impl PageRead<'_> {
+    /// Where the page is.
+    #[inline]
+    pub fn hint(&self) -> FrameHint {
+        FrameHint(self.frame)
+    }
+}
+
+impl Deref for PageRead<'_> {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the shared latch is held as long as `self` lives.
+        unsafe { self.core.arena.page_ref(self.frame) }
+    }
+}
+
+impl Drop for PageRead<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: taken when `self` was made.
+        unsafe { self.core.arena.frame(self.frame).latch.unlock_shared() };
+        self.core.unpin(self.frame);
+    }
+}
+
+impl Core {
+    /// Pins a resident page for latching it; `None` if it is absent or being read.
+    #[inline]
+    pub(super) fn try_pin(&self, space: &Space, page: PageNo) -> Option<FrameNo> {
+        if space.is_dropped() {
+            return None;
+        }
+        let Lookup::Pinned(n) = self.lookup(space.id.0, page) else {
+            return None;
+        };
+        if self.arena.frame(n).word.load(Ordering::Acquire) & LOADING != 0 {
+            self.unpin(n);
+            return None;
+        }
+        Some(n)
+    }
+
+    #[inline]
+    pub(super) fn try_pin_hint(&self, hint: FrameHint, space: &Space, page: PageNo) -> bool {
+        if space.is_dropped() || hint.0 >= self.arena.count() {
+            return false;
+        }
+        self.pin_hint(hint.0, space.id.0, page)
+    }
+
+    #[inline]
+    fn read_pinned(&self, n: FrameNo) -> Option<PageRead<'_>> {
+        let f = self.arena.frame(n);
+        if !f.latch.try_lock_shared() {
+            f.latch.lock_shared();
+        }
+        let read = PageRead {
+            core: self,
+            frame: n,
+        };
+        // Freed while we waited.
+        if f.word.load(Ordering::Acquire) & DETACHED != 0 {
+            return None;
+        }
+        self.counts.hit();
+        self.touch(n);
+        Some(read)
+    }
+}
+
+impl Pager {
+    /// Reads a page into the pool if need be and pins it. May do I/O: hold no latch.
+    ///
+    /// A page that is not allocated to the space (any more) is no error: what is pinned then shows type `Free`, and a later
+    /// `try_fetch` does not find it.
+    pub fn pin<'a>(&'a self, space: &Arc<Space>, page: PageNo) -> Result<Pin<'a>> {
+        let core = self.core();
+        let frame = core.pin(space, page)?;
+        Ok(Pin { core, frame })
+    }
+
+    /// `pin` and a shared latch. May do I/O: hold no latch.
+    #[inline]
+    pub fn fetch<'a>(&'a self, space: &Arc<Space>, page: PageNo) -> Result<PageRead<'a>> {
+        match self.try_fetch(space, page) {
+            Some(r) => Ok(r),
+            None => Ok(self.pin(space, page)?.read()),
+        }
+    }
+
+    /// The page under a shared latch if it is resident, else `None`; never does I/O (it may wait for
+    /// the latch, so the latch order applies).
+    #[inline]
+    pub fn try_fetch<'a>(&'a self, space: &Arc<Space>, page: PageNo) -> Option<PageRead<'a>> {
+        let core = self.core();
+        let n = core.try_pin(space, page)?;
+        core.read_pinned(n)
+    }
+
+    /// As [`Pager::try_fetch`], asking the hinted frame instead of the page table: `None` if the page is
+    /// not there (it may be elsewhere).
+    #[inline]
+    pub fn try_fetch_hint<'a>(
+        &'a self,
+        hint: FrameHint,
+        space: &Arc<Space>,
+        page: PageNo,
+    ) -> Option<PageRead<'a>> {
+        let core = self.core();
+        if !core.try_pin_hint(hint, space, page) {
+            return None;
+        }
+        core.read_pinned(hint.0)
+    }
+}

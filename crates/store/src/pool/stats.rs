@@ -1,0 +1,140 @@
+//! Counters of the page layer.
+
+use super::Pager;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+const STRIPES: usize = 16;
+
+#[repr(align(64))]
+#[derive(Default)]
+struct Stripe(AtomicU64);
+
+/// Running totals.
+#[derive(Default)]
+pub(crate) struct Counts {
+    hits: [Stripe; STRIPES],
+    pub reads: AtomicU64,
+    pub written: AtomicU64,
+    pub created: AtomicU64,
+    pub discarded: AtomicU64,
+    pub waits: AtomicU64,
+    pub pending_reads: AtomicU64,
+    pub pending_writes: AtomicU64,
+    pub doublewrite_batches: AtomicU64,
+    pub checkpoints: AtomicU64,
+}
+
+static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+impl Counts {
+    /// A request served from the pool. Not exact: threads that share a stripe may lose counts.
+    #[inline]
+    pub fn hit(&self) {
+        let mut i = STRIPE.get();
+        if i == usize::MAX {
+            i = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES;
+            STRIPE.set(i);
+        }
+        let c = &self.hits[i].0;
+        c.store(c.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn hits(&self) -> u64 {
+        let each = self.hits.iter().map(|s| s.0.load(Ordering::Relaxed));
+        each.sum()
+    }
+}
+
+/// A snapshot for SHOW STATUS and SHOW ENGINE INNODB STATUS. Pages unless said otherwise; parts are read one after the
+/// other, so they need not add up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Size of the pool.
+    pub total: u64,
+    /// Frames without a page.
+    pub free: u64,
+    /// Frames of dropped spaces and freed pages (estimate).
+    pub stale: u64,
+    /// Length of the LRU list's young part.
+    pub young: u64,
+    /// Length of the LRU list's old part.
+    pub old: u64,
+    /// Dirty frames: length of the flush lists.
+    pub dirty: u64,
+    /// Instances.
+    pub instances: u64,
+    /// Bytes of address space mapped.
+    pub bytes: u64,
+    /// Requests served from the pool.
+    pub hits: u64,
+    /// Pages read from files.
+    pub reads: u64,
+    /// Pages written in place.
+    pub written: u64,
+    /// Pages newly allocated.
+    pub created: u64,
+    /// Dirty pages given up unwritten because their space was dropped or they were freed.
+    pub discarded: u64,
+    /// Pages moved to the young end.
+    pub made_young: u64,
+    /// Frames evicted or given up.
+    pub evicted: u64,
+    /// Times a thread waited for a free frame.
+    pub waits_free: u64,
+    /// Reads under way.
+    pub pending_reads: u64,
+    /// Writes under way.
+    pub pending_writes: u64,
+    /// Batches through the doublewrite file.
+    pub doublewrite_batches: u64,
+    /// Checkpoints written.
+    pub checkpoints: u64,
+    /// End of the log.
+    pub lsn: u64,
+    /// Durable end of the log.
+    pub durable_lsn: u64,
+    /// Last checkpoint.
+    pub checkpoint_lsn: u64,
+}
+
+impl Pager {
+    /// Numbers about the pool.
+    pub fn stats(&self) -> PoolStats {
+        let core = self.core();
+        let c = &core.counts;
+        let get = |a: &AtomicU64| a.load(Ordering::Relaxed);
+        let mut s = PoolStats {
+            total: u64::from(core.arena.count()),
+            stale: core.stale_frames.load(Ordering::Relaxed).max(0) as u64,
+            instances: core.instances.len() as u64,
+            bytes: core.arena.bytes() as u64,
+            hits: c.hits(),
+            reads: get(&c.reads),
+            written: get(&c.written),
+            created: get(&c.created),
+            discarded: get(&c.discarded),
+            waits_free: get(&c.waits),
+            pending_reads: get(&c.pending_reads),
+            pending_writes: get(&c.pending_writes),
+            doublewrite_batches: get(&c.doublewrite_batches),
+            checkpoints: get(&c.checkpoints),
+            lsn: core.log.end_lsn(),
+            durable_lsn: core.log.durable_lsn(),
+            checkpoint_lsn: core.log.checkpoint_lsn(),
+            ..PoolStats::default()
+        };
+        for i in &core.instances {
+            s.free += u64::from(i.free_len.load(Ordering::Relaxed));
+            s.young += u64::from(i.young_len.load(Ordering::Relaxed));
+            s.old += u64::from(i.old_len.load(Ordering::Relaxed));
+            s.dirty += u64::from(i.dirty_len.load(Ordering::Relaxed));
+            s.evicted += u64::from(i.evictions.load(Ordering::Relaxed));
+            s.made_young += get(&i.moved_young);
+        }
+        s
+    }
+}

@@ -1,0 +1,178 @@
+//! An open data file: page reads and run writes, growth ahead of need, and its allocation state.
+//!
+//! Locks: `growing` is held across the I/O of growing; `alloc` is a short mutex, taken
+//! inside it for a moment, and never held across I/O.
+
+use super::alloc::FileAlloc;
+use super::layout::{self, map_page};
+use super::{AllocKind, EXTENT_PAGES, FileId, MAP_PAGES, SpaceId};
+use crate::error::{Error, Result};
+use crate::io::File;
+use crate::page::{PAGE_SIZE, PageNo};
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of an extent.
+const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_SIZE as u64;
+/// Largest step by which a file grows.
+const MAX_STEP: u64 = 64 << 20;
+
+/// An open data file.
+pub(crate) struct DataFile {
+    pub id: FileId,
+    /// Its path, for messages.
+    pub name: String,
+    /// `None` once deleted.
+    handle: RwLock<Option<Arc<dyn File>>>,
+    alloc: Mutex<FileAlloc>,
+    growing: Mutex<()>,
+    /// The file was created and its folder not synced since.
+    folder_owed: AtomicBool,
+}
+
+impl DataFile {
+    /// Takes an open file and reads its allocation maps.
+    pub fn open(id: FileId, handle: Arc<dyn File>, created: bool) -> Result<DataFile> {
+        let name = id.name();
+        let len = handle
+            .len()
+            .map_err(|e| Error::io(format!("length of {name}"), &e))?;
+        let mut alloc = FileAlloc::new();
+        let pages = (len / PAGE_SIZE as u64).min(u64::from(u32::MAX)) as u32;
+        let mut buf = vec![0u8; PAGE_SIZE];
+        let mut read = |no: PageNo| -> Result<Option<Vec<u8>>> {
+            if no >= pages {
+                return Ok(None);
+            }
+            handle
+                .read_at(&mut buf, u64::from(no) * PAGE_SIZE as u64)
+                .map_err(|e| Error::io(format!("read page {no} of {name}"), &e))?;
+            if layout::is_zero(&buf) {
+                return Ok(None);
+            }
+            layout::verify(&buf, SpaceId::FILE.0, no)
+                .map_err(|e| Error::Corrupt(format!("{name}, page {no}: {e}")))?;
+            Ok(Some(buf.clone()))
+        };
+        if let Some(page) = read(0)? {
+            alloc
+                .load_header(id, &page)
+                .map_err(|e| Error::Corrupt(format!("{name}, page 0: {e}")))?;
+        }
+        alloc.grow_to(pages / EXTENT_PAGES);
+        let maps = pages.div_ceil(MAP_PAGES);
+        for k in 0..maps {
+            if let Some(page) = read(map_page(k))? {
+                alloc.load_map(k, &page);
+            }
+        }
+        Ok(DataFile {
+            id,
+            name,
+            handle: RwLock::new(Some(handle)),
+            alloc: Mutex::new(alloc),
+            growing: Mutex::new(()),
+            folder_owed: AtomicBool::new(created),
+        })
+    }
+
+    /// The handle; an error once the file is deleted.
+    pub fn handle(&self) -> Result<Arc<dyn File>> {
+        self.handle.read().clone().ok_or_else(|| {
+            let e = std::io::Error::from(std::io::ErrorKind::NotFound);
+            Error::io(format!("{}, which was deleted", self.name), &e)
+        })
+    }
+
+    /// Takes the handle away: nobody reads or writes the file any more.
+    pub fn close(&self) -> Option<Arc<dyn File>> {
+        self.handle.write().take()
+    }
+
+    /// The allocation state.
+    pub fn alloc(&self) -> &Mutex<FileAlloc> {
+        &self.alloc
+    }
+
+    /// Reads one page, verifying nothing.
+    pub fn read_raw(&self, no: PageNo, buf: &mut [u8]) -> Result<()> {
+        let handle = self.handle()?;
+        handle
+            .read_at(buf, u64::from(no) * PAGE_SIZE as u64)
+            .map_err(|e| {
+                if e.kind() == std::io::ErrorKind::UnexpectedEof {
+                    let name = &self.name;
+                    return Error::Corrupt(format!("{name}, page {no}: the file ends before it"));
+                }
+                Error::io(format!("read page {no} of {}", self.name), &e)
+            })
+    }
+
+    /// Reads one page and verifies checksum and identity.
+    pub fn read_page(&self, space: SpaceId, no: PageNo, buf: &mut [u8]) -> Result<()> {
+        self.read_raw(no, buf)?;
+        layout::verify(buf, space.0, no)
+            .map_err(|e| Error::Corrupt(format!("{}, page {no}: {e}", self.name)))
+    }
+
+    /// Whether the folder entry of the file is yet to be made durable; the answer `true` is given once.
+    pub fn take_folder_debt(&self) -> bool {
+        self.folder_owed.load(Ordering::Relaxed) && self.folder_owed.swap(false, Ordering::Relaxed)
+    }
+
+    /// Picks a free page for the space and marks it used in memory; grows the file if it must.
+    /// On error nothing has changed.
+    pub fn allocate(&self, space: SpaceId, how: AllocKind, near: PageNo) -> Result<PageNo> {
+        loop {
+            let had = {
+                let mut alloc = self.alloc.lock();
+                if let Some(no) = alloc.take(space, how, near) {
+                    return Ok(no);
+                }
+                alloc.extents()
+            };
+            self.grow(had)?;
+        }
+    }
+
+    /// Makes likely that `pages` pages can be allocated for the space without growing the file.
+    pub fn ensure(&self, space: SpaceId, pages: u32) -> Result<()> {
+        loop {
+            let (have, extents) = {
+                let alloc = self.alloc.lock();
+                (alloc.available(space), alloc.extents())
+            };
+            if have >= pages {
+                return Ok(());
+            }
+            self.grow(extents)?;
+        }
+    }
+
+    /// Grows the file by a step, unless somebody else has since it had `seen` extents.
+    fn grow(&self, seen: u32) -> Result<()> {
+        let _growing = self.growing.lock();
+        let have = self.alloc.lock().extents();
+        if have > seen {
+            return Ok(());
+        }
+        let len = u64::from(have) * EXTENT_BYTES;
+        let floor = if self.id.0 > 1 { EXTENT_BYTES } else { 1 << 20 };
+        let mut step = len.clamp(floor, MAX_STEP) / EXTENT_BYTES;
+        let handle = self.handle()?;
+        loop {
+            let to = have + step as u32;
+            let grown = handle.set_len(u64::from(to) * EXTENT_BYTES);
+            match grown {
+                Ok(()) => {
+                    self.alloc.lock().grow_to(to);
+                    return Ok(());
+                }
+                // A nearly full disk may still have room for less.
+                Err(e) if e.kind() == std::io::ErrorKind::StorageFull && step > 1 => step = 1,
+                Err(e) => return Err(Error::io(format!("grow {}", self.name), &e)),
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The open data files by id.
+//!
+//! Lock order: `opening` (held across the I/O of opening one), then `open`. No caller holds a latch or
+//! another mutex, but an allocation that creates its table's file.
+
+use super::FileId;
+use super::file::DataFile;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// All data files that were touched since the start.
+pub(crate) struct Files {
+    storage: Arc<dyn Storage>,
+    open: RwLock<HashMap<FileId, Arc<DataFile>>>,
+    opening: Mutex<()>,
+}
+
+impl Files {
+    pub fn new(storage: Arc<dyn Storage>) -> Files {
+        Files {
+            storage,
+            open: RwLock::default(),
+            opening: Mutex::new(()),
+        }
+    }
+
+    pub fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    /// The file, opened and its allocation maps read if need be.
+    pub fn get(&self, id: FileId, create: bool) -> Result<Arc<DataFile>> {
+        if let Some(f) = self.open.read().get(&id) {
+            return Ok(f.clone());
+        }
+        let _opening = self.opening.lock();
+        if let Some(f) = self.open.read().get(&id) {
+            return Ok(f.clone());
+        }
+        let name = id.name();
+        let exists = self.storage.exists(&name);
+        if !exists && !create {
+            let e = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::io(format!("open {name}"), &e));
+        }
+        let handle = self
+            .storage
+            .open(&name, create)
+            .map_err(|e| Error::io(format!("open {name}"), &e))?;
+        let file = Arc::new(DataFile::open(id, handle, !exists)?);
+        self.open.write().insert(id, file.clone());
+        Ok(file)
+    }
+
+    /// Forgets a file that is being deleted.
+    pub fn forget(&self, id: FileId) -> Option<Arc<DataFile>> {
+        self.open.write().remove(&id)
+    }
+}

@@ -1,0 +1,247 @@
+//! Undo: lanes of records, appended by transactions, read by consistent reads and rollback, walked by purge.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `page` | the bytes |
+//! | `lanes` | lanes, their pages, the directory |
+//! | `recover` | what a crash left: lanes, unfinished transactions |
+//!
+//! A transaction owns a lane from its first write to its end. Its BEGIN record and first row record are one redo
+//! operation in the mini-transaction of the first row change; committing overwrites 8 bytes of BEGIN. Records are
+//! never moved or cut off; a reader needs only the page's shared latch.
+//!
+//! Promises: a record named by a roll pointer stays readable while its transaction is unfinished or some open view
+//! does not see it. Never does: interpret payloads, or allocate under a tree latch (see [`TxnSystem::reserve`]).
+
+pub(super) mod lanes;
+pub(super) mod page;
+pub(super) mod recover;
+
+use super::sys::TxnSystem;
+use super::{RollPtr, TrxId, Txn, UndoHandler};
+use crate::error::{Error, Result};
+use crate::log::op::Op;
+use crate::page::{Lsn, PAGE_SIZE, PageType, page_type};
+use crate::pool::{Mtr, PageRead, Pin};
+use lanes::{Lane, UndoFile, corrupt, put};
+use page::{
+    BEGIN_BYTES, BEGIN_NUMBER, Position, ROW_HEADER, Record, put_begin, put_row, record_at,
+};
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+/// Longest payload of one undo record (bytes).
+pub const MAX_PAYLOAD: usize = 12 * 1024;
+
+/// A transaction's undo.
+#[derive(Default)]
+pub(super) struct UndoState {
+    pub lane: Option<Lane>,
+    /// Its BEGIN; `NONE` before the first record.
+    pub begin: Position,
+    /// Its newest record that is not undone; BEGIN itself: none.
+    pub last: Position,
+    /// Row records that are not undone.
+    pub count: u64,
+}
+
+/// Room for one undo record, with the page pinned: appending cannot fail.
+pub struct UndoRoom<'t> {
+    sys: &'t TxnSystem,
+    txn: &'t mut Txn,
+    pin: Pin<'t>,
+    /// Payload bytes promised.
+    bytes: usize,
+}
+
+impl UndoRoom<'_> {
+    /// The transaction's id, which goes into the row.
+    #[inline]
+    pub fn trx_id(&self) -> TrxId {
+        self.txn.id()
+    }
+
+    /// The transaction.
+    pub fn txn(&mut self) -> &mut Txn {
+        self.txn
+    }
+
+    /// Appends the record in the row change's mini-transaction; its address goes into the row. Call it once,
+    /// with a payload no longer than reserved; latches the undo page (tree latches may be held).
+    pub fn append(&mut self, mtr: &mut Mtr<'_>, insert: bool, payload: &[u8]) -> RollPtr {
+        assert!(payload.len() <= self.bytes, "longer than reserved");
+        let id = self.txn.id();
+        let undo = &mut self.txn.undo;
+        let lane = undo.lane.as_mut().expect("reserved with a lane");
+        let offset = lane.end;
+        lane.scratch.clear();
+        let here = |at: usize| Position {
+            page: lane.tail,
+            offset: at as u16,
+        };
+        let mut at = offset;
+        if undo.begin == Position::NONE {
+            put_begin(&mut lane.scratch, id);
+            undo.begin = here(at);
+            undo.last = undo.begin;
+            lane.begins = lane.begins.wrapping_add(1);
+            at += BEGIN_BYTES;
+        }
+        put_row(&mut lane.scratch, insert, undo.last, payload);
+        undo.last = here(at);
+        undo.count += 1;
+        // One append per reservation: a second one might not fit.
+        self.bytes = 0;
+        lane.end = offset + lane.scratch.len();
+        debug_assert!(lane.end <= PAGE_SIZE);
+        let page = mtr
+            .try_latch_hint(self.pin.hint(), &self.sys.undo.space, lane.tail)
+            .expect("the lane's tail is pinned");
+        put(mtr, page, offset, &lane.scratch);
+        self.txn.owner.changes.store(undo.count, Ordering::Relaxed);
+        undo.last.roll_ptr(insert)
+    }
+}
+
+impl TxnSystem {
+    /// Prepares the next append of one record of `bytes` payload (at most [`MAX_PAYLOAD`]): assigns
+    /// id and lane at the first write, allocates an undo page if the current one is full. Hold no latch.
+    pub fn reserve<'t>(&'t self, txn: &'t mut Txn, bytes: usize) -> Result<UndoRoom<'t>> {
+        if bytes > MAX_PAYLOAD {
+            return Err(Error::Invalid(format!("undo record of {bytes} bytes")));
+        }
+        self.ensure_id(txn)?;
+        let id = txn.id();
+        let undo = &mut txn.undo;
+        if undo.lane.is_none() {
+            undo.lane = Some(self.purge.take_lane(&self.undo)?);
+        }
+        let lane = undo.lane.as_mut().expect("taken above");
+        let (begun, need) = match undo.begin == Position::NONE {
+            true => (0, BEGIN_BYTES + ROW_HEADER + bytes),
+            false => (id, ROW_HEADER + bytes),
+        };
+        if lane.end + need > PAGE_SIZE {
+            self.undo.add_page(lane, undo.begin, begun)?;
+        }
+        let pin = self.undo.pager.pin(&self.undo.space, lane.tail)?;
+        Ok(UndoRoom {
+            sys: self,
+            txn,
+            pin,
+            bytes,
+        })
+    }
+
+    /// Copies the payload of an undo record out. Valid as long as some open view does not see the record's
+    /// transaction, or for a transaction's own records. Hold no latch.
+    pub fn read_undo(&self, at: RollPtr, out: &mut Vec<u8>) -> Result<()> {
+        self.undo.read_row(Position::of(at), out)?;
+        Ok(())
+    }
+
+    /// Visits a transaction's undo payloads, newest first.
+    pub fn visit_undo(
+        &self,
+        txn: &Txn,
+        f: &mut dyn FnMut(RollPtr, &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut payload = Vec::new();
+        let mut at = txn.undo.last;
+        while at != txn.undo.begin {
+            let (insert, previous) = self.undo.read_row(at, &mut payload)?;
+            if f(at.roll_ptr(insert), &payload).is_break() {
+                break;
+            }
+            at = previous;
+        }
+        Ok(())
+    }
+
+    /// Undoes the transaction's records back to `until`, newest first.
+    pub(super) fn undo_until(
+        &self,
+        txn: &mut Txn,
+        until: Position,
+        handler: &dyn UndoHandler,
+    ) -> Result<()> {
+        let mut payload = Vec::new();
+        while txn.undo.last != until {
+            let at = txn.undo.last;
+            let (insert, previous) = self.undo.read_row(at, &mut payload)?;
+            handler.undo(txn.id(), at.roll_ptr(insert), &payload)?;
+            txn.undo.last = previous;
+            txn.undo.count = txn.undo.count.saturating_sub(1);
+        }
+        txn.owner.changes.store(txn.undo.count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes the number into the transaction's BEGIN: from here on recovery takes it as committed.
+    pub(super) fn write_number(&self, begin: Position, number: u64) -> Result<Lsn> {
+        let pager = &self.undo.pager;
+        let mut pin = None;
+        loop {
+            let mut mtr = pager.mtr(0)?;
+            if let Some(page) = mtr.try_latch(&self.undo.space, begin.page) {
+                let offset = begin.offset + BEGIN_NUMBER as u16;
+                let data = &number.to_le_bytes();
+                mtr.apply(page, Op::Bytes { offset, data });
+                return Ok(mtr.commit());
+            }
+            drop(mtr);
+            if pin.is_some() {
+                return Err(corrupt(begin.page, "it is not allocated"));
+            }
+            pin = Some(pager.pin(&self.undo.space, begin.page)?);
+        }
+    }
+}
+
+impl UndoFile {
+    /// Fetches an undo page.
+    pub(super) fn fetch(&self, page: u32) -> Result<PageRead<'_>> {
+        let read = self.pager.fetch(&self.space, page)?;
+        if page_type(&read) != Some(PageType::Undo) {
+            return Err(corrupt(page, "it is no undo page"));
+        }
+        Ok(read)
+    }
+
+    /// Copies a row record's payload; whether it is an insert, and the record before it.
+    fn read_row(&self, at: Position, out: &mut Vec<u8>) -> Result<(bool, Position)> {
+        let page = self.fetch(at.page)?;
+        match record_at(&page, at.offset as usize) {
+            Ok(Some((
+                Record::Row {
+                    insert,
+                    previous,
+                    payload,
+                },
+                _,
+            ))) => {
+                out.clear();
+                out.extend_from_slice(payload);
+                Ok((insert, previous))
+            }
+            Ok(_) => {
+                let what = format!("offset {}: no row record is here", at.offset);
+                Err(corrupt(at.page, &what))
+            }
+            Err(what) => Err(corrupt(at.page, &what)),
+        }
+    }
+
+    /// Trx id and number of a BEGIN.
+    fn read_begin(&self, at: Position) -> Result<(TrxId, u64)> {
+        let page = self.fetch(at.page)?;
+        match record_at(&page, at.offset as usize) {
+            Ok(Some((Record::Begin { trx, number }, _))) => Ok((trx, number)),
+            Ok(_) => {
+                let what = format!("offset {}: no BEGIN is here", at.offset);
+                Err(corrupt(at.page, &what))
+            }
+            Err(what) => Err(corrupt(at.page, &what)),
+        }
+    }
+}
