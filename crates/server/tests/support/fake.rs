@@ -200,5 +200,5 @@ impl BackendSession for FakeSession {
 }
 
 fn prepared(params: usize, columns: Vec<ColumnMeta>) -> Arc<Prepared> {
-    Arc::new(Prepared { params, columns })
+    Arc::new(Prepared::description(params, columns))
 }

@@ -375,8 +375,10 @@ impl Session {
         Ok(Arc::new(Prepared {
             params: compiled.statement.params,
             columns,
-            compiled,
-            instance: self.instance.clone(),
+            runs: Some(super::Runs {
+                compiled,
+                instance: self.instance.clone(),
+            }),
         }))
     }
 
@@ -394,7 +396,7 @@ impl Session {
                 "Incorrect arguments to mysqld_stmt_execute",
             ));
         }
-        self.one_statement(&statement.compiled, Command::Execute, params, false, sink)
+        self.one_statement(statement.compiled()?, Command::Execute, params, false, sink)
     }
 
     /// Marks the start of a statement: clock, process list, counters, KILL QUERY of before.

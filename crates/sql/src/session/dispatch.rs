@@ -338,10 +338,11 @@ impl Session {
                 .map(|u| vars.get(u).cloned().unwrap_or(Value::Null))
                 .collect()
         };
-        if let Some(c) = prepared.compiled.counter {
+        let compiled = prepared.compiled()?;
+        if let Some(c) = compiled.counter {
             self.count(c);
         }
-        self.dispatch(&prepared.compiled, &values, more, sink)
+        self.dispatch(compiled, &values, more, sink)
     }
 
     /// Runs a SHOW statement.

@@ -83,11 +83,37 @@ pub struct Prepared {
     pub params: usize,
     /// Columns of its result set; empty if it has none.
     pub columns: Vec<ColumnMeta>,
+    /// What runs; `None` for a description alone.
+    runs: Option<Runs>,
+}
+
+struct Runs {
     compiled: Arc<cache::Compiled>,
     instance: Instance,
 }
 
-impl Drop for Prepared {
+impl Prepared {
+    /// The description of a statement that no session has: what a stand-in for [`Session`] hands out.
+    /// Executing it is error 1243.
+    pub fn description(params: usize, columns: Vec<ColumnMeta>) -> Prepared {
+        Prepared {
+            params,
+            columns,
+            runs: None,
+        }
+    }
+    fn compiled(&self) -> crate::SqlResult<&Arc<cache::Compiled>> {
+        match &self.runs {
+            Some(runs) => Ok(&runs.compiled),
+            None => Err(crate::SqlError::new(
+                1243,
+                "Unknown prepared statement handler given to EXECUTE",
+            )),
+        }
+    }
+}
+
+impl Drop for Runs {
     fn drop(&mut self) {
         self.instance
             .0
