@@ -1,0 +1,463 @@
+//! Smoke suite of the Rust `mysql` client against a server on a fresh data directory.
+
+use millpond_server::{Server, ServerConfig};
+use millpond_sql::{Instance, InstanceOptions};
+use mysql::consts::CapabilityFlags;
+use mysql::prelude::Queryable;
+use mysql::{ChangeUserOpts, Conn, Error, OptsBuilder, Params, Row, Value, params};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A server and its data directory.
+struct Db {
+    dir: PathBuf,
+    instance: Instance,
+    server: Option<Server<Instance>>,
+}
+
+impl Db {
+    fn start() -> Db {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("millpond-mysql-{}-{n}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let store = millpond_store::Options {
+            pool_bytes: 64 << 20,
+            log_bytes: 64 << 20,
+            ..millpond_store::Options::default()
+        };
+        let instance = Instance::open(InstanceOptions {
+            path: dir.join("data"),
+            store,
+            variables: Vec::new(),
+        })
+        .unwrap();
+        let config = ServerConfig {
+            tcp: Some("127.0.0.1:0".parse().unwrap()),
+            socket: Some(dir.join("sock")),
+        };
+        let server = Server::start(instance.clone(), &config).unwrap();
+        Db {
+            dir,
+            instance,
+            server: Some(server),
+        }
+    }
+
+    fn opts(&self) -> OptsBuilder {
+        OptsBuilder::new()
+            .socket(Some(self.dir.join("sock").to_str().unwrap()))
+            .user(Some("root"))
+            .max_allowed_packet(Some(64 << 20))
+    }
+
+    fn connect(&self) -> Conn {
+        Conn::new(self.opts()).unwrap()
+    }
+
+    /// A connection whose current database is a new one.
+    fn fresh(&self) -> Conn {
+        let mut c = self.connect();
+        c.query_drop("DROP DATABASE IF EXISTS suite").unwrap();
+        c.query_drop("CREATE DATABASE suite").unwrap();
+        c.query_drop("USE suite").unwrap();
+        c
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.shutdown(Duration::from_secs(5));
+        }
+        let closed = self.instance.close();
+        let _ = std::fs::remove_dir_all(&self.dir);
+        if !std::thread::panicking() {
+            closed.unwrap();
+        }
+    }
+}
+
+fn code<T>(result: Result<T, Error>) -> u16 {
+    match result {
+        Err(Error::MySqlError(e)) => e.code,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("no error"),
+    }
+}
+
+#[test]
+fn connects_over_tcp_and_socket() {
+    let db = Db::start();
+    let port = db.server.as_ref().unwrap().tcp_addr().unwrap().port();
+    let mut tcp = Conn::new(
+        OptsBuilder::new()
+            .ip_or_hostname(Some("127.0.0.1"))
+            .tcp_port(port)
+            .user(Some("root"))
+            .prefer_socket(false),
+    )
+    .unwrap();
+    let mut unix = db.connect();
+    for c in [&mut tcp, &mut unix] {
+        let id = c.connection_id();
+        let seen: Option<u32> = c.query_first("SELECT CONNECTION_ID()").unwrap();
+        assert_eq!(seen, Some(id));
+        assert_eq!(c.server_version(), (8, 0, 45));
+        c.ping().unwrap();
+    }
+    let denied = Conn::new(db.opts().user(Some("bob")));
+    assert_eq!(code(denied.map(|_| ())), 1045);
+    let unknown = Conn::new(db.opts().db_name(Some("nowhere")));
+    assert_eq!(code(unknown.map(|_| ())), 1049);
+}
+
+#[test]
+fn prepared_statements_carry_every_type() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop(
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, ti TINYINT, ut TINYINT UNSIGNED, s SMALLINT,
+         m MEDIUMINT, b BIGINT, ub BIGINT UNSIGNED, d DECIMAL(30, 6), f DOUBLE, c CHAR(10), v VARCHAR(100),
+         x TEXT, bi BINARY(4), vb VARBINARY(100), bl BLOB, da DATE, dt DATETIME(6), ts TIMESTAMP NULL,
+         e ENUM('red', 'green'))",
+    )
+    .unwrap();
+    let text = "v\u{e4}ri\u{e4} \u{1f3a8}";
+    let row: Vec<Value> = vec![
+        Value::Int(-128),
+        Value::Int(255),
+        Value::Int(-32768),
+        Value::Int(-8388608),
+        Value::Int(i64::MIN),
+        Value::UInt(u64::MAX),
+        Value::Bytes(b"-123456789012345678901234.567891".to_vec()),
+        Value::Double(0.1),
+        Value::Bytes(b"char".to_vec()),
+        Value::Bytes(text.into()),
+        Value::Bytes(text.repeat(100).into_bytes()),
+        Value::Bytes(vec![0, 255, 1, 2]),
+        Value::Bytes(vec![255, 0, 39]),
+        Value::Bytes((0..=255).collect()),
+        Value::Date(2024, 2, 29, 0, 0, 0, 0),
+        Value::Date(2024, 1, 2, 3, 4, 5, 678_901),
+        Value::Date(2024, 6, 1, 12, 0, 0, 0),
+        Value::Bytes(b"green".to_vec()),
+    ];
+    let insert = c
+        .prep(
+            "INSERT INTO t (ti, ut, s, m, b, ub, d, f, c, v, x, bi, vb, bl, da, dt, ts, e)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .unwrap();
+    assert_eq!(insert.num_params(), 18);
+    c.exec_drop(&insert, Params::Positional(row.clone()))
+        .unwrap();
+    assert_eq!((c.affected_rows(), c.last_insert_id()), (1, 1));
+    c.exec_drop(&insert, Params::Positional(vec![Value::NULL; 18]))
+        .unwrap();
+    assert_eq!(c.last_insert_id(), 2);
+
+    let select = c.prep("SELECT * FROM t WHERE id = ?").unwrap();
+    assert_eq!(select.columns().len(), 19);
+    for _ in 0..2 {
+        let got: Row = c.exec_first(&select, (1,)).unwrap().unwrap();
+        let got = got.unwrap();
+        for (i, (sent, got)) in row.iter().zip(&got[1..]).enumerate() {
+            assert_eq!(got.as_sql(false), sent.as_sql(false), "column {}", i + 1);
+        }
+    }
+    let nulls: Row = c.exec_first(&select, (2,)).unwrap().unwrap();
+    assert!(nulls.unwrap()[1..].iter().all(|v| *v == Value::NULL));
+    assert_eq!(c.exec_first::<Row, _, _>(&select, (3,)).unwrap(), None);
+
+    let updated = "UPDATE t SET v = :v WHERE id = :id";
+    c.exec_drop(updated, params! { "id" => 1, "v" => "new" })
+        .unwrap();
+    assert_eq!(c.affected_rows(), 1);
+    let v: Option<String> = c.exec_first("SELECT v FROM t WHERE id = ?", (1,)).unwrap();
+    assert_eq!(v.as_deref(), Some("new"));
+    c.close(insert).unwrap();
+}
+
+#[test]
+fn statements_follow_their_tables() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+        .unwrap();
+    c.query_drop("INSERT INTO t VALUES (1, 10)").unwrap();
+    let by_id = c.prep("SELECT v FROM t WHERE id = ?").unwrap();
+    assert_eq!(c.exec_first::<i32, _, _>(&by_id, (1,)).unwrap(), Some(10));
+    c.query_drop("TRUNCATE TABLE t").unwrap();
+    assert_eq!(c.exec_first::<i32, _, _>(&by_id, (1,)).unwrap(), None);
+    c.query_drop("DROP TABLE t").unwrap();
+    assert_eq!(code(c.exec_first::<i32, _, _>(&by_id, (1,))), 1146);
+    c.query_drop("CREATE TABLE t (v VARCHAR(10), id INT PRIMARY KEY)")
+        .unwrap();
+    c.query_drop("INSERT INTO t VALUES ('ten', 1)").unwrap();
+    let again: Option<String> = c.exec_first(&by_id, (1,)).unwrap();
+    assert_eq!(again.as_deref(), Some("ten"));
+}
+
+#[test]
+fn errors_have_their_codes_and_states() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(3) NOT NULL, UNIQUE KEY u (v))")
+        .unwrap();
+    c.query_drop("INSERT INTO t VALUES (1, 'a')").unwrap();
+    for (sql, expected) in [
+        ("INSERT INTO t VALUES (1, 'b')", 1062),
+        ("INSERT INTO t VALUES (2, 'A')", 1062),
+        ("INSERT INTO t VALUES (2, NULL)", 1048),
+        ("INSERT INTO t (id) VALUES (2)", 1364),
+        ("INSERT INTO t VALUES (99999999999, 'b')", 1264),
+        ("INSERT INTO t VALUES (2, 'long')", 1406),
+        ("SELECT x FROM t", 1054),
+        ("SELECT * FROM nowhere", 1146),
+        ("SELEKT", 1064),
+        ("CREATE TABLE t (id INT)", 1050),
+        ("SET nothing = 1", 1193),
+    ] {
+        assert_eq!(code(c.query_drop(sql)), expected, "{sql}");
+    }
+    match c.query_drop("INSERT INTO t VALUES (1, 'b')") {
+        Err(Error::MySqlError(e)) => {
+            assert_eq!(e.state, "23000");
+            assert_eq!(e.message, "Duplicate entry '1' for key 't.PRIMARY'");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(code(c.prep("SELECT FROM")), 1064);
+    assert_eq!(code(c.prep("SELECT 1; SELECT 2")), 1064);
+    assert_eq!(
+        c.query_first::<u32, _>("SELECT COUNT(*) FROM t").unwrap(),
+        Some(1)
+    );
+}
+
+#[test]
+fn warnings_are_counted_and_listed() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("SET sql_mode = ''").unwrap();
+    c.query_drop("CREATE TABLE t (v VARCHAR(3), n TINYINT)")
+        .unwrap();
+    c.query_drop("INSERT INTO t VALUES ('long', 1000)").unwrap();
+    assert_eq!(c.warnings(), 2);
+    let listed: Vec<(String, u16, String)> = c.query("SHOW WARNINGS").unwrap();
+    assert_eq!(listed[0].1, 1265);
+    assert_eq!(listed[1].1, 1264);
+    let row: Option<(String, i8)> = c.query_first("SELECT v, n FROM t").unwrap();
+    assert_eq!(row, Some(("lon".into(), 127)));
+}
+
+#[test]
+fn transactions_and_deadlocks() {
+    let db = Db::start();
+    let mut a = db.fresh();
+    let mut b = Conn::new(db.opts().db_name(Some("suite"))).unwrap();
+    a.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+        .unwrap();
+    a.query_drop("INSERT INTO t VALUES (1, 0), (2, 0)").unwrap();
+    {
+        let mut t = a.start_transaction(mysql::TxOpts::default()).unwrap();
+        t.query_drop("UPDATE t SET v = 1").unwrap();
+        assert_eq!(t.affected_rows(), 2);
+        let seen: Option<i32> = b.query_first("SELECT SUM(v) FROM t").unwrap();
+        assert_eq!(seen, Some(0));
+        t.rollback().unwrap();
+    }
+    a.query_drop("BEGIN").unwrap();
+    b.query_drop("BEGIN").unwrap();
+    a.query_drop("UPDATE t SET v = 1 WHERE id = 1").unwrap();
+    b.query_drop("UPDATE t SET v = 2 WHERE id = 2").unwrap();
+    let waiter = std::thread::spawn(move || {
+        let waited = a.query_drop("UPDATE t SET v = 1 WHERE id = 2");
+        (a, waited)
+    });
+    let crossed = b.query_drop("UPDATE t SET v = 2 WHERE id = 1");
+    if crossed.is_ok() {
+        // The other one was the victim.
+        b.query_drop("COMMIT").unwrap();
+        let (_a, waited) = waiter.join().unwrap();
+        assert_eq!(code(waited), 1213);
+    } else {
+        assert_eq!(code(crossed), 1213);
+        let (mut a, waited) = waiter.join().unwrap();
+        waited.unwrap();
+        a.query_drop("COMMIT").unwrap();
+    }
+    let rows: Vec<i32> = b.query("SELECT v FROM t ORDER BY id").unwrap();
+    assert!(rows == [1, 1] || rows == [2, 2], "{rows:?}");
+}
+
+#[test]
+fn several_results() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    let mut result = c
+        .query_iter("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2); SELECT id FROM t; SELECT 'x'")
+        .unwrap();
+    assert_eq!(result.affected_rows(), 0);
+    let mut sets = Vec::new();
+    while let Some(set) = result.iter() {
+        let rows: Vec<Row> = set.map(Result::unwrap).collect();
+        sets.push(rows.len());
+    }
+    assert_eq!(sets, [0, 0, 2, 1]);
+}
+
+#[test]
+fn found_rows_instead_of_changed() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+        .unwrap();
+    c.query_drop("INSERT INTO t VALUES (1, 5)").unwrap();
+    c.query_drop("UPDATE t SET v = 5").unwrap();
+    assert_eq!(c.affected_rows(), 0);
+    let found = CapabilityFlags::CLIENT_FOUND_ROWS;
+    let mut c = Conn::new(
+        db.opts()
+            .db_name(Some("suite"))
+            .additional_capabilities(found),
+    )
+    .unwrap();
+    c.query_drop("UPDATE t SET v = 5").unwrap();
+    assert_eq!(c.affected_rows(), 1);
+}
+
+#[test]
+fn values_longer_than_a_packet() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (id INT PRIMARY KEY, b LONGBLOB)")
+        .unwrap();
+    let blob: Vec<u8> = (0..(20 << 20) + 3).map(|i: u32| (i % 251) as u8).collect();
+    c.exec_drop("INSERT INTO t VALUES (?, ?)", (1, &blob))
+        .unwrap();
+    let back: Option<Vec<u8>> = c.exec_first("SELECT b FROM t WHERE id = ?", (1,)).unwrap();
+    assert!(back.as_deref() == Some(&blob[..]));
+    let back: Option<Vec<u8>> = c.query_first("SELECT b FROM t").unwrap();
+    assert!(back.as_deref() == Some(&blob[..]));
+    let mut small = db.connect();
+    small
+        .query_drop("SET GLOBAL max_allowed_packet = 1048576")
+        .unwrap();
+    let mut limited = db.connect();
+    let long = format!("SELECT LENGTH('{}')", "x".repeat(2 << 20));
+    assert_eq!(code(limited.query_drop(long)), 1153);
+    limited.ping().unwrap();
+}
+
+#[test]
+fn deep_expressions_do_not_overflow_the_stack() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
+    for n in [100, 1_000, 20_000] {
+        let sum = format!("SELECT 0{}", "+1".repeat(n));
+        match c.query_first::<u32, _>(&sum) {
+            Ok(total) => assert_eq!(total, Some(n as u32)),
+            Err(e) => assert_eq!(code::<()>(Err(e)), 1436),
+        }
+        let ors = format!("SELECT COUNT(*) FROM t WHERE id=0{}", " OR id=1".repeat(n));
+        match c.query_first::<u32, _>(&ors) {
+            Ok(total) => assert_eq!(total, Some(0)),
+            Err(e) => assert_eq!(code::<()>(Err(e)), 1436),
+        }
+        for nested in [
+            format!("SELECT {}1{}", "(".repeat(n), ")".repeat(n)),
+            format!("SELECT {}1", "NOT ".repeat(n)),
+            format!("SELECT {}1", "- ".repeat(n)),
+        ] {
+            match c.query_drop(&nested) {
+                Ok(()) | Err(Error::MySqlError(_)) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+    c.ping().unwrap();
+}
+
+#[test]
+fn kill_query_and_connection() {
+    let db = Db::start();
+    let mut victim = db.connect();
+    let id = victim.connection_id();
+    let mut killer = db.connect();
+    let sleeper = std::thread::spawn(move || {
+        let slept = victim.query_first::<i32, _>("SELECT SLEEP(60)");
+        (victim, slept)
+    });
+    let sleeps = |row: &Row| {
+        row.get::<u32, _>("Id") == Some(id)
+            && row.get::<Option<String>, _>("Info").flatten().is_some()
+    };
+    while !killer
+        .query::<Row, _>("SHOW PROCESSLIST")
+        .unwrap()
+        .iter()
+        .any(sleeps)
+    {
+        std::thread::yield_now();
+    }
+    killer.query_drop(format!("KILL QUERY {id}")).unwrap();
+    let (mut victim, slept) = sleeper.join().unwrap();
+    match slept {
+        Ok(v) => assert_eq!(v, Some(1)),
+        Err(e) => assert_eq!(code::<()>(Err(e)), 1317),
+    }
+    victim.ping().unwrap();
+    killer.query_drop(format!("KILL {id}")).unwrap();
+    assert!(victim.ping().is_err());
+    assert_eq!(code(killer.query_drop(format!("KILL {id}"))), 1094);
+}
+
+#[test]
+fn reset_and_change_user() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
+    c.query_drop("SET @x = 1").unwrap();
+    c.query_drop("BEGIN").unwrap();
+    c.query_drop("INSERT INTO t VALUES (1)").unwrap();
+    c.reset().unwrap();
+    assert_eq!(
+        c.query_first::<Option<i32>, _>("SELECT @x").unwrap(),
+        Some(None)
+    );
+    assert_eq!(
+        c.query_first::<u32, _>("SELECT COUNT(*) FROM suite.t")
+            .unwrap(),
+        Some(0)
+    );
+    c.change_user(
+        ChangeUserOpts::new()
+            .with_user(Some("root".into()))
+            .with_db_name(Some("suite".into())),
+    )
+    .unwrap();
+    let database: Option<String> = c.query_first("SELECT DATABASE()").unwrap();
+    assert_eq!(database.as_deref(), Some("suite"));
+    let refused = c.change_user(ChangeUserOpts::new().with_user(Some("bob".into())));
+    assert_eq!(code(refused), 1045);
+}
+
+#[test]
+fn a_client_that_vanishes_leaves_no_locks() {
+    let db = Db::start();
+    let mut a = db.fresh();
+    a.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+        .unwrap();
+    a.query_drop("INSERT INTO t VALUES (1, 0)").unwrap();
+    let mut b = Conn::new(db.opts().db_name(Some("suite"))).unwrap();
+    b.query_drop("BEGIN").unwrap();
+    b.query_drop("UPDATE t SET v = 1").unwrap();
+    drop(b);
+    a.query_drop("UPDATE t SET v = v + 5").unwrap();
+    assert_eq!(a.query_first::<i32, _>("SELECT v FROM t").unwrap(), Some(5));
+}
