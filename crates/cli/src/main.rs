@@ -3,6 +3,7 @@
 //! Owns flags, environment, configuration file, logging, exit codes. Everything else is the libraries' work. Exit codes: 0
 //! done, 1 failed (or `check` found problems), 2 wrong usage.
 
+mod check;
 mod serve;
 mod settings;
 mod shell;
@@ -29,6 +30,8 @@ enum Command {
         #[command(subcommand)]
         experiment: Experiment,
     },
+    /// Verify every page, tree and catalog row of a data directory that no server uses
+    Check(check::Args),
 }
 
 #[derive(Subcommand)]
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Lab {
             experiment: Experiment::ManyTables(args),
         } => millpond_lab::many_tables::run(&args),
+        Command::Check(args) => check::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
