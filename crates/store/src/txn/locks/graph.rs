@@ -52,8 +52,8 @@ struct Waiting {
     owner: Arc<Owner>,
     target: Target,
     since: Instant,
-    /// Chosen to end a deadlock: it will release what it holds.
-    victim: bool,
+    /// Its wait is over, though it is still here: chosen to end a deadlock, or found to have ended.
+    done: bool,
 }
 
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl WaitGraph {
             owner: owner.clone(),
             target,
             since: Instant::now(),
-            victim: false,
+            done: false,
         };
         nodes.insert(owner.no(), node);
         while let Some(cycle) = find_cycle(locks, &nodes, owner.no()) {
@@ -92,9 +92,10 @@ impl WaitGraph {
             }
             let victim = choose_victim(&nodes, &cycle);
             let node = nodes.get_mut(&victim).expect("the victim waits");
-            // Granted just now: then its edge is gone, and the next search sees that.
+            // Either way it leads nowhere any more. If it is no victim, its wait has just ended: by the lock, or by a
+            // timeout or kill, and then it stays in its queue until it gets this mutex to leave.
+            node.done = true;
             if node.owner.make_victim() {
-                node.victim = true;
                 self.deadlocks.fetch_add(1, Ordering::Relaxed);
                 *self.last.lock() = Some(report(locks, &nodes, &cycle, victim));
             }
@@ -200,7 +201,7 @@ impl std::fmt::Display for Hex<'_> {
 
 fn blockers_of(locks: &LockSystem, nodes: &Nodes, no: u32, out: &mut Vec<u32>) {
     if let Some(node) = nodes.get(&no)
-        && !node.victim
+        && !node.done
     {
         node.target.blockers(locks, nodes, no, out);
     }

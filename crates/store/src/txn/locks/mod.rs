@@ -138,7 +138,8 @@ impl LockSystem {
         }
     }
 
-    /// Gives back a lock that was granted as [`Lock::New`] (READ COMMITTED: the row did not match).
+    /// Gives back a lock that was granted as [`Lock::New`] (READ COMMITTED: the row did not match). Never for
+    /// a row that the transaction has written: whoever made its implicit lock explicit counts on this one.
     pub fn unlock(&self, owner: &Arc<Owner>, tree: SpaceId, key: &[u8]) {
         let Some(at) = self.points.find(owner.no(), tree, key) else {
             return;

@@ -79,6 +79,8 @@ struct Entry {
     mode: LockMode,
 }
 
+const _: () = assert!(std::mem::size_of::<Entry>() <= 56);
+
 #[derive(Default)]
 struct Shard {
     table: HashTable<u32>,

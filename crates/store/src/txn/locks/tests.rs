@@ -394,6 +394,34 @@ fn threads_in_random_order_never_hang_nor_overlap() {
     assert_eq!(locks.stats().row_waiting, 0);
 }
 
+/// Waits that end by themselves (timeouts of zero) while others look for deadlocks through them.
+#[test]
+fn waits_that_end_by_themselves_do_not_confuse_the_search() {
+    let locks = LockSystem::new();
+    let all = owners(4);
+    std::thread::scope(|s| {
+        for (t, owner) in all.iter().enumerate() {
+            let locks = &locks;
+            s.spawn(move || {
+                owner.set_row_timeout(0);
+                let mut random = Random(t as u64 + 1);
+                for _ in 0..3000 {
+                    for _ in 0..3 {
+                        let k = key(random.below(4));
+                        match locks.lock(owner, TREE, &k, X, WaitPolicy::Wait) {
+                            Ok(_) | Err(Error::LockWaitTimeout) => {}
+                            Err(Error::Deadlock) => break,
+                            Err(e) => panic!("{e}"),
+                        }
+                    }
+                    locks.release_all(owner);
+                }
+            });
+        }
+    });
+    assert_eq!(locks.points.live(), 0);
+}
+
 #[test]
 fn metadata_locks_are_fair_and_free_when_held() {
     let locks = Arc::new(LockSystem::new());
