@@ -60,8 +60,6 @@ struct State {
     /// Ends since a thread was woken.
     ended: u32,
     sleeping: u32,
-    /// Lanes taken by threads.
-    taken: u32,
     abandoned: Vec<Txn>,
 }
 
@@ -269,7 +267,8 @@ impl TxnSystem {
         view: &mut ReadView,
         buffer: &mut [u8],
     ) -> Result<bool> {
-        let Some(Reverse((number, id, lane))) = self.pop_lane() else {
+        let next = self.purge.state.lock().queue.pop();
+        let Some(Reverse((number, id, lane))) = next else {
             return Ok(false);
         };
         if !view.sees(id) {
@@ -292,16 +291,8 @@ impl TxnSystem {
         }
     }
 
-    fn pop_lane(&self) -> Option<Reverse<(u64, TrxId, u32)>> {
-        let mut state = self.purge.state.lock();
-        let top = state.queue.pop()?;
-        state.taken += 1;
-        Some(top)
-    }
-
     fn return_lane(&self, lane: u32, moved: Option<Head>, left: Left) {
         let mut state = self.purge.state.lock();
-        state.taken -= 1;
         let head = &mut state.heads[lane as usize];
         let mut ended_meanwhile = false;
         if let Some(moved) = moved {

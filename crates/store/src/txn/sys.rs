@@ -217,7 +217,7 @@ impl TxnSystem {
             return Ok(0);
         }
         let number = self.views.next_id();
-        match self.write_number(txn.undo.begin, number) {
+        match self.write_number(&txn.undo, number) {
             Ok(lsn) => {
                 self.finish(&mut txn, number);
                 Ok(lsn)
@@ -239,7 +239,7 @@ impl TxnSystem {
         let number = self.views.next_id();
         let done = self
             .undo_until(&mut txn, begin, handler)
-            .and_then(|()| self.write_number(begin, number));
+            .and_then(|()| self.write_number(&txn.undo, number));
         match done {
             Ok(_) => {
                 self.finish(&mut txn, number);

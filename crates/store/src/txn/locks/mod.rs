@@ -227,8 +227,11 @@ impl LockSystem {
     pub(super) fn release_all(&self, owner: &Owner) {
         let (points, ranges) = {
             let mut held = owner.held.lock();
-            held.trx = 0;
             held.started = None;
+            if held.trx == 0 && held.points.is_empty() && held.ranges.is_empty() {
+                return;
+            }
+            held.trx = 0;
             (
                 std::mem::take(&mut held.points),
                 std::mem::take(&mut held.ranges),

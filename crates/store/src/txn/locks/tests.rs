@@ -461,6 +461,57 @@ fn metadata_locks_are_fair_and_free_when_held() {
     assert!(matches!(late, Err(Error::LockWaitTimeout)));
 }
 
+/// Random shared, exclusive and strengthened locks on a few names: exclusion holds, every deadlock is found, nothing is
+/// left behind.
+#[test]
+fn threads_on_metadata_never_hang_nor_overlap() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    const WRITER: u32 = 1 << 16;
+    let locks = Arc::new(LockSystem::new());
+    let mdl = MdlSystem::new(locks.clone());
+    let names: Vec<_> = (0..3).map(|i| mdl.get(&format!("db\0t{i}"))).collect();
+    let inside: Vec<_> = (0..3).map(|_| AtomicU32::new(0)).collect();
+    let all = owners(4);
+    std::thread::scope(|s| {
+        for (t, owner) in all.iter().enumerate() {
+            let (mdl, names, inside) = (&mdl, &names, &inside);
+            s.spawn(move || {
+                let mut random = Random(t as u64 + 40);
+                for _ in 0..400 {
+                    let mut mine = [0u32; 3];
+                    for _ in 0..3 {
+                        let i = random.below(3) as usize;
+                        let (mode, mark) = match random.below(3) {
+                            0 => (MdlMode::Exclusive, WRITER),
+                            _ => (MdlMode::Shared, 1),
+                        };
+                        match mdl.lock(owner, &names[i], mode) {
+                            Ok(()) if mark > mine[i] => {
+                                let add = mark - mine[i];
+                                let now = inside[i].fetch_add(add, SeqCst) + add;
+                                assert!(now <= WRITER, "{now:x}");
+                                mine[i] = mark;
+                            }
+                            Ok(()) => {}
+                            Err(Error::Deadlock) => break,
+                            Err(e) => panic!("{e}"),
+                        }
+                        std::thread::yield_now();
+                    }
+                    for (i, mark) in mine.iter().enumerate() {
+                        inside[i].fetch_sub(*mark, SeqCst);
+                    }
+                    mdl.release_all(owner);
+                }
+            });
+        }
+    });
+    assert_eq!(locks.stats().metadata_waiting, 0);
+    for name in &names {
+        mdl.lock(&all[0], name, MdlMode::Exclusive).unwrap();
+    }
+}
+
 #[test]
 fn deadlocks_span_rows_and_metadata() {
     let locks = Arc::new(LockSystem::new());

@@ -20,10 +20,9 @@ pub(super) mod recover;
 use super::sys::TxnSystem;
 use super::{RollPtr, TrxId, Txn, UndoHandler};
 use crate::error::{Error, Result};
-use crate::log::op::Op;
 use crate::page::{Lsn, PAGE_SIZE, PageType, page_type};
-use crate::pool::{Mtr, PageRead, Pin};
-use lanes::{Lane, UndoFile, corrupt, put};
+use crate::pool::{FrameHint, Mtr, PageRead, Pin};
+use lanes::{Lane, UndoFile, corrupt, latch, put};
 use page::{
     BEGIN_BYTES, BEGIN_NUMBER, Position, ROW_HEADER, Record, put_begin, put_row, record_at,
 };
@@ -39,6 +38,8 @@ pub(super) struct UndoState {
     pub lane: Option<Lane>,
     /// Its BEGIN; `NONE` before the first record.
     pub begin: Position,
+    /// Where BEGIN's page was when it was written.
+    pub begin_hint: Option<FrameHint>,
     /// Its newest record that is not undone; BEGIN itself: none.
     pub last: Position,
     /// Row records that are not undone.
@@ -83,6 +84,7 @@ impl UndoRoom<'_> {
         if undo.begin == Position::NONE {
             put_begin(&mut lane.scratch, id);
             undo.begin = here(at);
+            undo.begin_hint = Some(self.pin.hint());
             undo.last = undo.begin;
             lane.begins = lane.begins.wrapping_add(1);
             at += BEGIN_BYTES;
@@ -178,23 +180,26 @@ impl TxnSystem {
     }
 
     /// Writes the number into the transaction's BEGIN: from here on recovery takes it as committed.
-    pub(super) fn write_number(&self, begin: Position, number: u64) -> Result<Lsn> {
-        let pager = &self.undo.pager;
-        let mut pin = None;
-        loop {
-            let mut mtr = pager.mtr(0)?;
-            if let Some(page) = mtr.try_latch(&self.undo.space, begin.page) {
-                let offset = begin.offset + BEGIN_NUMBER as u16;
-                let data = &number.to_le_bytes();
-                mtr.apply(page, Op::Bytes { offset, data });
-                return Ok(mtr.commit());
-            }
-            drop(mtr);
-            if pin.is_some() {
-                return Err(corrupt(begin.page, "it is not allocated"));
-            }
-            pin = Some(pager.pin(&self.undo.space, begin.page)?);
+    pub(super) fn write_number(&self, undo: &UndoState, number: u64) -> Result<Lsn> {
+        let UndoFile { pager, space, .. } = &self.undo;
+        let page_no = undo.begin.page;
+        let write = |mut mtr: Mtr<'_>, page| {
+            let at = undo.begin.offset as usize + BEGIN_NUMBER;
+            put(&mut mtr, page, at, &number.to_le_bytes());
+            mtr.commit()
+        };
+        // Nearly always it is still where it was.
+        let mut mtr = pager.mtr(0)?;
+        if let Some(hint) = undo.begin_hint
+            && let Some(page) = mtr.try_latch_hint(hint, space, page_no)
+        {
+            return Ok(write(mtr, page));
         }
+        drop(mtr);
+        let _pin = pager.pin(space, page_no)?;
+        let mut mtr = pager.mtr(0)?;
+        let page = latch(&mut mtr, space, page_no)?;
+        Ok(write(mtr, page))
     }
 }
 

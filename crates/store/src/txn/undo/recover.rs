@@ -155,6 +155,7 @@ impl TxnSystem {
         txn.undo = UndoState {
             lane: Some(lane),
             begin: found.begin,
+            begin_hint: None,
             last: found.last,
             count: 0,
         };
