@@ -96,6 +96,19 @@ impl Tree {
         space: &Arc<Space>,
         records: &mut impl Records,
     ) -> Result<PageNo> {
+        Tree::bulk_rooted(pager, space, records, &mut |root| {
+            write_one(pager, space, root, AllocKind::Root, 0)
+        })
+    }
+
+    /// As [`Tree::bulk`]; `write_root` allocates the root page, formatted by the operation, and returns its number. So
+    /// the caller may write the number down in the same mini-transaction. Not called if there are no records.
+    pub fn bulk_rooted(
+        pager: &Arc<Pager>,
+        space: &Arc<Space>,
+        records: &mut impl Records,
+        write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>,
+    ) -> Result<PageNo> {
         let mut build = Build {
             pager,
             space,
@@ -109,7 +122,7 @@ impl Tree {
         while let Some((key, value)) = records.next()? {
             build.add(key, value)?;
         }
-        build.finish()
+        build.finish(write_root)
     }
 }
 
@@ -243,44 +256,20 @@ impl Build<'_> {
         let mut page = std::mem::replace(&mut inner.page, new_page(level as u8));
         let separator = std::mem::take(&mut inner.separator);
         let near = inner.last;
-        let no = self.write_one(&mut page, level as u8, AllocKind::Extent, near)?;
+        let image = image(&mut page, level as u8);
+        let no = write_one(self.pager, self.space, image, AllocKind::Extent, near)?;
         self.inner[level - 1].last = no;
         Ok((no, separator))
     }
 
-    fn write_one(
-        &self,
-        page: &mut Page,
-        level: u8,
-        how: AllocKind,
-        near: PageNo,
-    ) -> Result<PageNo> {
-        slotted::packed(&mut page[..]);
-        let mut mtr = self.pager.mtr_in(self.space, 1)?;
-        let image = Op::Image {
-            kind: kind_of(level),
-            body: body(page),
-        };
-        let made = match mtr.alloc(self.space, how, near, image) {
-            Ok(made) => made,
-            Err(e) => {
-                mtr.commit();
-                return Err(e);
-            }
-        };
-        let no = mtr.page_no(made);
-        mtr.commit();
-        Ok(no)
-    }
-
     /// Writes what is left on each level; the topmost page becomes the root.
-    fn finish(mut self) -> Result<PageNo> {
+    fn finish(mut self, write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>) -> Result<PageNo> {
         if self.last_leaf == 0 && self.leaves.is_empty() {
             if slotted::count(&self.leaf[..]) == 0 {
                 return Ok(0);
             }
             let mut leaf = std::mem::replace(&mut self.leaf, new_page(0));
-            return self.write_one(&mut leaf, 0, AllocKind::Root, 0);
+            return write_root(image(&mut leaf, 0));
         }
         self.close_leaf(Vec::new())?;
         if !self.leaves.is_empty() {
@@ -290,11 +279,40 @@ impl Build<'_> {
         loop {
             if self.inner.len() == level {
                 let mut root = std::mem::replace(&mut self.inner[level - 1].page, new_page(0));
-                return self.write_one(&mut root, level as u8, AllocKind::Root, 0);
+                return write_root(image(&mut root, level as u8));
             }
             let (written, before) = self.close_inner(level)?;
             self.add_child(level + 1, before, written)?;
             level += 1;
         }
     }
+}
+
+/// The operation that writes a packed page.
+fn image(page: &mut Page, level: u8) -> Op<'_> {
+    slotted::packed(&mut page[..]);
+    Op::Image {
+        kind: kind_of(level),
+        body: body(page),
+    }
+}
+
+fn write_one(
+    pager: &Pager,
+    space: &Arc<Space>,
+    page: Op<'_>,
+    how: AllocKind,
+    near: PageNo,
+) -> Result<PageNo> {
+    let mut mtr = pager.mtr_in(space, 1)?;
+    let made = match mtr.alloc(space, how, near, page) {
+        Ok(made) => made,
+        Err(e) => {
+            mtr.commit();
+            return Err(e);
+        }
+    };
+    let no = mtr.page_no(made);
+    mtr.commit();
+    Ok(no)
 }

@@ -250,7 +250,6 @@ pub struct Cursor {
     key: Vec<u8>,
     from: From,
     leaf: Option<Spot>,
-    crossed: bool,
 }
 
 /// What [`Cursor::key`] means.
@@ -276,7 +275,6 @@ impl Cursor {
             key: Vec::new(),
             from: From::Edge,
             leaf: None,
-            crossed: false,
         };
         cursor.reset(from, dir);
         cursor
@@ -303,11 +301,22 @@ impl Cursor {
     /// Visits further entries of one leaf, as [`Tree::scan_leaf`] does. After `Stopped` and `More` the next call
     /// goes on behind the last entry visited; after `End` it looks for entries that came to be there since.
     pub fn scan(&mut self, tree: &Tree, f: &mut Visit<'_>) -> Result<ScanEnd> {
+        self.scan_crossing(tree, &mut |key, value, _| f(key, value))
+    }
+
+    /// As [`Cursor::scan`]; the visitor is also told whether the cursor went through other leaves before this one. If
+    /// so, entries may have come to be in those between the key before and the first one visited; otherwise nothing
+    /// could, under the latch.
+    pub fn scan_crossing(
+        &mut self,
+        tree: &Tree,
+        f: &mut dyn FnMut(&[u8], &[u8], bool) -> ControlFlow<()>,
+    ) -> Result<ScanEnd> {
         let Some(mut place) = self.place(tree)? else {
             return Ok(ScanEnd::End);
         };
-        self.crossed = place.crossed;
-        let visited = place.visit(self.dir, f);
+        let crossed = place.crossed;
+        let visited = place.visit(self.dir, &mut |key, value| f(key, value, crossed));
         self.key.clear();
         self.key
             .extend_from_slice(slotted::key(&place.leaf, visited.last));
@@ -317,12 +326,6 @@ impl Cursor {
             pos: place.pos,
         });
         Ok(visited.end)
-    }
-
-    /// Whether the last scan went through other leaves before the one it visited. If so, entries may have come to be in
-    /// those between the key before and the first one visited; otherwise nothing could, under the latch.
-    pub fn crossed(&self) -> bool {
-        self.crossed
     }
 
     /// Leaf of the entry last visited, for [`Tree::edit_at`] on its key.

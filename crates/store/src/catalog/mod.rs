@@ -1,11 +1,39 @@
 //! The data dictionary: databases, tables and the graveyard, each a B+tree of the engine's own
 //! spaces, changed by ordinary transactions. CREATE TABLE is one row; DROP TABLE removes it and adds
 //! graveyard rows. The cache of open tables is keyed by name and tagged with the table's id.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `row` | bytes of catalog rows and keys |
+//! | `own` | the catalog's own tables: definitions, keys, roots |
+//! | `cache` | open tables, by name and by id |
+//! | `handler` | which table an undo record is about |
+//!
+//! **Promises.** At most one [`Core`](crate::table::Core) exists per table, so counters and roots have one truth. Whoever holds a table's metadata
+//! lock and opens it by name gets the definition in force. Memory is bounded however many tables exist.
+//! **Never does:** take a metadata lock.
+//! **Lock order** (between metadata locks and page latches): a load lock, then a table's AUTO_INCREMENT counter; a name shard,
+//! then an id shard. Load and counter locks may be held across I/O: they are one table's, or one of many shards'.
 
-use crate::error::Result;
+mod cache;
+mod handler;
+mod own;
+pub(crate) mod row;
+
+pub(crate) use handler::Handler;
+pub(crate) use own::OwnTable;
+
+use crate::error::{Error, Result};
 use crate::page::PageNo;
 use crate::space::{FileId, SpaceId};
+use crate::table::{Context, Direction, Fetch, KeyRange, ReadMode, Table};
+use crate::txn::{Isolation, Owner, Txn};
+use cache::Cache;
+use parking_lot::Mutex;
+use row::{Grave, TableRow};
+use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An index of a table. Position 0 in [`TableDef::indexes`] is the clustered index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,4 +80,273 @@ pub trait KeyCodec: Send + Sync {
 pub trait CodecFactory: Send + Sync {
     /// The codec for a table.
     fn codec(&self, def: &TableDef) -> Result<Arc<dyn KeyCodec>>;
+}
+
+/// The open data dictionary.
+pub(crate) struct Catalog {
+    pub ctx: Arc<Context>,
+    codecs: Arc<dyn CodecFactory>,
+    pub databases: Arc<Table>,
+    pub tables: Arc<Table>,
+    pub graveyard: Arc<Table>,
+    cache: Cache,
+    /// Parties for reads on nobody's behalf. One for all would keep its oldest view while reads overlap, and purge
+    /// from going on.
+    readers: Mutex<Vec<Arc<Owner>>>,
+    /// A table found missing last: purge asks for the same one again and again.
+    last_missing: AtomicU64,
+}
+
+impl Catalog {
+    /// Opens the catalog, making its trees if this is a new database.
+    pub fn open(ctx: &Arc<Context>, codecs: Arc<dyn CodecFactory>) -> Result<Arc<Catalog>> {
+        let roots = own::roots(&ctx.pager)?;
+        let open = |t: OwnTable| Arc::new(own::open(ctx, t, &roots));
+        let tables = open(OwnTable::Tables);
+        let _ = ctx.tables.set(tables.indexes[0].clone());
+        Ok(Arc::new(Catalog {
+            codecs,
+            databases: open(OwnTable::Databases),
+            tables,
+            graveyard: open(OwnTable::Graveyard),
+            cache: Cache::new(),
+            readers: Mutex::default(),
+            last_missing: AtomicU64::new(0),
+            ctx: ctx.clone(),
+        }))
+    }
+
+    /// The catalog's own table with this id.
+    pub fn own(&self, id: u64) -> Option<&Arc<Table>> {
+        [&self.databases, &self.tables, &self.graveyard]
+            .into_iter()
+            .find(|t| t.def.id == id)
+    }
+
+    /// Runs a read that sees what is committed now.
+    pub fn read<R>(&self, f: impl FnOnce(&mut Txn) -> Result<R>) -> Result<R> {
+        let sys = &self.ctx.sys;
+        let reader = self.readers.lock().pop().unwrap_or_else(|| sys.owner());
+        let mut txn = sys.begin(&reader, Isolation::ReadCommitted);
+        let result = f(&mut txn);
+        // It wrote nothing, so this only closes the view.
+        sys.commit(txn)?;
+        self.readers.lock().push(reader);
+        result
+    }
+
+    /// Options of a database.
+    pub fn database(&self, txn: &mut Txn, name: &str) -> Result<Option<Vec<u8>>> {
+        let key = row::database_key(name)?;
+        let found = lookup(&self.databases, txn, 0, &key)?;
+        found.map(|(_, row)| row::database_body(&row)).transpose()
+    }
+
+    /// Row of a table.
+    pub fn table(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Option<TableRow>> {
+        let key = row::table_key(database, name)?;
+        let found = lookup(&self.tables, txn, 0, &key)?;
+        found.map(|(_, row)| row::decode_table(&row)).transpose()
+    }
+
+    /// Row of a table by its id.
+    fn table_by_id(&self, txn: &mut Txn, id: u64) -> Result<Option<TableRow>> {
+        let found = lookup(&self.tables, txn, 1, &id.to_be_bytes())?;
+        found.map(|(_, row)| row::decode_table(&row)).transpose()
+    }
+
+    /// Names of databases, sorted.
+    pub fn database_names(&self, txn: &mut Txn) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        self.keys(&self.databases, txn, Vec::new(), &mut |key| {
+            names.push(row::name_of(key)?);
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// Names of a database's tables, sorted.
+    pub fn table_names(&self, txn: &mut Txn, database: &str) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        let prefix = row::database_key(database)?;
+        self.keys(&self.tables, txn, prefix, &mut |key| {
+            names.push(row::names_of(key)?.1);
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    fn keys(
+        &self,
+        table: &Table,
+        txn: &mut Txn,
+        prefix: Vec<u8>,
+        f: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut scan = scan(table, txn, prefix, Fetch::Key)?;
+        while let Some(row) = scan.next(txn)? {
+            f(row.clustered_key)?;
+        }
+        Ok(())
+    }
+
+    /// Visits all table rows.
+    pub fn each_table(
+        &self,
+        txn: &mut Txn,
+        f: &mut dyn FnMut(TableRow) -> Result<()>,
+    ) -> Result<()> {
+        let mut scan = scan(&self.tables, txn, Vec::new(), Fetch::Row)?;
+        while let Some(row) = scan.next(txn)? {
+            f(row::decode_table(row.row)?)?;
+        }
+        Ok(())
+    }
+
+    /// Committed graveyard rows.
+    pub fn graves(&self) -> Result<Vec<Grave>> {
+        self.read(|txn| {
+            let mut graves = Vec::new();
+            let mut scan = scan(&self.graveyard, txn, Vec::new(), Fetch::Row)?;
+            while let Some(row) = scan.next(txn)? {
+                graves.push(row::decode_grave(row.row)?);
+            }
+            Ok(graves)
+        })
+    }
+
+    /// The committed grave of a space.
+    pub fn grave(&self, space: SpaceId) -> Result<Option<Grave>> {
+        let key = space.0.to_be_bytes();
+        let found = self.read(|txn| lookup(&self.graveyard, txn, 0, &key))?;
+        found.map(|(_, row)| row::decode_grave(&row)).transpose()
+    }
+
+    /// Opens a table by name. The caller holds its metadata lock.
+    pub fn open_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
+        let full = full_name(database, name);
+        if let Some(t) = self.cache.by_name(&full) {
+            return Ok(t);
+        }
+        let missing = || Error::NoSuchTable(format!("{database}.{name}"));
+        let found = self.read(|txn| self.table(txn, database, name))?;
+        let id = found.ok_or_else(missing)?.def.id;
+        let _loading = self.cache.loading(id);
+        // Under the load lock the row is current: nobody closes an object of the table behind our back.
+        let found = self.read(|txn| self.table(txn, database, name))?;
+        let row = found.ok_or_else(missing)?;
+        let table = self.adopt(row)?;
+        self.cache.insert_name(full, &table);
+        self.cache.trim(id)?;
+        Ok(table)
+    }
+
+    /// The table with this id, for undo and purge; `None` if it is gone.
+    pub fn by_id(&self, id: u64) -> Result<Option<Arc<Table>>> {
+        if let Some(t) = self.own(id) {
+            return Ok(Some(t.clone()));
+        }
+        if let Some(t) = self.cache.by_id(id) {
+            return Ok(Some(t));
+        }
+        if self.last_missing.load(Ordering::Relaxed) == id {
+            return Ok(None);
+        }
+        let _loading = self.cache.loading(id);
+        match self.read(|txn| self.table_by_id(txn, id))? {
+            Some(row) => {
+                let table = self.adopt(row)?;
+                self.cache.trim(id)?;
+                Ok(Some(table))
+            }
+            None => {
+                self.last_missing.store(id, Ordering::Relaxed);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The object for a row: the open one if it is of this version, else a new one that takes over its core.
+    fn adopt(&self, row: TableRow) -> Result<Arc<Table>> {
+        let codec = self.codecs.codec(&row.def)?;
+        let id = row.def.id;
+        Ok(self.cache.adopt(id, row.version, |old| {
+            own::open_user(&self.ctx, row, codec, old)
+        }))
+    }
+
+    /// Before DDL on a table commits: nobody gets the object by name any more, and who has it finds it invalid.
+    /// The caller holds the exclusive metadata lock.
+    pub fn invalidate(&self, id: u64, database: &str, name: &str) {
+        self.cache.invalidate(id, &full_name(database, name));
+    }
+
+    /// After DDL that ended some spaces has committed: they die. `gone`: the table itself does.
+    pub fn bury(&self, id: u64, spaces: &[(SpaceId, FileId)], gone: bool) {
+        // Whoever loads the table by id has either entered it into the cache by now or will not find it.
+        let _loading = self.cache.loading(id);
+        let table = if gone {
+            self.cache.remove_id(id)
+        } else {
+            self.cache.by_id(id)
+        };
+        let _maintenance = table.as_ref().map(|t| t.core.maintenance.write());
+        for &(space, file) in spaces {
+            let space = self.ctx.pager.space(space, file);
+            self.ctx.pager.drop_space(&space);
+        }
+    }
+
+    /// Writes the counters of all open tables into their rows, for a clean close.
+    pub fn save_counters(&self) -> Result<()> {
+        self.cache.each(|t| t.save_auto_increment())
+    }
+
+    /// Open tables.
+    pub fn open_tables(&self) -> usize {
+        self.cache.len()
+    }
+}
+
+/// The key of the name cache and of metadata locks.
+pub(crate) fn full_name(database: &str, name: &str) -> String {
+    let mut full = String::with_capacity(database.len() + name.len() + 1);
+    full.push_str(database);
+    full.push('\0');
+    full.push_str(name);
+    full
+}
+
+/// Clustered key and row of a catalog row by a unique key.
+pub(crate) fn lookup(
+    table: &Table,
+    txn: &mut Txn,
+    index: usize,
+    key: &[u8],
+) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let (mut clustered, mut row) = (Vec::new(), Vec::new());
+    let mode = ReadMode::Consistent;
+    let found = table.get(txn, index, key, mode, &mut clustered, &mut row)?;
+    Ok(found.then_some((clustered, row)))
+}
+
+fn scan<'t>(
+    table: &'t Table,
+    txn: &mut Txn,
+    prefix: Vec<u8>,
+    fetch: Fetch,
+) -> Result<crate::table::Scan<'t>> {
+    let bound = |b| {
+        if prefix.is_empty() {
+            Bound::Unbounded
+        } else {
+            b
+        }
+    };
+    let range = KeyRange {
+        lower: bound(Bound::Included(prefix.clone())),
+        upper: bound(Bound::Included(prefix.clone())),
+    };
+    let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+    table.scan(txn, 0, range, dir, mode, fetch)
 }

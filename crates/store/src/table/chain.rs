@@ -7,18 +7,18 @@
 //! was written; purge frees the chains of versions that nobody needs. Freeing takes the pages after
 //! the first one by one and the first last: after a crash it goes on where it stopped, and freeing
 //! again what is freed does nothing.
-//!
-//! The undo page is latched here after an allocation map, against the usual order. That cannot deadlock: a transaction's
-//! newest undo page is changed by nobody else, and its readers wait for nothing while they latch it.
 
+use super::Table;
 use super::context::Context;
-use super::format::{self, ChainRef};
+use super::format::{self, ChainRef, ROW_HEADER, RowHeader};
+use crate::btree::{Cursor, Dir, ScanEnd};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{PAGE_HEADER, PAGE_SIZE, PageNo, PageType, get_u16, get_u32, get_u64, page_type};
 use crate::pool::{Mtr, PageH};
 use crate::space::{AllocKind, Space};
 use crate::txn::Txn;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 const NEXT: usize = PAGE_HEADER;
@@ -56,7 +56,7 @@ pub(crate) fn write(
         page,
         len: tail.len() as u32,
         trx: room.trx_id(),
-        at: at.0,
+        at: format::record_of(at),
     };
     fill(&mut mtr, first, &chain, pieces.next().unwrap_or(&[]));
     mtr.commit();
@@ -177,5 +177,39 @@ pub(crate) fn free(ctx: &Context, space: &Arc<Space>, chain: &ChainRef) -> Resul
         mtr.free(next)?;
         put(&mut mtr, first, NEXT, &after.to_le_bytes());
         mtr.commit();
+    }
+}
+
+/// Pages of a chain.
+fn pages(len: u32) -> u64 {
+    (u64::from(len)).div_ceil(PER_PAGE as u64).max(1)
+}
+
+impl Table {
+    /// Pages that the chains of the newest versions take.
+    pub(crate) fn chain_pages(&self) -> Result<u64> {
+        let tree = &self.indexes[0].tree;
+        let mut cursor = Cursor::new(Bound::Unbounded, Dir::Forward);
+        let mut sum = Ok(0);
+        if tree.root() == 0 {
+            return sum;
+        }
+        loop {
+            let end = cursor.scan(tree, &mut |_, value| {
+                let header = RowHeader::read(value);
+                match (
+                    &mut sum,
+                    format::chain_of(header.flags, &value[ROW_HEADER..]),
+                ) {
+                    (Ok(sum), Ok(Some(c))) => *sum += pages(c.len),
+                    (Ok(_), Err(e)) => sum = Err(e),
+                    _ => {}
+                }
+                ControlFlow::Continue(())
+            })?;
+            if end != ScanEnd::More {
+                return sum;
+            }
+        }
     }
 }

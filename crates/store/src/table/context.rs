@@ -133,12 +133,17 @@ fn last_row_id(tree: &Tree) -> Result<u64> {
     }
     let mut last = Ok(0);
     let mut resume = Vec::new();
-    tree.scan_leaf(Bound::Unbounded, Dir::Backward, &mut resume, &mut |key, _| {
-        last = key
-            .try_into()
-            .map(u64::from_be_bytes)
-            .map_err(|_| Error::Corrupt("a hidden row id is not 8 bytes long".into()));
-        ControlFlow::Break(())
-    })?;
+    tree.scan_leaf(
+        Bound::Unbounded,
+        Dir::Backward,
+        &mut resume,
+        &mut |key, _| {
+            last = key
+                .try_into()
+                .map(u64::from_be_bytes)
+                .map_err(|_| Error::Corrupt("a hidden row id is not 8 bytes long".into()));
+            ControlFlow::Break(())
+        },
+    )?;
     last
 }

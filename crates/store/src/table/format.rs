@@ -241,6 +241,12 @@ impl SecValue {
     }
 }
 
+/// The record a roll pointer names, whatever it says of the record's kind.
+#[inline]
+pub fn record_of(roll: RollPtr) -> u64 {
+    roll.0 & !(1 << 63)
+}
+
 /// An old value as its difference to the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delta<'a> {
@@ -274,9 +280,7 @@ impl<'a> Delta<'a> {
     pub fn apply(&self, row: &mut Vec<u8>, base: usize) -> Result<()> {
         let len = row.len() - base;
         if self.prefix + self.suffix > len {
-            return Err(Error::Corrupt(
-                "an undo record does not fit its row".into(),
-            ));
+            return Err(Error::Corrupt("an undo record does not fit its row".into()));
         }
         let (from, to) = (base + self.prefix, row.len() - self.suffix);
         if to - from == self.middle.len() {
@@ -360,10 +364,6 @@ impl<'a> Reader<'a> {
     pub fn byte(&mut self) -> Result<u8> {
         Ok(self.take(1)?[0])
     }
-    /// A 64-bit integer.
-    pub fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.take(8)?.try_into().unwrap()))
-    }
 }
 
 const UNDO_INSERT: u8 = 1;
@@ -437,6 +437,8 @@ pub enum Undo<'a> {
     },
     /// More delete-marked entries of the change that follows, whose own record had no room for them.
     Keys {
+        /// Bytes of the clustered key at the end of each.
+        clustered: usize,
         /// The entries.
         keys: KeyList<'a>,
     },
@@ -483,7 +485,10 @@ impl<'a> Undo<'a> {
                 chain: read_chain(kind, &mut r)?,
                 keys: KeyList(r),
             },
-            UNDO_KEYS => Undo::Keys { keys: KeyList(r) },
+            UNDO_KEYS => Undo::Keys {
+                clustered: r.varint()? as usize,
+                keys: KeyList(r),
+            },
             UNDO_CHAIN => Undo::Chain {
                 space: r.varint()?,
                 page: r.varint()? as PageNo,
@@ -491,6 +496,14 @@ impl<'a> Undo<'a> {
             k => return Err(Error::Corrupt(format!("undo record of unknown kind {k}"))),
         };
         Ok((table, undo))
+    }
+    /// Whether purging the record is doing nothing.
+    pub fn leaves_nothing(&self) -> bool {
+        match self {
+            Undo::Insert { .. } | Undo::Chain { .. } => true,
+            Undo::Update { chain, keys, .. } => chain.is_none() && keys.0.0.is_empty(),
+            Undo::Delete { .. } | Undo::Keys { .. } => false,
+        }
     }
     /// The clustered key the record is about.
     pub fn key(&self) -> Option<&'a [u8]> {
@@ -565,11 +578,22 @@ pub fn undo_delete(
     }
 }
 
-/// Opens the payload of a record of further keys: append them with [`put_key`].
-pub fn undo_keys(out: &mut Vec<u8>, table: u64) {
+/// Opens the payload of a record of further keys of a row whose clustered key has `clustered` bytes: append them
+/// with [`put_key`].
+pub fn undo_keys(out: &mut Vec<u8>, table: u64, clustered: usize) {
     out.clear();
     out.push(UNDO_KEYS);
     put_varint(out, table);
+    put_varint(out, clustered as u64);
+}
+
+/// Where an update's or delete's payload holds the old header.
+pub fn undo_header_at(table: u64, key: &[u8]) -> usize {
+    1 + varint_len(table) + varint_len(key.len() as u64) + key.len()
+}
+
+fn varint_len(v: u64) -> usize {
+    (64 - (v | 1).leading_zeros() as usize).div_ceil(7)
 }
 
 /// Encodes the payload about a new overflow chain.
@@ -630,10 +654,21 @@ mod tests {
             middle: b"mid",
         };
         undo_update(&mut p, 300, b"key", old, delta, true, Some(chain));
+        let at = undo_header_at(300, b"key");
+        assert_eq!(RowHeader::read(&p[at..]), old);
         put_key(&mut p, 1030, b"k1");
         put_key(&mut p, 1031, b"");
-        let (table, Undo::Update { key, old: o, delta: d, keys_changed, chain: c, keys }) =
-            Undo::read(&p).unwrap()
+        let (
+            table,
+            Undo::Update {
+                key,
+                old: o,
+                delta: d,
+                keys_changed,
+                chain: c,
+                keys,
+            },
+        ) = Undo::read(&p).unwrap()
         else {
             panic!("an update");
         };

@@ -1,16 +1,51 @@
-//! Rows in and out of tables: versions in the clustered index, entries in secondary indexes, scans,
-//! locking reads, and DDL.
+//! Rows in and out of tables: versions in the clustered index, entries in secondary indexes, scans and
+//! locking reads.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `format` | bytes of entry values and undo payloads |
+//! | `read` | one row: visibility, older versions, unique lookups and their locks |
+//! | `scan` | ranges of rows, consistent and locking |
+//! | `write` | insert, update, delete |
+//! | `secondary` | states of secondary entries |
+//! | `undo` | what undo records mean: rollback and purge |
+//! | `chain` | tails of long rows |
+//! | `context` | what tables share: the engine's parts, counters |
+//! | `range`, `scratch` | key spans; buffers |
 //!
 //! A clustered entry is `key -> flags, trx id, roll pointer, row`; a secondary entry is
 //! `key ++ clustered key -> flags, trx id, length of the index's own key part`. Each secondary entry carries
 //! the id of the transaction that last inserted, revived or delete-marked it, so that a covering
 //! read decides visibility without the clustered row wherever that id is visible.
+//!
+//! **Promises.** A consistent read never waits for a lock. A row change that fails leaves nothing of itself behind.
+//! What a locking read returned stays so, gaps included at REPEATABLE READ, until the transaction ends.
+//! **Never does:** wait for a row lock, fetch a page or read undo while it holds a latch. Locks that are free are taken under the
+//! leaf's latch (`docs/locking.md`, lines 4 and 7); for others the latch is dropped first and the row looked at again.
+//! **Failure.** `Deadlock` obliges the caller to roll back the transaction. A damaged entry is `Corrupt`, naming
+//! table and index.
 
-use crate::catalog::TableDef;
-use crate::error::Result;
-use crate::txn::{LockMode, Txn, WaitPolicy};
+mod chain;
+mod context;
+pub(crate) mod format;
+mod range;
+mod read;
+mod scan;
+mod scratch;
+mod secondary;
+mod undo;
+mod write;
+
+pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
+pub use scan::Scan;
+
+use crate::catalog::{KeyCodec, TableDef, row as catalog_row};
+use crate::error::{Error, Result};
+use crate::txn::{LockMode, MdlLock, MdlMode, Txn, WaitPolicy};
+use range::Span;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use crate::btree::Dir as Direction;
 
@@ -56,115 +91,218 @@ pub struct ScanRow<'a> {
     pub row: &'a [u8],
 }
 
+/// Longest row (bytes).
+pub const MAX_ROW: usize = 64 << 20;
+
 /// An open table: one incarnation. Shared by `Arc`; kept in a prepared plan and re-pinned per execution.
-pub struct Table {}
-
-/// A scan over one index.
-pub struct Scan<'t> {
-    _p: std::marker::PhantomData<&'t ()>,
-}
-
-impl Scan<'_> {
-    /// The next row, or `None`.
-    pub fn next(&mut self, _txn: &mut Txn) -> Result<Option<ScanRow<'_>>> {
-        todo!()
-    }
-    /// Under READ COMMITTED, releases the lock of the row last returned (it did not match).
-    pub fn unlock_row(&mut self, _txn: &mut Txn) {
-        todo!()
-    }
+///
+/// Made by the catalog at the first use; `valid` until DDL changes the table or the cache lets it go, which it
+/// does only while nobody else refers to it. Purge may go on using an object that is not valid any more.
+pub struct Table {
+    pub(crate) def: TableDef,
+    /// Counts the changes of the table's definition.
+    pub(crate) version: u32,
+    pub(crate) indexes: Box<[Arc<Index>]>,
+    pub(crate) codec: Arc<dyn KeyCodec>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) ctx: Arc<Context>,
+    /// `None`: the catalog's own tables, which nobody drops.
+    pub(crate) mdl: Option<Arc<MdlLock>>,
+    pub(crate) valid: AtomicBool,
 }
 
 impl Table {
     /// The definition (roots may lag; nobody above the store needs them).
     pub fn def(&self) -> &TableDef {
-        todo!()
+        &self.def
     }
+
     /// Takes this table's shared metadata lock for the transaction. `false`: the table was dropped,
     /// renamed or altered since it was opened; open it again by name.
-    pub fn pin(self: &Arc<Self>, _txn: &mut Txn) -> Result<bool> {
-        todo!()
+    #[inline]
+    pub fn pin(self: &Arc<Self>, txn: &mut Txn) -> Result<bool> {
+        if let Some(mdl) = &self.mdl {
+            self.ctx.sys.mdl().lock(txn.owner(), mdl, MdlMode::Shared)?;
+        }
+        Ok(self.valid.load(Ordering::Acquire))
     }
-    /// Unique lookup by a full key of a unique index; the row replaces `row`'s contents.
-    /// `clustered_key` gets the clustered key.
-    pub fn get(
-        &self,
-        _txn: &mut Txn,
-        _index: usize,
-        _key: &[u8],
-        _mode: ReadMode,
-        _clustered_key: &mut Vec<u8>,
-        _row: &mut Vec<u8>,
-    ) -> Result<bool> {
-        todo!()
+
+    pub(crate) fn index(&self, index: usize) -> Result<&Index> {
+        match self.indexes.get(index) {
+            Some(i) => Ok(i),
+            None => Err(Error::NoSuchIndex(format!(
+                "{} of {}",
+                index, self.def.name
+            ))),
+        }
     }
-    /// Opens a scan.
-    pub fn scan<'t>(
-        &'t self,
-        _txn: &mut Txn,
-        _index: usize,
-        _range: KeyRange,
-        _dir: Direction,
-        _mode: ReadMode,
-        _fetch: Fetch,
-    ) -> Result<Scan<'t>> {
-        todo!()
+
+    #[cold]
+    pub(crate) fn corrupt(&self, what: &str) -> Error {
+        let (db, name) = (&self.def.database, &self.def.name);
+        Error::Corrupt(format!("table {db}.{name}: {what}"))
     }
-    /// Inserts a row. On `DuplicateKey` the row that is in the way is locked shared, as in InnoDB, and
-    /// nothing of the new row remains.
-    pub fn insert(&self, _txn: &mut Txn, _row: &[u8]) -> Result<()> {
-        todo!()
+
+    #[cold]
+    pub(crate) fn corrupt_index(&self, index: usize, what: &str) -> Error {
+        let name = self.def.indexes.get(index).map_or("?", |i| &i.name);
+        self.corrupt(&format!("index {name} {what}"))
     }
-    /// Clustered key of the row in the way of `row` in unique index `index` (for REPLACE and ON
-    /// DUPLICATE KEY UPDATE), with its row, locked exclusively.
-    pub fn find_duplicate(
-        &self,
-        _txn: &mut Txn,
-        _index: usize,
-        _row: &[u8],
-        _clustered_key: &mut Vec<u8>,
-        _old_row: &mut Vec<u8>,
-    ) -> Result<bool> {
-        todo!()
+
+    /// Gives an index its root page if it has none: page and catalog row change in one mini-transaction, so a
+    /// crash leaves both or neither. Racing inserters meet at the catalog row's leaf.
+    #[inline]
+    pub(crate) fn ensure_root(&self, index: usize) -> Result<()> {
+        if self.indexes[index].tree.root() != 0 {
+            return Ok(());
+        }
+        self.make_root(index)
     }
-    /// Replaces the row under `clustered_key`, which the transaction has locked exclusively and read as
-    /// `old`. The clustered key itself may change.
-    pub fn update(
-        &self,
-        _txn: &mut Txn,
-        _clustered_key: &[u8],
-        _old: &[u8],
-        _new: &[u8],
-    ) -> Result<()> {
-        todo!()
+
+    #[cold]
+    fn make_root(&self, index: usize) -> Result<()> {
+        let tree = &self.indexes[index].tree;
+        let tables = self.ctx.tables.get();
+        let tables = tables.ok_or_else(|| self.corrupt("opened before the catalog"))?;
+        let key = catalog_row::table_key(&self.def.database, &self.def.name)?;
+        let root = tables.tree.edit_allocating(&key, 0, 1, |leaf| {
+            let value = leaf.value();
+            let value = value.ok_or_else(|| self.corrupt("not in the catalog"))?;
+            let fixed = catalog_row::Fixed::locate(value, self.def.id)?;
+            let (at, there) = fixed.root(value, index)?;
+            if there != 0 {
+                return Ok(there);
+            }
+            let root = tree.alloc_root(leaf.mtr())?;
+            leaf.patch(at, &root.to_le_bytes());
+            Ok(root)
+        })?;
+        tree.set_root(root);
+        Ok(())
     }
-    /// Deletes the row under `clustered_key`, locked exclusively and read as `old`.
-    pub fn delete(&self, _txn: &mut Txn, _clustered_key: &[u8], _old: &[u8]) -> Result<()> {
-        todo!()
-    }
+
     /// Reserves `count` consecutive AUTO_INCREMENT values (step `step`, offset `offset`); returns the first.
-    pub fn auto_increment(&self, _count: u64, _step: u64, _offset: u64) -> Result<u64> {
-        todo!()
+    /// A counter that was never set up starts at 1.
+    pub fn auto_increment(&self, count: u64, step: u64, offset: u64) -> Result<u64> {
+        let mut auto = self.core.auto.lock();
+        self.forget_stored(&mut auto)?;
+        let step = step.max(1);
+        // As in MySQL an offset beyond the step counts for nothing.
+        let offset = if offset > step { 0 } else { offset };
+        let next = auto.next.unwrap_or(1);
+        let first = next_in_series(next, step, offset)
+            .ok_or_else(|| Error::Invalid("AUTO_INCREMENT values are exhausted".into()))?;
+        let last = first.saturating_add(step.saturating_mul(count.saturating_sub(1)));
+        auto.next = Some(last.saturating_add(1));
+        Ok(first)
     }
+
     /// Makes the counter exceed an explicitly inserted value.
-    pub fn auto_increment_seen(&self, _value: u64) {
-        todo!()
+    pub fn auto_increment_seen(&self, value: u64) {
+        let mut auto = self.core.auto.lock();
+        if let Some(next) = auto.next
+            && value >= next
+        {
+            // If the catalog cannot be written the engine is stopping, and the row itself will not last.
+            if self.forget_stored(&mut auto).is_ok() {
+                auto.next = Some(value.saturating_add(1));
+            }
+        }
     }
+
     /// The next AUTO_INCREMENT value without taking it; `None` if no counter was set up yet (then the
     /// layer above reads the largest key and calls [`Table::auto_increment_init`]).
     pub fn auto_increment_peek(&self) -> Option<u64> {
-        todo!()
+        self.core.auto.lock().next
     }
+
     /// Sets the counter up; the first caller wins.
-    pub fn auto_increment_init(&self, _next: u64) {
-        todo!()
+    pub fn auto_increment_init(&self, next: u64) {
+        let mut auto = self.core.auto.lock();
+        auto.next.get_or_insert(next.max(1));
     }
+
+    /// Wipes the counter that a clean close left in the catalog row, before a value beyond it is used: after
+    /// a crash it would come back too small.
+    fn forget_stored(&self, auto: &mut AutoIncrement) -> Result<()> {
+        if auto.stored != 0 {
+            self.store_auto_increment(0)?;
+            auto.stored = 0;
+        }
+        Ok(())
+    }
+
+    /// Writes the counter into the catalog row for the next opening, at a clean close or when the cache lets
+    /// the table go.
+    pub(crate) fn save_auto_increment(&self) -> Result<()> {
+        let mut auto = self.core.auto.lock();
+        let next = auto.next.unwrap_or(0);
+        if auto.stored != next {
+            self.store_auto_increment(next)?;
+            auto.stored = next;
+        }
+        Ok(())
+    }
+
+    /// Whether closing the object would lose nothing.
+    pub(crate) fn is_saved(&self) -> bool {
+        let auto = self.core.auto.lock();
+        auto.stored == auto.next.unwrap_or(0)
+    }
+
+    fn store_auto_increment(&self, value: u64) -> Result<()> {
+        let Some(tables) = self.ctx.tables.get() else {
+            return Ok(());
+        };
+        let key = catalog_row::table_key(&self.def.database, &self.def.name)?;
+        tables.tree.edit(&key, 0, |leaf| {
+            // A table renamed or dropped meanwhile starts from its largest row again.
+            if let Some(v) = leaf.value()
+                && let Ok(fixed) = catalog_row::Fixed::locate(v, self.def.id)
+            {
+                leaf.patch(fixed.auto_increment_at(), &value.to_le_bytes());
+            }
+            Ok(())
+        })
+    }
+
     /// Estimated number of rows.
     pub fn estimate_rows(&self) -> u64 {
-        todo!()
+        self.indexes[0].tree.estimate_total().unwrap_or(0)
     }
+
     /// Estimated number of entries of `index` in `range`, from a few pages near its ends.
-    pub fn estimate_range(&self, _index: usize, _range: &KeyRange) -> Result<u64> {
-        todo!()
+    pub fn estimate_range(&self, index: usize, range: &KeyRange) -> Result<u64> {
+        let span = Span::of(range.clone());
+        if span.empty {
+            return Ok(0);
+        }
+        let (lower, upper) = span.bounds();
+        self.index(index)?.tree.estimate(lower, upper)
+    }
+}
+
+/// The least value of `offset + n * step` that is at least `next`.
+fn next_in_series(next: u64, step: u64, offset: u64) -> Option<u64> {
+    if next <= offset {
+        return Some(offset);
+    }
+    let steps = (next - offset).div_ceil(step);
+    offset.checked_add(steps.checked_mul(step)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_follow_step_and_offset() {
+        let take = |next, step, offset| next_in_series(next, step, offset).unwrap();
+        assert_eq!(take(1, 1, 1), 1);
+        assert_eq!(take(2, 1, 1), 2);
+        assert_eq!(take(1, 10, 5), 5);
+        assert_eq!(take(6, 10, 5), 15);
+        assert_eq!(take(15, 10, 5), 15);
+        assert_eq!(next_in_series(u64::MAX, 10, 5), None);
     }
 }

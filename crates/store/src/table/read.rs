@@ -153,7 +153,10 @@ impl Table {
         loop {
             row.clear();
             let tree = &self.indexes[0].tree;
-            if tree.get(key, |value| row.extend_from_slice(value))?.is_none() {
+            if tree
+                .get(key, |value| row.extend_from_slice(value))?
+                .is_none()
+            {
                 return Ok(false);
             }
             let same = *row == last;
@@ -235,14 +238,20 @@ impl Table {
         let s = &mut *s;
         // Entries with this key, most often one: (sure, key) in `s.keys`, each after its length.
         s.keys.clear();
-        self.visit_prefix(index, key, &mut s.resume, &mut s.other, |clustered, value| {
-            let sure = view.is_some_and(|v| v.sees(value.trx));
-            // Without a view the newest state counts, and marked is gone.
-            if !(value.marked() && (sure || view.is_none())) {
-                s.keys.push(u8::from(sure));
-                format::put_bytes(&mut s.keys, clustered);
-            }
-        })?;
+        self.visit_prefix(
+            index,
+            key,
+            &mut s.resume,
+            &mut s.other,
+            |clustered, value| {
+                let sure = view.is_some_and(|v| v.sees(value.trx));
+                // Without a view the newest state counts, and marked is gone.
+                if !(value.marked() && (sure || view.is_none())) {
+                    s.keys.push(u8::from(sure));
+                    format::put_bytes(&mut s.keys, clustered);
+                }
+            },
+        )?;
         let mut candidates = format::Reader(&s.keys);
         while !candidates.0.is_empty() {
             let sure = candidates.byte()? != 0;
@@ -288,9 +297,14 @@ impl Table {
         }
         resume.clear();
         resume.extend_from_slice(key);
-        let mut from: fn(&[u8]) -> Bound<&[u8]> = Bound::Included;
+        let mut first = true;
         loop {
-            let end = tree.scan_leaf(from(resume), Dir::Forward, next, &mut |entry, value| {
+            let from = if first {
+                Bound::Included(&resume[..])
+            } else {
+                Bound::Excluded(&resume[..])
+            };
+            let end = tree.scan_leaf(from, Dir::Forward, next, &mut |entry, value| {
                 if !entry.starts_with(key) {
                     return ControlFlow::Break(());
                 }
@@ -304,7 +318,7 @@ impl Table {
                 return Ok(());
             }
             std::mem::swap(resume, next);
-            from = Bound::Excluded;
+            first = false;
         }
     }
 
@@ -325,12 +339,18 @@ impl Table {
             s.keys.clear();
             let sys = &self.ctx.sys;
             let me = txn.id();
-            self.visit_prefix(index, key, &mut s.resume, &mut s.other, |clustered, value| {
-                // One that an unfinished transaction marked may come back.
-                if !value.marked() || (value.trx != me && sys.is_active(value.trx)) {
-                    format::put_bytes(&mut s.keys, clustered);
-                }
-            })?;
+            self.visit_prefix(
+                index,
+                key,
+                &mut s.resume,
+                &mut s.other,
+                |clustered, value| {
+                    // One that an unfinished transaction marked may come back.
+                    if !value.marked() || (value.trx != me && sys.is_active(value.trx)) {
+                        format::put_bytes(&mut s.keys, clustered);
+                    }
+                },
+            )?;
             let mut candidates = format::Reader(&s.keys);
             while !candidates.0.is_empty() {
                 let clustered = candidates.bytes()?;

@@ -45,15 +45,15 @@ impl Table {
 
     /// Delete-marks a live entry.
     pub(super) fn mark_secondary(&self, index: usize, entry: &[u8], trx: TrxId) -> Result<()> {
-        self.indexes[index].tree.edit(entry, 0, |leaf| {
-            match leaf.value().map(SecValue::read) {
+        self.indexes[index]
+            .tree
+            .edit(entry, 0, |leaf| match leaf.value().map(SecValue::read) {
                 Some(old) if !old.marked() => {
                     put(leaf, SecValue::made_marked(old, trx));
                     Ok(())
                 }
                 _ => Err(self.corrupt_index(index, "lacks the entry of a row")),
-            }
-        })
+            })
     }
 
     /// Undoes what made an entry live.
@@ -77,9 +77,14 @@ impl Table {
     }
 
     /// Undoes what delete-marked an entry.
-    pub(super) fn restore_marked(&self, index: usize, entry: &[u8], trx: TrxId) -> Result<()> {
-        let own = self.key_len(index, entry)?;
-        self.make_live(index, entry, own, trx, None)?;
+    pub(super) fn restore_marked(
+        &self,
+        index: usize,
+        entry: &[u8],
+        own: usize,
+        trx: TrxId,
+    ) -> Result<()> {
+        self.make_live(index, entry, own as u16, trx, None)?;
         Ok(())
     }
 

@@ -179,6 +179,7 @@ impl Table {
             let attempt = index.tree.edit(key, value.len(), |leaf| {
                 self.try_insert(leaf, &mut room, payload, flags, key, value, undo)
             })?;
+            drop(room);
             match attempt {
                 Attempt::Done => return Ok(()),
                 Attempt::Undo(bytes) => payload = bytes,
@@ -399,8 +400,8 @@ impl Table {
             dying = format::chain_of(OVERFLOW, &s.row)?;
         }
         // A tail that stays the same is shared by both versions.
-        let tail = |row: &[u8]| row[INLINE_PREFIX..].to_vec();
-        let shares = long_before && new.len() > limit && tail(old) == tail(new);
+        let shares =
+            long_before && new.len() > limit && old[INLINE_PREFIX..] == new[INLINE_PREFIX..];
         let flags = if shares {
             s.value.clear();
             s.value.extend_from_slice(&[0; ROW_HEADER]);
@@ -426,7 +427,7 @@ impl Table {
             !changed.is_empty(),
             dying,
         );
-        self.put_keys(txn, keys, &mut s.undo, &mut s.other)?;
+        self.put_keys(txn, s.key.len(), keys, &mut s.undo, &mut s.other)?;
         let header_at = format::undo_header_at(self.def.id, &s.key);
 
         let middle = delta.prefix..(s.value.len() - ROW_HEADER - delta.suffix);
@@ -436,7 +437,11 @@ impl Table {
         let (value, undo) = (&mut s.value, &mut s.undo);
         self.indexes[0].tree.edit(&s.key, value.len(), |leaf| {
             let there = self.live_value(leaf)?;
-            debug_assert_eq!(&there[ROW_HEADER..], stored_old, "the row read is the row there");
+            debug_assert_eq!(
+                &there[ROW_HEADER..],
+                stored_old,
+                "the row read is the row there"
+            );
             undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
             let roll = room.append(leaf.mtr(), false, undo);
             value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());
@@ -457,6 +462,7 @@ impl Table {
     fn put_keys<'k>(
         &self,
         txn: &mut Txn,
+        clustered: usize,
         keys: impl Iterator<Item = (u64, &'k [u8])>,
         payload: &mut Vec<u8>,
         more: &mut Vec<u8>,
@@ -474,7 +480,7 @@ impl Table {
                 more.clear();
             }
             if more.is_empty() {
-                format::undo_keys(more, self.def.id);
+                format::undo_keys(more, self.def.id, clustered);
             }
             format::put_key(more, space, key);
         }
@@ -532,7 +538,8 @@ impl Table {
         format::undo_delete(&mut s.undo, self.def.id, clustered_key, blank, chain);
         let keys = entries.iter().zip(&self.indexes[1..]);
         let keys = keys.map(|(range, index)| (index.space.0, &s.keys[range.clone()]));
-        self.put_keys(txn, keys, &mut s.undo, &mut s.other)?;
+        let own = clustered_key.len();
+        self.put_keys(txn, own, keys, &mut s.undo, &mut s.other)?;
         let header_at = format::undo_header_at(self.def.id, clustered_key);
 
         let mut room = self.ctx.sys.reserve(txn, s.undo.len())?;

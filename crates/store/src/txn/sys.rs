@@ -154,6 +154,12 @@ impl TxnSystem {
         self.views.is_active(id)
     }
 
+    /// Whether every view, open now or later, sees the transaction: once this holds it does for ever. May be called
+    /// under latches.
+    pub fn seen_by_all(&self, id: TrxId) -> bool {
+        !self.is_active(id) && self.views.oldest(&self.registry).sees(id)
+    }
+
     /// Makes the implicit lock of a row's writer explicit: if `trx` is unfinished, its owner gets an
     /// exclusive lock on the key, race-free with its end. Returns whether it is unfinished. May be
     /// called under latches. The caller then requests its own lock and waits.

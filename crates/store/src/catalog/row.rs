@@ -1,0 +1,334 @@
+//! Bytes of catalog rows and keys. The layout is described in `docs/file-format.md`.
+//!
+//! A table's row opens with a part of fixed size, so that a root page or the AUTO_INCREMENT counter is written
+//! into it in place, by a mini-transaction of the row change that needs it.
+
+use super::{IndexDef, TableDef};
+use crate::error::{Error, Result};
+use crate::page::{PageNo, get_u16, get_u32, get_u64};
+use crate::space::{FileId, SpaceId};
+use crate::table::format::{
+    CHAIN_REF, INLINE_PREFIX, ROW_HEADER, Reader, RowHeader, put_bytes, put_varint,
+};
+use crate::txn::TrxId;
+
+/// Indexes a table may have: so many fit the part of the row that is never spilled.
+pub const MAX_INDEXES: usize = 65;
+
+// id u64, file u64, version u32, hidden u8, auto increment u64, indexes u16.
+const FILE: usize = 8;
+const VERSION: usize = 16;
+const HIDDEN: usize = 20;
+const AUTO: usize = 21;
+const COUNT: usize = 29;
+const INDEXES: usize = 31;
+/// Per index: space u64, root u32.
+const PER_INDEX: usize = 12;
+
+const _: () = assert!(INDEXES + MAX_INDEXES * PER_INDEX <= INLINE_PREFIX);
+
+/// What a table's row holds beside its definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TableRow {
+    pub def: TableDef,
+    /// Counts changes of the definition.
+    pub version: u32,
+    /// Counter saved by a clean close; 0: none.
+    pub auto_increment: u64,
+    /// Per index the transaction that built it from existing rows; 0: as old as the table.
+    pub created: Vec<TrxId>,
+}
+
+/// Key of a database's row. Names hold no NUL, so keys sort by name and none is a prefix of another.
+pub(crate) fn database_key(name: &str) -> Result<Vec<u8>> {
+    let mut key = Vec::with_capacity(name.len() + 1);
+    put_name(&mut key, name)?;
+    Ok(key)
+}
+
+/// Key of a table's row.
+pub(crate) fn table_key(database: &str, name: &str) -> Result<Vec<u8>> {
+    let mut key = Vec::with_capacity(database.len() + name.len() + 2);
+    put_name(&mut key, database)?;
+    put_name(&mut key, name)?;
+    Ok(key)
+}
+
+fn put_name(key: &mut Vec<u8>, name: &str) -> Result<()> {
+    if name.is_empty() || name.len() > 1000 || name.contains('\0') {
+        return Err(Error::Invalid(format!("'{name}' cannot be a name")));
+    }
+    key.extend_from_slice(name.as_bytes());
+    key.push(0);
+    Ok(())
+}
+
+/// Database and table of a table's key.
+pub(crate) fn names_of(key: &[u8]) -> Result<(String, String)> {
+    let mut parts = key.split(|&b| b == 0);
+    match (parts.next(), parts.next()) {
+        (Some(db), Some(name)) => Ok((text(db)?, text(name)?)),
+        _ => Err(Error::Corrupt("a table's key names no table".into())),
+    }
+}
+
+/// Database of its key.
+pub(crate) fn name_of(key: &[u8]) -> Result<String> {
+    text(key.strip_suffix(&[0]).unwrap_or(key))
+}
+
+fn text(b: &[u8]) -> Result<String> {
+    String::from_utf8(b.to_vec()).map_err(|_| Error::Corrupt("a name is not UTF-8".into()))
+}
+
+/// Where the fixed part of a table's row lies in its clustered value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fixed(usize);
+
+impl Fixed {
+    /// Finds it; the row must be live and be that of table `id`.
+    pub fn locate(value: &[u8], id: u64) -> Result<Fixed> {
+        let header = RowHeader::read(value);
+        let at = ROW_HEADER + if header.overflow() { CHAIN_REF } else { 0 };
+        if header.marked() || value.len() < at + INDEXES || get_u64(value, at) != id {
+            return Err(Error::Corrupt(format!(
+                "the catalog row is not that of table {id}"
+            )));
+        }
+        Ok(Fixed(at))
+    }
+    /// Where index `index`'s root is in the value, and what it is.
+    pub fn root(&self, value: &[u8], index: usize) -> Result<(usize, PageNo)> {
+        let count = usize::from(get_u16(value, self.0 + COUNT));
+        let at = self.0 + INDEXES + index * PER_INDEX + 8;
+        if index >= count || at + 4 > value.len() {
+            return Err(Error::Corrupt(format!(
+                "no index {index} in the catalog row"
+            )));
+        }
+        Ok((at, get_u32(value, at)))
+    }
+    /// Where the AUTO_INCREMENT counter is in the value.
+    pub fn auto_increment_at(&self) -> usize {
+        self.0 + AUTO
+    }
+}
+
+/// Id of the table of a row.
+pub(crate) fn table_id(row: &[u8]) -> Result<u64> {
+    if row.len() < INDEXES {
+        return Err(Error::Corrupt("a table's row is cut short".into()));
+    }
+    Ok(get_u64(row, 0))
+}
+
+/// Appends the key of a table's row.
+pub(crate) fn put_table_key(row: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let mut r = names_reader(row)?;
+    for _ in 0..2 {
+        out.extend_from_slice(r.bytes()?);
+        out.push(0);
+    }
+    Ok(())
+}
+
+fn names_reader(row: &[u8]) -> Result<Reader<'_>> {
+    table_id(row)?;
+    let count = usize::from(get_u16(row, COUNT));
+    let names = INDEXES + count * PER_INDEX;
+    match row.get(names..) {
+        Some(rest) => Ok(Reader(rest)),
+        None => Err(Error::Corrupt("a table's row is cut short".into())),
+    }
+}
+
+/// Encodes a table's row.
+pub(crate) fn encode_table(t: &TableRow) -> Result<Vec<u8>> {
+    let def = &t.def;
+    if def.indexes.is_empty() || def.indexes.len() > MAX_INDEXES {
+        return Err(Error::Invalid(format!(
+            "a table has 1 to {MAX_INDEXES} indexes, not {}",
+            def.indexes.len()
+        )));
+    }
+    let mut out = Vec::with_capacity(256 + def.body.len());
+    out.extend_from_slice(&def.id.to_le_bytes());
+    out.extend_from_slice(&def.file.0.to_le_bytes());
+    out.extend_from_slice(&t.version.to_le_bytes());
+    out.push(u8::from(def.hidden_row_id));
+    out.extend_from_slice(&t.auto_increment.to_le_bytes());
+    out.extend_from_slice(&(def.indexes.len() as u16).to_le_bytes());
+    for i in &def.indexes {
+        out.extend_from_slice(&i.space.0.to_le_bytes());
+        out.extend_from_slice(&i.root.to_le_bytes());
+    }
+    put_bytes(&mut out, def.database.as_bytes());
+    put_bytes(&mut out, def.name.as_bytes());
+    for (i, &created) in def.indexes.iter().zip(&t.created) {
+        out.push(u8::from(i.unique));
+        put_varint(&mut out, created);
+        put_bytes(&mut out, i.name.as_bytes());
+        put_bytes(&mut out, &i.body);
+    }
+    put_bytes(&mut out, &def.body);
+    Ok(out)
+}
+
+/// Decodes a table's row.
+pub(crate) fn decode_table(row: &[u8]) -> Result<TableRow> {
+    let mut r = names_reader(row)?;
+    let database = text(r.bytes()?)?;
+    let name = text(r.bytes()?)?;
+    let count = usize::from(get_u16(row, COUNT));
+    let mut indexes = Vec::with_capacity(count);
+    let mut created = Vec::with_capacity(count);
+    for i in 0..count {
+        let at = INDEXES + i * PER_INDEX;
+        let unique = r.byte()? != 0;
+        created.push(r.varint()?);
+        indexes.push(IndexDef {
+            name: text(r.bytes()?)?,
+            unique,
+            space: SpaceId(get_u64(row, at)),
+            root: get_u32(row, at + 8),
+            body: r.bytes()?.to_vec(),
+        });
+    }
+    Ok(TableRow {
+        def: TableDef {
+            id: get_u64(row, 0),
+            database,
+            name,
+            file: FileId(get_u64(row, FILE)),
+            hidden_row_id: row[HIDDEN] != 0,
+            indexes,
+            body: r.bytes()?.to_vec(),
+        },
+        version: get_u32(row, VERSION),
+        auto_increment: get_u64(row, AUTO),
+        created,
+    })
+}
+
+/// Encodes a database's row.
+pub(crate) fn encode_database(name: &str, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len() + body.len() + 8);
+    put_bytes(&mut out, name.as_bytes());
+    put_bytes(&mut out, body);
+    out
+}
+
+/// Options of a database from its row.
+pub(crate) fn database_body(row: &[u8]) -> Result<Vec<u8>> {
+    let mut r = Reader(row);
+    r.bytes()?;
+    Ok(r.bytes()?.to_vec())
+}
+
+/// A dead space whose pages are to be freed, or a dead file to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grave {
+    /// The space; for a whole file one of its spaces, to tell graves apart.
+    pub space: SpaceId,
+    /// Where it is.
+    pub file: FileId,
+    /// Its root page (0: it has none, or the file goes as a whole).
+    pub root: PageNo,
+    /// Whether the whole file goes.
+    pub whole_file: bool,
+}
+
+/// Bytes of a graveyard row, and where its root is.
+const GRAVE: usize = 21;
+const GRAVE_ROOT: usize = 16;
+
+/// Encodes a graveyard row, whose first 8 bytes are its key.
+pub(crate) fn encode_grave(g: &Grave) -> Vec<u8> {
+    let mut out = Vec::with_capacity(GRAVE);
+    out.extend_from_slice(&g.space.0.to_be_bytes());
+    out.extend_from_slice(&g.file.0.to_le_bytes());
+    out.extend_from_slice(&g.root.to_le_bytes());
+    out.push(u8::from(g.whole_file));
+    out
+}
+
+/// Where a live grave's clustered value holds the root.
+pub(crate) fn grave_root_at(value: Option<&[u8]>) -> Result<usize> {
+    match value {
+        Some(v) if v.len() == ROW_HEADER + GRAVE && !RowHeader::read(v).marked() => {
+            Ok(ROW_HEADER + GRAVE_ROOT)
+        }
+        _ => Err(Error::Corrupt("a grave is missing".into())),
+    }
+}
+
+/// Decodes a graveyard row.
+pub(crate) fn decode_grave(row: &[u8]) -> Result<Grave> {
+    if row.len() != GRAVE {
+        return Err(Error::Corrupt("a graveyard row has a wrong length".into()));
+    }
+    Ok(Grave {
+        space: SpaceId(u64::from_be_bytes(row[..8].try_into().unwrap())),
+        file: FileId(get_u64(row, 8)),
+        root: get_u32(row, GRAVE_ROOT),
+        whole_file: row[20] != 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_survive_the_round_trip() {
+        let index = |name: &str, root| IndexDef {
+            name: name.into(),
+            unique: root > 0,
+            space: SpaceId(2000 + u64::from(root)),
+            root,
+            body: vec![7; root as usize],
+        };
+        let t = TableRow {
+            def: TableDef {
+                id: 77,
+                database: "d".into(),
+                name: "tábla".into(),
+                file: FileId(9),
+                hidden_row_id: true,
+                indexes: vec![index("PRIMARY", 3), index("b", 0)],
+                body: b"columns".to_vec(),
+            },
+            version: 4,
+            auto_increment: 12,
+            created: vec![0, 900],
+        };
+        let row = encode_table(&t).unwrap();
+        assert_eq!(decode_table(&row).unwrap(), t);
+        let mut key = Vec::new();
+        put_table_key(&row, &mut key).unwrap();
+        assert_eq!(key, table_key("d", "tábla").unwrap());
+        assert_eq!(names_of(&key).unwrap(), ("d".into(), "tábla".into()));
+        for cut in 0..row.len() {
+            assert!(decode_table(&row[..cut]).is_err());
+        }
+        let header = RowHeader {
+            flags: 0,
+            trx: 1,
+            roll: crate::txn::RollPtr(0),
+        };
+        let value = [&header.bytes()[..], &row].concat();
+        let fixed = Fixed::locate(&value, 77).unwrap();
+        let (at, root) = fixed.root(&value, 0).unwrap();
+        assert_eq!((get_u32(&value, at), root), (3, 3));
+        assert!(fixed.root(&value, 2).is_err());
+        assert_eq!(get_u64(&value, fixed.auto_increment_at()), 12);
+        assert!(Fixed::locate(&value, 78).is_err());
+    }
+
+    #[test]
+    fn names_are_checked() {
+        assert!(table_key("a", "").is_err());
+        assert!(database_key("a\0b").is_err());
+        assert_eq!(name_of(&database_key("abc").unwrap()).unwrap(), "abc");
+    }
+}

@@ -1,0 +1,265 @@
+//! Verification of everything: pages, trees, the correspondence of indexes, the catalog, who owns which page.
+//!
+//! The database should be at rest: changes meanwhile may show as problems that are none.
+
+use super::Inner;
+use crate::btree::Checked;
+use crate::catalog::row::{Grave, TableRow};
+use crate::error::Result;
+use crate::page::{PageNo, PageType};
+use crate::space::{FileId, SpaceId};
+use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Problems listed at most.
+const MOST_PROBLEMS: usize = 200;
+
+/// A space that should exist: its root and what it is called.
+struct Known {
+    root: PageNo,
+    name: String,
+    /// Its tree, unless the space is dead.
+    live: bool,
+}
+
+#[derive(Default)]
+struct Findings {
+    problems: Vec<String>,
+    /// Spaces by file.
+    known: BTreeMap<FileId, HashMap<u64, Known>>,
+    /// Pages that a live space's tree and chains account for.
+    pages: HashMap<u64, u64>,
+}
+
+impl Findings {
+    fn add(&mut self, problem: String) {
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+    fn know(&mut self, file: FileId, space: SpaceId, root: PageNo, name: String, live: bool) {
+        let spaces = self.known.entry(file).or_default();
+        let known = Known { root, name, live };
+        if let Some(before) = spaces.insert(space.0, known) {
+            self.add(format!("space {} is {} and more", space.0, before.name));
+        }
+    }
+}
+
+impl Inner {
+    pub(super) fn check(&self) -> Result<Vec<String>> {
+        let mut f = Findings::default();
+        let mut rows: Vec<TableRow> = Vec::new();
+        let mut databases = HashSet::new();
+        self.catalog.read(|txn| {
+            databases.extend(self.catalog.database_names(txn)?);
+            self.catalog.each_table(txn, &mut |row| {
+                rows.push(row);
+                Ok(())
+            })
+        })?;
+        let graves = self.catalog.graves()?;
+        for own in [
+            &self.catalog.databases,
+            &self.catalog.tables,
+            &self.catalog.graveyard,
+        ] {
+            self.check_table(own, &mut f)?;
+        }
+        let mut ids = HashSet::new();
+        for row in &rows {
+            let def = &row.def;
+            if !databases.contains(&def.database) {
+                let (d, n) = (&def.database, &def.name);
+                f.add(format!(
+                    "table {d}.{n} is in a database that does not exist"
+                ));
+            }
+            if !ids.insert(def.id) {
+                f.add(format!("table id {} is used twice", def.id));
+            }
+            if let Some(table) = self.catalog.by_id(def.id)? {
+                self.check_table(&table, &mut f)?;
+            } else {
+                f.add(format!(
+                    "table {}.{} is not found by id",
+                    def.database, def.name
+                ));
+            }
+        }
+        for grave in &graves {
+            let name = format!("the grave of space {}", grave.space.0);
+            f.know(grave.file, grave.space, grave.root, name, false);
+        }
+        self.check_files(&mut f, &graves)?;
+        Ok(f.problems)
+    }
+
+    fn check_table(&self, table: &Arc<Table>, f: &mut Findings) -> Result<()> {
+        let name = format!("{}.{}", table.def.database, table.def.name);
+        let mut sound = true;
+        for (index, def) in table.indexes.iter().zip(&table.def.indexes) {
+            let Checked {
+                problems,
+                leaves,
+                inner_pages,
+                ..
+            } = index.tree.check();
+            sound &= problems.is_empty();
+            for p in problems {
+                f.add(format!("table {name}, index {}: {p}", def.name));
+            }
+            f.pages.insert(index.space.0, leaves + inner_pages);
+            let what = format!("index {} of {name}", def.name);
+            f.know(table.def.file, index.space, index.tree.root(), what, true);
+        }
+        if sound {
+            self.check_rows(table, &name, f)?;
+            *f.pages.entry(table.indexes[0].space.0).or_default() += table.chain_pages()?;
+        }
+        Ok(())
+    }
+
+    /// Every row has an entry in every index, and every live entry a row.
+    fn check_rows(&self, table: &Table, name: &str, f: &mut Findings) -> Result<()> {
+        self.catalog.read(|txn| {
+            let mut rows = 0;
+            for index in 0..table.indexes.len() {
+                let everything = KeyRange {
+                    lower: Bound::Unbounded,
+                    upper: Bound::Unbounded,
+                };
+                let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+                let mut scan = match table.scan(txn, index, everything, dir, mode, Fetch::Row) {
+                    Ok(scan) => scan,
+                    Err(e) => {
+                        f.add(format!("table {name}: {e}"));
+                        continue;
+                    }
+                };
+                let (mut count, mut key) = (0u64, Vec::new());
+                loop {
+                    match scan.next(txn) {
+                        Ok(None) => break,
+                        Ok(Some(row)) => {
+                            count += 1;
+                            if index == 0 && table.def.hidden_row_id {
+                                continue;
+                            }
+                            key.clear();
+                            table.codec.key(index, row.row, &mut key)?;
+                            if key != row.key {
+                                f.add(format!(
+                                    "table {name}, index {}: an entry's key is not its row's",
+                                    table.def.indexes[index].name
+                                ));
+                            }
+                        }
+                        Err(e) => {
+                            f.add(format!("table {name}: {e}"));
+                            break;
+                        }
+                    }
+                }
+                if index == 0 {
+                    rows = count;
+                } else if count != rows {
+                    f.add(format!(
+                        "table {name}, index {}: {count} entries for {rows} rows",
+                        table.def.indexes[index].name
+                    ));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Every page is sound, and belongs to somebody known.
+    fn check_files(&self, f: &mut Findings, graves: &[Grave]) -> Result<()> {
+        let mut files: Vec<FileId> = f.known.keys().copied().collect();
+        files.push(FileId::UNDO);
+        let dying: HashSet<FileId> = graves
+            .iter()
+            .filter(|g| g.whole_file)
+            .map(|g| g.file)
+            .collect();
+        for file in files {
+            if file.0 > FileId::UNDO.0
+                && (dying.contains(&file) || !self.storage.exists(&file.name()))
+            {
+                continue;
+            }
+            let mut used: HashMap<u64, u64> = HashMap::new();
+            for page in self.pager.check_file(file)? {
+                let problem = match &page.found {
+                    Err(what) => Some(what.clone()),
+                    Ok((space, kind)) => {
+                        *used.entry(space.0).or_default() += 1;
+                        owner_problem(f, file, page.page, *space, *kind)
+                    }
+                };
+                if let Some(what) = problem {
+                    f.add(format!("file {}, page {}: {what}", file.name(), page.page));
+                }
+            }
+            self.compare_pages(f, file, &used);
+        }
+        Ok(())
+    }
+
+    /// Pages that nothing refers to: only known once history is purged, for older versions have pages too.
+    fn compare_pages(&self, f: &mut Findings, file: FileId, used: &HashMap<u64, u64>) {
+        if self.sys.history_length() > 0 || !self.sys.transactions().is_empty() {
+            return;
+        }
+        let Some(known) = f.known.get(&file) else {
+            return;
+        };
+        let mut lost = Vec::new();
+        for (space, k) in known.iter().filter(|(_, k)| k.live) {
+            let has = used.get(space).copied().unwrap_or(0);
+            let needs = f.pages.get(space).copied().unwrap_or(0);
+            if has != needs {
+                lost.push(format!(
+                    "{} (space {space}) has {has} pages, of which {needs} are in use",
+                    k.name
+                ));
+            }
+        }
+        for what in lost {
+            f.add(what);
+        }
+    }
+}
+
+fn owner_problem(
+    f: &Findings,
+    file: FileId,
+    page: PageNo,
+    space: SpaceId,
+    kind: PageType,
+) -> Option<String> {
+    match kind {
+        PageType::FileHeader | PageType::AllocMap => None,
+        PageType::Undo | PageType::UndoDirectory if file == FileId::UNDO => None,
+        _ => match f.known.get(&file).and_then(|spaces| spaces.get(&space.0)) {
+            Some(_) => None,
+            None => Some(format!(
+                "it belongs to space {}, which nobody knows",
+                space.0
+            )),
+        },
+    }
+    .or_else(|| {
+        let known = f.known.get(&file)?.get(&space.0)?;
+        let is_root = known.root == page;
+        (is_root && !matches!(kind, PageType::Leaf | PageType::Inner)).then(|| {
+            format!(
+                "{} has its root here, but the page is a {kind:?}",
+                known.name
+            )
+        })
+    })
+}

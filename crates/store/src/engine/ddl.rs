@@ -1,0 +1,358 @@
+//! DDL: each statement is one transaction over the catalog, under metadata locks.
+//!
+//! Steps: (1) locks, databases before tables, names ascending; (2) catalog rows change; (3) open objects of the tables
+//! become invalid; (4) commit, durable before anything else; (5) the spaces that died are flagged, the reclaimer is told.
+//! Up to (4) a failure or a crash undoes everything; from (4) on a crash finishes it, for the graveyard knows
+//! the rest. Nothing here depends on how much a table holds.
+
+use super::{Inner, NewTable, no_table};
+use crate::catalog::row::{self, Grave, TableRow};
+use crate::catalog::{IndexDef, TableDef, full_name};
+use crate::error::{Error, Result};
+use crate::space::{FileId, SpaceId};
+use crate::table::{ReadMode, Table};
+use crate::txn::{Isolation, LockMode, MdlMode, Owner, Txn, WaitPolicy};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Counter of table ids in the page layer. Ids start above those of the catalog's own tables.
+const TABLE_IDS: usize = 0;
+
+/// What is left to do once a DDL transaction is durable.
+#[derive(Default)]
+pub(super) struct Aftermath {
+    /// Table, its dead spaces, whether the table itself is gone.
+    pub dead: Vec<(u64, Vec<(SpaceId, FileId)>, bool)>,
+    /// Whether there are new graves.
+    pub graves: bool,
+}
+
+/// A table's row as DDL reads it.
+pub(super) struct Found {
+    pub key: Vec<u8>,
+    pub bytes: Vec<u8>,
+    pub row: TableRow,
+}
+
+impl Inner {
+    /// Runs a DDL transaction.
+    pub(super) fn ddl<R>(
+        &self,
+        owner: &Arc<Owner>,
+        f: impl FnOnce(&mut Txn, &mut Aftermath) -> Result<R>,
+    ) -> Result<R> {
+        let mut txn = self.sys.begin(owner, Isolation::ReadCommitted);
+        let mut aftermath = Aftermath::default();
+        match f(&mut txn, &mut aftermath) {
+            Ok(r) => {
+                let lsn = self.sys.commit_no_wait(txn)?;
+                self.pager.log().sync_to(lsn)?;
+                for (id, spaces, gone) in &aftermath.dead {
+                    self.catalog.bury(*id, spaces, *gone);
+                }
+                if aftermath.graves {
+                    self.reclaimer.wake();
+                }
+                Ok(r)
+            }
+            Err(e) => {
+                self.sys.rollback(txn, &*self.handler)?;
+                Err(e)
+            }
+        }
+    }
+
+    fn lock_database(&self, txn: &Txn, name: &str, mode: MdlMode) -> Result<()> {
+        let mdl = self.sys.mdl();
+        mdl.lock(txn.owner(), &mdl.get(name), mode)
+    }
+
+    fn lock_table(&self, txn: &Txn, database: &str, name: &str) -> Result<()> {
+        let mdl = self.sys.mdl();
+        let lock = mdl.get(&full_name(database, name));
+        mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)
+    }
+
+    /// Locks tables exclusively and their databases shared, in the order that everybody keeps.
+    pub(super) fn lock_tables<'n>(
+        &self,
+        txn: &Txn,
+        names: impl Iterator<Item = (&'n str, &'n str)>,
+    ) -> Result<()> {
+        let names: BTreeSet<(&str, &str)> = names.collect();
+        let mut last = None;
+        for (database, _) in &names {
+            if last != Some(database) {
+                self.lock_database(txn, database, MdlMode::Shared)?;
+                last = Some(database);
+            }
+        }
+        for (database, name) in &names {
+            self.lock_table(txn, database, name)?;
+        }
+        Ok(())
+    }
+
+    /// A table's row, locked for change.
+    pub(super) fn find(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Found> {
+        let key = row::table_key(database, name)?;
+        let bytes = lock_row(&self.catalog.tables, txn, &key)?;
+        let bytes = bytes.ok_or_else(|| no_table(database, name))?;
+        let row = row::decode_table(&bytes)?;
+        Ok(Found { key, bytes, row })
+    }
+
+    fn need_database(&self, txn: &mut Txn, name: &str) -> Result<()> {
+        match self.catalog.database(txn, name)? {
+            Some(_) => Ok(()),
+            None => Err(Error::NoSuchDatabase(name.into())),
+        }
+    }
+
+    pub(super) fn create_database(
+        &self,
+        owner: &Arc<Owner>,
+        name: &str,
+        body: &[u8],
+    ) -> Result<()> {
+        row::database_key(name)?;
+        self.ddl(owner, |txn, _| {
+            self.lock_database(txn, name, MdlMode::Exclusive)?;
+            let new = row::encode_database(name, body);
+            match self.catalog.databases.insert(txn, &new) {
+                Err(Error::DuplicateKey { .. }) => Err(Error::DatabaseExists(name.into())),
+                r => r,
+            }
+        })
+    }
+
+    pub(super) fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
+        self.ddl(owner, |txn, after| {
+            self.lock_database(txn, name, MdlMode::Exclusive)?;
+            let key = row::database_key(name)?;
+            let old = lock_row(&self.catalog.databases, txn, &key)?;
+            let old = old.ok_or_else(|| Error::NoSuchDatabase(name.into()))?;
+            // Nobody creates or renames tables in it now; those who use one are waited for.
+            let tables = self.catalog.table_names(txn, name)?;
+            for table in &tables {
+                self.lock_table(txn, name, table)?;
+            }
+            for table in &tables {
+                self.drop_one(txn, name, table, after)?;
+            }
+            self.catalog.databases.delete(txn, &key, &old)?;
+            Ok(tables.len())
+        })
+    }
+
+    pub(super) fn create_table(&self, owner: &Arc<Owner>, table: NewTable) -> Result<()> {
+        let row = self.new_row(table)?;
+        let (database, name) = (&row.def.database, &row.def.name);
+        row::table_key(database, name)?;
+        let bytes = row::encode_table(&row)?;
+        self.ddl(owner, |txn, _| {
+            self.lock_tables(txn, [(&**database, &**name)].into_iter())?;
+            self.need_database(txn, database)?;
+            match self.catalog.tables.insert(txn, &bytes) {
+                Err(Error::DuplicateKey { index: 0 }) => {
+                    Err(Error::TableExists(format!("{database}.{name}")))
+                }
+                r => r,
+            }
+        })
+    }
+
+    fn new_row(&self, table: NewTable) -> Result<TableRow> {
+        let own_file = table
+            .file_per_table
+            .unwrap_or_else(|| self.file_per_table.load(Ordering::Relaxed));
+        let file = if own_file {
+            self.pager.new_file_id()?
+        } else {
+            FileId::SHARED
+        };
+        let mut indexes = Vec::with_capacity(table.indexes.len());
+        for (name, unique, body) in table.indexes {
+            indexes.push(IndexDef {
+                name,
+                unique,
+                space: self.pager.new_space_id()?,
+                root: 0,
+                body,
+            });
+        }
+        Ok(TableRow {
+            created: vec![0; indexes.len()],
+            def: TableDef {
+                id: self.new_table_id()?,
+                database: table.database,
+                name: table.name,
+                file,
+                hidden_row_id: table.hidden_row_id,
+                indexes,
+                body: table.body,
+            },
+            version: 0,
+            auto_increment: 0,
+        })
+    }
+
+    fn new_table_id(&self) -> Result<u64> {
+        Ok(SpaceId::FIRST_USER + self.pager.counter(TABLE_IDS).fetch_add(1)?)
+    }
+
+    pub(super) fn drop_tables(&self, owner: &Arc<Owner>, names: &[(String, String)]) -> Result<()> {
+        self.ddl(owner, |txn, after| {
+            self.lock_tables(txn, names.iter().map(|(d, n)| (&**d, &**n)))?;
+            for (database, name) in names {
+                self.drop_one(txn, database, name, after)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Deletes a table's row and digs its graves.
+    fn drop_one(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        name: &str,
+        after: &mut Aftermath,
+    ) -> Result<()> {
+        let found = self.find(txn, database, name)?;
+        self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
+        self.dig(txn, &found.row.def, after)?;
+        self.catalog.invalidate(found.row.def.id, database, name);
+        Ok(())
+    }
+
+    /// Graves for all that a table has; most tables of a test suite have nothing.
+    fn dig(&self, txn: &mut Txn, def: &TableDef, after: &mut Aftermath) -> Result<()> {
+        let rooted = def.indexes.iter().filter(|i| i.root != 0);
+        let spaces: Vec<(SpaceId, FileId)> = rooted.clone().map(|i| (i.space, def.file)).collect();
+        if def.file == FileId::SHARED {
+            for index in rooted {
+                self.add_grave(txn, grave_of(index, def.file), after)?;
+            }
+        } else if let Some(&(space, file)) = spaces.first() {
+            let grave = Grave {
+                space,
+                file,
+                root: 0,
+                whole_file: true,
+            };
+            self.add_grave(txn, grave, after)?;
+        }
+        after.dead.push((def.id, spaces, true));
+        Ok(())
+    }
+
+    pub(super) fn add_grave(
+        &self,
+        txn: &mut Txn,
+        grave: Grave,
+        after: &mut Aftermath,
+    ) -> Result<()> {
+        after.graves = true;
+        self.catalog
+            .graveyard
+            .insert(txn, &row::encode_grave(&grave))
+    }
+
+    pub(super) fn truncate_table(
+        &self,
+        owner: &Arc<Owner>,
+        database: &str,
+        name: &str,
+    ) -> Result<()> {
+        self.ddl(owner, |txn, after| {
+            self.lock_tables(txn, [(database, name)].into_iter())?;
+            let found = self.find(txn, database, name)?;
+            let mut new = found.row.clone();
+            new.def.id = self.new_table_id()?;
+            new.auto_increment = 0;
+            if new.def.file != FileId::SHARED {
+                new.def.file = self.pager.new_file_id()?;
+            }
+            for (index, created) in new.def.indexes.iter_mut().zip(&mut new.created) {
+                index.space = self.pager.new_space_id()?;
+                (index.root, *created) = (0, 0);
+            }
+            self.replace(txn, &found, &new)?;
+            self.dig(txn, &found.row.def, after)
+        })
+    }
+
+    /// Replaces a table's row under the same name; open objects become invalid.
+    pub(super) fn replace(&self, txn: &mut Txn, found: &Found, new: &TableRow) -> Result<()> {
+        let bytes = row::encode_table(new)?;
+        let tables = &self.catalog.tables;
+        tables.update(txn, &found.key, &found.bytes, &bytes)?;
+        let def = &found.row.def;
+        self.catalog.invalidate(def.id, &def.database, &def.name);
+        Ok(())
+    }
+
+    pub(super) fn rename_tables(
+        &self,
+        owner: &Arc<Owner>,
+        pairs: &[((String, String), (String, String))],
+    ) -> Result<()> {
+        self.ddl(owner, |txn, _| {
+            let names = pairs.iter().flat_map(|(from, to)| [from, to]);
+            self.lock_tables(txn, names.map(|(d, n)| (&**d, &**n)))?;
+            for ((from_db, from), (to_db, to)) in pairs {
+                let found = self.find(txn, from_db, from)?;
+                self.need_database(txn, to_db)?;
+                let exists = || Error::TableExists(format!("{to_db}.{to}"));
+                if (from_db, from) == (to_db, to) {
+                    return Err(exists());
+                }
+                let mut new = found.row.clone();
+                new.version += 1;
+                new.def.database = to_db.clone();
+                new.def.name = to.clone();
+                match self.replace(txn, &found, &new) {
+                    Err(Error::DuplicateKey { index: 0 }) => return Err(exists()),
+                    r => r?,
+                }
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn set_table_body(
+        &self,
+        owner: &Arc<Owner>,
+        database: &str,
+        name: &str,
+        body: Vec<u8>,
+    ) -> Result<()> {
+        self.ddl(owner, |txn, _| {
+            self.lock_tables(txn, [(database, name)].into_iter())?;
+            let found = self.find(txn, database, name)?;
+            let mut new = found.row.clone();
+            new.version += 1;
+            new.def.body = body;
+            self.replace(txn, &found, &new)
+        })
+    }
+}
+
+pub(super) fn grave_of(index: &IndexDef, file: FileId) -> Grave {
+    Grave {
+        space: index.space,
+        file,
+        root: index.root,
+        whole_file: false,
+    }
+}
+
+/// The newest version of a catalog row, locked exclusively.
+pub(super) fn lock_row(table: &Table, txn: &mut Txn, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    let (mut clustered, mut row) = (Vec::new(), Vec::new());
+    let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+    let found = table.get(txn, 0, key, mode, &mut clustered, &mut row)?;
+    Ok(found.then_some(row))
+}

@@ -1,0 +1,288 @@
+//! Wiring: open, recover, close; the handle everything above uses.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `open` | creating, recovering, closing |
+//! | `ddl` | CREATE, DROP, TRUNCATE, RENAME |
+//! | `index` | CREATE INDEX, DROP INDEX |
+//! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
+//! | `check` | verification of everything |
+//! | `status` | counters and the report |
+//!
+//! **Threads.** The page cleaner (`pool`), purge (`txn`) and the reclaimer run from open to close. Dropping the last
+//! handle stops them and writes nothing, as a crash would.
+//! **Failure.** The first failed write of log or pages stops the engine: from then on commits fail with the cause,
+//! reads go on ([`Engine::stopped`]).
+
+mod check;
+mod ddl;
+mod index;
+mod open;
+mod reclaim;
+mod status;
+
+use crate::catalog::{Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name};
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::log::FlushAtCommit;
+use crate::pool::Pager;
+use crate::table::Table;
+use crate::txn::{Isolation, MdlMode, Owner, Savepoint, Txn, TxnSystem};
+use reclaim::Reclaimer;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// How to open a database.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Buffer pool, bytes (5 MiB at least).
+    pub pool_bytes: usize,
+    /// Buffer pool instances; 0 chooses.
+    pub pool_instances: usize,
+    /// Redo log capacity, bytes.
+    pub log_bytes: u64,
+    /// When commits reach the disk.
+    pub flush_at_commit: FlushAtCommit,
+    /// Whether new tables get a file of their own unless they say otherwise.
+    pub file_per_table: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            pool_bytes: 128 << 20,
+            pool_instances: 0,
+            log_bytes: 256 << 20,
+            flush_at_commit: FlushAtCommit::Sync,
+            file_per_table: false,
+        }
+    }
+}
+
+/// A new table as the layer above asks for it; ids and spaces are the store's to give.
+#[derive(Clone, Debug)]
+pub struct NewTable {
+    /// Database.
+    pub database: String,
+    /// Name.
+    pub name: String,
+    /// No primary key: the store keys rows by a hidden id.
+    pub hidden_row_id: bool,
+    /// Own file; `None`: the engine's default.
+    pub file_per_table: Option<bool>,
+    /// Name, unique, body of each index, clustered first (also for a hidden row id).
+    pub indexes: Vec<(String, bool, Vec<u8>)>,
+    /// Columns and options, opaque.
+    pub body: Vec<u8>,
+}
+
+/// Numbers for SHOW STATUS, SHOW ENGINE INNODB STATUS and the metrics.
+#[derive(Clone, Debug, Default)]
+pub struct EngineStatus {
+    /// (name as in SHOW STATUS, value), e.g. `Innodb_buffer_pool_pages_total`.
+    pub counters: Vec<(&'static str, u64)>,
+    /// Text sections of SHOW ENGINE INNODB STATUS.
+    pub report: String,
+}
+
+/// An open database. Clone is cheap. Dropping the last clone closes without a clean shutdown;
+/// call [`Engine::close`].
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    storage: Arc<dyn Storage>,
+    pager: Arc<Pager>,
+    sys: Arc<TxnSystem>,
+    catalog: Arc<Catalog>,
+    handler: Arc<Handler>,
+    codecs: Arc<dyn CodecFactory>,
+    reclaimer: Reclaimer,
+    file_per_table: AtomicBool,
+    closed: AtomicBool,
+    opened: Instant,
+    /// Sort memory of CREATE INDEX.
+    sort_bytes: usize,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.reclaimer.stop();
+        self.sys.stop_purge();
+    }
+}
+
+impl Engine {
+    /// Opens (creating or recovering) the database in `storage`.
+    pub fn open(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        codecs: Arc<dyn CodecFactory>,
+    ) -> Result<Engine> {
+        Ok(Engine(Arc::new(open::open(storage, options, codecs)?)))
+    }
+    /// Flushes everything, checkpoints, stops background threads. Fails if transactions are open.
+    pub fn close(&self) -> Result<()> {
+        open::close(&self.0)
+    }
+    /// A new connection's party.
+    pub fn owner(&self) -> Arc<Owner> {
+        self.0.sys.owner()
+    }
+    /// Starts a transaction (no id, no view, no cost yet).
+    #[inline]
+    pub fn begin(&self, owner: &Arc<Owner>, isolation: Isolation) -> Txn {
+        self.0.sys.begin(owner, isolation)
+    }
+    /// Makes the read view now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
+    pub fn snapshot(&self, txn: &mut Txn) {
+        self.0.sys.view(txn);
+    }
+    /// Tells the transaction that a new statement starts (READ COMMITTED takes a new view).
+    #[inline]
+    pub fn statement(&self, txn: &mut Txn) {
+        self.0.sys.statement(txn);
+    }
+    /// Commits; durable on return per `flush_at_commit`. Releases all locks.
+    #[inline]
+    pub fn commit(&self, txn: Txn) -> Result<()> {
+        self.0.sys.commit(txn)
+    }
+    /// Rolls back wholly. Releases all locks.
+    pub fn rollback(&self, txn: Txn) -> Result<()> {
+        self.0.sys.rollback(txn, &*self.0.handler)
+    }
+    /// Undoes everything after the savepoint; keeps locks, as InnoDB does.
+    pub fn rollback_to(&self, txn: &mut Txn, to: Savepoint) -> Result<()> {
+        self.0.sys.rollback_to(txn, to, &*self.0.handler)
+    }
+    /// Opens a table for the transaction (shared metadata lock to its end).
+    pub fn open_table(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Arc<Table>> {
+        let mdl = self.0.sys.mdl();
+        let lock = mdl.get(&full_name(database, name));
+        mdl.lock(txn.owner(), &lock, MdlMode::Shared)?;
+        self.0.catalog.open_table(database, name)
+    }
+    /// Creates a database with opaque options (character set).
+    pub fn create_database(&self, owner: &Arc<Owner>, name: &str, body: &[u8]) -> Result<()> {
+        self.0.create_database(owner, name, body)
+    }
+    /// Drops a database and its tables, atomically; returns how many tables there were.
+    pub fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
+        self.0.drop_database(owner, name)
+    }
+    /// Database names, sorted.
+    pub fn databases(&self) -> Result<Vec<String>> {
+        self.0
+            .catalog
+            .read(|txn| self.0.catalog.database_names(txn))
+    }
+    /// Options of a database.
+    pub fn database(&self, name: &str) -> Result<Vec<u8>> {
+        let found = self
+            .0
+            .catalog
+            .read(|txn| self.0.catalog.database(txn, name))?;
+        found.ok_or_else(|| Error::NoSuchDatabase(name.into()))
+    }
+    /// Table names of a database, sorted.
+    pub fn tables(&self, database: &str) -> Result<Vec<String>> {
+        self.0.catalog.read(|txn| {
+            if self.0.catalog.database(txn, database)?.is_none() {
+                return Err(Error::NoSuchDatabase(database.into()));
+            }
+            self.0.catalog.table_names(txn, database)
+        })
+    }
+    /// Definition of a table without opening it or locking anything.
+    pub fn table_def(&self, database: &str, name: &str) -> Result<TableDef> {
+        let catalog = &self.0.catalog;
+        let found = catalog.read(|txn| catalog.table(txn, database, name))?;
+        Ok(found.ok_or_else(|| no_table(database, name))?.def)
+    }
+    /// Creates a table: a catalog row, one commit; no page, no file.
+    pub fn create_table(&self, owner: &Arc<Owner>, table: NewTable) -> Result<()> {
+        self.0.create_table(owner, table)
+    }
+    /// Drops several tables in one atomic step (all exist, or nothing happens and the first missing
+    /// one is named). O(1) per table in everything the table holds.
+    pub fn drop_tables(&self, owner: &Arc<Owner>, names: &[(String, String)]) -> Result<()> {
+        self.0.drop_tables(owner, names)
+    }
+    /// Empties a table by giving it a new incarnation.
+    pub fn truncate_table(&self, owner: &Arc<Owner>, database: &str, name: &str) -> Result<()> {
+        self.0.truncate_table(owner, database, name)
+    }
+    /// Renames tables in order, atomically: (from, to) pairs of (database, name).
+    pub fn rename_tables(
+        &self,
+        owner: &Arc<Owner>,
+        pairs: &[((String, String), (String, String))],
+    ) -> Result<()> {
+        self.0.rename_tables(owner, pairs)
+    }
+    /// Adds an index, built by sort and bulk load under the exclusive metadata lock; `body` replaces the
+    /// table's body.
+    pub fn create_index(
+        &self,
+        owner: &Arc<Owner>,
+        database: &str,
+        name: &str,
+        index: (String, bool, Vec<u8>),
+        body: Vec<u8>,
+    ) -> Result<()> {
+        self.0.create_index(owner, database, name, index, body)
+    }
+    /// Drops a secondary index; `body` replaces the table's body.
+    pub fn drop_index(
+        &self,
+        owner: &Arc<Owner>,
+        database: &str,
+        name: &str,
+        index: &str,
+        body: Vec<u8>,
+    ) -> Result<()> {
+        self.0.drop_index(owner, database, name, index, body)
+    }
+    /// Replaces a table's body and its indexes' bodies where rows need no change (comments, defaults).
+    pub fn set_table_body(
+        &self,
+        owner: &Arc<Owner>,
+        database: &str,
+        name: &str,
+        body: Vec<u8>,
+    ) -> Result<()> {
+        self.0.set_table_body(owner, database, name, body)
+    }
+    /// Changes the commit durability at run time.
+    pub fn set_flush_at_commit(&self, f: FlushAtCommit) {
+        self.0.pager.log().set_flush_at_commit(f);
+    }
+    /// Changes the file-per-table default at run time.
+    pub fn set_file_per_table(&self, on: bool) {
+        self.0.file_per_table.store(on, Ordering::Relaxed);
+    }
+    /// Counters and the status report.
+    pub fn status(&self) -> EngineStatus {
+        self.0.status()
+    }
+    /// The error that stopped the engine, if one did.
+    pub fn stopped(&self) -> Option<Arc<str>> {
+        self.0.pager.log().stopped()
+    }
+    /// Verifies every page, tree and catalog row; returns the problems found. Meant for a database at rest: changes
+    /// meanwhile may show as problems that are none.
+    pub fn check(&self) -> Result<Vec<String>> {
+        self.0.check()
+    }
+}
+
+fn no_table(database: &str, name: &str) -> Error {
+    Error::NoSuchTable(format!("{database}.{name}"))
+}
+
+/// Convenience for tests and for DDL: an index as asked for.
+pub fn new_index(def: &IndexDef) -> (String, bool, Vec<u8>) {
+    (def.name.clone(), def.unique, def.body.clone())
+}

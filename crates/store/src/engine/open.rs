@@ -1,0 +1,116 @@
+//! Creating, recovering and closing a database.
+//!
+//! Opening: (1) the directory is locked; (2) redo brings pages to the log's end; (3) undo lanes and the catalog's roots are read, or
+//! made if a crash interrupted the making; (4) transactions that were unfinished are rolled back, those of DDL
+//! first, so that definitions are in force when rows are undone; (5) purge and the reclaimer start.
+
+use super::reclaim::Reclaimer;
+use super::{Inner, Options};
+use crate::catalog::{Catalog, CodecFactory, Handler};
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::log::Log;
+use crate::pool::{Pager, PagerOptions};
+use crate::space::{FileId, SpaceId};
+use crate::table::Context;
+use crate::table::format::Undo;
+use crate::txn::{Txn, TxnSystem};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+const PURGE_THREADS: usize = 2;
+/// Sort memory of CREATE INDEX: a share of the pool's size within these bounds.
+const SORT_BYTES: std::ops::RangeInclusive<usize> = (1 << 20)..=(64 << 20);
+
+pub(super) fn open(
+    storage: Arc<dyn Storage>,
+    options: Options,
+    codecs: Arc<dyn CodecFactory>,
+) -> Result<Inner> {
+    storage.lock().map_err(|e| match e.kind() {
+        std::io::ErrorKind::WouldBlock => {
+            Error::Locked("the directory is in use by another process".into())
+        }
+        _ => Error::io("lock the directory", &e),
+    })?;
+    crate::sort::clean(&*storage)?;
+    let pager = open_pager(&storage, &options)?;
+    let sys = TxnSystem::open(&pager)?;
+    let ctx = Context::new(pager.clone(), sys.clone());
+    let catalog = Catalog::open(&ctx, codecs.clone())?;
+    let handler = Arc::new(Handler(catalog.clone()));
+    roll_back_recovered(&sys, &handler)?;
+    sys.start_purge(handler.clone(), PURGE_THREADS);
+    let reclaimer = Reclaimer::start(&storage, &pager, &catalog)?;
+    Ok(Inner {
+        storage,
+        sort_bytes: (options.pool_bytes / 8).clamp(*SORT_BYTES.start(), *SORT_BYTES.end()),
+        file_per_table: AtomicBool::new(options.file_per_table),
+        closed: AtomicBool::new(false),
+        opened: Instant::now(),
+        pager,
+        sys,
+        catalog,
+        handler,
+        codecs,
+        reclaimer,
+    })
+}
+
+fn open_pager(storage: &Arc<dyn Storage>, options: &Options) -> Result<Arc<Pager>> {
+    let pager_options = PagerOptions {
+        pool_bytes: options.pool_bytes,
+        instances: options.pool_instances,
+        log_bytes: options.log_bytes,
+        flush_at_commit: options.flush_at_commit,
+    };
+    let has_data = storage.exists(&FileId::SHARED.name());
+    match (Log::exists(&**storage), has_data) {
+        (true, true) => Pager::open(storage.clone(), pager_options),
+        (false, false) => Pager::create(storage.clone(), pager_options),
+        (false, true) => Err(Error::Corrupt(
+            "the directory has data but no redo log".into(),
+        )),
+        // The data file is created once the log is complete. Without it the creation was cut short, or only the file's
+        // entry in the folder was lost, with nothing in it yet.
+        (true, false) => match Log::open(&**storage, options.flush_at_commit) {
+            Ok(_) => Pager::open(storage.clone(), pager_options),
+            Err(_) => Pager::create(storage.clone(), pager_options),
+        },
+    }
+}
+
+fn roll_back_recovered(sys: &Arc<TxnSystem>, handler: &Handler) -> Result<()> {
+    let mut found: Vec<(bool, Txn)> = Vec::new();
+    for txn in sys.take_recovered() {
+        let mut ddl = false;
+        sys.visit_undo(&txn, &mut |_, payload| {
+            ddl = Undo::read(payload).is_ok_and(|(table, _)| table < SpaceId::FIRST_USER);
+            ControlFlow::Break(())
+        })?;
+        found.push((!ddl, txn));
+    }
+    found.sort_by_key(|(later, _)| *later);
+    for (_, txn) in found {
+        tracing::info!(id = txn.id(), "rolling back an unfinished transaction");
+        sys.rollback(txn, handler)?;
+    }
+    Ok(())
+}
+
+pub(super) fn close(inner: &Inner) -> Result<()> {
+    let open = inner.sys.transactions().len();
+    if open > 0 {
+        let what = format!("{open} transactions are open");
+        return Err(Error::Invalid(what));
+    }
+    if inner.closed.swap(true, Ordering::AcqRel) {
+        return Ok(());
+    }
+    inner.reclaimer.stop();
+    inner.sys.stop_purge();
+    inner.catalog.save_counters()?;
+    inner.pager.close()
+}

@@ -1,0 +1,182 @@
+//! Counters under the names of SHOW STATUS, and a report in the shape of SHOW ENGINE INNODB STATUS.
+
+use super::{EngineStatus, Inner};
+use crate::page::PAGE_SIZE;
+use crate::pool::PoolStats;
+use crate::table::RowOp;
+use std::fmt::Write;
+use std::time::SystemTime;
+
+impl Inner {
+    pub(super) fn status(&self) -> EngineStatus {
+        let pool = self.pager.stats();
+        EngineStatus {
+            counters: self.counters(&pool),
+            report: self.report(&pool),
+        }
+    }
+
+    fn counters(&self, p: &PoolStats) -> Vec<(&'static str, u64)> {
+        let page = PAGE_SIZE as u64;
+        let data = p.total - p.free.min(p.total);
+        let locks = self.sys.locks().stats();
+        let rows = |op| self.ctx().rows.get(op);
+        vec![
+            ("Innodb_buffer_pool_pages_total", p.total),
+            ("Innodb_buffer_pool_pages_data", data),
+            ("Innodb_buffer_pool_bytes_data", data * page),
+            ("Innodb_buffer_pool_pages_dirty", p.dirty),
+            ("Innodb_buffer_pool_bytes_dirty", p.dirty * page),
+            ("Innodb_buffer_pool_pages_free", p.free),
+            ("Innodb_buffer_pool_pages_misc", p.stale),
+            ("Innodb_buffer_pool_pages_flushed", p.written),
+            ("Innodb_buffer_pool_read_requests", p.hits + p.reads),
+            ("Innodb_buffer_pool_reads", p.reads),
+            ("Innodb_buffer_pool_wait_free", p.waits_free),
+            ("Innodb_data_reads", p.reads),
+            ("Innodb_data_read", p.reads * page),
+            ("Innodb_data_writes", p.written),
+            ("Innodb_data_written", p.written * page),
+            ("Innodb_data_pending_reads", p.pending_reads),
+            ("Innodb_data_pending_writes", p.pending_writes),
+            ("Innodb_dblwr_writes", p.doublewrite_batches),
+            ("Innodb_dblwr_pages_written", p.written),
+            ("Innodb_pages_created", p.created),
+            ("Innodb_pages_read", p.reads),
+            ("Innodb_pages_written", p.written),
+            ("Innodb_page_size", page),
+            ("Innodb_os_log_written", p.lsn),
+            ("Innodb_redo_log_current_lsn", p.lsn),
+            ("Innodb_redo_log_flushed_to_disk_lsn", p.durable_lsn),
+            ("Innodb_redo_log_checkpoint_lsn", p.checkpoint_lsn),
+            ("Innodb_row_lock_current_waits", locks.row_waiting),
+            ("Innodb_row_lock_waits", locks.row_waits),
+            ("Innodb_row_lock_time", locks.row_wait_ms),
+            ("Innodb_row_lock_time_max", locks.row_wait_max_ms),
+            (
+                "Innodb_row_lock_time_avg",
+                locks.row_wait_ms.checked_div(locks.row_waits).unwrap_or(0),
+            ),
+            ("Innodb_deadlocks", locks.deadlocks),
+            ("Innodb_rows_read", rows(RowOp::Read)),
+            ("Innodb_rows_inserted", rows(RowOp::Inserted)),
+            ("Innodb_rows_updated", rows(RowOp::Updated)),
+            ("Innodb_rows_deleted", rows(RowOp::Deleted)),
+            ("Innodb_history_list_length", self.sys.history_length()),
+        ]
+    }
+
+    fn ctx(&self) -> &crate::table::Context {
+        &self.catalog.ctx
+    }
+
+    fn report(&self, p: &PoolStats) -> String {
+        let mut out = String::with_capacity(4096);
+        // Writing to a string cannot fail.
+        let _ = self.write_report(&mut out, p);
+        out
+    }
+
+    fn write_report(&self, w: &mut String, p: &PoolStats) -> std::fmt::Result {
+        let uptime = self.opened.elapsed().as_secs();
+        title(w, "BACKGROUND THREAD")?;
+        writeln!(w, "Uptime {uptime} seconds")?;
+        writeln!(w, "Purge: {} transactions done", self.sys.purged())?;
+        writeln!(
+            w,
+            "Reclaimer: {} dead spaces and files given back",
+            self.reclaimer.reclaimed()
+        )?;
+        writeln!(w, "Open tables {}", self.catalog.open_tables())?;
+
+        let locks = self.sys.locks().stats();
+        title(w, "SEMAPHORES")?;
+        writeln!(
+            w,
+            "Row lock waits {}, waiting now {}; waiting for metadata locks {}",
+            locks.row_waits, locks.row_waiting, locks.metadata_waiting
+        )?;
+        writeln!(w, "Waits for a free frame {}", p.waits_free)?;
+
+        if let Some(deadlock) = self.sys.last_deadlock() {
+            title(w, "LATEST DETECTED DEADLOCK")?;
+            writeln!(w, "{}", deadlock.trim_end())?;
+        }
+
+        title(w, "TRANSACTIONS")?;
+        writeln!(w, "Trx id counter {}", self.sys.next_id())?;
+        writeln!(w, "History list length {}", self.sys.history_length())?;
+        writeln!(w, "LIST OF TRANSACTIONS FOR EACH SESSION:")?;
+        let now = SystemTime::now();
+        for t in self.sys.transactions() {
+            let seconds = now.duration_since(t.started).map_or(0, |d| d.as_secs());
+            writeln!(w, "---TRANSACTION {}, ACTIVE {seconds} sec", t.id)?;
+            if let Some(what) = &t.waiting {
+                writeln!(w, "LOCK WAIT for {what}")?;
+            }
+            writeln!(
+                w,
+                "{} row lock(s), undo log entries {}",
+                t.locks, t.rows_changed
+            )?;
+            writeln!(w, "MySQL thread id {}", t.tag)?;
+        }
+
+        title(w, "FILE I/O")?;
+        writeln!(
+            w,
+            "Pending normal reads {}, writes {}",
+            p.pending_reads, p.pending_writes
+        )?;
+        writeln!(
+            w,
+            "{} OS file reads, {} OS file writes, {} doublewrite batches",
+            p.reads, p.written, p.doublewrite_batches
+        )?;
+
+        title(w, "LOG")?;
+        writeln!(w, "Log sequence number          {}", p.lsn)?;
+        writeln!(w, "Log flushed up to            {}", p.durable_lsn)?;
+        writeln!(w, "Last checkpoint at           {}", p.checkpoint_lsn)?;
+        writeln!(
+            w,
+            "Log capacity                 {}",
+            self.pager.log().capacity()
+        )?;
+        writeln!(w, "{} checkpoints", p.checkpoints)?;
+
+        title(w, "BUFFER POOL AND MEMORY")?;
+        writeln!(w, "Total memory allocated {}", p.bytes)?;
+        writeln!(w, "Buffer pool size   {}", p.total)?;
+        writeln!(w, "Free buffers       {}", p.free)?;
+        writeln!(w, "Database pages     {}", p.young + p.old)?;
+        writeln!(w, "Old database pages {}", p.old)?;
+        writeln!(w, "Modified db pages  {}", p.dirty)?;
+        writeln!(w, "Stale pages        {}", p.stale)?;
+        writeln!(w, "Pages made young {}", p.made_young)?;
+        writeln!(
+            w,
+            "Pages read {}, created {}, written {}, evicted {}, discarded {}",
+            p.reads, p.created, p.written, p.evicted, p.discarded
+        )?;
+        let requests = p.hits + p.reads;
+        let rate = (p.hits * 1000).checked_div(requests).unwrap_or(1000);
+        writeln!(w, "Buffer pool hit rate {rate} / 1000")?;
+
+        title(w, "ROW OPERATIONS")?;
+        let rows = |op| self.ctx().rows.get(op);
+        writeln!(
+            w,
+            "Number of rows inserted {}, updated {}, deleted {}, read {}",
+            rows(RowOp::Inserted),
+            rows(RowOp::Updated),
+            rows(RowOp::Deleted),
+            rows(RowOp::Read)
+        )
+    }
+}
+
+fn title(w: &mut String, name: &str) -> std::fmt::Result {
+    let line = "-".repeat(name.len());
+    writeln!(w, "{line}\n{name}\n{line}")
+}

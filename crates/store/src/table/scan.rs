@@ -1,0 +1,660 @@
+//! Ranges of rows.
+//!
+//! A **consistent** scan copies a batch of entries out of one leaf at a time, small at first so that a short
+//! query pays little, and resolves what its view does not see afterwards, with no latch held.
+//!
+//! A **locking** scan goes entry by entry, for it must not lock beyond what its caller looks at. Under the leaf's
+//! latch it first locks the gap behind it (REPEATABLE READ and above), so that nothing can slip in, then tries the record's lock. On a
+//! conflict it lets the latch go, waits and looks again. Where the cursor changed leaves, or found none, something may have
+//! come to be at the end of the leaf before; with the gap locked now, a second look settles it.
+
+use super::context::{Index, RowOp};
+use super::format::{ROW_HEADER, RowHeader, SecValue};
+use super::range::Span;
+use super::read::{RecordLock, Request, RowLock, locks_gaps};
+use super::{Direction, Fetch, KeyRange, ReadMode, ScanRow, Table};
+use crate::btree::{Cursor, ScanEnd};
+use crate::error::Result;
+use crate::txn::{Lock, Owner, ReadView, Txn, TxnSystem};
+use std::cell::RefCell;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+/// Entries of the first batch; each further batch is larger.
+const FIRST_BATCH: usize = 8;
+const BATCH_GROWTH: usize = 8;
+/// A batch ends when it has copied this much.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// What remains to be done about an entry of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Visible; what was asked for is in the batch.
+    Ready,
+    /// Clustered: the value is in the batch, an older version or the tail is to be fetched.
+    Value,
+    /// Secondary: visible and live; the row is to be fetched.
+    Sure,
+    /// Secondary: whether it counts depends on the row.
+    Maybe,
+}
+
+/// An entry of a batch; its bytes are `key` and then `value` from `at` on.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    at: u32,
+    key: u16,
+    /// Bytes of the index's own key part.
+    own: u16,
+    value: u32,
+    state: State,
+}
+
+/// Memory of a scan, kept by the thread between scans.
+struct Buffers {
+    cursor: Cursor,
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+    row: Vec<u8>,
+    key: Vec<u8>,
+    /// The key that the locking scan last passed.
+    last: Vec<u8>,
+    /// The gap up to here was locked before the scan looked again.
+    fence: Vec<u8>,
+}
+
+impl Default for Buffers {
+    fn default() -> Buffers {
+        Buffers {
+            cursor: Cursor::new(Bound::Unbounded, Direction::Forward),
+            bytes: Vec::new(),
+            items: Vec::new(),
+            row: Vec::new(),
+            key: Vec::new(),
+            last: Vec::new(),
+            fence: Vec::new(),
+        }
+    }
+}
+
+const KEEP_BYTES: usize = 256 << 10;
+const KEEP_SETS: usize = 8;
+
+thread_local! {
+    static FREE: RefCell<Vec<Box<Buffers>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A scan over one index.
+pub struct Scan<'t> {
+    table: &'t Table,
+    index: usize,
+    span: Span,
+    dir: Direction,
+    mode: ReadMode,
+    fetch: Fetch,
+    buffers: Option<Box<Buffers>>,
+    /// Next item of the batch.
+    next: usize,
+    batch: usize,
+    /// The tree has nothing more in range.
+    done: bool,
+    /// Locking: whether `last` is set.
+    passed: bool,
+    /// Locking: the gap up to the end of the range is locked.
+    end_locked: bool,
+    /// Locking: a lock that was granted anew for the row last returned.
+    new_lock: bool,
+    read: u64,
+}
+
+impl Drop for Scan<'_> {
+    fn drop(&mut self) {
+        self.table.ctx.rows.add(RowOp::Read, self.read);
+        let Some(b) = self.buffers.take() else { return };
+        if b.bytes.capacity().max(b.row.capacity()) > KEEP_BYTES {
+            return;
+        }
+        let _ = FREE.try_with(|f| {
+            let mut free = f.borrow_mut();
+            if free.len() < KEEP_SETS {
+                free.push(b);
+            }
+        });
+    }
+}
+
+impl Table {
+    /// Opens a scan.
+    pub fn scan<'t>(
+        &'t self,
+        txn: &mut Txn,
+        index: usize,
+        range: KeyRange,
+        dir: Direction,
+        mode: ReadMode,
+        fetch: Fetch,
+    ) -> Result<Scan<'t>> {
+        if mode == ReadMode::Consistent {
+            self.view_of(txn, index)?;
+        } else {
+            self.index(index)?;
+        }
+        let span = Span::of(range);
+        let free = FREE.try_with(|f| f.borrow_mut().pop());
+        let mut buffers = free.ok().flatten().unwrap_or_default();
+        let from = match (dir, &span) {
+            (Direction::Forward, s) => s.lower(),
+            (Direction::Backward, s) => s.upper(),
+        };
+        buffers.cursor.reset(from, dir);
+        buffers.items.clear();
+        Ok(Scan {
+            table: self,
+            index,
+            done: span.empty,
+            span,
+            dir,
+            mode,
+            fetch,
+            buffers: Some(buffers),
+            next: 0,
+            batch: FIRST_BATCH,
+            passed: false,
+            end_locked: false,
+            new_lock: false,
+            read: 0,
+        })
+    }
+}
+
+impl Scan<'_> {
+    /// The next row, or `None`.
+    #[inline]
+    pub fn next(&mut self, txn: &mut Txn) -> Result<Option<ScanRow<'_>>> {
+        match self.mode {
+            ReadMode::Consistent => self.next_consistent(txn),
+            ReadMode::Locking(mode, policy) => self.next_locked(txn, Request { mode, policy }),
+        }
+    }
+
+    /// Under READ COMMITTED, releases the lock of the row last returned (it did not match).
+    pub fn unlock_row(&mut self, txn: &mut Txn) {
+        let Some(b) = &self.buffers else { return };
+        if !self.new_lock || locks_gaps(txn) {
+            return;
+        }
+        self.new_lock = false;
+        self.table.unlock_record(txn.owner(), &b.key);
+    }
+
+    fn next_consistent(&mut self, txn: &mut Txn) -> Result<Option<ScanRow<'_>>> {
+        let view = self.table.ctx.sys.view(txn);
+        let b = self.buffers.as_mut().expect("present until drop");
+        loop {
+            let Some(&item) = b.items.get(self.next) else {
+                if self.done {
+                    return Ok(None);
+                }
+                let mut batch = Batch {
+                    bytes: &mut b.bytes,
+                    items: &mut b.items,
+                    want: self.batch,
+                    ended: false,
+                };
+                let (clustered, tree) = (self.index == 0, &self.table.indexes[self.index].tree);
+                batch.items.clear();
+                batch.bytes.clear();
+                let end = b.cursor.scan(tree, &mut |key, value| {
+                    if out_of_range(&self.span, self.dir, key) {
+                        batch.ended = true;
+                        return ControlFlow::Break(());
+                    }
+                    if clustered {
+                        batch.clustered(view, self.fetch, key, value)
+                    } else {
+                        batch.secondary(view, self.fetch, key, value)
+                    }
+                })?;
+                self.done = batch.ended || end == ScanEnd::End;
+                self.batch = self.batch.saturating_mul(BATCH_GROWTH);
+                self.next = 0;
+                continue;
+            };
+            self.next += 1;
+            let at = item.at as usize;
+            let key = at..at + usize::from(item.key);
+            let value = key.end..key.end + item.value as usize;
+            let clustered = if self.index == 0 {
+                key.clone()
+            } else {
+                at + usize::from(item.own)..key.end
+            };
+            let in_batch = match item.state {
+                State::Ready => true,
+                State::Value => {
+                    b.row.clear();
+                    b.row.extend_from_slice(&b.bytes[value.clone()]);
+                    let found = match view {
+                        Some(_) => self
+                            .table
+                            .resolve(view, &b.bytes[key.clone()], &mut b.row)?,
+                        // Without a view nothing protects the tail: read it in one go.
+                        None => self
+                            .table
+                            .read_row(None, &b.bytes[key.clone()], &mut b.row)?,
+                    };
+                    if !found {
+                        continue;
+                    }
+                    false
+                }
+                State::Sure | State::Maybe => {
+                    let found =
+                        self.table
+                            .read_row(view, &b.bytes[clustered.clone()], &mut b.row)?;
+                    if !found {
+                        if item.state == State::Sure {
+                            return Err(self
+                                .table
+                                .corrupt_index(self.index, "has an entry without a row"));
+                        }
+                        continue;
+                    }
+                    let own = at..at + usize::from(item.own);
+                    if item.state == State::Maybe
+                        && !self
+                            .table
+                            .has_key(self.index, &b.row, &b.bytes[own], &mut b.key)?
+                    {
+                        continue;
+                    }
+                    false
+                }
+            };
+            self.read += 1;
+            let b: &Buffers = b;
+            return Ok(Some(ScanRow {
+                key: &b.bytes[at..at + usize::from(item.own)],
+                clustered_key: &b.bytes[clustered],
+                row: match self.fetch {
+                    Fetch::Key => &[],
+                    Fetch::Row if in_batch => &b.bytes[value],
+                    Fetch::Row => &b.row,
+                },
+            }));
+        }
+    }
+
+    fn next_locked(&mut self, txn: &mut Txn, request: Request) -> Result<Option<ScanRow<'_>>> {
+        self.new_lock = false;
+        if self.done {
+            return Ok(None);
+        }
+        let gaps = locks_gaps(txn);
+        if self.index == 0 {
+            self.next_locked_clustered(txn, request, gaps)
+        } else {
+            self.next_locked_secondary(txn, request, gaps)
+        }
+    }
+
+    fn next_locked_clustered(
+        &mut self,
+        txn: &mut Txn,
+        request: Request,
+        gaps: bool,
+    ) -> Result<Option<ScanRow<'_>>> {
+        let table = self.table;
+        let index = &*table.indexes[0];
+        // A record waited for: its lock is new, and ours even if the row is gone by now.
+        let mut waited: Option<Vec<u8>> = None;
+        let b = self.buffers.as_mut().expect("present until drop");
+        loop {
+            let me = txn.id();
+            let owner = txn.owner();
+            let mut found = RecordLock::Marked;
+            let step = step(
+                Step {
+                    sys: &table.ctx.sys,
+                    index,
+                    span: &self.span,
+                    dir: self.dir,
+                    gaps,
+                    owner,
+                },
+                b,
+                &mut self.passed,
+                &mut self.end_locked,
+                &mut |key, value, b_key, b_row| {
+                    found = table.try_lock_value(owner, me, key, value, request.mode);
+                    if found == RecordLock::Marked {
+                        return false;
+                    }
+                    b_key.clear();
+                    b_key.extend_from_slice(key);
+                    b_row.clear();
+                    b_row.extend_from_slice(value);
+                    true
+                },
+            )?;
+            if let Some(w) =
+                waited.take_if(|w| !step || found != RecordLock::Conflict && *w != b.key)
+                && !gaps
+            {
+                // The row waited for is gone.
+                table.unlock_record(owner, &w);
+            }
+            if !step {
+                self.done = true;
+                return Ok(None);
+            }
+            match found {
+                RecordLock::Granted(new) => {
+                    self.new_lock = new || waited.is_some();
+                    let header = RowHeader::read(&b.row);
+                    if self.fetch == Fetch::Row {
+                        table.strip(header, &mut b.row)?;
+                    } else {
+                        b.row.clear();
+                    }
+                    pass(b, &mut self.passed);
+                    self.read += 1;
+                    return Ok(Some(ScanRow {
+                        key: &b.key,
+                        clustered_key: &b.key,
+                        row: &b.row,
+                    }));
+                }
+                RecordLock::Conflict => {
+                    let (mode, policy) = (request.mode, request.policy);
+                    let locks = table.ctx.sys.locks();
+                    match locks.lock(owner, index.space, &b.key, mode, policy)? {
+                        Lock::New => waited = Some(b.key.clone()),
+                        Lock::Held => {}
+                        Lock::Skipped => {
+                            pass(b, &mut self.passed);
+                            continue;
+                        }
+                    }
+                    // Look at it again from the key before.
+                    rewind(b, &self.span, self.dir, self.passed);
+                }
+                RecordLock::Marked => {}
+            }
+        }
+    }
+
+    fn next_locked_secondary(
+        &mut self,
+        txn: &mut Txn,
+        request: Request,
+        gaps: bool,
+    ) -> Result<Option<ScanRow<'_>>> {
+        let table = self.table;
+        let index = &*table.indexes[self.index];
+        let b = self.buffers.as_mut().expect("present until drop");
+        loop {
+            let mut own = 0;
+            let me = txn.id();
+            let found = step(
+                Step {
+                    sys: &table.ctx.sys,
+                    index,
+                    span: &self.span,
+                    dir: self.dir,
+                    gaps,
+                    owner: txn.owner(),
+                },
+                b,
+                &mut self.passed,
+                &mut self.end_locked,
+                &mut |key, value, b_key, _| {
+                    let value = SecValue::read(value);
+                    // One that an unfinished transaction marked may come back.
+                    if value.marked() && (value.trx == me || !table.ctx.sys.is_active(value.trx)) {
+                        return false;
+                    }
+                    own = usize::from(value.key_len);
+                    b_key.clear();
+                    b_key.extend_from_slice(key);
+                    true
+                },
+            )?;
+            if !found {
+                self.done = true;
+                return Ok(None);
+            }
+            // `last` keeps the whole entry, `key` the clustered key alone, by which the row is locked.
+            pass(b, &mut self.passed);
+            b.key.drain(..own);
+            match table.lock_row(txn, &b.key, request, false, &mut b.row)? {
+                RowLock::Granted(new) => {
+                    let entry = &b.last[..own];
+                    if !table.has_key(self.index, &b.row, entry, &mut b.bytes)? {
+                        if new && !gaps {
+                            table.unlock_record(txn.owner(), &b.key);
+                        }
+                        continue;
+                    }
+                    self.new_lock = new;
+                    self.read += 1;
+                    return Ok(Some(ScanRow {
+                        key: &b.last[..own],
+                        clustered_key: &b.key,
+                        row: if self.fetch == Fetch::Row {
+                            &b.row
+                        } else {
+                            &[]
+                        },
+                    }));
+                }
+                RowLock::Absent | RowLock::Skipped => {}
+            }
+        }
+    }
+}
+
+fn out_of_range(span: &Span, dir: Direction, key: &[u8]) -> bool {
+    match dir {
+        Direction::Forward => span.ends_before(key),
+        Direction::Backward => span.starts_after(key),
+    }
+}
+
+/// The key in `b.key` has been dealt with.
+fn pass(b: &mut Buffers, passed: &mut bool) {
+    b.last.clear();
+    b.last.extend_from_slice(&b.key);
+    *passed = true;
+}
+
+/// Puts the cursor behind the key last passed.
+fn rewind(b: &mut Buffers, span: &Span, dir: Direction, passed: bool) {
+    let from = match (passed, dir) {
+        (true, _) => Bound::Excluded(&b.last[..]),
+        (false, Direction::Forward) => span.lower(),
+        (false, Direction::Backward) => span.upper(),
+    };
+    b.cursor.reset(from, dir);
+}
+
+/// What a locking scan's step works with.
+struct Step<'s> {
+    sys: &'s TxnSystem,
+    index: &'s Index,
+    span: &'s Span,
+    dir: Direction,
+    gaps: bool,
+    owner: &'s Arc<Owner>,
+}
+
+/// Moves a locking scan to the next entry that `take` accepts; `false` at the end. `take` sees key and
+/// value under the leaf's latch and may fill the key and row buffers. Gaps passed are locked on the way.
+#[expect(clippy::type_complexity)]
+fn step(
+    s: Step<'_>,
+    b: &mut Buffers,
+    passed: &mut bool,
+    end_locked: &mut bool,
+    take: &mut dyn FnMut(&[u8], &[u8], &mut Vec<u8>, &mut Vec<u8>) -> bool,
+) -> Result<bool> {
+    let locks = s.sys.locks();
+    let mut fenced = false;
+    loop {
+        let (mut taken, mut ended, mut unsure) = (false, false, false);
+        let end = {
+            let Buffers {
+                cursor,
+                row,
+                key: b_key,
+                last,
+                fence,
+                ..
+            } = b;
+            let mut first = true;
+            let gap_from = |last: &[u8], passed: bool, key: Option<&[u8]>| {
+                let end = match key {
+                    Some(k) => Bound::Included(k),
+                    None if s.dir == Direction::Forward => s.span.upper(),
+                    None => s.span.lower(),
+                };
+                let start = match (passed, s.dir) {
+                    (true, _) => Bound::Excluded(last),
+                    (false, Direction::Forward) => s.span.lower(),
+                    (false, Direction::Backward) => s.span.upper(),
+                };
+                let (lower, upper) = match s.dir {
+                    Direction::Forward => (start, end),
+                    Direction::Backward => (end, start),
+                };
+                locks.lock_gap(s.owner, s.index.space, lower, upper);
+            };
+            let end = cursor.scan_crossing(&s.index.tree, &mut |key, value, crossed| {
+                if out_of_range(s.span, s.dir, key) {
+                    ended = true;
+                    if s.gaps && !*end_locked {
+                        gap_from(last, *passed, None);
+                        *end_locked = true;
+                        unsure = crossed && first;
+                    }
+                    return ControlFlow::Break(());
+                }
+                if s.gaps && !*end_locked {
+                    gap_from(last, *passed, Some(key));
+                    let locked_before = fenced
+                        && match s.dir {
+                            Direction::Forward => key <= fence.as_slice(),
+                            Direction::Backward => key >= fence.as_slice(),
+                        };
+                    if crossed && first && !locked_before {
+                        fence.clear();
+                        fence.extend_from_slice(key);
+                        (fenced, unsure) = (true, true);
+                        return ControlFlow::Break(());
+                    }
+                }
+                first = false;
+                if take(key, value, b_key, row) {
+                    taken = true;
+                    return ControlFlow::Break(());
+                }
+                last.clear();
+                last.extend_from_slice(key);
+                *passed = true;
+                ControlFlow::Continue(())
+            })?;
+            if end == ScanEnd::End && !taken && s.gaps && !*end_locked {
+                gap_from(last, *passed, None);
+                *end_locked = true;
+                unsure = true;
+            }
+            end
+        };
+        if taken {
+            return Ok(true);
+        }
+        if unsure {
+            rewind(b, s.span, s.dir, *passed);
+            continue;
+        }
+        if ended || end == ScanEnd::End {
+            return Ok(false);
+        }
+    }
+}
+
+/// A batch being filled under a leaf's latch.
+struct Batch<'b> {
+    bytes: &'b mut Vec<u8>,
+    items: &'b mut Vec<Item>,
+    want: usize,
+    ended: bool,
+}
+
+impl Batch<'_> {
+    #[inline]
+    fn push(&mut self, key: &[u8], own: u16, value: &[u8], state: State) -> ControlFlow<()> {
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        self.items.push(Item {
+            at,
+            key: key.len() as u16,
+            own,
+            value: value.len() as u32,
+            state,
+        });
+        if self.items.len() >= self.want || self.bytes.len() >= BATCH_BYTES {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn clustered(
+        &mut self,
+        view: Option<&ReadView>,
+        fetch: Fetch,
+        key: &[u8],
+        value: &[u8],
+    ) -> ControlFlow<()> {
+        let header = RowHeader::read(value);
+        let own = key.len() as u16;
+        if view.is_none_or(|v| v.sees(header.trx)) {
+            if header.marked() {
+                return ControlFlow::Continue(());
+            }
+            if fetch == Fetch::Key {
+                return self.push(key, own, &[], State::Ready);
+            }
+            if !header.overflow() {
+                return self.push(key, own, &value[ROW_HEADER..], State::Ready);
+            }
+        }
+        self.push(key, own, value, State::Value)
+    }
+
+    #[inline]
+    fn secondary(
+        &mut self,
+        view: Option<&ReadView>,
+        fetch: Fetch,
+        key: &[u8],
+        value: &[u8],
+    ) -> ControlFlow<()> {
+        let value = SecValue::read(value);
+        let sure = match view {
+            Some(v) => v.sees(value.trx),
+            None => fetch == Fetch::Key,
+        };
+        if value.marked() && (sure || view.is_none()) {
+            return ControlFlow::Continue(());
+        }
+        let state = match (sure, fetch) {
+            (true, Fetch::Key) => State::Ready,
+            (true, Fetch::Row) => State::Sure,
+            (false, _) => State::Maybe,
+        };
+        self.push(key, value.key_len, &[], state)
+    }
+}
