@@ -1,6 +1,7 @@
 //! What the protocol layer needs of a database: [`millpond_sql::Instance`] and its sessions, or a stand-in in tests of the
 //! protocol alone. Dispatch is static.
 
+use millpond_sql::session::Counter;
 use millpond_sql::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     fn connect(&self, info: ConnectionInfo) -> SqlResult<Self::Session>;
     fn kill(&self, id: u32, connection: bool) -> SqlResult<()>;
     fn global_u64(&self, name: &str) -> Option<u64>;
+    fn count_aborted_connect(&self);
 }
 
 /// One connection's session. See [`Session`] for each method's meaning.
@@ -32,6 +34,7 @@ pub trait BackendSession {
     fn wait_timeout(&self) -> u64;
     fn variable_u64(&self, name: &str) -> Option<u64>;
     fn set_multi_statements(&mut self, on: bool);
+    fn add_to_counter(&self, counter: Counter, n: u64);
 }
 
 impl Backend for Instance {
@@ -47,6 +50,9 @@ impl Backend for Instance {
     }
     fn global_u64(&self, name: &str) -> Option<u64> {
         Instance::global_u64(self, name)
+    }
+    fn count_aborted_connect(&self) {
+        Instance::count_aborted_connect(self)
     }
 }
 
@@ -90,5 +96,9 @@ impl BackendSession for Session {
     }
     fn set_multi_statements(&mut self, on: bool) {
         Session::set_multi_statements(self, on)
+    }
+    #[inline]
+    fn add_to_counter(&self, counter: Counter, n: u64) {
+        Session::add_to_counter(self, counter, n)
     }
 }

@@ -11,11 +11,12 @@ mod commands;
 mod login;
 
 use crate::backend::{Backend, BackendSession};
-use crate::proto::{command, response};
+use crate::proto::{HEADER, command, response};
 use crate::server::Shared;
 use crate::sink::Shape;
 use crate::statements::Statements;
 use crate::wire::{PacketReader, PacketWriter, ReadError};
+use millpond_sql::session::Counter;
 use millpond_sql::{Completion, SqlError};
 use socket2::Socket;
 use std::any::Any;
@@ -93,7 +94,7 @@ pub(crate) fn run<B: Backend>(
         writer,
         session,
         capabilities,
-        statements: Statements::new(shared.prepared_total.clone()),
+        statements: Statements::default(),
         shape: Shape::default(),
         limits: Limits {
             max_packet: 0,
@@ -186,6 +187,8 @@ impl<B: Backend> Connection<'_, B> {
             }
             match read {
                 Ok(at) => {
+                    self.session
+                        .add_to_counter(Counter::BytesReceived, (HEADER + at.len()) as u64);
                     if self.command(at).is_break() {
                         let _ = self.writer.flush();
                         return;
@@ -193,6 +196,8 @@ impl<B: Backend> Connection<'_, B> {
                 }
                 Err(ReadError::TooLarge) => self.err(&too_large()),
                 Err(e) => {
+                    // A client that leaves without a word is an aborted one, too.
+                    self.session.add_to_counter(Counter::AbortedClients, 1);
                     if let Some(e) = parting(&e) {
                         tracing::debug!(host = %self.peer.host, error = %e, "closing a connection");
                         last_words(&mut self.writer, &e);
@@ -200,7 +205,10 @@ impl<B: Backend> Connection<'_, B> {
                     return;
                 }
             }
-            if self.writer.flush().is_err() || self.session.killed() {
+            let sent = self.writer.flush();
+            self.session
+                .add_to_counter(Counter::BytesSent, self.writer.take_sent());
+            if sent.is_err() || self.session.killed() {
                 return;
             }
             self.reader.shrink();

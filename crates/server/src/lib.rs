@@ -23,6 +23,3 @@ pub mod statements;
 pub mod wire;
 
 pub use server::{Server, ServerConfig};
-
-/// The version that clients see: MySQL's whose behaviour is followed, then ours.
-pub const SERVER_VERSION: &str = concat!("8.0.45-millpond-", env!("CARGO_PKG_VERSION"));

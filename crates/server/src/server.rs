@@ -18,7 +18,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -46,8 +46,6 @@ pub struct ServerConfig {
 /// What connections share.
 pub(crate) struct Shared<B> {
     pub(crate) backend: B,
-    /// Prepared statements of all connections.
-    pub(crate) prepared_total: Arc<AtomicUsize>,
     stopping: AtomicBool,
     connections: Mutex<Connections>,
     ended: Condvar,
@@ -86,7 +84,6 @@ impl<B: Backend> Server<B> {
     pub fn start(backend: B, config: &ServerConfig) -> io::Result<Server<B>> {
         let shared = Arc::new(Shared {
             backend,
-            prepared_total: Arc::default(),
             stopping: AtomicBool::new(false),
             connections: Mutex::default(),
             ended: Condvar::new(),
@@ -308,6 +305,7 @@ fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
         let mut c = shared.connections.lock();
         if c.open.len() >= most {
             drop(c);
+            shared.backend.count_aborted_connect();
             tracing::warn!(host = %peer.host, max_connections = most, "too many connections");
             return refuse(socket, &SqlError::new(1040, "Too many connections"));
         }

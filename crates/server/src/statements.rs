@@ -6,7 +6,6 @@ use crate::sink::Shape;
 use hashbrown::HashMap;
 use millpond_sql::{Prepared, SqlError, SqlResult, Value};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A prepared statement and what the client has sent for it.
 pub struct Statement {
@@ -105,44 +104,24 @@ impl Statement {
     }
 }
 
-/// A connection's statements. Counts them into the server's total, which `max_prepared_stmt_count` bounds.
+/// A connection's statements.
 pub struct Statements {
     by_id: HashMap<u32, Statement>,
     next: u32,
-    total: Arc<AtomicUsize>,
 }
 
-impl Statements {
+impl Default for Statements {
     /// None yet.
-    pub fn new(total: Arc<AtomicUsize>) -> Statements {
+    fn default() -> Statements {
         Statements {
             by_id: HashMap::new(),
             next: 1,
-            total,
         }
     }
+}
 
-    /// Takes a place in the server's total, before the work of preparing; [`Statements::insert`] or
-    /// [`Statements::give_back`] follows.
-    pub fn reserve(&self, max: usize) -> SqlResult<()> {
-        if self.total.fetch_add(1, Ordering::Relaxed) < max {
-            return Ok(());
-        }
-        self.give_back();
-        Err(SqlError::new(
-            1461,
-            format!(
-                "Can't create more than max_prepared_stmt_count statements (current value: {max})"
-            ),
-        ))
-    }
-
-    /// Returns a reserved place.
-    pub fn give_back(&self) {
-        self.total.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Keeps a statement in a reserved place; returns its id.
+impl Statements {
+    /// Keeps a statement; returns its id.
     pub fn insert(&mut self, prepared: Arc<Prepared>, text_len: usize) -> u32 {
         let id = loop {
             let id = self.next;
@@ -176,22 +155,13 @@ impl Statements {
         })
     }
 
-    /// Forgets one, if it is there.
-    pub fn remove(&mut self, id: u32) {
-        if self.by_id.remove(&id).is_some() {
-            self.give_back();
-        }
+    /// Forgets one; tells whether it was there.
+    pub fn remove(&mut self, id: u32) -> bool {
+        self.by_id.remove(&id).is_some()
     }
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        self.total.fetch_sub(self.by_id.len(), Ordering::Relaxed);
         self.by_id.clear();
-    }
-}
-
-impl Drop for Statements {
-    fn drop(&mut self) {
-        self.clear();
     }
 }

@@ -231,6 +231,8 @@ pub struct PacketWriter {
     out: Vec<u8>,
     seq: u8,
     broken: bool,
+    /// Bytes sent since the last [`PacketWriter::take_sent`].
+    sent: u64,
     /// Send timeout in force on the socket.
     timeout: Option<Duration>,
 }
@@ -243,6 +245,7 @@ impl PacketWriter {
             out: Vec::with_capacity(READ_BUFFER),
             seq: 0,
             broken: false,
+            sent: 0,
             timeout: None,
         }
     }
@@ -325,6 +328,12 @@ impl PacketWriter {
         &self.out
     }
 
+    /// How many bytes were sent since this was asked last.
+    #[inline]
+    pub fn take_sent(&mut self) -> u64 {
+        std::mem::take(&mut self.sent)
+    }
+
     /// Sends if enough has gathered.
     #[inline]
     pub fn flush_if_due(&mut self) -> io::Result<()> {
@@ -347,6 +356,7 @@ impl PacketWriter {
         } else {
             (&*self.socket).write_all(&self.out)
         };
+        self.sent += self.out.len() as u64;
         self.out.clear();
         if self.out.capacity() > 2 * KEEP_BUFFER {
             self.out.shrink_to(FLUSH_AT);

@@ -104,7 +104,7 @@ fn connects_over_tcp_and_socket() {
         let id = c.connection_id();
         let seen: Option<u32> = c.query_first("SELECT CONNECTION_ID()").unwrap();
         assert_eq!(seen, Some(id));
-        assert_eq!(c.server_version(), (8, 0, 45));
+        assert_eq!(c.server_version().0, 8);
         c.ping().unwrap();
     }
     let denied = Conn::new(db.opts().user(Some("bob")));

@@ -212,25 +212,6 @@ fn malformed_executions_are_errors_and_the_connection_lives() {
 }
 
 #[test]
-fn prepared_statements_have_a_limit() {
-    let (server, dir) = start(Fake::default().with("max_prepared_stmt_count", 2));
-    let mut a = Client::connect(dir.socket(), 0);
-    let mut b = Client::connect(dir.socket(), 0);
-    a.prepare("params");
-    a.prepare("params");
-    b.command(b"\x16params");
-    assert_eq!(b.packet().err().0, 1461);
-    // A reset gives them back.
-    a.command(b"\x1f");
-    assert!(matches!(a.packet(), Packet::Ok { .. }));
-    b.prepare("params");
-    b.command(b"\x16fail");
-    assert_eq!(b.packet().err().0, 1064);
-    b.prepare("params");
-    stop(server);
-}
-
-#[test]
 fn rare_commands() {
     let (server, dir) = start(Fake::default());
     let mut c = Client::connect(dir.socket(), 0);

@@ -6,11 +6,11 @@ use crate::literal;
 use crate::proto::{Cursor, capability, command, lenenc, response, status};
 use crate::sink::{Format, TextRows, WireSink};
 use crate::statements::{Statement, malformed};
+use millpond_sql::session::Counter;
 use millpond_sql::{Prepared, SqlError, SqlResult, Value};
 use smallvec::SmallVec;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Parameters that are bound without allocating.
 const INLINE_PARAMS: usize = 16;
@@ -24,7 +24,11 @@ impl<B: Backend> Connection<'_, B> {
         let deep = body.len() > DEEP_TEXT;
         self.deep |= deep;
         let text_len = body.len();
-        let done = literal::text(self.reader.bytes(body), no_escapes).and_then(|sql| {
+        let text = self.reader.bytes(body);
+        let sets = text
+            .get(..3)
+            .is_some_and(|w| w.eq_ignore_ascii_case(b"set"));
+        let done = literal::text(text, no_escapes).and_then(|sql| {
             let mut sink = WireSink::new(
                 &mut self.writer,
                 &mut self.shape,
@@ -39,7 +43,9 @@ impl<B: Backend> Connection<'_, B> {
         if let Err(e) = done {
             self.err(&e);
         }
-        self.limits.idle = Duration::from_secs(self.session.wait_timeout());
+        if sets {
+            self.read_limits();
+        }
     }
 
     /// COM_STMT_EXECUTE. A cursor is never opened: the whole result follows, as the protocol allows.
@@ -98,8 +104,9 @@ impl<B: Backend> Connection<'_, B> {
                 return ControlFlow::Continue(());
             }
             command::STMT_CLOSE => {
-                if let Ok(id) = Cursor::new(self.reader.bytes(body)).u32() {
-                    self.statements.remove(id);
+                let id = Cursor::new(self.reader.bytes(body)).u32();
+                if id.is_ok_and(|id| self.statements.remove(id)) {
+                    self.session.add_to_counter(Counter::StmtClose, 1);
                 }
                 return ControlFlow::Continue(());
             }
@@ -131,23 +138,11 @@ impl<B: Backend> Connection<'_, B> {
     }
 
     fn prepare(&mut self, body: Range<usize>) -> SqlResult<()> {
-        /// MySQL's default `max_prepared_stmt_count`.
-        const MOST: u64 = 16_382;
         let sql = self.text(body)?;
-        let most = self.shared.backend.global_u64("max_prepared_stmt_count");
-        self.statements.reserve(most.unwrap_or(MOST) as usize)?;
         self.deep |= sql.len() > DEEP_TEXT;
         let session = &mut self.session;
-        let prepared = match on_stack_for(sql.len(), || session.prepare(&sql)) {
-            Ok(p) => p,
-            Err(e) => {
-                self.statements.give_back();
-                return Err(e);
-            }
-        };
-        let too_many = prepared.params.max(prepared.columns.len()) > u16::MAX as usize;
-        if too_many {
-            self.statements.give_back();
+        let prepared = on_stack_for(sql.len(), || session.prepare(&sql))?;
+        if prepared.params.max(prepared.columns.len()) > u16::MAX as usize {
             return Err(SqlError::new(
                 1390,
                 "Prepared statement contains too many placeholders",

@@ -3,13 +3,12 @@
 //! There are no accounts yet. `root` with an empty password is let in from this machine, nobody else from anywhere.
 
 use super::{Connection, Peer, last_words, parting};
-use crate::SERVER_VERSION;
 use crate::backend::{Backend, BackendSession};
 use crate::proto::handshake::{self, CHALLENGE, Login, NATIVE_PASSWORD};
 use crate::proto::{capability, response};
 use crate::server::Shared;
 use crate::wire::{PacketReader, PacketWriter};
-use millpond_sql::session::KillHook;
+use millpond_sql::session::{KillHook, VERSION};
 use millpond_sql::{Completion, ConnectionInfo, SqlError, SqlResult};
 use socket2::Socket;
 use std::hash::{BuildHasher, RandomState};
@@ -40,12 +39,13 @@ pub(super) fn login<B: Backend>(
     let timeout = Duration::from_secs(seconds.unwrap_or(CONNECT_SECONDS));
     let id = shared.backend.reserve_id();
     let challenge = challenge();
-    writer.packet(|p| handshake::greeting(p, SERVER_VERSION, id, &challenge, GREETING_STATUS));
+    writer.packet(|p| handshake::greeting(p, VERSION, id, &challenge, GREETING_STATUS));
     writer.flush().ok()?;
     *seq = 1;
     let at = match reader.read(seq, MAX_LOGIN_PACKET, timeout, timeout) {
         Ok(at) => at,
         Err(e) => {
+            shared.backend.count_aborted_connect();
             if let Some(e) = parting(&e) {
                 writer.set_sequence(*seq);
                 last_words(writer, &e);
@@ -55,6 +55,7 @@ pub(super) fn login<B: Backend>(
     };
     writer.set_sequence(*seq);
     let Ok(login) = Login::parse(reader.bytes(at)) else {
+        shared.backend.count_aborted_connect();
         tracing::debug!(host = %peer.host, "bad handshake");
         last_words(writer, &SqlError::new(1043, "Bad handshake"));
         return None;
@@ -86,6 +87,7 @@ pub(super) fn login<B: Backend>(
             Some((session, capabilities, id))
         }
         Err(e) => {
+            shared.backend.count_aborted_connect();
             tracing::debug!(host = %peer.host, error = %e, "login refused");
             last_words(writer, &e);
             None

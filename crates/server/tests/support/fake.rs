@@ -3,7 +3,7 @@
 
 use millpond_server::backend::{Backend, BackendSession};
 use millpond_sql::result::ColumnMeta;
-use millpond_sql::session::KillHook;
+use millpond_sql::session::{Counter, KillHook};
 use millpond_sql::types::{BaseType, Collation, SqlType};
 use millpond_sql::{Completion, ConnectionInfo, Prepared, ResultSink, SqlError, SqlResult, Value};
 use std::collections::{HashMap, HashSet};
@@ -82,6 +82,7 @@ impl Backend for Fake {
     fn global_u64(&self, name: &str) -> Option<u64> {
         self.variables.get(name).copied()
     }
+    fn count_aborted_connect(&self) {}
 }
 
 pub struct FakeSession {
@@ -197,6 +198,7 @@ impl BackendSession for FakeSession {
         self.fake.global_u64(name)
     }
     fn set_multi_statements(&mut self, _on: bool) {}
+    fn add_to_counter(&self, _counter: Counter, _n: u64) {}
 }
 
 fn prepared(params: usize, columns: Vec<ColumnMeta>) -> Arc<Prepared> {

@@ -18,9 +18,9 @@ use crate::types::Collation;
 use crate::value::Value;
 
 /// MySQL's version number as far as behaviour goes.
-pub const VERSION_NUMBER: &str = "8.0.43";
+pub const VERSION_NUMBER: &str = "8.0.45";
 /// What `@@version` says and the handshake sends.
-pub const VERSION: &str = concat!("8.0.43-millpond-", env!("CARGO_PKG_VERSION"));
+pub const VERSION: &str = concat!("8.0.45-millpond-", env!("CARGO_PKG_VERSION"));
 
 /// Which values a variable has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
