@@ -322,14 +322,15 @@ impl File for SimFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        // A cut during a write leaves any part of it, like any other unsynced write.
-        let step = self.step(OpKind::Write);
-        if step.is_err() && !self.disk.lock().cut {
+        // A cut during a write leaves any part of it, like any other unsynced write; writes that come later leave
+        // nothing.
+        let mut disk = self.disk.lock();
+        let was_cut = disk.cut;
+        let step = disk.step(OpKind::Write, &self.name, self.life);
+        if step.is_err() && (was_cut || !disk.cut || disk.life != self.life) {
             return step;
         }
-        if self.disk.lock().life != self.life {
-            return step;
-        }
+        drop(disk);
         let mut data = self.data.lock();
         overlay(&mut data.now, offset, buf);
         data.pending.push(Change::Write(offset, buf.to_vec()));

@@ -32,6 +32,8 @@ const SHARDS: usize = 256;
 const IO_WAITS: usize = 64;
 /// LRU frames a thread looks at for a clean one before it waits.
 const TAIL_DEPTH: usize = 100;
+/// And before it gives up for now and waits.
+pub(crate) const TAIL_DEPTH_WAITING: usize = 4096;
 /// A thread that finds no frame for this long gives up.
 const FRAME_PATIENCE: Duration = Duration::from_secs(60);
 /// A waiter looks again after this, in case what it waits for happened unannounced (an unpin).
@@ -439,12 +441,11 @@ impl Core {
         out: &mut SmallVec<[FrameNo; 8]>,
     ) -> Result<()> {
         let deadline = Instant::now() + FRAME_PATIENCE;
-        self.counts.waits.fetch_add(1, Ordering::Relaxed);
         self.waiters.fetch_add(1, Ordering::SeqCst);
         let mut guard = self.frame_wait.0.lock();
         let result = loop {
             while out.len() < count {
-                match self.try_take(near, usize::MAX) {
+                match self.try_take(near, TAIL_DEPTH_WAITING) {
                     Some(n) => out.push(n),
                     None => break,
                 }
@@ -466,6 +467,7 @@ impl Core {
                     self.arena.count()
                 )));
             }
+            self.counts.waits.fetch_add(1, Ordering::Relaxed);
             self.cleaner.wake();
             self.frame_wait.1.wait_for(&mut guard, LOOK_AGAIN);
         };
@@ -660,6 +662,19 @@ impl Drop for Core {
             for n in instance.initialised() {
                 // SAFETY: exclusive access to the whole pool.
                 drop(unsafe { self.arena.frame(n).set_space(None) });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Core {
+    /// Makes every frame look as if it had come long ago, for tests of the LRU list.
+    pub fn age_everything(&self) {
+        let past = self.now_ms().wrapping_sub(OLD_BLOCKS_MS);
+        for instance in &self.instances {
+            for n in instance.initialised() {
+                self.arena.frame(n).since_ms.store(past, Ordering::Relaxed);
             }
         }
     }

@@ -6,7 +6,7 @@
 //! release latches and pins. Nothing in it waits for I/O.
 
 use super::Pager;
-use super::core::{Core, DirtyMeta};
+use super::core::{Core, DirtyMeta, TAIL_DEPTH_WAITING};
 use super::frame::{DETACHED, DIRTY, FrameNo};
 use super::guard::FrameHint;
 use crate::error::{Error, Result};
@@ -251,7 +251,7 @@ impl<'a> Mtr<'a> {
         let page = file.allocate(space.id, how, near)?;
         let frame = match self.reserved.pop() {
             Some(n) => n,
-            None => match self.core.try_take(page as usize, usize::MAX) {
+            None => match self.core.try_take(page as usize, TAIL_DEPTH_WAITING) {
                 Some(n) => n,
                 None => {
                     file.alloc().lock().untake(page);

@@ -150,12 +150,12 @@ impl FileAlloc {
 
     /// Takes over map page `k` read at open, after [`FileAlloc::grow_to`].
     pub fn load_map(&mut self, k: u32, page: &[u8]) {
+        let first = k * MAP_EXTENTS;
         // A crash can lose the growth and keep the map page, which recovery has written.
-        self.grow_to(k * MAP_EXTENTS + 1);
+        self.grow_to(first + 1);
         let slot = &mut self.slots[k as usize + 1];
         slot.formatted = true;
         slot.lsn = page_lsn(page);
-        let first = k * MAP_EXTENTS;
         for i in 0..MAP_EXTENTS {
             let (owner, used) = layout::read_entry(page, i);
             let e = first + i;

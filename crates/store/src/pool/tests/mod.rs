@@ -1,5 +1,9 @@
 //! Tests of the page layer as a whole.
 
+mod crash;
+mod failures;
+mod threads;
+
 use super::*;
 use crate::io::SimStorage;
 use crate::log::op::Op;
@@ -239,5 +243,26 @@ fn ids_and_counters_never_repeat() {
         }
         drop(pager);
         disk.restart(|| false);
+    }
+}
+
+/// A small deterministic generator.
+struct Rng(u64);
+
+impl Rng {
+    fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+    }
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
     }
 }
