@@ -1,11 +1,41 @@
 //! From statements to operator trees: name resolution, access paths, join order, EXPLAIN.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `scope` | names: the stack of blocks, columns, aggregates, subqueries |
+//! | `from` | FROM: tables, derived tables, joins as written |
+//! | `select` | SELECT and UNION: binding and assembling |
+//! | `group` | ONLY_FULL_GROUP_BY; MIN and MAX by an index |
+//! | `conditions` | conjuncts taken apart |
+//! | `access` | the index and ranges to read one table by |
+//! | `joins` | the order and kind of loops |
+//! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
+//! | `explain` | EXPLAIN |
+//! | `nodes` | the trees themselves |
+//!
+//! A [`Plan`] holds the tables it was made for. Running it pins them first, so a plan never meets a table
+//! other than the one it was made for; nothing else in it depends on the transaction or on data.
+//! Planning opens tables (shared metadata locks in the caller's transaction) and takes no other lock.
 
-use crate::error::SqlResult;
-use crate::parse::{ShowFilter, Statement, sp};
+pub(crate) mod access;
+pub(crate) mod conditions;
+pub(crate) mod dml;
+mod explain;
+mod from;
+mod group;
+mod joins;
+pub(crate) mod nodes;
+mod scope;
+mod select;
+
+use crate::error::{SqlError, SqlResult};
+use crate::parse::{ExplainFormat, Kind, ShowFilter, Statement, sp};
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
 use crate::show::VirtualTable;
+use crate::types::Schema;
 use millpond_store::{Engine, Table, Txn};
+use scope::Planner;
 use std::sync::Arc;
 
 /// What planning needs.
@@ -19,6 +49,7 @@ pub struct PlanContext<'a> {
 }
 
 /// A statement ready to run, any number of times, in any transaction.
+#[derive(Debug)]
 pub struct Plan {
     /// Columns of its result set; empty if it has none.
     pub columns: Vec<ColumnMeta>,
@@ -30,7 +61,47 @@ pub struct Plan {
     /// was built into it).
     pub reusable: bool,
     /// The tables it pins, with whether it writes to each.
-    pub tables: Vec<(Arc<Table>, bool)>,
+    pub tables: Vec<PlanTable>,
+    pub(crate) root: Root,
+    pub(crate) derived: Vec<nodes::Query>,
+    pub(crate) subqueries: usize,
+    pub(crate) hashes: usize,
+    /// SELECT ... INTO: names of user variables.
+    pub(crate) into: Vec<String>,
+}
+
+/// A table of a plan.
+pub struct PlanTable {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Whether the plan writes to it.
+    pub write: bool,
+    /// Its schema.
+    pub schema: Arc<Schema>,
+}
+
+impl std::fmt::Debug for PlanTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let d = self.table.def();
+        write!(f, "{}.{}", d.database, d.name)
+    }
+}
+
+/// What a plan does.
+#[derive(Debug)]
+pub(crate) enum Root {
+    /// Returns rows.
+    Query(nodes::Query),
+    /// Evaluates and forgets.
+    Do(nodes::Query),
+    /// INSERT, REPLACE.
+    Insert(Box<dml::Insert>),
+    /// UPDATE.
+    Update(Box<dml::Update>),
+    /// DELETE.
+    Delete(Box<dml::Delete>),
+    /// EXPLAIN: the rows.
+    Explain(Vec<Vec<crate::Value<'static>>>),
 }
 
 impl Plan {
@@ -41,24 +112,132 @@ impl Plan {
 }
 
 /// Plans a statement for which [`Statement::is_planned`] holds.
-pub fn compile(_statement: &Statement, _cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
-    todo!()
+pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+    let mut p = planner(statement, cx);
+    let (root, columns) = match &statement.kind {
+        Kind::Query(q) => {
+            let (query, heads) = p.query(q, 0)?;
+            if !statement.into.is_empty() && statement.into.len() != heads.len() {
+                return Err(SqlError::new(
+                    1222,
+                    "The used SELECT statements have a different number of columns",
+                ));
+            }
+            let columns = if statement.into.is_empty() {
+                heads.into_iter().map(|h| h.meta).collect()
+            } else {
+                Vec::new()
+            };
+            (Root::Query(query), columns)
+        }
+        Kind::Do(list) => (Root::Do(exprs(&mut p, list)?.0), Vec::new()),
+        Kind::Insert(i) => (Root::Insert(Box::new(p.insert(i)?)), Vec::new()),
+        Kind::Update(u) => (Root::Update(Box::new(p.update(u)?)), Vec::new()),
+        Kind::Delete(d) => (Root::Delete(Box::new(p.delete(d)?)), Vec::new()),
+        Kind::Explain { format, statement } => return explained(*format, statement, cx),
+        _ => return Err(SqlError::unsupported("this statement as a plan")),
+    };
+    Ok(finish(p, root, columns))
 }
 
 /// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed).
-pub fn compile_exprs(_exprs: &[sp::Expr], _cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
-    todo!()
+pub fn compile_exprs(list: &[sp::Expr], cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+    let statement = Statement {
+        kind: Kind::Empty,
+        params: 0,
+        text: String::new(),
+        ignore: false,
+        into: Vec::new(),
+        headings: Vec::new(),
+    };
+    let mut p = planner(&statement, cx);
+    let (query, columns) = exprs(&mut p, list)?;
+    Ok(finish(p, Root::Query(query), columns))
 }
 
 /// Plans `SELECT columns FROM table [WHERE filter]` over one virtual table, in its own order: what a SHOW statement
 /// returns. `columns` are positions, with the heading each gets (`None`: its name). `Like` filters on
 /// column `like`.
 pub fn compile_virtual(
-    _table: Arc<dyn VirtualTable>,
-    _columns: &[(usize, Option<&str>)],
-    _like: usize,
-    _filter: &ShowFilter,
-    _cx: &mut PlanContext<'_>,
+    table: Arc<dyn VirtualTable>,
+    columns: &[(usize, Option<&str>)],
+    like: usize,
+    filter: &ShowFilter,
+    cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
-    todo!()
+    let statement = Statement {
+        kind: Kind::Empty,
+        params: 0,
+        text: String::new(),
+        ignore: false,
+        into: Vec::new(),
+        headings: Vec::new(),
+    };
+    let mut p = planner(&statement, cx);
+    let (query, columns) = p.virtual_query(table, columns, like, filter)?;
+    Ok(finish(p, Root::Query(query), columns))
+}
+
+fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Planner<'p, 'c> {
+    Planner {
+        cx,
+        statement,
+        tables: Vec::new(),
+        derived: Vec::new(),
+        ctes: Vec::new(),
+        frames: Vec::new(),
+        subquery_ids: 0,
+        hash_ids: 0,
+        target: None,
+        reading_target: false,
+    }
+}
+
+fn exprs(p: &mut Planner<'_, '_>, list: &[sp::Expr]) -> SqlResult<(nodes::Query, Vec<ColumnMeta>)> {
+    let (query, heads) = p.expressions(list)?;
+    Ok((query, heads.into_iter().map(|h| h.meta).collect()))
+}
+
+fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
+    Plan {
+        columns,
+        params: p.statement.params,
+        writes: matches!(root, Root::Insert(_) | Root::Update(_) | Root::Delete(_)),
+        reusable: true,
+        tables: p
+            .tables
+            .into_iter()
+            .map(|(table, write, schema)| PlanTable {
+                table,
+                write,
+                schema,
+            })
+            .collect(),
+        root,
+        derived: p.derived,
+        subqueries: p.subquery_ids,
+        hashes: p.hash_ids,
+        into: p.statement.into.clone(),
+    }
+}
+
+fn explained(
+    format: ExplainFormat,
+    statement: &Statement,
+    cx: &mut PlanContext<'_>,
+) -> SqlResult<Plan> {
+    let inner = compile(statement, cx)?;
+    let (columns, rows) = explain::explain(&inner, format);
+    Ok(Plan {
+        columns,
+        params: inner.params,
+        writes: false,
+        reusable: false,
+        tables: inner.tables,
+        root: Root::Explain(rows),
+        derived: Vec::new(),
+        subqueries: 0,
+        hashes: 0,
+        into: Vec::new(),
+    })
 }

@@ -1,0 +1,414 @@
+//! Runs queries: the loops of a block, then grouping, HAVING, the select list, DISTINCT, ORDER BY and
+//! LIMIT, in that order.
+//!
+//! Rows are pushed: a level calls what comes after it with the current rows of all sources. So every row
+//! stays borrowed from the page buffer, hash table or derived table it was read from until the
+//! next one, which pulling through `&mut self` cannot express without copying each row at each operator.
+
+use hashbrown::HashSet;
+use smallvec::SmallVec;
+
+use super::group::Groups;
+use super::hash;
+use super::levels;
+use super::sort::Sorter;
+use super::state::{Flow, Kept2d, Rows, State, row_bytes};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::RowRef;
+use crate::plan::nodes::{Block, Body, Limit, Query, Rich, Union};
+use crate::row::encode_sort_value;
+use crate::value::{self, Value};
+
+/// Receives a query's rows.
+pub type Out<'e, 's> = dyn FnMut(&mut State<'s>, &[Value<'_>]) -> SqlResult<Flow> + 'e;
+
+/// How many rows there were.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Rows given out.
+    pub sent: u64,
+    /// Rows there would have been without LIMIT, if they were counted, else those given out.
+    pub found: u64,
+}
+
+/// Runs a query in the rows of the blocks around it.
+pub fn query<'s>(
+    st: &mut State<'s>,
+    q: &'s Query,
+    outer: &[RowRef<'_>],
+    out: &mut Out<'_, 's>,
+) -> SqlResult<Counts> {
+    match &q.body {
+        Body::Block(b) => block(st, b, outer, q.calc_found_rows, out),
+        Body::Union(u) => union(st, q, u, outer, out),
+        Body::Values(rows) => {
+            let mut n = 0;
+            for r in rows {
+                let cx = st.context(outer);
+                let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+                for (e, ty) in r.iter().zip(&q.types) {
+                    let v = e.eval(&cx)?;
+                    values.push(convert(v, &e.ty, ty, st)?);
+                }
+                n += 1;
+                if out(st, &values)? == Flow::Stop {
+                    break;
+                }
+            }
+            Ok(Counts { sent: n, found: n })
+        }
+    }
+}
+
+/// Collects a query's rows, up to `limit`.
+pub fn collect<'s>(
+    st: &mut State<'s>,
+    q: &'s Query,
+    outer: &[RowRef<'_>],
+    limit: usize,
+) -> SqlResult<Kept2d> {
+    let mut rows: Kept2d = Vec::new();
+    let mut bytes = 0;
+    query(st, q, outer, &mut |st, r| {
+        bytes += row_bytes(r);
+        st.check_memory(bytes, "a derived table")?;
+        rows.push(r.iter().map(|v| v.clone().into_owned()).collect());
+        Ok(if rows.len() >= limit {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        })
+    })?;
+    Ok(rows)
+}
+
+/// A value as another type of the same or a wider kind has it.
+fn convert<'v>(
+    v: Value<'v>,
+    from: &crate::types::SqlType,
+    to: &crate::types::SqlType,
+    st: &State<'_>,
+) -> SqlResult<Value<'v>> {
+    if from == to
+        || v.is_null()
+        || from.base == to.base && from.unsigned == to.unsigned && from.decimals == to.decimals
+    {
+        Ok(v)
+    } else {
+        value::cast(v, to, st.env)
+    }
+}
+
+/// LIMIT and OFFSET as numbers: (offset, count).
+pub fn limits(st: &State<'_>, l: &Limit) -> SqlResult<(u64, u64)> {
+    let number = |e: &crate::expr::Expr| -> SqlResult<u64> {
+        match e.eval(&st.context(&[]))? {
+            Value::UInt(n) => Ok(n),
+            Value::Int(n) if n >= 0 => Ok(n as u64),
+            _ => Err(SqlError::new(
+                1210,
+                "Incorrect arguments to LIMIT: a whole number is needed",
+            )),
+        }
+    };
+    let offset = l.offset.as_ref().map_or(Ok(0), number)?;
+    let count = l.count.as_ref().map_or(Ok(u64::MAX), number)?;
+    Ok((offset, count))
+}
+
+/// Runs a block.
+fn block<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    outer: &[RowRef<'_>],
+    calc: bool,
+    out: &mut Out<'_, 's>,
+) -> SqlResult<Counts> {
+    if b.base > 0 {
+        hash::forget(st, &b.levels);
+    }
+    let mut fixed = Vec::new();
+    let mut rows: Rows<'_> = outer.iter().copied().take(b.base).collect();
+    rows.resize(b.width(), RowRef::Nulls);
+    if !b.once.is_empty() {
+        fixed = st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)?;
+    }
+    if !fixed.is_empty() {
+        rows[b.subquery_source()] = RowRef::Values(&fixed);
+    }
+    let mut tail = Tail::new(st, b, calc)?;
+    let open = st.pass(b, &b.gate, &rows)? && tail.wants_rows();
+    match &b.group {
+        None => {
+            if open {
+                levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
+                    tail.row(st, rows, out)
+                })?;
+            }
+        }
+        Some(g) => {
+            let mut groups = Groups::new(b, g);
+            let mut flow = Flow::Continue;
+            if open {
+                flow = levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
+                    groups.row(st, rows, &mut |st, rows| tail.row(st, rows, out))
+                })?;
+            }
+            if flow != Flow::Stop || g.first_only {
+                groups.finish(st, &rows, &mut |st, rows| tail.row(st, rows, out))?;
+            }
+        }
+    }
+    tail.finish(st, out)
+}
+
+/// What comes after the loops and grouping.
+struct Tail<'s> {
+    b: &'s Block,
+    offset: u64,
+    count: u64,
+    calc: bool,
+    seen: u64,
+    sent: u64,
+    distinct: Option<HashSet<Box<[u8]>>>,
+    distinct_bytes: usize,
+    sort: Option<Sorter>,
+    plain: bool,
+    buffer: Vec<u8>,
+}
+
+impl<'s> Tail<'s> {
+    fn new(st: &mut State<'s>, b: &'s Block, calc: bool) -> SqlResult<Tail<'s>> {
+        let (offset, count) = limits(st, &b.limit)?;
+        let sort = (!b.order.is_empty()).then(|| {
+            let keep = offset.saturating_add(count);
+            Sorter::new(keep)
+        });
+        Ok(Tail {
+            b,
+            offset,
+            count,
+            calc,
+            seen: 0,
+            sent: 0,
+            distinct: b.distinct.then(HashSet::new),
+            distinct_bytes: 0,
+            sort,
+            plain: b
+                .select
+                .iter()
+                .chain(b.order.iter().map(|o| &o.expr))
+                .all(|r| r.subqueries.is_empty()),
+            buffer: st.scratch.take(),
+        })
+    }
+
+    /// Whether any row can be of use.
+    fn wants_rows(&self) -> bool {
+        self.count > 0 || self.calc
+    }
+
+    fn row(
+        &mut self,
+        st: &mut State<'s>,
+        rows: &[RowRef<'_>],
+        out: &mut Out<'_, 's>,
+    ) -> SqlResult<Flow> {
+        let b = self.b;
+        if !b.having.is_empty() && !st.pass(b, &b.having, rows)? {
+            return Ok(Flow::Reject);
+        }
+        // Rows that OFFSET skips need no values, unless they must be told apart or sorted.
+        if self.sort.is_none() && self.distinct.is_none() {
+            self.seen += 1;
+            if self.seen <= self.offset {
+                return Ok(Flow::Continue);
+            }
+            if self.sent >= self.count {
+                return Ok(self.past_limit());
+            }
+        }
+        if self.plain {
+            return self.values(st, rows, out);
+        }
+        let mut which: Vec<usize> = b
+            .select
+            .iter()
+            .chain(b.order.iter().map(|o| &o.expr))
+            .flat_map(|r: &Rich| r.subqueries.iter().copied())
+            .collect();
+        which.sort_unstable();
+        which.dedup();
+        st.with_subqueries(b, &which, rows, |st, rows| self.values(st, rows, out))
+    }
+
+    fn past_limit(&self) -> Flow {
+        if self.calc {
+            Flow::Continue
+        } else {
+            Flow::Stop
+        }
+    }
+
+    /// Evaluates the select list, then sorts the row away or sends it.
+    fn values(
+        &mut self,
+        st: &mut State<'s>,
+        rows: &[RowRef<'_>],
+        out: &mut Out<'_, 's>,
+    ) -> SqlResult<Flow> {
+        let b = self.b;
+        let cx = st.context(rows);
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::with_capacity(b.select.len());
+        for e in &b.select {
+            values.push(e.expr.eval(&cx)?);
+        }
+        if let Some(set) = &mut self.distinct {
+            self.buffer.clear();
+            for (v, e) in values.iter().zip(&b.select) {
+                encode_sort_value(v, &e.expr.ty, false, &mut self.buffer);
+            }
+            if set.contains(&self.buffer[..]) {
+                return Ok(Flow::Continue);
+            }
+            self.distinct_bytes += self.buffer.len() + 48;
+            st.check_memory(self.distinct_bytes, "DISTINCT")?;
+            set.insert(self.buffer.as_slice().into());
+        }
+        let Some(sort) = &mut self.sort else {
+            if self.distinct.is_some() {
+                self.seen += 1;
+                if self.seen <= self.offset {
+                    return Ok(Flow::Continue);
+                }
+                if self.sent >= self.count {
+                    return Ok(self.past_limit());
+                }
+            }
+            return self.send(st, &values, out);
+        };
+        self.seen += 1;
+        self.buffer.clear();
+        for o in &b.order {
+            let v = o.expr.expr.eval(&cx)?;
+            encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut self.buffer);
+        }
+        sort.add(&self.buffer, &values);
+        st.check_memory(sort.bytes(), "ORDER BY")?;
+        Ok(Flow::Continue)
+    }
+
+    fn send(
+        &mut self,
+        st: &mut State<'s>,
+        values: &[Value<'_>],
+        out: &mut Out<'_, 's>,
+    ) -> SqlResult<Flow> {
+        self.sent += 1;
+        let flow = out(st, values)?;
+        if flow == Flow::Stop || self.sent >= self.count && !self.calc {
+            return Ok(Flow::Stop);
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn finish(mut self, st: &mut State<'s>, out: &mut Out<'_, 's>) -> SqlResult<Counts> {
+        if let Some(sort) = self.sort.take() {
+            let skip = usize::try_from(self.offset).unwrap_or(usize::MAX);
+            let take = usize::try_from(self.count).unwrap_or(usize::MAX);
+            for r in sort.finish().skip(skip).take(take) {
+                st.tick()?;
+                self.sent += 1;
+                if out(st, &r)? == Flow::Stop {
+                    break;
+                }
+            }
+        }
+        let found = if self.calc { self.seen } else { self.sent };
+        st.scratch.give(std::mem::take(&mut self.buffer));
+        Ok(Counts {
+            sent: self.sent,
+            found,
+        })
+    }
+}
+
+/// UNION.
+fn union<'s>(
+    st: &mut State<'s>,
+    q: &'s Query,
+    u: &'s Union,
+    outer: &[RowRef<'_>],
+    out: &mut Out<'_, 's>,
+) -> SqlResult<Counts> {
+    let (offset, count) = limits(st, &u.limit)?;
+    let mut counts = Counts::default();
+    if count == 0 {
+        return Ok(counts);
+    }
+    // The rows of everything before the last DISTINCT are kept apart from each other.
+    let last_distinct = u.arms.iter().rposition(|(_, distinct)| *distinct);
+    let mut set: HashSet<Box<[u8]>> = HashSet::new();
+    let mut set_bytes = 0;
+    let mut sort = (!u.order.is_empty()).then(|| Sorter::new(offset.saturating_add(count)));
+    let mut seen = 0u64;
+    let mut buffer = Vec::new();
+    let mut stopped = false;
+    for (n, (arm, _)) in u.arms.iter().enumerate() {
+        let unique = last_distinct.is_some_and(|l| n <= l);
+        query(st, arm, outer, &mut |st, r| {
+            let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+            for ((v, from), to) in r.iter().zip(&arm.types).zip(&q.types) {
+                values.push(convert(v.borrowed(), from, to, st)?);
+            }
+            if unique {
+                buffer.clear();
+                for (v, ty) in values.iter().zip(&q.types) {
+                    encode_sort_value(v, ty, false, &mut buffer);
+                }
+                if set.contains(&buffer[..]) {
+                    return Ok(Flow::Continue);
+                }
+                set_bytes += buffer.len() + 48;
+                st.check_memory(set_bytes, "UNION")?;
+                set.insert(buffer.as_slice().into());
+            }
+            seen += 1;
+            if let Some(sort) = &mut sort {
+                let mut rows: Rows<'_> = outer.iter().copied().take(u.base).collect();
+                rows.push(RowRef::Values(&values));
+                let cx = st.context(&rows);
+                buffer.clear();
+                for o in &u.order {
+                    let v = o.expr.expr.eval(&cx)?;
+                    encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut buffer);
+                }
+                sort.add(&buffer, &values);
+                st.check_memory(sort.bytes(), "ORDER BY")?;
+                return Ok(Flow::Continue);
+            }
+            if seen <= offset {
+                return Ok(Flow::Continue);
+            }
+            counts.sent += 1;
+            stopped = out(st, &values)? == Flow::Stop || counts.sent >= count;
+            Ok(if stopped { Flow::Stop } else { Flow::Continue })
+        })?;
+        if stopped {
+            break;
+        }
+    }
+    if let Some(sort) = sort {
+        let skip = usize::try_from(offset).unwrap_or(usize::MAX);
+        let take = usize::try_from(count).unwrap_or(usize::MAX);
+        for r in sort.finish().skip(skip).take(take) {
+            st.tick()?;
+            counts.sent += 1;
+            if out(st, &r)? == Flow::Stop {
+                break;
+            }
+        }
+    }
+    counts.found = counts.sent;
+    Ok(counts)
+}

@@ -1,0 +1,75 @@
+//! The store's errors as MySQL's, in one place.
+
+use crate::error::SqlError;
+use millpond_store::Error;
+
+/// The store's error as MySQL's; `table` names the table for messages that do.
+pub fn store_error(e: Error, table: &str) -> SqlError {
+    match e {
+        Error::Io {
+            what,
+            kind: std::io::ErrorKind::StorageFull,
+            ..
+        } => SqlError::new(
+            1114,
+            format!("The table '{table}' is full (no space left on the device: {what})"),
+        ),
+        Error::Io { what, message, .. } => SqlError::new(
+            1030,
+            format!("Got error from storage engine: {what}: {message}"),
+        ),
+        Error::Corrupt(what) => SqlError::new(
+            1712,
+            format!("Index or data of table '{table}' is corrupted: {what}"),
+        ),
+        Error::Stopped(cause) => SqlError::new(
+            1030,
+            format!("Got error from storage engine: writing stopped after a failure: {cause}"),
+        ),
+        // Statements that know the key say which; this is for those that do not.
+        Error::DuplicateKey { index } => SqlError::new(
+            1062,
+            format!("Duplicate entry for key {index} of table '{table}'"),
+        ),
+        Error::Deadlock => SqlError::new(
+            1213,
+            "Deadlock found when trying to get lock; try restarting transaction",
+        ),
+        Error::LockWaitTimeout => SqlError::new(
+            1205,
+            "Lock wait timeout exceeded; try restarting transaction",
+        ),
+        Error::LockNotAvailable => SqlError::new(
+            3572,
+            "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.",
+        ),
+        Error::Interrupted => super::state::interrupted(),
+        Error::NoSuchDatabase(d) => SqlError::new(1049, format!("Unknown database '{d}'")),
+        Error::DatabaseExists(d) => SqlError::new(
+            1007,
+            format!("Can't create database '{d}'; database exists"),
+        ),
+        Error::NoSuchTable(t) => SqlError::new(1146, format!("Table '{t}' doesn't exist")),
+        Error::TableExists(t) => {
+            let name = t.rsplit('.').next().unwrap_or(&t);
+            SqlError::new(1050, format!("Table '{name}' already exists"))
+        }
+        Error::NoSuchIndex(i) => SqlError::new(
+            1091,
+            format!("Can't DROP '{i}'; check that column/key exists"),
+        ),
+        Error::RowTooLarge(bytes) => SqlError::new(
+            1118,
+            format!(
+                "Row size too large ({bytes} bytes). The maximum row size, not counting BLOBs, is \
+                 65535"
+            ),
+        ),
+        Error::KeyTooLong(bytes) => SqlError::new(
+            1071,
+            format!("Specified key was too long ({bytes} bytes); max key length is 3072 bytes"),
+        ),
+        Error::Locked(what) => SqlError::new(1105, what),
+        other => SqlError::new(1105, other.to_string()),
+    }
+}

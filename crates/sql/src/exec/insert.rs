@@ -1,0 +1,507 @@
+//! INSERT and REPLACE.
+
+use millpond_store::{Direction, Error, Fetch, KeyRange, ReadMode};
+use smallvec::SmallVec;
+use std::ops::Bound;
+
+use super::block;
+use super::rows;
+use super::state::{Flow, Rows, State};
+use super::{Outcome, store_error};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::RowRef;
+use crate::plan::PlanTable;
+use crate::plan::dml::{Given, Insert, InsertRows, column_count};
+use crate::value::{self, StoreContext, Value};
+
+/// The values of a row being made.
+type Row<'v> = SmallVec<[Value<'v>; 16]>;
+
+/// An INSERT under way.
+struct Inserter<'s> {
+    plan: &'s Insert,
+    t: &'s PlanTable,
+    step: (u64, u64),
+    found_rows: bool,
+    strict: bool,
+    tz: i32,
+    /// AUTO_INCREMENT values reserved: (next, how many).
+    reserved: (u64, u64),
+    /// Rows that may still come and want a value.
+    expected: u64,
+    subqueries: Vec<Value<'static>>,
+    encoded: Vec<u8>,
+    old_key: Vec<u8>,
+    old_row: Vec<u8>,
+    new_row: Vec<u8>,
+    rows: u64,
+    duplicates: u64,
+    affected: u64,
+    generated: Option<u64>,
+    explicit: u64,
+}
+
+/// Runs an INSERT or REPLACE.
+pub fn run<'s>(
+    st: &mut State<'s>,
+    plan: &'s Insert,
+    auto_increment: (u64, u64),
+    found_rows: bool,
+) -> SqlResult<Outcome> {
+    let t = &st.plan.tables[plan.table];
+    let mut subqueries = Vec::new();
+    if !plan.subqueries.is_empty() {
+        // The row being made, the row to be inserted (ON DUPLICATE KEY UPDATE), a group that is none, subqueries.
+        let source = subquery_source(plan);
+        let rows: Rows<'_> = std::iter::repeat_n(RowRef::Nulls, source + 1).collect();
+        let all: Vec<usize> = (0..plan.subqueries.len()).collect();
+        subqueries = st.subquery_values(&plan.subqueries, source, &all, &rows)?;
+    }
+    let mut i = Inserter {
+        plan,
+        t,
+        step: auto_increment,
+        found_rows,
+        strict: st.env.sql_mode.get().strict && !plan.ignore,
+        tz: st.env.tz_offset.get(),
+        reserved: (0, 0),
+        expected: 1,
+        subqueries,
+        encoded: st.scratch.take(),
+        old_key: st.scratch.take(),
+        old_row: st.scratch.take(),
+        new_row: st.scratch.take(),
+        rows: 0,
+        duplicates: 0,
+        affected: 0,
+        generated: None,
+        explicit: 0,
+    };
+    let mut several = true;
+    match &plan.rows {
+        InsertRows::Values(list) => {
+            several = list.len() > 1;
+            for (n, row) in list.iter().enumerate() {
+                i.expected = (list.len() - n) as u64;
+                st.tick()?;
+                i.given(st, row)?;
+            }
+        }
+        InsertRows::Query { query, buffered } => {
+            if *buffered {
+                for r in block::collect(st, query, &[], usize::MAX)? {
+                    i.selected(st, &r)?;
+                }
+            } else {
+                block::query(st, query, &[], &mut |st, r| {
+                    i.selected(st, r)?;
+                    Ok(Flow::Continue)
+                })?;
+            }
+        }
+    }
+    for b in [i.encoded, i.old_key, i.old_row, i.new_row] {
+        st.scratch.give(b);
+    }
+    Ok(Outcome {
+        affected: i.affected,
+        last_insert_id: i.generated.unwrap_or(i.explicit),
+        generated_id: i.generated,
+        info: if several {
+            format!(
+                "Records: {}  Duplicates: {}  Warnings: {}",
+                i.rows,
+                i.duplicates,
+                st.env.diagnostics.borrow().len()
+            )
+        } else {
+            String::new()
+        },
+        found_rows: 0,
+    })
+}
+
+/// Source of subquery values; see [`Insert`].
+fn subquery_source(plan: &Insert) -> usize {
+    if plan.update.is_some() { 3 } else { 2 }
+}
+
+impl<'s> Inserter<'s> {
+    fn cx(&self, st: &State<'s>) -> StoreContext<'s> {
+        StoreContext {
+            session: st.env,
+            strict: self.strict,
+            row: self.rows,
+        }
+    }
+
+    /// A row of VALUES or SET.
+    fn given(&mut self, st: &mut State<'s>, list: &'s [Given]) -> SqlResult<()> {
+        self.rows += 1;
+        let plan = self.plan;
+        let schema = &*self.t.schema;
+        let cx = self.cx(st);
+        let none: [RowRef<'_>; 0] = [];
+        let mut values: Row<'_> = SmallVec::from_elem(Value::Null, schema.columns.len());
+        // Values of subqueries are copied so that `self` is free to be changed.
+        let subqueries = std::mem::take(&mut self.subqueries);
+        let mut generated = false;
+        for (g, &c) in list.iter().zip(&plan.columns) {
+            let column = &schema.columns[c];
+            let v = match g {
+                Given::Default => value::default_value(column, &cx)?,
+                Given::Value { value, reads_new } => {
+                    if *reads_new || !subqueries.is_empty() {
+                        let own: Vec<Value<'static>> =
+                            values.iter().map(|v| v.clone().into_owned()).collect();
+                        let mut rows: Rows<'_> =
+                            std::iter::repeat_n(RowRef::Nulls, subquery_source(plan) + 1).collect();
+                        rows[0] = RowRef::Values(&own);
+                        rows[subquery_source(plan)] = RowRef::Values(&subqueries);
+                        value.expr.eval(&st.context(&rows))?.into_owned()
+                    } else {
+                        value.expr.eval(&st.context(&none))?
+                    }
+                }
+            };
+            values[c] = self.stored(st, c, v, &mut generated)?;
+        }
+        self.subqueries = subqueries;
+        if list.is_empty() {
+            // `VALUES ()`: every column has its default.
+            for c in 0..schema.columns.len() {
+                let v = value::default_value(&schema.columns[c], &cx)?;
+                values[c] = self.stored(st, c, v, &mut generated)?;
+            }
+        } else {
+            self.rest(st, &mut values, &mut generated)?;
+        }
+        self.put(st, &values, generated)
+    }
+
+    /// A row of SELECT.
+    fn selected(&mut self, st: &mut State<'s>, row: &[Value<'_>]) -> SqlResult<()> {
+        self.rows += 1;
+        let schema = &*self.t.schema;
+        let plan = self.plan;
+        if row.len() != plan.columns.len() {
+            return Err(column_count(self.rows));
+        }
+        let mut values: Row<'_> = SmallVec::from_elem(Value::Null, schema.columns.len());
+        let mut generated = false;
+        for (v, &c) in row.iter().zip(&plan.columns) {
+            values[c] = self.stored(st, c, v.borrowed(), &mut generated)?;
+        }
+        self.rest(st, &mut values, &mut generated)?;
+        self.put(st, &values, generated)
+    }
+
+    /// Columns that the statement does not name.
+    fn rest(
+        &mut self,
+        st: &mut State<'s>,
+        values: &mut Row<'_>,
+        generated: &mut bool,
+    ) -> SqlResult<()> {
+        let plan = self.plan;
+        let schema = &*self.t.schema;
+        let cx = self.cx(st);
+        for &c in &plan.others {
+            let v = if Some(c) == plan.auto {
+                Value::Null
+            } else {
+                value::default_value(&schema.columns[c], &cx)?
+            };
+            values[c] = self.stored(st, c, v, generated)?;
+        }
+        Ok(())
+    }
+
+    /// A value as its column stores it; makes AUTO_INCREMENT values.
+    fn stored<'v>(
+        &mut self,
+        st: &mut State<'s>,
+        c: usize,
+        v: Value<'v>,
+        generated: &mut bool,
+    ) -> SqlResult<Value<'v>> {
+        let column = &self.t.schema.columns[c];
+        let cx = self.cx(st);
+        if Some(c) != self.plan.auto {
+            // Defaults went through this already; it is cheap and changes nothing.
+            return value::store(v, column, &cx);
+        }
+        let zero = |v: &Value<'_>| matches!(v, Value::Int(0) | Value::UInt(0));
+        let keep_zero = st.env.sql_mode.get().no_auto_value_on_zero;
+        if !v.is_null() {
+            let v = value::store(v, column, &cx)?;
+            if !zero(&v) || keep_zero {
+                return Ok(v);
+            }
+        }
+        let n = self.next_value(st)?;
+        let v = match i64::try_from(n) {
+            Ok(i) if !column.ty.unsigned => Value::Int(i),
+            _ => Value::UInt(n),
+        };
+        let exact = StoreContext { strict: true, ..cx };
+        let v = value::store(v, column, &exact).map_err(|_| {
+            SqlError::new(
+                1467,
+                "Failed to read auto-increment value from storage engine",
+            )
+        })?;
+        *generated = true;
+        self.generated.get_or_insert(n);
+        Ok(v)
+    }
+
+    fn next_value(&mut self, st: &mut State<'s>) -> SqlResult<u64> {
+        if self.reserved.1 == 0 {
+            self.init_counter(st)?;
+            let count = self.expected.max(1);
+            let first = self
+                .t
+                .table
+                .auto_increment(count, self.step.0, self.step.1)
+                .map_err(|e| store_error(e, &self.t.table.def().name))?;
+            self.reserved = (first, count);
+        }
+        let n = self.reserved.0;
+        self.reserved = (n.saturating_add(self.step.0), self.reserved.1 - 1);
+        Ok(n)
+    }
+
+    /// The counter starts after the largest value in the table.
+    fn init_counter(&self, st: &mut State<'s>) -> SqlResult<()> {
+        let table = &self.t.table;
+        if table.auto_increment_peek().is_some() {
+            return Ok(());
+        }
+        let Some(c) = self.plan.auto else {
+            return Ok(());
+        };
+        let next = largest(st, self.t, c)?.saturating_add(1);
+        table.auto_increment_init(next);
+        Ok(())
+    }
+
+    /// Stores the row, or does what is to be done with a duplicate.
+    fn put(&mut self, st: &mut State<'s>, values: &[Value<'_>], generated: bool) -> SqlResult<()> {
+        let t = self.t;
+        let name = &t.table.def().name;
+        rows::encode(&t.schema, values, self.tz, &mut self.encoded)?;
+        loop {
+            let index = match t.table.insert(st.txn, &self.encoded) {
+                Ok(()) => {
+                    self.affected += 1;
+                    self.inserted(values, generated);
+                    return Ok(());
+                }
+                Err(Error::DuplicateKey { index }) => index,
+                Err(e) => return Err(store_error(e, name)),
+            };
+            if self.plan.replace || self.plan.update.is_some() {
+                let found = t
+                    .table
+                    .find_duplicate(
+                        st.txn,
+                        index,
+                        &self.encoded,
+                        &mut self.old_key,
+                        &mut self.old_row,
+                    )
+                    .map_err(|e| store_error(e, name))?;
+                if !found {
+                    continue;
+                }
+                self.duplicates += 1;
+                if self.plan.update.is_some() {
+                    return self.update(st, values, generated);
+                }
+                t.table
+                    .delete(st.txn, &self.old_key, &self.old_row)
+                    .map_err(|e| store_error(e, name))?;
+                self.affected += 1;
+                continue;
+            }
+            let e = rows::duplicate(&t.schema, name, index, &self.encoded, self.tz);
+            if !self.plan.ignore {
+                return Err(e);
+            }
+            self.duplicates += 1;
+            st.env.warn(e.code, e.message);
+            if generated {
+                // The value was taken, but no row has it.
+                self.forget_generated();
+            }
+            return Ok(());
+        }
+    }
+
+    fn forget_generated(&mut self) {
+        if self.affected == 0 {
+            self.generated = None;
+        }
+    }
+
+    fn inserted(&mut self, values: &[Value<'_>], generated: bool) {
+        let Some(c) = self.plan.auto else { return };
+        if generated {
+            return;
+        }
+        let v = &values[c];
+        let positive = match v {
+            Value::Int(n) => *n > 0,
+            Value::UInt(n) => *n > 0,
+            _ => false,
+        };
+        if positive {
+            self.explicit = v.to_u64();
+            self.t.table.auto_increment_seen(self.explicit);
+        }
+    }
+
+    /// ON DUPLICATE KEY UPDATE.
+    fn update(&mut self, st: &mut State<'s>, new: &[Value<'_>], generated: bool) -> SqlResult<()> {
+        let plan = self.plan;
+        let t = self.t;
+        let name = &t.table.def().name;
+        let Some(set) = &plan.update else {
+            return Ok(());
+        };
+        if generated {
+            self.forget_generated();
+        }
+        let schema = &*t.schema;
+        let cx = self.cx(st);
+        let old_row = std::mem::take(&mut self.old_row);
+        let mut values: Row<'_> = (0..schema.columns.len())
+            .map(|c| schema.layout().column(schema, &old_row, c, self.tz))
+            .collect();
+        let source = subquery_source(plan);
+        for (c, g) in set {
+            let column = &schema.columns[*c];
+            let v = match g {
+                Given::Default => value::default_value(column, &cx)?,
+                Given::Value { value, .. } => {
+                    let mut rows: Rows<'_> =
+                        std::iter::repeat_n(RowRef::Nulls, source + 1).collect();
+                    rows[0] = RowRef::Values(&values);
+                    rows[1] = RowRef::Values(new);
+                    rows[source] = RowRef::Values(&self.subqueries);
+                    let v = value.expr.eval(&st.context(&rows))?.into_owned();
+                    value::store(v, column, &cx)?
+                }
+            };
+            values[*c] = v;
+        }
+        let changed = finish_update(
+            schema,
+            &old_row,
+            &mut values,
+            &mut self.new_row,
+            self.tz,
+            &cx,
+            |c| set.iter().any(|(s, _)| *s == c),
+        )?;
+        if changed {
+            match t
+                .table
+                .update(st.txn, &self.old_key, &old_row, &self.new_row)
+            {
+                Ok(()) => {
+                    self.affected += 2;
+                    if let Some(c) = plan.auto {
+                        let v = values[c].to_u64();
+                        if set.iter().any(|(s, _)| *s == c) && v > 0 {
+                            t.table.auto_increment_seen(v);
+                        }
+                    }
+                }
+                Err(Error::DuplicateKey { index }) => {
+                    let e = rows::duplicate(schema, name, index, &self.new_row, self.tz);
+                    if !plan.ignore {
+                        return Err(e);
+                    }
+                    st.env.warn(e.code, e.message);
+                }
+                Err(e) => return Err(store_error(e, name)),
+            }
+        } else if self.found_rows {
+            self.affected += 1;
+        }
+        drop(values);
+        self.old_row = old_row;
+        Ok(())
+    }
+}
+
+/// Encodes an updated row and tells whether it differs from the old one; a changed row's ON UPDATE CURRENT_TIMESTAMP
+/// columns, unless assigned, get the clock.
+pub fn finish_update(
+    schema: &crate::types::Schema,
+    old: &[u8],
+    values: &mut [Value<'_>],
+    out: &mut Vec<u8>,
+    tz: i32,
+    cx: &StoreContext<'_>,
+    assigned: impl Fn(usize) -> bool,
+) -> SqlResult<bool> {
+    rows::encode(schema, values, tz, out)?;
+    if out[..] == *old {
+        return Ok(false);
+    }
+    let mut again = false;
+    for (c, column) in schema.columns.iter().enumerate() {
+        if column.on_update_now && !assigned(c) {
+            values[c] = rows::now_for(column, cx)?;
+            again = true;
+        }
+    }
+    if again {
+        rows::encode(schema, values, tz, out)?;
+    }
+    Ok(true)
+}
+
+/// The largest value of a column that leads an index, as an unsigned number.
+fn largest<'s>(st: &mut State<'s>, t: &PlanTable, column: usize) -> SqlResult<u64> {
+    let schema = &*t.schema;
+    let name = &t.table.def().name;
+    let Some((index, part)) = schema.indexes.iter().enumerate().find_map(|(n, i)| {
+        i.parts
+            .first()
+            .filter(|p| p.column == column)
+            .map(|p| (n, p))
+    }) else {
+        return Ok(0);
+    };
+    let dir = if part.desc {
+        Direction::Forward
+    } else {
+        Direction::Backward
+    };
+    let range = KeyRange {
+        lower: Bound::Unbounded,
+        upper: Bound::Unbounded,
+    };
+    // The newest rows count, whoever may see them; uncommitted ones took their values from the counter.
+    let mut scan = t
+        .table
+        .scan(st.txn, index, range, dir, ReadMode::Consistent, Fetch::Row)
+        .map_err(|e| store_error(e, name))?;
+    match scan.next(st.txn).map_err(|e| store_error(e, name))? {
+        None => Ok(0),
+        Some(r) => {
+            let v = schema
+                .layout()
+                .column(schema, r.row, column, st.env.tz_offset.get());
+            Ok(if v.to_i64() < 0 && !matches!(v, Value::UInt(_)) {
+                0
+            } else {
+                v.to_u64()
+            })
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The loops of a join. Each level puts its current row beside those of the levels around it and runs
+//! the levels inside it; rows are borrowed from where they are read, never copied.
+
+use std::rc::Rc;
+
+use super::block;
+use super::hash;
+use super::scan;
+use super::state::{Flow, Kept2d, Rows, State};
+use crate::error::SqlResult;
+use crate::expr::RowRef;
+use crate::plan::nodes::{Block, Level, LevelFrom, Source, SourceKind};
+use crate::value::Value;
+
+/// Receives the rows of all sources.
+pub type Emit<'e, 's> = dyn FnMut(&mut State<'s>, &[RowRef<'_>]) -> SqlResult<Flow> + 'e;
+
+/// Runs the loops.
+pub fn run<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    levels: &'s [Level],
+    rows: &[RowRef<'_>],
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
+    let Some((level, inner)) = levels.split_first() else {
+        return emit(st, rows);
+    };
+    if !level.outer {
+        return one(st, b, level, rows, &mut |st, rows| {
+            run(st, b, inner, rows, emit)
+        });
+    }
+    let mut matched = false;
+    let flow = one(st, b, level, rows, &mut |st, rows| {
+        matched = true;
+        if st.pass(b, &level.filter, rows)? {
+            run(st, b, inner, rows, emit)
+        } else {
+            Ok(Flow::Reject)
+        }
+    })?;
+    if matched || flow == Flow::Stop {
+        return Ok(flow);
+    }
+    let mut now: Rows<'_> = rows.iter().copied().collect();
+    nulls(level, &mut now);
+    if st.pass(b, &level.filter, &now)? {
+        run(st, b, inner, &now, emit)
+    } else {
+        Ok(Flow::Continue)
+    }
+}
+
+/// Sets all sources of a level to NULL.
+fn nulls(level: &Level, rows: &mut Rows<'_>) {
+    match &level.from {
+        LevelFrom::Table(s, _) | LevelFrom::Rows(s) => rows[*s] = RowRef::Nulls,
+        LevelFrom::Hash(h) => rows[h.source] = RowRef::Nulls,
+        LevelFrom::Nest(list) => list.iter().for_each(|l| nulls(l, rows)),
+    }
+}
+
+/// The rows of one level that satisfy its conditions.
+fn one<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    level: &'s Level,
+    rows: &[RowRef<'_>],
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
+    match &level.from {
+        LevelFrom::Table(source, access) => {
+            let Some((table, mode)) = scan::stored(st, &b.sources[source - b.base]) else {
+                return Ok(Flow::Continue);
+            };
+            scan::table(st, table, access, mode, rows, |st, hit| {
+                let mut now: Rows<'_> = rows.iter().copied().collect();
+                now[*source] = hit.row;
+                if hit.inexact && !st.pass(b, &access.recheck, &now)? {
+                    return Ok(Flow::Reject);
+                }
+                if !st.pass(b, &level.on, &now)? {
+                    return Ok(Flow::Reject);
+                }
+                emit(st, &now)
+            })
+        }
+        LevelFrom::Rows(source) => {
+            let kept = computed(st, &b.sources[source - b.base], rows)?;
+            for r in kept.iter() {
+                st.tick()?;
+                let mut now: Rows<'_> = rows.iter().copied().collect();
+                now[*source] = RowRef::Values(r);
+                if st.pass(b, &level.on, &now)? && emit(st, &now)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            Ok(Flow::Continue)
+        }
+        LevelFrom::Hash(h) => hash::probe(st, b, level, h, rows, emit),
+        LevelFrom::Nest(list) => run(st, b, list, rows, &mut |st, rows| {
+            if st.pass(b, &level.on, rows)? {
+                emit(st, rows)
+            } else {
+                Ok(Flow::Reject)
+            }
+        }),
+    }
+}
+
+/// The rows of a derived or virtual table, computed once per statement (derived) or now (virtual).
+pub fn computed<'s>(
+    st: &mut State<'s>,
+    s: &'s Source,
+    rows: &[RowRef<'_>],
+) -> SqlResult<Rc<Kept2d>> {
+    match &s.kind {
+        SourceKind::Derived { derived, .. } => {
+            if let Some(kept) = &st.derived[*derived] {
+                return Ok(kept.clone());
+            }
+            let plan = st.plan;
+            let query = &plan.derived[*derived];
+            let kept = Rc::new(block::collect(st, query, &[], usize::MAX)?);
+            st.derived[*derived] = Some(kept.clone());
+            Ok(kept)
+        }
+        SourceKind::Virtual { table, known } => {
+            let cx = st.context(rows);
+            let mut values = Vec::new();
+            for (c, e) in known {
+                values.push((*c, e.eval(&cx)?));
+            }
+            let mut out: Kept2d = Vec::new();
+            table.0.rows(st.env, &values, &mut |r: &[Value<'_>]| {
+                out.push(r.iter().map(|v| v.clone().into_owned()).collect());
+                Ok(())
+            })?;
+            Ok(Rc::new(out))
+        }
+        SourceKind::Table { .. } => Ok(Rc::new(Vec::new())),
+    }
+}

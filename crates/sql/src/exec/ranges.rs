@@ -1,0 +1,337 @@
+//! An access path's conditions, with values, as ranges of index keys.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use millpond_store::{KeyRange, Table};
+use smallvec::SmallVec;
+
+use crate::error::SqlResult;
+use crate::expr::{EvalContext, Expr, RowRef};
+use crate::plan::nodes::{Access, EqCond, RangeCond};
+use crate::row::{self, Lookup};
+use crate::session::env::SessionEnv;
+use crate::types::{Schema, SqlType};
+use crate::value::Value;
+
+/// What to read.
+pub enum Ranges {
+    /// Nothing can match.
+    Nothing,
+    /// At most one row: its key was written to the caller's buffer.
+    Point,
+    /// These ranges, ascending and apart. `inexact`: conditions meant to be decided by the index were not.
+    List {
+        /// The ranges.
+        list: SmallVec<[KeyRange; 1]>,
+        /// Whether [`Access::recheck`] must be checked.
+        inexact: bool,
+    },
+}
+
+type Prefix = SmallVec<[Value<'static>; 3]>;
+
+enum Part {
+    Values(SmallVec<[Value<'static>; 1]>),
+    Nothing,
+    Unusable,
+}
+
+fn look(e: &Expr, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Lookup> {
+    Ok(row::lookup(&e.eval(cx)?, ty))
+}
+
+fn eq_part(c: &EqCond, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Part> {
+    let one = |v| {
+        let mut s = SmallVec::new();
+        s.push(v);
+        Part::Values(s)
+    };
+    Ok(match c {
+        EqCond::IsNull => one(Value::Null),
+        EqCond::Value(e) => match look(e, ty, cx)? {
+            Lookup::Exact(v) => one(v),
+            Lookup::Unusable => Part::Unusable,
+            _ => Part::Nothing,
+        },
+        EqCond::NullSafe(e) => match look(e, ty, cx)? {
+            Lookup::Exact(v) => one(v),
+            Lookup::Null => one(Value::Null),
+            Lookup::Unusable => Part::Unusable,
+            _ => Part::Nothing,
+        },
+        EqCond::In(list) => {
+            let mut values = SmallVec::new();
+            for e in list {
+                match look(e, ty, cx)? {
+                    Lookup::Exact(v) => values.push(v),
+                    Lookup::Unusable => return Ok(Part::Unusable),
+                    _ => {}
+                }
+            }
+            if values.is_empty() {
+                Part::Nothing
+            } else {
+                Part::Values(values)
+            }
+        }
+    })
+}
+
+/// The ranges that an access reads now. `key` is empty, and gets the key of a [`Ranges::Point`].
+pub fn build(
+    a: &Access,
+    schema: &Schema,
+    cx: &EvalContext<'_>,
+    key: &mut Vec<u8>,
+) -> SqlResult<Ranges> {
+    let tz = cx.session.tz_offset.get();
+    let parts = &schema.indexes[a.index].parts;
+    if a.unique {
+        let mut values: Prefix = SmallVec::new();
+        let mut exact = true;
+        for (n, c) in a.eq.iter().enumerate() {
+            match eq_part(c, &schema.columns[parts[n].column].ty, cx)? {
+                Part::Values(mut v) => values.extend(v.pop()),
+                Part::Nothing => return Ok(Ranges::Nothing),
+                Part::Unusable => {
+                    exact = false;
+                    break;
+                }
+            }
+        }
+        if exact {
+            row::encode_key_values(schema, a.index, &values, tz, key);
+            return Ok(Ranges::Point);
+        }
+    }
+    let mut prefixes: SmallVec<[Prefix; 1]> = SmallVec::new();
+    prefixes.push(Prefix::new());
+    let mut inexact = false;
+    for (n, c) in a.eq.iter().enumerate() {
+        match eq_part(c, &schema.columns[parts[n].column].ty, cx)? {
+            Part::Nothing => return Ok(Ranges::Nothing),
+            Part::Unusable => {
+                inexact = true;
+                break;
+            }
+            Part::Values(values) => {
+                if let [v] = &values[..] {
+                    for p in &mut prefixes {
+                        p.push(v.clone());
+                    }
+                } else {
+                    let before = std::mem::take(&mut prefixes);
+                    for p in &before {
+                        for v in &values {
+                            let mut p = p.clone();
+                            p.push(v.clone());
+                            prefixes.push(p);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let at = prefixes[0].len();
+    let mut bounds = Bounds::default();
+    if let Some(r) = &a.range
+        && !inexact
+    {
+        bounds = Bounds::new(r, schema, a.index, at, cx)?;
+        if bounds.nothing {
+            return Ok(Ranges::Nothing);
+        }
+        inexact |= bounds.inexact;
+    }
+    let mut list: SmallVec<[KeyRange; 1]> = SmallVec::new();
+    for mut p in prefixes {
+        list.push(bounds.range(schema, a.index, &mut p, tz));
+    }
+    if list.len() > 1 {
+        list.sort_by(|a, b| lower(a).cmp(lower(b)));
+        list.dedup();
+    }
+    Ok(Ranges::List { list, inexact })
+}
+
+fn lower(r: &KeyRange) -> &[u8] {
+    match &r.lower {
+        Bound::Included(k) | Bound::Excluded(k) => k,
+        Bound::Unbounded => &[],
+    }
+}
+
+/// Bounds on the part after the fixed ones.
+#[derive(Default)]
+struct Bounds {
+    used: bool,
+    nothing: bool,
+    inexact: bool,
+    low: Option<(Value<'static>, bool)>,
+    high: Option<(Value<'static>, bool)>,
+    like: Option<Vec<u8>>,
+    // A prefix part, whose bounds are inclusive because longer values share them.
+    prefix: bool,
+}
+
+impl Bounds {
+    fn new(
+        r: &RangeCond,
+        schema: &Schema,
+        index: usize,
+        at: usize,
+        cx: &EvalContext<'_>,
+    ) -> SqlResult<Bounds> {
+        let part = &schema.indexes[index].parts[at];
+        let ty = &schema.columns[part.column].ty;
+        let mut b = Bounds {
+            used: true,
+            prefix: part.prefix.is_some(),
+            ..Bounds::default()
+        };
+        if let Some((e, inclusive)) = &r.lower {
+            match look(e, ty, cx)? {
+                Lookup::Exact(v) => b.low = Some((v, *inclusive)),
+                Lookup::Above(v) => b.low = Some((v, false)),
+                Lookup::BelowAll => {}
+                Lookup::AboveAll | Lookup::Null => b.nothing = true,
+                Lookup::Unusable => b.inexact = true,
+            }
+        }
+        if let Some((e, inclusive)) = &r.upper {
+            match look(e, ty, cx)? {
+                Lookup::Exact(v) => b.high = Some((v, *inclusive)),
+                Lookup::Above(v) => b.high = Some((v, true)),
+                Lookup::AboveAll => {}
+                Lookup::BelowAll | Lookup::Null => b.nothing = true,
+                Lookup::Unusable => b.inexact = true,
+            }
+        }
+        if let Some(e) = &r.like {
+            match e.eval(cx)? {
+                Value::Null => b.nothing = true,
+                Value::Bytes(p) => {
+                    let fixed = like_prefix(&p);
+                    if !fixed.is_empty() {
+                        b.like = Some(fixed);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(b)
+    }
+
+    fn range(&self, schema: &Schema, index: usize, prefix: &mut Prefix, tz: i32) -> KeyRange {
+        let mut start = Vec::new();
+        row::encode_key_values(schema, index, prefix, tz, &mut start);
+        let open = |k: &Vec<u8>| {
+            if k.is_empty() {
+                Bound::Unbounded
+            } else {
+                Bound::Included(k.clone())
+            }
+        };
+        if !self.used {
+            return KeyRange {
+                lower: open(&start),
+                upper: open(&start),
+            };
+        }
+        let at = prefix.len();
+        if let Some(like) = &self.like {
+            let mut k = start.clone();
+            if row::encode_key_like(schema, index, at, like, &mut k) {
+                return KeyRange {
+                    lower: Bound::Included(k.clone()),
+                    upper: Bound::Included(k),
+                };
+            }
+        }
+        let part = &schema.indexes[index].parts[at];
+        let mut encode = |v: &Value<'static>| {
+            prefix.push(v.clone());
+            let mut k = Vec::new();
+            row::encode_key_values(schema, index, prefix, tz, &mut k);
+            prefix.pop();
+            k
+        };
+        let mut bound = |v: &Option<(Value<'static>, bool)>| {
+            v.as_ref().map(|(v, inclusive)| {
+                let k = encode(v);
+                if *inclusive || self.prefix {
+                    Bound::Included(k)
+                } else {
+                    Bound::Excluded(k)
+                }
+            })
+        };
+        let (low, high) = (bound(&self.low), bound(&self.high));
+        // NULL satisfies no comparison; it sorts before all values (after them in a descending part).
+        let nullable = schema.columns[part.column].nullable;
+        let low = low
+            .or_else(|| (nullable && !self.inexact).then(|| Bound::Excluded(encode(&Value::Null))));
+        let (first, last) = if part.desc { (high, low) } else { (low, high) };
+        KeyRange {
+            lower: first.unwrap_or_else(|| open(&start)),
+            upper: last.unwrap_or_else(|| open(&start)),
+        }
+    }
+}
+
+/// The part of a LIKE pattern before its first wildcard.
+fn like_prefix(pattern: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut i = 0;
+    while i < pattern.len() {
+        match pattern[i] {
+            b'%' | b'_' => break,
+            b'\\' if i + 1 < pattern.len() => {
+                out.push(pattern[i + 1]);
+                i += 2;
+            }
+            c => {
+                out.push(c);
+                i += 1;
+            }
+        }
+    }
+    out
+}
+
+/// Entries an access with constants would read; `None` if that cannot be told.
+pub fn estimate(table: &Arc<Table>, schema: &Schema, a: &Access, env: &SessionEnv) -> Option<u64> {
+    let rows: [RowRef<'_>; 0] = [];
+    let cx = EvalContext {
+        rows: &rows,
+        params: &[],
+        session: env,
+    };
+    let mut key = Vec::new();
+    match build(a, schema, &cx, &mut key).ok()? {
+        Ranges::Nothing => Some(0),
+        Ranges::Point => Some(1),
+        Ranges::List { list, .. } => {
+            let mut sum = 0u64;
+            for r in &list {
+                sum = sum.saturating_add(table.estimate_range(a.index, r).ok()?);
+            }
+            Some(sum)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::like_prefix;
+
+    #[test]
+    fn like_prefixes() {
+        assert_eq!(like_prefix(b"abc%d"), b"abc");
+        assert_eq!(like_prefix(b"a_c"), b"a");
+        assert_eq!(like_prefix(b"%a"), b"");
+        assert_eq!(like_prefix(b"a\\%b%"), b"a%b");
+        assert_eq!(like_prefix(b"abc"), b"abc");
+    }
+}

@@ -1,0 +1,211 @@
+//! One execution: what it may touch, what it keeps, and how it evaluates.
+
+use std::rc::Rc;
+
+use millpond_store::{LockMode, Owner, ReadMode, Txn, WaitPolicy};
+use smallvec::SmallVec;
+
+use super::hash::HashSide;
+use super::subquery::{self, Kept};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::{EvalContext, RowRef};
+use crate::plan::Plan;
+use crate::plan::nodes::{Block, Rich, Subquery};
+use crate::session::env::SessionEnv;
+use crate::value::Value;
+
+/// Rows checked between two looks at whether the statement was killed.
+const KILL_CHECK_ROWS: u32 = 1024;
+
+/// The current rows of all sources in sight.
+pub type Rows<'r> = SmallVec<[RowRef<'r>; 6]>;
+
+/// Computed rows, kept for the statement.
+pub type Kept2d = Vec<Box<[Value<'static>]>>;
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Next row.
+    Continue,
+    /// The row did not match: under READ COMMITTED its lock is given back.
+    Reject,
+    /// Enough.
+    Stop,
+}
+
+/// Buffers that live as long as the session, so that executing a plan allocates nothing.
+#[derive(Default)]
+pub struct Scratch {
+    buffers: Vec<Vec<u8>>,
+}
+
+/// Largest buffer worth keeping between statements.
+const KEEP_BYTES: usize = 1 << 20;
+
+impl Scratch {
+    /// An empty buffer.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.buffers.pop().unwrap_or_default()
+    }
+    /// Returns a buffer.
+    pub fn give(&mut self, mut b: Vec<u8>) {
+        if b.capacity() <= KEEP_BYTES && self.buffers.len() < 32 {
+            b.clear();
+            self.buffers.push(b);
+        }
+    }
+}
+
+/// One execution of a plan.
+pub struct State<'s> {
+    /// The plan.
+    pub plan: &'s Plan,
+    /// The transaction.
+    pub txn: &'s mut Txn,
+    /// The session.
+    pub env: &'s SessionEnv,
+    /// Values of `?`.
+    pub params: &'s [Value<'s>],
+    /// Who runs it.
+    pub owner: &'s Owner,
+    /// Plain reads lock shared.
+    pub lock_reads: bool,
+    /// Bytes a buffer may take.
+    pub memory_limit: usize,
+    /// Buffers.
+    pub scratch: &'s mut Scratch,
+    /// Rows of derived tables read so far.
+    pub derived: Vec<Option<Rc<Kept2d>>>,
+    /// Results of subqueries that stay the same.
+    pub subqueries: Vec<Option<Rc<Kept>>>,
+    /// Built sides of hash joins.
+    pub hashes: Vec<Option<Rc<HashSide>>>,
+    /// Rows seen since the last look at KILL.
+    pub ticks: u32,
+}
+
+impl<'s> State<'s> {
+    /// Evaluation context over rows.
+    #[inline]
+    pub fn context<'e>(&self, rows: &'e [RowRef<'e>]) -> EvalContext<'e>
+    where
+        's: 'e,
+    {
+        EvalContext {
+            rows,
+            params: self.params,
+            session: self.env,
+        }
+    }
+
+    /// Counts a row; 1317 if the statement was killed.
+    #[inline]
+    pub fn tick(&mut self) -> SqlResult<()> {
+        self.ticks += 1;
+        if self.ticks >= KILL_CHECK_ROWS {
+            self.ticks = 0;
+            if self.owner.is_killed() {
+                return Err(interrupted());
+            }
+        }
+        Ok(())
+    }
+
+    /// How a table that has no lock clause of its own is read.
+    pub fn read_mode(&self, lock: Option<(LockMode, WaitPolicy)>) -> ReadMode {
+        match lock {
+            Some((mode, wait)) => ReadMode::Locking(mode, wait),
+            None if self.lock_reads => ReadMode::Locking(LockMode::Shared, WaitPolicy::Wait),
+            None => ReadMode::Consistent,
+        }
+    }
+
+    /// Whether all conditions hold.
+    #[inline]
+    pub fn pass(&mut self, b: &'s Block, conds: &[Rich], rows: &[RowRef<'_>]) -> SqlResult<bool> {
+        for c in conds {
+            let t = if c.subqueries.is_empty() {
+                c.expr.truth(&self.context(rows))?
+            } else {
+                self.with_subqueries(b, &c.subqueries, rows, |st, rows| {
+                    c.expr.truth(&st.context(rows))
+                })?
+            };
+            if t != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs `f` with the values of these subqueries in their source.
+    pub fn with_subqueries<R>(
+        &mut self,
+        b: &'s Block,
+        which: &[usize],
+        rows: &[RowRef<'_>],
+        f: impl FnOnce(&mut State<'s>, &[RowRef<'_>]) -> SqlResult<R>,
+    ) -> SqlResult<R> {
+        let values = self.subquery_values(&b.subqueries, b.subquery_source(), which, rows)?;
+        let mut now: Rows<'_> = rows.iter().copied().collect();
+        now[b.subquery_source()] = RowRef::Values(&values);
+        f(self, &now)
+    }
+
+    /// The values of subqueries: those in `rows` already, and `which` computed now.
+    pub fn subquery_values(
+        &mut self,
+        all: &'s [Subquery],
+        source: usize,
+        which: &[usize],
+        rows: &[RowRef<'_>],
+    ) -> SqlResult<Vec<Value<'static>>> {
+        let mut values: Vec<Value<'static>> = match rows.get(source) {
+            Some(RowRef::Values(v)) => v.iter().map(|v| v.clone().into_owned()).collect(),
+            _ => vec![Value::Null; all.len()],
+        };
+        for &n in which {
+            let v = {
+                let mut now: Rows<'_> = rows.iter().copied().collect();
+                now[source] = RowRef::Values(&values);
+                subquery::value(self, all, source, n, &now)?
+            };
+            values[n] = v;
+        }
+        Ok(values)
+    }
+
+    /// 1038 if a buffer has grown too large.
+    pub fn check_memory(&self, bytes: usize, what: &str) -> SqlResult<()> {
+        if bytes > self.memory_limit {
+            return Err(SqlError::new(
+                1038,
+                format!(
+                    "Out of sort memory: {what} needs more than {} bytes",
+                    self.memory_limit
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// 1317.
+pub fn interrupted() -> SqlError {
+    SqlError::new(1317, "Query execution was interrupted")
+}
+
+/// Bytes a row of values takes in memory, roughly.
+pub fn row_bytes(row: &[Value<'_>]) -> usize {
+    row.iter()
+        .map(|v| {
+            size_of::<Value<'static>>()
+                + match v {
+                    Value::Bytes(b) => b.len(),
+                    _ => 0,
+                }
+        })
+        .sum::<usize>()
+        + 32
+}

@@ -1,0 +1,472 @@
+//! How one table is read: which index, which ranges of it, in which direction, and what that costs.
+//!
+//! The unit of cost is one row read in the order of the clustered index.
+
+use std::sync::Arc;
+
+use millpond_store::Table;
+
+use super::conditions::{Cond, Term, term};
+use super::nodes::{Access, CoveredColumn, EqCond, RangeCond};
+use crate::exec::ranges;
+use crate::expr::{Expr, ExprKind};
+use crate::row;
+use crate::session::env::SessionEnv;
+use crate::types::Schema;
+
+/// Cost of fetching a row by way of a secondary index.
+const LOOKUP: f64 = 3.0;
+/// Cost of starting a scan: one descent.
+const DESCENT: f64 = 1.0;
+/// Cost of sorting, per row.
+const SORT: f64 = 2.0;
+/// Most ranges that IN lists may multiply to.
+const MAX_RANGES: usize = 10_000;
+/// Rows a LIMIT with a placeholder is taken for.
+const UNKNOWN_LIMIT: f64 = 100.0;
+
+/// Index hints of a table reference, by index position.
+#[derive(Clone, Debug, Default)]
+pub struct Hints {
+    /// USE INDEX: only these (`Some` of an empty list: none).
+    pub only: Option<Vec<usize>>,
+    /// IGNORE INDEX.
+    pub ignore: Vec<usize>,
+    /// FORCE INDEX: a scan of the table is the last resort.
+    pub force: bool,
+}
+
+/// An order the rows are wanted in: (column, descending), over one table.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// ORDER BY.
+    Order(Vec<(usize, bool)>),
+    /// GROUP BY: equal values together.
+    Together(Vec<usize>),
+    /// A MIN (false) or MAX (true) that the first row with a value decides.
+    End(usize, bool),
+}
+
+/// What is asked of the choice.
+pub struct Request<'a> {
+    /// The table.
+    pub table: &'a Arc<Table>,
+    /// Its schema.
+    pub schema: &'a Arc<Schema>,
+    /// Its source number.
+    pub source: usize,
+    /// Sources whose rows are known when it is read, by bit.
+    pub available: u64,
+    /// Conditions that may bound the scan.
+    pub conds: &'a [&'a Cond],
+    /// Columns read.
+    pub columns: &'a [usize],
+    /// Whether its rows are locked.
+    pub locked: bool,
+    /// Order wanted, if this table leads the join.
+    pub wanted: Option<&'a Wanted>,
+    /// Rows wanted (LIMIT), if nothing but order stands between.
+    pub limit: Option<f64>,
+    /// Hints.
+    pub hints: &'a Hints,
+    /// The session, for estimates with constants.
+    pub env: &'a SessionEnv,
+    /// Number of sources around and in the block, and the source of subqueries that run once.
+    pub base: usize,
+    /// Sources of the block.
+    pub count: usize,
+    /// Subqueries whose value is known before the first row.
+    pub once: &'a [usize],
+}
+
+/// A way to read a table.
+pub struct Choice {
+    /// The way. `recheck` is empty; `exact` names what belongs there.
+    pub access: Access,
+    /// Positions in [`Request::conds`] that the index decides exactly.
+    pub exact: Vec<usize>,
+    /// Rows it returns per execution.
+    pub rows: f64,
+    /// Cost per execution.
+    pub cost: f64,
+    /// Whether rows come in the wanted order.
+    pub ordered: bool,
+}
+
+/// Whether a value is known once the rows of `available` are.
+fn known(e: &Expr, r: &Request<'_>) -> bool {
+    let mut ok = true;
+    let mut any = false;
+    let subqueries = r.base + r.count + 1;
+    e.columns(&mut |s, c| {
+        any = true;
+        ok &= if s < r.base {
+            true
+        } else if s < r.base + r.count {
+            r.available & (1 << (s - r.base)) != 0
+        } else {
+            s == subqueries && r.once.contains(&c)
+        };
+    });
+    ok && (any || e.is_const())
+}
+
+/// Whether a value is known when planning.
+fn constant(e: &Expr) -> bool {
+    let mut fixed = e.is_const();
+    e.walk(&mut |e| fixed &= !matches!(e.kind, ExprKind::Param(_)));
+    fixed
+}
+
+/// The cheapest way to read a table.
+pub fn choose(r: &Request<'_>) -> Choice {
+    let total = (r.table.estimate_rows() as f64).max(1.0);
+    // Terms by column, in the order of the conditions.
+    let terms: Vec<(usize, usize, Term)> = r
+        .conds
+        .iter()
+        .enumerate()
+        .filter_map(|(n, c)| term(&c.expr, r.source).map(|(col, t)| (n, col, t)))
+        .filter(|(_, _, t)| t.values().iter().all(|e| known(e, r)))
+        .collect();
+    let mut all: Vec<Choice> = Vec::new();
+    for index in 0..r.schema.indexes.len() {
+        let allowed = match &r.hints.only {
+            Some(list) => index == 0 || list.contains(&index),
+            None => true,
+        };
+        if allowed && !r.hints.ignore.contains(&index) || index == 0 {
+            all.push(candidate(r, index, &terms, total));
+        }
+    }
+    // What the conditions leave over, as far as any index can tell.
+    let least = all.iter().map(|c| c.rows).fold(total, f64::min);
+    for c in &mut all {
+        price(r, c, least);
+    }
+    let hinted = r.hints.only.as_ref().is_some_and(|l| !l.is_empty()) && r.hints.force;
+    let mut best: Option<Choice> = None;
+    for c in all {
+        let usable = !c.access.eq.is_empty() || c.access.range.is_some() || c.ordered;
+        if hinted && c.access.index == 0 && !r.hints.only.as_ref().is_some_and(|l| l.contains(&0)) {
+            // FORCE INDEX: the table itself only if no named index can be used.
+            if best
+                .as_ref()
+                .is_some_and(|b| !b.access.eq.is_empty() || b.access.range.is_some() || b.ordered)
+            {
+                continue;
+            }
+        }
+        let better = match &best {
+            None => true,
+            Some(b) => {
+                let forced_over_scan =
+                    hinted && usable && b.access.index == 0 && b.access.eq.is_empty();
+                forced_over_scan || c.cost < b.cost
+            }
+        };
+        if better {
+            best = Some(c);
+        }
+    }
+    best.expect("every table has a clustered index")
+}
+
+/// What an index makes of the conditions.
+fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], total: f64) -> Choice {
+    let parts = &r.schema.indexes[index].parts;
+    let mut access = Access {
+        index,
+        eq: Vec::new(),
+        range: None,
+        reverse: false,
+        unique: false,
+        covering: None,
+        recheck: Vec::new(),
+    };
+    let mut exact = Vec::new();
+    let mut ranges = 1usize;
+    let mut single = true;
+    let mut constants = true;
+    for part in parts {
+        let here: Vec<&(usize, usize, Term)> =
+            terms.iter().filter(|t| t.1 == part.column).collect();
+        let whole = part.prefix.is_none();
+        let mut fixed = None;
+        for (n, _, t) in here.iter().copied() {
+            let cond = match t {
+                Term::Eq(e) => EqCond::Value(e.clone()),
+                Term::NullSafe(e) => EqCond::NullSafe(e.clone()),
+                Term::IsNull => EqCond::IsNull,
+                Term::In(l) if ranges * l.len() <= MAX_RANGES => EqCond::In(l.clone()),
+                _ => continue,
+            };
+            // A single value beats a list.
+            let list = matches!(cond, EqCond::In(_));
+            if fixed.is_none() || !list {
+                fixed = Some((*n, cond));
+                if !list {
+                    break;
+                }
+            }
+        }
+        if let Some((n, cond)) = fixed {
+            match &cond {
+                EqCond::In(l) => {
+                    ranges *= l.len().max(1);
+                    single = false;
+                    constants &= l.iter().all(constant);
+                }
+                EqCond::Value(e) => constants &= constant(e),
+                EqCond::NullSafe(e) => {
+                    constants &= constant(e);
+                    single = false;
+                }
+                EqCond::IsNull => single = false,
+            }
+            access.eq.push(cond);
+            if whole {
+                exact.push(n);
+                continue;
+            }
+            single = false;
+            break;
+        }
+        let mut range = RangeCond::default();
+        let mut used = false;
+        for (n, _, t) in here {
+            match t {
+                Term::Range(lower, upper) => {
+                    let takes = lower.is_none() || range.lower.is_none();
+                    let takes = takes && (upper.is_none() || range.upper.is_none());
+                    if !takes || range.like.is_some() {
+                        continue;
+                    }
+                    constants &= lower.iter().chain(upper).all(|(e, _)| constant(e));
+                    if lower.is_some() {
+                        range.lower = lower.clone();
+                    }
+                    if upper.is_some() {
+                        range.upper = upper.clone();
+                    }
+                    if whole {
+                        exact.push(*n);
+                    }
+                    used = true;
+                }
+                Term::Like(e) if !used => {
+                    constants &= constant(e);
+                    range.like = Some(e.clone());
+                    used = true;
+                }
+                _ => {}
+            }
+        }
+        if used {
+            access.range = Some(range);
+        }
+        single = false;
+        break;
+    }
+    let parts_fixed = access.eq.len();
+    access.unique = r.schema.indexes[index].unique
+        && single
+        && !parts.is_empty()
+        && parts_fixed == parts.len()
+        && access.range.is_none();
+    access.covering = covering(r, index);
+    let rows = estimate(r, &access, ranges, constants, total);
+    Choice {
+        access,
+        exact,
+        rows,
+        cost: 0.0,
+        ordered: false,
+    }
+}
+
+fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: f64) -> f64 {
+    if a.unique {
+        return 1.0;
+    }
+    if a.eq.is_empty() && a.range.is_none() {
+        return total;
+    }
+    if constants
+        && ranges <= 100
+        && let Some(rows) = ranges::estimate(r.table, r.schema, a, r.env)
+    {
+        return (rows as f64).clamp(1.0, total);
+    }
+    let index = &r.schema.indexes[a.index];
+    let mut rows = if index.unique && a.eq.len() == index.parts.len() {
+        1.0
+    } else {
+        // Nothing is known of how often values repeat: each fixed part is taken to leave a tenth, and no more
+        // than a few hundred rows.
+        let left = total * 0.1f64.powi(a.eq.len() as i32);
+        if a.eq.is_empty() {
+            total
+        } else {
+            left.min(200.0)
+        }
+    };
+    rows *= ranges as f64;
+    if let Some(range) = &a.range {
+        rows *= match (range.lower.is_some(), range.upper.is_some()) {
+            (true, true) => 0.05,
+            _ if range.like.is_some() => 0.05,
+            _ => 0.33,
+        };
+    }
+    rows.clamp(1.0, total)
+}
+
+fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
+    let order = r.wanted.map(|w| order(r.schema, &c.access, w));
+    c.ordered = matches!(order, Some(Some(_)));
+    if let Some(Some(reverse)) = order {
+        c.access.reverse = reverse;
+    }
+    let per_row = if c.access.index == 0 {
+        1.0
+    } else if c.access.covering.is_some() {
+        0.6
+    } else {
+        LOOKUP
+    };
+    let mut read = c.rows;
+    let sorted = r.wanted.is_none() || c.ordered;
+    if let Some(limit) = r.limit
+        && sorted
+    {
+        // Rows read until enough have passed the conditions.
+        read = (limit * (c.rows / least).max(1.0)).min(c.rows);
+    }
+    if matches!(r.wanted, Some(Wanted::End(..))) && c.ordered {
+        read = (c.rows / least).clamp(1.0, c.rows);
+    }
+    c.cost = DESCENT + read * per_row;
+    if !sorted && !matches!(r.wanted, Some(Wanted::Together(_) | Wanted::End(..))) {
+        c.cost += c.rows * SORT;
+    }
+    // Between equals, the one that bounds the scan more, then the clustered index.
+    c.cost += 0.01 * (c.access.index.min(10) as f64) - 0.02 * c.access.eq.len() as f64;
+}
+
+/// Rows a LIMIT stands for when planning.
+pub fn limit_rows(count: &Expr, offset: Option<&Expr>) -> f64 {
+    let number = |e: &Expr| match &e.kind {
+        ExprKind::Literal(v) => v.to_u64() as f64,
+        _ => UNKNOWN_LIMIT,
+    };
+    number(count) + offset.map_or(0.0, number)
+}
+
+/// Whether an access returns rows as wanted: `Some(reverse)`.
+pub fn order(schema: &Schema, a: &Access, wanted: &Wanted) -> Option<bool> {
+    let index = &schema.indexes[a.index];
+    // The key columns: (column, desc, fixed to one value).
+    let mut key: Vec<(usize, bool, bool)> = Vec::new();
+    for (n, p) in index.parts.iter().enumerate() {
+        if p.prefix.is_some() {
+            // Rows that share a prefix come in no particular order.
+            break;
+        }
+        let fixed = matches!(
+            a.eq.get(n),
+            Some(EqCond::Value(_) | EqCond::NullSafe(_) | EqCond::IsNull)
+        );
+        key.push((p.column, p.desc, fixed));
+    }
+    if a.index != 0 && key.len() == index.parts.len() {
+        for p in &schema.indexes[0].parts {
+            if p.prefix.is_some() {
+                break;
+            }
+            if !key.iter().any(|k| k.0 == p.column) {
+                key.push((p.column, p.desc, false));
+            }
+        }
+    }
+    let fixed = |c: usize| key.iter().any(|k| k.0 == c && k.2);
+    match wanted {
+        Wanted::Order(list) => {
+            let mut at = 0;
+            let mut reverse = None;
+            for &(c, desc) in list {
+                if fixed(c) {
+                    continue;
+                }
+                while key.get(at).is_some_and(|k| k.2) {
+                    at += 1;
+                }
+                let k = key.get(at)?;
+                if k.0 != c || reverse.is_some_and(|r| r != (k.1 != desc)) {
+                    return None;
+                }
+                reverse = Some(k.1 != desc);
+                at += 1;
+            }
+            Some(reverse.unwrap_or(false))
+        }
+        Wanted::Together(list) => {
+            let mut left: Vec<usize> = list.iter().copied().filter(|&c| !fixed(c)).collect();
+            for k in &key {
+                if left.is_empty() {
+                    break;
+                }
+                if k.2 {
+                    continue;
+                }
+                left.iter().position(|&c| c == k.0)?;
+                left.retain(|&c| c != k.0);
+            }
+            left.is_empty().then_some(false)
+        }
+        Wanted::End(c, max) => {
+            let k = key.iter().find(|k| !k.2)?;
+            (k.0 == *c).then_some(k.1 != *max)
+        }
+    }
+}
+
+/// Whether the index's bytes hold every column that is read.
+fn covering(r: &Request<'_>, index: usize) -> Option<Vec<CoveredColumn>> {
+    if r.locked || index == 0 && !r.columns.is_empty() {
+        return None;
+    }
+    let hidden = r.schema.indexes[0].parts.is_empty();
+    let part = |index: usize, column: usize| {
+        r.schema.indexes[index]
+            .parts
+            .iter()
+            .enumerate()
+            .find(|(n, p)| {
+                p.column == column
+                    && p.prefix.is_none()
+                    && row::key_part_decodable(r.schema, index, *n)
+            })
+            .map(|(n, _)| n)
+    };
+    r.columns
+        .iter()
+        .map(|&column| {
+            if let Some(n) = part(index, column) {
+                return Some(CoveredColumn {
+                    column,
+                    part: n,
+                    clustered: false,
+                });
+            }
+            if hidden {
+                return None;
+            }
+            part(0, column).map(|n| CoveredColumn {
+                column,
+                part: n,
+                clustered: true,
+            })
+        })
+        .collect()
+}

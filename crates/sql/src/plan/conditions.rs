@@ -1,0 +1,237 @@
+//! Conditions taken apart: which sources a conjunct needs, what it says about one column, and what it
+//! rules out for NULLs.
+
+use super::nodes::Subquery;
+use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::types::{BaseType, Collation, SqlType};
+
+/// A conjunct of WHERE or ON.
+#[derive(Debug)]
+pub struct Cond {
+    /// The condition.
+    pub expr: Expr,
+    /// Sources of the block it reads, by bit (source minus base), subqueries' reads included.
+    pub needs: u64,
+}
+
+/// What sources of a block an expression reads, by bit.
+pub fn needs(expr: &Expr, base: usize, count: usize, subqueries: &[Subquery]) -> u64 {
+    let mut bits = 0;
+    let source = base + count + 1;
+    expr.columns(&mut |s, c| {
+        if s == source {
+            bits |= subquery_needs(&subqueries[c], base, count, subqueries);
+        } else if s >= base && s < base + count {
+            bits |= 1 << (s - base);
+        }
+    });
+    bits
+}
+
+/// What sources of a block a subquery of it reads, by bit.
+pub fn subquery_needs(q: &Subquery, base: usize, count: usize, all: &[Subquery]) -> u64 {
+    let mut bits = 0;
+    for &(s, c) in &q.outer {
+        if s == base + count + 1 {
+            bits |= subquery_needs(&all[c], base, count, all);
+        } else if s >= base && s < base + count {
+            bits |= 1 << (s - base);
+        }
+    }
+    bits
+}
+
+/// The subqueries that nothing in the block changes the value of.
+pub fn once(base: usize, count: usize, subqueries: &[Subquery]) -> Vec<usize> {
+    (0..subqueries.len())
+        .filter(|&n| {
+            let q = &subqueries[n];
+            subquery_needs(q, base, count, subqueries) == 0
+                && !q.outer.iter().any(|&(s, _)| s == base + count)
+        })
+        .collect()
+}
+
+/// What a conjunct says about a column.
+#[derive(Clone, Debug)]
+pub enum Term {
+    /// `= value`
+    Eq(Expr),
+    /// `<=> value`
+    NullSafe(Expr),
+    /// IS NULL
+    IsNull,
+    /// IN
+    In(Vec<Expr>),
+    /// Bounds: (value, inclusive).
+    Range(Option<(Expr, bool)>, Option<(Expr, bool)>),
+    /// LIKE pattern.
+    Like(Expr),
+}
+
+impl Term {
+    /// The values it compares with.
+    pub fn values(&self) -> Vec<&Expr> {
+        match self {
+            Term::Eq(e) | Term::NullSafe(e) | Term::Like(e) => vec![e],
+            Term::IsNull => Vec::new(),
+            Term::In(l) => l.iter().collect(),
+            Term::Range(a, b) => a.iter().chain(b).map(|(e, _)| e).collect(),
+        }
+    }
+}
+
+fn column_of(e: &Expr, source: usize) -> Option<usize> {
+    match e.kind {
+        ExprKind::Column {
+            source: s, column, ..
+        } if s == source => Some(column),
+        _ => None,
+    }
+}
+
+fn reads(e: &Expr, source: usize) -> bool {
+    let mut hit = false;
+    e.columns(&mut |s, _| hit |= s == source);
+    hit
+}
+
+/// What `expr` says about one column of `source`, if that is of a form that an index can use.
+pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
+    match &expr.kind {
+        ExprKind::Compare(op, sides, collation) => {
+            let (column, side, op) =
+                match (column_of(&sides[0], source), column_of(&sides[1], source)) {
+                    (Some(c), _) if !reads(&sides[1], source) => (c, 0, *op),
+                    (_, Some(c)) if !reads(&sides[0], source) => (c, 1, mirror(*op)),
+                    _ => return None,
+                };
+            let (own, other) = (&sides[side].ty, &sides[1 - side]);
+            if !comparable(own, &other.ty, other, *collation) {
+                return None;
+            }
+            if own.base == BaseType::Enum && !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) {
+                return None;
+            }
+            let other = other.clone();
+            Some((
+                column,
+                match op {
+                    CompareOp::Eq => Term::Eq(other),
+                    CompareOp::NullSafeEq => Term::NullSafe(other),
+                    CompareOp::Lt => Term::Range(None, Some((other, false))),
+                    CompareOp::Le => Term::Range(None, Some((other, true))),
+                    CompareOp::Gt => Term::Range(Some((other, false)), None),
+                    CompareOp::Ge => Term::Range(Some((other, true)), None),
+                    CompareOp::Ne => return None,
+                },
+            ))
+        }
+        ExprKind::IsNull(e) => column_of(e, source).map(|c| (c, Term::IsNull)),
+        ExprKind::Between {
+            args,
+            negated: false,
+            collation,
+        } => {
+            let c = column_of(&args[0], source)?;
+            let own = &args[0].ty;
+            let fits = |e: &Expr| !reads(e, source) && comparable(own, &e.ty, e, *collation);
+            if own.base == BaseType::Enum || !fits(&args[1]) || !fits(&args[2]) {
+                return None;
+            }
+            Some((
+                c,
+                Term::Range(Some((args[1].clone(), true)), Some((args[2].clone(), true))),
+            ))
+        }
+        ExprKind::InList(l) if !l.negated => {
+            let c = column_of(&l.value, source)?;
+            l.list
+                .iter()
+                .all(|e| !reads(e, source) && comparable(&l.value.ty, &e.ty, e, l.collation))
+                .then(|| (c, Term::In(l.list.clone())))
+        }
+        ExprKind::Or(list) => {
+            // a = 1 OR a = 2 OR a IN (3, 4)
+            let mut column = None;
+            let mut values = Vec::new();
+            for e in list {
+                let (c, t) = term(e, source)?;
+                if *column.get_or_insert(c) != c {
+                    return None;
+                }
+                match t {
+                    Term::Eq(v) => values.push(v),
+                    Term::In(l) => values.extend(l),
+                    _ => return None,
+                }
+            }
+            column.map(|c| (c, Term::In(values)))
+        }
+        _ => None,
+    }
+}
+
+fn mirror(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Lt => CompareOp::Gt,
+        CompareOp::Le => CompareOp::Ge,
+        CompareOp::Gt => CompareOp::Lt,
+        CompareOp::Ge => CompareOp::Le,
+        same => same,
+    }
+}
+
+/// Whether a comparison of a column with a value follows the order of the column's index. A placeholder's type is
+/// only known when it has a value; then `row::lookup` decides.
+fn comparable(own: &SqlType, other: &SqlType, value: &Expr, collation: Collation) -> bool {
+    if own.is_string() {
+        return matches!(value.kind, ExprKind::Param(_))
+            || other.base == BaseType::Null
+            || other.is_string() && collation == own.collation;
+    }
+    true
+}
+
+/// Collation in which `IN (SELECT ...)` and the like compare strings: the stricter of the two.
+pub fn string_collation(a: &SqlType, b: &SqlType) -> Collation {
+    if !a.is_string() {
+        return b.collation;
+    }
+    if !b.is_string() || a.collation == b.collation {
+        return a.collation;
+    }
+    if a.collation == Collation::Binary || b.collation == Collation::Binary {
+        Collation::Binary
+    } else {
+        Collation::Utf8mb4Bin
+    }
+}
+
+/// Sources (by bit) whose NULL row cannot satisfy the condition: an outer join to such a source is an
+/// inner join.
+pub fn rejects_nulls(expr: &Expr, base: usize, count: usize) -> u64 {
+    let bit = |e: &Expr| match e.kind {
+        ExprKind::Column { source, .. } if source >= base && source < base + count => {
+            1u64 << (source - base)
+        }
+        _ => 0,
+    };
+    match &expr.kind {
+        ExprKind::Compare(op, sides, _) if *op != CompareOp::NullSafeEq => {
+            bit(&sides[0]) | bit(&sides[1])
+        }
+        ExprKind::Between { args, .. } => bit(&args[0]),
+        ExprKind::InList(l) => bit(&l.value),
+        ExprKind::IsNotNull(e) => bit(e),
+        ExprKind::And(list) => list
+            .iter()
+            .fold(0, |b, e| b | rejects_nulls(e, base, count)),
+        ExprKind::Or(list) => list
+            .iter()
+            .map(|e| rejects_nulls(e, base, count))
+            .reduce(|a, b| a & b)
+            .unwrap_or(0),
+        _ => 0,
+    }
+}

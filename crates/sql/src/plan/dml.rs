@@ -1,0 +1,605 @@
+//! INSERT, REPLACE, UPDATE, DELETE.
+
+use std::sync::Arc;
+
+use super::access::Hints;
+use super::from::{self, From};
+use super::joins::Tree;
+use super::nodes::{Block, Body, LevelFrom, Query, Rich, Source, SourceKind, Subquery};
+use super::scope::{Frame, Planner, rich};
+use super::select::Parts;
+use crate::error::{SqlError, SqlResult};
+use crate::expr::Expr;
+use crate::expr::bind::unknown_column;
+use crate::parse::sp;
+use crate::types::Schema;
+use millpond_store::{LockMode, WaitPolicy};
+
+/// What an assignment or a VALUES item gives a column.
+#[derive(Debug)]
+pub enum Given {
+    /// DEFAULT.
+    Default,
+    /// A value.
+    Value {
+        /// The expression.
+        value: Rich,
+        /// Whether it reads columns that the same row's earlier items have set.
+        reads_new: bool,
+    },
+}
+
+/// INSERT and REPLACE. Source 0 is the row being made (for ON DUPLICATE KEY UPDATE the old row, and
+/// source 1 the row that was to be inserted).
+#[derive(Debug)]
+pub struct Insert {
+    /// Position in [`super::Plan::tables`].
+    pub table: usize,
+    /// Columns given, in the order of the values.
+    pub columns: Vec<usize>,
+    /// Where the rows come from.
+    pub rows: InsertRows,
+    /// REPLACE.
+    pub replace: bool,
+    /// IGNORE.
+    pub ignore: bool,
+    /// ON DUPLICATE KEY UPDATE: (column, value).
+    pub update: Option<Vec<(usize, Given)>>,
+    /// Subqueries of VALUES and ON DUPLICATE KEY UPDATE, all run once; their values are source 2 or 3.
+    pub subqueries: Vec<Subquery>,
+    /// The table's AUTO_INCREMENT column.
+    pub auto: Option<usize>,
+    /// The rest of the columns: those that the statement does not name.
+    pub others: Vec<usize>,
+}
+
+/// Where an INSERT's rows come from.
+#[derive(Debug)]
+pub enum InsertRows {
+    /// VALUES.
+    Values(Vec<Vec<Given>>),
+    /// SELECT; `buffered`: it reads the table inserted into.
+    Query {
+        /// The query.
+        query: Query,
+        /// Read to its end first.
+        buffered: bool,
+    },
+}
+
+/// UPDATE of one table, and how its rows are found.
+#[derive(Debug)]
+pub struct Update {
+    /// Position in [`super::Plan::tables`].
+    pub table: usize,
+    /// Finds the rows: one level, no grouping; its select list is empty.
+    pub find: Block,
+    /// (column, value), in order.
+    pub set: Vec<(usize, Given)>,
+    /// The scan might meet changed rows again: find all first.
+    pub collect: bool,
+    /// IGNORE.
+    pub ignore: bool,
+}
+
+/// DELETE from one table.
+#[derive(Debug)]
+pub struct Delete {
+    /// Position in [`super::Plan::tables`].
+    pub table: usize,
+    /// Finds the rows.
+    pub find: Block,
+}
+
+impl Planner<'_, '_> {
+    fn target(&mut self, name: &sp::ObjectName) -> SqlResult<(usize, String, String)> {
+        let (database, table) = from::split_name(name)?;
+        let database = self.database(database)?;
+        if crate::show::is_system_schema(&database) {
+            return Err(SqlError::new(
+                1044,
+                format!(
+                    "Access denied for user '{}' to database '{database}'",
+                    self.cx.env.user
+                ),
+            ));
+        }
+        self.target = Some((database.clone(), table.clone()));
+        Ok((self.open(&database, &table, true)?, database, table))
+    }
+
+    fn target_source(&self, at: usize, database: &str, table: &str, alias: &str) -> Source {
+        Source {
+            name: alias.to_string(),
+            database: database.to_string(),
+            table: table.to_string(),
+            kind: SourceKind::Table {
+                table: at,
+                schema: self.tables[at].2.clone(),
+                lock: Some((LockMode::Exclusive, WaitPolicy::Wait)),
+            },
+        }
+    }
+
+    fn given(
+        &mut self,
+        e: &sp::Expr,
+        clause: &'static str,
+        source: usize,
+    ) -> SqlResult<(Given, Vec<usize>)> {
+        if is_default(e) {
+            return Ok((Given::Default, Vec::new()));
+        }
+        let expr = self.bind(e, clause)?;
+        let mut reads = Vec::new();
+        expr.columns(&mut |s, c| {
+            if s == source {
+                reads.push(c);
+            }
+        });
+        Ok((
+            Given::Value {
+                value: Rich {
+                    expr,
+                    subqueries: Vec::new(),
+                },
+                reads_new: false,
+            },
+            reads,
+        ))
+    }
+
+    /// `SET a = 1, b = a` in order; a later value sees the earlier assignments.
+    fn assignments(
+        &mut self,
+        list: &[sp::Assignment],
+        schema: &Arc<Schema>,
+        source: usize,
+    ) -> SqlResult<Vec<(usize, Given)>> {
+        let mut out: Vec<(usize, Given)> = Vec::new();
+        for a in list {
+            let sp::AssignmentTarget::ColumnName(name) = &a.target else {
+                return Err(SqlError::unsupported("assignment to a list of columns"));
+            };
+            let column = self.assigned(name, schema, source)?;
+            let (mut given, reads) = self.given(&a.value, "field list", source)?;
+            if let Given::Value { reads_new, .. } = &mut given {
+                *reads_new = reads.iter().any(|c| out.iter().any(|(o, _)| o == c));
+            }
+            out.push((column, given));
+        }
+        Ok(out)
+    }
+
+    fn assigned(
+        &mut self,
+        name: &sp::ObjectName,
+        schema: &Arc<Schema>,
+        source: usize,
+    ) -> SqlResult<usize> {
+        let parts: Vec<&str> = name
+            .0
+            .iter()
+            .filter_map(|p| p.as_ident().map(|i| i.value.as_str()))
+            .collect();
+        let (last, qualifier) = parts
+            .split_last()
+            .ok_or_else(|| SqlError::syntax("bad column name"))?;
+        let f = self.frame();
+        if let Some(table) = qualifier.last() {
+            let s = &f.sources[source - f.base];
+            if s.name != *table {
+                return Err(unknown_column(qualifier, last, "field list"));
+            }
+        }
+        schema
+            .column(last)
+            .ok_or_else(|| unknown_column(qualifier, last, "field list"))
+    }
+
+    /// Plans INSERT and REPLACE.
+    pub fn insert(&mut self, i: &sp::Insert) -> SqlResult<Insert> {
+        let sp::TableObject::TableName(name) = &i.table else {
+            return Err(SqlError::unsupported("INSERT into this"));
+        };
+        if i.partitioned.is_some() || i.returning.is_some() {
+            return Err(SqlError::unsupported("this clause of INSERT"));
+        }
+        let (table, database, table_name) = self.target(name)?;
+        let schema = self.tables[table].2.clone();
+        let mut columns = Vec::new();
+        for c in &i.columns {
+            let (qualifier, n) = from::split_name(c)?;
+            let at = schema
+                .column(&n)
+                .filter(|_| qualifier.as_ref().is_none_or(|q| *q == table_name))
+                .ok_or_else(|| unknown_column(&[], &n, "field list"))?;
+            if columns.contains(&at) {
+                return Err(SqlError::new(1110, format!("Column '{n}' specified twice")));
+            }
+            columns.push(at);
+        }
+        let named = !i.columns.is_empty();
+        if !named && i.assignments.is_empty() {
+            columns = (0..schema.columns.len()).collect();
+        }
+        let source = self.target_source(table, &database, &table_name, &table_name);
+        let mut f = Frame::new(0, 1);
+        f.sources.push(source);
+        f.nullable.push(false);
+        f.visible = (0..schema.columns.len()).map(|c| (0, c)).collect();
+        f.reachable = vec![0];
+        self.frames.push(f);
+        let rows = self.insert_rows(i, &mut columns, named, table);
+        let f = self.frames.pop().expect("pushed above");
+        let mut subqueries = f.subqueries;
+        let rows = rows?;
+        let update = match &i.on {
+            None => None,
+            Some(sp::OnInsert::DuplicateKeyUpdate(list)) => {
+                let (update, more) = self.on_duplicate(
+                    i,
+                    list,
+                    &schema,
+                    self.target_source(table, &database, &table_name, &table_name),
+                    subqueries,
+                )?;
+                subqueries = more;
+                Some(update)
+            }
+            Some(_) => return Err(SqlError::unsupported("ON CONFLICT")),
+        };
+        let others = (0..schema.columns.len())
+            .filter(|c| !columns.contains(c))
+            .collect();
+        Ok(Insert {
+            table,
+            auto: schema.columns.iter().position(|c| c.auto_increment),
+            columns,
+            rows,
+            replace: i.replace_into,
+            ignore: i.ignore,
+            update,
+            subqueries,
+            others,
+        })
+    }
+
+    fn insert_rows(
+        &mut self,
+        i: &sp::Insert,
+        columns: &mut Vec<usize>,
+        named: bool,
+        table: usize,
+    ) -> SqlResult<InsertRows> {
+        let schema = self.tables[table].2.clone();
+        if !i.assignments.is_empty() {
+            let list = self.assignments(&i.assignments, &schema, 0)?;
+            let mut row = Vec::new();
+            for (c, g) in list {
+                if columns.contains(&c) {
+                    return Err(SqlError::new(
+                        1110,
+                        format!("Column '{}' specified twice", schema.columns[c].name),
+                    ));
+                }
+                columns.push(c);
+                row.push(g);
+            }
+            return Ok(InsertRows::Values(vec![row]));
+        }
+        let Some(q) = &i.source else {
+            return Ok(InsertRows::Values(vec![Vec::new()]));
+        };
+        if let sp::SetExpr::Values(v) = &*q.body
+            && q.with.is_none()
+            && q.order_by.is_none()
+            && q.limit_clause.is_none()
+        {
+            let mut rows = Vec::new();
+            for (n, row) in v.rows.iter().enumerate() {
+                let list = &row.content;
+                // `VALUES ()` means all defaults.
+                if list.is_empty() && !named {
+                    rows.push(Vec::new());
+                    continue;
+                }
+                if list.len() != columns.len() {
+                    return Err(column_count(n as u64 + 1));
+                }
+                let mut out = Vec::new();
+                for e in list {
+                    let (mut g, reads) = self.given(e, "field list", 0)?;
+                    if let Given::Value { reads_new, .. } = &mut g {
+                        *reads_new = !reads.is_empty();
+                    }
+                    out.push(g);
+                }
+                rows.push(out);
+            }
+            if rows.iter().all(Vec::is_empty) && !named {
+                columns.clear();
+            } else if rows.iter().any(Vec::is_empty) && rows.iter().any(|r| !r.is_empty()) {
+                return Err(column_count(
+                    rows.iter().position(Vec::is_empty).unwrap_or(0) as u64 + 1,
+                ));
+            }
+            return Ok(InsertRows::Values(rows));
+        }
+        let frames = std::mem::take(&mut self.frames);
+        self.reading_target = false;
+        let planned = self.query(q, 0);
+        self.frames = frames;
+        let (mut query, _) = planned?;
+        if query.types.len() != columns.len() {
+            return Err(column_count(1));
+        }
+        if self.cx.txn.isolation() != millpond_store::Isolation::ReadCommitted
+            && self.cx.txn.isolation() != millpond_store::Isolation::ReadUncommitted
+        {
+            lock_sources(&mut query);
+        }
+        Ok(InsertRows::Query {
+            query,
+            buffered: self.reading_target,
+        })
+    }
+
+    fn on_duplicate(
+        &mut self,
+        i: &sp::Insert,
+        list: &[sp::Assignment],
+        schema: &Arc<Schema>,
+        old: Source,
+        subqueries: Vec<Subquery>,
+    ) -> SqlResult<(Vec<(usize, Given)>, Vec<Subquery>)> {
+        let mut f = Frame::new(0, 2);
+        let alias = i.insert_alias.as_ref();
+        let columns = match alias.and_then(|a| a.col_aliases.as_ref()) {
+            None => None,
+            Some(list) => {
+                if list.len() != schema.columns.len() {
+                    return Err(SqlError::unsupported("aliases for some columns of a row"));
+                }
+                Some(list.iter().map(|c| c.value.clone()).collect::<Vec<_>>())
+            }
+        };
+        let name = match alias {
+            Some(a) => from::split_name(&a.row_alias)?.1,
+            None => String::new(),
+        };
+        let visible = (0..schema.columns.len()).map(|c| (0, c));
+        f.reachable = if alias.is_some() { vec![0, 1] } else { vec![0] };
+        f.visible = match &columns {
+            // Column aliases are names of their own.
+            Some(_) => visible
+                .chain((0..schema.columns.len()).map(|c| (1, c)))
+                .collect(),
+            None => visible.collect(),
+        };
+        f.sources.push(old);
+        f.sources.push(Source {
+            name,
+            database: String::new(),
+            table: String::new(),
+            kind: SourceKind::Derived {
+                derived: usize::MAX,
+                columns: schema
+                    .columns
+                    .iter()
+                    .enumerate()
+                    .map(|(n, c)| {
+                        let name = columns.as_ref().map_or(&c.name, |l| &l[n]).clone();
+                        (name, c.ty.clone(), c.nullable)
+                    })
+                    .collect(),
+            },
+        });
+        f.nullable = vec![false, false];
+        f.inserted = Some((1, schema.clone()));
+        if !subqueries.is_empty() {
+            return Err(SqlError::unsupported(
+                "subqueries in VALUES together with ON DUPLICATE KEY UPDATE",
+            ));
+        }
+        self.frames.push(f);
+        let set = self.assignments(list, schema, 0);
+        let f = self.frames.pop().expect("pushed above");
+        let set = set?;
+        if f.subqueries.iter().any(|q| !q.outer.is_empty()) {
+            return Err(SqlError::unsupported(
+                "correlated subquery in ON DUPLICATE KEY UPDATE",
+            ));
+        }
+        Ok((set, f.subqueries))
+    }
+
+    /// The one table of an UPDATE or DELETE, in a new block.
+    fn single(&mut self, t: &sp::TableWithJoins, what: &str) -> SqlResult<(usize, Vec<Hints>)> {
+        if !t.joins.is_empty() {
+            return Err(SqlError::unsupported(format_args!(
+                "{what} of several tables"
+            )));
+        }
+        let sp::TableFactor::Table { name, alias, .. } = &t.relation else {
+            return Err(SqlError::unsupported(format_args!("{what} of this")));
+        };
+        let (table, database, table_name) = self.target(name)?;
+        let alias = alias
+            .as_ref()
+            .map_or(table_name.as_str(), |a| a.name.value.as_str())
+            .to_string();
+        let source = self.target_source(table, &database, &table_name, &alias);
+        let columns = source.columns();
+        let mut f = Frame::new(0, 1);
+        f.sources.push(source);
+        f.nullable.push(false);
+        f.visible = (0..columns).map(|c| (0, c)).collect();
+        f.reachable = vec![0];
+        self.frames.push(f);
+        Ok((table, vec![Hints::default()]))
+    }
+
+    /// Plans UPDATE.
+    pub fn update(&mut self, u: &sp::Update) -> SqlResult<Update> {
+        if u.from.is_some() || u.returning.is_some() {
+            return Err(SqlError::unsupported("this clause of UPDATE"));
+        }
+        let depth = self.frames.len();
+        let r = self.update_in_frame(u);
+        self.frames.truncate(depth);
+        r
+    }
+
+    fn update_in_frame(&mut self, u: &sp::Update) -> SqlResult<Update> {
+        let (table, hints) = self.single(&u.table, "UPDATE")?;
+        let schema = self.tables[table].2.clone();
+        let mut set = self.assignments(&u.assignments, &schema, 0)?;
+        let select = set
+            .iter()
+            .filter_map(|(_, g)| match g {
+                Given::Value { value, .. } => Some(value.expr.clone()),
+                Given::Default => None,
+            })
+            .collect();
+        let find = self.find(
+            u.selection.as_ref(),
+            &u.order_by,
+            u.limit.as_ref(),
+            select,
+            hints,
+        )?;
+        let source = find.subquery_source();
+        for (_, g) in &mut set {
+            if let Given::Value { value, .. } = g {
+                let expr = std::mem::replace(
+                    &mut value.expr,
+                    Expr::literal(crate::value::Value::Null, crate::types::SqlType::null()),
+                );
+                *value = rich(expr, source, &find.once);
+            }
+        }
+        let collect = !find.order.is_empty() || changes_scanned(&find, &schema, &set);
+        Ok(Update {
+            table,
+            find,
+            set,
+            collect,
+            ignore: self.statement.ignore,
+        })
+    }
+
+    /// Plans DELETE.
+    pub fn delete(&mut self, d: &sp::Delete) -> SqlResult<Delete> {
+        if !d.tables.is_empty() || d.using.is_some() || d.returning.is_some() {
+            return Err(SqlError::unsupported("DELETE from several tables"));
+        }
+        let (sp::FromTable::WithFromKeyword(from) | sp::FromTable::WithoutKeyword(from)) = &d.from;
+        let [t] = &from[..] else {
+            return Err(SqlError::unsupported("DELETE from several tables"));
+        };
+        let depth = self.frames.len();
+        let r = (|| {
+            let (table, hints) = self.single(t, "DELETE")?;
+            let find = self.find(
+                d.selection.as_ref(),
+                &d.order_by,
+                d.limit.as_ref(),
+                Vec::new(),
+                hints,
+            )?;
+            Ok(Delete { table, find })
+        })();
+        self.frames.truncate(depth);
+        r
+    }
+
+    /// The block that finds the rows of an UPDATE or DELETE.
+    fn find(
+        &mut self,
+        selection: Option<&sp::Expr>,
+        order: &[sp::OrderByExpr],
+        limit: Option<&sp::Expr>,
+        select: Vec<Expr>,
+        hints: Vec<Hints>,
+    ) -> SqlResult<Block> {
+        let filter = match selection {
+            Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
+            None => Vec::new(),
+        };
+        let mut keys = Vec::new();
+        for o in order {
+            let e = self.bind(&o.expr, "order clause")?;
+            keys.push((e, o.options.sort == Some(sp::OrderBySort::Desc)));
+        }
+        let limit = match limit {
+            None => None,
+            Some(e) => Some(sp::LimitClause::LimitOffset {
+                limit: Some(e.clone()),
+                offset: None,
+                limit_by: Vec::new(),
+            }),
+        };
+        let limit = self.limit(limit.as_ref())?;
+        let (query, _) = self.assemble(Parts {
+            from: From {
+                tree: Some(Tree::Leaf(0)),
+                hints,
+            },
+            filter,
+            select,
+            order: keys,
+            limit,
+            ..Parts::default()
+        })?;
+        match query.body {
+            Body::Block(b) => Ok(*b),
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+}
+
+fn is_default(e: &sp::Expr) -> bool {
+    matches!(e, sp::Expr::Identifier(i)
+        if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("default"))
+}
+
+/// 1136.
+pub fn column_count(row: u64) -> SqlError {
+    SqlError::new(
+        1136,
+        format!("Column count doesn't match value count at row {row}"),
+    )
+}
+
+/// Whether an assignment moves rows within the index that is scanned.
+fn changes_scanned(find: &Block, schema: &Schema, set: &[(usize, Given)]) -> bool {
+    let Some(LevelFrom::Table(_, access)) = find.levels.first().map(|l| &l.from) else {
+        return true;
+    };
+    if access.unique {
+        return false;
+    }
+    let in_key = |index: usize| {
+        schema.indexes[index]
+            .parts
+            .iter()
+            .any(|p| set.iter().any(|(c, _)| *c == p.column))
+    };
+    in_key(access.index) || in_key(0)
+}
+
+/// INSERT ... SELECT locks what it reads, shared.
+fn lock_sources(q: &mut Query) {
+    match &mut q.body {
+        Body::Block(b) => {
+            for s in &mut b.sources {
+                if let SourceKind::Table { lock, .. } = &mut s.kind {
+                    lock.get_or_insert((LockMode::Shared, WaitPolicy::Wait));
+                }
+            }
+        }
+        Body::Union(u) => u.arms.iter_mut().for_each(|(q, _)| lock_sources(q)),
+        Body::Values(_) => {}
+    }
+}

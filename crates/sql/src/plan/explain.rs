@@ -1,0 +1,571 @@
+//! EXPLAIN: the traditional table, and a tree.
+
+use super::dml::InsertRows;
+use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, Query, SourceKind};
+use super::select::computed;
+use super::{Plan, Root};
+use crate::expr::{Expr, ExprKind};
+use crate::parse::ExplainFormat;
+use crate::result::ColumnMeta;
+use crate::types::{Collation, Schema, SqlType};
+use crate::value::Value;
+
+/// A plan's description: columns and rows.
+pub fn explain(plan: &Plan, format: ExplainFormat) -> (Vec<ColumnMeta>, Vec<Vec<Value<'static>>>) {
+    match format {
+        ExplainFormat::Traditional => {
+            let mut t = Table {
+                plan,
+                rows: Vec::new(),
+                next: 1,
+            };
+            t.root();
+            (headings(), t.rows)
+        }
+        ExplainFormat::Tree => {
+            let mut text = String::new();
+            tree(plan, &mut text);
+            let ty = SqlType::varchar(4096, Collation::Utf8mb4GeneralCi);
+            (
+                vec![computed("EXPLAIN".into(), &ty, false)],
+                vec![vec![Value::string(text)]],
+            )
+        }
+    }
+}
+
+fn headings() -> Vec<ColumnMeta> {
+    let text = |n: &str, nullable| {
+        let ty = SqlType::varchar(512, Collation::Utf8mb4GeneralCi);
+        computed(n.into(), &ty, nullable)
+    };
+    let number = |n: &str| computed(n.into(), &SqlType::bigint(), true);
+    vec![
+        number("id"),
+        text("select_type", false),
+        text("table", true),
+        text("partitions", true),
+        text("type", true),
+        text("possible_keys", true),
+        text("key", true),
+        text("key_len", true),
+        text("ref", true),
+        number("rows"),
+        computed("filtered".into(), &SqlType::double(), true),
+        text("Extra", true),
+    ]
+}
+
+/// A row of the traditional table; empty strings are NULLs.
+#[derive(Default)]
+struct Line {
+    id: Option<u64>,
+    select_type: String,
+    table: String,
+    access: String,
+    possible: String,
+    key: String,
+    key_len: String,
+    reference: String,
+    rows: Option<u64>,
+    filtered: Option<f64>,
+    extra: Vec<String>,
+}
+
+struct Table<'p> {
+    plan: &'p Plan,
+    rows: Vec<Vec<Value<'static>>>,
+    next: u64,
+}
+
+impl Table<'_> {
+    fn line(&mut self, l: Line) {
+        let text = |s: String| {
+            if s.is_empty() {
+                Value::Null
+            } else {
+                Value::string(s)
+            }
+        };
+        let number = |n: Option<u64>| n.map_or(Value::Null, |n| Value::Int(n as i64));
+        self.rows.push(vec![
+            number(l.id),
+            Value::string(l.select_type),
+            text(l.table),
+            Value::Null,
+            text(l.access),
+            text(l.possible),
+            text(l.key),
+            text(l.key_len),
+            text(l.reference),
+            number(l.rows),
+            l.filtered.map_or(Value::Null, Value::Double),
+            text(l.extra.join("; ")),
+        ]);
+    }
+
+    fn root(&mut self) {
+        match &self.plan.root {
+            Root::Query(q) | Root::Do(q) => self.query(q, "SIMPLE"),
+            Root::Insert(i) => {
+                let id = self.next;
+                self.next += 1;
+                self.line(Line {
+                    id: Some(id),
+                    select_type: if i.replace { "REPLACE" } else { "INSERT" }.into(),
+                    table: self.plan.tables[i.table].table.def().name.clone(),
+                    access: "ALL".into(),
+                    ..Line::default()
+                });
+                if let InsertRows::Query { query, .. } = &i.rows {
+                    self.query(query, "SIMPLE");
+                }
+            }
+            Root::Update(u) => self.block(&u.find, "UPDATE"),
+            Root::Delete(d) => self.block(&d.find, "DELETE"),
+            Root::Explain(_) => {}
+        }
+    }
+
+    fn query(&mut self, q: &Query, kind: &str) {
+        match &q.body {
+            Body::Block(b) => {
+                let kind = if kind == "SIMPLE"
+                    && (!b.subqueries.is_empty()
+                        || b.sources
+                            .iter()
+                            .any(|s| matches!(s.kind, SourceKind::Derived { .. })))
+                {
+                    "PRIMARY"
+                } else {
+                    kind
+                };
+                self.block(b, kind);
+            }
+            Body::Union(u) => {
+                for (n, (arm, _)) in u.arms.iter().enumerate() {
+                    let kind = match (n, kind) {
+                        (0, "SIMPLE") => "PRIMARY",
+                        (0, k) => k,
+                        _ => "UNION",
+                    };
+                    self.query(arm, kind);
+                }
+                if u.arms.iter().any(|(_, distinct)| *distinct) {
+                    self.line(Line {
+                        select_type: "UNION RESULT".into(),
+                        table: "<union>".into(),
+                        access: "ALL".into(),
+                        extra: vec!["Using temporary".into()],
+                        ..Line::default()
+                    });
+                }
+            }
+            Body::Values(_) => {
+                let id = self.next;
+                self.next += 1;
+                self.line(Line {
+                    id: Some(id),
+                    select_type: kind.into(),
+                    extra: vec!["No tables used".into()],
+                    ..Line::default()
+                });
+            }
+        }
+    }
+
+    fn block(&mut self, b: &Block, kind: &str) {
+        let id = self.next;
+        self.next += 1;
+        if b.levels.is_empty() {
+            self.line(Line {
+                id: Some(id),
+                select_type: kind.into(),
+                extra: vec!["No tables used".into()],
+                ..Line::default()
+            });
+        }
+        let mut tail = Vec::new();
+        if b.group.as_ref().is_some_and(|g| g.explicit && !g.ordered)
+            || b.distinct && b.group.is_none()
+        {
+            tail.push("Using temporary".to_string());
+        }
+        if !b.order.is_empty() {
+            tail.push("Using filesort".to_string());
+        }
+        let mut derived = Vec::new();
+        self.levels(b, &b.levels, id, kind, &mut tail, &mut derived);
+        for d in derived {
+            self.query(&self.plan.derived[d], "DERIVED");
+        }
+        for q in &b.subqueries {
+            let kind = if q.correlated {
+                "DEPENDENT SUBQUERY"
+            } else {
+                "SUBQUERY"
+            };
+            self.query(&q.query, kind);
+        }
+    }
+
+    fn levels(
+        &mut self,
+        b: &Block,
+        levels: &[Level],
+        id: u64,
+        kind: &str,
+        tail: &mut Vec<String>,
+        derived: &mut Vec<usize>,
+    ) {
+        for l in levels {
+            let mut line = Line {
+                id: Some(id),
+                select_type: kind.into(),
+                rows: Some(l.rows),
+                filtered: Some(l.filtered),
+                ..Line::default()
+            };
+            let (source, access) = match &l.from {
+                LevelFrom::Nest(list) => {
+                    self.levels(b, list, id, kind, tail, derived);
+                    continue;
+                }
+                LevelFrom::Table(s, a) => (*s, Some(a)),
+                LevelFrom::Rows(s) => (*s, None),
+                LevelFrom::Hash(h) => (h.source, h.access.as_ref()),
+            };
+            let src = &b.sources[source - b.base];
+            line.table = src.name.clone();
+            match &src.kind {
+                SourceKind::Table { schema, .. } => {
+                    if let Some(a) = access {
+                        describe(&mut line, b, a, schema);
+                    }
+                }
+                SourceKind::Derived { derived: d, .. } => {
+                    if *d != usize::MAX {
+                        line.table = format!("<derived:{}>", src.name);
+                        derived.push(*d);
+                    }
+                    line.access = "ALL".into();
+                }
+                SourceKind::Virtual { .. } => line.access = "ALL".into(),
+            }
+            let filtering = !l.on.is_empty() || !l.filter.is_empty();
+            if filtering {
+                line.extra.push("Using where".into());
+            }
+            if access.is_some_and(|a| a.covering.is_some()) {
+                line.extra.push("Using index".into());
+            }
+            if matches!(l.from, LevelFrom::Hash(_)) {
+                line.extra.push("Using join buffer (hash join)".into());
+            }
+            if access.is_some_and(|a| a.reverse) {
+                line.extra.push("Backward index scan".into());
+            }
+            line.extra.append(tail);
+            self.line(line);
+        }
+    }
+}
+
+fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
+    let index = &schema.indexes[a.index];
+    let bounded = !a.eq.is_empty() || a.range.is_some();
+    let single =
+        a.eq.iter()
+            .all(|c| matches!(c, EqCond::Value(_) | EqCond::NullSafe(_) | EqCond::IsNull));
+    let constant = |e: &Expr| {
+        let mut own = false;
+        e.columns(&mut |s, _| own |= s >= b.base && s < b.base + b.sources.len());
+        !own
+    };
+    line.access = if a.unique {
+        let all = a.eq.iter().all(|c| match c {
+            EqCond::Value(e) => constant(e),
+            _ => false,
+        });
+        if all { "const" } else { "eq_ref" }
+    } else if !bounded {
+        if a.index == 0 && a.covering.is_none() && !a.reverse {
+            "ALL"
+        } else {
+            "index"
+        }
+    } else if a.range.is_some() || !single {
+        "range"
+    } else {
+        "ref"
+    }
+    .into();
+    if bounded || line.access == "index" {
+        line.key = index.name.clone();
+        if bounded {
+            line.possible = index.name.clone();
+        }
+        let used = a.eq.len() + usize::from(a.range.is_some());
+        let parts = if bounded { used } else { index.parts.len() };
+        let bytes: u32 = index
+            .parts
+            .iter()
+            .take(parts)
+            .map(|p| {
+                let c = &schema.columns[p.column];
+                let base = match p.prefix {
+                    Some(n) if c.ty.collation != Collation::Binary => n * 4 + 2,
+                    Some(n) => n + 2,
+                    None => key_bytes(&c.ty),
+                };
+                base + u32::from(c.nullable)
+            })
+            .sum();
+        line.key_len = bytes.to_string();
+    }
+    if bounded && a.range.is_none() && single {
+        line.reference =
+            a.eq.iter()
+                .map(|c| match c {
+                    EqCond::Value(e) | EqCond::NullSafe(e) => match &e.kind {
+                        ExprKind::Column { label, .. } => label.to_string(),
+                        _ if constant(e) => "const".into(),
+                        _ => "func".into(),
+                    },
+                    _ => "const".into(),
+                })
+                .collect::<Vec<String>>()
+                .join(",");
+    }
+}
+
+/// Bytes that MySQL counts for a key part of a type.
+fn key_bytes(ty: &SqlType) -> u32 {
+    use crate::types::BaseType as B;
+    match ty.base {
+        B::Null => 0,
+        B::TinyInt | B::Year => 1,
+        B::SmallInt | B::Enum => 2,
+        B::MediumInt | B::Date => 3,
+        B::Int | B::Float | B::Timestamp => 4,
+        B::BigInt | B::Double => 8,
+        B::Time => 3,
+        B::DateTime => 5,
+        B::Decimal => ty.length.div_ceil(9) * 4,
+        B::Char => ty.length * 4,
+        B::Binary => ty.length,
+        B::VarBinary => ty.length + 2,
+        _ if ty.collation == Collation::Binary => ty.length + 2,
+        _ => ty.length * 4 + 2,
+    }
+}
+
+fn tree(plan: &Plan, out: &mut String) {
+    match &plan.root {
+        Root::Query(q) | Root::Do(q) => query_tree(plan, q, 0, out),
+        Root::Insert(i) => {
+            line(
+                out,
+                0,
+                &format!("Insert into {}", plan.tables[i.table].table.def().name),
+            );
+            if let InsertRows::Query { query, .. } = &i.rows {
+                query_tree(plan, query, 1, out);
+            }
+        }
+        Root::Update(u) => {
+            line(out, 0, &format!("Update {}", u.find.sources[0].name));
+            block_tree(plan, &u.find, 1, out);
+        }
+        Root::Delete(d) => {
+            line(
+                out,
+                0,
+                &format!("Delete rows from {}", d.find.sources[0].name),
+            );
+            block_tree(plan, &d.find, 1, out);
+        }
+        Root::Explain(_) => {}
+    }
+}
+
+fn line(out: &mut String, depth: usize, text: &str) {
+    for _ in 0..depth {
+        out.push_str("    ");
+    }
+    out.push_str("-> ");
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn query_tree(plan: &Plan, q: &Query, depth: usize, out: &mut String) {
+    match &q.body {
+        Body::Block(b) => block_tree(plan, b, depth, out),
+        Body::Union(u) => {
+            let unique = u.arms.iter().any(|(_, d)| *d);
+            line(
+                out,
+                depth,
+                if unique {
+                    "Union, duplicates removed"
+                } else {
+                    "Append"
+                },
+            );
+            for (arm, _) in &u.arms {
+                query_tree(plan, arm, depth + 1, out);
+            }
+        }
+        Body::Values(rows) => line(
+            out,
+            depth,
+            &format!("Rows fetched before execution: {}", rows.len()),
+        ),
+    }
+}
+
+fn conditions(list: &[super::nodes::Rich]) -> String {
+    list.iter()
+        .map(|r| r.expr.to_string())
+        .collect::<Vec<_>>()
+        .join(" and ")
+}
+
+fn block_tree(plan: &Plan, b: &Block, mut depth: usize, out: &mut String) {
+    if b.limit.count.is_some() || b.limit.offset.is_some() {
+        let text = match (&b.limit.count, &b.limit.offset) {
+            (Some(c), None) => format!("Limit: {c} row(s)"),
+            (Some(c), Some(o)) => format!("Limit/Offset: {c}/{o} row(s)"),
+            _ => "Offset".into(),
+        };
+        line(out, depth, &text);
+        depth += 1;
+    }
+    if !b.order.is_empty() {
+        let keys: Vec<String> = b
+            .order
+            .iter()
+            .map(|o| format!("{}{}", o.expr.expr, if o.desc { " DESC" } else { "" }))
+            .collect();
+        line(out, depth, &format!("Sort: {}", keys.join(", ")));
+        depth += 1;
+    }
+    if b.distinct {
+        line(out, depth, "Remove duplicates by hashing");
+        depth += 1;
+    }
+    if !b.having.is_empty() {
+        line(out, depth, &format!("Filter: ({})", conditions(&b.having)));
+        depth += 1;
+    }
+    if let Some(g) = &b.group {
+        line(
+            out,
+            depth,
+            match (g.explicit, g.ordered) {
+                (false, _) => "Aggregate",
+                (true, true) => "Group aggregate, in index order",
+                (true, false) => "Group aggregate by hashing",
+            },
+        );
+        depth += 1;
+    }
+    if b.levels.is_empty() {
+        line(out, depth, "Rows fetched before execution");
+    }
+    levels_tree(plan, b, &b.levels, depth, out);
+    for (n, q) in b.subqueries.iter().enumerate() {
+        let when = if b.once.contains(&n) {
+            "run only once"
+        } else {
+            "dependent"
+        };
+        line(out, depth, &format!("Select #{} (subquery; {when})", n + 2));
+        query_tree(plan, &q.query, depth + 1, out);
+    }
+}
+
+fn levels_tree(plan: &Plan, b: &Block, levels: &[Level], mut depth: usize, out: &mut String) {
+    if levels.len() > 1 {
+        line(out, depth, "Nested loop join");
+        depth += 1;
+    }
+    for l in levels {
+        let mut at = depth;
+        if l.outer {
+            line(out, at, "Left join");
+            at += 1;
+        }
+        if !l.filter.is_empty() {
+            line(out, at, &format!("Filter: ({})", conditions(&l.filter)));
+            at += 1;
+        }
+        if !l.on.is_empty() {
+            line(out, at, &format!("Filter: ({})", conditions(&l.on)));
+            at += 1;
+        }
+        match &l.from {
+            LevelFrom::Nest(list) => levels_tree(plan, b, list, at, out),
+            LevelFrom::Table(s, a) => {
+                let s = &b.sources[s - b.base];
+                line(out, at, &access_text(&s.name, &s.kind, a, l.rows));
+            }
+            LevelFrom::Rows(s) => rows_tree(plan, b, *s, at, out),
+            LevelFrom::Hash(h) => {
+                let keys: Vec<String> = h
+                    .keys
+                    .iter()
+                    .zip(&h.probes)
+                    .map(|(k, p)| format!("{k} = {p}"))
+                    .collect();
+                line(out, at, &format!("Hash lookup ({})", keys.join(", ")));
+                let s = &b.sources[h.source - b.base];
+                match &h.access {
+                    Some(a) => line(out, at + 1, &access_text(&s.name, &s.kind, a, l.rows)),
+                    None => rows_tree(plan, b, h.source, at + 1, out),
+                }
+            }
+        }
+    }
+}
+
+fn rows_tree(plan: &Plan, b: &Block, source: usize, depth: usize, out: &mut String) {
+    let s = &b.sources[source - b.base];
+    line(out, depth, &format!("Scan computed rows of {}", s.name));
+    if let SourceKind::Derived { derived, .. } = &s.kind
+        && *derived != usize::MAX
+    {
+        query_tree(plan, &plan.derived[*derived], depth + 1, out);
+    }
+}
+
+fn access_text(name: &str, kind: &SourceKind, a: &Access, rows: u64) -> String {
+    let SourceKind::Table { schema, .. } = kind else {
+        return name.to_string();
+    };
+    let index = &schema.indexes[a.index];
+    let how = if a.unique {
+        "Single-row index lookup"
+    } else if a.range.is_some() {
+        "Index range scan"
+    } else if !a.eq.is_empty() {
+        "Index lookup"
+    } else if a.index == 0 && a.covering.is_none() {
+        return format!(
+            "Table scan on {name}{} (rows={rows})",
+            if a.reverse { " (reverse)" } else { "" }
+        );
+    } else {
+        "Index scan"
+    };
+    format!(
+        "{}{how} on {name} using {}{} (rows={rows})",
+        if a.covering.is_some() {
+            "Covering "
+        } else {
+            ""
+        },
+        index.name,
+        if a.reverse { " (reverse)" } else { "" },
+    )
+}

@@ -1,0 +1,574 @@
+//! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
+
+use std::sync::Arc;
+
+use super::access::Hints;
+use super::joins::Tree;
+use super::nodes::{Query, Source, SourceKind, VirtualRef};
+use super::scope::{Cte, Planner};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::parse::sp;
+use crate::types::{Schema, SqlType};
+use millpond_store::{LockMode, WaitPolicy};
+
+/// What FROM comes to.
+pub struct From {
+    /// Its join tree; `None`: no table.
+    pub tree: Option<Tree>,
+    /// Index hints of each source.
+    pub hints: Vec<Hints>,
+}
+
+/// A part of FROM: its tree, the columns it shows, the sources it has.
+struct Part {
+    tree: Tree,
+    visible: Vec<(usize, usize)>,
+    sources: Vec<usize>,
+}
+
+/// The number of sources in a FROM clause.
+pub fn count(from: &[sp::TableWithJoins]) -> usize {
+    fn factor(f: &sp::TableFactor) -> usize {
+        match f {
+            sp::TableFactor::NestedJoin {
+                table_with_joins, ..
+            } => joins(table_with_joins),
+            sp::TableFactor::Table { name, .. } if is_dual(name) => 0,
+            _ => 1,
+        }
+    }
+    fn joins(t: &sp::TableWithJoins) -> usize {
+        factor(&t.relation) + t.joins.iter().map(|j| factor(&j.relation)).sum::<usize>()
+    }
+    from.iter().map(joins).sum()
+}
+
+fn is_dual(name: &sp::ObjectName) -> bool {
+    name.0.len() == 1
+        && name.0[0]
+            .as_ident()
+            .is_some_and(|i| i.quote_style.is_none() && i.value.eq_ignore_ascii_case("dual"))
+}
+
+/// Database (if given) and name.
+pub fn split_name(name: &sp::ObjectName) -> SqlResult<(Option<String>, String)> {
+    let mut parts: Vec<String> = name
+        .0
+        .iter()
+        .filter_map(|p| p.as_ident().map(|i| i.value.clone()))
+        .collect();
+    match parts.len() {
+        1 => Ok((None, parts.remove(0))),
+        2 => {
+            let database = parts.remove(0);
+            Ok((Some(database), parts.remove(0)))
+        }
+        _ => Err(SqlError::syntax(format_args!("bad table name '{name}'"))),
+    }
+}
+
+impl Planner<'_, '_> {
+    /// Registers the sources of a FROM clause in the innermost block and binds its joins.
+    pub fn from_clause(
+        &mut self,
+        from: &[sp::TableWithJoins],
+        locks: &[sp::LockClause],
+    ) -> SqlResult<From> {
+        let mut hints = Vec::new();
+        let mut parts = Vec::new();
+        for t in from {
+            if matches!(&t.relation, sp::TableFactor::Table { name, .. } if is_dual(name))
+                && t.joins.is_empty()
+            {
+                continue;
+            }
+            parts.push(self.table_with_joins(t, locks, &mut hints)?);
+        }
+        let f = self.frame();
+        f.visible = parts.iter().flat_map(|p| p.visible.clone()).collect();
+        f.reachable = parts.iter().flat_map(|p| p.sources.clone()).collect();
+        let tree = match parts.len() {
+            0 => None,
+            1 => parts.pop().map(|p| p.tree),
+            _ => Some(Tree::Inner {
+                parts: parts.into_iter().map(|p| p.tree).collect(),
+                on: Vec::new(),
+                straight: false,
+            }),
+        };
+        Ok(From { tree, hints })
+    }
+
+    fn table_with_joins(
+        &mut self,
+        t: &sp::TableWithJoins,
+        locks: &[sp::LockClause],
+        hints: &mut Vec<Hints>,
+    ) -> SqlResult<Part> {
+        let mut left = self.factor(&t.relation, locks, hints)?;
+        for j in &t.joins {
+            let right = self.factor(&j.relation, locks, hints)?;
+            use sp::JoinOperator as J;
+            let (kind, constraint) = match &j.join_operator {
+                J::Join(c) | J::Inner(c) | J::CrossJoin(c) => ('i', c),
+                J::StraightJoin(c) => ('s', c),
+                J::Left(c) | J::LeftOuter(c) => ('l', c),
+                J::Right(c) | J::RightOuter(c) => ('r', c),
+                J::FullOuter(_) => return Err(SqlError::unsupported("FULL OUTER JOIN")),
+                _ => return Err(SqlError::unsupported("this kind of join")),
+            };
+            left = self.join(left, right, kind, constraint)?;
+        }
+        Ok(left)
+    }
+
+    fn join(
+        &mut self,
+        left: Part,
+        right: Part,
+        kind: char,
+        constraint: &sp::JoinConstraint,
+    ) -> SqlResult<Part> {
+        let mut on = Vec::new();
+        let sources: Vec<usize> = left.sources.iter().chain(&right.sources).copied().collect();
+        let mut visible: Vec<(usize, usize)> = Vec::new();
+        let common = match constraint {
+            sp::JoinConstraint::On(e) => {
+                let all: Vec<(usize, usize)> =
+                    left.visible.iter().chain(&right.visible).copied().collect();
+                let f = self.frame();
+                f.visible = all;
+                f.reachable = sources.clone();
+                on = self.bind(e, "on clause")?.into_conjuncts();
+                None
+            }
+            sp::JoinConstraint::Using(names) => {
+                let mut list = Vec::new();
+                for n in names {
+                    list.push(super::from::split_name(n)?.1);
+                }
+                Some(list)
+            }
+            sp::JoinConstraint::Natural => {
+                let f = self.frames.last().expect("a block is being planned");
+                let name = |&(s, c): &(usize, usize)| f.sources[s].column(c).0.to_string();
+                let rights: Vec<String> = right.visible.iter().map(name).collect();
+                Some(
+                    left.visible
+                        .iter()
+                        .map(name)
+                        .filter(|n| rights.iter().any(|r| r.eq_ignore_ascii_case(n)))
+                        .collect(),
+                )
+            }
+            sp::JoinConstraint::None => {
+                if kind == 'l' || kind == 'r' {
+                    return Err(SqlError::syntax("an outer join needs ON, USING or NATURAL"));
+                }
+                None
+            }
+        };
+        match common {
+            None => visible.extend(left.visible.iter().chain(&right.visible)),
+            Some(names) => {
+                let f = self.frames.last().expect("a block is being planned");
+                let find = |list: &[(usize, usize)], n: &str| -> SqlResult<(usize, usize)> {
+                    let mut hits = list
+                        .iter()
+                        .filter(|(s, c)| f.sources[*s].column(*c).0.eq_ignore_ascii_case(n));
+                    match (hits.next(), hits.next()) {
+                        (Some(&h), None) => Ok(h),
+                        (None, _) => Err(SqlError::new(
+                            1054,
+                            format!("Unknown column '{n}' in 'from clause'"),
+                        )),
+                        _ => Err(SqlError::new(
+                            1052,
+                            format!("Column '{n}' in from clause is ambiguous"),
+                        )),
+                    }
+                };
+                let mut gone = Vec::new();
+                for n in &names {
+                    let (l, r) = (find(&left.visible, n)?, find(&right.visible, n)?);
+                    on.push(equal(f.column_expr(l.0, l.1), f.column_expr(r.0, r.1)));
+                    // The kept side's column stands for both.
+                    visible.push(if kind == 'r' { r } else { l });
+                    gone.push(l);
+                    gone.push(r);
+                }
+                let (a, b) = if kind == 'r' {
+                    (&right.visible, &left.visible)
+                } else {
+                    (&left.visible, &right.visible)
+                };
+                visible.extend(a.iter().chain(b).filter(|c| !gone.contains(c)));
+            }
+        }
+        let missing = match kind {
+            'l' => &right.sources[..],
+            'r' => &left.sources[..],
+            _ => &[],
+        };
+        for &s in missing {
+            self.frame().nullable[s] = true;
+        }
+        let tree = match kind {
+            'l' => Tree::Left {
+                left: Box::new(left.tree),
+                right: Box::new(right.tree),
+                on,
+            },
+            'r' => Tree::Left {
+                left: Box::new(right.tree),
+                right: Box::new(left.tree),
+                on,
+            },
+            _ => Tree::Inner {
+                parts: vec![left.tree, right.tree],
+                on,
+                straight: kind == 's',
+            },
+        };
+        Ok(Part {
+            tree,
+            visible,
+            sources,
+        })
+    }
+
+    fn factor(
+        &mut self,
+        f: &sp::TableFactor,
+        locks: &[sp::LockClause],
+        hints: &mut Vec<Hints>,
+    ) -> SqlResult<Part> {
+        match f {
+            sp::TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                partitions,
+                index_hints,
+                ..
+            } => {
+                if !partitions.is_empty() {
+                    return Err(SqlError::new(
+                        1747,
+                        "PARTITION () clause on non partitioned table",
+                    ));
+                }
+                let (database, table) = split_name(name)?;
+                let source = self.table_source(database, &table, alias.as_ref(), locks)?;
+                let h = match &source.kind {
+                    SourceKind::Table { schema, .. } => {
+                        index_hints_of(index_hints, schema, &source.name)?
+                    }
+                    _ => Hints::default(),
+                };
+                hints.push(h);
+                self.register(source)
+            }
+            sp::TableFactor::Derived {
+                lateral,
+                subquery,
+                alias,
+                ..
+            } => {
+                if *lateral {
+                    return Err(SqlError::unsupported("LATERAL"));
+                }
+                let Some(alias) = alias else {
+                    return Err(SqlError::new(
+                        1248,
+                        "Every derived table must have its own alias",
+                    ));
+                };
+                let names: Vec<String> =
+                    alias.columns.iter().map(|c| c.name.value.clone()).collect();
+                let (derived, columns) = self.derive(subquery, &alias.name.value, &names)?;
+                hints.push(Hints::default());
+                self.register(Source {
+                    name: alias.name.value.clone(),
+                    database: String::new(),
+                    table: String::new(),
+                    kind: SourceKind::Derived { derived, columns },
+                })
+            }
+            sp::TableFactor::NestedJoin {
+                table_with_joins,
+                alias: None,
+            } => self.table_with_joins(table_with_joins, locks, hints),
+            _ => Err(SqlError::unsupported("this kind of table reference")),
+        }
+    }
+
+    fn register(&mut self, source: Source) -> SqlResult<Part> {
+        let f = self.frame();
+        if f.sources.len() >= 61 {
+            return Err(SqlError::new(
+                1116,
+                "Too many tables; MySQL can only use 61 tables in a join",
+            ));
+        }
+        if f.sources
+            .iter()
+            .any(|s| s.name == source.name && s.database == source.database)
+        {
+            return Err(SqlError::new(
+                1066,
+                format!("Not unique table/alias: '{}'", source.name),
+            ));
+        }
+        let n = f.sources.len();
+        let visible = (0..source.columns()).map(|c| (n, c)).collect();
+        f.sources.push(source);
+        f.nullable.push(false);
+        Ok(Part {
+            tree: Tree::Leaf(n),
+            visible,
+            sources: vec![n],
+        })
+    }
+
+    /// A source for a named table: a WITH query, a virtual table or a stored one.
+    pub fn table_source(
+        &mut self,
+        database: Option<String>,
+        table: &str,
+        alias: Option<&sp::TableAlias>,
+        locks: &[sp::LockClause],
+    ) -> SqlResult<Source> {
+        let name = alias.map_or_else(|| table.to_string(), |a| a.name.value.clone());
+        if database.is_none()
+            && let Some(at) = self.ctes.iter().rposition(|c| c.name == table)
+        {
+            let (derived, columns) = self.plan_cte(at)?;
+            return Ok(Source {
+                name,
+                database: String::new(),
+                table: String::new(),
+                kind: SourceKind::Derived { derived, columns },
+            });
+        }
+        let database = self.database(database)?;
+        if crate::show::is_system_schema(&database) {
+            let Some(v) = crate::show::find(&database, table) else {
+                return Err(no_such_table(&database, table));
+            };
+            return Ok(Source {
+                name,
+                database: v.database().to_string(),
+                table: v.name().to_string(),
+                kind: SourceKind::Virtual {
+                    table: VirtualRef(v),
+                    known: Vec::new(),
+                },
+            });
+        }
+        if self
+            .target
+            .as_ref()
+            .is_some_and(|(d, t)| *d == database && t == table)
+        {
+            self.reading_target = true;
+            // A subquery of UPDATE or DELETE; derived tables are read to their end first.
+            if self.frames.len() > 1 && self.frames[0].sources.first().is_some_and(is_target) {
+                return Err(SqlError::new(
+                    1093,
+                    format!("You can't specify target table '{table}' for update in FROM clause"),
+                ));
+            }
+        }
+        let at = self.open(&database, table, false)?;
+        let lock = lock_of(locks, &name)?;
+        Ok(Source {
+            name,
+            database,
+            table: table.to_string(),
+            kind: SourceKind::Table {
+                table: at,
+                schema: self.tables[at].2.clone(),
+                lock,
+            },
+        })
+    }
+
+    /// The database named, or the current one.
+    pub fn database(&self, given: Option<String>) -> SqlResult<String> {
+        given
+            .or_else(|| self.cx.env.database.borrow().clone())
+            .ok_or_else(|| SqlError::new(1046, "No database selected"))
+    }
+
+    /// Opens a stored table; its position in the plan.
+    pub fn open(&mut self, database: &str, name: &str, write: bool) -> SqlResult<usize> {
+        if let Some(at) = self
+            .tables
+            .iter()
+            .position(|(t, _, _)| t.def().database == database && t.def().name == name)
+        {
+            self.tables[at].1 |= write;
+            return Ok(at);
+        }
+        let table = self
+            .cx
+            .engine
+            .open_table(self.cx.txn, database, name)
+            .map_err(|e| match e {
+                millpond_store::Error::NoSuchTable(_)
+                | millpond_store::Error::NoSuchDatabase(_) => no_such_table(database, name),
+                e => crate::exec::store_error(e, name),
+            })?;
+        let schema = Arc::new(Schema::of(table.def())?);
+        self.tables.push((table, write, schema));
+        Ok(self.tables.len() - 1)
+    }
+
+    /// Plans a derived table, which sees nothing of the blocks around it.
+    pub fn derive(
+        &mut self,
+        query: &sp::Query,
+        name: &str,
+        columns: &[String],
+    ) -> SqlResult<(usize, Vec<(String, SqlType, bool)>)> {
+        let frames = std::mem::take(&mut self.frames);
+        let planned = self.query(query, 0);
+        self.frames = frames;
+        let (planned, heads) = planned?;
+        let columns = derived_columns(&planned, heads, name, columns)?;
+        self.derived.push(planned);
+        Ok((self.derived.len() - 1, columns))
+    }
+
+    fn plan_cte(&mut self, at: usize) -> SqlResult<(usize, Vec<(String, SqlType, bool)>)> {
+        if let Some(p) = &self.ctes[at].planned {
+            return Ok(p.clone());
+        }
+        let Cte {
+            name,
+            columns,
+            query,
+            ..
+        } = self.ctes[at].clone();
+        // A WITH query sees those before it.
+        let hidden = self.ctes.split_off(at);
+        let planned = self.derive(&query, &name, &columns);
+        self.ctes.extend(hidden);
+        let planned = planned?;
+        self.ctes[at].planned = Some(planned.clone());
+        Ok(planned)
+    }
+}
+
+/// Names and types of a derived table's columns.
+fn derived_columns(
+    query: &Query,
+    heads: Vec<super::select::Head>,
+    table: &str,
+    given: &[String],
+) -> SqlResult<Vec<(String, SqlType, bool)>> {
+    if !given.is_empty() && given.len() != heads.len() {
+        return Err(SqlError::new(
+            1353,
+            format!(
+                "In definition of view, derived table or common table expression, SELECT list and \
+                 column names list have different column counts ('{table}')"
+            ),
+        ));
+    }
+    let mut out: Vec<(String, SqlType, bool)> = Vec::new();
+    for (n, h) in heads.into_iter().enumerate() {
+        let name = given.get(n).cloned().unwrap_or(h.meta.name);
+        if out.iter().any(|(o, _, _)| o.eq_ignore_ascii_case(&name)) {
+            return Err(SqlError::new(
+                1060,
+                format!("Duplicate column name '{name}'"),
+            ));
+        }
+        out.push((name, query.types[n].clone(), h.nullable));
+    }
+    Ok(out)
+}
+
+fn is_target(s: &Source) -> bool {
+    matches!(
+        s.kind,
+        SourceKind::Table {
+            lock: Some((LockMode::Exclusive, _)),
+            ..
+        }
+    )
+}
+
+/// 1146.
+pub fn no_such_table(database: &str, name: &str) -> SqlError {
+    SqlError::new(1146, format!("Table '{database}.{name}' doesn't exist"))
+}
+
+/// `a = b`, for USING.
+fn equal(a: Expr, b: Expr) -> Expr {
+    let collation = super::conditions::string_collation(&a.ty, &b.ty);
+    let nullable = a.nullable || b.nullable;
+    Expr {
+        kind: ExprKind::Compare(CompareOp::Eq, Box::new([a, b]), collation),
+        ty: SqlType::boolean(),
+        nullable,
+    }
+}
+
+/// How FOR UPDATE and FOR SHARE lock a table.
+fn lock_of(locks: &[sp::LockClause], name: &str) -> SqlResult<Option<(LockMode, WaitPolicy)>> {
+    let mut found = None;
+    for l in locks {
+        let here = match &l.of {
+            None => true,
+            Some(of) => split_name(of)?.1 == name,
+        };
+        if !here {
+            continue;
+        }
+        let mode = match l.lock_type {
+            sp::LockType::Share => LockMode::Shared,
+            sp::LockType::Update => LockMode::Exclusive,
+        };
+        let wait = match l.nonblock {
+            None => WaitPolicy::Wait,
+            Some(sp::NonBlock::Nowait) => WaitPolicy::NoWait,
+            Some(sp::NonBlock::SkipLocked) => WaitPolicy::SkipLocked,
+        };
+        found = Some((mode, wait));
+    }
+    Ok(found)
+}
+
+fn index_hints_of(list: &[sp::TableIndexHints], schema: &Schema, table: &str) -> SqlResult<Hints> {
+    let mut h = Hints::default();
+    for hint in list {
+        let mut found = Vec::new();
+        for n in &hint.index_names {
+            match schema
+                .indexes
+                .iter()
+                .position(|i| i.name.eq_ignore_ascii_case(&n.value))
+            {
+                Some(at) => found.push(at),
+                None => {
+                    return Err(SqlError::new(
+                        1176,
+                        format!("Key '{}' doesn't exist in table '{table}'", n.value),
+                    ));
+                }
+            }
+        }
+        match hint.hint_type {
+            sp::TableIndexHintType::Use | sp::TableIndexHintType::Force => {
+                h.force |= matches!(hint.hint_type, sp::TableIndexHintType::Force);
+                h.only.get_or_insert_default().extend(found);
+            }
+            sp::TableIndexHintType::Ignore => h.ignore.extend(found),
+        }
+    }
+    Ok(h)
+}

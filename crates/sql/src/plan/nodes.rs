@@ -1,0 +1,344 @@
+//! The trees that planning makes and execution walks. Pure data.
+//!
+//! **Sources.** Everything an expression can read is a row of a numbered source: `Expr::Column { source, .. }`
+//! means `rows[source]`. A block numbers its sources after those of the blocks around it:
+//! `base..base+n` are its tables, `base+n` its group (the results of aggregates), `base+n+1` the results of its
+//! subqueries. So a subquery's expressions read its own rows and those around it from one array,
+//! and "correlated" means no more than naming a source below `base`.
+
+use std::sync::Arc;
+
+use millpond_store::{LockMode, WaitPolicy};
+
+use crate::expr::{AggregateSpec, CompareOp, Expr};
+use crate::show::VirtualTable;
+use crate::types::{Collation, Schema, SqlType};
+
+/// A whole query: a block or a set operation, and what it asks of the session.
+#[derive(Debug)]
+pub struct Query {
+    /// What makes the rows.
+    pub body: Body,
+    /// Types of the columns.
+    pub types: Vec<SqlType>,
+    /// SQL_CALC_FOUND_ROWS.
+    pub calc_found_rows: bool,
+}
+
+/// What makes a query's rows.
+#[derive(Debug)]
+pub enum Body {
+    /// A SELECT.
+    Block(Box<Block>),
+    /// UNION, and ORDER BY or LIMIT around a parenthesised query.
+    Union(Box<Union>),
+    /// VALUES ROW(...), ...
+    Values(Vec<Vec<Expr>>),
+}
+
+/// UNION.
+#[derive(Debug)]
+pub struct Union {
+    /// The queries; `true`: rows equal to earlier ones of the union so far are left out.
+    pub arms: Vec<(Query, bool)>,
+    /// ORDER BY over the output row, which is source `base`.
+    pub order: Vec<OrderKey>,
+    /// LIMIT.
+    pub limit: Limit,
+    /// Sources of the blocks around.
+    pub base: usize,
+}
+
+/// LIMIT and OFFSET; constants.
+#[derive(Debug, Default)]
+pub struct Limit {
+    /// LIMIT.
+    pub count: Option<Expr>,
+    /// OFFSET.
+    pub offset: Option<Expr>,
+}
+
+/// An expression with the subqueries to run, in order, before it is evaluated.
+#[derive(Debug)]
+pub struct Rich {
+    /// The expression.
+    pub expr: Expr,
+    /// Positions in [`Block::subqueries`] of those that depend on the row.
+    pub subqueries: Vec<usize>,
+}
+
+/// An ORDER BY item.
+#[derive(Debug)]
+pub struct OrderKey {
+    /// What to sort by.
+    pub expr: Rich,
+    /// DESC.
+    pub desc: bool,
+}
+
+/// A SELECT.
+#[derive(Debug)]
+pub struct Block {
+    /// Sources of the blocks around.
+    pub base: usize,
+    /// Its tables, by source number minus `base`.
+    pub sources: Vec<Source>,
+    /// Its subqueries; the n-th's value is column n of source `base + sources.len() + 1`.
+    pub subqueries: Vec<Subquery>,
+    /// Those of them that depend on nothing in this block and run once, before the first row.
+    pub once: Vec<usize>,
+    /// Conditions without columns of this block: checked before the first row.
+    pub gate: Vec<Rich>,
+    /// The join, outermost loop first.
+    pub levels: Vec<Level>,
+    /// Grouping.
+    pub group: Option<Group>,
+    /// HAVING.
+    pub having: Vec<Rich>,
+    /// The select list.
+    pub select: Vec<Rich>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// What remains to be sorted; empty if the rows come in order.
+    pub order: Vec<OrderKey>,
+    /// LIMIT.
+    pub limit: Limit,
+}
+
+impl Block {
+    /// Source of the aggregates.
+    pub fn group_source(&self) -> usize {
+        self.base + self.sources.len()
+    }
+    /// Source of the subqueries' values.
+    pub fn subquery_source(&self) -> usize {
+        self.base + self.sources.len() + 1
+    }
+    /// Sources visible to its subqueries.
+    pub fn width(&self) -> usize {
+        self.base + self.sources.len() + 2
+    }
+}
+
+/// Grouping.
+#[derive(Debug)]
+pub struct Group {
+    /// GROUP BY expressions; empty: one group.
+    pub keys: Vec<Rich>,
+    /// Whether there is a GROUP BY: without one there is one group, even of no rows.
+    pub explicit: bool,
+    /// Aggregates; the n-th's result is column n of the group source.
+    pub aggregates: Vec<AggregateSpec>,
+    /// Subqueries that the aggregates' arguments need.
+    pub subqueries: Vec<usize>,
+    /// Equal keys arrive together.
+    pub ordered: bool,
+    /// The one aggregate is a MIN or MAX that the first row with a value decides.
+    pub first_only: bool,
+    /// For each source of the block, whether anything after grouping reads its columns.
+    pub keep: Vec<bool>,
+}
+
+/// A table of a FROM clause.
+#[derive(Debug)]
+pub struct Source {
+    /// Alias, or the table's name.
+    pub name: String,
+    /// Database; empty for derived tables.
+    pub database: String,
+    /// Name of the base table; empty for derived tables.
+    pub table: String,
+    /// What it is.
+    pub kind: SourceKind,
+}
+
+/// What a source is.
+#[derive(Debug)]
+pub enum SourceKind {
+    /// A stored table: position in [`super::Plan::tables`], schema, how its rows are locked.
+    Table {
+        /// Position in [`super::Plan::tables`].
+        table: usize,
+        /// Its schema.
+        schema: Arc<Schema>,
+        /// FOR UPDATE and the like.
+        lock: Option<(LockMode, WaitPolicy)>,
+    },
+    /// A derived table or CTE: position in [`super::Plan::derived`].
+    Derived {
+        /// Position in [`super::Plan::derived`].
+        derived: usize,
+        /// Its columns.
+        columns: Vec<(String, SqlType, bool)>,
+    },
+    /// A table computed on demand.
+    Virtual {
+        /// The table.
+        table: VirtualRef,
+        /// Columns compared for equality with constants: (column, value).
+        known: Vec<(usize, Expr)>,
+    },
+}
+
+/// A virtual table (which cannot print itself).
+#[derive(Clone)]
+pub struct VirtualRef(pub Arc<dyn VirtualTable>);
+
+impl std::fmt::Debug for VirtualRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+/// One loop of a join.
+#[derive(Debug)]
+pub struct Level {
+    /// Where its rows come from.
+    pub from: LevelFrom,
+    /// LEFT JOIN: if no row satisfies `on`, one row of NULLs goes on.
+    pub outer: bool,
+    /// Conditions on a row of this level (ON for an outer level; everything for an inner one).
+    pub on: Vec<Rich>,
+    /// For an outer level, conditions on what comes out, NULLs included.
+    pub filter: Vec<Rich>,
+    /// Rows expected per execution of the loop, for EXPLAIN.
+    pub rows: u64,
+    /// Part of the rows that pass the conditions, in percent, for EXPLAIN.
+    pub filtered: f64,
+}
+
+/// Where a level's rows come from.
+#[derive(Debug)]
+pub enum LevelFrom {
+    /// A stored table by an index: source number, access.
+    Table(usize, Access),
+    /// Computed rows, looked through one after another.
+    Rows(usize),
+    /// Rows of a source hashed by equality with earlier sources.
+    Hash(HashJoin),
+    /// Several levels as one (the inner side of an outer join).
+    Nest(Vec<Level>),
+}
+
+/// A hash join's inner side: read once, hashed by `keys`, then probed with `probes`.
+#[derive(Debug)]
+pub struct HashJoin {
+    /// Position in the execution's table of built sides.
+    pub id: usize,
+    /// The source hashed.
+    pub source: usize,
+    /// How it is read, for a stored table.
+    pub access: Option<Access>,
+    /// Conditions on its rows alone.
+    pub build_filter: Vec<Rich>,
+    /// Expressions over the source.
+    pub keys: Vec<Expr>,
+    /// Expressions over earlier sources, pairwise equal to `keys` in type.
+    pub probes: Vec<Expr>,
+    /// Types in which keys are hashed.
+    pub types: Vec<SqlType>,
+    /// Whether a key pair matches NULL with NULL (`<=>`).
+    pub null_safe: Vec<bool>,
+}
+
+/// How a stored table is read.
+#[derive(Debug)]
+pub struct Access {
+    /// Position of the index.
+    pub index: usize,
+    /// Conditions on leading parts.
+    pub eq: Vec<EqCond>,
+    /// Condition on the part after them.
+    pub range: Option<RangeCond>,
+    /// Read backwards.
+    pub reverse: bool,
+    /// A lookup of at most one row: all parts of a unique index are given, none as a list or NULL.
+    pub unique: bool,
+    /// The index's own bytes hold all columns that are read; which they are.
+    pub covering: Option<Vec<CoveredColumn>>,
+    /// Conditions that the index decides exactly, unless a value turns out not to be comparable in the
+    /// index's order; then they are checked.
+    pub recheck: Vec<Rich>,
+}
+
+/// A column read back from index bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct CoveredColumn {
+    /// The column.
+    pub column: usize,
+    /// Position of the part in the index, or in the clustered index.
+    pub part: usize,
+    /// Whether it is read from the clustered key.
+    pub clustered: bool,
+}
+
+/// A condition that fixes an index part.
+#[derive(Debug)]
+pub enum EqCond {
+    /// `= value`.
+    Value(Expr),
+    /// `<=> value`.
+    NullSafe(Expr),
+    /// IS NULL.
+    IsNull,
+    /// One of several values.
+    In(Vec<Expr>),
+}
+
+/// A condition that bounds an index part.
+#[derive(Debug, Default)]
+pub struct RangeCond {
+    /// Lower bound, inclusive or not.
+    pub lower: Option<(Expr, bool)>,
+    /// Upper bound, inclusive or not.
+    pub upper: Option<(Expr, bool)>,
+    /// Pattern of LIKE.
+    pub like: Option<Expr>,
+}
+
+/// A subquery in an expression.
+#[derive(Debug)]
+pub struct Subquery {
+    /// Its plan.
+    pub query: Query,
+    /// What is asked of it.
+    pub ask: Ask,
+    /// Whether it reads a source of a block around it: then its result is not kept.
+    pub correlated: bool,
+    /// Position in the execution's table of kept results.
+    pub id: usize,
+    /// Columns it reads of the blocks around: (source, column).
+    pub outer: Vec<(usize, usize)>,
+}
+
+/// What is asked of a subquery.
+#[derive(Debug)]
+pub enum Ask {
+    /// Its one value.
+    Scalar,
+    /// Whether it has rows.
+    Exists {
+        /// NOT EXISTS.
+        negated: bool,
+    },
+    /// `value IN`.
+    In {
+        /// Left side.
+        value: Rich,
+        /// NOT IN.
+        negated: bool,
+        /// Collation of strings.
+        collation: Collation,
+    },
+    /// `value op ANY | ALL`.
+    Quantified {
+        /// Left side.
+        value: Rich,
+        /// Operator.
+        op: CompareOp,
+        /// ALL.
+        all: bool,
+        /// Collation of strings.
+        collation: Collation,
+    },
+}

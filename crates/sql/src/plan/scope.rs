@@ -1,0 +1,448 @@
+//! Names: the stack of blocks being planned, and what a column, an aggregate or a subquery means where
+//! it stands.
+
+use std::sync::Arc;
+
+use sqlparser::tokenizer::Span;
+
+use super::nodes::{Ask, Rich, Source, SourceKind, Subquery};
+use super::{PlanContext, nodes::Query};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::bind::unknown_column;
+use crate::expr::{AggregateSpec, Expr, ExprKind, Scope, SubqueryKind};
+use crate::parse::{Statement, sp};
+use crate::session::env::SessionEnv;
+use crate::types::{Schema, SqlType};
+use millpond_store::Table;
+
+/// How select-list aliases take part in looking up an unqualified name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aliases {
+    /// Not at all (WHERE, ON, the select list itself).
+    Hidden,
+    /// Before columns (ORDER BY, HAVING).
+    First,
+    /// After columns (GROUP BY).
+    Last,
+}
+
+/// A block being planned.
+pub struct Frame {
+    /// Sources of the blocks around.
+    pub base: usize,
+    /// Number of sources the FROM clause will have.
+    pub count: usize,
+    /// Those registered so far.
+    pub sources: Vec<Source>,
+    /// Whether a source is on the inner side of an outer join.
+    pub nullable: Vec<bool>,
+    /// Columns an unqualified name or `*` finds: (source minus base, column).
+    pub visible: Vec<(usize, usize)>,
+    /// Sources a qualified name finds.
+    pub reachable: Vec<usize>,
+    /// Subqueries so far.
+    pub subqueries: Vec<Subquery>,
+    /// Aggregates so far.
+    pub aggregates: Vec<AggregateSpec>,
+    /// Whether an aggregate may stand here.
+    pub allow_aggregates: bool,
+    /// Select-list aliases, bound.
+    pub names: Vec<(String, Expr)>,
+    /// How they are used now.
+    pub aliases: Aliases,
+    /// Clause for messages.
+    pub clause: &'static str,
+    /// Columns of the blocks around that were used: (source, column).
+    pub outer: Vec<(usize, usize)>,
+    /// What `VALUES(column)` and the row alias of an INSERT mean: (source, table's schema).
+    pub inserted: Option<(usize, Arc<Schema>)>,
+}
+
+impl Frame {
+    /// A block inside of blocks with `base` sources.
+    pub fn new(base: usize, count: usize) -> Frame {
+        Frame {
+            base,
+            count,
+            sources: Vec::new(),
+            nullable: Vec::new(),
+            visible: Vec::new(),
+            reachable: Vec::new(),
+            subqueries: Vec::new(),
+            aggregates: Vec::new(),
+            allow_aggregates: false,
+            names: Vec::new(),
+            aliases: Aliases::Hidden,
+            clause: "field list",
+            outer: Vec::new(),
+            inserted: None,
+        }
+    }
+    /// Source of aggregates.
+    pub fn group_source(&self) -> usize {
+        self.base + self.count
+    }
+    /// Source of subquery values.
+    pub fn subquery_source(&self) -> usize {
+        self.base + self.count + 1
+    }
+    /// Sources visible to subqueries.
+    pub fn width(&self) -> usize {
+        self.base + self.count + 2
+    }
+    /// The column as an expression.
+    pub fn column_expr(&self, source: usize, column: usize) -> Expr {
+        let s = &self.sources[source];
+        let (name, ty, nullable) = s.column(column);
+        let label = if s.database.is_empty() {
+            format!("{}.{}", s.name, name)
+        } else {
+            format!("{}.{}.{}", s.database, s.name, name)
+        };
+        Expr::column(
+            self.base + source,
+            column,
+            ty.clone(),
+            nullable || self.nullable[source],
+            &label,
+        )
+    }
+    fn lookup(&self, qualifier: &[&str], name: &str, clause: &str) -> SqlResult<Option<Expr>> {
+        let mut found: Option<(usize, usize)> = None;
+        let mut hit = |s: usize, c: usize| match found {
+            Some(_) => Err(ambiguous(qualifier, name, clause)),
+            None => {
+                found = Some((s, c));
+                Ok(())
+            }
+        };
+        match qualifier {
+            [] => {
+                for &(s, c) in &self.visible {
+                    if self.sources[s].column(c).0.eq_ignore_ascii_case(name) {
+                        hit(s, c)?;
+                    }
+                }
+            }
+            [.., table] => {
+                for &s in &self.reachable {
+                    let src = &self.sources[s];
+                    if src.name != *table || (qualifier.len() == 2 && src.database != qualifier[0])
+                    {
+                        continue;
+                    }
+                    if let Some(c) = src.find(name) {
+                        hit(s, c)?;
+                    }
+                }
+            }
+        }
+        Ok(found.map(|(s, c)| self.column_expr(s, c)))
+    }
+    fn alias(&self, name: &str, clause: &str) -> SqlResult<Option<Expr>> {
+        let mut found: Option<&Expr> = None;
+        for (n, e) in &self.names {
+            if n.eq_ignore_ascii_case(name) {
+                if let Some(f) = found {
+                    if f.to_string() != e.to_string() {
+                        return Err(ambiguous(&[], name, clause));
+                    }
+                } else {
+                    found = Some(e);
+                }
+            }
+        }
+        Ok(found.cloned())
+    }
+}
+
+fn ambiguous(qualifier: &[&str], name: &str, clause: &str) -> SqlError {
+    let mut full = qualifier.join(".");
+    if !full.is_empty() {
+        full.push('.');
+    }
+    SqlError::new(
+        1052,
+        format!("Column '{full}{name}' in {clause} is ambiguous"),
+    )
+}
+
+impl Source {
+    /// Name, type and nullability of a column.
+    pub fn column(&self, at: usize) -> (&str, &SqlType, bool) {
+        match &self.kind {
+            SourceKind::Table { schema, .. } => {
+                let c = &schema.columns[at];
+                (&c.name, &c.ty, c.nullable)
+            }
+            SourceKind::Derived { columns, .. } => {
+                let (n, t, nullable) = &columns[at];
+                (n, t, *nullable)
+            }
+            SourceKind::Virtual { table, .. } => {
+                let c = &table.0.columns()[at];
+                (c.name, &c.ty, c.nullable)
+            }
+        }
+    }
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        match &self.kind {
+            SourceKind::Table { schema, .. } => schema.columns.len(),
+            SourceKind::Derived { columns, .. } => columns.len(),
+            SourceKind::Virtual { table, .. } => table.0.columns().len(),
+        }
+    }
+    /// Position of a column by name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        (0..self.columns()).find(|&c| self.column(c).0.eq_ignore_ascii_case(name))
+    }
+}
+
+/// A WITH query: its name, column names, and where its plan is once it has one.
+#[derive(Clone)]
+pub struct Cte {
+    /// Name.
+    pub name: String,
+    /// Column names, if given.
+    pub columns: Vec<String>,
+    /// Its text.
+    pub query: sp::Query,
+    /// Its plan's position in the derived tables and its columns.
+    pub planned: Option<(usize, Vec<(String, SqlType, bool)>)>,
+}
+
+/// State of planning one statement.
+pub struct Planner<'p, 'c> {
+    /// Engine, transaction, session.
+    pub cx: &'p mut PlanContext<'c>,
+    /// The statement.
+    pub statement: &'p Statement,
+    /// Tables opened: the table, whether it is written, its schema.
+    pub tables: Vec<(Arc<Table>, bool, Arc<Schema>)>,
+    /// Derived tables planned.
+    pub derived: Vec<Query>,
+    /// WITH queries in scope, innermost last.
+    pub ctes: Vec<Cte>,
+    /// Blocks being planned, innermost last.
+    pub frames: Vec<Frame>,
+    /// Subqueries numbered so far.
+    pub subquery_ids: usize,
+    /// Hash joins numbered so far.
+    pub hash_ids: usize,
+    /// The table that the statement writes to.
+    pub target: Option<(String, String)>,
+    /// Whether a query read it.
+    pub reading_target: bool,
+}
+
+impl Planner<'_, '_> {
+    /// The innermost block.
+    pub fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a block is being planned")
+    }
+    /// Binds an expression in the innermost block.
+    pub fn bind(&mut self, e: &sp::Expr, clause: &'static str) -> SqlResult<Expr> {
+        self.frame().clause = clause;
+        crate::expr::bind(e, self)
+    }
+    /// An expression with the subqueries it needs per row. All subqueries must have been bound.
+    pub fn rich(&self, expr: Expr, once: &[usize]) -> Rich {
+        let f = self.frames.last().expect("a block is being planned");
+        rich(expr, f.subquery_source(), once)
+    }
+}
+
+/// See [`Planner::rich`].
+pub fn rich(expr: Expr, subquery_source: usize, once: &[usize]) -> Rich {
+    let mut subqueries = Vec::new();
+    expr.columns(&mut |s, c| {
+        if s == subquery_source && !once.contains(&c) && !subqueries.contains(&c) {
+            subqueries.push(c);
+        }
+    });
+    subqueries.sort_unstable();
+    Rich { expr, subqueries }
+}
+
+impl Scope for Planner<'_, '_> {
+    fn session(&self) -> &SessionEnv {
+        self.cx.env
+    }
+    fn column(&mut self, qualifier: &[&str], name: &str) -> SqlResult<Expr> {
+        let innermost = self.frames.len().saturating_sub(1);
+        let clause = self.frames.last().map_or("field list", |f| f.clause);
+        for at in (0..self.frames.len()).rev() {
+            let f = &self.frames[at];
+            let aliases = f.aliases;
+            let mut hit = None;
+            if qualifier.is_empty() && aliases == Aliases::First {
+                hit = f.alias(name, clause)?;
+            }
+            if hit.is_none() {
+                hit = f.lookup(qualifier, name, clause)?;
+            }
+            if hit.is_none() && qualifier.is_empty() && aliases == Aliases::Last {
+                hit = f.alias(name, clause)?;
+            }
+            if let Some(e) = hit {
+                if at < innermost {
+                    // What an outer alias stands for may read several columns.
+                    let mut read = Vec::new();
+                    e.columns(&mut |s, c| read.push((s, c)));
+                    for f in &mut self.frames[at + 1..] {
+                        f.outer.extend_from_slice(&read);
+                    }
+                }
+                return Ok(e);
+            }
+        }
+        Err(unknown_column(qualifier, name, clause))
+    }
+    fn param(&mut self, text: &str, _span: Span) -> SqlResult<usize> {
+        text.trim_start_matches('?')
+            .parse()
+            .map_err(|_| SqlError::syntax(format_args!("bad placeholder '{text}'")))
+    }
+    fn aggregate(&mut self, spec: AggregateSpec) -> SqlResult<Expr> {
+        let f = self.frame();
+        if !f.allow_aggregates {
+            return Err(SqlError::new(1111, "Invalid use of group function"));
+        }
+        let group = f.group_source();
+        let mut nested = false;
+        for a in &spec.args {
+            a.columns(&mut |s, _| nested |= s == group);
+        }
+        if nested {
+            return Err(SqlError::new(1111, "Invalid use of group function"));
+        }
+        let (ty, nullable) = (spec.ty.clone(), spec.nullable());
+        let at = match f.aggregates.iter().position(|a| a.same(&spec)) {
+            Some(at) => at,
+            None => {
+                f.aggregates.push(spec);
+                f.aggregates.len() - 1
+            }
+        };
+        Ok(Expr::column(group, at, ty, nullable, "aggregate"))
+    }
+    fn subquery(&mut self, query: &sp::Query, kind: SubqueryKind) -> SqlResult<Expr> {
+        let Some(f) = self.frames.last() else {
+            return Err(SqlError::unsupported("subquery here"));
+        };
+        let (base, source, clause) = (f.width(), f.subquery_source(), f.clause);
+        // A name in the inner block must not see aliases that are only visible in this clause's own list.
+        let (mut planned, outer) = self.nested_query(query, base)?;
+        self.frame().clause = clause;
+        let exists = matches!(kind, SubqueryKind::Exists { .. });
+        if !exists && planned.types.len() != 1 {
+            return Err(SqlError::new(
+                1241,
+                format!("Operand should contain {} column(s)", 1),
+            ));
+        }
+        let f = self.frame();
+        let first = planned.types.first().cloned().unwrap_or_else(SqlType::null);
+        let mut reads = outer.clone();
+        let value_rich = |value: Expr, reads: &mut Vec<(usize, usize)>| {
+            value.columns(&mut |s, c| reads.push((s, c)));
+            rich(value, source, &[])
+        };
+        let collation_of = |value: &Expr, first: &SqlType| {
+            crate::plan::conditions::string_collation(&value.ty, first)
+        };
+        let (ask, ty) = match kind {
+            SubqueryKind::Scalar => (Ask::Scalar, first),
+            SubqueryKind::Exists { negated } => {
+                planned.limit_to_one();
+                (Ask::Exists { negated }, SqlType::boolean())
+            }
+            SubqueryKind::In { value, negated } => {
+                let collation = collation_of(&value, &first);
+                let value = value_rich(value, &mut reads);
+                (
+                    Ask::In {
+                        value,
+                        negated,
+                        collation,
+                    },
+                    SqlType::boolean(),
+                )
+            }
+            SubqueryKind::Quantified { value, op, all } => {
+                let collation = collation_of(&value, &first);
+                let value = value_rich(value, &mut reads);
+                (
+                    Ask::Quantified {
+                        value,
+                        op,
+                        all,
+                        collation,
+                    },
+                    SqlType::boolean(),
+                )
+            }
+        };
+        f.subqueries.push(Subquery {
+            query: planned,
+            correlated: !outer.is_empty(),
+            ask,
+            id: 0,
+            outer: reads,
+        });
+        let at = f.subqueries.len() - 1;
+        let id = self.subquery_ids;
+        self.subquery_ids += 1;
+        let f = self.frame();
+        f.subqueries[at].id = id;
+        Ok(Expr::column(source, at, ty, !exists, "subquery"))
+    }
+    fn inserted_value(&mut self, column: &str) -> SqlResult<Expr> {
+        let clause = self.frames.last().map_or("field list", |f| f.clause);
+        let Some((source, schema)) = self.frames.iter().find_map(|f| f.inserted.clone()) else {
+            return Err(SqlError::unsupported(
+                "VALUES() outside of ON DUPLICATE KEY UPDATE",
+            ));
+        };
+        let Some(at) = schema.column(column) else {
+            return Err(unknown_column(&[], column, clause));
+        };
+        let c = &schema.columns[at];
+        Ok(Expr::column(source, at, c.ty.clone(), c.nullable, &c.name))
+    }
+    fn default_of(&mut self, column: &str) -> SqlResult<Expr> {
+        let found = self.column(&[], column)?;
+        let ExprKind::Column {
+            source, column: at, ..
+        } = found.kind
+        else {
+            return Err(SqlError::new(
+                1364,
+                format!("Field '{column}' doesn't have a default value"),
+            ));
+        };
+        for f in &self.frames {
+            if source < f.base || source - f.base >= f.sources.len() {
+                continue;
+            }
+            if let SourceKind::Table { schema, .. } = &f.sources[source - f.base].kind {
+                let ty = schema.columns[at].ty.clone();
+                let cx = crate::value::StoreContext {
+                    session: self.cx.env,
+                    strict: true,
+                    row: 1,
+                };
+                let value = crate::value::default_value(&schema.columns[at], &cx)?;
+                return Ok(Expr::literal(value, ty));
+            }
+        }
+        Err(SqlError::new(
+            1364,
+            format!("Field '{column}' doesn't have a default value"),
+        ))
+    }
+    fn clause(&self) -> &'static str {
+        self.frames.last().map_or("field list", |f| f.clause)
+    }
+}
