@@ -1,0 +1,332 @@
+//! Data definition and what SHOW says about it.
+
+mod support;
+
+use support::{Client, TestDb};
+
+fn create_text(c: &mut Client, table: &str) -> String {
+    c.ok(&format!("SHOW CREATE TABLE {table}")).rows[0][1].clone()
+}
+
+/// The text with which SHOW CREATE TABLE answers must make the same table again.
+#[track_caller]
+fn round_trip(c: &mut Client, create: &str, shown: &str) {
+    c.ok("DROP TABLE IF EXISTS t");
+    c.ok(create);
+    let text = create_text(c, "t");
+    assert_eq!(text, shown);
+    c.ok("DROP TABLE t");
+    c.ok(&text);
+    assert_eq!(create_text(c, "t"), shown);
+}
+
+#[test]
+fn show_create_table_prints_what_makes_the_table() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    round_trip(
+        &mut c,
+        "create table t (id integer auto_increment primary key, name varchar(20) not null default 'x',
+           note text, at timestamp default current_timestamp on update current_timestamp,
+           price decimal(10,2) unsigned default 1.5, b bool, e enum('a','it''s') comment 'one; two')
+         comment='the table'",
+        "CREATE TABLE `t` (
+  `id` int NOT NULL AUTO_INCREMENT,
+  `name` varchar(20) NOT NULL DEFAULT 'x',
+  `note` text,
+  `at` timestamp NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+  `price` decimal(10,2) unsigned DEFAULT '1.50',
+  `b` tinyint(1) DEFAULT NULL,
+  `e` enum('a','it''s') DEFAULT NULL COMMENT 'one; two',
+  PRIMARY KEY (`id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci COMMENT='the table'",
+    );
+    round_trip(
+        &mut c,
+        "create table t (a bigint, b char(5) collate utf8mb4_bin, c varbinary(10), d date default '2020-02-29',
+           key (a, b desc), unique u (a), index (c(3)), unique key (d)) default charset=utf8",
+        "CREATE TABLE `t` (
+  `a` bigint DEFAULT NULL,
+  `b` char(5) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
+  `c` varbinary(10) DEFAULT NULL,
+  `d` date DEFAULT '2020-02-29',
+  UNIQUE KEY `u` (`a`),
+  UNIQUE KEY `d` (`d`),
+  KEY `a` (`a`,`b` DESC),
+  KEY `c` (`c`(3))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci",
+    );
+    round_trip(
+        &mut c,
+        "create table t (`a``b` int not null, k int not null, primary key (k, `a``b`), dt datetime(3) default now(3))
+           tablespace=innodb_file_per_table",
+        "CREATE TABLE `t` (
+  `a``b` int NOT NULL,
+  `k` int NOT NULL,
+  `dt` datetime(3) DEFAULT CURRENT_TIMESTAMP(3),
+  PRIMARY KEY (`k`,`a``b`)
+) /*!50100 TABLESPACE `innodb_file_per_table` */ ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci",
+    );
+    c.ok("DROP TABLE t");
+    c.ok("CREATE TABLE t (a INT AUTO_INCREMENT, KEY (a)) AUTO_INCREMENT = 100");
+    c.ok("INSERT INTO t VALUES (NULL)");
+    assert_eq!(c.rows("SELECT a FROM t"), ["100"]);
+    assert!(create_text(&mut c, "t").contains(" AUTO_INCREMENT=101 "));
+}
+
+#[test]
+fn wrong_tables_are_refused() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let long = "x".repeat(65);
+    let many: Vec<String> = (0..1018).map(|i| format!("c{i} INT")).collect();
+    let many_parts: Vec<String> = (0..17).map(|i| format!("c{i}")).collect();
+    for (sql, code) in [
+        ("CREATE TABLE t ()".to_string(), 1064),
+        ("CREATE TABLE t (a INT, A INT)".into(), 1060),
+        ("CREATE TABLE t (a INT, KEY k (a), KEY K (a))".into(), 1061),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT PRIMARY KEY)".into(),
+            1068,
+        ),
+        ("CREATE TABLE t (a INT, KEY (b))".into(), 1072),
+        ("CREATE TABLE t (a INT AUTO_INCREMENT)".into(), 1075),
+        (
+            "CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT AUTO_INCREMENT UNIQUE)".into(),
+            1075,
+        ),
+        (
+            "CREATE TABLE t (a VARCHAR(10) AUTO_INCREMENT PRIMARY KEY)".into(),
+            1063,
+        ),
+        ("CREATE TABLE t (a TEXT, KEY (a))".into(), 1170),
+        ("CREATE TABLE t (a VARCHAR(1000), KEY (a))".into(), 1071),
+        ("CREATE TABLE t (a INT, KEY (a(2)))".into(), 1089),
+        ("CREATE TABLE t (a INT NULL PRIMARY KEY)".into(), 1171),
+        ("CREATE TABLE t (a INT DEFAULT 'x')".into(), 1067),
+        ("CREATE TABLE t (a INT NOT NULL DEFAULT NULL)".into(), 1067),
+        ("CREATE TABLE t (a DATE DEFAULT '2020-02-30')".into(), 1067),
+        (
+            "CREATE TABLE t (a INT DEFAULT CURRENT_TIMESTAMP)".into(),
+            1067,
+        ),
+        ("CREATE TABLE t (a DATETIME(3) DEFAULT NOW())".into(), 1067),
+        (
+            "CREATE TABLE t (a INT ON UPDATE CURRENT_TIMESTAMP)".into(),
+            1294,
+        ),
+        ("CREATE TABLE t (a TEXT DEFAULT 'x')".into(), 1101),
+        ("CREATE TABLE t (a VARCHAR(16384))".into(), 1074),
+        (
+            "CREATE TABLE t (a VARCHAR(10000), b VARCHAR(10000))".into(),
+            1118,
+        ),
+        (format!("CREATE TABLE {long} (a INT)"), 1059),
+        (format!("CREATE TABLE t ({long} INT)"), 1059),
+        ("CREATE TABLE `t ` (a INT)".into(), 1103),
+        ("CREATE TABLE t (`a ` INT)".into(), 1166),
+        ("CREATE TABLE t (a INT, KEY `PRIMARY` (a))".into(), 1280),
+        (format!("CREATE TABLE t ({})", many.join(",")), 1117),
+        (
+            format!(
+                "CREATE TABLE t ({}, KEY ({}))",
+                many[..20].join(","),
+                many_parts.join(",")
+            ),
+            1070,
+        ),
+        ("CREATE TABLE t (a INT) ENGINE=nonsense".into(), 1286),
+        (
+            "CREATE TABLE t (a CHAR(5) CHARACTER SET koi8r)".into(),
+            1115,
+        ),
+        (
+            "CREATE TABLE t (a CHAR(5) COLLATE utf8mb4_klingon_ci)".into(),
+            1273,
+        ),
+        (
+            "CREATE TABLE t (a CHAR(5) CHARACTER SET binary COLLATE utf8mb4_bin)".into(),
+            1253,
+        ),
+        (
+            "CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u (a))".into(),
+            1235,
+        ),
+        ("CREATE TABLE t (a INT CHECK (a > 1))".into(), 1235),
+        ("CREATE TABLE t (a INT, FULLTEXT KEY (a))".into(), 1235),
+        ("CREATE TEMPORARY TABLE t (a INT)".into(), 1235),
+        ("CREATE TABLE nowhere.t (a INT)".into(), 1049),
+        ("CREATE TABLE information_schema.t (a INT)".into(), 1044),
+    ] {
+        assert_eq!(c.code(&sql), code, "{}", &sql[..sql.len().min(200)]);
+    }
+    assert!(c.rows("SHOW TABLES").is_empty());
+}
+
+#[test]
+fn other_engines_become_innodb() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    assert_eq!(
+        c.ok("CREATE TABLE a (x INT) ENGINE=MyISAM").done.warnings,
+        1
+    );
+    assert_eq!(
+        c.warnings(),
+        ["Warning 1266 Using storage engine InnoDB for table 'a'"]
+    );
+    assert_eq!(
+        c.ok("CREATE TABLE b (x INT) ENGINE=InnoDB").done.warnings,
+        0
+    );
+    assert!(create_text(&mut c, "a").contains("ENGINE=InnoDB"));
+}
+
+#[test]
+fn tables_come_and_go() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE a (x INT PRIMARY KEY)");
+    c.ok("INSERT INTO a VALUES (1)");
+    assert_eq!(c.code("CREATE TABLE a (y INT)"), 1050);
+    assert_eq!(
+        c.ok("CREATE TABLE IF NOT EXISTS a (y INT)").done.warnings,
+        1
+    );
+    assert_eq!(c.warnings(), ["Note 1050 Table 'a' already exists"]);
+    c.ok("CREATE TABLE b LIKE a");
+    assert!(c.rows("SELECT * FROM b").is_empty());
+    assert_eq!(
+        create_text(&mut c, "b").replace("`b`", "`a`"),
+        create_text(&mut c, "a")
+    );
+    c.ok("RENAME TABLE a TO z, b TO a, z TO b");
+    assert_eq!(c.rows("SELECT * FROM b"), ["1"]);
+    assert_eq!(c.code("RENAME TABLE b TO a"), 1050);
+    assert_eq!(c.code("RENAME TABLE nope TO y"), 1146);
+    c.ok("ALTER TABLE b RENAME TO c");
+    c.ok("TRUNCATE TABLE c");
+    assert!(c.rows("SELECT * FROM c").is_empty());
+    let e = c.err("DROP TABLE a, nope, nada");
+    assert_eq!(
+        (e.code, &*e.message),
+        (1051, "Unknown table 'test.nope,test.nada'")
+    );
+    // Nothing was dropped.
+    assert_eq!(c.rows("SHOW TABLES"), ["a", "c"]);
+    assert_eq!(c.ok("DROP TABLE IF EXISTS a, nope, c").done.warnings, 1);
+    assert!(c.rows("SHOW TABLES").is_empty());
+    assert_eq!(c.code("TRUNCATE nope"), 1146);
+}
+
+#[test]
+fn databases_come_and_go() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    assert_eq!(
+        c.ok("CREATE DATABASE one CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+            .done
+            .affected,
+        1
+    );
+    assert_eq!(c.code("CREATE DATABASE one"), 1007);
+    assert_eq!(c.ok("CREATE SCHEMA IF NOT EXISTS one").done.warnings, 1);
+    assert_eq!(
+        c.rows("SHOW DATABASES"),
+        [
+            "information_schema",
+            "mysql",
+            "one",
+            "performance_schema",
+            "test"
+        ]
+    );
+    assert_eq!(c.rows("SHOW DATABASES LIKE 'o%'"), ["one"]);
+    assert_eq!(
+        c.ok("SHOW CREATE DATABASE one").rows[0][1],
+        "CREATE DATABASE `one` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */ /*!80016 DEFAULT ENCRYPTION='N' */"
+    );
+    c.ok("USE one");
+    assert_eq!(c.one("SELECT @@collation_database"), "utf8mb4_bin");
+    c.ok("CREATE TABLE t (a CHAR(3))");
+    assert!(create_text(&mut c, "t").ends_with("COLLATE=utf8mb4_bin"));
+    assert_eq!(c.ok("DROP DATABASE one").done.affected, 1);
+    assert_eq!(c.code("CREATE TABLE t (a INT)"), 1046);
+    assert_eq!(c.code("DROP DATABASE one"), 1008);
+    assert_eq!(c.ok("DROP DATABASE IF EXISTS one").done.warnings, 1);
+    assert_eq!(c.code("USE one"), 1049);
+    assert_eq!(c.code("DROP DATABASE mysql"), 1044);
+    assert_eq!(c.code("CREATE DATABASE information_schema"), 1044);
+}
+
+#[test]
+fn indexes_come_and_go() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20), c INT NOT NULL)");
+    c.ok("INSERT INTO t VALUES (1, 'x', 5), (2, 'x', 6), (3, 'y', 7)");
+    c.ok("CREATE INDEX by_b ON t (b)");
+    c.ok("CREATE UNIQUE INDEX by_c ON t (c DESC)");
+    assert_eq!(
+        c.rows("SELECT a FROM t FORCE INDEX (by_b) WHERE b = 'x' ORDER BY a"),
+        ["1", "2"]
+    );
+    assert_eq!(c.code("CREATE UNIQUE INDEX u ON t (b)"), 1062);
+    assert_eq!(c.code("CREATE INDEX by_b ON t (a)"), 1061);
+    assert_eq!(c.code("CREATE INDEX n ON t (nope)"), 1072);
+    assert_eq!(c.code("INSERT INTO t VALUES (4, 'z', 7)"), 1062);
+    assert_eq!(
+        c.ok("SHOW INDEX FROM t")
+            .rows
+            .iter()
+            .map(|r| format!("{} {} {} {} {} {}", r[1], r[2], r[3], r[4], r[5], r[9]))
+            .collect::<Vec<_>>(),
+        ["0 PRIMARY 1 a A ", "0 by_c 1 c D ", "1 by_b 1 b A YES"]
+    );
+    c.ok("DROP INDEX by_b ON t");
+    c.ok("ALTER TABLE t DROP INDEX by_c, ALGORITHM=INPLACE");
+    assert_eq!(c.code("DROP INDEX by_b ON t"), 1091);
+    assert_eq!(c.code("ALTER TABLE t DROP PRIMARY KEY"), 1235);
+    c.ok("ALTER TABLE t ADD UNIQUE KEY (c)");
+    assert!(create_text(&mut c, "t").contains("UNIQUE KEY `c` (`c`)"));
+    c.ok("CREATE TABLE auto (a INT AUTO_INCREMENT, KEY k (a))");
+    assert_eq!(c.code("DROP INDEX k ON auto"), 1075);
+}
+
+#[test]
+fn alter_changes_what_needs_no_new_rows() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20) DEFAULT 'old')");
+    c.ok("INSERT INTO t (a) VALUES (1)");
+    c.ok("ALTER TABLE t ALTER COLUMN b SET DEFAULT 'new'");
+    c.ok("INSERT INTO t (a) VALUES (2)");
+    c.ok("ALTER TABLE t RENAME COLUMN b TO bee");
+    c.ok("ALTER TABLE t COMMENT = 'changed'");
+    assert_eq!(c.rows("SELECT bee FROM t"), ["old", "new"]);
+    assert!(create_text(&mut c, "t").ends_with("COMMENT='changed'"));
+    c.ok("ALTER TABLE t MODIFY bee VARCHAR(20) DEFAULT 'third' COMMENT 'c'");
+    c.ok("INSERT INTO t (a) VALUES (3)");
+    assert_eq!(c.one("SELECT bee FROM t WHERE a = 3"), "third");
+    assert_eq!(c.code("ALTER TABLE t MODIFY bee INT"), 1235);
+    assert_eq!(c.code("ALTER TABLE t ADD COLUMN n INT"), 1235);
+    assert_eq!(c.code("ALTER TABLE t ALTER COLUMN nope DROP DEFAULT"), 1054);
+    assert_eq!(c.code("ALTER TABLE t RENAME COLUMN bee TO a"), 1060);
+    assert_eq!(c.code("ALTER TABLE t ENGINE=InnoDB"), 1235);
+    assert_eq!(c.ok("ALTER TABLE t DISABLE KEYS").done.warnings, 1);
+}
+
+#[test]
+fn definitions_survive_a_restart() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b VARCHAR(10) DEFAULT 'it''s', KEY (b(3)))");
+    c.ok("INSERT INTO t (b) VALUES ('x'), ('y')");
+    let columns = c.rows("SHOW FULL COLUMNS FROM t");
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    assert_eq!(c.rows("SHOW FULL COLUMNS FROM t"), columns);
+    c.ok("INSERT INTO t (b) VALUES ('z')");
+    assert_eq!(c.one("SELECT MAX(a) FROM t"), "3");
+}

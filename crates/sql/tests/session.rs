@@ -1,0 +1,474 @@
+//! Variables, diagnostics, transactions, prepared statements, the process list.
+
+mod support;
+
+use std::sync::Arc;
+
+use millpond_sql::{SqlError, Value};
+use support::{Collector, TestDb};
+
+#[test]
+fn variables_are_read_and_set() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    assert_eq!(c.one("SELECT @@autocommit"), "1");
+    assert!(c.one("SELECT @@version").starts_with("8.0."));
+    assert!(c.one("SELECT @@version").contains("-millpond-"));
+    c.ok("SET autocommit = OFF");
+    assert_eq!(
+        c.one("SELECT @@session.autocommit, @@global.autocommit"),
+        "0|1"
+    );
+    assert_eq!(
+        c.rows("SHOW VARIABLES LIKE 'autocommit'"),
+        ["autocommit|OFF"]
+    );
+    assert_eq!(
+        c.rows("SHOW GLOBAL VARIABLES WHERE Variable_name = 'autocommit'"),
+        ["autocommit|ON"]
+    );
+    c.ok("SET autocommit = DEFAULT");
+    c.ok("SET @old = @@sql_mode, sql_mode = 'ANSI_QUOTES'");
+    assert_eq!(c.one("SELECT \"x\" FROM (SELECT 1 AS x) AS d"), "1");
+    c.ok("SET sql_mode = @old");
+    assert_eq!(c.one("SELECT \"x\""), "x");
+    c.ok("SET NAMES utf8mb4 COLLATE utf8mb4_bin");
+    assert_eq!(c.one("SELECT @@collation_connection"), "utf8mb4_bin");
+    c.ok("SET NAMES utf8");
+    assert_eq!(c.one("SELECT @@character_set_client"), "utf8mb3");
+    c.ok("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY");
+    assert_eq!(
+        c.one("SELECT @@transaction_isolation, @@tx_isolation, @@transaction_read_only"),
+        "READ-COMMITTED|READ-COMMITTED|1"
+    );
+    c.ok("SET time_zone = '+03:00'");
+    c.ok("SET timestamp = 1000000000.25");
+    assert_eq!(c.one("SELECT NOW(2)"), "2001-09-09 04:46:40.25");
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for (sql, code) in [
+        ("SET no_such = 1", 1193),
+        ("SELECT @@no_such", 1193),
+        ("SET version = 'x'", 1238),
+        ("SET GLOBAL port = 3307", 1238),
+        ("SET SESSION max_connections = 10", 1229),
+        ("SET GLOBAL timestamp = 1", 1228),
+        ("SELECT @@session.max_connections", 1238),
+        ("SET autocommit = 2", 1231),
+        ("SET autocommit = 1.5", 1232),
+        ("SET wait_timeout = 'x'", 1232),
+        ("SET wait_timeout = 0", 1231),
+        ("SET sql_mode = 'NOPE'", 1231),
+        ("SET sql_safe_updates = 1", 1235),
+        ("SET max_execution_time = 100", 1235),
+        ("SET max_allowed_packet = 1024", 1621),
+        ("SET time_zone = 'Mars/Olympus'", 1298),
+        ("SET NAMES latin1", 1115),
+        ("SET NAMES utf8mb4 COLLATE utf8mb4_klingon_ci", 1273),
+        ("SET NAMES binary COLLATE utf8mb4_bin", 1253),
+        ("SET PERSIST wait_timeout = 10", 1235),
+    ] {
+        assert_eq!(c.code(sql), code, "{sql}");
+    }
+    c.ok("SET sql_safe_updates = 0, max_execution_time = 0");
+    c.ok("SET sql_mode = ''");
+    let set = c.ok("SET wait_timeout = 0");
+    assert_eq!(set.done.warnings, 1);
+    assert_eq!(
+        c.warnings(),
+        ["Warning 1292 Truncated incorrect wait_timeout value: '0'"]
+    );
+    assert_eq!(c.one("SELECT @@wait_timeout"), "1");
+}
+
+#[test]
+fn diagnostics_last_until_the_next_statement() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    assert_eq!(c.code("SELECT * FROM missing"), 1146);
+    assert_eq!(c.ok("SHOW COUNT(*) ERRORS").rows, [["1"]]);
+    assert_eq!(
+        c.warnings(),
+        ["Error 1146 Table 'test.missing' doesn't exist"]
+    );
+    assert_eq!(c.one("SELECT @@error_count"), "1");
+    assert!(c.warnings().is_empty());
+    let dropped = c.ok("DROP TABLE IF EXISTS nothing");
+    assert_eq!(dropped.done.warnings, 1);
+    assert_eq!(c.warnings(), ["Note 1051 Unknown table 'test.nothing'"]);
+    c.ok("SET sql_notes = 0");
+    assert_eq!(c.ok("DROP TABLE IF EXISTS nothing").done.warnings, 0);
+    assert!(c.warnings().is_empty());
+}
+
+#[test]
+fn transactions_commit_and_roll_back() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let mut other = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("BEGIN");
+    assert_eq!(c.0.status_flags() & 3, 3);
+    c.ok("INSERT INTO t VALUES (1)");
+    assert!(other.rows("SELECT * FROM t").is_empty());
+    c.ok("COMMIT");
+    assert_eq!(c.0.status_flags() & 3, 2);
+    assert_eq!(other.rows("SELECT * FROM t"), ["1"]);
+    c.ok("START TRANSACTION");
+    c.ok("INSERT INTO t VALUES (2)");
+    c.ok("SAVEPOINT s");
+    c.ok("INSERT INTO t VALUES (3)");
+    c.ok("ROLLBACK TO s");
+    c.ok("INSERT INTO t VALUES (4)");
+    c.ok("RELEASE SAVEPOINT s");
+    assert_eq!(c.code("ROLLBACK TO s"), 1305);
+    c.ok("COMMIT");
+    assert_eq!(c.rows("SELECT * FROM t"), ["1", "2", "4"]);
+    c.ok("BEGIN");
+    c.ok("DELETE FROM t");
+    c.ok("ROLLBACK");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "3");
+    // DDL commits.
+    c.ok("BEGIN");
+    c.ok("INSERT INTO t VALUES (5)");
+    c.ok("CREATE TABLE u (a INT)");
+    c.ok("ROLLBACK");
+    assert_eq!(other.one("SELECT COUNT(*) FROM t"), "4");
+}
+
+#[test]
+fn a_failed_statement_leaves_nothing() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("INSERT INTO t VALUES (5)");
+    c.ok("BEGIN");
+    c.ok("INSERT INTO t VALUES (1)");
+    assert_eq!(c.code("INSERT INTO t VALUES (2), (3), (5)"), 1062);
+    c.ok("COMMIT");
+    assert_eq!(c.rows("SELECT * FROM t"), ["1", "5"]);
+    assert_eq!(c.code("INSERT INTO t VALUES (2), (3), (5)"), 1062);
+    assert_eq!(c.rows("SELECT * FROM t"), ["1", "5"]);
+}
+
+#[test]
+fn without_autocommit_a_transaction_is_always_open() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let mut other = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("SET autocommit = 0");
+    assert_eq!(c.0.status_flags() & 3, 0);
+    c.ok("SELECT 1");
+    assert_eq!(c.0.status_flags() & 3, 0);
+    c.ok("INSERT INTO t VALUES (1)");
+    assert_eq!(c.0.status_flags() & 3, 1);
+    c.ok("ROLLBACK");
+    c.ok("INSERT INTO t VALUES (2)");
+    c.ok("SET autocommit = 1");
+    assert_eq!(other.rows("SELECT * FROM t"), ["2"]);
+}
+
+#[test]
+fn read_only_transactions_refuse_writes() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("START TRANSACTION READ ONLY");
+    assert_eq!(c.0.status_flags() & 8192, 8192);
+    assert_eq!(c.code("INSERT INTO t VALUES (1)"), 1792);
+    assert_eq!(c.code("DROP TABLE t"), 1792);
+    assert_eq!(c.code("SET TRANSACTION READ WRITE"), 1568);
+    c.ok("COMMIT");
+    c.ok("SET TRANSACTION READ ONLY");
+    assert_eq!(c.code("INSERT INTO t VALUES (1)"), 1792);
+    // It was for one transaction only.
+    c.ok("INSERT INTO t VALUES (1)");
+}
+
+#[test]
+fn isolation_decides_what_is_seen() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    a.ok("INSERT INTO t VALUES (1, 0)");
+    a.ok("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    b.ok("UPDATE t SET b = 1");
+    assert_eq!(a.one("SELECT b FROM t"), "0");
+    a.ok("COMMIT");
+    assert_eq!(a.one("SELECT b FROM t"), "1");
+    a.ok("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    a.ok("BEGIN");
+    assert_eq!(a.one("SELECT b FROM t"), "1");
+    b.ok("UPDATE t SET b = 2");
+    assert_eq!(a.one("SELECT b FROM t"), "2");
+    a.ok("COMMIT");
+    // SERIALIZABLE reads lock inside a transaction.
+    a.ok("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    a.ok("BEGIN");
+    assert_eq!(a.one("SELECT b FROM t"), "2");
+    b.ok("SET innodb_lock_wait_timeout = 1");
+    assert_eq!(b.code("UPDATE t SET b = 3"), 1205);
+    a.ok("COMMIT");
+    assert_eq!(a.one("SELECT b FROM t"), "2");
+    b.ok("UPDATE t SET b = 3");
+}
+
+#[test]
+fn a_deadlock_ends_the_victims_transaction() {
+    let db = TestDb::new();
+    let mut setup = db.client();
+    setup.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    setup.ok("INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)");
+    let barrier = Arc::new(std::sync::Barrier::new(2));
+    let run = |first: u32, second: u32| {
+        let mut c = db.client();
+        let barrier = barrier.clone();
+        std::thread::spawn(move || {
+            c.ok("BEGIN");
+            c.ok(&format!("UPDATE t SET b = b + 1 WHERE a = {first}"));
+            barrier.wait();
+            let got = c.run(&format!("UPDATE t SET b = b + 1 WHERE a = {second}"));
+            let open = c.0.status_flags() & 1 == 1;
+            if got.is_ok() {
+                c.ok("COMMIT");
+            }
+            (got.map(|_| ()), open)
+        })
+    };
+    let (x, y) = (run(1, 2), run(2, 1));
+    let results = [x.join().unwrap(), y.join().unwrap()];
+    let failed: Vec<_> = results
+        .iter()
+        .filter_map(|(r, open)| r.as_ref().err().map(|e| (e.code, *open)))
+        .collect();
+    assert_eq!(failed, [(1213, false)]);
+    assert_eq!(setup.rows("SELECT b FROM t"), ["1", "1", "0"]);
+}
+
+#[test]
+fn several_statements_of_a_text() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let answers = c
+        .run("CREATE TABLE t (a INT); INSERT INTO t VALUES (1),(2); SELECT * FROM t; -- done")
+        .unwrap();
+    assert_eq!(answers.len(), 3);
+    assert!(answers[0].done.more && answers[1].done.more && !answers[2].done.more);
+    assert_eq!(answers[1].done.affected, 2);
+    // An error ends the text; what came before it stays.
+    let mut sink = Collector::default();
+    let e =
+        c.0.execute("SELECT 1; SELECT * FROM nope; SELECT 2", &mut sink)
+            .unwrap_err();
+    assert_eq!((e.code, sink.answers.len()), (1146, 1));
+    c.0.set_multi_statements(false);
+    assert_eq!(c.code("SELECT 1; SELECT 2"), 1064);
+    c.ok("SELECT 1; ");
+    assert_eq!(c.code(""), 1065);
+    assert_eq!(c.code("-- nothing"), 1065);
+}
+
+#[test]
+fn prepared_statements_follow_their_tables() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10))");
+    c.ok("INSERT INTO t VALUES (1, 'one'), (2, 'two')");
+    let read = c.0.prepare("SELECT b FROM t WHERE a = ?").unwrap();
+    assert_eq!((read.params, read.columns.len()), (1, 1));
+    let mut get = |c: &mut support::Client, key: i64| -> Result<Vec<String>, SqlError> {
+        let mut sink = Collector::default();
+        c.0.execute_prepared(&read, &[Value::Int(key)], &mut sink)?;
+        Ok(sink.answers[0].rows.iter().map(|r| r.join("|")).collect())
+    };
+    assert_eq!(get(&mut c, 2).unwrap(), ["two"]);
+    assert!(get(&mut c, 3).unwrap().is_empty());
+    c.ok("CREATE INDEX by_b ON t (b)");
+    assert_eq!(get(&mut c, 1).unwrap(), ["one"]);
+    c.ok("DROP TABLE t");
+    assert_eq!(get(&mut c, 1).unwrap_err().code, 1146);
+    c.ok("CREATE TABLE t (b VARCHAR(10), a BIGINT, KEY (a))");
+    c.ok("INSERT INTO t VALUES ('uno', 1)");
+    assert_eq!(get(&mut c, 1).unwrap(), ["uno"]);
+    let mut sink = Collector::default();
+    let wrong = c.0.execute_prepared(&read, &[], &mut sink);
+    assert_eq!(wrong.unwrap_err().code, 1210);
+    assert_eq!(
+        c.0.prepare("SELECT * FROM missing").err().unwrap().code,
+        1146
+    );
+    assert_eq!(c.0.prepare("SELECT 1; SELECT 2").err().unwrap().code, 1064);
+}
+
+#[test]
+fn prepared_statements_in_text() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    c.ok("PREPARE ins FROM 'INSERT INTO t VALUES (?, ?)'");
+    c.ok("SET @a = 1, @b = 10");
+    c.ok("EXECUTE ins USING @a, @b");
+    c.ok("SET @a = 2");
+    c.ok("EXECUTE ins USING @a, @b");
+    assert_eq!(c.rows("SELECT * FROM t"), ["1|10", "2|10"]);
+    assert_eq!(c.code("EXECUTE ins USING @a"), 1210);
+    assert_eq!(c.code("EXECUTE other"), 1243);
+    c.ok("SET @text = 'SELECT COUNT(*) FROM t WHERE b = ?'");
+    c.ok("PREPARE q FROM @text");
+    assert_eq!(c.one("EXECUTE q USING @b"), "2");
+    c.ok("DEALLOCATE PREPARE q");
+    assert_eq!(c.code("EXECUTE q USING @b"), 1243);
+    assert_eq!(c.code("DEALLOCATE PREPARE q"), 1243);
+    assert_eq!(c.code("PREPARE p FROM 'PREPARE x FROM \"SELECT 1\"'"), 1295);
+    c.0.reset().unwrap();
+    assert_eq!(c.code("EXECUTE ins USING @a, @b"), 1243);
+    assert_eq!(c.one("SELECT @a"), "NULL");
+}
+
+#[test]
+fn repeated_texts_follow_their_tables_too() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("CREATE DATABASE second");
+    c.ok("CREATE TABLE second.t (x INT, y INT)");
+    for _ in 0..4 {
+        assert_eq!(c.ok("SELECT * FROM t").columns.len(), 1);
+    }
+    c.ok("USE second");
+    for _ in 0..4 {
+        assert_eq!(c.ok("SELECT * FROM t").columns.len(), 2);
+    }
+    c.ok("DROP TABLE second.t");
+    assert_eq!(c.code("SELECT * FROM t"), 1146);
+    c.ok("CREATE TABLE t (x INT, y INT, z INT)");
+    assert_eq!(c.ok("SELECT * FROM t").columns.len(), 3);
+    c.ok("DROP DATABASE second");
+    assert_eq!(c.code("SELECT * FROM t"), 1046);
+    assert_eq!(c.one("SELECT DATABASE()"), "NULL");
+}
+
+#[test]
+fn last_insert_id_and_row_count() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT)");
+    let done = c.ok("INSERT INTO t (b) VALUES (1), (2)").done;
+    assert_eq!((done.affected, done.last_insert_id), (2, 1));
+    assert_eq!(done.info, "Records: 2  Duplicates: 0  Warnings: 0");
+    assert_eq!(
+        c.one("SELECT LAST_INSERT_ID(), @@last_insert_id, ROW_COUNT()"),
+        "1|1|2"
+    );
+    assert_eq!(c.one("SELECT ROW_COUNT()"), "-1");
+    c.ok("UPDATE t SET b = 9");
+    assert_eq!(c.one("SELECT ROW_COUNT()"), "2");
+    c.ok("SET last_insert_id = 77");
+    assert_eq!(c.one("SELECT LAST_INSERT_ID()"), "77");
+}
+
+#[test]
+fn the_process_list_and_kill() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    let list = a.ok("SHOW PROCESSLIST");
+    assert_eq!(
+        list.headings(),
+        [
+            "Id", "User", "Host", "db", "Command", "Time", "State", "Info"
+        ]
+    );
+    assert_eq!(list.rows.len(), 2);
+    let own = list.rows.iter().find(|r| r[0] == a.0.id().to_string());
+    let own = own.expect("the session itself");
+    assert_eq!(
+        (&*own[3], &*own[4], &*own[7]),
+        ("test", "Query", "SHOW PROCESSLIST")
+    );
+    let idle = list.rows.iter().find(|r| r[0] == b.0.id().to_string());
+    let idle = idle.expect("the other session");
+    assert_eq!((&*idle[4], &*idle[7]), ("Sleep", "NULL"));
+    assert_eq!(a.code("KILL 4000000000"), 1094);
+    // KILL QUERY of an idle session changes nothing.
+    a.ok(&format!("KILL QUERY {}", b.0.id()));
+    b.ok("SELECT 1");
+    a.ok(&format!("KILL {}", b.0.id()));
+    assert!(b.0.killed());
+    drop(b);
+    assert_eq!(
+        a.one("SELECT COUNT(*) FROM information_schema.processlist"),
+        "1"
+    );
+}
+
+#[test]
+fn kill_query_ends_a_lock_wait() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    a.ok("INSERT INTO t VALUES (1)");
+    a.ok("BEGIN");
+    a.ok("DELETE FROM t");
+    let id = b.0.id();
+    let waiter = std::thread::spawn(move || (b.code("DELETE FROM t"), b));
+    loop {
+        let busy = format!(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND command = 'Query'"
+        );
+        if a.one(&busy) == "1" {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    a.ok(&format!("KILL QUERY {id}"));
+    let (code, mut b) = waiter.join().unwrap();
+    assert_eq!(code, 1317);
+    assert!(!b.0.killed());
+    a.ok("ROLLBACK");
+    assert_eq!(b.one("SELECT COUNT(*) FROM t"), "1");
+}
+
+#[test]
+fn status_counts() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let mut count = |c: &mut support::Client, name: &str| -> u64 {
+        let rows = c.ok(&format!("SHOW STATUS LIKE '{name}'")).rows;
+        rows[0][1].parse().unwrap()
+    };
+    let before = count(&mut c, "Com_select");
+    c.ok("SELECT 1");
+    c.ok("SELECT 2");
+    assert_eq!(count(&mut c, "Com_select"), before + 2);
+    let questions = count(&mut c, "Questions");
+    assert_eq!(count(&mut c, "Questions"), questions + 1);
+    let connected = db.client();
+    assert_eq!(count(&mut c, "Threads_connected"), 2);
+    drop(connected);
+    assert_eq!(count(&mut c, "Threads_connected"), 1);
+    c.ok("FLUSH STATUS");
+    assert_eq!(count(&mut c, "Com_select"), 0);
+    let global = c.ok("SHOW GLOBAL STATUS LIKE 'Com_select'").rows;
+    assert!(global[0][1].parse::<u64>().unwrap() >= before + 2);
+}
+
+#[test]
+fn instances_close_and_open_again() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("INSERT INTO t VALUES (1)");
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    assert_eq!(c.rows("SELECT * FROM t"), ["1"]);
+    drop(c);
+    db.instance.close().unwrap();
+    let refused = db.instance.connect(Default::default());
+    assert_eq!(refused.err().map(|e| e.code), Some(1053));
+}

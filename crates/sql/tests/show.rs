@@ -1,0 +1,197 @@
+//! SHOW, DESCRIBE and information_schema.
+
+mod support;
+
+use support::{Client, TestDb};
+
+fn sample(c: &mut Client) {
+    c.ok("CREATE TABLE people (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40) NOT NULL UNIQUE, born DATE, note TEXT COMMENT 'free', at TIMESTAMP DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, pond INT, KEY by_pond (pond, born))");
+}
+
+#[test]
+fn columns_are_described() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    sample(&mut c);
+    let described = c.ok("DESCRIBE people");
+    assert_eq!(
+        described.headings(),
+        ["Field", "Type", "Null", "Key", "Default", "Extra"]
+    );
+    let expected = [
+        "id|int unsigned|NO|PRI|NULL|auto_increment",
+        "name|varchar(40)|NO|UNI|NULL|",
+        "born|date|YES||NULL|",
+        "note|text|YES||NULL|",
+        "at|timestamp|YES||CURRENT_TIMESTAMP|DEFAULT_GENERATED on update CURRENT_TIMESTAMP",
+        "pond|int|YES|MUL|NULL|",
+    ];
+    assert_eq!(c.rows("DESC people"), expected);
+    assert_eq!(c.rows("SHOW COLUMNS FROM people FROM test"), expected);
+    assert_eq!(
+        c.rows("SHOW FIELDS FROM people LIKE 'n%'"),
+        [expected[1], expected[3]]
+    );
+    assert_eq!(
+        c.rows("SHOW COLUMNS FROM people WHERE `Key` <> ''"),
+        [expected[0], expected[1], expected[5]]
+    );
+    assert_eq!(
+        c.rows("SHOW FULL COLUMNS FROM people WHERE Field = 'note'"),
+        ["note|text|utf8mb4_general_ci|YES||NULL||select,insert,update,references|free"]
+    );
+    assert_eq!(c.code("DESC nope"), 1146);
+    assert_eq!(c.code("SHOW COLUMNS FROM nope.people"), 1049);
+}
+
+#[test]
+fn tables_are_listed() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    sample(&mut c);
+    c.ok("CREATE TABLE other (a INT) COMMENT='x'");
+    assert_eq!(c.ok("SHOW TABLES").headings(), ["Tables_in_test"]);
+    assert_eq!(c.rows("SHOW TABLES"), ["other", "people"]);
+    assert_eq!(
+        c.ok("SHOW TABLES LIKE 'p%'").headings(),
+        ["Tables_in_test (p%)"]
+    );
+    assert_eq!(c.rows("SHOW FULL TABLES LIKE 'P%'"), ["people|BASE TABLE"]);
+    assert_eq!(
+        c.rows("SHOW TABLES WHERE Tables_in_test = 'other'"),
+        ["other"]
+    );
+    assert_eq!(c.code("SHOW TABLES FROM nope"), 1049);
+    assert!(
+        c.rows("SHOW TABLES FROM information_schema")
+            .contains(&"COLUMNS".to_string())
+    );
+    let status = c.ok("SHOW TABLE STATUS LIKE 'other'");
+    assert_eq!(status.rows.len(), 1);
+    assert_eq!(&status.rows[0][0], "other");
+    assert_eq!(&status.rows[0][1], "InnoDB");
+    assert_eq!(&status.rows[0][17], "x");
+    let mut none = db.raw();
+    assert_eq!(none.code("SHOW TABLES"), 1046);
+    assert_eq!(none.rows("SHOW TABLES FROM test LIKE 'o%'"), ["other"]);
+}
+
+#[test]
+fn information_schema_answers_queries() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    sample(&mut c);
+    assert_eq!(
+        c.rows("SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = DATABASE()"),
+        ["people|BASE TABLE"]
+    );
+    assert_eq!(
+        c.rows("SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH, COLUMN_KEY FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 'people' AND ORDINAL_POSITION < 3 ORDER BY ORDINAL_POSITION"),
+        ["id|int|NULL|PRI", "name|varchar|40|UNI"]
+    );
+    assert_eq!(
+        c.rows("SELECT s.index_name, s.seq_in_index, s.column_name FROM information_schema.statistics s JOIN information_schema.tables t USING (table_schema, table_name) WHERE t.table_schema = 'test' AND s.non_unique = 1 ORDER BY 1, 2"),
+        ["by_pond|1|pond", "by_pond|2|born"]
+    );
+    assert_eq!(
+        c.rows("SELECT constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_schema = 'test'"),
+        ["PRIMARY|PRIMARY KEY", "name|UNIQUE"]
+    );
+    assert_eq!(
+        c.rows("SELECT column_name FROM information_schema.key_column_usage WHERE table_schema = 'test' AND constraint_name = 'PRIMARY'"),
+        ["id"]
+    );
+    assert_eq!(c.one("SELECT COUNT(*) FROM information_schema.views"), "0");
+    assert_eq!(
+        c.one("SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = 'test'"),
+        "utf8mb4_general_ci"
+    );
+    assert_eq!(
+        c.one("SELECT variable_value FROM performance_schema.global_variables WHERE variable_name = 'innodb_page_size'"),
+        "16384"
+    );
+    assert_eq!(c.code("SELECT * FROM information_schema.nope"), 1109);
+    c.ok("USE information_schema");
+    assert_eq!(
+        c.one("SELECT COUNT(*) FROM tables WHERE table_schema = 'test'"),
+        "1"
+    );
+}
+
+#[test]
+fn the_server_describes_itself() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    assert_eq!(
+        c.rows("SHOW ENGINES"),
+        ["InnoDB|DEFAULT|Millpond: transactions, row locks; tables as cheap as rows|YES|NO|YES"]
+    );
+    assert_eq!(
+        c.rows("SHOW CHARACTER SET LIKE 'utf8mb4'"),
+        ["utf8mb4|UTF-8 Unicode|utf8mb4_general_ci|4"]
+    );
+    assert_eq!(c.rows("SHOW COLLATION WHERE Charset = 'utf8mb4'").len(), 2);
+    assert_eq!(
+        c.rows("SHOW GRANTS"),
+        ["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"]
+    );
+    assert_eq!(
+        c.ok("SHOW ENGINE INNODB STATUS").headings(),
+        ["Type", "Name", "Status"]
+    );
+    assert_eq!(c.code("SHOW ENGINE nonsense STATUS"), 1286);
+    for empty in [
+        "SHOW TRIGGERS",
+        "SHOW EVENTS",
+        "SHOW PROCEDURE STATUS",
+        "SHOW FUNCTION STATUS LIKE 'x'",
+        "SHOW MASTER STATUS",
+        "SHOW SLAVE STATUS",
+    ] {
+        assert!(c.rows(empty).is_empty(), "{empty}");
+    }
+    for some in [
+        "SHOW PLUGINS",
+        "SHOW PRIVILEGES",
+        "SHOW STATUS",
+        "SHOW VARIABLES",
+    ] {
+        assert!(!c.rows(some).is_empty(), "{some}");
+    }
+    assert_eq!(c.code("SHOW BINARY LOGS"), 1381);
+    assert_eq!(c.code("SHOW CREATE VIEW nope"), 1146);
+    let prepared = c.0.prepare("SHOW TABLES LIKE 'x'").unwrap();
+    assert_eq!(prepared.columns.len(), 1);
+}
+
+#[test]
+fn maintenance_tells_the_truth() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b))");
+    c.ok("INSERT INTO t VALUES (1, 2), (3, 4)");
+    assert_eq!(c.rows("ANALYZE TABLE t"), ["test.t|analyze|status|OK"]);
+    assert_eq!(c.rows("CHECK TABLE t"), ["test.t|check|status|OK"]);
+    assert_eq!(
+        c.rows("CHECK TABLE nope"),
+        [
+            "test.nope|check|Error|Table 'test.nope' doesn't exist",
+            "test.nope|check|status|Operation failed"
+        ]
+    );
+    assert_eq!(
+        c.rows("REPAIR TABLE t"),
+        ["test.t|repair|note|The storage engine for the table doesn't support repair"]
+    );
+    for refused in [
+        "OPTIMIZE TABLE t",
+        "CHECKSUM TABLE t",
+        "FLUSH TABLES WITH READ LOCK",
+        "FLUSH LOGS",
+    ] {
+        assert_eq!(c.code(refused), 1235, "{refused}");
+    }
+    c.ok("FLUSH TABLES");
+    c.ok("FLUSH PRIVILEGES");
+    c.ok("UNLOCK TABLES");
+}
