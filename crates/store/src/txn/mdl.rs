@@ -61,6 +61,8 @@ pub(super) struct MdlHeld {
     lock: Arc<MdlLock>,
     /// `None`: released, kept for next time.
     mode: Option<MdlMode>,
+    /// Outlives transactions (LOCK TABLES).
+    lasting: bool,
 }
 
 type NameMap = HashMap<Box<str>, Weak<MdlLock>>;
@@ -143,6 +145,7 @@ impl MdlSystem {
                     None => held.mdl.push(MdlHeld {
                         lock: lock.clone(),
                         mode: Some(mode),
+                        lasting: false,
                     }),
                 }
                 return Ok(());
@@ -184,24 +187,46 @@ impl MdlSystem {
         }
     }
 
+    /// Lets a lock that the owner holds outlive its transactions, until [`MdlSystem::release_lasting`].
+    pub fn make_lasting(&self, owner: &Owner, lock: &Arc<MdlLock>) {
+        let mut held = owner.held.lock();
+        if let Some(h) = held.mdl.iter_mut().find(|h| Arc::ptr_eq(&h.lock, lock)) {
+            h.lasting = true;
+        }
+    }
+
+    /// Releases the owner's lasting locks.
+    pub fn release_lasting(&self, owner: &Owner) {
+        let mut held = owner.held.lock();
+        for h in held.mdl.iter_mut().filter(|h| h.lasting) {
+            h.lasting = false;
+            if let Some(mode) = h.mode.take() {
+                h.lock.release(mode);
+            }
+        }
+    }
+
     /// Names in the map.
     #[cfg(test)]
     pub(super) fn names(&self) -> usize {
         self.names.shards.iter().map(|s| s.lock().len()).sum()
     }
 
-    /// Releases everything at the end of a transaction.
+    /// Releases everything but lasting locks at the end of a transaction.
     pub(super) fn release_all(&self, owner: &Owner) {
         // Handles beyond those kept are dropped after the mutex: the last one cleans up the map of names.
         let mut surplus = smallvec::SmallVec::<[MdlHeld; 4]>::new();
         let mut held = owner.held.lock();
-        for h in &mut held.mdl {
+        for h in held.mdl.iter_mut().filter(|h| !h.lasting) {
             if let Some(mode) = h.mode.take() {
                 h.lock.release(mode);
             }
         }
         while held.mdl.len() > KEPT_HANDLES {
-            surplus.push(held.mdl.remove(0));
+            let Some(i) = held.mdl.iter().position(|h| h.mode.is_none()) else {
+                break;
+            };
+            surplus.push(held.mdl.remove(i));
         }
         drop(held);
     }
@@ -214,6 +239,7 @@ fn note(owner: &Owner, lock: &Arc<MdlLock>, mode: MdlMode) {
         None => held.mdl.push(MdlHeld {
             lock: lock.clone(),
             mode: Some(mode),
+            lasting: false,
         }),
     }
 }
@@ -345,5 +371,36 @@ impl MdlLock {
         // The queue is served strictly from the front.
         out.extend(queue.iter().take(i).map(|w| w.owner.no()));
         Some(mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::owner::Registry;
+    use super::*;
+
+    #[test]
+    fn lasting_locks_outlive_transactions() {
+        let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
+        let registry = Arc::new(Registry::default());
+        let (a, b) = (registry.owner(Weak::new()), registry.owner(Weak::new()));
+        b.set_metadata_timeout(0);
+        let t = mdl.get("db\0t");
+        mdl.lock(&a, &t, MdlMode::Exclusive).unwrap();
+        mdl.make_lasting(&a, &t);
+        for i in 0..2 * KEPT_HANDLES {
+            let other = mdl.get(&format!("db\0{i}"));
+            mdl.lock(&a, &other, MdlMode::Shared).unwrap();
+        }
+        mdl.release_all(&a);
+        assert!(mdl.holds(&a, &t, MdlMode::Exclusive));
+        let refused = mdl.lock(&b, &t, MdlMode::Shared);
+        assert!(matches!(refused, Err(Error::LockWaitTimeout)));
+        // Statements of the holder take it again for nothing.
+        mdl.lock(&a, &t, MdlMode::Shared).unwrap();
+        mdl.release_all(&a);
+        assert!(mdl.holds(&a, &t, MdlMode::Exclusive));
+        mdl.release_lasting(&a);
+        mdl.lock(&b, &t, MdlMode::Exclusive).unwrap();
     }
 }
