@@ -1,10 +1,15 @@
 //! Aggregate functions: what they compute and their running state.
 
-use super::{EvalContext, Expr};
-use crate::error::SqlResult;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use super::{EvalContext, Expr, func};
+use crate::error::{SqlError, SqlResult};
+use crate::row::encode_sort_value;
 use crate::session::env::SessionEnv;
-use crate::types::SqlType;
-use crate::value::Value;
+use crate::types::derive::DIV_INCREMENT;
+use crate::types::{BaseType, Collation, SqlType};
+use crate::value::{Decimal, Value, conform};
 
 /// Which aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +34,67 @@ pub enum AggregateKind {
     AnyValue,
 }
 
+use AggregateKind as K;
+
+impl AggregateKind {
+    /// By upper-case name.
+    pub fn by_name(name: &str) -> Option<AggregateKind> {
+        Some(match name {
+            "COUNT" => K::Count,
+            "SUM" => K::Sum,
+            "AVG" => K::Avg,
+            "MIN" => K::Min,
+            "MAX" => K::Max,
+            "GROUP_CONCAT" => K::GroupConcat,
+            "BIT_AND" => K::BitAnd,
+            "BIT_OR" => K::BitOr,
+            "BIT_XOR" => K::BitXor,
+            "STD" | "STDDEV" | "STDDEV_POP" => K::StddevPop,
+            "STDDEV_SAMP" => K::StddevSamp,
+            "VARIANCE" | "VAR_POP" => K::VarPop,
+            "VAR_SAMP" => K::VarSamp,
+            "ANY_VALUE" => K::AnyValue,
+            _ => return None,
+        })
+    }
+}
+
+/// Longest result of GROUP_CONCAT unless `group_concat_max_len` says otherwise.
+const GROUP_CONCAT_MAX_LEN: usize = 1024;
+
+/// Result type of an aggregate.
+pub(super) fn result_type(kind: AggregateKind, args: &[Expr], collation: Collation) -> SqlType {
+    let exact =
+        |t: &SqlType| t.is_integer() || t.base == BaseType::Decimal || t.base == BaseType::Null;
+    let scale = |t: &SqlType| {
+        if t.base == BaseType::Decimal {
+            t.decimals
+        } else {
+            0
+        }
+    };
+    match (kind, args.first().map(|a| &a.ty)) {
+        (K::Sum, Some(t)) if exact(t) => {
+            SqlType::decimal(t.integer_digits() + 22 + scale(t) as u32, scale(t))
+        }
+        (K::Avg, Some(t)) if exact(t) => {
+            let s = scale(t) + DIV_INCREMENT;
+            SqlType::decimal(t.integer_digits() + s as u32, s)
+        }
+        (K::Min | K::Max | K::AnyValue, Some(t)) => t.clone(),
+        (K::GroupConcat, _) => {
+            let collation = func::joint(args, collation);
+            SqlType {
+                length: GROUP_CONCAT_MAX_LEN as u32,
+                ..SqlType::varchar(GROUP_CONCAT_MAX_LEN as u32, collation)
+            }
+        }
+        (K::BitAnd | K::BitOr | K::BitXor, _) => SqlType::ubigint(),
+        (K::CountStar | K::Count, _) => SqlType::bigint(),
+        _ => SqlType::double(),
+    }
+}
+
 /// An aggregate as bound.
 #[derive(Clone, Debug)]
 pub struct AggregateSpec {
@@ -46,36 +112,320 @@ pub struct AggregateSpec {
     pub separator: String,
 }
 
+/// A running sum: integers and decimals exactly, the rest as doubles.
+#[derive(Clone, Debug)]
+enum Sum {
+    Empty,
+    Int(i128),
+    Decimal(Decimal),
+    Double(f64),
+}
+
+impl Sum {
+    fn add(&mut self, v: &Value<'_>) -> SqlResult<()> {
+        let exact = matches!(
+            v,
+            Value::Int(_)
+                | Value::UInt(_)
+                | Value::Decimal(_)
+                | Value::Date(_)
+                | Value::DateTime(_)
+                | Value::Time(_)
+        );
+        *self =
+            match (&*self, v) {
+                (Sum::Empty, Value::Int(x)) => Sum::Int(*x as i128),
+                (Sum::Int(s), Value::Int(x)) => Sum::Int(s + *x as i128),
+                (Sum::Empty, Value::UInt(x)) => Sum::Int(*x as i128),
+                (Sum::Int(s), Value::UInt(x)) => Sum::Int(s + *x as i128),
+                (Sum::Empty, _) if exact => Sum::Decimal(v.to_decimal()),
+                (Sum::Empty, _) => Sum::Double(v.to_f64()),
+                (Sum::Double(s), _) => Sum::Double(s + v.to_f64()),
+                (_, _) if exact => {
+                    let total = self.decimal().checked_add(v.to_decimal());
+                    Sum::Decimal(total.ok_or_else(|| {
+                        SqlError::new(1690, "DECIMAL value is out of range in 'sum'")
+                    })?)
+                }
+                _ => Sum::Double(self.double() + v.to_f64()),
+            };
+        Ok(())
+    }
+    fn decimal(&self) -> Decimal {
+        match self {
+            Sum::Empty => Decimal::ZERO,
+            Sum::Int(v) => Decimal::from_i128(*v, 0),
+            Sum::Decimal(d) => *d,
+            Sum::Double(v) => Decimal::from_f64(*v),
+        }
+    }
+    fn double(&self) -> f64 {
+        match self {
+            Sum::Double(v) => *v,
+            other => other.decimal().to_f64(),
+        }
+    }
+}
+
+/// A row that GROUP_CONCAT keeps: its sort key and its text.
+type Piece = (Vec<u8>, Vec<u8>);
+
+#[derive(Clone, Debug)]
+enum State {
+    Count(i64),
+    Sum(Sum, i64),
+    Extreme(Value<'static>),
+    Bits(u64),
+    /// Count, mean, sum of squared distances from the mean.
+    Spread(i64, f64, f64),
+    Pieces(Vec<Piece>),
+    Any(Option<Value<'static>>),
+}
+
 /// An aggregate's running state for one group.
 #[derive(Clone, Debug)]
-pub struct Accumulator {}
+pub struct Accumulator {
+    state: State,
+    /// What DISTINCT has seen, as sort keys.
+    seen: Option<HashSet<Vec<u8>>>,
+    key: Vec<u8>,
+}
 
 impl AggregateSpec {
     /// A fresh state.
     pub fn accumulator(&self) -> Accumulator {
-        todo!()
+        let state = match self.kind {
+            K::CountStar | K::Count => State::Count(0),
+            K::Sum | K::Avg => State::Sum(Sum::Empty, 0),
+            K::Min | K::Max => State::Extreme(Value::Null),
+            K::BitAnd => State::Bits(u64::MAX),
+            K::BitOr | K::BitXor => State::Bits(0),
+            K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => State::Spread(0, 0.0, 0.0),
+            K::GroupConcat => State::Pieces(Vec::new()),
+            K::AnyValue => State::Any(None),
+        };
+        // A value seen twice is no other minimum.
+        let distinct = self.distinct && !matches!(self.kind, K::Min | K::Max | K::AnyValue);
+        Accumulator {
+            state,
+            seen: distinct.then(HashSet::new),
+            key: Vec::new(),
+        }
     }
     /// Whether two specs compute the same thing (so that one accumulator serves both).
-    pub fn same(&self, _other: &AggregateSpec) -> bool {
-        todo!()
+    pub fn same(&self, other: &AggregateSpec) -> bool {
+        let text = |a: &AggregateSpec| {
+            let args: Vec<String> = a.args.iter().map(place).collect();
+            let order: Vec<String> = a.order_by.iter().map(|(e, _)| place(e)).collect();
+            (args, order)
+        };
+        self.kind == other.kind
+            && self.distinct == other.distinct
+            && self.separator == other.separator
+            && self.ty == other.ty
+            && self
+                .order_by
+                .iter()
+                .map(|o| o.1)
+                .eq(other.order_by.iter().map(|o| o.1))
+            && text(self) == text(other)
+            && self.args.iter().all(Expr::is_const_or_columns)
     }
     /// Whether the result can be NULL (all but the counts and the BIT_ ones).
     pub fn nullable(&self) -> bool {
-        todo!()
+        !matches!(
+            self.kind,
+            K::CountStar | K::Count | K::BitAnd | K::BitOr | K::BitXor
+        )
     }
+}
+
+/// An expression's text with its columns by place, so that equal names of different tables differ.
+fn place(e: &Expr) -> String {
+    let mut s = e.to_string();
+    e.walk(&mut |x| match &x.kind {
+        super::ExprKind::Column { source, column, .. } => {
+            s.push_str(&format!(" {source}.{column}"))
+        }
+        super::ExprKind::Param(i) => s.push_str(&format!(" ?{i}")),
+        super::ExprKind::Literal(v) => s.push_str(&format!(" {v:?}")),
+        _ => {}
+    });
+    s
 }
 
 impl Accumulator {
     /// Takes one row in.
-    pub fn update(&mut self, _spec: &AggregateSpec, _cx: &EvalContext<'_>) -> SqlResult<()> {
-        todo!()
+    pub fn update(&mut self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<()> {
+        if spec.kind == K::CountStar {
+            if let State::Count(n) = &mut self.state {
+                *n += 1;
+            }
+            return Ok(());
+        }
+        if spec.kind == K::GroupConcat {
+            return self.concat(spec, cx);
+        }
+        let v = spec.args[0].eval(cx)?;
+        let null = match spec.args.len() {
+            1 => v.is_null(),
+            _ => self.any_null(spec, cx)?,
+        };
+        if null && spec.kind != K::AnyValue {
+            return Ok(());
+        }
+        if !self.first_time(spec, cx)? {
+            return Ok(());
+        }
+        match &mut self.state {
+            State::Count(n) => *n += 1,
+            State::Sum(sum, n) => {
+                sum.add(&v)?;
+                *n += 1;
+            }
+            State::Extreme(best) => {
+                let wanted = if spec.kind == K::Min {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                };
+                if best.is_null() || v.compare(best, spec.ty.collation) == Some(wanted) {
+                    *best = v.into_owned();
+                }
+            }
+            State::Bits(b) => match spec.kind {
+                K::BitAnd => *b &= v.to_bits(),
+                K::BitOr => *b |= v.to_bits(),
+                _ => *b ^= v.to_bits(),
+            },
+            State::Spread(n, mean, squares) => {
+                // Welford: no difference of large sums.
+                let x = v.to_f64();
+                *n += 1;
+                let d = x - *mean;
+                *mean += d / *n as f64;
+                *squares += d * (x - *mean);
+            }
+            State::Any(first) => {
+                if first.is_none() {
+                    *first = Some(v.into_owned());
+                }
+            }
+            State::Pieces(_) => {}
+        }
+        Ok(())
     }
+
+    fn any_null(&self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<bool> {
+        for a in &spec.args {
+            if a.eval(cx)?.is_null() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether DISTINCT has not met these arguments yet (always, without DISTINCT).
+    fn first_time(&mut self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<bool> {
+        let Some(seen) = &mut self.seen else {
+            return Ok(true);
+        };
+        self.key.clear();
+        for a in &spec.args {
+            encode_sort_value(&a.eval(cx)?, &a.ty, false, &mut self.key);
+        }
+        if seen.contains(&self.key) {
+            return Ok(false);
+        }
+        seen.insert(self.key.clone());
+        Ok(true)
+    }
+
+    fn concat(&mut self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<()> {
+        let mut text = Vec::new();
+        for a in &spec.args {
+            match a.text(cx)? {
+                Some(t) => text.extend_from_slice(&t),
+                None => return Ok(()),
+            }
+        }
+        if !self.first_time(spec, cx)? {
+            return Ok(());
+        }
+        let mut key = Vec::new();
+        for (e, desc) in &spec.order_by {
+            encode_sort_value(&e.eval(cx)?, &e.ty, *desc, &mut key);
+        }
+        if let State::Pieces(p) = &mut self.state {
+            p.push((key, text));
+        }
+        Ok(())
+    }
+
     /// The result so far.
     pub fn finish(
         &mut self,
-        _spec: &AggregateSpec,
-        _session: &SessionEnv,
+        spec: &AggregateSpec,
+        session: &SessionEnv,
     ) -> SqlResult<Value<'static>> {
-        todo!()
+        Ok(match &mut self.state {
+            State::Count(n) => Value::Int(*n),
+            State::Sum(_, 0) => Value::Null,
+            State::Sum(sum, n) => {
+                let v = match (spec.kind, &*sum) {
+                    (K::Sum, Sum::Double(v)) => Value::Double(*v),
+                    (K::Sum, s) => Value::Decimal(s.decimal()),
+                    (_, Sum::Double(v)) => Value::Double(*v / *n as f64),
+                    (_, s) => s
+                        .decimal()
+                        .checked_div(Decimal::from(*n), DIV_INCREMENT as u32)
+                        .map_or(Value::Null, Value::Decimal),
+                };
+                conform(v, &spec.ty)
+            }
+            State::Extreme(v) => v.clone(),
+            State::Bits(b) => Value::UInt(*b),
+            State::Spread(n, _, squares) => {
+                let sample = matches!(spec.kind, K::StddevSamp | K::VarSamp);
+                let of = *n - sample as i64;
+                if of <= 0 {
+                    return Ok(Value::Null);
+                }
+                let variance = *squares / of as f64;
+                let root = matches!(spec.kind, K::StddevPop | K::StddevSamp);
+                Value::Double(if root { variance.sqrt() } else { variance })
+            }
+            State::Pieces(p) if p.is_empty() => Value::Null,
+            State::Pieces(p) => {
+                if !spec.order_by.is_empty() {
+                    p.sort_by(|a, b| a.0.cmp(&b.0));
+                }
+                join(p, spec, session)
+            }
+            State::Any(v) => v.clone().unwrap_or(Value::Null),
+        })
     }
+}
+
+/// GROUP_CONCAT's text, cut at `group_concat_max_len` with warning 1260.
+fn join(pieces: &[Piece], spec: &AggregateSpec, session: &SessionEnv) -> Value<'static> {
+    let max = (session.sys_var)("", "group_concat_max_len")
+        .map_or(GROUP_CONCAT_MAX_LEN, |v| v.to_u64() as usize);
+    let mut out = Vec::new();
+    for (i, (_, text)) in pieces.iter().enumerate() {
+        if i > 0 {
+            out.extend_from_slice(spec.separator.as_bytes());
+        }
+        out.extend_from_slice(text);
+        if out.len() > max {
+            let mut n = max;
+            while n > 0 && out[n] & 0xc0 == 0x80 {
+                n -= 1;
+            }
+            out.truncate(n);
+            session.warn(1260, format!("Row {} was cut by GROUP_CONCAT()", i + 1));
+            break;
+        }
+    }
+    Value::Bytes(out.into())
 }

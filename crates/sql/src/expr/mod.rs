@@ -2,8 +2,19 @@
 
 pub mod aggregate;
 pub mod bind;
+mod display;
+mod eval;
+mod func;
+pub mod interval;
+mod like;
+mod list;
+mod operators;
+mod time_format;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::error::SqlResult;
 use crate::session::env::SessionEnv;
@@ -12,6 +23,12 @@ use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub use bind::{Scope, SubqueryKind, bind};
+pub use func::{Func, RandState};
+pub use interval::IntervalUnit;
+pub use like::{Like, Regexp};
+pub use list::InList;
+
+pub use crate::types::derive::ArithmeticOp;
 
 /// One source of an expression's columns.
 #[derive(Clone, Copy, Debug)]
@@ -91,19 +108,53 @@ pub enum ExprKind {
     InList(Box<InList>),
     /// A scalar, EXISTS or IN subquery.
     Subquery(Arc<dyn SubqueryEval>),
+    /// `a + b` and the like.
+    Arithmetic(ArithmeticOp, Box<[Expr; 2]>),
+    /// `-a`.
+    Negate(Box<Expr>),
+    /// `a & b` and the like, on 64 bits.
+    Bit(BitOp, Box<[Expr; 2]>),
+    /// `~a`.
+    BitNot(Box<Expr>),
+    /// `[NOT] LIKE`.
+    Like(Box<Like>),
+    /// `[NOT] REGEXP`.
+    Regexp(Box<Regexp>),
+    /// CASE and IF: the first branch whose condition is true, else the last expression, else NULL.
+    Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    /// CAST to the expression's type.
+    Cast(Box<Expr>),
+    /// The operand with another collation (the expression's type has it).
+    Collate(Box<Expr>),
+    /// An ENUM's position, for arithmetic and comparisons with numbers.
+    EnumIndex(Box<Expr>),
+    /// A function of the catalogue.
+    Function(Func, Vec<Expr>),
+    /// `date + INTERVAL amount unit` (subtracted if the flag says so).
+    DateAdd(Box<[Expr; 2]>, IntervalUnit, bool),
+    /// TIMESTAMPDIFF(unit, from, to).
+    TimestampDiff(Box<[Expr; 2]>, IntervalUnit),
+    /// EXTRACT(unit FROM value).
+    Extract(Box<Expr>, IntervalUnit),
+    /// `@name`.
+    UserVariable(Arc<str>),
+    /// `@name := value`.
+    SetUserVariable(Arc<str>, Box<Expr>),
+    /// `@@scope.name`: (scope `session`, `global` or empty, name in lower case).
+    SystemVariable(Arc<str>, Arc<str>),
+    /// RAND(constant): a sequence per statement.
+    SeededRand(Box<Expr>, Arc<Mutex<RandState>>),
 }
 
-/// `value [NOT] IN (list)`.
-#[derive(Clone, Debug)]
-pub struct InList {
-    /// The value looked for.
-    pub value: Expr,
-    /// The list.
-    pub list: Vec<Expr>,
-    /// NOT.
-    pub negated: bool,
-    /// Collation for strings.
-    pub collation: Collation,
+/// Bit operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BitOp {
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
 }
 
 /// Comparison operators.
@@ -128,58 +179,235 @@ pub trait SubqueryEval: std::fmt::Debug + Send + Sync {
     fn outer_columns(&self, f: &mut dyn FnMut(usize, usize));
 }
 
+impl CompareOp {
+    /// What the operator says of an order.
+    #[inline]
+    pub fn holds(self, o: Ordering) -> bool {
+        match self {
+            CompareOp::Eq | CompareOp::NullSafeEq => o.is_eq(),
+            CompareOp::Ne => o.is_ne(),
+            CompareOp::Lt => o.is_lt(),
+            CompareOp::Le => o.is_le(),
+            CompareOp::Gt => o.is_gt(),
+            CompareOp::Ge => o.is_ge(),
+        }
+    }
+    /// The operator with its sides exchanged: `a < b` is `b > a`.
+    pub fn flipped(self) -> CompareOp {
+        match self {
+            CompareOp::Lt => CompareOp::Gt,
+            CompareOp::Le => CompareOp::Ge,
+            CompareOp::Gt => CompareOp::Lt,
+            CompareOp::Ge => CompareOp::Le,
+            other => other,
+        }
+    }
+    /// Its SQL.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CompareOp::Eq => "=",
+            CompareOp::Ne => "<>",
+            CompareOp::Lt => "<",
+            CompareOp::Le => "<=",
+            CompareOp::Gt => ">",
+            CompareOp::Ge => ">=",
+            CompareOp::NullSafeEq => "<=>",
+        }
+    }
+}
+
+impl<'a> EvalContext<'a> {
+    /// A column of a source.
+    #[inline]
+    pub fn column(&self, source: usize, column: usize) -> Value<'a> {
+        match self.rows[source] {
+            RowRef::Stored(schema, row) => {
+                schema
+                    .layout()
+                    .column(schema, row, column, self.session.tz_offset.get())
+            }
+            RowRef::Values(v) => v[column].borrowed(),
+            RowRef::Nulls => Value::Null,
+        }
+    }
+}
+
 impl Expr {
+    /// An expression of a kind.
+    pub fn new(kind: ExprKind, ty: SqlType, nullable: bool) -> Expr {
+        Expr { kind, ty, nullable }
+    }
     /// A constant of a type.
-    pub fn literal(_value: Value<'static>, _ty: SqlType) -> Expr {
-        todo!()
+    pub fn literal(value: Value<'static>, ty: SqlType) -> Expr {
+        let nullable = value.is_null();
+        Expr::new(ExprKind::Literal(value), ty, nullable)
+    }
+    /// NULL.
+    pub fn null() -> Expr {
+        Expr::literal(Value::Null, SqlType::null())
     }
     /// A column.
-    pub fn column(
-        _source: usize,
-        _column: usize,
-        _ty: SqlType,
-        _nullable: bool,
-        _label: &str,
-    ) -> Expr {
-        todo!()
+    pub fn column(source: usize, column: usize, ty: SqlType, nullable: bool, label: &str) -> Expr {
+        let kind = ExprKind::Column {
+            source,
+            column,
+            label: Arc::from(label),
+        };
+        Expr::new(kind, ty, nullable)
+    }
+    /// `a op b` with the collation that follows from both.
+    pub fn compare(op: CompareOp, a: Expr, b: Expr) -> Expr {
+        bind::compare(op, a, b)
     }
     /// Its static type.
     pub fn ty(&self) -> &SqlType {
         &self.ty
     }
-    /// Evaluates. Columns, literals and parameters are borrowed.
-    pub fn eval<'a>(&'a self, _cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
-        todo!()
-    }
-    /// Evaluates as a predicate; `None` for NULL.
-    pub fn truth(&self, _cx: &EvalContext<'_>) -> SqlResult<Option<bool>> {
-        todo!()
-    }
     /// Whether it reads no column, subquery or anything that changes within a statement (parameters are constant).
     pub fn is_const(&self) -> bool {
-        todo!()
+        let mut constant = true;
+        self.walk(&mut |e| {
+            constant &= match &e.kind {
+                ExprKind::Column { .. }
+                | ExprKind::Subquery(_)
+                | ExprKind::UserVariable(_)
+                | ExprKind::SetUserVariable(..)
+                | ExprKind::SeededRand(..) => false,
+                ExprKind::Function(f, _) => !f.is_volatile(),
+                _ => true,
+            }
+        });
+        constant
+    }
+    /// Whether its value follows from columns, constants and parameters alone.
+    pub fn is_const_or_columns(&self) -> bool {
+        let mut pure = true;
+        self.walk(&mut |e| {
+            pure &= match &e.kind {
+                ExprKind::Subquery(_)
+                | ExprKind::UserVariable(_)
+                | ExprKind::SetUserVariable(..)
+                | ExprKind::SeededRand(..) => false,
+                ExprKind::Function(f, _) => !f.is_volatile(),
+                _ => true,
+            }
+        });
+        pure
+    }
+    /// Its value, if it is a literal.
+    pub fn as_constant(&self) -> Option<&Value<'static>> {
+        match &self.kind {
+            ExprKind::Literal(v) => Some(v),
+            _ => None,
+        }
+    }
+    /// The operands.
+    fn children(&self) -> Vec<&Expr> {
+        use ExprKind as K;
+        match &self.kind {
+            K::Literal(_)
+            | K::Column { .. }
+            | K::Param(_)
+            | K::Subquery(_)
+            | K::UserVariable(_)
+            | K::SystemVariable(..) => Vec::new(),
+            K::Compare(_, a, _)
+            | K::Xor(a)
+            | K::Arithmetic(_, a)
+            | K::Bit(_, a)
+            | K::DateAdd(a, ..)
+            | K::TimestampDiff(a, _) => a.iter().collect(),
+            K::And(v) | K::Or(v) | K::Function(_, v) => v.iter().collect(),
+            K::Not(e)
+            | K::IsNull(e)
+            | K::IsNotNull(e)
+            | K::IsTruth(e, ..)
+            | K::Negate(e)
+            | K::BitNot(e)
+            | K::Cast(e)
+            | K::Collate(e)
+            | K::EnumIndex(e)
+            | K::Extract(e, _)
+            | K::SetUserVariable(_, e)
+            | K::SeededRand(e, _) => vec![e],
+            K::Between { args, .. } => args.iter().collect(),
+            K::InList(l) => std::iter::once(&l.value).chain(&l.list).collect(),
+            K::Like(l) => vec![&l.value, &l.pattern],
+            K::Regexp(r) => vec![&r.value, &r.pattern],
+            K::Case(branches, last) => branches
+                .iter()
+                .flat_map(|(c, r)| [c, r])
+                .chain(last.as_deref())
+                .collect(),
+        }
+    }
+    fn children_mut(&mut self) -> Vec<&mut Expr> {
+        use ExprKind as K;
+        match &mut self.kind {
+            K::Literal(_)
+            | K::Column { .. }
+            | K::Param(_)
+            | K::Subquery(_)
+            | K::UserVariable(_)
+            | K::SystemVariable(..) => Vec::new(),
+            K::Compare(_, a, _)
+            | K::Xor(a)
+            | K::Arithmetic(_, a)
+            | K::Bit(_, a)
+            | K::DateAdd(a, ..)
+            | K::TimestampDiff(a, _) => a.iter_mut().collect(),
+            K::And(v) | K::Or(v) | K::Function(_, v) => v.iter_mut().collect(),
+            K::Not(e)
+            | K::IsNull(e)
+            | K::IsNotNull(e)
+            | K::IsTruth(e, ..)
+            | K::Negate(e)
+            | K::BitNot(e)
+            | K::Cast(e)
+            | K::Collate(e)
+            | K::EnumIndex(e)
+            | K::Extract(e, _)
+            | K::SetUserVariable(_, e)
+            | K::SeededRand(e, _) => vec![e],
+            K::Between { args, .. } => args.iter_mut().collect(),
+            K::InList(l) => std::iter::once(&mut l.value).chain(&mut l.list).collect(),
+            K::Like(l) => vec![&mut l.value, &mut l.pattern],
+            K::Regexp(r) => vec![&mut r.value, &mut r.pattern],
+            K::Case(branches, last) => branches
+                .iter_mut()
+                .flat_map(|(c, r)| [c, r])
+                .chain(last.as_deref_mut())
+                .collect(),
+        }
     }
     /// Calls `f` for this expression and all below it, outermost first.
-    pub fn walk(&self, _f: &mut dyn FnMut(&Expr)) {
-        todo!()
+    pub fn walk(&self, f: &mut dyn FnMut(&Expr)) {
+        f(self);
+        for c in self.children() {
+            c.walk(f);
+        }
     }
-    /// The same with the right to change: children after their parent.
-    pub fn walk_mut(&mut self, _f: &mut dyn FnMut(&mut Expr)) {
-        todo!()
+    /// The same with the right to change: children after their parent. Constants of IN lists and LIKE patterns are prepared
+    /// when bound and must stay.
+    pub fn walk_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        f(self);
+        for c in self.children_mut() {
+            c.walk_mut(f);
+        }
     }
     /// Calls `f` for every column read (source, column), those of subqueries included.
-    pub fn columns(&self, _f: &mut dyn FnMut(usize, usize)) {
-        todo!()
+    pub fn columns(&self, f: &mut dyn FnMut(usize, usize)) {
+        self.walk(&mut |e| match &e.kind {
+            ExprKind::Column { source, column, .. } => f(*source, *column),
+            ExprKind::Subquery(s) => s.outer_columns(f),
+            _ => {}
+        });
     }
     /// Splits into AND-ed conjuncts.
     pub fn into_conjuncts(self) -> Vec<Expr> {
-        todo!()
-    }
-}
-
-/// MySQL's canonical text (`(`a` + 1)`), for messages and EXPLAIN.
-impl std::fmt::Display for Expr {
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        todo!()
+        match self.kind {
+            ExprKind::And(v) => v.into_iter().flat_map(Expr::into_conjuncts).collect(),
+            _ => vec![self],
+        }
     }
 }

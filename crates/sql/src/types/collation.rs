@@ -73,6 +73,12 @@ pub(crate) fn next_char(s: &[u8]) -> (u32, usize) {
     (c, n)
 }
 
+/// Whether two characters are the same under a collation.
+#[inline]
+pub(crate) fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
+    a == b || (collation == Collation::Utf8mb4GeneralCi && weight(a) == weight(b))
+}
+
 /// Characters in a text.
 #[inline]
 pub(crate) fn char_count(s: &[u8]) -> usize {

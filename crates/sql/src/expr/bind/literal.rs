@@ -1,0 +1,157 @@
+//! Literals.
+
+use sqlparser::ast;
+
+use super::{Scope, type_of};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::func::unhex;
+use crate::expr::{Expr, ExprKind};
+use crate::types::{BaseType, Collation, SqlType};
+use crate::value::convert::{double_prefix, exact_integer};
+use crate::value::{Decimal, Value, parse_time};
+
+/// A literal or placeholder.
+pub(super) fn value(v: &ast::ValueWithSpan, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::Value as V;
+    Ok(match &v.value {
+        V::Number(digits, _) => number(digits)?,
+        V::SingleQuotedString(s)
+        | V::DoubleQuotedString(s)
+        | V::NationalStringLiteral(s)
+        | V::EscapedStringLiteral(s) => string(s.clone().into_bytes(), scope.collation()),
+        V::HexStringLiteral(s) => hex(s)?,
+        V::SingleQuotedByteStringLiteral(s) | V::DoubleQuotedByteStringLiteral(s) => bits(s)?,
+        V::Boolean(b) => Expr::literal(Value::bool(*b), SqlType::boolean()),
+        V::Null => Expr::null(),
+        V::Placeholder(text) => {
+            let i = scope.param(text, v.span)?;
+            let ty = SqlType {
+                collation: scope.collation(),
+                ..SqlType::new(BaseType::LongText)
+            };
+            Expr::new(ExprKind::Param(i), ty, true)
+        }
+        other => return Err(SqlError::unsupported(format!("literal {other}"))),
+    })
+}
+
+fn string(bytes: Vec<u8>, collation: Collation) -> Expr {
+    let v = Value::Bytes(bytes.into());
+    let ty = type_of(&v, collation);
+    Expr::literal(v, ty)
+}
+
+/// A number: an integer if it fits 64 bits, a double if it has an exponent, else a decimal.
+pub(super) fn number(digits: &str) -> SqlResult<Expr> {
+    let text = digits.as_bytes();
+    if let Some(v) = exact_integer(text) {
+        let length = digits.len() as u32;
+        if let Ok(v) = i64::try_from(v) {
+            let ty = SqlType {
+                length: length.max(2),
+                ..SqlType::bigint()
+            };
+            return Ok(Expr::literal(Value::Int(v), ty));
+        }
+        if let Ok(v) = u64::try_from(v) {
+            return Ok(Expr::literal(Value::UInt(v), SqlType::ubigint()));
+        }
+    }
+    if digits.contains(['e', 'E']) {
+        let (v, _) = double_prefix(text);
+        if v.abs() == f64::MAX {
+            let m = format!("Illegal double '{digits}' value found during parsing");
+            return Err(SqlError::new(1367, m));
+        }
+        return Ok(Expr::literal(Value::Double(v), SqlType::double()));
+    }
+    let p = Decimal::parse_prefix(text);
+    if p.used == 0 {
+        return Err(SqlError::syntax(format!("near '{digits}'")));
+    }
+    let v = Value::Decimal(p.value);
+    let ty = type_of(&v, Collation::Binary);
+    Ok(Expr::literal(v, ty))
+}
+
+fn hex(digits: &str) -> SqlResult<Expr> {
+    match unhex(digits.as_bytes()) {
+        Some(b) => Ok(string(b, Collation::Binary)),
+        None => Err(SqlError::syntax(format!("near 'x'{digits}''"))),
+    }
+}
+
+/// `b'101'`: bits as bytes.
+fn bits(digits: &str) -> SqlResult<Expr> {
+    if !digits.bytes().all(|b| b == b'0' || b == b'1') {
+        return Err(SqlError::syntax(format!("near 'b'{digits}''")));
+    }
+    let mut out = vec![0u8; digits.len().div_ceil(8)];
+    for (i, d) in digits.bytes().rev().enumerate() {
+        let n = out.len();
+        out[n - 1 - i / 8] |= (d - b'0') << (i % 8);
+    }
+    Ok(string(out, Collation::Binary))
+}
+
+/// `_utf8mb4'text'`, `_binary'text'`.
+pub(super) fn introduced(
+    prefix: &ast::Ident,
+    inner: &ast::Expr,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    let collation = Collation::of_charset(prefix.value.trim_start_matches('_'))?;
+    let ast::Expr::Value(v) = inner else {
+        return Err(SqlError::syntax(format!("near '{prefix}'")));
+    };
+    let mut e = value(v, scope)?;
+    if let ExprKind::Literal(v @ Value::Bytes(_)) = &e.kind {
+        e.ty = type_of(v, collation);
+    }
+    Ok(e)
+}
+
+/// `DATE '2024-01-31'` and the like.
+pub(super) fn typed(t: &ast::TypedString, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let ty = SqlType::from_ast(&t.data_type, scope.collation())?;
+    let text = match &t.value.value {
+        ast::Value::SingleQuotedString(s) | ast::Value::DoubleQuotedString(s) => s.as_bytes(),
+        other => return Err(SqlError::syntax(format!("near '{other}'"))),
+    };
+    let wrong = |kind: &str| {
+        SqlError::new(
+            1525,
+            format!(
+                "Incorrect {kind} value: '{}'",
+                String::from_utf8_lossy(text)
+            ),
+        )
+    };
+    let fraction = text
+        .iter()
+        .rposition(|b| *b == b'.')
+        .map_or(0, |i| text.len() - i - 1);
+    let fsp = fraction.min(6) as u8;
+    match ty.base {
+        BaseType::Date => {
+            let p = parse_time::parse_datetime(text).filter(|p| !p.trailing && !p.has_time);
+            let p = p.ok_or_else(|| wrong("DATE"))?;
+            Ok(Expr::literal(Value::Date(p.value.date), ty))
+        }
+        BaseType::DateTime | BaseType::Timestamp => {
+            let p = parse_time::parse_datetime(text).filter(|p| !p.trailing);
+            let p = p.ok_or_else(|| wrong("DATETIME"))?;
+            Ok(Expr::literal(
+                Value::DateTime(p.value),
+                SqlType::datetime(fsp),
+            ))
+        }
+        BaseType::Time => {
+            let p = parse_time::parse_time(text).filter(|p| !p.trailing);
+            let p = p.ok_or_else(|| wrong("TIME"))?;
+            let ty = SqlType::temporal(BaseType::Time, fsp);
+            Ok(Expr::literal(Value::Time(p.value), ty))
+        }
+        _ => Err(SqlError::syntax(format!("near '{t}'"))),
+    }
+}

@@ -1,0 +1,143 @@
+//! Expressions as MySQL prints them in messages and EXPLAIN.
+
+use std::fmt::{Display, Formatter, Result};
+
+use super::{ArithmeticOp, BitOp, Expr, ExprKind};
+use crate::value::Value;
+
+fn list(f: &mut Formatter<'_>, items: &[Expr]) -> Result {
+    for (i, e) in items.iter().enumerate() {
+        if i > 0 {
+            f.write_str(",")?;
+        }
+        write!(f, "{e}")?;
+    }
+    Ok(())
+}
+
+fn joined(f: &mut Formatter<'_>, items: &[Expr], word: &str) -> Result {
+    f.write_str("(")?;
+    for (i, e) in items.iter().enumerate() {
+        if i > 0 {
+            write!(f, " {word} ")?;
+        }
+        write!(f, "{e}")?;
+    }
+    f.write_str(")")
+}
+
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        use ExprKind as K;
+        match &self.kind {
+            K::Literal(Value::Null) => f.write_str("NULL"),
+            K::Literal(v) => {
+                let text = v.to_text();
+                let text = String::from_utf8_lossy(&text);
+                match v {
+                    Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_) => {
+                        f.write_str(&text)
+                    }
+                    Value::Date(_) => write!(f, "DATE'{text}'"),
+                    Value::DateTime(_) => write!(f, "TIMESTAMP'{text}'"),
+                    Value::Time(_) => write!(f, "TIME'{text}'"),
+                    _ => write!(f, "'{}'", text.replace('\'', "''")),
+                }
+            }
+            K::Column { label, .. } => f.write_str(label),
+            K::Param(_) => f.write_str("?"),
+            K::Compare(op, a, _) => write!(f, "({} {} {})", a[0], op.symbol(), a[1]),
+            K::And(v) => joined(f, v, "and"),
+            K::Or(v) => joined(f, v, "or"),
+            K::Xor(a) => joined(f, &a[..], "xor"),
+            K::Not(e) => write!(f, "(not {e})"),
+            K::IsNull(e) => write!(f, "({e} is null)"),
+            K::IsNotNull(e) => write!(f, "({e} is not null)"),
+            K::IsTruth(e, asked, negated) => {
+                let not = if *negated { "not " } else { "" };
+                write!(f, "({e} is {not}{asked})")
+            }
+            K::Between { args, negated, .. } => {
+                let not = if *negated { "not " } else { "" };
+                write!(f, "({} {not}between {} and {})", args[0], args[1], args[2])
+            }
+            K::InList(l) => {
+                let not = if l.negated { "not " } else { "" };
+                write!(f, "({} {not}in (", l.value)?;
+                list(f, &l.list)?;
+                f.write_str("))")
+            }
+            K::Subquery(_) => f.write_str("(select ...)"),
+            K::Arithmetic(op, a) => {
+                let symbol = match op {
+                    ArithmeticOp::Add => "+",
+                    ArithmeticOp::Sub => "-",
+                    ArithmeticOp::Mul => "*",
+                    ArithmeticOp::Div => "/",
+                    ArithmeticOp::IntDiv => "DIV",
+                    ArithmeticOp::Mod => "%",
+                };
+                write!(f, "({} {symbol} {})", a[0], a[1])
+            }
+            K::Negate(e) => write!(f, "-({e})"),
+            K::Bit(op, a) => {
+                let symbol = match op {
+                    BitOp::And => "&",
+                    BitOp::Or => "|",
+                    BitOp::Xor => "^",
+                    BitOp::ShiftLeft => "<<",
+                    BitOp::ShiftRight => ">>",
+                };
+                write!(f, "({} {symbol} {})", a[0], a[1])
+            }
+            K::BitNot(e) => write!(f, "~({e})"),
+            K::Like(l) => {
+                let not = if l.negated { "not " } else { "" };
+                write!(f, "({} {not}like {})", l.value, l.pattern)
+            }
+            K::Regexp(r) => {
+                let not = if r.negated { "not " } else { "" };
+                write!(f, "({} {not}regexp {})", r.value, r.pattern)
+            }
+            K::Case(branches, last) => {
+                f.write_str("(case")?;
+                for (when, then) in branches {
+                    write!(f, " when {when} then {then}")?;
+                }
+                if let Some(e) = last {
+                    write!(f, " else {e}")?;
+                }
+                f.write_str(" end)")
+            }
+            K::Cast(e) => write!(f, "cast({e} as {})", self.ty.column_type()),
+            K::Collate(e) => write!(f, "({e} collate {})", self.ty.collation.name()),
+            K::EnumIndex(e) => write!(f, "{e}"),
+            K::Function(func, args) => {
+                write!(f, "{}(", func.name().to_ascii_lowercase())?;
+                list(f, args)?;
+                f.write_str(")")
+            }
+            K::DateAdd(a, unit, minus) => {
+                let sign = if *minus { "-" } else { "+" };
+                write!(
+                    f,
+                    "({} {sign} interval {} {})",
+                    a[0],
+                    a[1],
+                    unit.name().to_ascii_lowercase()
+                )
+            }
+            K::TimestampDiff(a, unit) => {
+                write!(f, "timestampdiff({},{},{})", unit.name(), a[0], a[1])
+            }
+            K::Extract(e, unit) => {
+                write!(f, "extract({} from {e})", unit.name().to_ascii_lowercase())
+            }
+            K::UserVariable(name) => write!(f, "(@`{name}`)"),
+            K::SetUserVariable(name, e) => write!(f, "(@`{name}`:={e})"),
+            K::SystemVariable(scope, name) if scope.is_empty() => write!(f, "@@{name}"),
+            K::SystemVariable(scope, name) => write!(f, "@@{scope}.{name}"),
+            K::SeededRand(seed, _) => write!(f, "rand({seed})"),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Evaluation of bound expressions.
+
+use std::borrow::Cow;
+
+use super::{EvalContext, Expr, ExprKind, func, interval, operators};
+use crate::error::SqlResult;
+use crate::row::lookup::integer_value;
+use crate::types::SqlType;
+use crate::value::{Value, cast, conform, write_text};
+
+fn truth_value(t: Option<bool>) -> Value<'static> {
+    match t {
+        Some(b) => Value::bool(b),
+        None => Value::Null,
+    }
+}
+
+impl Expr {
+    /// Columns, literals and parameters, which cannot fail.
+    #[inline]
+    fn leaf<'a>(&'a self, cx: &EvalContext<'a>) -> Option<Value<'a>> {
+        match &self.kind {
+            ExprKind::Column { source, column, .. } => Some(cx.column(*source, *column)),
+            ExprKind::Literal(v) => Some(v.borrowed()),
+            ExprKind::Param(i) => Some(cx.params[*i].borrowed()),
+            _ => None,
+        }
+    }
+
+    /// Evaluates. Columns, literals and parameters are borrowed.
+    #[inline]
+    pub fn eval<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
+        match self.leaf(cx) {
+            Some(v) => Ok(v),
+            None => self.compute(cx),
+        }
+    }
+
+    fn compute<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
+        use ExprKind as K;
+        Ok(match &self.kind {
+            K::Literal(_) | K::Column { .. } | K::Param(_) => self.leaf(cx).unwrap_or(Value::Null),
+            K::Compare(..)
+            | K::And(_)
+            | K::Or(_)
+            | K::Xor(_)
+            | K::Not(_)
+            | K::IsNull(_)
+            | K::IsNotNull(_)
+            | K::IsTruth(..)
+            | K::Between { .. }
+            | K::InList(_)
+            | K::Like(_)
+            | K::Regexp(_) => truth_value(self.truth(cx)?),
+            K::Subquery(s) => s.eval(cx)?,
+            K::Arithmetic(op, args) => return operators::arithmetic(self, *op, args, cx),
+            K::Negate(a) => return operators::negate(self, a, cx),
+            K::Bit(op, args) => operators::bits(*op, &args[0].eval(cx)?, &args[1].eval(cx)?),
+            K::BitNot(a) => match a.eval(cx)? {
+                Value::Null => Value::Null,
+                v => Value::UInt(!v.to_bits()),
+            },
+            K::Case(branches, last) => {
+                for (when, then) in branches {
+                    if when.truth(cx)? == Some(true) {
+                        return Ok(self.conformed(then, cx)?);
+                    }
+                }
+                match last {
+                    Some(e) => return self.conformed(e, cx),
+                    None => Value::Null,
+                }
+            }
+            K::Cast(a) => {
+                let v = if self.ty.is_string() && !a.ty.is_string() {
+                    match a.text(cx)? {
+                        Some(t) => Value::Bytes(t),
+                        None => Value::Null,
+                    }
+                } else {
+                    a.eval(cx)?
+                };
+                return cast(v, &self.ty, cx.session);
+            }
+            K::Collate(a) => return a.eval(cx),
+            K::EnumIndex(a) => match a.eval(cx)? {
+                Value::Null => Value::Null,
+                v => enum_index(&a.ty, &v.to_text()),
+            },
+            K::Function(f, args) => return func::call(self, *f, args, cx),
+            K::DateAdd(args, unit, minus) => {
+                return interval::date_add(&args[0], &args[1], *unit, *minus, &self.ty, cx);
+            }
+            K::TimestampDiff(args, unit) => {
+                interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit)
+            }
+            K::Extract(a, unit) => interval::extract(&a.eval(cx)?, *unit, cx),
+            K::UserVariable(name) => {
+                let vars = cx.session.user_vars.borrow();
+                vars.get(&**name).cloned().unwrap_or(Value::Null)
+            }
+            K::SetUserVariable(name, a) => {
+                let v = a.eval(cx)?.into_owned();
+                let mut vars = cx.session.user_vars.borrow_mut();
+                vars.insert(name.to_string(), v.clone());
+                v
+            }
+            K::SystemVariable(scope, name) => (cx.session.sys_var)(scope, name)?,
+            K::SeededRand(seed, state) => {
+                let seed = seed.eval(cx)?.to_i64() as u32;
+                Value::Double(state.lock().next(seed, cx.session.now.get()))
+            }
+        })
+    }
+
+    /// A branch's value in this expression's type.
+    pub(super) fn conformed<'a>(
+        &self,
+        branch: &'a Expr,
+        cx: &EvalContext<'a>,
+    ) -> SqlResult<Value<'a>> {
+        if self.ty.is_string() && !branch.ty.is_string() {
+            return Ok(branch.text(cx)?.map_or(Value::Null, Value::Bytes));
+        }
+        Ok(conform(branch.eval(cx)?, &self.ty))
+    }
+
+    /// The value as text in its static type's form; `None` for NULL.
+    #[inline]
+    pub fn text<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Option<Cow<'a, [u8]>>> {
+        Ok(match self.eval(cx)? {
+            Value::Null => None,
+            Value::Bytes(b) => Some(b),
+            v => {
+                let mut out = Vec::with_capacity(24);
+                if matches!(self.kind, ExprKind::Param(_)) {
+                    // A parameter's type is the client's, not the expression's.
+                    out.extend_from_slice(&v.to_text());
+                } else {
+                    write_text(&v, &self.ty, &mut out);
+                }
+                Some(Cow::Owned(out))
+            }
+        })
+    }
+
+    /// Evaluates as a predicate; `None` for NULL.
+    pub fn truth(&self, cx: &EvalContext<'_>) -> SqlResult<Option<bool>> {
+        use ExprKind as K;
+        match &self.kind {
+            K::Compare(op, args, collation) => {
+                let a = args[0].eval(cx)?;
+                let b = args[1].eval(cx)?;
+                Ok(match a.compare(&b, *collation) {
+                    Some(o) => Some(op.holds(o)),
+                    None if *op == super::CompareOp::NullSafeEq => Some(a.is_null() && b.is_null()),
+                    None => None,
+                })
+            }
+            K::And(all) => {
+                let mut null = false;
+                for e in all {
+                    match e.truth(cx)? {
+                        Some(false) => return Ok(Some(false)),
+                        Some(true) => {}
+                        None => null = true,
+                    }
+                }
+                Ok(if null { None } else { Some(true) })
+            }
+            K::Or(any) => {
+                let mut null = false;
+                for e in any {
+                    match e.truth(cx)? {
+                        Some(true) => return Ok(Some(true)),
+                        Some(false) => {}
+                        None => null = true,
+                    }
+                }
+                Ok(if null { None } else { Some(false) })
+            }
+            K::Xor(args) => Ok(match (args[0].truth(cx)?, args[1].truth(cx)?) {
+                (Some(a), Some(b)) => Some(a != b),
+                _ => None,
+            }),
+            K::Not(e) => Ok(e.truth(cx)?.map(|t| !t)),
+            K::IsNull(e) => Ok(Some(e.eval(cx)?.is_null())),
+            K::IsNotNull(e) => Ok(Some(!e.eval(cx)?.is_null())),
+            K::IsTruth(e, asked, negated) => Ok(Some((e.truth(cx)? == Some(*asked)) != *negated)),
+            K::Between {
+                args,
+                negated,
+                collation,
+            } => {
+                let v = args[0].eval(cx)?;
+                let low = v.compare(&args[1].eval(cx)?, *collation).map(|o| o.is_ge());
+                let high = v.compare(&args[2].eval(cx)?, *collation).map(|o| o.is_le());
+                let within = match (low, high) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                };
+                Ok(within.map(|w| w != *negated))
+            }
+            K::InList(l) => l.truth(cx),
+            K::Like(l) => l.truth(cx),
+            K::Regexp(r) => r.truth(cx),
+            _ => Ok(self.eval(cx)?.truth()),
+        }
+    }
+}
+
+/// Position of an ENUM's member, as the number it is in arithmetic.
+fn enum_index(ty: &SqlType, text: &[u8]) -> Value<'static> {
+    let i = ty
+        .members
+        .as_deref()
+        .and_then(|m| m.iter().position(|m| m.as_bytes() == text))
+        .map_or(0, |i| i + 1);
+    integer_value(i as i128, &SqlType::bigint())
+}

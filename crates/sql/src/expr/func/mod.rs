@@ -1,0 +1,690 @@
+//! The catalogue of functions: names, arity, result types, and dispatch to the files that compute them.
+
+mod info;
+mod numeric;
+mod string;
+mod temporal;
+
+use std::borrow::Cow;
+
+use super::{EvalContext, Expr};
+use crate::error::{SqlError, SqlResult};
+use crate::types::derive::{common, common_collation, text_length};
+use crate::types::{BaseType, Collation, SqlType};
+use crate::value::{Date, DateTime, Decimal, Time, Value};
+
+pub use numeric::RandState;
+pub(super) use string::unhex;
+
+/// A function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Func {
+    Concat,
+    ConcatWs,
+    Substring,
+    Left,
+    Right,
+    Length,
+    BitLength,
+    CharLength,
+    Upper,
+    Lower,
+    Trim,
+    LTrim,
+    RTrim,
+    Replace,
+    LPad,
+    RPad,
+    Instr,
+    Locate,
+    Repeat,
+    Reverse,
+    Hex,
+    Unhex,
+    Md5,
+    Sha1,
+    Sha2,
+    Field,
+    Elt,
+    FindInSet,
+    Space,
+    Ascii,
+    Ord,
+    Char,
+    Format,
+    Quote,
+    Strcmp,
+    SubstringIndex,
+    Insert,
+    Bin,
+    Oct,
+    ToBase64,
+    FromBase64,
+    Charset,
+    CollationOf,
+    Abs,
+    Ceil,
+    Floor,
+    Round,
+    Truncate,
+    Pow,
+    Sqrt,
+    Exp,
+    Ln,
+    Log,
+    Log2,
+    Log10,
+    Sin,
+    Cos,
+    Tan,
+    Cot,
+    Asin,
+    Acos,
+    Atan,
+    Pi,
+    Degrees,
+    Radians,
+    Rand,
+    Sign,
+    Greatest,
+    Least,
+    Crc32,
+    Conv,
+    BitCount,
+    NullIf,
+    Coalesce,
+    Now,
+    SysDate,
+    CurDate,
+    CurTime,
+    UtcTimestamp,
+    UtcDate,
+    UtcTime,
+    Date,
+    Time,
+    DayOfWeek,
+    Weekday,
+    DayOfYear,
+    Week,
+    WeekOfYear,
+    YearWeek,
+    MonthName,
+    DayName,
+    LastDay,
+    DateDiff,
+    TimeDiff,
+    ToDays,
+    FromDays,
+    ToSeconds,
+    UnixTimestamp,
+    FromUnixTime,
+    DateFormat,
+    TimeFormat,
+    StrToDate,
+    Timestamp,
+    MakeDate,
+    MakeTime,
+    SecToTime,
+    TimeToSec,
+    AddTime,
+    SubTime,
+    ConvertTz,
+    Database,
+    User,
+    CurrentUser,
+    Version,
+    ConnectionId,
+    LastInsertId,
+    RowCount,
+    FoundRows,
+    Uuid,
+}
+
+/// Any number of arguments.
+const ANY: usize = usize::MAX;
+
+/// Name, function, least and greatest number of arguments. The first name of a function is the one it prints under.
+#[rustfmt::skip]
+static CATALOGUE: &[(&str, Func, usize, usize)] = &[
+    ("CONCAT", Func::Concat, 1, ANY),
+    ("CONCAT_WS", Func::ConcatWs, 2, ANY),
+    ("SUBSTRING", Func::Substring, 2, 3),
+    ("SUBSTR", Func::Substring, 2, 3),
+    ("MID", Func::Substring, 2, 3),
+    ("LEFT", Func::Left, 2, 2),
+    ("RIGHT", Func::Right, 2, 2),
+    ("LENGTH", Func::Length, 1, 1),
+    ("OCTET_LENGTH", Func::Length, 1, 1),
+    ("BIT_LENGTH", Func::BitLength, 1, 1),
+    ("CHAR_LENGTH", Func::CharLength, 1, 1),
+    ("CHARACTER_LENGTH", Func::CharLength, 1, 1),
+    ("UPPER", Func::Upper, 1, 1),
+    ("UCASE", Func::Upper, 1, 1),
+    ("LOWER", Func::Lower, 1, 1),
+    ("LCASE", Func::Lower, 1, 1),
+    ("TRIM", Func::Trim, 1, 2),
+    ("LTRIM", Func::LTrim, 1, 2),
+    ("RTRIM", Func::RTrim, 1, 2),
+    ("REPLACE", Func::Replace, 3, 3),
+    ("LPAD", Func::LPad, 3, 3),
+    ("RPAD", Func::RPad, 3, 3),
+    ("INSTR", Func::Instr, 2, 2),
+    ("LOCATE", Func::Locate, 2, 3),
+    ("POSITION", Func::Locate, 2, 3),
+    ("REPEAT", Func::Repeat, 2, 2),
+    ("REVERSE", Func::Reverse, 1, 1),
+    ("HEX", Func::Hex, 1, 1),
+    ("UNHEX", Func::Unhex, 1, 1),
+    ("MD5", Func::Md5, 1, 1),
+    ("SHA1", Func::Sha1, 1, 1),
+    ("SHA", Func::Sha1, 1, 1),
+    ("SHA2", Func::Sha2, 2, 2),
+    ("FIELD", Func::Field, 2, ANY),
+    ("ELT", Func::Elt, 2, ANY),
+    ("FIND_IN_SET", Func::FindInSet, 2, 2),
+    ("SPACE", Func::Space, 1, 1),
+    ("ASCII", Func::Ascii, 1, 1),
+    ("ORD", Func::Ord, 1, 1),
+    ("CHAR", Func::Char, 1, ANY),
+    ("FORMAT", Func::Format, 2, 3),
+    ("QUOTE", Func::Quote, 1, 1),
+    ("STRCMP", Func::Strcmp, 2, 2),
+    ("SUBSTRING_INDEX", Func::SubstringIndex, 3, 3),
+    ("INSERT", Func::Insert, 4, 4),
+    ("BIN", Func::Bin, 1, 1),
+    ("OCT", Func::Oct, 1, 1),
+    ("TO_BASE64", Func::ToBase64, 1, 1),
+    ("FROM_BASE64", Func::FromBase64, 1, 1),
+    ("CHARSET", Func::Charset, 1, 1),
+    ("COLLATION", Func::CollationOf, 1, 1),
+    ("ABS", Func::Abs, 1, 1),
+    ("CEIL", Func::Ceil, 1, 1),
+    ("CEILING", Func::Ceil, 1, 1),
+    ("FLOOR", Func::Floor, 1, 1),
+    ("ROUND", Func::Round, 1, 2),
+    ("TRUNCATE", Func::Truncate, 2, 2),
+    ("POW", Func::Pow, 2, 2),
+    ("POWER", Func::Pow, 2, 2),
+    ("SQRT", Func::Sqrt, 1, 1),
+    ("EXP", Func::Exp, 1, 1),
+    ("LN", Func::Ln, 1, 1),
+    ("LOG", Func::Log, 1, 2),
+    ("LOG2", Func::Log2, 1, 1),
+    ("LOG10", Func::Log10, 1, 1),
+    ("SIN", Func::Sin, 1, 1),
+    ("COS", Func::Cos, 1, 1),
+    ("TAN", Func::Tan, 1, 1),
+    ("COT", Func::Cot, 1, 1),
+    ("ASIN", Func::Asin, 1, 1),
+    ("ACOS", Func::Acos, 1, 1),
+    ("ATAN", Func::Atan, 1, 2),
+    ("ATAN2", Func::Atan, 1, 2),
+    ("PI", Func::Pi, 0, 0),
+    ("DEGREES", Func::Degrees, 1, 1),
+    ("RADIANS", Func::Radians, 1, 1),
+    ("RAND", Func::Rand, 0, 1),
+    ("SIGN", Func::Sign, 1, 1),
+    ("GREATEST", Func::Greatest, 2, ANY),
+    ("LEAST", Func::Least, 2, ANY),
+    ("CRC32", Func::Crc32, 1, 1),
+    ("CONV", Func::Conv, 3, 3),
+    ("BIT_COUNT", Func::BitCount, 1, 1),
+    ("NULLIF", Func::NullIf, 2, 2),
+    ("COALESCE", Func::Coalesce, 1, ANY),
+    ("IFNULL", Func::Coalesce, 2, 2),
+    ("NVL", Func::Coalesce, 2, 2),
+    ("NOW", Func::Now, 0, 1),
+    ("CURRENT_TIMESTAMP", Func::Now, 0, 1),
+    ("LOCALTIME", Func::Now, 0, 1),
+    ("LOCALTIMESTAMP", Func::Now, 0, 1),
+    ("SYSDATE", Func::SysDate, 0, 1),
+    ("CURDATE", Func::CurDate, 0, 0),
+    ("CURRENT_DATE", Func::CurDate, 0, 0),
+    ("CURTIME", Func::CurTime, 0, 1),
+    ("CURRENT_TIME", Func::CurTime, 0, 1),
+    ("UTC_TIMESTAMP", Func::UtcTimestamp, 0, 1),
+    ("UTC_DATE", Func::UtcDate, 0, 0),
+    ("UTC_TIME", Func::UtcTime, 0, 1),
+    ("DATE", Func::Date, 1, 1),
+    ("TIME", Func::Time, 1, 1),
+    ("DAYOFWEEK", Func::DayOfWeek, 1, 1),
+    ("WEEKDAY", Func::Weekday, 1, 1),
+    ("DAYOFYEAR", Func::DayOfYear, 1, 1),
+    ("WEEK", Func::Week, 1, 2),
+    ("WEEKOFYEAR", Func::WeekOfYear, 1, 1),
+    ("YEARWEEK", Func::YearWeek, 1, 2),
+    ("MONTHNAME", Func::MonthName, 1, 1),
+    ("DAYNAME", Func::DayName, 1, 1),
+    ("LAST_DAY", Func::LastDay, 1, 1),
+    ("DATEDIFF", Func::DateDiff, 2, 2),
+    ("TIMEDIFF", Func::TimeDiff, 2, 2),
+    ("TO_DAYS", Func::ToDays, 1, 1),
+    ("FROM_DAYS", Func::FromDays, 1, 1),
+    ("TO_SECONDS", Func::ToSeconds, 1, 1),
+    ("UNIX_TIMESTAMP", Func::UnixTimestamp, 0, 1),
+    ("FROM_UNIXTIME", Func::FromUnixTime, 1, 2),
+    ("DATE_FORMAT", Func::DateFormat, 2, 2),
+    ("TIME_FORMAT", Func::TimeFormat, 2, 2),
+    ("STR_TO_DATE", Func::StrToDate, 2, 2),
+    ("TIMESTAMP", Func::Timestamp, 1, 2),
+    ("MAKEDATE", Func::MakeDate, 2, 2),
+    ("MAKETIME", Func::MakeTime, 3, 3),
+    ("SEC_TO_TIME", Func::SecToTime, 1, 1),
+    ("TIME_TO_SEC", Func::TimeToSec, 1, 1),
+    ("ADDTIME", Func::AddTime, 2, 2),
+    ("SUBTIME", Func::SubTime, 2, 2),
+    ("CONVERT_TZ", Func::ConvertTz, 3, 3),
+    ("DATABASE", Func::Database, 0, 0),
+    ("SCHEMA", Func::Database, 0, 0),
+    ("USER", Func::User, 0, 0),
+    ("SESSION_USER", Func::User, 0, 0),
+    ("SYSTEM_USER", Func::User, 0, 0),
+    ("CURRENT_USER", Func::CurrentUser, 0, 0),
+    ("VERSION", Func::Version, 0, 0),
+    ("CONNECTION_ID", Func::ConnectionId, 0, 0),
+    ("LAST_INSERT_ID", Func::LastInsertId, 0, 1),
+    ("ROW_COUNT", Func::RowCount, 0, 0),
+    ("FOUND_ROWS", Func::FoundRows, 0, 0),
+    ("UUID", Func::Uuid, 0, 0),
+];
+
+/// The function of a name and number of arguments: `None` if there is no such name, error 1582 if the number is wrong.
+pub(super) fn find(name: &str, count: usize) -> SqlResult<Option<Func>> {
+    let mut found = CATALOGUE
+        .iter()
+        .filter(|(n, ..)| n.eq_ignore_ascii_case(name))
+        .peekable();
+    if found.peek().is_none() {
+        return Ok(None);
+    }
+    match found.find(|(_, _, least, most)| (*least..=*most).contains(&count)) {
+        Some((_, f, ..)) => Ok(Some(*f)),
+        None => Err(wrong_arity(name)),
+    }
+}
+
+/// Error 1582.
+pub(super) fn wrong_arity(name: &str) -> SqlError {
+    SqlError::new(
+        1582,
+        format!("Incorrect parameter count in the call to native function '{name}'"),
+    )
+}
+
+impl Func {
+    /// The name it prints under.
+    pub fn name(self) -> &'static str {
+        CATALOGUE
+            .iter()
+            .find(|(_, f, ..)| *f == self)
+            .map_or("", |(n, ..)| n)
+    }
+    /// Whether two calls in one statement may differ.
+    pub fn is_volatile(self) -> bool {
+        use Func::*;
+        matches!(self, Rand | Uuid | SysDate | LastInsertId)
+    }
+    /// Whether the result follows from the arguments alone, whoever asks and when.
+    pub(super) fn is_pure(self) -> bool {
+        use Func::*;
+        !self.is_volatile()
+            && !matches!(
+                self,
+                Now | CurDate
+                    | CurTime
+                    | UtcTimestamp
+                    | UtcDate
+                    | UtcTime
+                    | UnixTimestamp
+                    | FromUnixTime
+                    | Timestamp
+                    | Database
+                    | User
+                    | CurrentUser
+                    | Version
+                    | ConnectionId
+                    | RowCount
+                    | FoundRows
+                    | ConvertTz
+            )
+    }
+}
+
+/// Type of a call, and whether it can be NULL though no argument is.
+pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlType, bool) {
+    use Func::*;
+    let int = |length: u32| SqlType {
+        length,
+        ..SqlType::bigint()
+    };
+    let text = |length: u32| {
+        SqlType::varchar(
+            length,
+            args.iter()
+                .map(|a| &a.ty)
+                .find(|t| t.is_string())
+                .map_or(collation, |_| joint(args, collation)),
+        )
+    };
+    let plain = |length: u32| SqlType::varchar(length, collation);
+    let len = |i: usize| args.get(i).map_or(0, |a| text_length(&a.ty));
+    let sum = || {
+        args.iter()
+            .fold(0u32, |n, a| n.saturating_add(text_length(&a.ty)))
+    };
+    let fsp = |i: usize| {
+        args.get(i)
+            .and_then(Expr::as_constant)
+            .map_or(0, |v| v.to_i64().clamp(0, 6) as u8)
+    };
+    match f {
+        Concat => (text(sum()), false),
+        ConcatWs => (
+            text(sum().saturating_add(len(0).saturating_mul(args.len() as u32))),
+            false,
+        ),
+        Substring | Left | Right | Upper | Lower | Trim | LTrim | RTrim | Reverse
+        | SubstringIndex => (SqlType::varchar(len(0), own(args, 0, collation)), false),
+        Replace => (text(len(0).saturating_mul(len(2).max(1))), false),
+        LPad | RPad | Repeat => (text(sized(args.get(1), len(0))), true),
+        Insert => (text(len(0).saturating_add(len(3))), false),
+        Space => (plain(sized(args.first(), 0)), true),
+        Hex => (plain(len(0).saturating_mul(8)), false),
+        Unhex | FromBase64 => (SqlType::varchar(len(0), Collation::Binary), true),
+        ToBase64 => (plain(len(0).saturating_mul(6)), false),
+        Md5 => (plain(32), false),
+        Sha1 => (plain(40), false),
+        Sha2 => (plain(128), true),
+        Elt => (
+            SqlType::varchar(
+                args[1..]
+                    .iter()
+                    .map(|a| text_length(&a.ty))
+                    .max()
+                    .unwrap_or(0),
+                joint(&args[1..], collation),
+            ),
+            true,
+        ),
+        Char => (
+            SqlType::varchar(args.len() as u32 * 4, Collation::Binary),
+            false,
+        ),
+        Format => (plain(len(0).saturating_mul(2) + 32), false),
+        Quote => (text(len(0).saturating_mul(2).saturating_add(2)), false),
+        Bin | Oct | Conv => (plain(64), true),
+        Charset | CollationOf => (plain(64), false),
+        Length | BitLength | CharLength | Instr | Locate | Field | FindInSet | Ascii | Ord
+        | Strcmp | BitCount => (int(10), false),
+        Abs => (
+            match args[0].ty.base {
+                BaseType::Decimal | BaseType::Double => args[0].ty.clone(),
+                _ if args[0].ty.is_integer() => SqlType {
+                    unsigned: args[0].ty.unsigned,
+                    ..SqlType::bigint()
+                },
+                BaseType::Null => SqlType::bigint(),
+                _ => SqlType::double(),
+            },
+            false,
+        ),
+        Ceil | Floor => (
+            match args[0].ty.base {
+                BaseType::Decimal if args[0].ty.integer_digits() < 18 => SqlType::bigint(),
+                BaseType::Decimal => SqlType::decimal(args[0].ty.integer_digits() + 1, 0),
+                _ if args[0].ty.is_integer() => SqlType {
+                    unsigned: args[0].ty.unsigned,
+                    ..SqlType::bigint()
+                },
+                BaseType::Null => SqlType::bigint(),
+                _ => SqlType::double(),
+            },
+            false,
+        ),
+        Round | Truncate => (numeric::round_type(args), false),
+        Pow | Exp | Sin | Cos | Tan | Atan | Pi | Degrees | Radians | Rand => {
+            (SqlType::double(), false)
+        }
+        Sqrt | Ln | Log | Log2 | Log10 | Cot | Asin | Acos => (SqlType::double(), true),
+        Sign => (int(2), false),
+        Greatest | Least | Coalesce => {
+            let ty = args.iter().fold(SqlType::null(), |t, a| common(&t, &a.ty));
+            (ty, false)
+        }
+        Crc32 => (
+            SqlType {
+                length: 10,
+                ..SqlType::ubigint()
+            },
+            false,
+        ),
+        NullIf => (args[0].ty.clone(), true),
+        Now | SysDate | UtcTimestamp => (SqlType::datetime(fsp(0)), false),
+        CurDate | UtcDate => (SqlType::new(BaseType::Date), false),
+        CurTime | UtcTime => (SqlType::temporal(BaseType::Time, fsp(0)), false),
+        Date | LastDay | FromDays | MakeDate => (SqlType::new(BaseType::Date), true),
+        Time | TimeDiff => (
+            SqlType::temporal(
+                BaseType::Time,
+                args.iter().map(|a| temporal_fsp(&a.ty)).max().unwrap_or(0),
+            ),
+            true,
+        ),
+        MakeTime | SecToTime => (
+            SqlType::temporal(
+                BaseType::Time,
+                args.last().map_or(0, |a| temporal_fsp(&a.ty)),
+            ),
+            true,
+        ),
+        Timestamp => (
+            SqlType::datetime(args.iter().map(|a| temporal_fsp(&a.ty)).max().unwrap_or(0)),
+            true,
+        ),
+        AddTime | SubTime => {
+            let fsp = args.iter().map(|a| temporal_fsp(&a.ty)).max().unwrap_or(0);
+            let base = match args[0].ty.base {
+                BaseType::Time => BaseType::Time,
+                BaseType::Date | BaseType::DateTime | BaseType::Timestamp => BaseType::DateTime,
+                _ => return (plain(29), true),
+            };
+            (SqlType::temporal(base, fsp), true)
+        }
+        ConvertTz => (SqlType::datetime(temporal_fsp(&args[0].ty)), true),
+        DayOfWeek | Weekday | DayOfYear | Week | WeekOfYear | YearWeek | DateDiff | ToDays
+        | TimeToSec => (int(10), true),
+        ToSeconds => (int(20), true),
+        MonthName | DayName => (plain(9), true),
+        UnixTimestamp => match args.first().map_or(0, |a| temporal_fsp(&a.ty)) {
+            0 => (SqlType::bigint(), false),
+            n => (SqlType::decimal(11 + n as u32, n), false),
+        },
+        FromUnixTime if args.len() == 2 => (plain(64), true),
+        FromUnixTime => (
+            SqlType::datetime(match args[0].ty.base {
+                BaseType::Decimal => args[0].ty.decimals.min(6),
+                _ if args[0].ty.is_integer() => 0,
+                _ => 6,
+            }),
+            true,
+        ),
+        DateFormat | TimeFormat => (plain(len(1).saturating_mul(10).max(64)), true),
+        StrToDate => (temporal::str_to_date_type(args), true),
+        Database => (plain(64), true),
+        User | CurrentUser => (plain(288), false),
+        Version => (plain(60), false),
+        ConnectionId | LastInsertId | FoundRows => (SqlType::ubigint(), false),
+        RowCount => (SqlType::bigint(), false),
+        Uuid => (plain(36), false),
+    }
+}
+
+/// Fractional digits of a type as a time; of a text, as many as there can be.
+fn temporal_fsp(t: &SqlType) -> u8 {
+    match t.base {
+        BaseType::Double | BaseType::Float => 6,
+        _ if t.is_string() => 6,
+        _ => t.decimals.min(6),
+    }
+}
+
+/// Length of a text whose number of characters argument `count` gives, if that is constant.
+fn sized(count: Option<&Expr>, least: u32) -> u32 {
+    match count.and_then(Expr::as_constant) {
+        Some(v) => (v.to_i64().clamp(0, 1 << 30) as u32).saturating_mul(least.max(1)),
+        None => 1 << 20,
+    }
+}
+
+/// The collation that string arguments have in common.
+pub(super) fn joint(args: &[Expr], otherwise: Collation) -> Collation {
+    let mut strings = args.iter().filter(|a| a.ty.is_string()).map(|a| &a.ty);
+    let Some(first) = strings.next() else {
+        return otherwise;
+    };
+    strings
+        .fold(first.clone(), |t, o| SqlType {
+            collation: common_collation(&t, o),
+            ..t
+        })
+        .collation
+}
+
+fn own(args: &[Expr], i: usize, otherwise: Collation) -> Collation {
+    if args[i].ty.is_string() {
+        args[i].ty.collation
+    } else {
+        otherwise
+    }
+}
+
+/// Why a function gives no value.
+enum Exit {
+    /// The result is NULL.
+    Null,
+    Error(SqlError),
+}
+
+impl From<SqlError> for Exit {
+    fn from(e: SqlError) -> Exit {
+        Exit::Error(e)
+    }
+}
+
+type Computed<'a> = Result<Value<'a>, Exit>;
+
+/// A call being computed: arguments evaluated on demand, NULL ending it.
+struct Call<'c, 'a> {
+    expr: &'a Expr,
+    args: &'a [Expr],
+    cx: &'c EvalContext<'a>,
+}
+
+impl<'a> Call<'_, 'a> {
+    fn len(&self) -> usize {
+        self.args.len()
+    }
+    /// An argument that is not NULL.
+    fn value(&self, i: usize) -> Result<Value<'a>, Exit> {
+        match self.args[i].eval(self.cx)? {
+            Value::Null => Err(Exit::Null),
+            v => Ok(v),
+        }
+    }
+    fn text(&self, i: usize) -> Result<Cow<'a, [u8]>, Exit> {
+        self.args[i].text(self.cx)?.ok_or(Exit::Null)
+    }
+    fn int(&self, i: usize) -> Result<i64, Exit> {
+        Ok(self.value(i)?.to_i64())
+    }
+    fn double(&self, i: usize) -> Result<f64, Exit> {
+        Ok(self.value(i)?.to_f64())
+    }
+    fn decimal(&self, i: usize) -> Result<Decimal, Exit> {
+        Ok(self.value(i)?.to_decimal())
+    }
+    /// A date and time; NULL with warning 1292 if the argument is none.
+    fn datetime(&self, i: usize) -> Result<DateTime, Exit> {
+        let v = self.value(i)?;
+        let d = match &v {
+            Value::Time(t) => {
+                DateTime::from_days_micros(self.cx.session.local_now().date.days(), t.micros)
+            }
+            v => v.to_datetime(),
+        };
+        d.ok_or_else(|| {
+            let m = format!(
+                "Incorrect datetime value: '{}'",
+                crate::value::printable(&v.to_text())
+            );
+            self.cx.session.warn(1292, m);
+            Exit::Null
+        })
+    }
+    /// A date that the calendar has.
+    fn date(&self, i: usize) -> Result<Date, Exit> {
+        let d = self.datetime(i)?.date;
+        if d.exists() { Ok(d) } else { Err(Exit::Null) }
+    }
+    fn time(&self, i: usize) -> Result<Time, Exit> {
+        let v = self.value(i)?;
+        v.to_time().ok_or_else(|| {
+            crate::value::truncated(self.cx.session, "time", &v);
+            Exit::Null
+        })
+    }
+    /// The collation that string arguments are compared under.
+    fn collation(&self) -> Collation {
+        joint(self.args, Collation::Utf8mb4GeneralCi)
+    }
+}
+
+/// Calls a function.
+pub(super) fn call<'a>(
+    expr: &'a Expr,
+    f: Func,
+    args: &'a [Expr],
+    cx: &EvalContext<'a>,
+) -> SqlResult<Value<'a>> {
+    let c = Call { expr, args, cx };
+    match dispatch(f, &c) {
+        Ok(v) => Ok(v),
+        Err(Exit::Null) => Ok(Value::Null),
+        Err(Exit::Error(e)) => Err(e),
+    }
+}
+
+fn dispatch<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
+    use Func::*;
+    match f {
+        Abs | Ceil | Floor | Round | Truncate | Pow | Sqrt | Exp | Ln | Log | Log2 | Log10
+        | Sin | Cos | Tan | Cot | Asin | Acos | Atan | Pi | Degrees | Radians | Rand | Sign
+        | Greatest | Least | Crc32 | Conv | BitCount | Bin | Oct => numeric::call(f, c),
+        Now | SysDate | CurDate | CurTime | UtcTimestamp | UtcDate | UtcTime | Date | Time
+        | DayOfWeek | Weekday | DayOfYear | Week | WeekOfYear | YearWeek | MonthName | DayName
+        | LastDay | DateDiff | TimeDiff | ToDays | FromDays | ToSeconds | UnixTimestamp
+        | FromUnixTime | DateFormat | TimeFormat | StrToDate | Timestamp | MakeDate | MakeTime
+        | SecToTime | TimeToSec | AddTime | SubTime | ConvertTz => temporal::call(f, c),
+        Database | User | CurrentUser | Version | ConnectionId | LastInsertId | RowCount
+        | FoundRows | Uuid | Charset | CollationOf => info::call(f, c),
+        NullIf => {
+            let a = c.args[0].eval(c.cx)?;
+            let b = c.args[1].eval(c.cx)?;
+            match a.compare(&b, c.collation()) {
+                Some(o) if o.is_eq() => Ok(Value::Null),
+                _ => Ok(a),
+            }
+        }
+        Coalesce => {
+            for a in c.args {
+                let v = c.expr.conformed(a, c.cx)?;
+                if !v.is_null() {
+                    return Ok(v);
+                }
+            }
+            Ok(Value::Null)
+        }
+        _ => string::call(f, c),
+    }
+}

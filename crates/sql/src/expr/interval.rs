@@ -1,0 +1,387 @@
+//! INTERVAL units: date arithmetic, EXTRACT, TIMESTAMPDIFF.
+
+use super::{EvalContext, Expr};
+use crate::error::SqlResult;
+use crate::types::{BaseType, SqlType};
+use crate::value::time::{DAY_MICROS, Date, DateTime, MICROS, Time};
+use crate::value::{Decimal, Value, truncated};
+
+/// Units of INTERVAL, EXTRACT and TIMESTAMPDIFF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum IntervalUnit {
+    Microsecond,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+    SecondMicrosecond,
+    MinuteMicrosecond,
+    MinuteSecond,
+    HourMicrosecond,
+    HourSecond,
+    HourMinute,
+    DayMicrosecond,
+    DaySecond,
+    DayMinute,
+    DayHour,
+    YearMonth,
+}
+
+use IntervalUnit as U;
+
+const NAMES: [(&str, IntervalUnit); 20] = [
+    ("MICROSECOND", U::Microsecond),
+    ("SECOND", U::Second),
+    ("MINUTE", U::Minute),
+    ("HOUR", U::Hour),
+    ("DAY", U::Day),
+    ("WEEK", U::Week),
+    ("MONTH", U::Month),
+    ("QUARTER", U::Quarter),
+    ("YEAR", U::Year),
+    ("SECOND_MICROSECOND", U::SecondMicrosecond),
+    ("MINUTE_MICROSECOND", U::MinuteMicrosecond),
+    ("MINUTE_SECOND", U::MinuteSecond),
+    ("HOUR_MICROSECOND", U::HourMicrosecond),
+    ("HOUR_SECOND", U::HourSecond),
+    ("HOUR_MINUTE", U::HourMinute),
+    ("DAY_MICROSECOND", U::DayMicrosecond),
+    ("DAY_SECOND", U::DaySecond),
+    ("DAY_MINUTE", U::DayMinute),
+    ("DAY_HOUR", U::DayHour),
+    ("YEAR_MONTH", U::YearMonth),
+];
+
+impl IntervalUnit {
+    /// By name, any case, with or without the `SQL_TSI_` that TIMESTAMPDIFF takes.
+    pub fn by_name(name: &str) -> Option<IntervalUnit> {
+        let upper = name.to_ascii_uppercase();
+        let bare = upper.strip_prefix("SQL_TSI_").unwrap_or(&upper);
+        NAMES.iter().find(|(n, _)| *n == bare).map(|(_, u)| *u)
+    }
+    /// Its SQL name.
+    pub fn name(self) -> &'static str {
+        NAMES
+            .iter()
+            .find(|(_, u)| *u == self)
+            .map_or("", |(n, _)| n)
+    }
+    /// Whether it counts whole days or more.
+    pub fn is_date(self) -> bool {
+        matches!(
+            self,
+            U::Day | U::Week | U::Month | U::Quarter | U::Year | U::YearMonth
+        )
+    }
+    fn has_micros(self) -> bool {
+        matches!(
+            self,
+            U::Microsecond
+                | U::SecondMicrosecond
+                | U::MinuteMicrosecond
+                | U::HourMicrosecond
+                | U::DayMicrosecond
+        )
+    }
+    /// The units of a composite one's parts, last first, in microseconds.
+    fn parts(self) -> &'static [i64] {
+        const S: i64 = MICROS;
+        const M: i64 = 60 * S;
+        const H: i64 = 60 * M;
+        const D: i64 = DAY_MICROS;
+        match self {
+            U::SecondMicrosecond => &[1, S],
+            U::MinuteMicrosecond => &[1, S, M],
+            U::MinuteSecond => &[S, M],
+            U::HourMicrosecond => &[1, S, M, H],
+            U::HourSecond => &[S, M, H],
+            U::HourMinute => &[M, H],
+            U::DayMicrosecond => &[1, S, M, H, D],
+            U::DaySecond => &[S, M, H, D],
+            U::DayMinute => &[M, H, D],
+            U::DayHour => &[H, D],
+            _ => &[],
+        }
+    }
+}
+
+/// An interval: months or microseconds.
+enum Interval {
+    Months(i64),
+    Micros(i64),
+}
+
+/// Numbers of a composite interval such as `1 10:30`, and the sign.
+fn numbers(text: &[u8]) -> (Vec<i64>, bool) {
+    let text = text.trim_ascii();
+    let negative = text.first() == Some(&b'-');
+    let mut out = Vec::new();
+    let mut at = None;
+    for b in text {
+        if b.is_ascii_digit() {
+            let v: i64 = at.unwrap_or(0);
+            at = Some(v.saturating_mul(10).saturating_add((b - b'0') as i64));
+        } else if let Some(v) = at.take() {
+            out.push(v);
+        }
+    }
+    out.extend(at);
+    (out, negative)
+}
+
+fn interval(amount: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -> Option<Interval> {
+    let whole = |unit: i64| amount_i64(amount, cx).checked_mul(unit);
+    Some(match unit {
+        U::Year => Interval::Months(whole(12)?),
+        U::Quarter => Interval::Months(whole(3)?),
+        U::Month => Interval::Months(whole(1)?),
+        U::Week => Interval::Micros(whole(7 * DAY_MICROS)?),
+        U::Day => Interval::Micros(whole(DAY_MICROS)?),
+        U::Hour => Interval::Micros(whole(3600 * MICROS)?),
+        U::Minute => Interval::Micros(whole(60 * MICROS)?),
+        U::Microsecond => Interval::Micros(whole(1)?),
+        U::Second => {
+            // Seconds alone may have a fraction.
+            let micros = amount
+                .to_decimal()
+                .checked_mul(Decimal::from(MICROS))?
+                .round_to_i128()?;
+            Interval::Micros(i64::try_from(micros).ok()?)
+        }
+        U::YearMonth => {
+            let (n, negative) = numbers(&amount.to_text());
+            let months = match n[..] {
+                [] => 0,
+                [m] => m,
+                [y, m, ..] => y.checked_mul(12)?.checked_add(m)?,
+            };
+            Interval::Months(if negative { -months } else { months })
+        }
+        composite => {
+            let text = amount.to_text();
+            let (n, negative) = numbers(&text);
+            let mut total = 0i64;
+            for (v, unit) in n.iter().rev().zip(composite.parts()) {
+                let v = if *unit == 1 {
+                    fraction_digits(&text, *v)
+                } else {
+                    *v
+                };
+                total = total.checked_add(v.checked_mul(*unit)?)?;
+            }
+            Interval::Micros(if negative { -total } else { total })
+        }
+    })
+}
+
+/// `1.5` as SECOND_MICROSECOND means 500,000 microseconds: the last number is a fraction's digits.
+fn fraction_digits(text: &[u8], v: i64) -> i64 {
+    let digits = text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    (digits..6).fold(v, |v, _| v.saturating_mul(10))
+}
+
+fn amount_i64(v: &Value<'_>, cx: &EvalContext<'_>) -> i64 {
+    if let Value::Bytes(b) = v {
+        let p = Decimal::parse_prefix(b);
+        if p.used == 0 || !b[p.used..].trim_ascii().is_empty() {
+            truncated(cx.session, "INTEGER", v);
+        }
+    }
+    v.to_i64()
+}
+
+fn overflow(cx: &EvalContext<'_>, function: &str) -> Value<'static> {
+    let m = format!("Datetime function: {function} field overflow");
+    cx.session.warn(1441, m);
+    Value::Null
+}
+
+/// Result type of `date ± INTERVAL n unit`.
+pub fn date_add_type(date: &SqlType, amount: &SqlType, unit: IntervalUnit) -> SqlType {
+    let fsp = |own: u8| {
+        if unit.has_micros() {
+            6
+        } else if unit == U::Second && amount.base == BaseType::Decimal {
+            own.max(amount.decimals.min(6))
+        } else {
+            own
+        }
+    };
+    match date.base {
+        BaseType::Date if unit.is_date() => date.clone(),
+        BaseType::Date => SqlType::datetime(fsp(0)),
+        BaseType::DateTime | BaseType::Timestamp => SqlType::datetime(fsp(date.decimals)),
+        BaseType::Time => SqlType::temporal(BaseType::Time, fsp(date.decimals)),
+        _ => SqlType::varchar(26, crate::types::Collation::Utf8mb4GeneralCi),
+    }
+}
+
+/// `date ± INTERVAL amount unit`. A text gives a text: a date if it was one and the unit counts days.
+pub(super) fn date_add<'a>(
+    date: &'a Expr,
+    amount: &'a Expr,
+    unit: IntervalUnit,
+    minus: bool,
+    ty: &SqlType,
+    cx: &EvalContext<'a>,
+) -> SqlResult<Value<'a>> {
+    let v = date.eval(cx)?;
+    let n = amount.eval(cx)?;
+    if v.is_null() || n.is_null() {
+        return Ok(Value::Null);
+    }
+    let Some(step) = interval(&n, unit, cx) else {
+        return Ok(overflow(cx, "date_add"));
+    };
+    let sign = if minus { -1 } else { 1 };
+    if let Value::Time(t) = v {
+        return Ok(match step {
+            Interval::Micros(m) => Value::Time(Time::clamped(t.micros.saturating_add(m * sign)).0),
+            Interval::Months(_) => Value::Null,
+        });
+    }
+    let is_date = match &v {
+        Value::Date(_) => true,
+        Value::Bytes(b) => crate::value::parse_time::parse_datetime(b).is_some_and(|p| !p.has_time),
+        Value::Int(n) => n.unsigned_abs() < 100_000_000,
+        _ => false,
+    };
+    let Some(d) = v.to_datetime().filter(|d| !d.date.has_zero()) else {
+        let m = format!(
+            "Incorrect datetime value: '{}'",
+            crate::value::printable(&v.to_text())
+        );
+        cx.session.warn(1292, m);
+        return Ok(Value::Null);
+    };
+    let moved = match step {
+        Interval::Months(m) => d
+            .date
+            .add_months(m * sign)
+            .map(|date| DateTime { date, ..d }),
+        Interval::Micros(m) => m.checked_mul(sign).and_then(|m| d.add_micros(m)),
+    };
+    let Some(moved) = moved else {
+        return Ok(overflow(cx, "date_add"));
+    };
+    let as_date = is_date && unit.is_date();
+    Ok(if ty.is_string() {
+        let value = if as_date {
+            Value::Date(moved.date)
+        } else {
+            Value::DateTime(moved)
+        };
+        Value::Bytes(std::borrow::Cow::Owned(value.to_text().into_owned()))
+    } else if ty.base == BaseType::Date {
+        Value::Date(moved.date)
+    } else {
+        Value::DateTime(moved)
+    })
+}
+
+/// Whole months from `a` to `b`, both existing dates, `a` not after `b`.
+fn months_between(a: DateTime, b: DateTime) -> i64 {
+    let m =
+        (b.date.year as i64 - a.date.year as i64) * 12 + b.date.month as i64 - a.date.month as i64;
+    let early = (b.date.day, b.day_micros()) < (a.date.day, a.day_micros());
+    m - early as i64
+}
+
+/// TIMESTAMPDIFF(unit, from, to).
+pub(super) fn timestamp_diff(
+    from: &Value<'_>,
+    to: &Value<'_>,
+    unit: IntervalUnit,
+) -> Value<'static> {
+    let (Some(a), Some(b)) = (from.to_datetime(), to.to_datetime()) else {
+        return Value::Null;
+    };
+    if a.date.has_zero() || b.date.has_zero() {
+        return Value::Null;
+    }
+    let micros = (b.date.days() - a.date.days()) as i128 * DAY_MICROS as i128
+        + (b.day_micros() - a.day_micros()) as i128;
+    let months = || {
+        if a <= b {
+            months_between(a, b)
+        } else {
+            -months_between(b, a)
+        }
+    };
+    let per = |unit: i64| (micros / unit as i128) as i64;
+    Value::Int(match unit {
+        U::Year => months() / 12,
+        U::Quarter => months() / 3,
+        U::Month | U::YearMonth => months(),
+        U::Week => per(7 * DAY_MICROS),
+        U::Day => per(DAY_MICROS),
+        U::Hour => per(3600 * MICROS),
+        U::Minute => per(60 * MICROS),
+        U::Second => per(MICROS),
+        _ => per(1),
+    })
+}
+
+/// Day, and the time since its midnight, of a value for EXTRACT and the like: a TIME has no date.
+fn parts_of(v: &Value<'_>, unit: IntervalUnit) -> Option<(Date, Time)> {
+    if matches!(v, Value::Time(_)) {
+        return v.to_time().map(|t| (Date::default(), t));
+    }
+    match v.to_datetime() {
+        Some(d) => {
+            let bare_time = matches!(v, Value::Bytes(b) if !unit.is_date() && crate::value::parse_time::parse_time(b).is_some() && !b.contains(&b'-'));
+            if bare_time {
+                return v.to_time().map(|t| (Date::default(), t));
+            }
+            Some((d.date, d.time()))
+        }
+        None if !unit.is_date() => v.to_time().map(|t| (Date::default(), t)),
+        None => None,
+    }
+}
+
+/// EXTRACT(unit FROM value).
+pub(super) fn extract(v: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -> Value<'static> {
+    if v.is_null() {
+        return Value::Null;
+    }
+    let Some((date, time)) = parts_of(v, unit) else {
+        let m = format!(
+            "Incorrect datetime value: '{}'",
+            crate::value::printable(&v.to_text())
+        );
+        cx.session.warn(1292, m);
+        return Value::Null;
+    };
+    let (h, m, s, micro) = time.parts();
+    let (h, m, s, micro) = (h as i64, m as i64, s as i64, micro as i64);
+    let day = date.day as i64;
+    let sign = if time.micros < 0 { -1 } else { 1 };
+    Value::Int(match unit {
+        U::Year => date.year as i64,
+        U::Quarter => (date.month as i64 + 2) / 3,
+        U::Month => date.month as i64,
+        U::YearMonth => date.year as i64 * 100 + date.month as i64,
+        U::Week => date.week(0).1 as i64,
+        U::Day => day,
+        U::Hour => sign * h,
+        U::Minute => sign * m,
+        U::Second => sign * s,
+        U::Microsecond => sign * micro,
+        U::SecondMicrosecond => sign * (s * MICROS + micro),
+        U::MinuteSecond => sign * (m * 100 + s),
+        U::MinuteMicrosecond => sign * ((m * 100 + s) * MICROS + micro),
+        U::HourMinute => sign * (h * 100 + m),
+        U::HourSecond => sign * (h * 10_000 + m * 100 + s),
+        U::HourMicrosecond => sign * ((h * 10_000 + m * 100 + s) * MICROS + micro),
+        U::DayHour => sign * (day * 100 + h),
+        U::DayMinute => sign * (day * 10_000 + h * 100 + m),
+        U::DaySecond => sign * (day * 1_000_000 + h * 10_000 + m * 100 + s),
+        U::DayMicrosecond => sign * ((day * 1_000_000 + h * 10_000 + m * 100 + s) * MICROS + micro),
+    })
+}

@@ -1,0 +1,254 @@
+//! LIKE and REGEXP.
+
+use std::sync::OnceLock;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::{EvalContext, Expr, ExprKind};
+use crate::error::{SqlError, SqlResult};
+use crate::types::Collation;
+use crate::types::collation::{next_char, same_weight};
+use crate::value::Value;
+
+/// `value [NOT] LIKE pattern [ESCAPE escape]`.
+#[derive(Clone, Debug)]
+pub struct Like {
+    /// The value.
+    pub value: Expr,
+    /// The pattern.
+    pub pattern: Expr,
+    /// The escape character, `\` unless the statement says otherwise; `None`: there is none.
+    pub escape: Option<char>,
+    /// NOT.
+    pub negated: bool,
+    /// Collation for both.
+    pub collation: Collation,
+}
+
+impl Like {
+    /// The text that everything matching a constant pattern starts with, and whether the pattern is just that text and one `%`.
+    pub fn constant_prefix(&self) -> Option<(Vec<u8>, bool)> {
+        match &self.pattern.kind {
+            ExprKind::Literal(Value::Bytes(p)) => Some(pattern_prefix(p, self.escape)),
+            _ => None,
+        }
+    }
+    pub(super) fn truth(&self, cx: &EvalContext<'_>) -> SqlResult<Option<bool>> {
+        let Some(v) = self.value.text(cx)? else {
+            return Ok(None);
+        };
+        let Some(p) = self.pattern.text(cx)? else {
+            return Ok(None);
+        };
+        let hit = matches(&v, &p, self.escape, self.collation);
+        Ok(Some(hit != self.negated))
+    }
+}
+
+/// The text before a pattern's first wildcard, and whether nothing but `%` follows it.
+pub fn pattern_prefix(pattern: &[u8], escape: Option<char>) -> (Vec<u8>, bool) {
+    let mut out = Vec::new();
+    let mut i = 0;
+    while i < pattern.len() {
+        let (c, n) = next_char(&pattern[i..]);
+        if escape.is_some_and(|e| e as u32 == c) && i + n < pattern.len() {
+            let (_, m) = next_char(&pattern[i + n..]);
+            out.extend_from_slice(&pattern[i + n..i + n + m]);
+            i += n + m;
+            continue;
+        }
+        if c == '%' as u32 || c == '_' as u32 {
+            let rest = &pattern[i..];
+            return (out, rest.iter().all(|b| *b == b'%'));
+        }
+        out.extend_from_slice(&pattern[i..i + n]);
+        i += n;
+    }
+    (out, false)
+}
+
+/// Whether a text matches a LIKE pattern. Trailing spaces count, unlike in comparisons.
+pub fn matches(text: &[u8], pattern: &[u8], escape: Option<char>, collation: Collation) -> bool {
+    let char_at = |s: &[u8], i: usize| -> (u32, usize) {
+        if collation == Collation::Binary {
+            (s[i] as u32, 1)
+        } else {
+            next_char(&s[i..])
+        }
+    };
+    let (mut t, mut p) = (0, 0);
+    // Where to go on after a mismatch: the pattern after the last `%`, and the text one character later than last time.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        let mut ok = false;
+        if p < pattern.len() {
+            let (c, n) = char_at(pattern, p);
+            let escaped = escape.is_some_and(|e| e as u32 == c) && p + n < pattern.len();
+            if !escaped && c == '%' as u32 {
+                p += n;
+                if p == pattern.len() {
+                    return true;
+                }
+                retry = Some((p, t));
+                continue;
+            }
+            if t < text.len() {
+                let (tc, tn) = char_at(text, t);
+                if !escaped && c == '_' as u32 {
+                    (p, t, ok) = (p + n, t + tn, true);
+                } else {
+                    let (pc, pn) = if escaped {
+                        let (c2, n2) = char_at(pattern, p + n);
+                        (c2, n + n2)
+                    } else {
+                        (c, n)
+                    };
+                    if same_weight(collation, pc, tc) {
+                        (p, t, ok) = (p + pn, t + tn, true);
+                    }
+                }
+            }
+        } else if t == text.len() {
+            return true;
+        }
+        if !ok {
+            match retry {
+                Some((after, from)) if from < text.len() => {
+                    let (_, n) = char_at(text, from);
+                    (p, t) = (after, from + n);
+                    retry = Some((after, from + n));
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// `value [NOT] REGEXP pattern`.
+#[derive(Clone, Debug)]
+pub struct Regexp {
+    /// The value.
+    pub value: Expr,
+    /// The pattern.
+    pub pattern: Expr,
+    /// NOT.
+    pub negated: bool,
+    /// Collation for both: case counts unless it is case-insensitive.
+    pub collation: Collation,
+    /// A constant pattern, compiled at its first use.
+    compiled: OnceLock<Regex>,
+}
+
+/// Compiles a pattern; error 3685 and the reason if it is none.
+pub fn compile(pattern: &[u8], collation: Collation) -> SqlResult<Regex> {
+    let text = std::str::from_utf8(pattern)
+        .map_err(|_| SqlError::new(3685, "Illegal argument to a regular expression."))?;
+    RegexBuilder::new(text)
+        .case_insensitive(collation == Collation::Utf8mb4GeneralCi)
+        .unicode(collation != Collation::Binary)
+        .build()
+        .map_err(|e| {
+            let last = e.to_string();
+            let why = last.lines().last().unwrap_or_default().trim().to_string();
+            SqlError::new(
+                3685,
+                format!("Illegal argument to a regular expression: {why}"),
+            )
+        })
+}
+
+impl Regexp {
+    /// A match of a value.
+    pub fn new(value: Expr, pattern: Expr, negated: bool, collation: Collation) -> Regexp {
+        Regexp {
+            value,
+            pattern,
+            negated,
+            collation,
+            compiled: OnceLock::new(),
+        }
+    }
+    pub(super) fn truth(&self, cx: &EvalContext<'_>) -> SqlResult<Option<bool>> {
+        let Some(v) = self.value.text(cx)? else {
+            return Ok(None);
+        };
+        let hit = match (&self.pattern.kind, self.compiled.get()) {
+            (_, Some(r)) => r.is_match(&v),
+            (kind, None) => {
+                let Some(p) = self.pattern.text(cx)? else {
+                    return Ok(None);
+                };
+                let r = compile(&p, self.collation)?;
+                if matches!(kind, ExprKind::Literal(_)) {
+                    self.compiled.get_or_init(|| r).is_match(&v)
+                } else {
+                    r.is_match(&v)
+                }
+            }
+        };
+        Ok(Some(hit != self.negated))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let ci = Collation::Utf8mb4GeneralCi;
+        for (t, p, want) in [
+            ("abc", "abc", true),
+            ("ABC", "abc", true),
+            ("abc", "a%", true),
+            ("abc", "%c", true),
+            ("abc", "%b%", true),
+            ("abc", "a_c", true),
+            ("abc", "a_", false),
+            ("abc", "", false),
+            ("", "%", true),
+            ("", "", true),
+            ("a%c", r"a\%c", true),
+            ("abc", r"a\%c", false),
+            ("aXbXc", "a%x%c", true),
+            ("aaab", "%ab", true),
+            ("é", "_", true),
+            ("é", "E", true),
+            ("abc ", "abc", false),
+            ("mississippi", "%iss%ip%", true),
+            ("a\\", "a\\", true),
+        ] {
+            assert_eq!(
+                matches(t.as_bytes(), p.as_bytes(), Some('\\'), ci),
+                want,
+                "{t} {p}"
+            );
+        }
+        assert!(!matches(b"ABC", b"abc", Some('\\'), Collation::Utf8mb4Bin));
+        assert!(matches(b"a%", b"a|%", Some('|'), Collation::Binary));
+        assert_eq!(
+            pattern_prefix(br"ab\_c%", Some('\\')),
+            (b"ab_c".to_vec(), true)
+        );
+        assert_eq!(
+            pattern_prefix(b"ab_c%", Some('\\')),
+            (b"ab".to_vec(), false)
+        );
+        assert_eq!(pattern_prefix(b"abc", Some('\\')), (b"abc".to_vec(), false));
+    }
+
+    #[test]
+    fn regular_expressions() {
+        assert!(
+            compile(b"^a.c$", Collation::Utf8mb4GeneralCi)
+                .unwrap()
+                .is_match(b"ABC")
+        );
+        assert!(
+            !compile(b"^a.c$", Collation::Utf8mb4Bin)
+                .unwrap()
+                .is_match(b"ABC")
+        );
+        assert_eq!(compile(b"(", Collation::Binary).unwrap_err().code, 3685);
+    }
+}

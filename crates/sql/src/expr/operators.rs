@@ -1,0 +1,228 @@
+//! Arithmetic and bit operators on values.
+
+use super::{ArithmeticOp, BitOp, EvalContext, Expr, ExprKind};
+use crate::error::{SqlError, SqlResult};
+use crate::types::BaseType;
+use crate::types::derive::DIV_INCREMENT;
+use crate::value::convert::double_prefix;
+use crate::value::{Decimal, Value, truncated};
+
+/// Error 1690: a result outside of its type.
+#[cold]
+pub(super) fn out_of_range(kind: &str, e: &Expr) -> SqlError {
+    SqlError::new(1690, format!("{kind} value is out of range in '{e}'"))
+}
+
+/// A value as a number: dates as `YYYYMMDD`, texts as doubles.
+fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> Value<'a> {
+    match v {
+        Value::Bytes(b) => {
+            let (d, used) = double_prefix(&b);
+            if used == 0 || !b[used..].trim_ascii().is_empty() {
+                truncated(cx.session, "DOUBLE", &Value::Bytes(b));
+            }
+            Value::Double(d)
+        }
+        Value::Date(d) => Value::Int(d.to_number()),
+        Value::DateTime(d) if d.micro == 0 => Value::Int(d.to_number()),
+        Value::Time(t) if t.micros % 1_000_000 == 0 => Value::Int(t.to_number()),
+        v @ (Value::DateTime(_) | Value::Time(_)) => Value::Decimal(v.to_decimal()),
+        v => v,
+    }
+}
+
+/// Evaluates an operand of arithmetic: quotients keep the digits beyond their type's scale.
+fn operand<'a>(e: &'a Expr, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
+    match &e.kind {
+        ExprKind::Arithmetic(op, args) => arithmetic_raw(e, *op, args, cx),
+        _ => Ok(number(e.eval(cx)?, cx)),
+    }
+}
+
+/// `a op b`, as its type shows it.
+pub(super) fn arithmetic<'a>(
+    e: &'a Expr,
+    op: ArithmeticOp,
+    args: &'a [Expr; 2],
+    cx: &EvalContext<'a>,
+) -> SqlResult<Value<'a>> {
+    let v = arithmetic_raw(e, op, args, cx)?;
+    Ok(match (&v, e.ty.base) {
+        (Value::Decimal(d), BaseType::Decimal) => Value::Decimal(d.round(e.ty.decimals)),
+        (Value::Int(_), BaseType::BigInt) if !e.ty.unsigned => v,
+        _ => crate::value::conform(v, &e.ty),
+    })
+}
+
+fn division_by_zero(cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
+    if cx.session.sql_mode.get().error_for_division_by_zero {
+        cx.session.warn(1365, "Division by 0");
+    }
+    Ok(Value::Null)
+}
+
+fn arithmetic_raw<'a>(
+    e: &'a Expr,
+    op: ArithmeticOp,
+    args: &'a [Expr; 2],
+    cx: &EvalContext<'a>,
+) -> SqlResult<Value<'a>> {
+    use ArithmeticOp as O;
+    let a = operand(&args[0], cx)?;
+    let b = operand(&args[1], cx)?;
+    if a.is_null() || b.is_null() {
+        return Ok(Value::Null);
+    }
+    match (&a, &b) {
+        (Value::Double(_), _) | (_, Value::Double(_)) => {
+            return doubles(e, op, a.to_f64(), b.to_f64(), cx);
+        }
+        (Value::Int(x), Value::Int(y)) => {
+            // The common case first: plain signed integers.
+            let sum = match op {
+                O::Add => x.checked_add(*y),
+                O::Sub => x.checked_sub(*y),
+                O::Mul => x.checked_mul(*y),
+                _ => None,
+            };
+            if let Some(v) = sum
+                && !(e.ty.unsigned && v < 0)
+            {
+                return Ok(Value::Int(v));
+            }
+        }
+        _ => {}
+    }
+    let integers = !matches!(a, Value::Decimal(_)) && !matches!(b, Value::Decimal(_));
+    if integers && op != O::Div {
+        return integer(e, op, &a, &b, cx);
+    }
+    let (x, y) = (a.to_decimal(), b.to_decimal());
+    let result = match op {
+        O::Add => x.checked_add(y),
+        O::Sub => x.checked_sub(y),
+        O::Mul => x.checked_mul(y),
+        _ if y.is_zero() => return division_by_zero(cx),
+        O::Div => x.checked_div(y, DIV_INCREMENT as u32),
+        O::Mod => x.checked_rem(y),
+        O::IntDiv => {
+            let q = x.checked_div_int(y).and_then(Decimal::to_i128);
+            return fit(e, q, e.ty.unsigned);
+        }
+    };
+    result
+        .map(Value::Decimal)
+        .ok_or_else(|| out_of_range("DECIMAL", e))
+}
+
+/// An integer result in its type, or error 1690.
+fn fit(e: &Expr, v: Option<i128>, unsigned: bool) -> SqlResult<Value<'static>> {
+    match v {
+        Some(v) if unsigned => u64::try_from(v).map(Value::UInt).ok(),
+        Some(v) => i64::try_from(v).map(Value::Int).ok(),
+        None => None,
+    }
+    .ok_or_else(|| {
+        out_of_range(
+            if unsigned {
+                "BIGINT UNSIGNED"
+            } else {
+                "BIGINT"
+            },
+            e,
+        )
+    })
+}
+
+fn wide(v: &Value<'_>) -> i128 {
+    match v {
+        Value::UInt(v) => *v as i128,
+        other => other.to_i64() as i128,
+    }
+}
+
+fn integer(
+    e: &Expr,
+    op: ArithmeticOp,
+    a: &Value<'_>,
+    b: &Value<'_>,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'static>> {
+    use ArithmeticOp as O;
+    let (x, y) = (wide(a), wide(b));
+    let unsigned = match op {
+        O::Mod => matches!(a, Value::UInt(_)),
+        _ => matches!(a, Value::UInt(_)) || matches!(b, Value::UInt(_)),
+    };
+    let v = match op {
+        O::Add => x + y,
+        O::Sub => x - y,
+        // 64 by 64 bits fit 127 and a sign, but for the unsigned maximum squared.
+        O::Mul => match x.checked_mul(y) {
+            Some(v) => v,
+            None => return fit(e, None, unsigned),
+        },
+        _ if y == 0 => return division_by_zero(cx),
+        O::Mod => x % y,
+        O::IntDiv | O::Div => x / y,
+    };
+    fit(e, Some(v), unsigned)
+}
+
+fn doubles(
+    e: &Expr,
+    op: ArithmeticOp,
+    x: f64,
+    y: f64,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'static>> {
+    use ArithmeticOp as O;
+    let v = match op {
+        O::Add => x + y,
+        O::Sub => x - y,
+        O::Mul => x * y,
+        _ if y == 0.0 => return division_by_zero(cx),
+        O::Div => x / y,
+        O::Mod => x % y,
+        O::IntDiv => {
+            let q = (x / y).trunc();
+            let whole = (q.abs() < 2e19).then_some(q as i128);
+            return fit(e, whole, e.ty.unsigned);
+        }
+    };
+    if v.is_finite() {
+        Ok(Value::Double(v))
+    } else {
+        Err(out_of_range("DOUBLE", e))
+    }
+}
+
+/// `-a`.
+pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
+    Ok(match number(a.eval(cx)?, cx) {
+        Value::Int(v) => match v.checked_neg() {
+            Some(v) => Value::Int(v),
+            None => return Err(out_of_range("BIGINT", e)),
+        },
+        Value::UInt(v) => return fit(e, Some(-(v as i128)), false),
+        Value::Double(v) => Value::Double(-v),
+        Value::Decimal(d) => Value::Decimal(d.negated()),
+        other => other,
+    })
+}
+
+/// `a & b` and the like.
+pub(super) fn bits(op: BitOp, a: &Value<'_>, b: &Value<'_>) -> Value<'static> {
+    if a.is_null() || b.is_null() {
+        return Value::Null;
+    }
+    let (x, y) = (a.to_bits(), b.to_bits());
+    let shift = u32::try_from(y).unwrap_or(64);
+    Value::UInt(match op {
+        BitOp::And => x & y,
+        BitOp::Or => x | y,
+        BitOp::Xor => x ^ y,
+        BitOp::ShiftLeft => x.checked_shl(shift).unwrap_or(0),
+        BitOp::ShiftRight => x.checked_shr(shift).unwrap_or(0),
+    })
+}
