@@ -2,23 +2,17 @@
 
 use super::{Client, Target};
 use crate::Result;
-use millpond_sql::result::ColumnMeta;
-use millpond_sql::types::SqlType;
-use millpond_sql::value::write_text;
-use millpond_sql::{
-    Completion, ConnectionInfo, Instance, InstanceOptions, ResultSink, Session, Value,
-};
-use std::io;
+use millpond::{Connection, Database, Value};
 use std::path::{Path, PathBuf};
 
-/// An instance in a directory of its own, which goes when this does.
+/// A database in a directory of its own, which goes when this does.
 pub struct Embedded {
-    instance: Instance,
+    db: Database,
     path: PathBuf,
 }
 
 impl Embedded {
-    /// Makes the directory in `parent` and opens an instance there.
+    /// Makes the directory in `parent` and opens a database there.
     pub fn create(
         parent: &Path,
         pool_bytes: Option<usize>,
@@ -26,21 +20,15 @@ impl Embedded {
     ) -> Result<Embedded> {
         let path = parent.join(format!("millpond-lab-{}", std::process::id()));
         std::fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let mut store = millpond_store::Options::default();
+        let mut builder = Database::builder();
         if let Some(n) = pool_bytes {
-            store.pool_bytes = n;
+            builder = builder.pool_size(n);
         }
-        let flush = ("innodb_flush_log_at_trx_commit", durability);
-        let opened = Instance::open(InstanceOptions {
-            path: path.clone(),
-            store,
-            variables: match flush {
-                (name, Some(n)) => vec![(name.to_string(), n.to_string())],
-                (_, None) => Vec::new(),
-            },
-        });
-        match opened {
-            Ok(instance) => Ok(Embedded { instance, path }),
+        if let Some(n) = durability {
+            builder = builder.variable("innodb_flush_log_at_trx_commit", n.to_string());
+        }
+        match builder.open(&path) {
+            Ok(db) => Ok(Embedded { db, path }),
             Err(e) => {
                 let _ = std::fs::remove_dir_all(&path);
                 Err(e.into())
@@ -51,12 +39,10 @@ impl Embedded {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        let closed = self.instance.close();
-        let removed = std::fs::remove_dir_all(&self.path);
-        if let Err(e) = closed {
+        if let Err(e) = self.db.clone().close() {
             eprintln!("closing {}: {e}", self.path.display());
         }
-        if let Err(e) = removed {
+        if let Err(e) = std::fs::remove_dir_all(&self.path) {
             eprintln!("removing {}: {e}", self.path.display());
         }
     }
@@ -71,55 +57,22 @@ impl Target for Embedded {
         )
     }
     fn connect(&self) -> Result<Box<dyn Client + '_>> {
-        let session = self.instance.connect(ConnectionInfo {
-            user: "root".into(),
-            host: "localhost".into(),
-            ..ConnectionInfo::default()
-        })?;
-        Ok(Box::new(EmbeddedClient(session)))
+        Ok(Box::new(EmbeddedClient(self.db.connect()?)))
     }
 }
 
-struct EmbeddedClient(Session);
+struct EmbeddedClient(Connection);
 
 impl Client for EmbeddedClient {
     fn run(&mut self, sql: &str) -> Result<u64> {
-        let mut sink = First::default();
-        self.0.execute(sql, &mut sink)?;
-        Ok(sink.rows)
+        Ok(self.0.query(sql, ())?.len() as u64)
     }
     fn value(&mut self, sql: &str) -> Result<Option<String>> {
-        let mut sink = First::default();
-        self.0.execute(sql, &mut sink)?;
-        Ok(sink.value)
-    }
-}
-
-/// Counts rows and keeps the first value.
-#[derive(Default)]
-struct First {
-    ty: Option<SqlType>,
-    rows: u64,
-    value: Option<String>,
-}
-
-impl ResultSink for First {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
-        self.ty = columns.first().map(|c| c.ty.clone());
-        Ok(())
-    }
-    fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
-        self.rows += 1;
-        if let (1, Some(ty), Some(v)) = (self.rows, &self.ty, row.first())
-            && !v.is_null()
-        {
-            let mut text = Vec::new();
-            write_text(v, ty, &mut text);
-            self.value = Some(String::from_utf8_lossy(&text).into_owned());
-        }
-        Ok(())
-    }
-    fn finish(&mut self, _done: &Completion) -> io::Result<()> {
-        Ok(())
+        let row = self.0.query_row(sql, ())?;
+        let Some(value) = row.map(|r| r.get::<Value<'static>>(0)).transpose()? else {
+            return Ok(None);
+        };
+        let text = value.to_text().into_owned();
+        Ok((!value.is_null()).then(|| String::from_utf8_lossy(&text).into_owned()))
     }
 }
