@@ -202,11 +202,13 @@ fn a_scan_does_not_displace_what_is_used_again() {
     let (hot, scanned) = pages.split_at(60);
     fetch(&scanned[..250]);
     fetch(hot);
-    fetch(&scanned[250..300]);
-    pager.core().age_everything();
-    fetch(hot);
+    for others in scanned[250..370].chunks(30) {
+        fetch(others);
+        pager.core().age_everything();
+        fetch(hot);
+    }
     assert!(pager.stats().made_young > 0, "{:?}", pager.stats());
-    fetch(&scanned[300..]);
+    fetch(&scanned[370..]);
     let before = pager.stats();
     assert_eq!(before.reads, 1500, "{before:?}");
     fetch(hot);
