@@ -63,7 +63,7 @@ impl Signal {
     }
 
     /// Asks for a round unless rounds are coming anyway.
-    fn nudge(&self) {
+    pub fn nudge(&self) {
         if self.dozing.load(Ordering::Relaxed) {
             self.wake();
         }
@@ -129,8 +129,7 @@ pub(crate) fn run(core: &Core) {
         if core.log.stopped().is_some() {
             // Nothing is written any more; let those who wait for something find out why.
             core.wake_frame_waiters();
-            drop(core.log_wait.0.lock());
-            core.log_wait.1.notify_all();
+            core.log_room.wake();
             core.cleaner.sleep(IDLE);
             continue;
         }
@@ -139,31 +138,6 @@ pub(crate) fn run(core: &Core) {
 }
 
 impl Core {
-    /// Log space that is kept for groups of mini-transactions under way.
-    fn log_margin(&self) -> u64 {
-        let c = self.log.capacity();
-        (c / 8).max((c / 3).min(8 << 20))
-    }
-
-    /// Called after each append: watches the log's fill.
-    #[inline]
-    pub fn after_append(&self, end: Lsn) {
-        let used = end.saturating_sub(self.log.checkpoint_lsn());
-        if used > self.log.capacity() / 4 {
-            self.after_append_filled(used);
-        }
-    }
-
-    #[cold]
-    fn after_append_filled(&self, used: u64) {
-        if used + self.log_margin() > self.log.capacity() {
-            self.log_full.store(true, Ordering::Release);
-            self.cleaner.wake();
-        } else {
-            self.cleaner.nudge();
-        }
-    }
-
     /// One round; whether the next should follow soon.
     fn round(&self, quiet: &mut Quiet) -> Result<bool> {
         if self.log.stopped().is_some() {
@@ -180,15 +154,8 @@ impl Core {
         let idle = quiet.since.elapsed() >= IDLE;
         busy |= self.flush_by_age(idle)?;
         self.advance_checkpoint(idle)?;
-        if self.log_full.load(Ordering::Acquire) {
-            if self.log.room() > self.log_margin() {
-                self.log_full.store(false, Ordering::Release);
-                drop(self.log_wait.0.lock());
-                self.log_wait.1.notify_all();
-            } else {
-                busy = true;
-            }
-        }
+        self.review_log_room();
+        busy |= self.log_room.is_waited_for();
         Ok(busy)
     }
 
@@ -270,7 +237,7 @@ impl Core {
             if self.frame_waiters() > 0 {
                 self.stock_frames()?;
             }
-            if self.log_full.load(Ordering::Relaxed) {
+            if self.log_room.is_waited_for() {
                 self.advance_checkpoint(false)?;
                 break;
             }
@@ -487,7 +454,7 @@ impl Core {
         drop(writing);
         let gain = lsn.saturating_sub(self.log.checkpoint_lsn());
         let worth = self.log.capacity() / CHECKPOINT_SHARE;
-        let full = self.log_full.load(Ordering::Relaxed);
+        let full = self.log_room.is_waited_for();
         if gain == 0 || !(gain >= worth || idle || full) {
             return Ok(());
         }

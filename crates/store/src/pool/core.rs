@@ -9,6 +9,7 @@ use super::counters::Counters;
 use super::doublewrite::Doublewrite;
 use super::frame::{Arena, DETACHED, DIRTY, FREE, FrameNo, LOADING, LRU_OLD, LRU_YOUNG, PINS};
 use super::lists::{Instance, Stale, Victim};
+use super::room::LogRoom;
 use super::stats::Counts;
 use crate::error::{Error, Result};
 use crate::log::Log;
@@ -22,7 +23,7 @@ use parking_lot::lock_api::RawRwLock as _;
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -79,9 +80,7 @@ pub(crate) struct Core {
     io_waits: Box<[(Mutex<()>, Condvar)]>,
     frame_wait: (Mutex<()>, Condvar),
     waiters: AtomicU32,
-    pub log_wait: (Mutex<()>, Condvar),
-    /// Set when the log has grown so far that new mini-transactions must wait for a checkpoint.
-    pub log_full: AtomicBool,
+    pub log_room: LogRoom,
     /// Held by whoever writes pages in place: there is one batch at a time.
     pub writing: Mutex<Doublewrite>,
     pub dirty_meta: Mutex<HashMap<(FileId, SlotNo), DirtyMeta>>,
@@ -138,8 +137,7 @@ impl Core {
             io_waits: (0..IO_WAITS).map(|_| Default::default()).collect(),
             frame_wait: Default::default(),
             waiters: AtomicU32::new(0),
-            log_wait: Default::default(),
-            log_full: AtomicBool::new(false),
+            log_room: LogRoom::default(),
             writing: Mutex::new(dw),
             dirty_meta: Mutex::default(),
             stale_lsn: AtomicU64::new(0),

@@ -17,6 +17,7 @@
 //! | `core` | page table; getting, evicting and reading pages |
 //! | `guard` | pins, shared latches, hints |
 //! | `mtr` | mini-transactions |
+//! | `room` | log space for mini-transactions under way |
 //! | `cleaner` | the page cleaner, batches, checkpoints |
 //! | `doublewrite` | torn-page protection |
 //! | `recovery` | redo at open |
@@ -38,6 +39,7 @@ mod guard;
 mod lists;
 mod mtr;
 mod recovery;
+mod room;
 mod spaces;
 mod stats;
 #[cfg(test)]
@@ -62,14 +64,11 @@ use crate::space::files::Files;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Smallest pool.
 pub const MIN_POOL_BYTES: usize = 5 << 20;
 /// Instances are not made smaller than this by the automatic choice.
 const AUTO_INSTANCE_BYTES: usize = 1 << 30;
-/// A thread that waits for log space looks again after this.
-const LOG_LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// How to open the page layer.
 #[derive(Clone, Debug)]

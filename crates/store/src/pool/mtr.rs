@@ -59,6 +59,7 @@ pub struct Mtr<'a> {
     previous: Option<Target>,
     buffer: Vec<u8>,
     reserved: SmallVec<[FrameNo; 8]>,
+    log_reserved: u64,
     changes: SmallVec<[(Arc<DataFile>, Change); 2]>,
 }
 
@@ -86,11 +87,11 @@ impl Pager {
 impl Core {
     #[inline]
     pub(super) fn mtr(&self, new_pages: usize) -> Result<Mtr<'_>> {
-        if self.log_full.load(Ordering::Relaxed) {
-            self.wait_for_log()?;
-        }
         self.log.relieve()?;
         let mut mtr = self.mtr_unchecked();
+        if self.log_room.is_tight() {
+            mtr.log_reserved = self.reserve_log(new_pages)?;
+        }
         if new_pages > 0 {
             let near = self.counts.created.load(Ordering::Relaxed) as usize;
             self.take(near, new_pages, &mut mtr.reserved)?;
@@ -108,21 +109,9 @@ impl Core {
             previous: None,
             buffer: BUFFER.take(),
             reserved: SmallVec::new(),
+            log_reserved: 0,
             changes: SmallVec::new(),
         }
-    }
-
-    #[cold]
-    fn wait_for_log(&self) -> Result<()> {
-        let mut g = self.log_wait.0.lock();
-        while self.log_full.load(Ordering::Acquire) {
-            if let Some(why) = self.log.stopped() {
-                return Err(Error::Stopped(why));
-            }
-            self.cleaner.wake();
-            self.log_wait.1.wait_for(&mut g, super::LOG_LOOK_AGAIN);
-        }
-        Ok(())
     }
 }
 
@@ -320,7 +309,6 @@ impl<'a> Mtr<'a> {
         if !self.changed {
             return core.log.end_lsn();
         }
-        self.changed = false;
         let end = if self.changes.is_empty() {
             let pages = &self.pages;
             core.log
@@ -329,6 +317,8 @@ impl<'a> Mtr<'a> {
         } else {
             self.append_with_changes()
         };
+        // Until here a panic (the log overrun) must not unlatch pages whose changes are not logged.
+        self.changed = false;
         core.after_append(end);
         for held in &self.pages {
             if matches!(held.state, State::Changed | State::Freed) {
@@ -427,6 +417,9 @@ impl Drop for Mtr<'_> {
         }
         if !self.reserved.is_empty() {
             self.core.give(&self.reserved);
+        }
+        if self.log_reserved > 0 {
+            self.core.log_room.release(self.log_reserved);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         if buffer.capacity() <= KEEP_BYTES {

@@ -99,6 +99,17 @@ impl Pager {
         Ok(())
     }
 
+    /// Table files that exist, whether or not anything refers to them: a crash can leave one that nothing does.
+    pub fn table_files(&self) -> Result<Vec<FileId>> {
+        let names = self.core().files.storage().list("tables");
+        let names = match names {
+            Err(e) if e.kind() == NotFound => return Ok(Vec::new()),
+            names => names.map_err(|e| Error::io("list tables", &e))?,
+        };
+        let ids = names.iter().filter_map(|n| n.parse().ok());
+        Ok(ids.map(FileId).collect())
+    }
+
     /// Pages used in the space's own extents (its root is not among them).
     pub fn space_pages(&self, space: &Arc<Space>) -> Result<u64> {
         let file = match space.data(&self.core().files, false) {

@@ -1,0 +1,112 @@
+//! Log space for mini-transactions under way, so that the log never runs over its checkpoint.
+//!
+//! While the log has plenty of room nobody reserves any. When less than a quarter is left it is *tight*: each
+//! mini-transaction reserves what a large one might need before it takes its first latch, and waits, holding nothing, until
+//! the cleaner has moved the checkpoint if there is not that much.
+//!
+//! Locks: `reserved` is a leaf.
+
+use super::core::Core;
+use crate::error::{Error, Result};
+use crate::page::{Lsn, PAGE_SIZE};
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Pages a mini-transaction may rewrite besides those it allocates.
+const PAGES_BESIDES: u64 = 8;
+/// Room left for groups that reserve nothing: counters and drops, some bytes each.
+const UNRESERVED: u64 = 64 << 10;
+/// A waiter looks again after this.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct LogRoom {
+    tight: AtomicBool,
+    waiters: AtomicU32,
+    reserved: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl LogRoom {
+    /// Whether mini-transactions must reserve.
+    #[inline]
+    pub fn is_tight(&self) -> bool {
+        self.tight.load(Ordering::Relaxed)
+    }
+
+    /// Whether some wait.
+    pub fn is_waited_for(&self) -> bool {
+        self.waiters.load(Ordering::Acquire) > 0
+    }
+
+    /// Wakes those who wait.
+    pub fn wake(&self) {
+        if self.is_waited_for() {
+            drop(self.reserved.lock());
+            self.changed.notify_all();
+        }
+    }
+
+    /// Gives back what [`Core::reserve_log`] took.
+    #[cold]
+    pub fn release(&self, bytes: u64) {
+        *self.reserved.lock() -= bytes;
+        if self.is_waited_for() {
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl Core {
+    /// Called after each append: watches the log's fill.
+    #[inline]
+    pub fn after_append(&self, end: Lsn) {
+        let used = end.saturating_sub(self.log.checkpoint_lsn());
+        if used > self.log.capacity() / 4 {
+            self.after_append_filled(used);
+        }
+    }
+
+    #[cold]
+    fn after_append_filled(&self, used: u64) {
+        if used > self.log.capacity() / 4 * 3 {
+            self.log_room.tight.store(true, Ordering::Release);
+            self.cleaner.wake();
+        } else {
+            self.cleaner.nudge();
+        }
+    }
+
+    /// Reserves log space while the log is tight; the bytes to give back.
+    #[cold]
+    pub fn reserve_log(&self, new_pages: usize) -> Result<u64> {
+        let need = (new_pages as u64 + PAGES_BESIDES) * PAGE_SIZE as u64;
+        let need = need.min(self.log.capacity() / 4);
+        let mut reserved = self.log_room.reserved.lock();
+        self.log_room.waiters.fetch_add(1, Ordering::AcqRel);
+        let result = loop {
+            if self.log.room() >= *reserved + need + UNRESERVED {
+                *reserved += need;
+                break Ok(need);
+            }
+            if let Some(why) = self.log.stopped() {
+                break Err(Error::Stopped(why));
+            }
+            self.cleaner.wake();
+            self.log_room.changed.wait_for(&mut reserved, LOOK_AGAIN);
+        };
+        self.log_room.waiters.fetch_sub(1, Ordering::AcqRel);
+        result
+    }
+
+    /// Called by the cleaner after a round: the checkpoint may have moved.
+    pub fn review_log_room(&self) {
+        let used = self.log.capacity() - self.log.room();
+        if used <= self.log.capacity() / 2 {
+            self.log_room.tight.store(false, Ordering::Release);
+        }
+        self.log_room.wake();
+    }
+}
