@@ -446,7 +446,7 @@ impl Core {
     }
 
     /// Writes a checkpoint if it is worth it.
-    fn advance_checkpoint(&self, idle: bool) -> Result<()> {
+    pub fn advance_checkpoint(&self, idle: bool) -> Result<()> {
         // What has been appended by now is either on disk, or dirty below, or younger than this.
         let writing = self.writing.lock();
         let end = self.log.end_lsn();
