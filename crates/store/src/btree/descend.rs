@@ -3,9 +3,9 @@
 use super::Tree;
 use crate::error::{Error, Result};
 use crate::page::{PageNo, PageType, page_type, slotted};
-use crate::pool::{PageRead, Pin};
+use crate::pool::{FrameHint, Mtr, PageH, PageRead, Pin};
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A page that an attempt needed and did not find in the pool: bring it in and try again.
 #[derive(Debug)]
@@ -66,12 +66,70 @@ impl<'t> Resident<'t> {
     }
 }
 
+/// Remembers in which frames inner pages are, so that the pool's page table is asked only for leaves. Each word is
+/// (page number, frame); a wrong one costs a look into the page table.
+pub(super) struct FrameCache([AtomicU64; CACHED_FRAMES]);
+
+const CACHED_FRAMES: usize = 256;
+
+impl FrameCache {
+    fn new() -> Box<FrameCache> {
+        Box::new(FrameCache([const { AtomicU64::new(0) }; CACHED_FRAMES]))
+    }
+
+    #[inline]
+    fn word(&self, page: PageNo) -> &AtomicU64 {
+        &self.0[page as usize % CACHED_FRAMES]
+    }
+}
+
 impl Tree {
     /// The root under a shared latch.
     #[inline]
     pub(super) fn try_root(&self) -> std::result::Result<PageRead<'_>, Miss> {
         let root = self.root();
-        self.pager.try_fetch(&self.space, root).ok_or(Miss(root))
+        let hint = FrameHint::from_bits(self.root_frame.load(Ordering::Relaxed));
+        if let Some(page) = self.pager.try_fetch_hint(hint, &self.space, root) {
+            return Ok(page);
+        }
+        let page = self.pager.try_fetch(&self.space, root).ok_or(Miss(root))?;
+        self.root_frame
+            .store(page.hint().to_bits(), Ordering::Relaxed);
+        Ok(page)
+    }
+
+    /// The root under an exclusive latch, if it is resident.
+    #[inline]
+    pub(super) fn try_latch_root(&self, mtr: &mut Mtr<'_>) -> std::result::Result<PageH, Miss> {
+        let root = self.root();
+        let hint = FrameHint::from_bits(self.root_frame.load(Ordering::Relaxed));
+        if let Some(page) = mtr.try_latch_hint(hint, &self.space, root) {
+            return Ok(page);
+        }
+        let page = mtr.try_latch(&self.space, root).ok_or(Miss(root))?;
+        self.root_frame
+            .store(mtr.hint(page).to_bits(), Ordering::Relaxed);
+        Ok(page)
+    }
+
+    /// A page of this level under a shared latch, if it is resident.
+    #[inline]
+    pub(super) fn try_page(&self, no: PageNo, level: u8) -> Option<PageRead<'_>> {
+        if level == 0 {
+            return self.pager.try_fetch(&self.space, no);
+        }
+        let word = self.frames.get_or_init(FrameCache::new).word(no);
+        let cached = word.load(Ordering::Relaxed);
+        if (cached >> 32) as PageNo == no {
+            let hint = FrameHint::from_bits(cached as u32);
+            if let Some(page) = self.pager.try_fetch_hint(hint, &self.space, no) {
+                return Some(page);
+            }
+        }
+        let page = self.pager.try_fetch(&self.space, no)?;
+        let frame = u64::from(page.hint().to_bits());
+        word.store(u64::from(no) << 32 | frame, Ordering::Relaxed);
+        Some(page)
     }
 
     /// One descent under coupled shared latches; `route` picks a child's slot.
@@ -88,10 +146,10 @@ impl Tree {
         self.saw_height(level + 1);
         while level > 0 {
             let child = slotted::child(&page, route(&page));
-            let Some(next) = self.pager.try_fetch(&self.space, child) else {
+            level -= 1;
+            let Some(next) = self.try_page(child, level) else {
                 return Ok(Err(Miss(child)));
             };
-            level -= 1;
             if slotted::level(&next) != level {
                 return Err(self.wrong_level(child));
             }

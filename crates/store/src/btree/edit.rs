@@ -6,7 +6,7 @@ use super::{MAX_ENTRY, MAX_KEY, Tree};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{Lsn, PageNo, page_lsn, page_no, slotted};
-use crate::pool::{Mtr, PageH, PageRead};
+use crate::pool::{FrameHint, Mtr, PageH, PageRead};
 use std::sync::atomic::Ordering;
 
 /// Where a key was found, or would belong, and what the leaf's LSN was: good until the leaf changes.
@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 pub struct LeafHint {
     pub(super) page: PageNo,
     pub(super) lsn: Lsn,
+    pub(super) frame: FrameHint,
 }
 
 impl LeafHint {
@@ -21,6 +22,7 @@ impl LeafHint {
         LeafHint {
             page: page_no(leaf),
             lsn: page_lsn(leaf),
+            frame: leaf.hint(),
         }
     }
 }
@@ -241,7 +243,7 @@ impl Tree {
         key: &[u8],
         need: usize,
     ) -> Option<(PageH, Found)> {
-        let leaf = mtr.try_latch(&self.space, hint.page)?;
+        let leaf = mtr.try_latch_hint(hint.frame, &self.space, hint.page)?;
         let page = mtr.page(leaf);
         if page_lsn(page) == hint.lsn {
             let found = slotted::search(page, key);
@@ -274,6 +276,11 @@ impl Tree {
         mtr: &mut Mtr<'_>,
         key: &[u8],
     ) -> Result<std::result::Result<PageH, Miss>> {
+        if self.root() == 0 {
+            return Err(Error::Invalid(
+                "a tree without a root cannot be edited".into(),
+            ));
+        }
         let mut page = loop {
             if self.height.load(Ordering::Relaxed) == 1 {
                 let root = self.root();
@@ -282,8 +289,9 @@ impl Tree {
                         "a tree without a root cannot be edited".into(),
                     ));
                 }
-                let Some(leaf) = mtr.try_latch(&self.space, root) else {
-                    return Ok(Err(Miss(root)));
+                let leaf = match self.try_latch_root(mtr) {
+                    Ok(leaf) => leaf,
+                    Err(miss) => return Ok(Err(miss)),
                 };
                 let level = slotted::level(mtr.page(leaf));
                 if level == 0 {
@@ -315,7 +323,7 @@ impl Tree {
                 }
                 return Ok(Ok(leaf));
             }
-            let Some(next) = self.pager.try_fetch(&self.space, child) else {
+            let Some(next) = self.try_page(child, level) else {
                 return Ok(Err(Miss(child)));
             };
             if slotted::level(&next) != level {

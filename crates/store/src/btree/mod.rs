@@ -50,8 +50,9 @@ use crate::error::{Error, Result};
 use crate::page::{PageNo, PageType, slotted};
 use crate::pool::{Mtr, Pager};
 use crate::space::{AllocKind, Space};
-use std::sync::Arc;
+use descend::FrameCache;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Longest key (bytes): four must fit an inner page beside their children.
 pub const MAX_KEY: usize = 3500;
@@ -70,6 +71,10 @@ pub struct Tree {
     pager: Arc<Pager>,
     space: Arc<Space>,
     root: AtomicU32,
+    /// Frame that held the root last.
+    root_frame: AtomicU32,
+    /// Frames that held inner pages last; made when the tree has any below the root.
+    frames: OnceLock<Box<FrameCache>>,
     /// Levels of the tree when last seen; a hint.
     height: AtomicU8,
     /// Splits for which room is left at the end of a full last leaf, since keys that ascend come late
@@ -84,6 +89,8 @@ impl Tree {
             pager: pager.clone(),
             space,
             root: AtomicU32::new(root),
+            root_frame: AtomicU32::new(u32::MAX),
+            frames: OnceLock::new(),
             height: AtomicU8::new(1),
             late: AtomicU8::new(0),
         }

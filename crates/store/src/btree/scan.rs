@@ -341,7 +341,9 @@ impl Cursor {
     #[inline]
     fn place<'t>(&self, tree: &'t Tree) -> Result<Option<Place<'t>>> {
         if let Some(spot) = self.leaf
-            && let Some(leaf) = tree.pager.try_fetch(&tree.space, spot.hint.page)
+            && let Some(leaf) =
+                tree.pager
+                    .try_fetch_hint(spot.hint.frame, &tree.space, spot.hint.page)
             && page_lsn(&leaf) == spot.hint.lsn
         {
             let place = Place {

@@ -37,7 +37,7 @@ pub(super) fn options(pool_bytes: usize) -> PagerOptions {
     PagerOptions {
         pool_bytes,
         instances: 0,
-        log_bytes: 64 << 20,
+        log_bytes: 16 << 20,
         flush_at_commit: FlushAtCommit::EverySecond,
     }
 }
