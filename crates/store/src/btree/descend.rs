@@ -66,20 +66,24 @@ impl<'t> Resident<'t> {
     }
 }
 
-/// Remembers in which frames inner pages are, so that the pool's page table is asked only for leaves. Each word is
-/// (page number, frame); a wrong one costs a look into the page table.
-pub(super) struct FrameCache([AtomicU64; CACHED_FRAMES]);
+/// Remembers in which frames pages below the root are, so that the pool's page table is hardly asked. Each word is (page
+/// number, frame); a wrong one costs a look into the page table.
+pub(super) struct FrameCache(Box<[AtomicU64]>);
 
-const CACHED_FRAMES: usize = 256;
+/// Words of a cache; powers of two. Small trees have none: there are many of them.
+const FEW_FRAMES: usize = 1 << 11;
+const MANY_FRAMES: usize = 1 << 15;
+/// Children of a root above leaves that make a cache worth its memory.
+const WORTH_CACHING: u16 = 16;
 
 impl FrameCache {
-    fn new() -> Box<FrameCache> {
-        Box::new(FrameCache([const { AtomicU64::new(0) }; CACHED_FRAMES]))
+    fn new(words: usize) -> FrameCache {
+        FrameCache((0..words).map(|_| AtomicU64::new(0)).collect())
     }
 
     #[inline]
     fn word(&self, page: PageNo) -> &AtomicU64 {
-        &self.0[page as usize % CACHED_FRAMES]
+        &self.0[page as usize & (self.0.len() - 1)]
     }
 }
 
@@ -112,23 +116,59 @@ impl Tree {
         Ok(page)
     }
 
-    /// A page of this level under a shared latch, if it is resident.
+    /// The cache for a tree with this root, if it is worth one.
     #[inline]
-    pub(super) fn try_page(&self, no: PageNo, level: u8) -> Option<PageRead<'_>> {
-        if level == 0 {
-            return self.pager.try_fetch(&self.space, no);
+    pub(super) fn frames(&self, root: &[u8]) -> Option<&FrameCache> {
+        match slotted::level(root) {
+            0 => None,
+            1 if slotted::count(root) < WORTH_CACHING => None,
+            1 => Some(self.frames[0].get_or_init(|| FrameCache::new(FEW_FRAMES))),
+            _ => Some(self.frames[1].get_or_init(|| FrameCache::new(MANY_FRAMES))),
         }
-        let word = self.frames.get_or_init(FrameCache::new).word(no);
+    }
+
+    /// A page below the root under a shared latch, if it is resident.
+    #[inline]
+    pub(super) fn try_page(&self, frames: Option<&FrameCache>, no: PageNo) -> Option<PageRead<'_>> {
+        let Some(frames) = frames else {
+            return self.pager.try_fetch(&self.space, no);
+        };
+        let word = frames.word(no);
         let cached = word.load(Ordering::Relaxed);
         if (cached >> 32) as PageNo == no {
             let hint = FrameHint::from_bits(cached as u32);
+            self.pager.prefetch(hint);
             if let Some(page) = self.pager.try_fetch_hint(hint, &self.space, no) {
                 return Some(page);
             }
         }
         let page = self.pager.try_fetch(&self.space, no)?;
-        let frame = u64::from(page.hint().to_bits());
-        word.store(u64::from(no) << 32 | frame, Ordering::Relaxed);
+        word.store(cache_word(no, page.hint()), Ordering::Relaxed);
+        Some(page)
+    }
+
+    /// As [`Tree::try_page`], under an exclusive latch.
+    #[inline]
+    pub(super) fn try_latch_page(
+        &self,
+        mtr: &mut Mtr<'_>,
+        frames: Option<&FrameCache>,
+        no: PageNo,
+    ) -> Option<PageH> {
+        let Some(frames) = frames else {
+            return mtr.try_latch(&self.space, no);
+        };
+        let word = frames.word(no);
+        let cached = word.load(Ordering::Relaxed);
+        if (cached >> 32) as PageNo == no {
+            let hint = FrameHint::from_bits(cached as u32);
+            self.pager.prefetch(hint);
+            if let Some(page) = mtr.try_latch_hint(hint, &self.space, no) {
+                return Some(page);
+            }
+        }
+        let page = mtr.try_latch(&self.space, no)?;
+        word.store(cache_word(no, mtr.hint(page)), Ordering::Relaxed);
         Some(page)
     }
 
@@ -144,10 +184,11 @@ impl Tree {
         };
         let mut level = slotted::level(&page);
         self.saw_height(level + 1);
+        let frames = self.frames(&page);
         while level > 0 {
             let child = slotted::child(&page, route(&page));
             level -= 1;
-            let Some(next) = self.try_page(child, level) else {
+            let Some(next) = self.try_page(frames, child) else {
                 return Ok(Err(Miss(child)));
             };
             if slotted::level(&next) != level {
@@ -206,4 +247,8 @@ impl Tree {
             .ok()
             .map(|slot| f(slotted::value(&leaf, slot))))
     }
+}
+
+fn cache_word(no: PageNo, hint: FrameHint) -> u64 {
+    u64::from(no) << 32 | u64::from(hint.to_bits())
 }

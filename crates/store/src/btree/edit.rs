@@ -311,11 +311,12 @@ impl Tree {
             }
         };
         let mut level = slotted::level(&page);
+        let frames = self.frames(&page);
         loop {
             let child = slotted::child(&page, slotted::search_child(&page, key));
             level -= 1;
             if level == 0 {
-                let Some(leaf) = mtr.try_latch(&self.space, child) else {
+                let Some(leaf) = self.try_latch_page(mtr, frames, child) else {
                     return Ok(Err(Miss(child)));
                 };
                 if slotted::level(mtr.page(leaf)) != 0 {
@@ -323,7 +324,7 @@ impl Tree {
                 }
                 return Ok(Ok(leaf));
             }
-            let Some(next) = self.try_page(child, level) else {
+            let Some(next) = self.try_page(frames, child) else {
                 return Ok(Err(Miss(child)));
             };
             if slotted::level(&next) != level {

@@ -73,8 +73,8 @@ pub struct Tree {
     root: AtomicU32,
     /// Frame that held the root last.
     root_frame: AtomicU32,
-    /// Frames that held inner pages last; made when the tree has any below the root.
-    frames: OnceLock<Box<FrameCache>>,
+    /// Frames that held the pages below it last, in a tree of two levels and in a higher one.
+    frames: [OnceLock<FrameCache>; 2],
     /// Levels of the tree when last seen; a hint.
     height: AtomicU8,
     /// Splits for which room is left at the end of a full last leaf, since keys that ascend come late
@@ -90,7 +90,7 @@ impl Tree {
             space,
             root: AtomicU32::new(root),
             root_frame: AtomicU32::new(u32::MAX),
-            frames: OnceLock::new(),
+            frames: [const { OnceLock::new() }; 2],
             height: AtomicU8::new(1),
             late: AtomicU8::new(0),
         }

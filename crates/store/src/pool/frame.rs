@@ -142,6 +142,10 @@ unsafe impl Send for Arena {}
 
 const HUGE: usize = 2 << 20;
 
+/// Cache lines of a page that [`Arena::prefetch`] asks for: the headers and the slots of some 120 records.
+#[cfg(target_arch = "x86_64")]
+const PREFETCH_LINES: usize = 16;
+
 fn map(len: usize) -> std::io::Result<*mut libc::c_void> {
     // SAFETY: a fresh anonymous mapping; no existing memory is involved.
     let p = unsafe {
@@ -230,6 +234,27 @@ impl Arena {
         debug_assert!(n < self.count);
         // SAFETY: in bounds.
         unsafe { self.pages.add(n as usize * PAGE_SIZE) }
+    }
+
+    /// Asks the processor to bring a frame's header and the start of its page into its caches, all lines at once.
+    #[inline]
+    pub fn prefetch(&self, n: FrameNo) {
+        debug_assert!(n < self.count);
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: in bounds.
+            let header = unsafe { self.frames.add(n as usize) }.cast::<i8>();
+            let page = self.page(n).cast::<i8>();
+            // SAFETY: a prefetch reads nothing as far as the program can tell; the addresses are in bounds.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(header);
+                _mm_prefetch::<_MM_HINT_T0>(header.add(std::mem::size_of::<Frame>() - 1));
+                for line in 0..PREFETCH_LINES {
+                    _mm_prefetch::<_MM_HINT_T0>(page.add(line * 64));
+                }
+            }
+        }
     }
 
     /// The bytes of a page that the caller alone may touch.

@@ -178,4 +178,13 @@ impl Pager {
         }
         core.read_pinned(hint.0)
     }
+
+    /// Asks the processor to bring what a search of the hinted frame's page will read into its caches.
+    #[inline]
+    pub fn prefetch(&self, hint: FrameHint) {
+        let core = self.core();
+        if hint.0 < core.arena.count() {
+            core.arena.prefetch(hint.0);
+        }
+    }
 }
