@@ -252,7 +252,6 @@ impl<'s> Inserter<'s> {
             )
         })?;
         *generated = true;
-        self.generated.get_or_insert(n);
         Ok(v)
     }
 
@@ -332,25 +331,27 @@ impl<'s> Inserter<'s> {
             self.duplicates += 1;
             st.env.warn(e.code, e.message);
             if generated {
-                // The value was taken, but no row has it.
-                self.forget_generated();
+                self.give_back();
             }
             return Ok(());
         }
     }
 
-    fn forget_generated(&mut self) {
-        if self.affected == 0 {
-            self.generated = None;
-        }
+    /// The AUTO_INCREMENT value last taken went to no row: the next row gets it.
+    fn give_back(&mut self) {
+        self.reserved = (
+            self.reserved.0.saturating_sub(self.step.0),
+            self.reserved.1 + 1,
+        );
     }
 
     fn inserted(&mut self, values: &[Value<'_>], generated: bool) {
         let Some(c) = self.plan.auto else { return };
+        let v = &values[c];
         if generated {
+            self.generated.get_or_insert(v.to_u64());
             return;
         }
-        let v = &values[c];
         let positive = match v {
             Value::Int(n) => *n > 0,
             Value::UInt(n) => *n > 0,
@@ -371,7 +372,7 @@ impl<'s> Inserter<'s> {
             return Ok(());
         };
         if generated {
-            self.forget_generated();
+            self.give_back();
         }
         let schema = &*t.schema;
         let cx = self.cx(st);
@@ -414,6 +415,9 @@ impl<'s> Inserter<'s> {
                     self.affected += 2;
                     if let Some(c) = plan.auto {
                         let v = values[c].to_u64();
+                        if matches!(plan.rows, InsertRows::Values(_)) {
+                            self.explicit = v;
+                        }
                         if set.iter().any(|(s, _)| *s == c) && v > 0 {
                             t.table.auto_increment_seen(v);
                         }

@@ -7,7 +7,7 @@ use millpond_store::{KeyRange, Table};
 use smallvec::SmallVec;
 
 use crate::error::SqlResult;
-use crate::expr::{EvalContext, Expr, RowRef};
+use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
 use crate::plan::nodes::{Access, EqCond, RangeCond};
 use crate::row::{self, Lookup};
 use crate::session::env::SessionEnv;
@@ -212,7 +212,7 @@ impl Bounds {
             match e.eval(cx)? {
                 Value::Null => b.nothing = true,
                 Value::Bytes(p) => {
-                    let fixed = like_prefix(&p);
+                    let (fixed, _) = pattern_prefix(&p, Some('\\'));
                     if !fixed.is_empty() {
                         b.like = Some(fixed);
                     }
@@ -280,26 +280,6 @@ impl Bounds {
     }
 }
 
-/// The part of a LIKE pattern before its first wildcard.
-fn like_prefix(pattern: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut i = 0;
-    while i < pattern.len() {
-        match pattern[i] {
-            b'%' | b'_' => break,
-            b'\\' if i + 1 < pattern.len() => {
-                out.push(pattern[i + 1]);
-                i += 2;
-            }
-            c => {
-                out.push(c);
-                i += 1;
-            }
-        }
-    }
-    out
-}
-
 /// Entries an access with constants would read; `None` if that cannot be told.
 pub fn estimate(table: &Arc<Table>, schema: &Schema, a: &Access, env: &SessionEnv) -> Option<u64> {
     let rows: [RowRef<'_>; 0] = [];
@@ -319,19 +299,5 @@ pub fn estimate(table: &Arc<Table>, schema: &Schema, a: &Access, env: &SessionEn
             }
             Some(sum)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::like_prefix;
-
-    #[test]
-    fn like_prefixes() {
-        assert_eq!(like_prefix(b"abc%d"), b"abc");
-        assert_eq!(like_prefix(b"a_c"), b"a");
-        assert_eq!(like_prefix(b"%a"), b"");
-        assert_eq!(like_prefix(b"a\\%b%"), b"a%b");
-        assert_eq!(like_prefix(b"abc"), b"abc");
     }
 }

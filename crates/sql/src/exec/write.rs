@@ -25,14 +25,16 @@ struct Found {
     bytes: Box<[u8]>,
 }
 
-/// Finds the rows of an UPDATE or DELETE. `f` gets the clustered key, the row's bytes, and the rows of all
-/// sources. If `collect`, all are found (and locked) before the first is given to `f`.
+/// Takes a row found: clustered key, bytes, the rows of all sources.
+type Take<'t, 's> = dyn FnMut(&mut State<'s>, &[u8], &[u8], &[RowRef<'_>]) -> SqlResult<()> + 't;
+
+/// Finds the rows of an UPDATE or DELETE. If `collect`, all are found (and locked) before the first is given to `f`.
 fn find<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     t: &'s PlanTable,
     collect: bool,
-    f: &mut dyn FnMut(&mut State<'s>, &[u8], &[u8], &[RowRef<'_>]) -> SqlResult<()>,
+    f: &mut Take<'_, 's>,
 ) -> SqlResult<()> {
     let Some(level) = b.levels.first() else {
         return Ok(());

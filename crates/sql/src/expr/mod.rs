@@ -25,7 +25,7 @@ pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub use bind::{Scope, SubqueryKind, bind};
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
-pub use like::{Like, Regexp};
+pub use like::{Like, Regexp, pattern_prefix};
 pub use list::InList;
 
 pub use crate::types::derive::ArithmeticOp;

@@ -343,7 +343,7 @@ mod tests {
             ("%h %l %p %r %T", "01 1 PM 01:05:09 PM 13:05:09"),
             ("%f %j %%", "000120 003 %"),
             ("%x-%v", "2024-01"),
-            ("100% %q", "100 q"),
+            ("100% %q", "100% q"),
         ] {
             assert_eq!(
                 String::from_utf8(format(d, t, spec.as_bytes()).unwrap()).unwrap(),

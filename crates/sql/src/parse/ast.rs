@@ -273,6 +273,7 @@ pub enum Scope {
 
 /// One assignment of SET.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // A statement has a few, for a moment.
 pub enum SetItem {
     /// `@name = expr`.
     User {
@@ -312,6 +313,7 @@ pub enum SetItem {
 
 /// Value of a system variable in SET.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // As above.
 pub enum SetValue {
     /// DEFAULT.
     Default,
@@ -334,6 +336,7 @@ pub enum Maintenance {
 
 /// The filter of a SHOW statement.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::large_enum_variant)] // As above.
 pub enum ShowFilter {
     /// None.
     #[default]

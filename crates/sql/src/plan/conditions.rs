@@ -168,6 +168,16 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
             }
             column.map(|c| (c, Term::In(values)))
         }
+        ExprKind::Like(l) => {
+            let c = column_of(&l.value, source)?;
+            (!l.negated
+                && l.escape == Some('\\')
+                && l.value.ty.base != BaseType::Enum
+                && l.value.ty.is_string()
+                && l.collation == l.value.ty.collation
+                && !reads(&l.pattern, source))
+            .then(|| (c, Term::Like(l.pattern.clone())))
+        }
         _ => None,
     }
 }

@@ -29,6 +29,9 @@ pub enum Given {
     },
 }
 
+/// What a statement sets: (column, value), in order.
+pub type Assignments = Vec<(usize, Given)>;
+
 /// INSERT and REPLACE. Source 0 is the row being made (for ON DUPLICATE KEY UPDATE the old row, and
 /// source 1 the row that was to be inserted).
 #[derive(Debug)]
@@ -44,7 +47,7 @@ pub struct Insert {
     /// IGNORE.
     pub ignore: bool,
     /// ON DUPLICATE KEY UPDATE: (column, value).
-    pub update: Option<Vec<(usize, Given)>>,
+    pub update: Option<Assignments>,
     /// Subqueries of VALUES and ON DUPLICATE KEY UPDATE, all run once; their values are source 2 or 3.
     pub subqueries: Vec<Subquery>,
     /// The table's AUTO_INCREMENT column.
@@ -75,7 +78,7 @@ pub struct Update {
     /// Finds the rows: one level, no grouping; its select list is empty.
     pub find: Block,
     /// (column, value), in order.
-    pub set: Vec<(usize, Given)>,
+    pub set: Assignments,
     /// The scan might meet changed rows again: find all first.
     pub collect: bool,
     /// IGNORE.
@@ -155,8 +158,8 @@ impl Planner<'_, '_> {
         list: &[sp::Assignment],
         schema: &Arc<Schema>,
         source: usize,
-    ) -> SqlResult<Vec<(usize, Given)>> {
-        let mut out: Vec<(usize, Given)> = Vec::new();
+    ) -> SqlResult<Assignments> {
+        let mut out: Assignments = Vec::new();
         for a in list {
             let sp::AssignmentTarget::ColumnName(name) = &a.target else {
                 return Err(SqlError::unsupported("assignment to a list of columns"));
@@ -352,7 +355,7 @@ impl Planner<'_, '_> {
         schema: &Arc<Schema>,
         old: Source,
         subqueries: Vec<Subquery>,
-    ) -> SqlResult<(Vec<(usize, Given)>, Vec<Subquery>)> {
+    ) -> SqlResult<(Assignments, Vec<Subquery>)> {
         let mut f = Frame::new(0, 2);
         let alias = i.insert_alias.as_ref();
         let columns = match alias.and_then(|a| a.col_aliases.as_ref()) {
@@ -532,14 +535,11 @@ impl Planner<'_, '_> {
             let e = self.bind(&o.expr, "order clause")?;
             keys.push((e, o.options.sort == Some(sp::OrderBySort::Desc)));
         }
-        let limit = match limit {
-            None => None,
-            Some(e) => Some(sp::LimitClause::LimitOffset {
-                limit: Some(e.clone()),
-                offset: None,
-                limit_by: Vec::new(),
-            }),
-        };
+        let limit = limit.map(|e| sp::LimitClause::LimitOffset {
+            limit: Some(e.clone()),
+            offset: None,
+            limit_by: Vec::new(),
+        });
         let limit = self.limit(limit.as_ref())?;
         let (query, _) = self.assemble(Parts {
             from: From {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::access::Hints;
 use super::joins::Tree;
-use super::nodes::{Query, Source, SourceKind, VirtualRef};
+use super::nodes::{Columns, Query, Source, SourceKind, VirtualRef};
 use super::scope::{Cte, Planner};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
@@ -70,7 +70,7 @@ pub fn split_name(name: &sp::ObjectName) -> SqlResult<(Option<String>, String)> 
 
 impl Planner<'_, '_> {
     /// Registers the sources of a FROM clause in the innermost block and binds its joins.
-    pub fn from_clause(
+    pub fn bind_from(
         &mut self,
         from: &[sp::TableWithJoins],
         locks: &[sp::LockClause],
@@ -432,7 +432,7 @@ impl Planner<'_, '_> {
         query: &sp::Query,
         name: &str,
         columns: &[String],
-    ) -> SqlResult<(usize, Vec<(String, SqlType, bool)>)> {
+    ) -> SqlResult<(usize, Columns)> {
         let frames = std::mem::take(&mut self.frames);
         let planned = self.query(query, 0);
         self.frames = frames;
@@ -442,7 +442,7 @@ impl Planner<'_, '_> {
         Ok((self.derived.len() - 1, columns))
     }
 
-    fn plan_cte(&mut self, at: usize) -> SqlResult<(usize, Vec<(String, SqlType, bool)>)> {
+    fn plan_cte(&mut self, at: usize) -> SqlResult<(usize, Columns)> {
         if let Some(p) = &self.ctes[at].planned {
             return Ok(p.clone());
         }
@@ -468,7 +468,7 @@ fn derived_columns(
     heads: Vec<super::select::Head>,
     table: &str,
     given: &[String],
-) -> SqlResult<Vec<(String, SqlType, bool)>> {
+) -> SqlResult<Columns> {
     if !given.is_empty() && given.len() != heads.len() {
         return Err(SqlError::new(
             1353,
@@ -478,7 +478,7 @@ fn derived_columns(
             ),
         ));
     }
-    let mut out: Vec<(String, SqlType, bool)> = Vec::new();
+    let mut out: Columns = Vec::new();
     for (n, h) in heads.into_iter().enumerate() {
         let name = given.get(n).cloned().unwrap_or(h.meta.name);
         if out.iter().any(|(o, _, _)| o.eq_ignore_ascii_case(&name)) {

@@ -152,6 +152,9 @@ pub struct Source {
     pub kind: SourceKind,
 }
 
+/// Columns of a derived table: name, type, whether it can be NULL.
+pub type Columns = Vec<(String, SqlType, bool)>;
+
 /// What a source is.
 #[derive(Debug)]
 pub enum SourceKind {
@@ -169,7 +172,7 @@ pub enum SourceKind {
         /// Position in [`super::Plan::derived`].
         derived: usize,
         /// Its columns.
-        columns: Vec<(String, SqlType, bool)>,
+        columns: Columns,
     },
     /// A table computed on demand.
     Virtual {

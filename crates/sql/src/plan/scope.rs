@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlparser::tokenizer::Span;
 
-use super::nodes::{Ask, Rich, Source, SourceKind, Subquery};
+use super::nodes::{Ask, Columns, Rich, Source, SourceKind, Subquery};
 use super::{PlanContext, nodes::Query};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
@@ -209,7 +209,7 @@ pub struct Cte {
     /// Its text.
     pub query: sp::Query,
     /// Its plan's position in the derived tables and its columns.
-    pub planned: Option<(usize, Vec<(String, SqlType, bool)>)>,
+    pub planned: Option<(usize, Columns)>,
 }
 
 /// State of planning one statement.

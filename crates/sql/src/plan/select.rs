@@ -458,7 +458,7 @@ impl Planner<'_, '_> {
         if !s.named_window.is_empty() || s.qualify.is_some() || s.into.is_some() {
             return Err(SqlError::unsupported("this clause of SELECT"));
         }
-        let mut from = self.from_clause(&s.from, locks)?;
+        let mut from = self.bind_from(&s.from, locks)?;
         let modifiers = s.select_modifiers.as_ref();
         if modifiers.is_some_and(|m| m.straight_join)
             && let Some(super::joins::Tree::Inner { straight, .. }) = &mut from.tree
