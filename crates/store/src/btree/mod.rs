@@ -44,7 +44,7 @@ mod tests;
 pub use bulk::{FromIter, Records};
 pub use check::Checked;
 pub use edit::{LeafEdit, LeafHint};
-pub use scan::{Cursor, Dir, ScanEnd, Visit};
+pub use scan::{CrossingVisit, Cursor, Dir, ScanEnd, Visit};
 
 use crate::error::{Error, Result};
 use crate::page::{PageNo, PageType, slotted};

@@ -33,6 +33,9 @@ pub enum ScanEnd {
 /// What a scan calls with each key and value.
 pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
+/// What [`Cursor::scan_crossing`] calls: as [`Visit`], and whether leaves were crossed.
+pub type CrossingVisit<'v> = dyn FnMut(&[u8], &[u8], bool) -> ControlFlow<()> + 'v;
+
 /// A latched leaf and how far the scan is in it: forward the next slot, backward the number of entries left.
 struct Place<'t> {
     leaf: PageRead<'t>,
@@ -307,11 +310,7 @@ impl Cursor {
     /// As [`Cursor::scan`]; the visitor is also told whether the cursor went through other leaves before this one. If
     /// so, entries may have come to be in those between the key before and the first one visited; otherwise nothing
     /// could, under the latch.
-    pub fn scan_crossing(
-        &mut self,
-        tree: &Tree,
-        f: &mut dyn FnMut(&[u8], &[u8], bool) -> ControlFlow<()>,
-    ) -> Result<ScanEnd> {
+    pub fn scan_crossing(&mut self, tree: &Tree, f: &mut CrossingVisit<'_>) -> Result<ScanEnd> {
         let Some(mut place) = self.place(tree)? else {
             return Ok(ScanEnd::End);
         };
