@@ -63,7 +63,7 @@ impl Expr {
             K::Case(branches, last) => {
                 for (when, then) in branches {
                     if when.truth(cx)? == Some(true) {
-                        return Ok(self.conformed(then, cx)?);
+                        return self.conformed(then, cx);
                     }
                 }
                 match last {

@@ -241,6 +241,57 @@ proptest! {
     }
 }
 
+/// Constants of every kind that a WHERE clause may compare a column with.
+fn constant() -> impl Strategy<Value = Value<'static>> {
+    let number = prop_oneof![-300i64..300, any::<i64>(), Just(20_240_131i64)];
+    prop_oneof![
+        number.clone().prop_map(Value::Int),
+        any::<u64>().prop_map(Value::UInt),
+        (number.clone(), 0u8..4)
+            .prop_map(|(v, s)| Value::Decimal(Decimal::from_i128(v as i128, s))),
+        (number.clone(), 0i32..4).prop_map(|(v, s)| Value::Double(v as f64 / 10f64.powi(s))),
+        number.prop_map(|v| Value::string(v.to_string())),
+        (-300i64..300, 0u8..4)
+            .prop_map(|(v, s)| Value::string(Decimal::from_i128(v as i128, s).to_string())),
+        text().prop_map(Value::string),
+        date().prop_map(Value::Date),
+        (date(), 0u32..3).prop_map(|(date, micro)| Value::DateTime(DateTime {
+            date,
+            micro,
+            ..DateTime::default()
+        })),
+        date().prop_map(|d| Value::Bytes(Value::Date(d).to_text().into_owned().into())),
+        int(-90_000, 90_000).prop_map(|s| Value::Time(Time {
+            micros: s * 1_000_001
+        })),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #[test]
+    fn lookups_say_what_comparison_says(row in row(), v in constant()) {
+        use std::cmp::Ordering;
+        let s = sample();
+        for (c, column) in row.iter().zip(&s.columns) {
+            if c.is_null() || column.ty.base == BaseType::Enum {
+                continue;
+            }
+            let said = c.compare(&v, column.ty.collation);
+            let own = |k: &Value<'_>| c.compare(k, column.ty.collation).unwrap();
+            let want = match lookup(&v, &column.ty) {
+                Lookup::Exact(k) => own(&k),
+                // The constant lies just above `k`: what is not above `k` is below it.
+                Lookup::Above(k) => if own(&k).is_gt() { Ordering::Greater } else { Ordering::Less },
+                Lookup::BelowAll => Ordering::Greater,
+                Lookup::AboveAll => Ordering::Less,
+                Lookup::Null | Lookup::Unusable => continue,
+            };
+            prop_assert_eq!(said, Some(want), "{} {:?} against {:?}", column.ty.column_type(), c, v);
+        }
+    }
+}
+
 #[test]
 fn a_short_key_is_refused() {
     let s = sample();

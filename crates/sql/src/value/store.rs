@@ -87,10 +87,10 @@ pub fn store<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> Sq
     let ty = &column.ty;
     // What most values are: a small integer, or a short text.
     match (&value, ty.base) {
-        (Value::Int(v), B::Int | B::BigInt) if !ty.unsigned => {
-            if ty.base == B::BigInt || i32::try_from(*v).is_ok() {
-                return Ok(value);
-            }
+        (Value::Int(v), B::Int | B::BigInt)
+            if !ty.unsigned && (ty.base == B::BigInt || i32::try_from(*v).is_ok()) =>
+        {
+            return Ok(value);
         }
         (Value::Null, _) => return null(column, cx),
         _ => {}

@@ -47,7 +47,7 @@ pub struct Time {
 
 /// Whether a year has a 29th of February. MySQL's year 0 has none.
 pub fn leap(year: u16) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || (year % 400 == 0 && year != 0))
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || (year.is_multiple_of(400) && year != 0))
 }
 
 /// Days in a year.

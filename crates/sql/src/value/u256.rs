@@ -199,11 +199,10 @@ impl U256 {
     fn shl(self, n: u32) -> U256 {
         let (limbs, bits) = ((n / 64) as usize, n % 64);
         let mut out = [0u64; 4];
-        for i in limbs..4 {
-            out[i] = self.0[i - limbs] << bits;
-            if bits > 0 && i > limbs {
-                out[i] |= self.0[i - limbs - 1] >> (64 - bits);
-            }
+        let mut carry = 0;
+        for (to, from) in out[limbs..].iter_mut().zip(self.0) {
+            *to = from << bits | carry;
+            carry = if bits > 0 { from >> (64 - bits) } else { 0 };
         }
         U256(out)
     }

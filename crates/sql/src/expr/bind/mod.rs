@@ -16,7 +16,7 @@ use crate::session::env::SessionEnv;
 use crate::types::collation::char_count;
 use crate::types::{BaseType, Collation, SqlType, derive};
 use crate::value::convert::exact_integer;
-use crate::value::{Value, parse_time};
+use crate::value::{Decimal, Value, parse_time};
 
 /// What a subquery in an expression is asked.
 #[derive(Debug)]
@@ -797,6 +797,11 @@ fn unary(op: ast::UnaryOperator, e: &ast::Expr, scope: &mut dyn Scope) -> SqlRes
             let ty = match e.ty.base {
                 BaseType::Decimal | BaseType::Double => e.ty.clone(),
                 BaseType::Null => SqlType::bigint(),
+                // The one integer whose negative is none.
+                BaseType::BigInt if matches!(e.as_constant(), Some(Value::Int(i64::MIN))) => {
+                    let v = Value::Decimal(Decimal::from(i64::MIN).negated());
+                    return Ok(Expr::literal(v, SqlType::decimal(19, 0)));
+                }
                 _ if e.ty.is_integer() => SqlType::bigint(),
                 _ if e.ty.is_temporal() => derive::arithmetic(ArithmeticOp::Sub, &e.ty, &e.ty),
                 _ => SqlType::double(),
@@ -927,6 +932,7 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         return e;
     }
     let mut foldable = true;
+    let quotient = matches!(e.kind, ExprKind::Arithmetic(..)) && e.ty.base == BaseType::Decimal;
     e.walk(&mut |x| {
         foldable &= match &x.kind {
             ExprKind::Literal(_) => true,
@@ -938,6 +944,8 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             | ExprKind::SystemVariable(..)
             | ExprKind::SeededRand(..) => false,
             ExprKind::Function(f, _) => f.is_pure(),
+            // A quotient shows fewer digits than arithmetic around it goes on with.
+            ExprKind::Arithmetic(ArithmeticOp::Div, _) => !quotient,
             // What zero dates become depends on sql_mode, what a time becomes on the day.
             ExprKind::Cast(_) => !x.ty.is_temporal(),
             _ => true,

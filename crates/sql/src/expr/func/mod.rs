@@ -443,9 +443,15 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
             false,
         ),
         Round | Truncate => (numeric::round_type(args), false),
-        Pow | Exp | Sin | Cos | Tan | Atan | Pi | Degrees | Radians | Rand => {
-            (SqlType::double(), false)
-        }
+        Pow | Exp | Sin | Cos | Tan | Atan | Degrees | Radians | Rand => (SqlType::double(), false),
+        Pi => (
+            SqlType {
+                length: 8,
+                decimals: 6,
+                ..SqlType::double()
+            },
+            false,
+        ),
         Sqrt | Ln | Log | Log2 | Log10 | Cot | Asin | Acos => (SqlType::double(), true),
         Sign => (int(2), false),
         Greatest | Least | Coalesce => {
@@ -467,23 +473,20 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         Time | TimeDiff => (
             SqlType::temporal(
                 BaseType::Time,
-                args.iter().map(|a| temporal_fsp(&a.ty)).max().unwrap_or(0),
+                args.iter().map(temporal_fsp).max().unwrap_or(0),
             ),
             true,
         ),
         MakeTime | SecToTime => (
-            SqlType::temporal(
-                BaseType::Time,
-                args.last().map_or(0, |a| temporal_fsp(&a.ty)),
-            ),
+            SqlType::temporal(BaseType::Time, args.last().map_or(0, temporal_fsp)),
             true,
         ),
         Timestamp => (
-            SqlType::datetime(args.iter().map(|a| temporal_fsp(&a.ty)).max().unwrap_or(0)),
+            SqlType::datetime(args.iter().map(temporal_fsp).max().unwrap_or(0)),
             true,
         ),
         AddTime | SubTime => {
-            let fsp = args.iter().map(|a| temporal_fsp(&a.ty)).max().unwrap_or(0);
+            let fsp = args.iter().map(temporal_fsp).max().unwrap_or(0);
             let base = match args[0].ty.base {
                 BaseType::Time => BaseType::Time,
                 BaseType::Date | BaseType::DateTime | BaseType::Timestamp => BaseType::DateTime,
@@ -491,12 +494,12 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
             };
             (SqlType::temporal(base, fsp), true)
         }
-        ConvertTz => (SqlType::datetime(temporal_fsp(&args[0].ty)), true),
+        ConvertTz => (SqlType::datetime(temporal_fsp(&args[0])), true),
         DayOfWeek | Weekday | DayOfYear | Week | WeekOfYear | YearWeek | DateDiff | ToDays
         | TimeToSec => (int(10), true),
         ToSeconds => (int(20), true),
         MonthName | DayName => (plain(9), true),
-        UnixTimestamp => match args.first().map_or(0, |a| temporal_fsp(&a.ty)) {
+        UnixTimestamp => match args.first().map_or(0, temporal_fsp) {
             0 => (SqlType::bigint(), false),
             n => (SqlType::decimal(11 + n as u32, n), false),
         },
@@ -520,8 +523,13 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
     }
 }
 
-/// Fractional digits of a type as a time; of a text, as many as there can be.
-fn temporal_fsp(t: &SqlType) -> u8 {
+/// Fractional digits of an argument as a time; of a text, those it has if it is constant, else as many as there can be.
+fn temporal_fsp(e: &Expr) -> u8 {
+    let t = &e.ty;
+    if let Some(Value::Bytes(b)) = e.as_constant() {
+        let point = b.iter().rposition(|c| *c == b'.');
+        return point.map_or(0, |i| (b.len() - i - 1).min(6) as u8);
+    }
     match t.base {
         BaseType::Double | BaseType::Float => 6,
         _ if t.is_string() => 6,
