@@ -143,12 +143,11 @@ pub(crate) fn read(
 pub(crate) fn free(ctx: &Context, space: &Arc<Space>, chain: &ChainRef) -> Result<()> {
     let mut _second = None;
     loop {
-        let _first = match ctx.pager.pin(space, chain.page) {
-            Ok(pin) => pin,
-            // Freed before, the page may be anybody's by now.
-            Err(Error::Corrupt(_)) => return Ok(()),
-            Err(e) => return Err(e),
-        };
+        // Freed before, the page may be anybody's by now, or nobody's.
+        if !belongs(&ctx.pager.fetch(space, chain.page)?, chain) {
+            return Ok(());
+        }
+        let _first = ctx.pager.pin(space, chain.page)?;
         let mut mtr = ctx.pager.mtr(0)?;
         let Some(first) = mtr.try_latch(space, chain.page) else {
             continue;

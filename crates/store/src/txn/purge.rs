@@ -350,6 +350,7 @@ impl TxnSystem {
                         self.purge.history.fetch_sub(1, Ordering::Relaxed);
                         self.purge.purged.fetch_add(1, Ordering::Relaxed);
                     }
+                    Record::Row { undone: true, .. } => {}
                     Record::Row {
                         insert, payload, ..
                     } => {

@@ -24,7 +24,8 @@ use crate::page::{Lsn, PAGE_SIZE, PageType, page_type};
 use crate::pool::{FrameHint, Mtr, PageRead, Pin};
 use lanes::{Lane, UndoFile, corrupt, latch, put};
 use page::{
-    BEGIN_BYTES, BEGIN_NUMBER, Position, ROW_HEADER, Record, put_begin, put_row, record_at,
+    BEGIN_BYTES, BEGIN_NUMBER, KIND_AT, KIND_UNDONE, Position, ROW_HEADER, Record, put_begin,
+    put_row, record_at,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -172,6 +173,9 @@ impl TxnSystem {
             let at = txn.undo.last;
             let (insert, previous) = self.undo.read_row(at, &mut payload)?;
             handler.undo(txn.id(), at.roll_ptr(insert), &payload)?;
+            if !insert {
+                self.undo.mark_undone(at)?;
+            }
             txn.undo.last = previous;
             txn.undo.count = txn.undo.count.saturating_sub(1);
         }
@@ -204,6 +208,17 @@ impl TxnSystem {
 }
 
 impl UndoFile {
+    /// Notes that a change has been rolled back. Purge leaves it alone then: what the record keeps is no old version
+    /// but the one in force. If a crash comes first, the change is undone once more, to no effect.
+    fn mark_undone(&self, at: Position) -> Result<()> {
+        let _pin = self.pager.pin(&self.space, at.page)?;
+        let mut mtr = self.pager.mtr(0)?;
+        let page = latch(&mut mtr, &self.space, at.page)?;
+        put(&mut mtr, page, at.offset as usize + KIND_AT, &[KIND_UNDONE]);
+        mtr.commit();
+        Ok(())
+    }
+
     /// Fetches an undo page.
     pub(super) fn fetch(&self, page: u32) -> Result<PageRead<'_>> {
         let read = self.pager.fetch(&self.space, page)?;
@@ -222,6 +237,7 @@ impl UndoFile {
                     insert,
                     previous,
                     payload,
+                    ..
                 },
                 _,
             ))) => {

@@ -16,7 +16,8 @@
 //!
 //! Record: `length u16` (of the whole record; 0 or less than two bytes left: end of page), `kind u8`, then for
 //! BEGIN `trx id u64, trx number u64` (0 while active), for a row record the position of the transaction's previous
-//! record (`page u32, offset u16`; BEGIN's for the first) and the payload.
+//! record (`page u32, offset u16`; BEGIN's for the first) and the payload. Rollback turns the kind of a change it has
+//! undone into another, by which purge knows that the version the record keeps is in force again.
 //!
 //! Directory page: `next directory page u32` at 32, `lanes u32` at 36, then per lane `first page u32, tail page u32`
 //! from 40.
@@ -48,6 +49,9 @@ pub(super) const ROW_HEADER: usize = 9;
 const KIND_BEGIN: u8 = 1;
 const KIND_CHANGE: u8 = 2;
 const KIND_INSERT: u8 = 3;
+pub(super) const KIND_UNDONE: u8 = 4;
+/// Offset of the kind within a record.
+pub(super) const KIND_AT: usize = 2;
 
 const INSERT_BIT: u64 = 1 << 63;
 
@@ -84,6 +88,8 @@ pub(in super::super) enum Record<'a> {
     },
     Row {
         insert: bool,
+        /// Rolled back.
+        undone: bool,
         previous: Position,
         payload: &'a [u8],
     },
@@ -172,8 +178,9 @@ pub(in super::super) fn record_at(
             trx: get_u64(b, 3),
             number: get_u64(b, BEGIN_NUMBER),
         },
-        kind @ (KIND_CHANGE | KIND_INSERT) => Record::Row {
+        kind @ (KIND_CHANGE | KIND_INSERT | KIND_UNDONE) => Record::Row {
             insert: kind == KIND_INSERT,
+            undone: kind == KIND_UNDONE,
             previous: Position {
                 page: get_u32(b, 3),
                 offset: get_u16(b, 7),
@@ -220,6 +227,7 @@ mod tests {
             second,
             Record::Row {
                 insert: true,
+                undone: false,
                 previous: begin,
                 payload: b"abc"
             }
