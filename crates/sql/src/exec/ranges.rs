@@ -11,7 +11,7 @@ use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
 use crate::plan::nodes::{Access, EqCond, RangeCond};
 use crate::row::{self, Lookup};
 use crate::session::env::SessionEnv;
-use crate::types::{Schema, SqlType};
+use crate::types::{Column, Schema, SqlType};
 use crate::value::Value;
 
 /// What to read.
@@ -41,13 +41,16 @@ fn look(e: &Expr, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Lookup> {
     Ok(row::lookup(&e.eval(cx)?, ty))
 }
 
-fn eq_part(c: &EqCond, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Part> {
+fn eq_part(c: &EqCond, column: &Column, cx: &EvalContext<'_>) -> SqlResult<Part> {
+    let ty = &column.ty;
     let one = |v| {
         let mut s = SmallVec::new();
         s.push(v);
         Part::Values(s)
     };
     Ok(match c {
+        // Keys of columns that cannot be NULL have no form for it.
+        EqCond::IsNull if !column.nullable => Part::Nothing,
         EqCond::IsNull => one(Value::Null),
         EqCond::Value(e) => match look(e, ty, cx)? {
             Lookup::Exact(v) => one(v),
@@ -56,7 +59,7 @@ fn eq_part(c: &EqCond, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Part> {
         },
         EqCond::NullSafe(e) => match look(e, ty, cx)? {
             Lookup::Exact(v) => one(v),
-            Lookup::Null => one(Value::Null),
+            Lookup::Null if column.nullable => one(Value::Null),
             Lookup::Unusable => Part::Unusable,
             _ => Part::Nothing,
         },
@@ -91,7 +94,7 @@ pub fn build(
         let mut values: Prefix = SmallVec::new();
         let mut exact = true;
         for (n, c) in a.eq.iter().enumerate() {
-            match eq_part(c, &schema.columns[parts[n].column].ty, cx)? {
+            match eq_part(c, &schema.columns[parts[n].column], cx)? {
                 Part::Values(mut v) => values.extend(v.pop()),
                 Part::Nothing => return Ok(Ranges::Nothing),
                 Part::Unusable => {
@@ -109,7 +112,7 @@ pub fn build(
     prefixes.push(Prefix::new());
     let mut inexact = false;
     for (n, c) in a.eq.iter().enumerate() {
-        match eq_part(c, &schema.columns[parts[n].column].ty, cx)? {
+        match eq_part(c, &schema.columns[parts[n].column], cx)? {
             Part::Nothing => return Ok(Ranges::Nothing),
             Part::Unusable => {
                 inexact = true;

@@ -1,0 +1,322 @@
+//! Random conditions, orders and groupings over a table with indexes of all kinds: whatever path the planner takes, the
+//! answer is that of a scan that no index has a part in.
+
+use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
+use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Session, Value, value};
+use millpond_store::Options;
+
+#[derive(Default)]
+struct Lines {
+    columns: Vec<ColumnMeta>,
+    lines: Vec<String>,
+}
+
+impl ResultSink for Lines {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        let texts: Vec<String> = row
+            .iter()
+            .zip(&self.columns)
+            .map(|(v, c)| {
+                if v.is_null() {
+                    return "NULL".to_string();
+                }
+                let mut text = Vec::new();
+                value::write_text(v, &c.ty, &mut text);
+                String::from_utf8_lossy(&text).into_owned()
+            })
+            .collect();
+        self.lines.push(texts.join("|"));
+        Ok(())
+    }
+    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn rows(s: &mut Session, sql: &str) -> Vec<String> {
+    let mut sink = Lines::default();
+    if let Err(e) = s.execute(sql, &mut sink) {
+        panic!("{sql}: {e}");
+    }
+    sink.lines
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % below
+    }
+    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.next(list.len() as u64) as usize]
+    }
+}
+
+/// A value for a column, sometimes of another type than the column's.
+fn constant(r: &mut Rng, column: &str) -> String {
+    match (column, r.next(12)) {
+        (_, 0) => "null".into(),
+        ("id", 1) => format!("{}.5", r.next(300)),
+        ("id", 2) => format!("'{}'", r.next(300)),
+        ("id", _) => r.next(320).to_string(),
+        ("a" | "b", 1) => "-1".into(),
+        ("a" | "b", 2) => format!("{}.5", r.next(8)),
+        ("a" | "b", 3) => "99999999999".into(),
+        ("a" | "b", 4) => format!("'{}'", r.next(8)),
+        ("a" | "b", _) => r.next(8).to_string(),
+        ("s", 1) => "''".into(),
+        ("s", 2) => r.next(3).to_string(),
+        ("s", _) => {
+            let n = 1 + r.next(4);
+            let text: String = (0..n).map(|_| r.pick(&["a", "B", "b", "c"])).collect();
+            format!("'{text}'")
+        }
+        ("n", 1) => format!("{}", r.next(5)),
+        ("n", 2) => format!("{}.255", r.next(5)),
+        ("n", _) => format!("{}.{}", r.next(5), r.next(100)),
+        ("d", 1) => "'2020-01-03 10:00:00'".into(),
+        ("d", 2) => "20200105".into(),
+        (_, _) => format!("'2020-01-{:02}'", 1 + r.next(10)),
+    }
+}
+
+fn atom(r: &mut Rng) -> String {
+    let c = r.pick(&["id", "a", "b", "s", "n", "d", "u"]);
+    let column = if c == "u" { "a" } else { c };
+    let k = |r: &mut Rng| constant(r, column);
+    match r.next(14) {
+        0..=3 => format!("{c} = {}", k(r)),
+        4 => format!("{c} <=> {}", k(r)),
+        5 => format!("{} {} {c}", k(r), r.pick(&["<", "<=", ">", ">="])),
+        6..=7 => format!("{c} {} {}", r.pick(&["<", "<=", ">", ">=", "<>"]), k(r)),
+        8 => format!("{c} between {} and {}", k(r), k(r)),
+        9 => format!("{c} not between {} and {}", k(r), k(r)),
+        10 => {
+            let n = 1 + r.next(4);
+            let list: Vec<String> = (0..n).map(|_| k(r)).collect();
+            let not = r.pick(&["", "", "", "not "]);
+            format!("{c} {not}in ({})", list.join(", "))
+        }
+        11 => format!("{c} is {}null", r.pick(&["", "not "])),
+        12 => {
+            let n = r.next(3);
+            let text: String = (0..n).map(|_| r.pick(&["a", "B", "b", "_"])).collect();
+            format!("s like '{text}{}'", r.pick(&["%", "%", "", "%a"]))
+        }
+        _ => format!("({c} = {} or {c} = {})", k(r), k(r)),
+    }
+}
+
+fn condition(r: &mut Rng) -> String {
+    let n = 1 + r.next(3);
+    let list: Vec<String> = (0..n).map(|_| atom(r)).collect();
+    let glue = if r.next(5) == 0 { " or " } else { " and " };
+    list.join(glue)
+}
+
+fn sorted(mut v: Vec<String>) -> Vec<String> {
+    v.sort();
+    v
+}
+
+struct Fixture {
+    session: Session,
+    instance: Instance,
+    path: std::path::PathBuf,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn fixture(name: &str, r: &mut Rng) -> Fixture {
+    let path = std::env::temp_dir().join(format!("millpond-paths-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let instance = Instance::open(InstanceOptions {
+        path: path.clone(),
+        store: Options {
+            pool_bytes: 8 << 20,
+            log_bytes: 16 << 20,
+            ..Options::default()
+        },
+        variables: Vec::new(),
+    })
+    .expect("open");
+    let info = ConnectionInfo {
+        user: "root".into(),
+        host: "localhost".into(),
+        ..ConnectionInfo::default()
+    };
+    let mut session = instance.connect(info).expect("connect");
+    for sql in [
+        "create database d",
+        "use d",
+        "create table t (id int primary key, a int, b int not null, s varchar(10), n decimal(6,2), d date,
+           u int unsigned, key ka (a), key kab (a, b desc), key kbs (b, s), key ks (s(2)), key kn (n desc), key kd (d),
+           unique key ku (u), key kda (d, a))",
+        "create table w (wa int, ws varchar(10), k int, key (wa))",
+    ] {
+        rows(&mut session, sql);
+    }
+    let or_null = |r: &mut Rng, make: &dyn Fn(&mut Rng) -> String| {
+        if r.next(6) == 0 {
+            "null".into()
+        } else {
+            make(r)
+        }
+    };
+    let mut batch = Vec::new();
+    for id in 0..300 {
+        let text: String = (0..r.next(5))
+            .map(|_| r.pick(&["a", "B", "b", "c"]))
+            .collect();
+        let row = [
+            id.to_string(),
+            or_null(r, &|r| r.next(8).to_string()),
+            r.next(8).to_string(),
+            or_null(r, &|_| format!("'{text}'")),
+            or_null(r, &|r| format!("{}.{}", r.next(5), r.next(100))),
+            or_null(r, &|r| format!("'2020-01-{:02}'", 1 + r.next(10))),
+            if id % 3 == 0 {
+                "null".into()
+            } else {
+                id.to_string()
+            },
+        ];
+        batch.push(format!("({})", row.join(",")));
+    }
+    rows(
+        &mut session,
+        &format!("insert into t values {}", batch.join(",")),
+    );
+    for id in 0..40 {
+        let row = [
+            or_null(r, &|r| r.next(8).to_string()),
+            format!("'{}'", r.pick(&["a", "B", "bb", "c", "zz"])),
+            id.to_string(),
+        ];
+        rows(
+            &mut session,
+            &format!("insert into w values ({})", row.join(",")),
+        );
+    }
+    Fixture {
+        session,
+        instance,
+        path,
+    }
+}
+
+#[test]
+fn conditions_orders_and_groups() {
+    let mut r = Rng(0x9e37_79b9_7f4a_7c15);
+    let mut f = fixture("single", &mut r);
+    let s = &mut f.session;
+    for _ in 0..400 {
+        let c = condition(&mut r);
+        // `(x) is true` says nothing that an index could use.
+        let plain = format!("({c}) is true");
+        let list = r.pick(&["id", "id, a", "a, b, id", "s, b, id", "id, s, n", "*"]);
+        let got = sorted(rows(s, &format!("select {list} from t where {c}")));
+        let want = sorted(rows(s, &format!("select {list} from t where {plain}")));
+        assert_eq!(got, want, "where {c}");
+        let order = r.pick(&[
+            "a, id",
+            "a, b desc, id",
+            "a desc, b, id desc",
+            "n desc, id",
+            "d, a, id",
+            "b, s, id",
+        ]);
+        let limit = r.pick(&["", " limit 5", " limit 3, 4"]);
+        let got = rows(
+            s,
+            &format!("select id from t where {c} order by {order}{limit}"),
+        );
+        let want = rows(
+            s,
+            &format!("select id from t use index () where {plain} order by {order}{limit}"),
+        );
+        assert_eq!(got, want, "where {c} order by {order}{limit}");
+        let key = r.pick(&["a", "b", "a, b", "d", "n", "b, a", "s"]);
+        let shown = if key == "s" { "upper(s)" } else { key };
+        let tail = "count(*), sum(id), min(b), max(n), count(distinct s)";
+        let select = |filter: &str, hint: &str| {
+            format!("select {shown}, {tail} from t {hint} where {filter} group by {shown}")
+        };
+        let got = sorted(rows(s, &select(&c, "")));
+        let want = sorted(rows(s, &select(&plain, "use index ()")));
+        assert_eq!(got, want, "where {c} group by {key}");
+        let end = r.pick(&[
+            "min(a)", "max(a)", "min(n)", "max(n)", "max(id)", "min(u)", "max(d)", "count(*)",
+        ]);
+        let got = rows(s, &format!("select {end} from t where {c}"));
+        let want = rows(
+            s,
+            &format!("select {end} from t use index () where {plain}"),
+        );
+        assert_eq!(got, want, "{end} where {c}");
+    }
+    f.instance.close().expect("close");
+}
+
+#[test]
+fn joins_and_subqueries() {
+    let mut r = Rng(0x1234_5678_9abc_def1);
+    let mut f = fixture("join", &mut r);
+    let s = &mut f.session;
+    for _ in 0..100 {
+        let c = condition(&mut r);
+        let on = r.pick(&[
+            "a = wa",
+            "wa = b",
+            "s = ws",
+            "a = wa and s = ws",
+            "id = k",
+            "a <=> wa",
+        ]);
+        let join = r.pick(&["join", "left join", "right join"]);
+        let got = sorted(rows(
+            s,
+            &format!("select t.id, w.k from t {join} w on {on} where {c}"),
+        ));
+        let want = sorted(rows(
+            s,
+            &format!(
+                "select t.id, w.k from t use index () {join} w use index () on ({on}) is true where ({c}) is true"
+            ),
+        ));
+        assert_eq!(got, want, "{join} on {on} where {c}");
+        let not = r.pick(&["", "not "]);
+        let inner = r.pick(&["wa = 3", "k > 20", "wa is not null", "1"]);
+        let got = sorted(rows(
+            s,
+            &format!(
+                "select t.id from t where a {not}in (select wa from w where {inner}) and ({c})"
+            ),
+        ));
+        let test = format!("exists (select 1 from w where {inner} and wa = t.a)");
+        let nulls = format!("exists (select 1 from w where {inner} and wa is null)");
+        let none = format!("not exists (select 1 from w where {inner})");
+        let membership = if not.is_empty() {
+            test
+        } else {
+            format!("({none} or a is not null and not {test} and not {nulls})")
+        };
+        let want = sorted(rows(
+            s,
+            &format!("select t.id from t use index () where ({membership}) and ({c}) is true"),
+        ));
+        assert_eq!(got, want, "{not}in, {inner}, {c}");
+    }
+    f.instance.close().expect("close");
+}

@@ -1,0 +1,152 @@
+//! How often the hot statements allocate.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
+use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Session, Value};
+use millpond_store::Options;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+// SAFETY: every call is passed on unchanged to the system allocator; counting touches no memory of its own but a
+// constant-initialised thread-local without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|c| c.set(c.get() + 1));
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[derive(Default)]
+struct Sum {
+    rows: u64,
+}
+
+impl ResultSink for Sum {
+    fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        self.rows += row.len() as u64;
+        Ok(())
+    }
+    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run(s: &mut Session, sql: &str) {
+    s.execute(sql, &mut Sum::default())
+        .unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+fn per_execution(s: &mut Session, sql: &str, params: &dyn Fn(i64) -> Vec<Value<'static>>) -> f64 {
+    let p = s.prepare(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let mut sink = Sum::default();
+    let list: Vec<Vec<Value<'static>>> = (0..120).map(params).collect();
+    for p2 in &list[..20] {
+        s.execute_prepared(&p, p2, &mut sink).expect(sql);
+    }
+    let before = COUNT.with(|c| c.get());
+    for p2 in &list[20..] {
+        s.execute_prepared(&p, p2, &mut sink).expect(sql);
+    }
+    (COUNT.with(|c| c.get()) - before) as f64 / 100.0
+}
+
+#[test]
+fn hot_statements() {
+    let path = std::env::temp_dir().join(format!("millpond-alloc-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let instance = Instance::open(InstanceOptions {
+        path: path.clone(),
+        store: Options {
+            pool_bytes: 16 << 20,
+            log_bytes: 16 << 20,
+            ..Options::default()
+        },
+        variables: Vec::new(),
+    })
+    .expect("open");
+    let info = ConnectionInfo {
+        user: "root".into(),
+        host: "localhost".into(),
+        ..ConnectionInfo::default()
+    };
+    let mut s = instance.connect(info).expect("connect");
+    run(&mut s, "create database d");
+    run(&mut s, "use d");
+    run(
+        &mut s,
+        "create table t (id int not null auto_increment, k int not null default '0', c char(120) not null default '', \
+         pad char(60) not null default '', primary key (id), key k_1 (k))",
+    );
+    for n in 0..50 {
+        let rows: Vec<String> = (0..20)
+            .map(|i| format!("({}, 'c{n}', 'p')", n * 20 + i))
+            .collect();
+        run(
+            &mut s,
+            &format!("insert into t (k, c, pad) values {}", rows.join(",")),
+        );
+    }
+    let id = |n: i64| vec![Value::Int(1 + n)];
+    let range = |n: i64| vec![Value::Int(1 + n), Value::Int(100 + n)];
+    // The most that each may allocate. Range scans own their bounds; updates may grow buffers.
+    for (sql, params, most) in [
+        (
+            "select c from t where id = ?",
+            &id as &dyn Fn(i64) -> Vec<Value<'static>>,
+            0.0,
+        ),
+        ("select c from t where id between ? and ?", &range, 3.0),
+        ("select sum(k) from t where id between ? and ?", &range, 3.0),
+        (
+            "select c from t where id between ? and ? order by c",
+            &range,
+            350.0,
+        ),
+        (
+            "select distinct c from t where id between ? and ? order by c",
+            &range,
+            350.0,
+        ),
+        ("update t set k = k + 1 where id = ?", &id, 5.0),
+        (
+            "update t set c = ? where id = ?",
+            &|n| vec![Value::string(format!("x{n}")), Value::Int(n + 1)],
+            5.0,
+        ),
+        ("delete from t where id = ?", &id, 1.0),
+        (
+            "insert into t (id, k, c, pad) values (?, ?, ?, ?)",
+            &|n| {
+                vec![
+                    Value::Int(1 + n),
+                    Value::Int(n),
+                    Value::string("ccc".into()),
+                    Value::string("ppp".into()),
+                ]
+            },
+            1.0,
+        ),
+    ] {
+        let got = per_execution(&mut s, sql, params);
+        assert!(got <= most, "{sql}: {got} allocations");
+    }
+    drop(s);
+    instance.close().expect("close");
+    let _ = std::fs::remove_dir_all(&path);
+}
