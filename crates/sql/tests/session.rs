@@ -472,3 +472,30 @@ fn instances_close_and_open_again() {
     let refused = db.instance.connect(Default::default());
     assert_eq!(refused.err().map(|e| e.code), Some(1053));
 }
+
+#[test]
+fn locked_tables_keep_others_out() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    a.ok("CREATE TABLE u (a INT PRIMARY KEY)");
+    b.ok("SET lock_wait_timeout = 1");
+    a.ok("LOCK TABLES t WRITE");
+    a.ok("INSERT INTO t VALUES (1)");
+    a.ok("ALTER TABLE t DISABLE KEYS");
+    assert_eq!(a.code("SELECT * FROM u"), 1100);
+    assert_eq!(a.code("CREATE TABLE v (a INT)"), 1192);
+    assert_eq!(b.code("SELECT * FROM t"), 1205);
+    b.ok("SELECT * FROM u");
+    a.ok("INSERT INTO t VALUES (2)");
+    a.ok("UNLOCK TABLES");
+    assert_eq!(b.rows("SELECT * FROM t"), ["1", "2"]);
+    a.ok("LOCK TABLES t WRITE, u AS x WRITE");
+    a.ok("BEGIN");
+    b.ok("SELECT * FROM t");
+    assert_eq!(a.code("LOCK TABLES t READ"), 1235);
+    assert_eq!(a.code("LOCK TABLES nope WRITE"), 1146);
+    a.ok("LOCK TABLES t WRITE");
+    drop(a);
+    b.ok("SELECT * FROM t");
+}

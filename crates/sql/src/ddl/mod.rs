@@ -65,7 +65,7 @@ pub(crate) fn qualified(t: &TableName, env: &SessionEnv) -> SqlResult<(String, S
 }
 
 /// A parsed object name as a table's name.
-fn table_name(name: &sp::ObjectName) -> SqlResult<TableName> {
+pub(crate) fn table_name(name: &sp::ObjectName) -> SqlResult<TableName> {
     let mut parts: Vec<String> = Vec::new();
     for part in &name.0 {
         match part {

@@ -7,7 +7,7 @@ use millpond_store::{Direction, Fetch, KeyRange, ReadMode};
 use super::Session;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{Maintenance, TableName};
+use crate::parse::{Kind, Maintenance, TableName};
 use crate::result::ColumnMeta;
 use crate::show;
 use crate::value::Value;
@@ -26,17 +26,84 @@ pub(super) fn maintain_columns(_op: Maintenance) -> [ColumnMeta; 4] {
 }
 
 impl Session {
-    /// LOCK TABLES.
+    /// LOCK TABLES, in place of what was locked before. WRITE locks only: metadata locks know readers and writers of
+    /// rows as one, so that a READ lock could not let the former pass.
     pub(super) fn lock_tables(
         &mut self,
-        _tables: &[(TableName, Option<String>, bool)],
+        tables: &[(TableName, Option<String>, bool)],
     ) -> SqlResult<()> {
-        Err(SqlError::unsupported("LOCK TABLES"))
+        self.unlock_tables();
+        let mut names: Vec<(String, String)> = Vec::new();
+        for (table, _, write) in tables {
+            if !write {
+                return Err(SqlError::unsupported("LOCK TABLES ... READ"));
+            }
+            let name = self.qualified(table)?;
+            // A second alias of a table needs no second lock.
+            if !names.contains(&name) && !show::is_system_schema(&name.0) {
+                names.push(name);
+            }
+        }
+        let first = names.first().map_or("", |n| &n.1).to_string();
+        self.instance
+            .engine()
+            .lock_tables(&self.owner, &names)
+            .map_err(|e| store_error(e, &first))?;
+        self.locked = names;
+        Ok(())
     }
 
-    /// UNLOCK TABLES. Without locked tables it does nothing, as in MySQL.
-    pub(super) fn release_table_locks(&mut self) -> SqlResult<()> {
-        Ok(())
+    /// Releases what LOCK TABLES took.
+    pub(super) fn unlock_tables(&mut self) {
+        if !self.locked.is_empty() {
+            self.locked.clear();
+            self.instance.engine().unlock_tables(&self.owner);
+        }
+    }
+
+    /// UNLOCK TABLES: with locked tables it also commits.
+    pub(super) fn unlock_statement(&mut self) -> SqlResult<()> {
+        if self.locked.is_empty() {
+            return Ok(());
+        }
+        let committed = self.commit_now();
+        self.unlock_tables();
+        committed
+    }
+
+    /// Error 1100 for a table that LOCK TABLES did not name.
+    pub(super) fn check_locked(&self, database: &str, name: &str) -> SqlResult<()> {
+        let named = |(d, n): &(String, String)| d == database && n == name;
+        if self.locked.is_empty() || self.locked.iter().any(named) {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            1100,
+            format!("Table '{name}' was not locked with LOCK TABLES"),
+        ))
+    }
+
+    /// What DDL may do while tables are locked: change those tables (error 1100), nothing else (error 1192).
+    pub(super) fn check_ddl_locked(&self, kind: &Kind) -> SqlResult<()> {
+        if self.locked.is_empty() {
+            return Ok(());
+        }
+        let check = |t: &TableName| {
+            let (database, name) = self.qualified(t)?;
+            self.check_locked(&database, &name)
+        };
+        let check_object = |o| check(&crate::ddl::table_name(o)?);
+        match kind {
+            Kind::CreateIndex(c) => check_object(&c.table_name),
+            Kind::AlterTable(a) => check_object(&a.name),
+            Kind::DropIndex { table, .. } | Kind::AlterTableOptions { table, .. } => check(table),
+            Kind::Truncate(table) => check(table),
+            Kind::DropTables { names, .. } => names.iter().try_for_each(check),
+            _ => Err(SqlError::new(
+                1192,
+                "Can't execute the given command because you have active locked tables or an active transaction",
+            )),
+        }
     }
 
     /// FLUSH.

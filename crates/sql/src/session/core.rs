@@ -55,6 +55,8 @@ pub struct Session {
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,
     pub(super) found_rows: bool,
+    /// Tables that LOCK TABLES holds: database and name.
+    pub(super) locked: Vec<(String, String)>,
     /// COMMIT RELEASE and ROLLBACK RELEASE end the connection.
     pub(super) released: bool,
     cache: Cache,
@@ -127,6 +129,7 @@ impl Session {
             epoch: 0,
             named: HashMap::new(),
             found_rows: info.found_rows,
+            locked: Vec::new(),
             released: false,
             cache: Cache::new(),
             multi_statements: info.multi_statements,
@@ -212,6 +215,7 @@ impl Session {
     /// The database stays.
     pub fn reset(&mut self) -> SqlResult<()> {
         let rolled_back = self.rollback_now();
+        self.unlock_tables();
         self.named.clear();
         self.cache.clear();
         self.env.user_vars.borrow_mut().clear();
@@ -512,6 +516,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         // A transaction that cannot be rolled back now is rolled back by recovery.
         let _ = self.rollback_now();
+        self.unlock_tables();
         self.instance.0.registry.leave(&self.facts.seat);
     }
 }

@@ -177,8 +177,11 @@ impl Session {
         if statement.is_planned() {
             return self.run_planned(compiled, params, more, sink);
         }
-        if self.txn.explicit && changes(&statement.kind) {
-            self.check_writable()?;
+        if changes(&statement.kind) {
+            if self.txn.explicit {
+                self.check_writable()?;
+            }
+            self.check_ddl_locked(&statement.kind)?;
         }
         if commits(&statement.kind) {
             self.commit_now()?;
@@ -269,7 +272,7 @@ impl Session {
                 self.finish(0, "", more, sink)
             }
             Kind::UnlockTables => {
-                self.release_table_locks()?;
+                self.unlock_statement()?;
                 self.finish(0, "", more, sink)
             }
             Kind::Flush { what, tables } => {

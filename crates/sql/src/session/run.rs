@@ -134,6 +134,12 @@ impl Session {
         if plan.writes {
             self.check_writable()?;
         }
+        if !self.locked.is_empty() {
+            for used in &plan.tables {
+                let def = used.table.def();
+                self.check_locked(&def.database, &def.name)?;
+            }
+        }
         if params.len() < plan.params {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }

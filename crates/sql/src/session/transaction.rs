@@ -124,6 +124,7 @@ impl Session {
     /// START TRANSACTION, BEGIN.
     pub(super) fn begin(&mut self, snapshot: bool, read_only: Option<bool>) -> SqlResult<()> {
         self.commit_now()?;
+        self.unlock_tables();
         self.ensure_transaction();
         self.txn.explicit = true;
         if let Some(read_only) = read_only {

@@ -94,6 +94,30 @@ impl Inner {
         Ok(())
     }
 
+    /// Locks tables exclusively beyond the end of transactions.
+    pub(super) fn lock_tables_lasting(
+        &self,
+        owner: &Arc<Owner>,
+        names: &[(String, String)],
+    ) -> Result<()> {
+        let mdl = self.sys.mdl();
+        let locked = self.ddl(owner, |txn, _| {
+            self.lock_tables(txn, names.iter().map(|(d, n)| (&**d, &**n)))?;
+            for (database, name) in names {
+                if self.catalog.table(txn, database, name)?.is_none() {
+                    return Err(no_table(database, name));
+                }
+                mdl.make_lasting(owner, &mdl.get(database));
+                mdl.make_lasting(owner, &mdl.get(&full_name(database, name)));
+            }
+            Ok(())
+        });
+        if locked.is_err() {
+            mdl.release_lasting(owner);
+        }
+        locked
+    }
+
     /// A table's row, locked for change.
     pub(super) fn find(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Found> {
         let key = row::table_key(database, name)?;

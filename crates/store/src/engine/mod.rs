@@ -255,6 +255,16 @@ impl Engine {
     ) -> Result<()> {
         self.0.set_table_body(owner, database, name, body)
     }
+    /// LOCK TABLES ... WRITE: exclusive metadata locks that outlive the owner's transactions, until
+    /// [`Engine::unlock_tables`]. All tables exist and are locked, or none is. The owner has no transaction
+    /// open and no such locks yet.
+    pub fn lock_tables(&self, owner: &Arc<Owner>, names: &[(String, String)]) -> Result<()> {
+        self.0.lock_tables_lasting(owner, names)
+    }
+    /// Releases what [`Engine::lock_tables`] took.
+    pub fn unlock_tables(&self, owner: &Owner) {
+        self.0.sys.mdl().release_lasting(owner);
+    }
     /// Changes the commit durability at run time.
     pub fn set_flush_at_commit(&self, f: FlushAtCommit) {
         self.0.pager.log().set_flush_at_commit(f);
