@@ -90,7 +90,7 @@ impl Connection {
     /// # let dir = std::env::temp_dir().join(format!("millpond-doc-query-{}", std::process::id()));
     /// # let db = millpond::Database::open(&dir)?;
     /// # let mut conn = db.connect()?;
-    /// let rows = conn.query("SELECT ? AS n, ? AS t UNION ALL SELECT 2, NULL", (1, "one"))?;
+    /// let rows = conn.query("SELECT 1 AS n, ? AS t UNION ALL SELECT 2, NULL", ("one",))?;
     /// assert_eq!(rows.len(), 2);
     /// for row in &rows {
     ///     let n = row.get::<i64>("n")?;

@@ -281,7 +281,7 @@ fn prepared_statements_follow_their_tables() {
     c.ok("INSERT INTO t VALUES (1, 'one'), (2, 'two')");
     let read = c.0.prepare("SELECT b FROM t WHERE a = ?").unwrap();
     assert_eq!((read.params, read.columns.len()), (1, 1));
-    let mut get = |c: &mut support::Client, key: i64| -> Result<Vec<String>, SqlError> {
+    let get = |c: &mut support::Client, key: i64| -> Result<Vec<String>, SqlError> {
         let mut sink = Collector::default();
         c.0.execute_prepared(&read, &[Value::Int(key)], &mut sink)?;
         Ok(sink.answers[0].rows.iter().map(|r| r.join("|")).collect())
@@ -437,7 +437,7 @@ fn kill_query_ends_a_lock_wait() {
 fn status_counts() {
     let db = TestDb::new();
     let mut c = db.client();
-    let mut count = |c: &mut support::Client, name: &str| -> u64 {
+    let count = |c: &mut support::Client, name: &str| -> u64 {
         let rows = c.ok(&format!("SHOW STATUS LIKE '{name}'")).rows;
         rows[0][1].parse().unwrap()
     };
@@ -468,8 +468,8 @@ fn instances_close_and_open_again() {
     let mut c = db.client();
     assert_eq!(c.rows("SELECT * FROM t"), ["1"]);
     drop(c);
-    db.instance.close().unwrap();
-    let refused = db.instance.connect(Default::default());
+    db.instance().close().unwrap();
+    let refused = db.instance().connect(Default::default());
     assert_eq!(refused.err().map(|e| e.code), Some(1053));
 }
 

@@ -160,7 +160,7 @@ fn is_now(e: &sp::Expr, ty: &SqlType) -> bool {
     if !matches!(ty.base, BaseType::DateTime | BaseType::Timestamp) {
         return false;
     }
-    now_digits(e) == Some(ty.length)
+    now_digits(e) == Some(u32::from(ty.decimals))
 }
 
 /// Fractional digits of CURRENT_TIMESTAMP and its synonyms; `None` for anything else.

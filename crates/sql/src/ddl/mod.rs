@@ -316,7 +316,7 @@ fn unknown_tables(missing: &[(String, String)]) -> SqlError {
 
 /// The collation that a CHARACTER SET and a COLLATE clause ask for together. `utf8` and `utf8mb3` are
 /// taken as utf8mb4, which holds all their texts.
-fn collation_of(
+pub(crate) fn collation_of(
     charset: Option<&str>,
     collation: Option<&str>,
     default: Collation,

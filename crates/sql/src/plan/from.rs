@@ -355,7 +355,17 @@ impl Planner<'_, '_> {
         let database = self.database(database)?;
         if crate::show::is_system_schema(&database) {
             let Some(v) = crate::show::find(&database, table) else {
-                return Err(no_such_table(&database, table));
+                return Err(if database.eq_ignore_ascii_case("information_schema") {
+                    SqlError::new(
+                        1109,
+                        format!(
+                            "Unknown table '{}' in information_schema",
+                            table.to_uppercase()
+                        ),
+                    )
+                } else {
+                    no_such_table(&database, table)
+                });
             };
             return Ok(Source {
                 name,

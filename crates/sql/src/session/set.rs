@@ -60,6 +60,11 @@ fn text(s: &str) -> VarValue {
     VarValue::Text(s.into())
 }
 
+/// A character set's default collation.
+fn charset_collation(charset: &str) -> SqlResult<Collation> {
+    ddl::collation_of(Some(charset), None, Collation::Utf8mb4GeneralCi)
+}
+
 impl Session {
     /// SET. Items take effect one after the other; one that fails leaves those before it done.
     pub(super) fn set(&mut self, items: &[SetItem], params: &[Value<'_>]) -> SqlResult<()> {
@@ -241,7 +246,7 @@ impl Session {
             }
             "character_set_connection" | "character_set_server" => {
                 // The collation follows its character set.
-                let collation = Collation::of_charset(value.as_str())?;
+                let collation = charset_collation(value.as_str())?;
                 let twin = name.replace("character_set", "collation");
                 self.facts
                     .vars
@@ -269,7 +274,7 @@ impl Session {
             }
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
             "character_set_server" => {
-                let collation = Collation::of_charset(value.as_str())?;
+                let collation = charset_collation(value.as_str())?;
                 self.instance
                     .0
                     .globals
@@ -289,23 +294,7 @@ impl Session {
 
     fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
         let charset = vars::charset_name(charset.unwrap_or("utf8mb4"))?;
-        let mut chosen = Collation::of_charset(charset)?;
-        if let Some(name) = collation {
-            let name = name.replacen("utf8mb3_", "utf8mb4_", 1);
-            let name = if name.starts_with("utf8_") {
-                name.replacen("utf8_", "utf8mb4_", 1)
-            } else {
-                name
-            };
-            let asked = Collation::by_name(&name)?;
-            if asked.charset() != chosen.charset() {
-                return Err(SqlError::new(
-                    1253,
-                    format!("COLLATION '{name}' is not valid for CHARACTER SET '{charset}'"),
-                ));
-            }
-            chosen = asked;
-        }
+        let chosen = ddl::collation_of(Some(charset), collation, Collation::Utf8mb4GeneralCi)?;
         self.put_charset(charset, Some(charset), charset);
         self.facts
             .vars

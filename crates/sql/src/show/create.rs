@@ -32,7 +32,7 @@ pub(crate) fn quote_text(text: &str) -> String {
 
 /// `CURRENT_TIMESTAMP`, with the column's fractional digits.
 pub(crate) fn now_text(column: &Column) -> String {
-    match column.ty.length {
+    match column.ty.decimals {
         0 => "CURRENT_TIMESTAMP".into(),
         fsp => format!("CURRENT_TIMESTAMP({fsp})"),
     }

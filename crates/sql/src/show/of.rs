@@ -74,7 +74,8 @@ fn database(given: Option<&String>, env: &SessionEnv) -> SqlResult<String> {
 
 /// A table that must exist, as what narrows a virtual table to it.
 fn table(name: &TableName, env: &SessionEnv) -> SqlResult<Only> {
-    let (database, table) = ddl::qualified(name, env)?;
+    let (schema, table) = ddl::qualified(name, env)?;
+    let database = database(Some(&schema), env)?;
     if is_system_schema(&database) {
         if find(&database, &table).is_none() {
             return Err(ddl::no_such_table(&database, &table));

@@ -452,7 +452,7 @@ fn column_row(
         number(lengths.map(|l| l.1)),
         number(precision),
         number(scale),
-        number(fraction.then_some(u64::from(ty.length))),
+        number(fraction.then_some(u64::from(ty.decimals))),
         opt(text.then(|| ty.collation.charset())),
         opt(text.then(|| ty.collation.name())),
         s(ty.column_type()),

@@ -16,7 +16,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// A database that is gone when this is dropped.
 pub struct TestDb {
     pub path: PathBuf,
-    pub instance: Instance,
+    instance: Option<Instance>,
 }
 
 impl TestDb {
@@ -32,7 +32,10 @@ impl TestDb {
         ));
         let _ = std::fs::remove_dir_all(&path);
         let instance = open(&path, variables);
-        TestDb { path, instance }
+        TestDb {
+            path,
+            instance: Some(instance),
+        }
     }
 
     /// A session with a database `test` in use.
@@ -51,13 +54,19 @@ impl TestDb {
             multi_statements: true,
             ..ConnectionInfo::default()
         };
-        Client(self.instance.connect(info).expect("connect"))
+        Client(self.instance().connect(info).expect("connect"))
+    }
+
+    pub fn instance(&self) -> &Instance {
+        self.instance.as_ref().expect("open")
     }
 
     /// Closes and opens again.
     pub fn reopen(&mut self) {
-        self.instance.close().expect("close");
-        self.instance = open(&self.path, &[]);
+        let before = self.instance.take().expect("open");
+        before.close().expect("close");
+        drop(before);
+        self.instance = Some(open(&self.path, &[]));
     }
 }
 
@@ -79,7 +88,9 @@ fn open(path: &std::path::Path, variables: &[(&str, &str)]) -> Instance {
 
 impl Drop for TestDb {
     fn drop(&mut self) {
-        let _ = self.instance.close();
+        if let Some(instance) = self.instance.take() {
+            let _ = instance.close();
+        }
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
