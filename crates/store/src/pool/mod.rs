@@ -70,6 +70,9 @@ pub const MIN_POOL_BYTES: usize = 5 << 20;
 /// Instances are not made smaller than this by the automatic choice.
 const AUTO_INSTANCE_BYTES: usize = 1 << 30;
 
+/// Memory that recovery may use beyond the pool's size.
+const RECOVERY_BYTES: usize = 128 << 20;
+
 /// How to open the page layer.
 #[derive(Clone, Debug)]
 pub struct PagerOptions {
@@ -103,7 +106,8 @@ impl Pager {
     pub fn open(storage: Arc<dyn Storage>, opts: PagerOptions) -> Result<Arc<Pager>> {
         let mut doublewrite = Doublewrite::open(&*storage)?;
         let (log, found) = Log::open(&*storage, opts.flush_at_commit)?;
-        let memory = opts.pool_bytes.max(MIN_POOL_BYTES);
+        // The pool is not in use yet.
+        let memory = opts.pool_bytes + RECOVERY_BYTES;
         let report =
             recovery::recover(&*storage, &log, found.checkpoint, memory, &mut doublewrite)?;
         log.write_checkpoint(log.end_lsn(), &[])?;
