@@ -320,3 +320,60 @@ fn joins_and_subqueries() {
     }
     f.instance.close().expect("close");
 }
+
+#[test]
+fn buffers_that_outgrow_memory() {
+    let mut r = Rng(77);
+    let mut f = fixture("spill", &mut r);
+    let s = &mut f.session;
+    rows(
+        s,
+        "create table big (id int primary key auto_increment, k int, v varchar(60), x decimal(10,3))",
+    );
+    rows(
+        s,
+        "insert into big (k, v, x) values (1, 'a', 1.5), (2, 'b', null), (3, 'c', 2), (4, 'D', 7)",
+    );
+    for n in 0..12 {
+        rows(
+            s,
+            &format!(
+                "insert into big (k, v, x) select (k * 7 + {n} + id) % 5000, concat(k % 777, '-', left(v, 40), 'xyz'), x + id from big"
+            ),
+        );
+    }
+    let queries = [
+        "select k, count(*), sum(x), min(v), count(distinct v) from big group by k order by k",
+        "select count(*) from (select distinct v, k from big) q",
+        "select v, k from big order by v, k, id limit 3000, 20",
+        "select id from big order by x desc, id",
+        "select distinct v from big order by v desc limit 10",
+        "select count(*) from (select k from big union select id from big) q",
+        "select k, id from big union all select 1, 2 order by 2 desc, 1 limit 2000, 5",
+        "select sum(n), max(k) from (select k, count(*) n from big group by k having n > 1) q",
+        "select t.a, count(*) from big join t on big.k = t.id group by t.a, big.v order by 1, 2 limit 50",
+    ];
+    let wide: Vec<Vec<String>> = queries.iter().map(|q| rows(s, q)).collect();
+    for v in [
+        "sort_buffer_size = 32768",
+        "join_buffer_size = 1024",
+        "tmp_table_size = 200000",
+    ] {
+        rows(s, &format!("set session {v}"));
+    }
+    for (q, want) in queries.iter().zip(wide) {
+        assert_eq!(rows(s, q), want, "{q}");
+    }
+    rows(s, "set session tmp_table_size = 16777216");
+    let before = rows(s, "select sum(id), sum(k) from big");
+    rows(
+        s,
+        "update big set id = id + 100000, k = k + 1 order by id desc",
+    );
+    let after = rows(
+        s,
+        "select sum(id) - 100000 * count(*), sum(k) - count(*) from big",
+    );
+    assert_eq!(before, after);
+    f.instance.close().expect("close");
+}

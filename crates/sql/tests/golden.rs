@@ -121,3 +121,8 @@ fn run(name: &str) {
 fn select() {
     run("select");
 }
+
+#[test]
+fn dml() {
+    run("dml");
+}

@@ -5,9 +5,10 @@
 //! stays borrowed from the page buffer, hash table or derived table it was read from until the
 //! next one, which pulling through `&mut self` cannot express without copying each row at each operator.
 
-use hashbrown::HashSet;
 use smallvec::SmallVec;
 
+use super::codec::{self, Reader};
+use super::distinct::{Distinct, Seen};
 use super::group::Groups;
 use super::hash;
 use super::levels;
@@ -170,20 +171,17 @@ struct Tail<'s> {
     calc: bool,
     seen: u64,
     sent: u64,
-    distinct: Option<HashSet<Box<[u8]>>>,
-    distinct_bytes: usize,
+    distinct: Option<Distinct>,
     sort: Option<Sorter>,
     plain: bool,
-    buffer: Vec<u8>,
+    key: Vec<u8>,
+    order: Vec<u8>,
 }
 
 impl<'s> Tail<'s> {
     fn new(st: &mut State<'s>, b: &'s Block, calc: bool) -> SqlResult<Tail<'s>> {
         let (offset, count) = limits(st, &b.limit)?;
-        let sort = (!b.order.is_empty()).then(|| {
-            let keep = offset.saturating_add(count);
-            Sorter::new(keep)
-        });
+        let sort = (!b.order.is_empty()).then(|| Sorter::new(st, offset.saturating_add(count)));
         Ok(Tail {
             b,
             offset,
@@ -191,15 +189,15 @@ impl<'s> Tail<'s> {
             calc,
             seen: 0,
             sent: 0,
-            distinct: b.distinct.then(HashSet::new),
-            distinct_bytes: 0,
+            distinct: b.distinct.then(Distinct::default),
             sort,
             plain: b
                 .select
                 .iter()
                 .chain(b.order.iter().map(|o| &o.expr))
                 .all(|r| r.subqueries.is_empty()),
-            buffer: st.scratch.take(),
+            key: st.scratch.take(),
+            order: st.scratch.take(),
         })
     }
 
@@ -263,39 +261,53 @@ impl<'s> Tail<'s> {
         for e in &b.select {
             values.push(e.expr.eval(&cx)?);
         }
-        if let Some(set) = &mut self.distinct {
-            self.buffer.clear();
-            for (v, e) in values.iter().zip(&b.select) {
-                encode_sort_value(v, &e.expr.ty, false, &mut self.buffer);
-            }
-            if set.contains(&self.buffer[..]) {
-                return Ok(Flow::Continue);
-            }
-            self.distinct_bytes += self.buffer.len() + 48;
-            st.check_memory(self.distinct_bytes, "DISTINCT")?;
-            set.insert(self.buffer.as_slice().into());
-        }
-        let Some(sort) = &mut self.sort else {
-            if self.distinct.is_some() {
-                self.seen += 1;
-                if self.seen <= self.offset {
-                    return Ok(Flow::Continue);
-                }
-                if self.sent >= self.count {
-                    return Ok(self.past_limit());
-                }
-            }
-            return self.send(st, &values, out);
-        };
-        self.seen += 1;
-        self.buffer.clear();
+        self.order.clear();
         for o in &b.order {
             let v = o.expr.expr.eval(&cx)?;
-            encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut self.buffer);
+            encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut self.order);
         }
-        sort.add(&self.buffer, &values);
-        st.check_memory(sort.bytes(), "ORDER BY")?;
-        Ok(Flow::Continue)
+        if let Some(distinct) = &mut self.distinct {
+            self.key.clear();
+            for (v, e) in values.iter().zip(&b.select) {
+                encode_sort_value(v, &e.expr.ty, false, &mut self.key);
+            }
+            match distinct.see(st, &self.key) {
+                Seen::Before => return Ok(Flow::Continue),
+                Seen::New => {}
+                Seen::Later => {
+                    let mut row = Vec::new();
+                    codec::put_bytes(&self.order, &mut row);
+                    codec::put_all(&values, &mut row);
+                    distinct.put_aside(&self.key, &row)?;
+                    return Ok(Flow::Continue);
+                }
+            }
+        }
+        self.deliver(st, &values, out)
+    }
+
+    /// A row to be sorted (its key is in `order`) or sent.
+    fn deliver(
+        &mut self,
+        st: &mut State<'s>,
+        values: &[Value<'_>],
+        out: &mut Out<'_, 's>,
+    ) -> SqlResult<Flow> {
+        if let Some(sort) = &mut self.sort {
+            self.seen += 1;
+            sort.add(&self.order, values)?;
+            return Ok(Flow::Continue);
+        }
+        if self.b.distinct {
+            self.seen += 1;
+            if self.seen <= self.offset {
+                return Ok(Flow::Continue);
+            }
+            if self.sent >= self.count {
+                return Ok(self.past_limit());
+            }
+        }
+        self.send(st, values, out)
     }
 
     fn send(
@@ -313,19 +325,27 @@ impl<'s> Tail<'s> {
     }
 
     fn finish(mut self, st: &mut State<'s>, out: &mut Out<'_, 's>) -> SqlResult<Counts> {
-        if let Some(sort) = self.sort.take() {
-            let skip = usize::try_from(self.offset).unwrap_or(usize::MAX);
-            let take = usize::try_from(self.count).unwrap_or(usize::MAX);
-            for r in sort.finish().skip(skip).take(take) {
-                st.tick()?;
-                self.sent += 1;
-                if out(st, &r)? == Flow::Stop {
-                    break;
+        if let Some(distinct) = self.distinct.take() {
+            distinct.rest(st, |st, row| {
+                let mut r = Reader(row);
+                self.order.clear();
+                self.order.extend_from_slice(r.bytes());
+                let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+                while !r.is_empty() {
+                    values.push(r.value());
                 }
-            }
+                self.deliver(st, &values, out)
+            })?;
+        }
+        if let Some(sort) = self.sort.take() {
+            sort.rows(st, self.offset, self.count, |st, r| {
+                self.sent += 1;
+                out(st, r)
+            })?;
         }
         let found = if self.calc { self.seen } else { self.sent };
-        st.scratch.give(std::mem::take(&mut self.buffer));
+        st.scratch.give(std::mem::take(&mut self.key));
+        st.scratch.give(std::mem::take(&mut self.order));
         Ok(Counts {
             sent: self.sent,
             found,
@@ -342,17 +362,22 @@ fn union<'s>(
     out: &mut Out<'_, 's>,
 ) -> SqlResult<Counts> {
     let (offset, count) = limits(st, &u.limit)?;
-    let mut counts = Counts::default();
     if count == 0 {
-        return Ok(counts);
+        return Ok(Counts::default());
     }
     // The rows of everything before the last DISTINCT are kept apart from each other.
     let last_distinct = u.arms.iter().rposition(|(_, distinct)| *distinct);
-    let mut set: HashSet<Box<[u8]>> = HashSet::new();
-    let mut set_bytes = 0;
-    let mut sort = (!u.order.is_empty()).then(|| Sorter::new(offset.saturating_add(count)));
-    let mut seen = 0u64;
-    let mut buffer = Vec::new();
+    let mut tail = UnionTail {
+        u,
+        sort: (!u.order.is_empty()).then(|| Sorter::new(st, offset.saturating_add(count))),
+        offset,
+        count,
+        seen: 0,
+        sent: 0,
+        key: Vec::new(),
+    };
+    let mut key = Vec::new();
+    let mut set = Some(Distinct::default());
     let mut stopped = false;
     for (n, (arm, _)) in u.arms.iter().enumerate() {
         let unique = last_distinct.is_some_and(|l| n <= l);
@@ -361,54 +386,102 @@ fn union<'s>(
             for ((v, from), to) in r.iter().zip(&arm.types).zip(&q.types) {
                 values.push(convert(v.borrowed(), from, to, st)?);
             }
-            if unique {
-                buffer.clear();
+            if let Some(set) = &mut set
+                && unique
+            {
+                key.clear();
                 for (v, ty) in values.iter().zip(&q.types) {
-                    encode_sort_value(v, ty, false, &mut buffer);
+                    encode_sort_value(v, ty, false, &mut key);
                 }
-                if set.contains(&buffer[..]) {
-                    return Ok(Flow::Continue);
+                match set.see(st, &key) {
+                    Seen::Before => return Ok(Flow::Continue),
+                    Seen::New => {}
+                    Seen::Later => {
+                        let mut row = Vec::new();
+                        codec::put_all(&values, &mut row);
+                        set.put_aside(&key, &row)?;
+                        return Ok(Flow::Continue);
+                    }
                 }
-                set_bytes += buffer.len() + 48;
-                st.check_memory(set_bytes, "UNION")?;
-                set.insert(buffer.as_slice().into());
             }
-            seen += 1;
-            if let Some(sort) = &mut sort {
-                let mut rows: Rows<'_> = outer.iter().copied().take(u.base).collect();
-                rows.push(RowRef::Values(&values));
-                let cx = st.context(&rows);
-                buffer.clear();
-                for o in &u.order {
-                    let v = o.expr.expr.eval(&cx)?;
-                    encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut buffer);
-                }
-                sort.add(&buffer, &values);
-                st.check_memory(sort.bytes(), "ORDER BY")?;
-                return Ok(Flow::Continue);
-            }
-            if seen <= offset {
-                return Ok(Flow::Continue);
-            }
-            counts.sent += 1;
-            stopped = out(st, &values)? == Flow::Stop || counts.sent >= count;
-            Ok(if stopped { Flow::Stop } else { Flow::Continue })
+            let flow = tail.row(st, &values, outer, out)?;
+            stopped = flow == Flow::Stop;
+            Ok(flow)
         })?;
         if stopped {
             break;
         }
-    }
-    if let Some(sort) = sort {
-        let skip = usize::try_from(offset).unwrap_or(usize::MAX);
-        let take = usize::try_from(count).unwrap_or(usize::MAX);
-        for r in sort.finish().skip(skip).take(take) {
-            st.tick()?;
-            counts.sent += 1;
-            if out(st, &r)? == Flow::Stop {
+        if last_distinct == Some(n)
+            && let Some(set) = set.take()
+        {
+            set.rest(st, |st, row| {
+                let mut r = Reader(row);
+                let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+                while !r.is_empty() {
+                    values.push(r.value());
+                }
+                let flow = tail.row(st, &values, outer, out)?;
+                stopped = flow == Flow::Stop;
+                Ok(flow)
+            })?;
+            if stopped {
                 break;
             }
         }
     }
-    counts.found = counts.sent;
-    Ok(counts)
+    if let Some(sort) = tail.sort.take() {
+        sort.rows(st, offset, count, |st, r| {
+            tail.sent += 1;
+            out(st, r)
+        })?;
+    }
+    Ok(Counts {
+        sent: tail.sent,
+        found: tail.sent,
+    })
+}
+
+/// What comes after the arms of a UNION.
+struct UnionTail<'s> {
+    u: &'s Union,
+    sort: Option<Sorter>,
+    offset: u64,
+    count: u64,
+    seen: u64,
+    sent: u64,
+    key: Vec<u8>,
+}
+
+impl<'s> UnionTail<'s> {
+    fn row(
+        &mut self,
+        st: &mut State<'s>,
+        values: &[Value<'_>],
+        outer: &[RowRef<'_>],
+        out: &mut Out<'_, 's>,
+    ) -> SqlResult<Flow> {
+        self.seen += 1;
+        if let Some(sort) = &mut self.sort {
+            let mut rows: Rows<'_> = outer.iter().copied().take(self.u.base).collect();
+            rows.push(RowRef::Values(values));
+            let cx = st.context(&rows);
+            self.key.clear();
+            for o in &self.u.order {
+                let v = o.expr.expr.eval(&cx)?;
+                encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut self.key);
+            }
+            sort.add(&self.key, values)?;
+            return Ok(Flow::Continue);
+        }
+        if self.seen <= self.offset {
+            return Ok(Flow::Continue);
+        }
+        self.sent += 1;
+        let flow = out(st, values)?;
+        Ok(if self.sent >= self.count {
+            Flow::Stop
+        } else {
+            flow
+        })
+    }
 }

@@ -1,9 +1,12 @@
-//! Grouping: by hashing, or as groups arrive one after the other.
+//! Grouping: by hashing, or as groups arrive one after the other. When the table of groups has grown too large, rows
+//! of groups that are not in it are put aside to be sorted by their key, and grouped as they come back.
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::codec::{self, PutRow, Reader};
 use super::levels::Emit;
+use super::sort::Sorter;
 use super::state::{Flow, Rows, State, row_bytes};
 use crate::error::SqlResult;
 use crate::expr::{Accumulator, RowRef};
@@ -33,6 +36,7 @@ pub struct Groups<'s> {
     last: Vec<u8>,
     key: Vec<u8>,
     bytes: usize,
+    aside: Option<Sorter>,
 }
 
 impl<'s> Groups<'s> {
@@ -46,6 +50,7 @@ impl<'s> Groups<'s> {
             last: Vec::new(),
             key: Vec::new(),
             bytes: 0,
+            aside: None,
         }
     }
 
@@ -102,26 +107,86 @@ impl<'s> Groups<'s> {
             0
         } else if let Some(&at) = self.map.get(&self.key[..]) {
             at as usize
+        } else if self.aside.is_some() || self.bytes > st.memory_limit {
+            return self.put_aside(st, rows);
         } else {
             let at = self.list.len();
             self.map.insert(self.key.as_slice().into(), at as u32);
             self.bytes += self.key.len() + 64;
             self.add(rows);
-            st.check_memory(self.bytes, "GROUP BY")?;
             at
         };
-        let cx = st.context(rows);
-        let one = &mut self.list[at];
-        for (acc, spec) in one.state.iter_mut().zip(&g.aggregates) {
-            acc.update(spec, &cx)?;
-        }
+        self.update(st, at, rows)?;
         if g.first_only {
-            let v = g.aggregates[0].args[0].eval(&cx)?;
+            let v = g.aggregates[0].args[0].eval(&st.context(rows))?;
             if !v.is_null() {
                 return Ok(Flow::Stop);
             }
         }
         Ok(Flow::Continue)
+    }
+
+    fn update(&mut self, st: &State<'s>, at: usize, rows: &[RowRef<'_>]) -> SqlResult<()> {
+        let cx = st.context(rows);
+        for (acc, spec) in self.list[at].state.iter_mut().zip(&self.g.aggregates) {
+            acc.update(spec, &cx)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the block's rows (subquery values included) under the group's key.
+    fn put_aside(&mut self, st: &State<'s>, rows: &[RowRef<'_>]) -> SqlResult<Flow> {
+        let mut bytes = Vec::new();
+        for r in &rows[self.b.base..] {
+            codec::put_row(r, &mut bytes);
+        }
+        self.aside
+            .get_or_insert_with(|| Sorter::new(st, u64::MAX))
+            .add_bytes(&self.key, &bytes)?;
+        Ok(Flow::Continue)
+    }
+
+    /// Groups the rows that were put aside: equal keys come back together.
+    fn rest(
+        &mut self,
+        st: &mut State<'s>,
+        aside: Sorter,
+        rows: &[RowRef<'_>],
+        emit: &mut Emit<'_, 's>,
+    ) -> SqlResult<()> {
+        let b = self.b;
+        // The memory is needed for sorting.
+        self.map = HashMap::new();
+        aside.drain(st, |st, key, bytes| {
+            let mut r = Reader(bytes);
+            let put: Vec<PutRow<'_>> = (b.base..b.width()).map(|_| codec::row(&mut r)).collect();
+            let mut now: Rows<'_> = rows.iter().copied().collect();
+            for (n, p) in put.iter().enumerate() {
+                now[b.base + n] = match (p, b.sources.get(n).map(|s| &s.kind)) {
+                    (PutRow::Stored(bytes), Some(SourceKind::Table { schema, .. })) => {
+                        RowRef::Stored(schema, bytes)
+                    }
+                    (PutRow::Values(v), _) => RowRef::Values(v),
+                    _ => RowRef::Nulls,
+                };
+            }
+            if self.list.is_empty() || self.last != key {
+                if let Some(done) = self.list.pop()
+                    && self.emit(st, done, rows, emit)? == Flow::Stop
+                {
+                    return Ok(Flow::Stop);
+                }
+                self.last.clear();
+                self.last.extend_from_slice(key);
+                self.add(&now);
+            }
+            self.update(st, 0, &now)?;
+            Ok(Flow::Continue)
+        })?;
+        if let Some(done) = self.list.pop() {
+            self.emit(st, done, rows, emit)?;
+        }
+        Ok(())
     }
 
     fn add(&mut self, rows: &[RowRef<'_>]) {
@@ -186,9 +251,12 @@ impl<'s> Groups<'s> {
         for one in std::mem::take(&mut self.list) {
             st.tick()?;
             if self.emit(st, one, rows, emit)? == Flow::Stop {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        match self.aside.take() {
+            Some(aside) => self.rest(st, aside, rows, emit),
+            None => Ok(()),
+        }
     }
 }

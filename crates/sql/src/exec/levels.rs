@@ -9,7 +9,7 @@ use super::scan;
 use super::state::{Flow, Kept2d, Rows, State};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::nodes::{Block, Level, LevelFrom, Source, SourceKind};
+use crate::plan::nodes::{Block, Level, LevelFrom, Query, Source, SourceKind};
 use crate::value::Value;
 
 /// Receives the rows of all sources.
@@ -87,6 +87,19 @@ fn one<'s>(
             })
         }
         LevelFrom::Rows(source) => {
+            if let Some(query) = read_once(st, b, level, *source) {
+                // Its rows need not be kept.
+                let mut last = Flow::Continue;
+                block::query(st, query, &[], &mut |st, r| {
+                    let mut now: Rows<'_> = rows.iter().copied().collect();
+                    now[*source] = RowRef::Values(r);
+                    if st.pass(b, &level.on, &now)? {
+                        last = emit(st, &now)?;
+                    }
+                    Ok(last)
+                })?;
+                return Ok(last);
+            }
             let kept = computed(st, &b.sources[source - b.base], rows)?;
             for r in kept.iter() {
                 st.tick()?;
@@ -109,6 +122,19 @@ fn one<'s>(
     }
 }
 
+/// The query of a derived table that is read once, by the outermost loop of a block that runs once.
+fn read_once<'s>(st: &State<'s>, b: &Block, level: &Level, source: usize) -> Option<&'s Query> {
+    match &b.sources[source - b.base].kind {
+        SourceKind::Derived { derived, .. }
+            if b.base == 0 && b.levels.first().is_some_and(|l| std::ptr::eq(l, level)) =>
+        {
+            let d = &st.plan.derived[*derived];
+            (d.uses == 1).then_some(&d.query)
+        }
+        _ => None,
+    }
+}
+
 /// The rows of a derived or virtual table, computed once per statement (derived) or now (virtual).
 pub fn computed<'s>(
     st: &mut State<'s>,
@@ -121,7 +147,7 @@ pub fn computed<'s>(
                 return Ok(kept.clone());
             }
             let plan = st.plan;
-            let query = &plan.derived[*derived];
+            let query = &plan.derived[*derived].query;
             let kept = Rc::new(block::collect(st, query, &[], usize::MAX)?);
             st.derived[*derived] = Some(kept.clone());
             Ok(kept)

@@ -7,17 +7,19 @@
 //! | `scan` | reading a stored table by an access path |
 //! | `levels`, `hash` | the loops of a join |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
-//! | `group`, `sort` | their buffers |
+//! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions |
 //! | `insert`, `write`, `rows` | INSERT and REPLACE; UPDATE and DELETE; what they share |
 //! | `error` | the store's errors as MySQL's |
 //!
 //! An execution pins the plan's tables first and does nothing if one has changed since. It never commits or rolls
 //! back: a statement that fails half way leaves its changes to the caller, who returns to the savepoint it took.
-//! What is not bounded by the plan (sorting, grouping, hashing, derived tables) is bounded by
-//! [`ExecContext::memory_limit`]: error 1038.
+//! Sorting, grouping and DISTINCT use [`ExecContext::memory_limit`] bytes each and temporary files beyond. Derived
+//! tables and the built sides of hash joins must fit into a few times that: error 1038.
 
 mod block;
+mod codec;
+mod distinct;
 mod error;
 mod group;
 mod hash;
@@ -156,6 +158,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
     }
     Ok(Some(State {
         plan,
+        engine: cx.engine,
         txn: cx.txn,
         env: cx.env,
         params: cx.params,

@@ -1,16 +1,31 @@
-//! Sorting rows in memory by the bytes of their keys; with a LIMIT only the first rows are kept.
+//! Buffers in the order of their keys' bytes: rows for ORDER BY, of which a LIMIT keeps only the first few in
+//! memory, and everything that has outgrown memory. Large ones go to the store's external sort.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::state::row_bytes;
+use millpond_store::btree::Records;
+use millpond_store::sort;
+use smallvec::SmallVec;
+
+use super::codec::{self, Reader};
+use super::state::{Flow, State};
+use super::store_error;
+use crate::error::SqlResult;
 use crate::value::Value;
 
-/// A row with its key. Rows with equal keys keep their order of arrival.
+/// A record with its key. Records with equal keys keep their order of arrival.
 struct Keyed {
-    key: Box<[u8]>,
+    /// The key, then the value.
+    bytes: Vec<u8>,
+    key: usize,
     arrival: u64,
-    row: Box<[Value<'static>]>,
+}
+
+impl Keyed {
+    fn key(&self) -> &[u8] {
+        &self.bytes[..self.key]
+    }
 }
 
 impl PartialEq for Keyed {
@@ -26,107 +41,135 @@ impl PartialOrd for Keyed {
 }
 impl Ord for Keyed {
     fn cmp(&self, other: &Keyed) -> Ordering {
-        self.key
-            .cmp(&other.key)
+        self.key()
+            .cmp(other.key())
             .then(self.arrival.cmp(&other.arrival))
     }
 }
 
-/// Takes rows in any order.
-pub struct Sorter {
-    /// How many of the first rows are wanted.
-    keep: u64,
-    arrived: u64,
-    bytes: usize,
-    rows: Vec<Keyed>,
-    /// Used instead of `rows` once there are more than are wanted: the largest on top.
-    heap: BinaryHeap<Keyed>,
+/// Up to here a LIMIT keeps a heap; beyond, everything is sorted.
+const HEAP_ROWS: u64 = 1000;
+
+enum Buffer {
+    /// The first few, the largest on top.
+    Few(BinaryHeap<Keyed>),
+    All(Box<sort::Sorter>),
 }
 
-/// Below this, a LIMIT keeps a heap; above, everything is sorted.
-const HEAP_ROWS: u64 = 10_000;
+/// Takes records in any order.
+pub struct Sorter {
+    keep: u64,
+    arrived: u64,
+    buffer: Buffer,
+    value: Vec<u8>,
+}
 
 impl Sorter {
-    /// Of which the first `keep` rows are wanted.
-    pub fn new(keep: u64) -> Sorter {
+    /// Of whose records the first `keep` are wanted.
+    pub fn new(st: &State<'_>, keep: u64) -> Sorter {
         Sorter {
             keep,
             arrived: 0,
-            bytes: 0,
-            rows: Vec::new(),
-            heap: BinaryHeap::new(),
+            buffer: if keep <= HEAP_ROWS {
+                Buffer::Few(BinaryHeap::new())
+            } else {
+                Buffer::All(Box::new(st.engine.sorter(st.memory_limit)))
+            },
+            value: Vec::new(),
         }
     }
 
-    /// Adds a row.
-    pub fn add(&mut self, key: &[u8], row: &[Value<'_>]) {
+    /// Adds a row of values.
+    pub fn add(&mut self, key: &[u8], row: &[Value<'_>]) -> SqlResult<()> {
+        let mut value = std::mem::take(&mut self.value);
+        value.clear();
+        codec::put_all(row, &mut value);
+        let r = self.add_bytes(key, &value);
+        self.value = value;
+        r
+    }
+
+    /// Adds a record.
+    pub fn add_bytes(&mut self, key: &[u8], value: &[u8]) -> SqlResult<()> {
         let arrival = self.arrived;
         self.arrived += 1;
-        let keyed = || Keyed {
-            key: key.into(),
-            arrival,
-            row: row.iter().map(|v| v.clone().into_owned()).collect(),
-        };
-        let size = |row: &[Value<'_>]| key.len() + 48 + row_bytes(row);
-        if self.keep > HEAP_ROWS {
-            self.bytes += size(row);
-            self.rows.push(keyed());
-            return;
-        }
-        if (self.heap.len() as u64) < self.keep {
-            self.bytes += size(row);
-            self.heap.push(keyed());
-        } else if let Some(mut top) = self.heap.peek_mut()
-            && *key < *top.key
-        {
-            *top = keyed();
-        }
-    }
-
-    /// Bytes held, roughly.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The rows in order.
-    pub fn finish(mut self) -> impl Iterator<Item = Box<[Value<'static>]>> {
-        if self.heap.is_empty() {
-            self.rows.sort_unstable();
-        } else {
-            self.rows = self.heap.into_sorted_vec();
-        }
-        self.rows.into_iter().map(|k| k.row)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(keep: u64) -> Vec<i64> {
-        let mut s = Sorter::new(keep);
-        for n in [5i64, 1, 4, 1, 3, 9, 2, 6] {
-            s.add(&[n as u8], &[Value::Int(n)]);
-        }
-        s.finish().map(|r| r[0].to_i64()).collect()
-    }
-
-    #[test]
-    fn sorts_all_and_some() {
-        assert_eq!(run(u64::MAX), [1, 1, 2, 3, 4, 5, 6, 9]);
-        assert_eq!(run(3), [1, 1, 2]);
-        assert_eq!(run(100), [1, 1, 2, 3, 4, 5, 6, 9]);
-    }
-
-    #[test]
-    fn equal_keys_keep_their_order() {
-        for keep in [2, u64::MAX] {
-            let mut s = Sorter::new(keep);
-            for n in 0..4 {
-                s.add(&[7], &[Value::Int(n)]);
+        match &mut self.buffer {
+            Buffer::All(s) => s.add(key, value).map_err(|e| store_error(e, "")),
+            Buffer::Few(heap) => {
+                if (heap.len() as u64) < self.keep {
+                    heap.push(Keyed {
+                        bytes: [key, value].concat(),
+                        key: key.len(),
+                        arrival,
+                    });
+                } else if let Some(mut top) = heap.peek_mut()
+                    && *key < *top.key()
+                {
+                    // The memory of the one that falls out serves the one that comes in.
+                    top.bytes.clear();
+                    top.bytes.extend_from_slice(key);
+                    top.bytes.extend_from_slice(value);
+                    top.key = key.len();
+                    top.arrival = arrival;
+                }
+                Ok(())
             }
-            let got: Vec<i64> = s.finish().map(|r| r[0].to_i64()).collect();
-            assert_eq!(got[..2], [0, 1]);
         }
+    }
+
+    /// Calls `f` with the records in order, until it stops.
+    pub fn drain<'s>(
+        self,
+        st: &mut State<'s>,
+        mut f: impl FnMut(&mut State<'s>, &[u8], &[u8]) -> SqlResult<Flow>,
+    ) -> SqlResult<()> {
+        match self.buffer {
+            Buffer::Few(heap) => {
+                for k in heap.into_sorted_vec() {
+                    st.tick()?;
+                    if f(st, k.key(), &k.bytes[k.key..])? == Flow::Stop {
+                        break;
+                    }
+                }
+            }
+            Buffer::All(s) => {
+                let mut sorted = s.finish().map_err(|e| store_error(e, ""))?;
+                while let Some((key, value)) = sorted.next().map_err(|e| store_error(e, ""))? {
+                    st.tick()?;
+                    if f(st, key, value)? == Flow::Stop {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `f` with the rows in order, skipping `offset` and giving `count` at most.
+    pub fn rows<'s>(
+        self,
+        st: &mut State<'s>,
+        offset: u64,
+        count: u64,
+        mut f: impl FnMut(&mut State<'s>, &[Value<'_>]) -> SqlResult<Flow>,
+    ) -> SqlResult<()> {
+        let mut n = 0u64;
+        let end = offset.saturating_add(count);
+        if count == 0 {
+            return Ok(());
+        }
+        self.drain(st, |st, _, value| {
+            n += 1;
+            if n <= offset {
+                return Ok(Flow::Continue);
+            }
+            let mut row: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+            let mut r = Reader(value);
+            while !r.is_empty() {
+                row.push(r.value());
+            }
+            let flow = f(st, &row)?;
+            Ok(if n >= end { Flow::Stop } else { flow })
+        })
     }
 }

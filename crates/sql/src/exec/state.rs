@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use millpond_store::{LockMode, Owner, ReadMode, Txn, WaitPolicy};
+use millpond_store::{Engine, LockMode, Owner, ReadMode, Txn, WaitPolicy};
 use smallvec::SmallVec;
 
 use super::hash::HashSide;
@@ -40,6 +40,9 @@ pub struct Scratch {
     buffers: Vec<Vec<u8>>,
 }
 
+/// How many times the limit for one buffer the rows may take that cannot go to disk.
+const KEPT_FACTOR: usize = 4;
+
 /// Largest buffer worth keeping between statements.
 const KEEP_BYTES: usize = 1 << 20;
 
@@ -61,6 +64,8 @@ impl Scratch {
 pub struct State<'s> {
     /// The plan.
     pub plan: &'s Plan,
+    /// The engine.
+    pub engine: &'s Engine,
     /// The transaction.
     pub txn: &'s mut Txn,
     /// The session.
@@ -176,14 +181,15 @@ impl<'s> State<'s> {
         Ok(values)
     }
 
-    /// 1038 if a buffer has grown too large.
+    /// 1038 if rows that must stay in memory (of a derived table, of a hash join) have grown too many.
     pub fn check_memory(&self, bytes: usize, what: &str) -> SqlResult<()> {
-        if bytes > self.memory_limit {
+        let limit = self.memory_limit.saturating_mul(KEPT_FACTOR);
+        if bytes > limit {
             return Err(SqlError::new(
                 1038,
                 format!(
-                    "Out of sort memory: {what} needs more than {} bytes",
-                    self.memory_limit
+                    "Out of memory for {what}: it needs more than {limit} bytes; consider increasing \
+                     tmp_table_size"
                 ),
             ));
         }

@@ -1,13 +1,14 @@
 //! UPDATE and DELETE of one table.
 
-use hashbrown::HashSet;
 use millpond_store::{Error, ReadMode};
 use smallvec::SmallVec;
 
 use super::block;
+use super::codec::{self, Reader};
 use super::insert::finish_update;
 use super::rows;
 use super::scan;
+use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
 use super::{Outcome, store_error};
 use crate::error::SqlResult;
@@ -17,13 +18,6 @@ use crate::plan::dml::{Delete, Given, Update};
 use crate::plan::nodes::{Block, LevelFrom};
 use crate::row::encode_sort_value;
 use crate::value::{self, StoreContext, Value};
-
-/// A row found and kept: sort key, clustered key, bytes.
-struct Found {
-    key: Vec<u8>,
-    clustered_key: Box<[u8]>,
-    bytes: Box<[u8]>,
-}
 
 /// Takes a row found: clustered key, bytes, the rows of all sources.
 type Take<'t, 's> = dyn FnMut(&mut State<'s>, &[u8], &[u8], &[RowRef<'_>]) -> SqlResult<()> + 't;
@@ -63,8 +57,12 @@ fn find<'s>(
         m => m,
     };
     let mut left = count;
-    let mut kept: Vec<Found> = Vec::new();
-    let mut bytes = 0;
+    let mut kept = collect.then(|| {
+        let keep = if b.order.is_empty() { u64::MAX } else { count };
+        Sorter::new(st, keep)
+    });
+    let mut key = Vec::new();
+    let mut record = Vec::new();
     scan::table(st, t, access, mode, &rows, |st, hit| {
         let mut now: Rows<'_> = rows.iter().copied().collect();
         now[*source] = hit.row;
@@ -74,8 +72,8 @@ fn find<'s>(
         if !st.pass(b, &level.on, &now)? {
             return Ok(Flow::Reject);
         }
-        if collect {
-            let mut key = Vec::new();
+        if let Some(kept) = &mut kept {
+            key.clear();
             for o in &b.order {
                 let mut push = |v: Value<'_>| {
                     encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut key);
@@ -89,13 +87,10 @@ fn find<'s>(
                     })?;
                 }
             }
-            bytes += key.len() + hit.clustered_key.len() + hit.bytes.len() + 64;
-            st.check_memory(bytes, "an UPDATE or DELETE")?;
-            kept.push(Found {
-                key,
-                clustered_key: hit.clustered_key.into(),
-                bytes: hit.bytes.into(),
-            });
+            record.clear();
+            codec::put_bytes(hit.clustered_key, &mut record);
+            codec::put_bytes(hit.bytes, &mut record);
+            kept.add_bytes(&key, &record)?;
             if b.order.is_empty() {
                 left -= 1;
             }
@@ -109,20 +104,15 @@ fn find<'s>(
             Flow::Continue
         })
     })?;
-    if !b.order.is_empty() {
-        kept.sort_by(|a, b| a.key.cmp(&b.key));
-        kept.truncate(usize::try_from(count).unwrap_or(usize::MAX));
-    }
-    // A row met twice (its entry moved while the scan ran) is changed once.
-    let mut seen: HashSet<Box<[u8]>> = HashSet::new();
-    for k in kept {
-        st.tick()?;
-        if !seen.insert(k.clustered_key.clone()) {
-            continue;
-        }
-        let mut now: Rows<'_> = rows.iter().copied().collect();
-        now[*source] = RowRef::Stored(&t.schema, &k.bytes);
-        f(st, &k.clustered_key, &k.bytes, &now)?;
+    if let Some(kept) = kept {
+        kept.drain(st, |st, _, record| {
+            let mut r = Reader(record);
+            let (clustered_key, bytes) = (r.bytes(), r.bytes());
+            let mut now: Rows<'_> = rows.iter().copied().collect();
+            now[*source] = RowRef::Stored(&t.schema, bytes);
+            f(st, clustered_key, bytes, &now)?;
+            Ok(Flow::Continue)
+        })?;
     }
     Ok(())
 }

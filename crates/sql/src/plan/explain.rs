@@ -197,7 +197,7 @@ impl Table<'_> {
         let mut derived = Vec::new();
         self.levels(b, &b.levels, id, kind, &mut tail, &mut derived);
         for d in derived {
-            self.query(&self.plan.derived[d], "DERIVED");
+            self.query(&self.plan.derived[d].query, "DERIVED");
         }
         for q in &b.subqueries {
             let kind = if q.correlated {
@@ -535,7 +535,7 @@ fn rows_tree(plan: &Plan, b: &Block, source: usize, depth: usize, out: &mut Stri
     if let SourceKind::Derived { derived, .. } = &s.kind
         && *derived != usize::MAX
     {
-        query_tree(plan, &plan.derived[*derived], depth + 1, out);
+        query_tree(plan, &plan.derived[*derived].query, depth + 1, out);
     }
 }
 

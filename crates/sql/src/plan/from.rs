@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::access::Hints;
 use super::joins::Tree;
-use super::nodes::{Columns, Query, Source, SourceKind, VirtualRef};
+use super::nodes::{Columns, Derived, Query, Source, SourceKind, VirtualRef};
 use super::scope::{Cte, Planner};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
@@ -448,12 +448,16 @@ impl Planner<'_, '_> {
         self.frames = frames;
         let (planned, heads) = planned?;
         let columns = derived_columns(&planned, heads, name, columns)?;
-        self.derived.push(planned);
+        self.derived.push(Derived {
+            query: planned,
+            uses: 1,
+        });
         Ok((self.derived.len() - 1, columns))
     }
 
     fn plan_cte(&mut self, at: usize) -> SqlResult<(usize, Columns)> {
         if let Some(p) = &self.ctes[at].planned {
+            self.derived[p.0].uses += 1;
             return Ok(p.clone());
         }
         let Cte {

@@ -63,7 +63,7 @@ pub struct Plan {
     /// The tables it pins, with whether it writes to each.
     pub tables: Vec<PlanTable>,
     pub(crate) root: Root,
-    pub(crate) derived: Vec<nodes::Query>,
+    pub(crate) derived: Vec<nodes::Derived>,
     pub(crate) subqueries: usize,
     pub(crate) hashes: usize,
     /// SELECT ... INTO: names of user variables.

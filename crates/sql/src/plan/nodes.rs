@@ -314,6 +314,15 @@ pub struct Subquery {
     pub outer: Vec<(usize, usize)>,
 }
 
+/// A derived table or WITH query.
+#[derive(Debug)]
+pub struct Derived {
+    /// Its plan.
+    pub query: Query,
+    /// How many times it is read from.
+    pub uses: usize,
+}
+
 /// What is asked of a subquery.
 #[derive(Debug)]
 pub enum Ask {

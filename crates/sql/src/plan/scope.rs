@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sqlparser::tokenizer::Span;
 
-use super::nodes::{Ask, Columns, Rich, Source, SourceKind, Subquery};
-use super::{PlanContext, nodes::Query};
+use super::PlanContext;
+use super::nodes::{Ask, Columns, Derived, Rich, Source, SourceKind, Subquery};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{AggregateSpec, Expr, ExprKind, Scope, SubqueryKind};
@@ -221,7 +221,7 @@ pub struct Planner<'p, 'c> {
     /// Tables opened: the table, whether it is written, its schema.
     pub tables: Vec<(Arc<Table>, bool, Arc<Schema>)>,
     /// Derived tables planned.
-    pub derived: Vec<Query>,
+    pub derived: Vec<Derived>,
     /// WITH queries in scope, innermost last.
     pub ctes: Vec<Cte>,
     /// Blocks being planned, innermost last.

@@ -273,6 +273,10 @@ impl Engine {
     pub fn set_file_per_table(&self, on: bool) {
         self.0.file_per_table.store(on, Ordering::Relaxed);
     }
+    /// A sorter for the layer above that uses about `budget` bytes of memory and temporary files beyond.
+    pub fn sorter(&self, budget: usize) -> crate::sort::Sorter {
+        crate::sort::Sorter::new(self.0.storage.clone(), budget)
+    }
     /// Counters and the status report.
     pub fn status(&self) -> EngineStatus {
         self.0.status()

@@ -1,0 +1,80 @@
+//! Telling rows that were seen before. Keys are kept in memory up to the limit; from then on, rows with
+//! other keys are put aside to be sorted, where equal ones lie together.
+
+use hashbrown::HashSet;
+
+use super::sort::Sorter;
+use super::state::{Flow, State};
+use crate::error::SqlResult;
+
+/// What memory a kept key takes beside its bytes.
+const OVERHEAD_BYTES: usize = 48;
+
+/// What became of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// It was there.
+    Before,
+    /// It is new, and is remembered.
+    New,
+    /// It is not known yet: give the row to [`Distinct::put_aside`].
+    Later,
+}
+
+/// Keys seen.
+#[derive(Default)]
+pub struct Distinct {
+    set: HashSet<Box<[u8]>>,
+    bytes: usize,
+    aside: Option<Sorter>,
+}
+
+impl Distinct {
+    /// Looks a key up, and remembers it.
+    pub fn see(&mut self, st: &State<'_>, key: &[u8]) -> Seen {
+        if self.set.contains(key) {
+            return Seen::Before;
+        }
+        if self.aside.is_some() {
+            return Seen::Later;
+        }
+        self.bytes += key.len() + OVERHEAD_BYTES;
+        if self.bytes > st.memory_limit {
+            self.aside = Some(Sorter::new(st, u64::MAX));
+            return Seen::Later;
+        }
+        self.set.insert(key.into());
+        Seen::New
+    }
+
+    /// Keeps a row whose key is not known yet.
+    pub fn put_aside(&mut self, key: &[u8], row: &[u8]) -> SqlResult<()> {
+        match &mut self.aside {
+            Some(s) => s.add_bytes(key, row),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls `f` with the first row of each key that was put aside.
+    pub fn rest<'s>(
+        self,
+        st: &mut State<'s>,
+        mut f: impl FnMut(&mut State<'s>, &[u8]) -> SqlResult<Flow>,
+    ) -> SqlResult<()> {
+        let Some(aside) = self.aside else {
+            return Ok(());
+        };
+        // The memory is needed for sorting.
+        drop(self.set);
+        let mut last: Option<Vec<u8>> = None;
+        aside.drain(st, |st, key, row| {
+            if last.as_deref() == Some(key) {
+                return Ok(Flow::Continue);
+            }
+            let l = last.get_or_insert_default();
+            l.clear();
+            l.extend_from_slice(key);
+            f(st, row)
+        })
+    }
+}
