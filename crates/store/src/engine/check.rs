@@ -39,6 +39,14 @@ impl Findings {
             self.problems.push(problem);
         }
     }
+    /// Whether the page is a dead space's, by the extent's owner or because it is the root.
+    fn is_dead(&self, file: FileId, page: PageNo, owner: u64) -> bool {
+        let Some(spaces) = self.known.get(&file) else {
+            return false;
+        };
+        spaces.get(&owner).is_some_and(|k| !k.live)
+            || spaces.values().any(|k| !k.live && k.root == page)
+    }
     fn know(&mut self, file: FileId, space: SpaceId, root: PageNo, name: String, live: bool) {
         let spaces = self.known.entry(file).or_default();
         let known = Known { root, name, live };
@@ -194,6 +202,8 @@ impl Inner {
             let mut used: HashMap<u64, u64> = HashMap::new();
             for page in self.pager.check_file(file)? {
                 let problem = match &page.found {
+                    // Pages of a dead space may never have been written.
+                    Err(_) if f.is_dead(file, page.page, page.owner) => None,
                     Err(what) => Some(what.clone()),
                     Ok((space, kind)) => {
                         *used.entry(space.0).or_default() += 1;

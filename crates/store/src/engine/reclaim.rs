@@ -40,6 +40,8 @@ struct Shared {
 #[derive(Default)]
 struct State {
     work: bool,
+    /// Work was begun and is not done.
+    busy: bool,
     stop: bool,
     /// Spaces with a grave though they are being built.
     building: HashSet<SpaceId>,
@@ -106,6 +108,12 @@ impl Reclaimer {
         self.shared.reclaimed.load(Ordering::Relaxed)
     }
 
+    /// Whether it has something to do.
+    pub fn is_active(&self) -> bool {
+        let state = self.shared.state.lock();
+        state.work || state.busy
+    }
+
     /// Ends the thread; what it has not done is done after the next opening.
     pub fn stop(&self) {
         self.shared.state.lock().stop = true;
@@ -152,16 +160,18 @@ impl Worker {
                 if state.stop {
                     return;
                 }
-                state.work = false;
+                (state.work, state.busy) = (false, true);
             }
-            if let Err(e) = self.dig_up_all() {
+            let done = self.dig_up_all();
+            let mut state = self.shared.state.lock();
+            if let Err(e) = done {
                 tracing::error!("dead spaces are left for now: {e}");
-                let mut state = self.shared.state.lock();
                 if !state.stop {
                     self.shared.wake.wait_for(&mut state, RETRY);
                 }
                 state.work = true;
             }
+            state.busy = false;
         }
     }
 

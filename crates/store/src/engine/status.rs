@@ -63,6 +63,12 @@ impl Inner {
             ("Innodb_rows_updated", rows(RowOp::Updated)),
             ("Innodb_rows_deleted", rows(RowOp::Deleted)),
             ("Innodb_history_list_length", self.sys.history_length()),
+            ("Millpond_spaces_reclaimed", self.reclaimer.reclaimed()),
+            (
+                "Millpond_reclaimer_active",
+                u64::from(self.reclaimer.is_active()),
+            ),
+            ("Millpond_open_tables", self.catalog.open_tables() as u64),
         ]
     }
 

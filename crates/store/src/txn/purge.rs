@@ -69,6 +69,8 @@ struct Head {
     at: Position,
     /// The transaction whose records are being purged; 0: a BEGIN comes next.
     trx: TrxId,
+    /// Whether that transaction still counts as history.
+    counted: bool,
     /// Transactions ended in the lane since opening.
     ended: u64,
     idle: bool,
@@ -101,6 +103,7 @@ impl Purge {
                 offset,
             },
             trx: purging,
+            counted: false,
             ended: 0,
             idle: false,
         });
@@ -126,6 +129,7 @@ impl Purge {
         let head = Head {
             at: Position::NONE,
             trx: 0,
+            counted: false,
             ended: 0,
             idle: true,
         };
@@ -166,6 +170,14 @@ impl Purge {
     pub(super) fn abandoned(&self, txn: Txn) {
         self.state.lock().abandoned.push(txn);
         self.wake.notify_one();
+    }
+
+    /// The transaction at a lane's head has been purged: it is history no longer.
+    fn done_with(&self, head: &mut Head) {
+        if std::mem::take(&mut head.counted) {
+            self.history.fetch_sub(1, Ordering::Relaxed);
+            self.purged.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -299,6 +311,7 @@ impl TxnSystem {
             ended_meanwhile = head.ended != moved.ended;
             head.at = moved.at;
             head.trx = moved.trx;
+            head.counted = moved.counted;
         }
         match left {
             Left::At(number, id) => state.queue.push(Reverse((number, id, lane))),
@@ -341,14 +354,15 @@ impl TxnSystem {
                     break;
                 };
                 match record {
-                    Record::Begin { number: 0, .. } => return Ok(Left::End),
                     Record::Begin { trx, number } => {
+                        self.purge.done_with(head);
+                        if number == 0 {
+                            return Ok(Left::End);
+                        }
                         if !view.sees(trx) {
                             return Ok(Left::At(number, trx));
                         }
-                        head.trx = trx;
-                        self.purge.history.fetch_sub(1, Ordering::Relaxed);
-                        self.purge.purged.fetch_add(1, Ordering::Relaxed);
+                        (head.trx, head.counted) = (trx, true);
                     }
                     Record::Row { undone: true, .. } => {}
                     Record::Row {
@@ -361,6 +375,7 @@ impl TxnSystem {
                 head.at.offset = next as u16;
             }
             if next_page == 0 {
+                self.purge.done_with(head);
                 return Ok(Left::End);
             }
             self.undo.free_first(lane, page_no, next_page)?;

@@ -172,9 +172,17 @@ impl Db {
         disk.kill();
         Db::on(disk)
     }
+    /// Waits until everything that purge and the reclaimer have to do is done.
+    pub fn settled(&self) {
+        wait_until(|| {
+            let status = self.engine.status();
+            status.counter("Innodb_history_list_length") == 0
+                && status.counter("Millpond_reclaimer_active") == 0
+        });
+    }
     /// Nothing is wrong, once all history is purged.
     pub fn check(&self) {
-        wait_until(|| self.engine.status().counter("Innodb_history_list_length") == 0);
+        self.settled();
         let problems = self.engine.check().unwrap();
         assert!(problems.is_empty(), "{problems:#?}");
     }

@@ -1,0 +1,317 @@
+//! A power cut at every write of a scripted run: what was acknowledged is there, the statement under way wholly
+//! or not at all, and everything checks clean.
+
+mod common;
+use common::*;
+use millpond_store::io::sim::{OpKind, SimStorage, Step};
+use millpond_store::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tables: names of their indexes, rows by the first field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Model {
+    databases: Vec<String>,
+    tables: BTreeMap<String, (Vec<String>, BTreeMap<i64, Vec<u8>>)>,
+}
+
+/// One statement of the script.
+enum Op {
+    CreateDatabase,
+    DropDatabase,
+    Create(&'static str, bool),
+    Drop(&'static [&'static str]),
+    Truncate(&'static str),
+    Rename(&'static str, &'static str),
+    CreateIndex(&'static str),
+    DropIndex(&'static str),
+    /// A transaction: table, rows by key (`None`: delete), committed or not.
+    Rows(&'static str, Vec<(i64, Option<Vec<u8>>)>, bool),
+}
+
+fn a_row(id: i64, n: i64, pad: usize) -> Vec<u8> {
+    let pad: Vec<u8> = (0..pad).map(|i| (i as i64 * n) as u8).collect();
+    row(&[Some(&int(id)), Some(&int(n)), Some(&pad)])
+}
+
+fn script() -> Vec<Op> {
+    let put = |ids: std::ops::Range<i64>, n: i64, pad: usize| -> Vec<(i64, Option<Vec<u8>>)> {
+        ids.map(|i| (i, Some(a_row(i, n + i, pad)))).collect()
+    };
+    let gone = |ids: std::ops::Range<i64>| ids.map(|i| (i, None)).collect::<Vec<_>>();
+    vec![
+        Op::CreateDatabase,
+        Op::Create("a", false),
+        Op::Rows("a", put(0..20, 0, 10), true),
+        Op::Create("own", true),
+        Op::Rows("own", put(0..3, 0, 3000), true),
+        Op::Rows("a", put(5..8, 100, 20_000), true),
+        Op::Rows("a", put(6..12, 50, 40_000), false),
+        Op::Rows("a", gone(3..7), true),
+        Op::Rows("a", gone(7..9), false),
+        Op::Rows("a", put(2..7, 7, 200), true),
+        Op::CreateIndex("a"),
+        Op::Rows("a", put(0..5, 1, 30_000), true),
+        Op::DropIndex("a"),
+        Op::Truncate("own"),
+        Op::Rows("own", put(1..3, 5, 60_000), true),
+        Op::Rename("a", "b"),
+        Op::Create("a", false),
+        Op::Rows("a", put(0..2, 0, 10), true),
+        Op::Drop(&["a", "own"]),
+        Op::CreateIndex("b"),
+        Op::Rows("b", put(30..34, 3, 5000), true),
+        Op::DropDatabase,
+        Op::CreateDatabase,
+        Op::Create("a", true),
+        Op::Rows("a", put(0..2, 0, 10), true),
+    ]
+}
+
+fn model_of(op: &Op, m: &Model) -> Model {
+    let mut m = m.clone();
+    match op {
+        Op::CreateDatabase => m.databases.push(D.into()),
+        Op::DropDatabase => m = Model::default(),
+        Op::Create(t, _) => {
+            let indexes = vec!["PRIMARY".into(), "n".into()];
+            m.tables.insert((*t).into(), (indexes, BTreeMap::new()));
+        }
+        Op::Drop(names) => names.iter().for_each(|t| drop(m.tables.remove(*t))),
+        Op::Truncate(t) => m.tables.get_mut(*t).unwrap().1.clear(),
+        Op::Rename(from, to) => {
+            let t = m.tables.remove(*from).unwrap();
+            m.tables.insert((*to).into(), t);
+        }
+        Op::CreateIndex(t) => m.tables.get_mut(*t).unwrap().0.push("x".into()),
+        Op::DropIndex(t) => m.tables.get_mut(*t).unwrap().0.retain(|i| i != "x"),
+        Op::Rows(_, _, false) => {}
+        Op::Rows(t, rows, true) => {
+            let t = &mut m.tables.get_mut(*t).unwrap().1;
+            for (id, row) in rows {
+                match row {
+                    Some(row) => drop(t.insert(*id, row.clone())),
+                    None => drop(t.remove(id)),
+                }
+            }
+        }
+    }
+    m
+}
+
+fn execute(db: &Engine, op: &Op) -> Result<()> {
+    let owner = db.owner();
+    match op {
+        Op::CreateDatabase => db.create_database(&owner, D, b"utf8"),
+        Op::DropDatabase => db.drop_database(&owner, D).map(drop),
+        Op::Create(t, own) => {
+            let mut t = table(t, &[("PRIMARY", true, &[0]), ("n", false, &[1])]);
+            t.file_per_table = Some(*own);
+            db.create_table(&owner, t)
+        }
+        Op::Drop(names) => {
+            let names: Vec<_> = names.iter().map(|n| (D.into(), n.to_string())).collect();
+            db.drop_tables(&owner, &names)
+        }
+        Op::Truncate(t) => db.truncate_table(&owner, D, t),
+        Op::Rename(from, to) => {
+            let name = |n: &str| (D.to_string(), n.to_string());
+            db.rename_tables(&owner, &[(name(from), name(to))])
+        }
+        Op::CreateIndex(t) => {
+            let x = ("x".into(), true, vec![1, 0]);
+            db.create_index(&owner, D, t, x, b"with x".to_vec())
+        }
+        Op::DropIndex(t) => db.drop_index(&owner, D, t, "x", b"without x".to_vec()),
+        Op::Rows(t, rows, commit) => {
+            let mut txn = db.begin(&owner, Isolation::RepeatableRead);
+            let done = (|| {
+                let t = db.open_table(&mut txn, D, t)?;
+                rows.iter()
+                    .try_for_each(|(id, row)| put(&t, &mut txn, *id, row.as_deref()))
+            })();
+            match done {
+                Ok(()) if *commit => db.commit(txn),
+                Ok(()) => db.rollback(txn),
+                Err(e) => {
+                    let _ = db.rollback(txn);
+                    Err(e)
+                }
+            }
+        }
+    }
+}
+
+fn put(t: &Table, txn: &mut Txn, id: i64, new: Option<&[u8]>) -> Result<()> {
+    let (mut ck, mut old) = (Vec::new(), Vec::new());
+    let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+    let there = t.get(txn, 0, &int_key(id), mode, &mut ck, &mut old)?;
+    match (there, new) {
+        (true, Some(new)) => t.update(txn, &ck, &old, new),
+        (true, None) => t.delete(txn, &ck, &old),
+        (false, Some(new)) => t.insert(txn, new),
+        (false, None) => Ok(()),
+    }
+}
+
+fn small() -> Options {
+    Options {
+        log_bytes: 1 << 20,
+        ..options()
+    }
+}
+
+/// Reads the whole database back.
+fn contents(db: &Engine) -> Model {
+    let mut m = Model {
+        databases: db.databases().unwrap(),
+        ..Model::default()
+    };
+    if m.databases.is_empty() {
+        return m;
+    }
+    for name in db.tables(D).unwrap() {
+        let owner = db.owner();
+        let mut txn = db.begin(&owner, Isolation::RepeatableRead);
+        let t = db.open_table(&mut txn, D, &name).unwrap();
+        let mut rows = BTreeMap::new();
+        let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+        let mut scan = t
+            .scan(&mut txn, 0, everything(), dir, mode, Fetch::Row)
+            .unwrap();
+        while let Some(r) = scan.next(&mut txn).unwrap() {
+            let id = fields(r.row)[0].clone().unwrap();
+            let id = u64::from_be_bytes(id.try_into().unwrap()) ^ (1 << 63);
+            rows.insert(id as i64, r.row.to_vec());
+        }
+        drop(scan);
+        let indexes = t.def().indexes.iter().map(|i| i.name.clone()).collect();
+        m.tables.insert(name, (indexes, rows));
+        db.commit(txn).unwrap();
+    }
+    m
+}
+
+/// Runs the script until the power goes: the model before and after the statement that failed.
+fn run_until_cut(db: &Engine) -> (Model, Model) {
+    let mut m = Model::default();
+    for op in &script() {
+        let after = model_of(op, &m);
+        if execute(db, op).is_err() {
+            return (m, after);
+        }
+        m = after;
+    }
+    (m.clone(), m)
+}
+
+fn verify(disk: &SimStorage, before: &Model, after: &Model, at: u64) {
+    let db = open_with(disk, small()).unwrap_or_else(|e| panic!("cut {at}: {e}"));
+    let found = contents(&db);
+    assert!(
+        found == *before || found == *after,
+        "cut {at}: the wrong rows or tables"
+    );
+    let db = Db {
+        engine: db,
+        disk: disk.clone(),
+    };
+    db.settled();
+    let problems = db.engine.check().unwrap();
+    assert!(problems.is_empty(), "cut {at}: {problems:#?}");
+}
+
+/// Counts the steps that change the disk, and cuts the power at number `at`.
+fn cut_at(disk: &SimStorage, at: u64) -> Arc<AtomicU64> {
+    let steps = Arc::new(AtomicU64::new(0));
+    let count = steps.clone();
+    disk.on_step(move |kind, _| {
+        if kind == OpKind::Read {
+            return Step::Go;
+        }
+        match count.fetch_add(1, Ordering::Relaxed) {
+            n if n == at => Step::Cut,
+            _ => Step::Go,
+        }
+    });
+    steps
+}
+
+fn cut_once(at: u64) -> bool {
+    let disk = SimStorage::new();
+    let steps = cut_at(&disk, at);
+    let (before, after) = match open_with(&disk, small()) {
+        Ok(db) => run_until_cut(&db),
+        Err(_) => Default::default(),
+    };
+    let finished = steps.load(Ordering::Relaxed) <= at;
+    let mut coin = Rng(at + 1);
+    disk.restart(|| coin.chance(50));
+    verify(&disk, &before, &after, at);
+    finished
+}
+
+#[test]
+fn nothing_is_lost_or_half_done_at_any_write() {
+    let mut at = 0;
+    while !cut_once(at) {
+        at += 1;
+    }
+    assert!(at > 50, "the script writes more often than {at} times");
+}
+
+/// The power goes again while recovery from the first cut is at work.
+#[test]
+fn recovery_can_be_cut_short() {
+    for first in (20..200).step_by(23) {
+        let disk = SimStorage::new();
+        cut_at(&disk, first);
+        let (before, after) = match open_with(&disk, small()) {
+            Ok(db) => run_until_cut(&db),
+            Err(_) => Default::default(),
+        };
+        let mut coin = Rng(first);
+        disk.restart(|| coin.chance(50));
+        for second in 0..12 {
+            cut_at(&disk, second);
+            drop(open_with(&disk, small()));
+            disk.restart(|| coin.chance(50));
+        }
+        verify(&disk, &before, &after, first);
+    }
+}
+
+/// A disk that fails writes but keeps power: the engine stops, reads go on, and reopening finds what was acknowledged.
+#[test]
+fn a_failing_disk_stops_the_engine() {
+    for at in (30..150).step_by(17) {
+        let disk = SimStorage::new();
+        let left = Arc::new(AtomicU64::new(at));
+        let count = left.clone();
+        disk.on_step(move |kind, _| {
+            let less = |n: u64| n.checked_sub(1);
+            let late = kind != OpKind::Read
+                && count
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+                    .is_err();
+            if late { Step::Fail } else { Step::Go }
+        });
+        let db = open_with(&disk, small()).unwrap();
+        let (before, after) = run_until_cut(&db);
+        // The script may have ended before.
+        left.store(0, Ordering::Relaxed);
+        let owner = db.owner();
+        // What failed may have been a mere growing of a file; a commit's failure is final.
+        assert!(db.create_database(&owner, "more", b"").is_err());
+        assert!(db.stopped().is_some(), "step {at}");
+        assert!(matches!(
+            db.create_database(&owner, "yet more", b""),
+            Err(Error::Stopped(_))
+        ));
+        drop(db);
+        disk.clear_hook();
+        disk.kill();
+        verify(&disk, &before, &after, at);
+    }
+}
