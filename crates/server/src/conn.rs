@@ -26,12 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Stack on which a statement runs whose text is longer than [`DEEP_TEXT`]: expressions nest as deep as text is
-/// long. Only address space until it is used.
-const DEEP_STACK: usize = 256 << 20;
-/// Text up to this length cannot nest deeper than a connection's own stack bears.
-const DEEP_TEXT: usize = 2 << 10;
-
 /// Where a client comes from.
 #[derive(Clone, Debug)]
 pub struct Peer {
@@ -61,8 +55,6 @@ struct Connection<'a, B: Backend> {
     statements: Statements,
     shape: Shape,
     limits: Limits,
-    /// The session met a deep statement: dropping what it keeps needs the deep stack, too.
-    deep: bool,
 }
 
 /// Serves a client until it is gone.
@@ -101,25 +93,13 @@ pub(crate) fn run<B: Backend>(
             idle: Duration::ZERO,
             read: Duration::ZERO,
         },
-        deep: false,
     };
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| conn.serve())) {
         tell_panic(&mut conn.writer, &*panic);
     }
-    let stack = if conn.deep { DEEP_TEXT + 1 } else { 0 };
-    let dropped = catch_unwind(AssertUnwindSafe(|| on_stack_for(stack, || drop(conn))));
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(conn)));
     if let Err(panic) = dropped {
         tracing::error!(host = %peer.host, panic = panic_text(&*panic), "ending a session panicked");
-    }
-}
-
-/// Runs `f` where a statement of `text_len` bytes has stack enough.
-#[inline]
-fn on_stack_for<R>(text_len: usize, f: impl FnOnce() -> R) -> R {
-    if text_len <= DEEP_TEXT {
-        f()
-    } else {
-        stacker::grow(DEEP_STACK, f)
     }
 }
 

@@ -13,8 +13,6 @@ pub struct Statement {
     pub prepared: Arc<Prepared>,
     /// Its result columns, encoded.
     pub shape: Shape,
-    /// Length of its text, which bounds how deep its expressions nest.
-    pub text_len: usize,
     /// Parameter types of the last execution that declared them.
     types: Vec<ParamType>,
     /// COM_STMT_SEND_LONG_DATA's data per parameter; empty until some comes.
@@ -122,7 +120,7 @@ impl Default for Statements {
 
 impl Statements {
     /// Keeps a statement; returns its id.
-    pub fn insert(&mut self, prepared: Arc<Prepared>, text_len: usize) -> u32 {
+    pub fn insert(&mut self, prepared: Arc<Prepared>) -> u32 {
         let id = loop {
             let id = self.next;
             self.next = self.next.wrapping_add(1).max(1);
@@ -135,7 +133,6 @@ impl Statements {
             Statement {
                 prepared,
                 shape: Shape::default(),
-                text_len,
                 types: Vec::new(),
                 long: Vec::new(),
                 long_error: None,

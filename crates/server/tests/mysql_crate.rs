@@ -358,7 +358,7 @@ fn deep_expressions_do_not_overflow_the_stack() {
     let db = Db::start();
     let mut c = db.fresh();
     c.query_drop("CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
-    for n in [100, 1_000, 20_000] {
+    for n in [100, 1_000, 8_000, 500_000] {
         let sum = format!("SELECT 0{}", "+1".repeat(n));
         match c.query_first::<u32, _>(&sum) {
             Ok(total) => assert_eq!(total, Some(n as u32)),
@@ -380,20 +380,32 @@ fn deep_expressions_do_not_overflow_the_stack() {
             }
         }
     }
+    // A short text may stand for a deep statement, too.
+    c.query_drop("SET @s = CONCAT('SELECT 0', REPEAT('+1', 3000))")
+        .unwrap();
+    c.query_drop("PREPARE s FROM @s").unwrap();
+    assert_eq!(c.query_first::<u32, _>("EXECUTE s").unwrap(), Some(3000));
+    c.query_drop("DEALLOCATE PREPARE s").unwrap();
     c.ping().unwrap();
 }
 
 #[test]
 fn kill_query_and_connection() {
     let db = Db::start();
-    let mut victim = db.connect();
+    let mut killer = db.fresh();
+    killer
+        .query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+        .unwrap();
+    killer.query_drop("INSERT INTO t VALUES (1, 0)").unwrap();
+    killer.query_drop("BEGIN").unwrap();
+    killer.query_drop("UPDATE t SET v = 1").unwrap();
+    let mut victim = Conn::new(db.opts().db_name(Some("suite"))).unwrap();
     let id = victim.connection_id();
-    let mut killer = db.connect();
-    let sleeper = std::thread::spawn(move || {
-        let slept = victim.query_first::<i32, _>("SELECT SLEEP(60)");
-        (victim, slept)
+    let waiter = std::thread::spawn(move || {
+        let waited = victim.query_drop("UPDATE t SET v = 2");
+        (victim, waited)
     });
-    let sleeps = |row: &Row| {
+    let waits = |row: &Row| {
         row.get::<u32, _>("Id") == Some(id)
             && row.get::<Option<String>, _>("Info").flatten().is_some()
     };
@@ -401,19 +413,20 @@ fn kill_query_and_connection() {
         .query::<Row, _>("SHOW PROCESSLIST")
         .unwrap()
         .iter()
-        .any(sleeps)
+        .any(waits)
     {
         std::thread::yield_now();
     }
     killer.query_drop(format!("KILL QUERY {id}")).unwrap();
-    let (mut victim, slept) = sleeper.join().unwrap();
-    match slept {
-        Ok(v) => assert_eq!(v, Some(1)),
-        Err(e) => assert_eq!(code::<()>(Err(e)), 1317),
-    }
+    let (mut victim, waited) = waiter.join().unwrap();
+    assert_eq!(code(waited), 1317);
     victim.ping().unwrap();
     killer.query_drop(format!("KILL {id}")).unwrap();
     assert!(victim.ping().is_err());
+    drop(victim);
+    killer.query_drop("COMMIT").unwrap();
+    let v: Option<i32> = killer.query_first("SELECT v FROM t").unwrap();
+    assert_eq!(v, Some(1));
     assert_eq!(code(killer.query_drop(format!("KILL {id}"))), 1094);
 }
 

@@ -24,6 +24,7 @@ pub mod result;
 pub mod row;
 pub mod session;
 pub mod show;
+mod stack;
 pub mod types;
 pub mod value;
 

@@ -1,6 +1,6 @@
 //! The commands.
 
-use super::{Connection, DEEP_TEXT, on_stack_for};
+use super::Connection;
 use crate::backend::{Backend, BackendSession};
 use crate::literal;
 use crate::proto::{Cursor, capability, command, lenenc, response, status};
@@ -21,9 +21,6 @@ impl<B: Backend> Connection<'_, B> {
     pub(super) fn query(&mut self, body: Range<usize>) {
         let before = self.session.status_flags();
         let no_escapes = before & status::NO_BACKSLASH_ESCAPES != 0;
-        let deep = body.len() > DEEP_TEXT;
-        self.deep |= deep;
-        let text_len = body.len();
         let text = self.reader.bytes(body);
         let sets = text
             .get(..3)
@@ -37,8 +34,7 @@ impl<B: Backend> Connection<'_, B> {
                 before,
                 None,
             );
-            let session = &mut self.session;
-            on_stack_for(text_len, || session.execute(&sql, &mut sink))
+            self.session.execute(&sql, &mut sink)
         });
         if let Err(e) = done {
             self.err(&e);
@@ -69,7 +65,6 @@ impl<B: Backend> Connection<'_, B> {
                 None => Ok(()),
             };
         }
-        let text_len = statement.text_len;
         let (prepared, shape, types, long) = statement.parts();
         let mut params: SmallVec<[Value<'_>; INLINE_PARAMS]> = SmallVec::new();
         Statement::bind(types, long, prepared.params, &mut c, &mut params)?;
@@ -81,10 +76,7 @@ impl<B: Backend> Connection<'_, B> {
             self.session.status_flags(),
             Some(&prepared.columns),
         );
-        let session = &mut self.session;
-        let done = on_stack_for(text_len, || {
-            session.execute_prepared(prepared, &params, &mut sink)
-        });
+        let done = self.session.execute_prepared(prepared, &params, &mut sink);
         let had_long_data = !long.is_empty();
         drop(params);
         if had_long_data {
@@ -139,16 +131,14 @@ impl<B: Backend> Connection<'_, B> {
 
     fn prepare(&mut self, body: Range<usize>) -> SqlResult<()> {
         let sql = self.text(body)?;
-        self.deep |= sql.len() > DEEP_TEXT;
-        let session = &mut self.session;
-        let prepared = on_stack_for(sql.len(), || session.prepare(&sql))?;
+        let prepared = self.session.prepare(&sql)?;
         if prepared.params.max(prepared.columns.len()) > u16::MAX as usize {
             return Err(SqlError::new(
                 1390,
                 "Prepared statement contains too many placeholders",
             ));
         }
-        let id = self.statements.insert(prepared.clone(), sql.len());
+        let id = self.statements.insert(prepared.clone());
         self.answer_prepare(id, &prepared);
         Ok(())
     }

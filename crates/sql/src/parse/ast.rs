@@ -20,6 +20,8 @@ pub struct Statement {
     /// For each SELECT, by the position of its keyword, the source text of the select list's items: the
     /// headings of items without an alias.
     pub headings: Vec<(sqlparser::tokenizer::Location, Vec<String>)>,
+    /// Its longest run of tokens: bounds how deep it nests (see `stack`).
+    pub run: usize,
 }
 
 /// A table's name as written.

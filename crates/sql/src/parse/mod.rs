@@ -36,6 +36,7 @@ use sqlparser::parser::Parser;
 
 use crate::error::SqlResult;
 use crate::session::env::SqlMode;
+use crate::stack;
 use cursor::Cursor;
 use dialect::MillpondDialect;
 
@@ -51,10 +52,12 @@ pub fn parse_one(text: &str, mode: SqlMode) -> SqlResult<Statement> {
     let parser = Parser::new(&dialect)
         .with_recursion_limit(MAX_DEPTH)
         .with_tokens_with_locations(list);
-    let mut cursor = Cursor::new(parser, &opened);
-    let kind = statement::parse(&mut cursor, &tokens)?;
-    cursor.end()?;
-    Ok(wrap(kind, tokens, &opened))
+    stack::with_room(tokens.run, || {
+        let mut cursor = Cursor::new(parser, &opened);
+        let kind = statement::parse(&mut cursor, &tokens)?;
+        cursor.end()?;
+        Ok(wrap(kind, tokens, &opened))
+    })
 }
 
 fn wrap(kind: Kind, tokens: tokens::Tokens, text: &str) -> Statement {
@@ -65,5 +68,6 @@ fn wrap(kind: Kind, tokens: tokens::Tokens, text: &str) -> Statement {
         ignore: tokens.ignore,
         into: tokens.into,
         headings: tokens.headings,
+        run: tokens.run,
     }
 }

@@ -183,6 +183,7 @@ fn explain(c: &mut Cursor<'_>, tokens: &Tokens) -> SqlResult<Kind> {
             ignore: tokens.ignore,
             into: tokens.into.clone(),
             headings: tokens.headings.clone(),
+            run: tokens.run,
         }),
     })
 }

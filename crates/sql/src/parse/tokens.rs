@@ -8,6 +8,7 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word
 use super::cursor::{near, offset};
 use crate::error::SqlResult;
 use crate::session::env::SqlMode;
+use crate::stack;
 
 /// Tokens of a statement and what was taken out of them.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub struct Tokens {
     pub into: Vec<String>,
     /// See [`super::Statement::headings`].
     pub headings: Vec<(Location, Vec<String>)>,
+    /// See [`super::Statement::run`].
+    pub run: usize,
 }
 
 fn word(t: &Token) -> Option<&str> {
@@ -56,6 +59,7 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
         .into_iter()
         .filter(|t| !matches!(t.token, Token::Whitespace(_)))
         .collect();
+    out.run = stack::longest_run(&out.tokens)?;
     headings(text, &out.tokens, &mut out.headings);
     adjust(&mut out, mode);
     statement_modifiers(&mut out);

@@ -149,6 +149,7 @@ pub fn compile_exprs(list: &[sp::Expr], cx: &mut PlanContext<'_>) -> SqlResult<P
         ignore: false,
         into: Vec::new(),
         headings: Vec::new(),
+        run: 0,
     };
     let mut p = planner(&statement, cx);
     let (query, columns) = exprs(&mut p, list)?;
@@ -172,6 +173,7 @@ pub fn compile_virtual(
         ignore: false,
         into: Vec::new(),
         headings: Vec::new(),
+        run: 0,
     };
     let mut p = planner(&statement, cx);
     let (query, columns) = p.virtual_query(table, columns, like, filter)?;

@@ -10,8 +10,9 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::counters::Counter;
-use crate::parse::Statement;
+use crate::parse::{Kind, Statement};
 use crate::plan::Plan;
+use crate::stack;
 
 /// Statements kept per session.
 const ENTRIES: usize = 32;
@@ -63,6 +64,17 @@ impl Compiled {
     /// Forgets the plan.
     pub fn forget(&self) {
         *self.plan.lock() = None;
+    }
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        let run = self.statement.run;
+        if stack::is_deep(run) {
+            let kind = std::mem::replace(&mut self.statement.kind, Kind::Empty);
+            let plan = self.plan.get_mut().take();
+            stack::with_room(run, || drop((kind, plan)));
+        }
     }
 }
 
@@ -148,7 +160,6 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::Kind;
 
     fn compiled(text: &str) -> Arc<Compiled> {
         let statement = Statement {
@@ -158,6 +169,7 @@ mod tests {
             ignore: false,
             into: Vec::new(),
             headings: Vec::new(),
+            run: 0,
         };
         Arc::new(Compiled::new(statement, text.into()))
     }

@@ -19,6 +19,7 @@ use crate::exec::{Scratch, store_error};
 use crate::parse;
 use crate::result::ResultSink;
 use crate::show;
+use crate::stack;
 use crate::types::Collation;
 use crate::value::Value;
 
@@ -372,9 +373,9 @@ impl Session {
             ));
         }
         let statement = parse::parse_one(first, mode)?;
-        super::dispatch::preparable(&statement)?;
         let compiled = Arc::new(Compiled::new(statement, first.trim().into()));
-        let columns = self.describe(&compiled)?;
+        super::dispatch::preparable(&compiled.statement)?;
+        let columns = stack::with_room(compiled.statement.run, || self.describe(&compiled))?;
         self.instance.0.prepared.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Prepared {
             params: compiled.statement.params,
@@ -460,7 +461,9 @@ impl Session {
             // `@@warning_count` in this statement is about the one before: `end_diagnostics` left its numbers.
             self.env.diagnostics.get_mut().clear();
         }
-        let result = self.dispatch(compiled, params, more, sink);
+        let result = stack::with_room(compiled.statement.run, || {
+            self.dispatch(compiled, params, more, sink)
+        });
         self.seat().idle();
         if unix_us().saturating_sub(start_us) > self.settings.long_query_us {
             self.count(Counter::SlowQueries);
