@@ -9,11 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tables: names of their indexes, rows by the first field.
+/// Rows by the first field.
+type Rows = BTreeMap<i64, Vec<u8>>;
+
+/// Tables: names of their indexes, and rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Model {
     databases: Vec<String>,
-    tables: BTreeMap<String, (Vec<String>, BTreeMap<i64, Vec<u8>>)>,
+    tables: BTreeMap<String, (Vec<String>, Rows)>,
 }
 
 /// One statement of the script.

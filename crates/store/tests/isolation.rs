@@ -142,7 +142,11 @@ fn phantoms_are_kept_out_by_gap_locks() {
             for level in all() {
                 let db = two_rows();
                 let (mut a, mut b, t) = pair(&db, level);
-                let range = if index == 0 { range(0, 5) } else { range(5, 45) };
+                let range = if index == 0 {
+                    range(0, 5)
+                } else {
+                    range(5, 45)
+                };
                 let rows = a.scan(&t, index, range.clone(), dir, FOR_SHARE).unwrap();
                 assert_eq!(rows.len(), 2);
                 let gaps = matches!(level, Isolation::RepeatableRead | Isolation::Serializable);
@@ -162,7 +166,9 @@ fn phantoms_are_kept_out_by_gap_locks() {
 fn an_update_into_a_locked_range_of_a_secondary_index_waits() {
     let db = two_rows();
     let (mut a, mut b, t) = pair(&db, Isolation::RepeatableRead);
-    let rows = a.scan(&t, 1, range(15, 40), Direction::Forward, FOR_UPDATE).unwrap();
+    let rows = a
+        .scan(&t, 1, range(15, 40), Direction::Forward, FOR_UPDATE)
+        .unwrap();
     assert_eq!(rows.len(), 1);
     assert!(timed_out(set(&mut b, &t, 1, 30)));
     // Nothing of the refused update is left.
@@ -220,7 +226,9 @@ fn rows_that_do_not_match_are_unlocked_at_read_committed() {
         let (mut a, mut b, t) = pair(&db, level);
         let txn = a.txn();
         let dir = Direction::Forward;
-        let mut scan = t.scan(txn, 0, everything(), dir, FOR_UPDATE, Fetch::Row).unwrap();
+        let mut scan = t
+            .scan(txn, 0, everything(), dir, FOR_UPDATE, Fetch::Row)
+            .unwrap();
         while scan.next(txn).unwrap().is_some() {
             scan.unlock_row(txn);
         }
@@ -236,7 +244,9 @@ fn rows_changed_by_oneself_stay_locked() {
     set(&mut a, &t, 1, 11).unwrap();
     let txn = a.txn();
     let dir = Direction::Forward;
-    let mut scan = t.scan(txn, 0, range(1, 1), dir, FOR_UPDATE, Fetch::Row).unwrap();
+    let mut scan = t
+        .scan(txn, 0, range(1, 1), dir, FOR_UPDATE, Fetch::Row)
+        .unwrap();
     assert!(scan.next(txn).unwrap().is_some());
     scan.unlock_row(txn);
     drop(scan);
@@ -257,7 +267,10 @@ fn duplicates_wait_for_whoever_is_in_the_way() {
     assert_eq!(b.rows(&u, 0).len(), 0);
     a.commit();
     let duplicate = |r: Result<()>, at: usize| {
-        assert!(matches!(r, Err(Error::DuplicateKey { index }) if index == at), "{r:?}");
+        assert!(
+            matches!(r, Err(Error::DuplicateKey { index }) if index == at),
+            "{r:?}"
+        );
     };
     duplicate(b.insert(&u, &ints(&[1, 11])), 0);
     duplicate(b.insert(&u, &ints(&[2, 10])), 1);
@@ -280,7 +293,10 @@ fn find_duplicate_locks_the_row_in_the_way() {
     let (mut a, mut b, t) = pair(&db, Isolation::RepeatableRead);
     let (mut key, mut old) = (Vec::new(), Vec::new());
     let new = ints(&[2, 99]);
-    assert!(t.find_duplicate(a.txn(), 0, &new, &mut key, &mut old).unwrap());
+    assert!(
+        t.find_duplicate(a.txn(), 0, &new, &mut key, &mut old)
+            .unwrap()
+    );
     assert_eq!(key, int_key(2));
     assert_eq!(ints_of(&old), [2, 20]);
     assert!(timed_out(b.read(&t, 0, &int_key(2), FOR_SHARE)));
@@ -317,7 +333,11 @@ fn a_deadlock_has_one_victim() {
     let b_won = other.join().unwrap();
     assert_ne!(r.is_ok(), b_won);
     let mut c = db.session();
-    let expected = if b_won { [[1, 12], [2, 22]] } else { [[1, 11], [2, 21]] };
+    let expected = if b_won {
+        [[1, 12], [2, 22]]
+    } else {
+        [[1, 11], [2, 21]]
+    };
     assert_eq!(c.ints(&t, 0), expected);
 }
 
@@ -331,12 +351,12 @@ fn a_waiter_gets_the_row_as_it_is_after_the_wait() {
         set(&mut a, &t, 2, 5).unwrap();
         let t2 = t.clone();
         let waiter = std::thread::spawn(move || {
-            let rows = b.scan(&t2, 1, everything(), Direction::Forward, FOR_UPDATE).unwrap();
+            let rows = b
+                .scan(&t2, 1, everything(), Direction::Forward, FOR_UPDATE)
+                .unwrap();
             rows.iter().map(|r| ints_of(r)).collect::<Vec<_>>()
         });
-        wait_until(|| {
-            db.engine.status().counter("Innodb_row_lock_current_waits") == 1
-        });
+        wait_until(|| db.engine.status().counter("Innodb_row_lock_current_waits") == 1);
         a.commit();
         assert_eq!(waiter.join().unwrap(), [[2, 5]], "{level:?}");
     }
@@ -373,7 +393,10 @@ fn a_snapshot_outlives_many_versions() {
         db.engine.snapshot(txn);
         readers.push((n - 1, r));
         s.open("t");
-        s.update(&t, &int_key(1), |_| long(n, if n % 3 == 0 { 100 } else { 30_000 })).unwrap();
+        s.update(&t, &int_key(1), |_| {
+            long(n, if n % 3 == 0 { 100 } else { 30_000 })
+        })
+        .unwrap();
         if n % 5 == 0 {
             s.rollback();
             readers.push((n - 1, db.session()));

@@ -92,7 +92,7 @@ struct World {
     rng: Rng,
     committed: State,
     parties: Vec<Party>,
-    /// Whether the secondary index on b is there (position 1; then c is 2).
+    /// The last steps, for people.
     log: Vec<String>,
 }
 

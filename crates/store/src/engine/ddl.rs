@@ -5,7 +5,7 @@
 //! Up to (4) a failure or a crash undoes everything; from (4) on a crash finishes it, for the graveyard knows
 //! the rest. Nothing here depends on how much a table holds.
 
-use super::{Inner, NewTable, no_table};
+use super::{Inner, NewTable, Rename, TableName, no_table};
 use crate::catalog::row::{self, Grave, TableRow};
 use crate::catalog::{IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
@@ -19,11 +19,18 @@ use std::sync::atomic::Ordering;
 /// Counter of table ids in the page layer. Ids start above those of the catalog's own tables.
 const TABLE_IDS: usize = 0;
 
+/// Spaces that died with a DDL transaction.
+pub(super) struct Dead {
+    pub table: u64,
+    pub spaces: Vec<(SpaceId, FileId)>,
+    /// Whether the table itself is gone.
+    pub gone: bool,
+}
+
 /// What is left to do once a DDL transaction is durable.
 #[derive(Default)]
 pub(super) struct Aftermath {
-    /// Table, its dead spaces, whether the table itself is gone.
-    pub dead: Vec<(u64, Vec<(SpaceId, FileId)>, bool)>,
+    pub dead: Vec<Dead>,
     /// Whether there are new graves.
     pub graves: bool,
 }
@@ -48,8 +55,8 @@ impl Inner {
             Ok(r) => {
                 let lsn = self.sys.commit_no_wait(txn)?;
                 self.pager.log().sync_to(lsn)?;
-                for (id, spaces, gone) in &aftermath.dead {
-                    self.catalog.bury(*id, spaces, *gone);
+                for d in &aftermath.dead {
+                    self.catalog.bury(d.table, &d.spaces, d.gone);
                 }
                 if aftermath.graves {
                     self.reclaimer.wake();
@@ -98,7 +105,7 @@ impl Inner {
     pub(super) fn lock_tables_lasting(
         &self,
         owner: &Arc<Owner>,
-        names: &[(String, String)],
+        names: &[TableName],
     ) -> Result<()> {
         let mdl = self.sys.mdl();
         let locked = self.ddl(owner, |txn, _| {
@@ -226,7 +233,7 @@ impl Inner {
         Ok(SpaceId::FIRST_USER + self.pager.counter(TABLE_IDS).fetch_add(1)?)
     }
 
-    pub(super) fn drop_tables(&self, owner: &Arc<Owner>, names: &[(String, String)]) -> Result<()> {
+    pub(super) fn drop_tables(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
         self.ddl(owner, |txn, after| {
             self.lock_tables(txn, names.iter().map(|(d, n)| (&**d, &**n)))?;
             for (database, name) in names {
@@ -268,7 +275,11 @@ impl Inner {
             };
             self.add_grave(txn, grave, after)?;
         }
-        after.dead.push((def.id, spaces, true));
+        after.dead.push(Dead {
+            table: def.id,
+            spaces,
+            gone: true,
+        });
         Ok(())
     }
 
@@ -318,11 +329,7 @@ impl Inner {
         Ok(())
     }
 
-    pub(super) fn rename_tables(
-        &self,
-        owner: &Arc<Owner>,
-        pairs: &[((String, String), (String, String))],
-    ) -> Result<()> {
+    pub(super) fn rename_tables(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
         self.ddl(owner, |txn, _| {
             let names = pairs.iter().flat_map(|(from, to)| [from, to]);
             self.lock_tables(txn, names.map(|(d, n)| (&**d, &**n)))?;

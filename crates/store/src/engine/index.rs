@@ -4,7 +4,7 @@
 //! the reclaimer finds it. The transaction that puts the index into the table's row removes the grave.
 
 use super::Inner;
-use super::ddl::{Aftermath, Found, grave_of};
+use super::ddl::{Aftermath, Dead, Found, grave_of};
 use crate::btree::{MAX_KEY, Records, Tree};
 use crate::catalog::row::{self, Grave, TableRow};
 use crate::catalog::{IndexDef, KeyCodec};
@@ -189,8 +189,11 @@ impl Inner {
             self.replace(txn, &found, &new)?;
             if dead.root != 0 {
                 self.add_grave(txn, grave_of(&dead, def.file), after)?;
-                let spaces = vec![(dead.space, def.file)];
-                after.dead.push((def.id, spaces, false));
+                after.dead.push(Dead {
+                    table: def.id,
+                    spaces: vec![(dead.space, def.file)],
+                    gone: false,
+                });
             }
             Ok(())
         })

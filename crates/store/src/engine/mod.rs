@@ -77,6 +77,11 @@ pub struct NewTable {
     pub body: Vec<u8>,
 }
 
+/// Database and name of a table.
+pub type TableName = (String, String);
+/// A table's old and new name.
+pub type Rename = (TableName, TableName);
+
 /// Numbers for SHOW STATUS, SHOW ENGINE INNODB STATUS and the metrics.
 #[derive(Clone, Debug, Default)]
 pub struct EngineStatus {
@@ -207,7 +212,7 @@ impl Engine {
     }
     /// Drops several tables in one atomic step (all exist, or nothing happens and the first missing
     /// one is named). O(1) per table in everything the table holds.
-    pub fn drop_tables(&self, owner: &Arc<Owner>, names: &[(String, String)]) -> Result<()> {
+    pub fn drop_tables(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
         self.0.drop_tables(owner, names)
     }
     /// Empties a table by giving it a new incarnation.
@@ -215,11 +220,7 @@ impl Engine {
         self.0.truncate_table(owner, database, name)
     }
     /// Renames tables in order, atomically: (from, to) pairs of (database, name).
-    pub fn rename_tables(
-        &self,
-        owner: &Arc<Owner>,
-        pairs: &[((String, String), (String, String))],
-    ) -> Result<()> {
+    pub fn rename_tables(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
         self.0.rename_tables(owner, pairs)
     }
     /// Adds an index, built by sort and bulk load under the exclusive metadata lock; `body` replaces the
@@ -258,7 +259,7 @@ impl Engine {
     /// LOCK TABLES ... WRITE: exclusive metadata locks that outlive the owner's transactions, until
     /// [`Engine::unlock_tables`]. All tables exist and are locked, or none is. The owner has no transaction
     /// open and no such locks yet.
-    pub fn lock_tables(&self, owner: &Arc<Owner>, names: &[(String, String)]) -> Result<()> {
+    pub fn lock_tables(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
         self.0.lock_tables_lasting(owner, names)
     }
     /// Releases what [`Engine::lock_tables`] took.

@@ -679,7 +679,7 @@ mod tests {
         for cut in 0..p.len() {
             // Cut anywhere it is an error or a shorter key list, never a panic.
             if let Ok((_, Undo::Update { keys, .. })) = Undo::read(&p[..cut]) {
-                keys.for_each(|k| drop(k));
+                keys.for_each(drop);
             }
         }
     }

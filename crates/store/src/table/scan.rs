@@ -80,8 +80,11 @@ impl Default for Buffers {
 const KEEP_BYTES: usize = 256 << 10;
 const KEEP_SETS: usize = 8;
 
+/// Boxed, so that lending a set moves a pointer.
+type FreeSets = Vec<Box<Buffers>>;
+
 thread_local! {
-    static FREE: RefCell<Vec<Box<Buffers>>> = const { RefCell::new(Vec::new()) };
+    static FREE: RefCell<FreeSets> = const { RefCell::new(Vec::new()) };
 }
 
 /// A scan over one index.

@@ -27,8 +27,11 @@ const KEEP_BYTES: usize = 256 << 10;
 /// Sets of buffers a thread keeps; operations nest two or three deep.
 const KEEP_SETS: usize = 4;
 
+/// Boxed, so that lending a set moves a pointer.
+type FreeSets = Vec<Box<Buffers>>;
+
 thread_local! {
-    static FREE: RefCell<Vec<Box<Buffers>>> = const { RefCell::new(Vec::new()) };
+    static FREE: RefCell<FreeSets> = const { RefCell::new(Vec::new()) };
 }
 
 /// A set of buffers on loan; goes back when dropped.
