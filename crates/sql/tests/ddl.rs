@@ -334,4 +334,18 @@ fn definitions_survive_a_restart() {
     assert_eq!(c.rows("SHOW FULL COLUMNS FROM t"), columns);
     c.ok("INSERT INTO t (b) VALUES ('z')");
     assert_eq!(c.one("SELECT MAX(a) FROM t"), "3");
+    c.ok("CREATE TABLE high (a INT AUTO_INCREMENT PRIMARY KEY) AUTO_INCREMENT = 500");
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    assert!(create_text(&mut c, "high").contains(" AUTO_INCREMENT=500 "));
+    c.ok("ALTER TABLE t AUTO_INCREMENT = 2");
+    c.ok("INSERT INTO t (b) VALUES ('after')");
+    assert_eq!(c.one("SELECT MAX(a) FROM t"), "4");
+    c.ok("ALTER TABLE t AUTO_INCREMENT = 50");
+    c.ok("INSERT INTO t (b) VALUES ('later')");
+    assert_eq!(c.one("SELECT MAX(a) FROM t"), "50");
+    c.ok("TRUNCATE TABLE t");
+    c.ok("INSERT INTO t (b) VALUES ('new')");
+    assert_eq!(c.one("SELECT a FROM t"), "1");
 }

@@ -10,7 +10,7 @@ use super::create::{key_of, table_comment};
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::{Ddl, Done, names, table_name};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
+use crate::exec::{counter, store_error};
 use crate::parse::{AlterOption, TableName, sp};
 use crate::types::{Column, DefaultValue, Schema};
 
@@ -389,27 +389,30 @@ impl Ddl<'_> {
         Ok(no_rows())
     }
 
-    /// Lets a table's AUTO_INCREMENT column go on at `next` at least.
-    pub(super) fn start_counting(
+    /// Lets a table's AUTO_INCREMENT column go on at `next` at least. Values already given stay given.
+    fn start_counting(
         &self,
         database: &str,
         table: &str,
         schema: &Schema,
         next: u64,
     ) -> SqlResult<()> {
-        if next <= 1 || !schema.columns.iter().any(|c| c.auto_increment) {
+        if next == 0 || !schema.columns.iter().any(|c| c.auto_increment) {
             return Ok(());
         }
+        let wrap = |e| store_error(e, table);
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
-        let opened = self.engine.open_table(&mut txn, database, table);
-        if let Ok(open) = &opened {
-            if open.auto_increment_peek().is_none() {
-                open.auto_increment_init(next);
-            }
+        let mut set = || {
+            let open = self
+                .engine
+                .open_table(&mut txn, database, table)
+                .map_err(wrap)?;
+            counter::start(self.engine, &open, schema)?;
             open.auto_increment_seen(next - 1);
-        }
-        let ended = self.engine.commit(txn);
-        opened.map_err(|e| store_error(e, table))?;
-        ended.map_err(|e| store_error(e, table))
+            open.save_auto_increment().map_err(wrap)
+        };
+        let done = set();
+        self.engine.commit(txn).map_err(wrap)?;
+        done
     }
 }

@@ -267,12 +267,11 @@ impl Ddl<'_> {
             default,
         )?;
         let schema = self.new_schema(create, collation, options.comment)?;
-        let new = new_table(&database, &table, &schema, options.own_file);
-        self.make(new, create.if_not_exists)?;
-        if let Some(next) = options.auto_increment {
-            self.start_counting(&database, &table, &schema, next)?;
+        let mut new = new_table(&database, &table, &schema, options.own_file);
+        if schema.columns.iter().any(|c| c.auto_increment) {
+            new.auto_increment = options.auto_increment.unwrap_or(0);
         }
-        Ok(Done::default())
+        self.make(new, create.if_not_exists)
     }
 
     fn new_schema(
@@ -420,5 +419,6 @@ fn new_table(database: &str, table: &str, schema: &Schema, own_file: Option<bool
             .map(|(i, index)| (index.name.clone(), index.unique, schema.index_body(i)))
             .collect(),
         body: schema.table_body(),
+        auto_increment: 0,
     }
 }

@@ -1,8 +1,7 @@
 //! INSERT and REPLACE.
 
-use millpond_store::{Direction, Error, Fetch, KeyRange, ReadMode};
+use millpond_store::Error;
 use smallvec::SmallVec;
-use std::ops::Bound;
 
 use super::block;
 use super::rows;
@@ -271,18 +270,9 @@ impl<'s> Inserter<'s> {
         Ok(n)
     }
 
-    /// The counter starts after the largest value in the table.
+    /// Makes sure that the table's counter has been set up.
     fn init_counter(&self, st: &mut State<'s>) -> SqlResult<()> {
-        let table = &self.t.table;
-        if table.auto_increment_peek().is_some() {
-            return Ok(());
-        }
-        let Some(c) = self.plan.auto else {
-            return Ok(());
-        };
-        let next = largest(st, self.t, c)?.saturating_add(1);
-        table.auto_increment_init(next);
-        Ok(())
+        super::counter::start(st.engine, &self.t.table, &self.t.schema)
     }
 
     /// Stores the row, or does what is to be done with a duplicate.
@@ -467,45 +457,4 @@ pub fn finish_update(
         rows::encode(schema, values, tz, out)?;
     }
     Ok(true)
-}
-
-/// The largest value of a column that leads an index, as an unsigned number.
-fn largest<'s>(st: &mut State<'s>, t: &PlanTable, column: usize) -> SqlResult<u64> {
-    let schema = &*t.schema;
-    let name = &t.table.def().name;
-    let Some((index, part)) = schema.indexes.iter().enumerate().find_map(|(n, i)| {
-        i.parts
-            .first()
-            .filter(|p| p.column == column)
-            .map(|p| (n, p))
-    }) else {
-        return Ok(0);
-    };
-    let dir = if part.desc {
-        Direction::Forward
-    } else {
-        Direction::Backward
-    };
-    let range = KeyRange {
-        lower: Bound::Unbounded,
-        upper: Bound::Unbounded,
-    };
-    // The newest rows count, whoever may see them; uncommitted ones took their values from the counter.
-    let mut scan = t
-        .table
-        .scan(st.txn, index, range, dir, ReadMode::Consistent, Fetch::Row)
-        .map_err(|e| store_error(e, name))?;
-    match scan.next(st.txn).map_err(|e| store_error(e, name))? {
-        None => Ok(0),
-        Some(r) => {
-            let v = schema
-                .layout()
-                .column(schema, r.row, column, st.env.tz_offset.get());
-            Ok(if v.to_i64() < 0 && !matches!(v, Value::UInt(_)) {
-                0
-            } else {
-                v.to_u64()
-            })
-        }
-    }
 }

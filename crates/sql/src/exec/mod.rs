@@ -19,6 +19,7 @@
 
 mod block;
 mod codec;
+pub(crate) mod counter;
 mod distinct;
 mod error;
 mod group;

@@ -153,7 +153,7 @@ fn create_table(name: &TableName, env: &SessionEnv) -> SqlResult<Shown> {
         .map_err(|e| store_error(e, &table))?;
     let schema = Schema::of(&def)?;
     let has_auto = schema.columns.iter().any(|c| c.auto_increment);
-    let next = schema::live(instance, &database, &table)
+    let next = schema::live(instance, &database, &table, &schema)
         .filter(|_| has_auto)
         .and_then(|l| l.auto_increment);
     let own_file = instance.global_u64("innodb_file_per_table") == Some(1);

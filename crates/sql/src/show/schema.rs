@@ -7,7 +7,7 @@ use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use super::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable, all_of};
 use crate::ddl;
 use crate::error::SqlResult;
-use crate::exec::store_error;
+use crate::exec::{counter, store_error};
 use crate::session::Instance;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
 use crate::value::{DateTime, Value};
@@ -164,7 +164,12 @@ pub(super) struct Live {
 }
 
 /// Opens a table for a moment, unless DDL holds it.
-pub(super) fn live(instance: &Instance, database: &str, name: &str) -> Option<Live> {
+pub(super) fn live(
+    instance: &Instance,
+    database: &str,
+    name: &str,
+    schema: &Schema,
+) -> Option<Live> {
     let engine = instance.engine();
     let owner = engine.owner();
     owner.set_metadata_timeout(0);
@@ -172,9 +177,12 @@ pub(super) fn live(instance: &Instance, database: &str, name: &str) -> Option<Li
     let live = engine
         .open_table(&mut txn, database, name)
         .ok()
-        .map(|table| Live {
-            rows: table.estimate_rows(),
-            auto_increment: table.auto_increment_peek(),
+        .and_then(|table| {
+            counter::start(engine, &table, schema).ok()?;
+            Some(Live {
+                rows: table.estimate_rows(),
+                auto_increment: table.auto_increment_peek(),
+            })
         });
     // Nothing was written: there is nothing a commit could fail to keep.
     let _ = engine.commit(txn);
@@ -216,7 +224,7 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 row[20] = s("");
                 return emit(&row);
             };
-            let live = live(instance, database, &def.name);
+            let live = live(instance, database, &def.name, schema);
             let has_auto = schema.columns.iter().any(|c| c.auto_increment);
             let auto = live.as_ref().and_then(|l| l.auto_increment);
             let created = i64::try_from(schema.created)
@@ -494,7 +502,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                 return Ok(());
             };
             // Only a whole unique key's number of values is known: it is that of the rows.
-            let rows = live(instance, database, &def.name).map(|l| l.rows);
+            let rows = live(instance, database, &def.name, schema).map(|l| l.rows);
             for i in index_order(schema) {
                 let index = &schema.indexes[i];
                 for (seq, part) in index.parts.iter().enumerate() {

@@ -225,7 +225,7 @@ impl Inner {
                 body: table.body,
             },
             version: 0,
-            auto_increment: 0,
+            auto_increment: table.auto_increment,
         })
     }
 

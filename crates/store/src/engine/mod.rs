@@ -75,6 +75,8 @@ pub struct NewTable {
     pub indexes: Vec<(String, bool, Vec<u8>)>,
     /// Columns and options, opaque.
     pub body: Vec<u8>,
+    /// Where its AUTO_INCREMENT counter starts; 0: after the largest value in it.
+    pub auto_increment: u64,
 }
 
 /// Database and name of a table.

@@ -232,9 +232,9 @@ impl Table {
         Ok(())
     }
 
-    /// Writes the counter into the catalog row for the next opening, at a clean close or when the cache lets
-    /// the table go.
-    pub(crate) fn save_auto_increment(&self) -> Result<()> {
+    /// Writes the counter into the catalog row for the next opening: at a clean close, when the cache lets the
+    /// table go, and when it was set on purpose.
+    pub fn save_auto_increment(&self) -> Result<()> {
         let mut auto = self.core.auto.lock();
         let next = auto.next.unwrap_or(0);
         if auto.stored != next {

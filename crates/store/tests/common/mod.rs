@@ -237,6 +237,7 @@ pub fn table(name: &str, indexes: &[(&str, bool, &[u8])]) -> NewTable {
             .map(|(n, u, f)| (n.to_string(), *u, f.to_vec()))
             .collect(),
         body: b"body".to_vec(),
+        auto_increment: 0,
     }
 }
 

@@ -1,0 +1,59 @@
+//! Where a table's AUTO_INCREMENT counter starts.
+
+use std::ops::Bound;
+
+use crate::error::SqlResult;
+use crate::types::Schema;
+use crate::value::Value;
+use millpond_store::{Direction, Engine, Fetch, Isolation, KeyRange, ReadMode, Table};
+
+use super::store_error;
+
+/// Sets the counter up after the largest value in the table, unless it has been. A table without such a
+/// column stays without.
+pub(crate) fn start(engine: &Engine, table: &Table, schema: &Schema) -> SqlResult<()> {
+    if table.auto_increment_peek().is_some() {
+        return Ok(());
+    }
+    let Some(column) = schema.columns.iter().position(|c| c.auto_increment) else {
+        return Ok(());
+    };
+    let next = largest(engine, table, schema, column)?.saturating_add(1);
+    table.auto_increment_init(next);
+    Ok(())
+}
+
+/// The largest value of a column that leads an index; 0 if there's none above.
+fn largest(engine: &Engine, table: &Table, schema: &Schema, column: usize) -> SqlResult<u64> {
+    let leads = |n: usize| {
+        let part = schema.indexes[n].parts.first()?;
+        (part.column == column).then_some((n, part.desc))
+    };
+    let Some((index, desc)) = (0..schema.indexes.len()).find_map(leads) else {
+        return Ok(0);
+    };
+    let wrap = |e| store_error(e, &table.def().name);
+    // The newest rows count, whoever may see them: the caller's own transaction may look at an older state.
+    let mut txn = engine.begin(&engine.owner(), Isolation::ReadUncommitted);
+    let mut read = || {
+        let all = KeyRange {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+        };
+        let dir = if desc {
+            Direction::Forward
+        } else {
+            Direction::Backward
+        };
+        let mut scan = table.scan(&mut txn, index, all, dir, ReadMode::Consistent, Fetch::Row)?;
+        Ok(scan
+            .next(&mut txn)?
+            .map(|r| match schema.layout().column(schema, r.row, column, 0) {
+                Value::UInt(v) => v,
+                v => u64::try_from(v.to_i64()).unwrap_or(0),
+            }))
+    };
+    let found = read().map_err(wrap);
+    engine.commit(txn).map_err(wrap)?;
+    Ok(found?.unwrap_or(0))
+}
