@@ -409,10 +409,11 @@ impl Session {
     pub(super) fn begin_statement(&mut self, command: Command) -> u64 {
         let now_us = unix_us();
         let seat = &*self.facts.seat;
-        seat.busy(command, now_us);
+        // Before `busy`: a KILL QUERY from then on is about this statement.
         if seat.interrupted() {
             seat.forget_kill_query();
         }
+        seat.busy(command, now_us);
         seat.counters.add(Counter::Questions, 1);
         seat.counters.add(Counter::Queries, 1);
         let vars = &self.facts.vars;

@@ -55,6 +55,8 @@ pub(crate) struct Seat {
     since_us: AtomicU64,
     info: Mutex<Option<Arc<str>>>,
     kill: AtomicU8,
+    /// Held while `kill` and the owner's own flag change together.
+    killing: Mutex<()>,
 }
 
 /// A row of the process list.
@@ -91,6 +93,7 @@ impl Seat {
             since_us: AtomicU64::new(now_us),
             info: Mutex::new(None),
             kill: AtomicU8::new(ALIVE),
+            killing: Mutex::new(()),
         }
     }
     /// A command starts.
@@ -121,34 +124,29 @@ impl Seat {
     pub fn interrupted(&self) -> bool {
         self.kill.load(Ordering::Acquire) != ALIVE
     }
-    /// A statement starts or has ended: a KILL QUERY that came meanwhile is over.
+    /// A statement is about to start: a KILL QUERY that came before is over.
     pub fn forget_kill_query(&self) {
-        if self
-            .kill
-            .compare_exchange(KILL_QUERY, ALIVE, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
-        {
+        let _one_at_a_time = self.killing.lock();
+        if self.kill.load(Ordering::Acquire) == KILL_QUERY {
+            self.kill.store(ALIVE, Ordering::Release);
             self.owner.clear_kill();
-            // A KILL CONNECTION may have come in between; it must stay.
-            if self.killed() {
-                self.owner.kill();
-            }
         }
     }
-    /// KILL.
+    /// KILL. A KILL QUERY of a session that runs nothing does nothing.
     pub fn kill(&self, connection: bool) {
-        if connection {
-            self.kill.store(KILL_CONNECTION, Ordering::Release);
-        } else if self.command.load(Ordering::Relaxed) == Command::Sleep as u8
-            || self
-                .kill
-                .compare_exchange(ALIVE, KILL_QUERY, Ordering::AcqRel, Ordering::Acquire)
-                .is_err()
         {
-            // Nothing runs, or it is being killed already.
-            return;
+            let _one_at_a_time = self.killing.lock();
+            if connection {
+                self.kill.store(KILL_CONNECTION, Ordering::Release);
+            } else if self.command.load(Ordering::Relaxed) == Command::Sleep as u8
+                || self.kill.load(Ordering::Acquire) != ALIVE
+            {
+                return;
+            } else {
+                self.kill.store(KILL_QUERY, Ordering::Release);
+            }
+            self.owner.kill();
         }
-        self.owner.kill();
         if connection && let Some(hook) = &self.on_kill {
             (hook.0)();
         }
