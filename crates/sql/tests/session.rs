@@ -33,9 +33,15 @@ fn variables_are_read_and_set() {
     c.ok("SET sql_mode = @old");
     assert_eq!(c.one("SELECT \"x\""), "x");
     c.ok("SET NAMES utf8mb4 COLLATE utf8mb4_bin");
-    assert_eq!(c.one("SELECT @@collation_connection"), "utf8mb4_bin");
+    assert_eq!(
+        c.one("SELECT @@collation_connection, 'a' = 'A'"),
+        "utf8mb4_bin|0"
+    );
     c.ok("SET NAMES utf8");
-    assert_eq!(c.one("SELECT @@character_set_client"), "utf8mb3");
+    assert_eq!(
+        c.one("SELECT @@character_set_client, 'a' = 'A'"),
+        "utf8mb3|1"
+    );
     c.ok("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY");
     assert_eq!(
         c.one("SELECT @@transaction_isolation, @@tx_isolation, @@transaction_read_only"),

@@ -97,6 +97,7 @@ impl Session {
             now: (0, 0).into(),
             tz_offset: 0.into(),
             sql_mode: sql_mode::flags(0).into(),
+            collation: Collation::Utf8mb4GeneralCi.into(),
             last_insert_id: 0.into(),
             row_count: 0.into(),
             found_rows: 0.into(),

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use crate::types::Collation;
 use crate::value::time::truncate_micros;
 use crate::value::{DateTime, Value};
 
@@ -64,6 +65,8 @@ pub struct SessionEnv {
     pub tz_offset: Cell<i32>,
     /// sql_mode.
     pub sql_mode: Cell<SqlMode>,
+    /// `collation_connection`: that of literals.
+    pub collation: Cell<Collation>,
     /// LAST_INSERT_ID().
     pub last_insert_id: Cell<u64>,
     /// ROW_COUNT().
@@ -144,6 +147,7 @@ pub(crate) mod tests {
             now: Cell::new((1_706_704_496, 789_012)),
             tz_offset: Cell::new(7200),
             sql_mode: Cell::new(SqlMode::DEFAULT),
+            collation: Cell::new(Collation::Utf8mb4GeneralCi),
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),
             found_rows: Cell::new(4),

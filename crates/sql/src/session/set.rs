@@ -360,6 +360,10 @@ impl Session {
         self.env
             .tz_offset
             .set(vars::time_zone_offset(zone.as_str()).unwrap_or(0));
+        self.env.collation.set(
+            Collation::by_name(vars.named("collation_connection").as_str())
+                .unwrap_or(Collation::Utf8mb4GeneralCi),
+        );
         self.owner
             .set_row_timeout(number("innodb_lock_wait_timeout"));
         self.owner.set_metadata_timeout(number("lock_wait_timeout"));

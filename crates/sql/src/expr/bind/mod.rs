@@ -76,7 +76,7 @@ pub trait Scope {
     fn clause(&self) -> &'static str;
     /// Collation of literals (`collation_connection`).
     fn collation(&self) -> Collation {
-        Collation::Utf8mb4GeneralCi
+        self.session().collation.get()
     }
 }
 
