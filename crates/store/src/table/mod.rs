@@ -303,6 +303,6 @@ mod tests {
         assert_eq!(take(1, 10, 5), 5);
         assert_eq!(take(6, 10, 5), 15);
         assert_eq!(take(15, 10, 5), 15);
-        assert_eq!(next_in_series(u64::MAX, 10, 5), None);
+        assert_eq!(next_in_series(u64::MAX, 100, 5), None);
     }
 }

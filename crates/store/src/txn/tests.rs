@@ -310,16 +310,18 @@ fn purge_keeps_pace_and_spares_what_views_need() {
                 let mut random = Random(t);
                 for i in 0..400u64 {
                     let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
-                    for _ in 0..1 + random.below(3) {
+                    let records = 1 + random.below(3);
+                    for _ in 0..records {
                         // Each thread has rows of its own: locking is not what is tested.
                         let row = random.below(ROWS / 2) * 2 + t;
                         toy.write(&mut txn, row, i, 900).unwrap();
-                        written.fetch_add(1, Ordering::Relaxed);
                     }
                     if random.below(4) == 0 {
+                        // Purge passes these by.
                         toy.sys.rollback(txn, &**toy).unwrap();
                     } else {
                         toy.sys.commit_no_wait(txn).unwrap();
+                        written.fetch_add(records, Ordering::Relaxed);
                     }
                 }
             });
@@ -350,8 +352,13 @@ fn purge_keeps_pace_and_spares_what_views_need() {
         written.fetch_add(1, Ordering::Relaxed);
     }
     let all = written.load(Ordering::Relaxed) as usize;
-    until("all purged", || toy.purged.lock().len() == all);
-    assert_eq!(toy.sys.history_length(), 0);
+    until("all purged", || toy.sys.history_length() == 0);
+    // Rolled-back first versions of rows are handed over like any others.
+    let purged = toy.purged.lock().len();
+    assert!(
+        (all..=all + ROWS as usize).contains(&purged),
+        "{purged} of {all}"
+    );
     assert_eq!(toy.sys.purged(), 864);
     // 1,600 records of a kilobyte would be 100 pages; a few lanes keep a tail each.
     let undo = toy.pager.space(SpaceId(2), FileId::UNDO);
