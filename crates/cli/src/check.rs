@@ -1,7 +1,6 @@
 //! `millpond check`.
 
-use crate::settings::{EngineArgs, Error, File};
-use millpond_sql::Instance;
+use crate::settings::{self, EngineArgs, Error, File};
 
 /// The shared data file, which every data directory has.
 const DATA_FILE: &str = "data";
@@ -20,7 +19,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
     if !path.join(DATA_FILE).exists() {
         return Err(format!("{}: no Millpond database there", path.display()).into());
     }
-    let instance = Instance::open(options)?;
+    let instance = settings::open(options)?;
     let problems = instance.engine().check();
     let closed = instance.close();
     let problems = problems?;

@@ -1,6 +1,6 @@
 //! `millpond serve`.
 
-use crate::settings::{EngineArgs, Error, File, Size};
+use crate::settings::{self, EngineArgs, Error, File, Size};
 use millpond_server::{Server, ServerConfig};
 use millpond_sql::Instance;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
     };
 
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let instance = Instance::open(options)?;
+    let instance = settings::open(options)?;
     let server = match Server::start(instance.clone(), &config) {
         Ok(server) => server,
         Err(e) => {

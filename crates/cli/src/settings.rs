@@ -10,7 +10,7 @@
 //! ```
 
 use clap::Args;
-use millpond_sql::InstanceOptions;
+use millpond_sql::{Instance, InstanceOptions};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -186,6 +186,12 @@ impl EngineArgs {
             variables: variables.map(|a| (a.0.clone(), a.1.clone())).collect(),
         })
     }
+}
+
+/// Opens an instance; an error names the directory.
+pub fn open(options: InstanceOptions) -> Result<Instance, Error> {
+    let path = options.path.clone();
+    Instance::open(options).map_err(|e| format!("{}: {}", path.display(), e.message).into())
 }
 
 #[cfg(test)]

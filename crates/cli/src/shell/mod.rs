@@ -4,7 +4,7 @@
 mod print;
 mod split;
 
-use crate::settings::{EngineArgs, Error, File};
+use crate::settings::{self, EngineArgs, Error, File};
 use millpond_sql::{ConnectionInfo, Instance, Session};
 use print::{Layout, Printer};
 use rustyline::error::ReadlineError;
@@ -37,6 +37,7 @@ pub struct Args {
 const HELP: &str = "\
 Statements end with ; or \\g, with \\G to print each row vertically; \\c cancels what has been typed.
 help, \\h          this text
+use DATABASE      change the current database
 source FILE, \\.   run the statements of a file
 exit, quit, \\q    leave
 ";
@@ -47,7 +48,7 @@ const HISTORY: &str = ".millpond_history";
 pub fn run(args: &Args) -> Result<(), Error> {
     let file = File::read(args.engine.config.as_deref())?;
     let options = args.engine.options(&file)?;
-    let instance = Instance::open(options)?;
+    let instance = settings::open(options)?;
     let done = with_session(args, &instance);
     let closed = instance.close();
     done?;
@@ -190,11 +191,20 @@ impl Shell {
                 print!("{HELP}");
                 Some(Ok(Next::On))
             }
+            "use" if !argument.is_empty() => Some(self.use_database(argument.trim())),
             "source" | "\\." if !argument.is_empty() => {
                 Some(self.source(argument.trim()).map(|()| Next::On))
             }
             _ => None,
         }
+    }
+
+    fn use_database(&mut self, name: &str) -> Result<Next, Error> {
+        self.session.use_database(name.trim_matches('`'))?;
+        if self.layout != Layout::Tabs {
+            println!("Database changed\n");
+        }
+        Ok(Next::On)
     }
 
     fn source(&mut self, path: &str) -> Result<(), Error> {

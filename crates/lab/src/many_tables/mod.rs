@@ -133,6 +133,7 @@ fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &AtomicBool) -> Re
         }
         match report.outcome.error {
             Some(e) => Err(Error::from(e)),
+            None if !report.outcome.complete => Err("stopped before its end".into()),
             None => Ok(()),
         }
     })();
