@@ -189,6 +189,14 @@ impl Dialect for MillpondDialect {
                     }),
             );
         }
+        for (word, op) in [
+            (Keyword::OR, BinaryOperator::Or),
+            (Keyword::AND, BinaryOperator::And),
+        ] {
+            if parser.peek_keyword(word) {
+                return Some(chain(parser, expr, precedence, word, &op));
+            }
+        }
         self.base.parse_infix(parser, expr, precedence)
     }
 
@@ -214,6 +222,33 @@ impl Dialect for MillpondDialect {
             _ => None,
         }
     }
+}
+
+/// `a OR b OR c ...` as a balanced tree, so that what walks it goes as deep as the logarithm of its length.
+fn chain(
+    parser: &mut Parser,
+    first: &Expr,
+    precedence: u8,
+    word: Keyword,
+    op: &BinaryOperator,
+) -> Result<Expr, ParserError> {
+    let mut operands = vec![Some(first.clone())];
+    while parser.parse_keyword(word) {
+        operands.push(Some(parser.parse_subexpr(precedence)?));
+    }
+    fn balance(list: &mut [Option<Expr>], op: &BinaryOperator) -> Option<Expr> {
+        if let [one] = list {
+            return one.take();
+        }
+        let (left, right) = list.split_at_mut(list.len() / 2);
+        Some(Expr::BinaryOp {
+            left: Box::new(balance(left, op)?),
+            op: op.clone(),
+            right: Box::new(balance(right, op)?),
+        })
+    }
+    balance(&mut operands, op)
+        .ok_or_else(|| ParserError::ParserError("an operator without operands".into()))
 }
 
 /// `INTERVAL expr unit`, or the function `INTERVAL(n, a, b, ...)`.

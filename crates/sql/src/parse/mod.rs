@@ -7,6 +7,7 @@
 //! | `lex` | splitting, version comments |
 //! | `tokens` | tokens, adjusted to sqlparser's grammar |
 //! | `dialect` | MySQL's precedences and the operators sqlparser lacks |
+//! | `depth` | how deeply a statement nests |
 //! | `cursor` | walking over tokens; errors as MySQL words them |
 //! | `statement` | dispatch by the first words; EXPLAIN, USE, KILL, PREPARE and the like |
 //! | `set` | SET |
@@ -19,6 +20,7 @@
 mod alter;
 mod ast;
 mod cursor;
+mod depth;
 mod dialect;
 mod lex;
 mod names;

@@ -5,7 +5,8 @@ use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
-use super::cursor::{near, offset};
+use super::cursor::near;
+use super::depth;
 use crate::error::SqlResult;
 use crate::session::env::SqlMode;
 use crate::stack;
@@ -59,7 +60,8 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
         .into_iter()
         .filter(|t| !matches!(t.token, Token::Whitespace(_)))
         .collect();
-    out.run = stack::longest_run(&out.tokens)?;
+    // A list of nested calls has short runs, but every call is a level.
+    out.run = stack::longest_run(&out.tokens)?.max(2 * depth::height(&out.tokens));
     headings(text, &out.tokens, &mut out.headings);
     adjust(&mut out, mode);
     statement_modifiers(&mut out);
@@ -185,8 +187,41 @@ const ENDS: [&str; 13] = [
     "WINDOW",
 ];
 
+/// Finds byte offsets of locations.
+struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+    ascii: bool,
+}
+
+impl<'t> Lines<'t> {
+    fn new(text: &'t str) -> Lines<'t> {
+        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+        Lines {
+            text,
+            starts: std::iter::once(0).chain(ends.map(|(n, _)| n + 1)).collect(),
+            ascii: text.is_ascii(),
+        }
+    }
+    fn offset(&self, at: Location) -> usize {
+        let line = (at.line as usize).saturating_sub(1);
+        let Some(&start) = self.starts.get(line) else {
+            return self.text.len();
+        };
+        let column = (at.column as usize).saturating_sub(1);
+        if self.ascii {
+            return (start + column).min(self.text.len());
+        }
+        self.text[start..]
+            .char_indices()
+            .nth(column)
+            .map_or(self.text.len(), |(n, _)| start + n)
+    }
+}
+
 /// Notes the source text of the items of every select list.
 fn headings(text: &str, tokens: &[TokenWithSpan], out: &mut Vec<(Location, Vec<String>)>) {
+    let lines = Lines::new(text);
     for (i, t) in tokens.iter().enumerate() {
         if !is(t, "SELECT") {
             continue;
@@ -203,8 +238,8 @@ fn headings(text: &str, tokens: &[TokenWithSpan], out: &mut Vec<(Location, Vec<S
         let mut first = at;
         let mut push = |from: usize, to: usize| {
             if from < to {
-                let start = offset(text, tokens[from].span.start);
-                let end = offset(text, tokens[to - 1].span.end);
+                let start = lines.offset(tokens[from].span.start);
+                let end = lines.offset(tokens[to - 1].span.end);
                 // A string literal's heading is its content.
                 items.push(match &tokens[from].token {
                     Token::SingleQuotedString(s) | Token::DoubleQuotedString(s)

@@ -141,9 +141,25 @@ impl Planner<'_, '_> {
                 if *op != sp::SetOperator::Union {
                     return Err(SqlError::unsupported(op));
                 }
-                self.arms(left, distinct, base, arms, heads)?;
-                let all = matches!(set_quantifier, sp::SetQuantifier::All);
-                return self.arms(right, !all, base, arms, heads);
+                // A chain of UNIONs leans to the left: walk down it without recursion.
+                let mut rights = vec![(right, set_quantifier)];
+                let mut first = left;
+                while let sp::SetExpr::SetOperation {
+                    op: sp::SetOperator::Union,
+                    set_quantifier,
+                    left,
+                    right,
+                } = &**first
+                {
+                    rights.push((right, set_quantifier));
+                    first = left;
+                }
+                self.arms(first, distinct, base, arms, heads)?;
+                for (right, quantifier) in rights.into_iter().rev() {
+                    let all = matches!(quantifier, sp::SetQuantifier::All);
+                    self.arms(right, !all, base, arms, heads)?;
+                }
+                return Ok(());
             }
             sp::SetExpr::Select(s) => self.select(s, &[], None, &[], base)?,
             sp::SetExpr::Query(q) => self.query(q, base)?,
