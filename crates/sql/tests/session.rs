@@ -499,7 +499,14 @@ fn locked_tables_keep_others_out() {
     a.ok("LOCK TABLES t WRITE, u AS x WRITE");
     a.ok("BEGIN");
     b.ok("SELECT * FROM t");
-    assert_eq!(a.code("LOCK TABLES t READ"), 1235);
+    a.ok("LOCK TABLES t READ, u READ LOCAL");
+    b.ok("LOCK TABLES t READ");
+    b.ok("UNLOCK TABLES");
+    assert_eq!(b.one("SELECT COUNT(*) FROM t"), "2");
+    assert_eq!(b.code("INSERT INTO t VALUES (3)"), 1205);
+    assert_eq!(a.code("INSERT INTO t VALUES (3)"), 1099);
+    assert_eq!(a.code("TRUNCATE t"), 1099);
+    assert_eq!(a.one("SELECT COUNT(*) FROM t"), "2");
     assert_eq!(a.code("LOCK TABLES nope WRITE"), 1146);
     a.ok("LOCK TABLES t WRITE");
     drop(a);

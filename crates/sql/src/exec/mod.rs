@@ -149,10 +149,12 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }
     for t in &plan.tables {
-        let pinned = t
-            .table
-            .pin(cx.txn)
-            .map_err(|e| store_error(e, &t.table.def().name))?;
+        let pinned = if t.write {
+            t.table.pin_for_write(cx.txn)
+        } else {
+            t.table.pin(cx.txn)
+        };
+        let pinned = pinned.map_err(|e| store_error(e, &t.table.def().name))?;
         if !pinned {
             return Ok(None);
         }

@@ -26,25 +26,25 @@ pub(super) fn maintain_columns(_op: Maintenance) -> [ColumnMeta; 4] {
 }
 
 impl Session {
-    /// LOCK TABLES, in place of what was locked before. WRITE locks only: metadata locks know readers and writers of
-    /// rows as one, so that a READ lock could not let the former pass.
+    /// LOCK TABLES, in place of what was locked before.
     pub(super) fn lock_tables(
         &mut self,
         tables: &[(TableName, Option<String>, bool)],
     ) -> SqlResult<()> {
         self.unlock_tables();
-        let mut names: Vec<(String, String)> = Vec::new();
+        let mut names: Vec<((String, String), bool)> = Vec::new();
         for (table, _, write) in tables {
-            if !write {
-                return Err(SqlError::unsupported("LOCK TABLES ... READ"));
-            }
             let name = self.qualified(table)?;
-            // A second alias of a table needs no second lock.
-            if !names.contains(&name) && !show::is_system_schema(&name.0) {
-                names.push(name);
+            if show::is_system_schema(&name.0) {
+                continue;
+            }
+            // A table named under several aliases has one lock, the strongest.
+            match names.iter_mut().find(|n| n.0 == name) {
+                Some(known) => known.1 |= write,
+                None => names.push((name, *write)),
             }
         }
-        let first = names.first().map_or("", |n| &n.1).to_string();
+        let first = names.first().map_or("", |n| &n.0.1).to_string();
         self.instance
             .engine()
             .lock_tables(&self.owner, &names)
@@ -71,16 +71,23 @@ impl Session {
         committed
     }
 
-    /// Error 1100 for a table that LOCK TABLES did not name.
-    pub(super) fn check_locked(&self, database: &str, name: &str) -> SqlResult<()> {
-        let named = |(d, n): &(String, String)| d == database && n == name;
-        if self.locked.is_empty() || self.locked.iter().any(named) {
+    /// Error 1100 for a table that LOCK TABLES did not name, 1099 for writing to one that it named READ.
+    pub(super) fn check_locked(&self, database: &str, name: &str, write: bool) -> SqlResult<()> {
+        if self.locked.is_empty() {
             return Ok(());
         }
-        Err(SqlError::new(
-            1100,
-            format!("Table '{name}' was not locked with LOCK TABLES"),
-        ))
+        let named = |l: &&((String, String), bool)| l.0.0 == database && l.0.1 == name;
+        match self.locked.iter().find(named) {
+            None => Err(SqlError::new(
+                1100,
+                format!("Table '{name}' was not locked with LOCK TABLES"),
+            )),
+            Some((_, false)) if write => Err(SqlError::new(
+                1099,
+                format!("Table '{name}' was locked with a READ lock and can't be updated"),
+            )),
+            Some(_) => Ok(()),
+        }
     }
 
     /// What DDL may do while tables are locked: change those tables (error 1100), nothing else (error 1192).
@@ -90,7 +97,7 @@ impl Session {
         }
         let check = |t: &TableName| {
             let (database, name) = self.qualified(t)?;
-            self.check_locked(&database, &name)
+            self.check_locked(&database, &name, true)
         };
         let check_object = |o| check(&crate::ddl::table_name(o)?);
         match kind {

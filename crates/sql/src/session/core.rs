@@ -56,8 +56,8 @@ pub struct Session {
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,
     pub(super) found_rows: bool,
-    /// Tables that LOCK TABLES holds: database and name.
-    pub(super) locked: Vec<(String, String)>,
+    /// Tables that LOCK TABLES holds, by database and name, and whether for writing.
+    pub(super) locked: Vec<((String, String), bool)>,
     /// COMMIT RELEASE and ROLLBACK RELEASE end the connection.
     pub(super) released: bool,
     cache: Cache,

@@ -137,7 +137,7 @@ impl Session {
         if !self.locked.is_empty() {
             for used in &plan.tables {
                 let def = used.table.def();
-                self.check_locked(&def.database, &def.name)?;
+                self.check_locked(&def.database, &def.name, used.write)?;
             }
         }
         if params.len() < plan.params {

@@ -101,21 +101,33 @@ impl Inner {
         Ok(())
     }
 
-    /// Locks tables exclusively beyond the end of transactions.
+    /// Locks tables beyond the end of transactions.
     pub(super) fn lock_tables_lasting(
         &self,
         owner: &Arc<Owner>,
-        names: &[TableName],
+        tables: &[(TableName, bool)],
     ) -> Result<()> {
         let mdl = self.sys.mdl();
         let locked = self.ddl(owner, |txn, _| {
-            self.lock_tables(txn, names.iter().map(|(d, n)| (&**d, &**n)))?;
-            for (database, name) in names {
+            let databases: BTreeSet<&str> = tables.iter().map(|(t, _)| &*t.0).collect();
+            for database in databases {
+                self.lock_database(txn, database, MdlMode::Shared)?;
+                mdl.make_lasting(owner, &mdl.get(database));
+            }
+            let mut sorted: Vec<_> = tables.iter().collect();
+            sorted.sort();
+            for ((database, name), write) in sorted {
+                let lock = mdl.get(&full_name(database, name));
+                let mode = if *write {
+                    MdlMode::Exclusive
+                } else {
+                    MdlMode::ReadOnly
+                };
+                mdl.lock(owner, &lock, mode)?;
+                mdl.make_lasting(owner, &lock);
                 if self.catalog.table(txn, database, name)?.is_none() {
                     return Err(no_table(database, name));
                 }
-                mdl.make_lasting(owner, &mdl.get(database));
-                mdl.make_lasting(owner, &mdl.get(&full_name(database, name)));
             }
             Ok(())
         });

@@ -258,11 +258,11 @@ impl Engine {
     ) -> Result<()> {
         self.0.set_table_body(owner, database, name, body)
     }
-    /// LOCK TABLES ... WRITE: exclusive metadata locks that outlive the owner's transactions, until
-    /// [`Engine::unlock_tables`]. All tables exist and are locked, or none is. The owner has no transaction
-    /// open and no such locks yet.
-    pub fn lock_tables(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
-        self.0.lock_tables_lasting(owner, names)
+    /// LOCK TABLES: metadata locks that outlive the owner's transactions, until [`Engine::unlock_tables`];
+    /// exclusive (`true`) or such that others can read but not write. All tables exist and are locked, or none
+    /// is. The owner has no transaction open and no such locks yet.
+    pub fn lock_tables(&self, owner: &Arc<Owner>, tables: &[(TableName, bool)]) -> Result<()> {
+        self.0.lock_tables_lasting(owner, tables)
     }
     /// Releases what [`Engine::lock_tables`] took.
     pub fn unlock_tables(&self, owner: &Owner) {

@@ -127,6 +127,15 @@ impl Table {
         Ok(self.valid.load(Ordering::Acquire))
     }
 
+    /// The same for a statement that writes rows: it waits for LOCK TABLES ... READ of others to end.
+    #[inline]
+    pub fn pin_for_write(self: &Arc<Self>, txn: &mut Txn) -> Result<bool> {
+        if let Some(mdl) = &self.mdl {
+            self.ctx.sys.mdl().lock(txn.owner(), mdl, MdlMode::Write)?;
+        }
+        Ok(self.valid.load(Ordering::Acquire))
+    }
+
     pub(crate) fn index(&self, index: usize) -> Result<&Index> {
         match self.indexes.get(index) {
             Some(i) => Ok(i),

@@ -1,7 +1,8 @@
-//! Metadata locks by name: shared for statements, to the end of the transaction; exclusive for DDL.
+//! Metadata locks by name: shared for statements, to the end of the transaction; exclusive for DDL; read-only for LOCK
+//! TABLES ... READ, which lets statements read and keeps those that write out.
 //!
-//! A lock's state is one word: how many owners hold it shared, whether one holds it exclusively, whether anybody waits.
-//! While nobody waits and nobody holds it exclusively, a shared lock is one compare-and-swap through a kept
+//! A lock's state is one word: how many owners hold it in each mode, and whether anybody waits.
+//! While nobody waits and no holder conflicts, a statement's lock is one compare-and-swap through a kept
 //! [`MdlLock`] handle. Everything else goes through the lock's queue, first come, first served: a waiting exclusive
 //! request keeps later shared ones out. Who holds a lock is known only to the owners.
 //!
@@ -22,20 +23,82 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Strength of a metadata lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MdlMode {
     /// Statements.
     Shared,
-    /// DDL.
+    /// Statements that write rows.
+    Write,
+    /// LOCK TABLES ... READ: keeps writers out.
+    ReadOnly,
+    /// DDL, LOCK TABLES ... WRITE.
     Exclusive,
 }
 
-/// Shared holders, in the low half of the word.
-const COUNT: u64 = (1 << 32) - 1;
-/// Held exclusively.
-const EXCLUSIVE: u64 = 1 << 32;
+/// Bits of the word that count the holders of one mode: more than there can be owners.
+const COUNT_BITS: u32 = 20;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
 /// The queue is not empty: nobody passes it by.
-const WAITERS: u64 = 1 << 33;
+const WAITERS: u64 = 1 << 63;
+
+impl MdlMode {
+    /// Where the word counts holders of this mode.
+    #[inline]
+    fn shift(self) -> u32 {
+        match self {
+            MdlMode::Shared => 0,
+            MdlMode::Write => COUNT_BITS,
+            MdlMode::ReadOnly => 2 * COUNT_BITS,
+            MdlMode::Exclusive => 3 * COUNT_BITS,
+        }
+    }
+
+    /// One holder.
+    #[inline]
+    fn unit(self) -> u64 {
+        1 << self.shift()
+    }
+
+    /// The word's bits of all holders of this mode. There is at most one that is exclusive.
+    #[inline]
+    fn holders(self) -> u64 {
+        match self {
+            MdlMode::Exclusive => self.unit(),
+            _ => COUNT << self.shift(),
+        }
+    }
+
+    /// The word's bits of holders that this mode does not go with.
+    #[inline]
+    fn conflicts(self) -> u64 {
+        use MdlMode::*;
+        match self {
+            Shared => Exclusive.holders(),
+            Write => Exclusive.holders() | ReadOnly.holders(),
+            ReadOnly => Exclusive.holders() | Write.holders(),
+            Exclusive => {
+                Shared.holders() | Write.holders() | ReadOnly.holders() | Exclusive.holders()
+            }
+        }
+    }
+
+    /// Whether who holds this mode needs nothing more for the other.
+    #[inline]
+    fn covers(self, other: MdlMode) -> bool {
+        self == other || self == MdlMode::Exclusive || other == MdlMode::Shared
+    }
+
+    /// The weakest mode that covers both.
+    fn with(self, other: MdlMode) -> MdlMode {
+        if self.covers(other) {
+            self
+        } else if other.covers(self) {
+            other
+        } else {
+            MdlMode::Exclusive
+        }
+    }
+}
 
 const NAME_SHARDS: usize = 64;
 /// Handles of released locks an owner keeps.
@@ -52,8 +115,8 @@ pub struct MdlLock {
 struct Waiter {
     owner: Arc<Owner>,
     mode: MdlMode,
-    /// Holds the lock shared already.
-    upgrade: bool,
+    /// What it holds already.
+    held: Option<MdlMode>,
 }
 
 /// An entry of an owner's list.
@@ -132,14 +195,15 @@ impl MdlSystem {
     /// Takes a lock until the end of the owner's transaction; waits up to the owner's metadata timeout. Free if
     /// held already.
     pub fn lock(&self, owner: &Arc<Owner>, lock: &Arc<MdlLock>, mode: MdlMode) -> Result<()> {
-        let upgrade = {
+        let (mode, before) = {
             let mut held = owner.held.lock();
             let known = held.mdl.iter_mut().find(|h| Arc::ptr_eq(&h.lock, lock));
             let before = known.as_ref().and_then(|h| h.mode);
-            if before >= Some(mode) {
+            if before.is_some_and(|b| b.covers(mode)) {
                 return Ok(());
             }
-            if mode == MdlMode::Shared && lock.share() {
+            let mode = before.map_or(mode, |b| b.with(mode));
+            if matches!(mode, MdlMode::Shared | MdlMode::Write) && lock.pass(mode, before) {
                 match known {
                     Some(h) => h.mode = Some(mode),
                     None => held.mdl.push(MdlHeld {
@@ -150,9 +214,9 @@ impl MdlSystem {
                 }
                 return Ok(());
             }
-            before.is_some()
+            (mode, before)
         };
-        if lock.enqueue(owner, mode, upgrade) {
+        if lock.enqueue(owner, mode, before) {
             let target = Target::Metadata(lock.clone(), mode);
             let woken = self.locks.wait(owner, target, owner.metadata_timeout());
             let granted = woken == Woken::Granted || lock.cancel(owner.no());
@@ -172,7 +236,7 @@ impl MdlSystem {
 
     /// Whether the owner holds the lock at least as strongly.
     pub fn holds(&self, owner: &Owner, lock: &Arc<MdlLock>, mode: MdlMode) -> bool {
-        owner.metadata_mode(lock) >= Some(mode)
+        owner.metadata_mode(lock).is_some_and(|m| m.covers(mode))
     }
 
     /// Releases one lock before the end of the transaction.
@@ -254,7 +318,7 @@ impl Owner {
     /// Whether what this owner holds keeps others from taking the lock in that mode.
     pub(super) fn blocks_metadata(&self, lock: &Arc<MdlLock>, mode: MdlMode) -> bool {
         self.metadata_mode(lock)
-            .is_some_and(|m| m == MdlMode::Exclusive || mode == MdlMode::Exclusive)
+            .is_some_and(|m| m.conflicts() & mode.holders() != 0)
     }
 }
 
@@ -264,14 +328,16 @@ impl MdlLock {
         &self.name
     }
 
-    /// One more shared holder, if nobody waits and nobody holds it exclusively.
+    /// One more holder (or one that held `held` before), if nobody waits and no other holder conflicts.
     #[inline]
-    fn share(&self) -> bool {
+    fn pass(&self, mode: MdlMode, held: Option<MdlMode>) -> bool {
+        let own = held.map_or(0, MdlMode::unit);
+        let barred = mode.conflicts() | WAITERS;
         let mut state = self.state.load(Ordering::Relaxed);
-        while state & (EXCLUSIVE | WAITERS) == 0 {
+        while (state - own) & barred == 0 {
             match self.state.compare_exchange_weak(
                 state,
-                state + 1,
+                state - own + mode.unit(),
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
@@ -283,7 +349,7 @@ impl MdlLock {
     }
 
     /// Grants at once (`false`) or queues the owner (`true`).
-    fn enqueue(&self, owner: &Arc<Owner>, mode: MdlMode, upgrade: bool) -> bool {
+    fn enqueue(&self, owner: &Arc<Owner>, mode: MdlMode, held: Option<MdlMode>) -> bool {
         let mut queue = self.queue.lock();
         // From here on nobody takes or leaves the lock without the queue.
         self.state.fetch_or(WAITERS, Ordering::AcqRel);
@@ -291,10 +357,10 @@ impl MdlLock {
         let waiter = Waiter {
             owner: owner.clone(),
             mode,
-            upgrade,
+            held,
         };
-        if upgrade {
-            let first = queue.iter().position(|w| !w.upgrade);
+        if held.is_some() {
+            let first = queue.iter().position(|w| w.held.is_none());
             let first = first.unwrap_or(queue.len());
             queue.insert(first, waiter);
         } else {
@@ -321,12 +387,8 @@ impl MdlLock {
     }
 
     fn release(&self, mode: MdlMode) {
-        let taken = match mode {
-            MdlMode::Shared => 1,
-            MdlMode::Exclusive => EXCLUSIVE,
-        };
-        let before = self.state.fetch_sub(taken, Ordering::AcqRel);
-        debug_assert!(before & (COUNT | EXCLUSIVE) >= taken);
+        let before = self.state.fetch_sub(mode.unit(), Ordering::AcqRel);
+        debug_assert!(before & mode.holders() != 0);
         if before & WAITERS != 0 {
             self.grant_waiters(&mut self.queue.lock());
         }
@@ -335,22 +397,14 @@ impl MdlLock {
     /// Grants from the front as long as it goes; then opens the lock to passers-by if nobody waits.
     fn grant_waiters(&self, queue: &mut VecDeque<Waiter>) {
         while let Some(front) = queue.front() {
-            let (mode, own) = (front.mode, u64::from(front.upgrade));
+            let (mode, own) = (front.mode, front.held.map_or(0, MdlMode::unit));
             // Only releases change the word meanwhile: `WAITERS` is set.
             let granted = self
                 .state
                 .fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
                     debug_assert!(state & WAITERS != 0);
-                    if state & EXCLUSIVE != 0 {
-                        return None;
-                    }
-                    match mode {
-                        MdlMode::Shared => Some(state + 1),
-                        MdlMode::Exclusive if state & COUNT == own => {
-                            Some((state - own) | EXCLUSIVE)
-                        }
-                        MdlMode::Exclusive => None,
-                    }
+                    let others = state - own;
+                    (others & mode.conflicts() == 0).then(|| others + mode.unit())
                 })
                 .is_ok();
             if !granted {
@@ -402,5 +456,64 @@ mod tests {
         assert!(mdl.holds(&a, &t, MdlMode::Exclusive));
         mdl.release_lasting(&a);
         mdl.lock(&b, &t, MdlMode::Exclusive).unwrap();
+    }
+    #[test]
+    fn read_only_locks_let_readers_pass() {
+        use MdlMode::*;
+        let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
+        let registry = Arc::new(Registry::default());
+        let o: Vec<_> = (0..3).map(|_| registry.owner(Weak::new())).collect();
+        o.iter().for_each(|o| o.set_metadata_timeout(0));
+        let t = mdl.get("db\0t");
+        let modes = [Shared, Write, ReadOnly, Exclusive];
+        for (held, asked, goes) in [
+            (Shared, Shared, true),
+            (Shared, Write, true),
+            (Shared, ReadOnly, true),
+            (Write, Shared, true),
+            (Write, Write, true),
+            (Write, ReadOnly, false),
+            (ReadOnly, Shared, true),
+            (ReadOnly, Write, false),
+            (ReadOnly, ReadOnly, true),
+        ] {
+            mdl.lock(&o[0], &t, held).unwrap();
+            assert_eq!(
+                mdl.lock(&o[1], &t, asked).is_ok(),
+                goes,
+                "{held:?} {asked:?}"
+            );
+            mdl.release_all(&o[0]);
+            mdl.release_all(&o[1]);
+        }
+        for m in modes {
+            mdl.lock(&o[0], &t, m).unwrap();
+            assert!(mdl.lock(&o[1], &t, Exclusive).is_err(), "{m:?}");
+            mdl.release_all(&o[0]);
+            mdl.lock(&o[0], &t, Exclusive).unwrap();
+            assert!(mdl.lock(&o[1], &t, m).is_err(), "{m:?}");
+            mdl.release_all(&o[0]);
+        }
+        // What an owner holds does not stand in its own way, and nothing of it is left.
+        for a in modes {
+            for b in modes {
+                mdl.lock(&o[0], &t, a).unwrap();
+                mdl.lock(&o[0], &t, b).unwrap();
+                assert!(mdl.holds(&o[0], &t, a) && mdl.holds(&o[0], &t, b));
+                mdl.release_all(&o[0]);
+                assert_eq!(t.state.load(Ordering::Relaxed), 0, "{a:?} {b:?}");
+            }
+        }
+        // A reader becomes a writer beside other readers.
+        mdl.lock(&o[0], &t, Shared).unwrap();
+        mdl.lock(&o[1], &t, Shared).unwrap();
+        mdl.lock(&o[0], &t, Write).unwrap();
+        assert!(mdl.lock(&o[2], &t, ReadOnly).is_err());
+        mdl.release_all(&o[0]);
+        mdl.lock(&o[2], &t, ReadOnly).unwrap();
+        assert!(mdl.lock(&o[1], &t, Write).is_err());
+        mdl.release_all(&o[1]);
+        mdl.release_all(&o[2]);
+        assert_eq!(t.state.load(Ordering::Relaxed), 0);
     }
 }

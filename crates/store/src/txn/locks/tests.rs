@@ -467,6 +467,8 @@ fn metadata_locks_are_fair_and_free_when_held() {
 fn threads_on_metadata_never_hang_nor_overlap() {
     use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
     const WRITER: u32 = 1 << 16;
+    const READ_ONLY: u32 = 1 << 8;
+    const WRITES: u32 = 1 << 4;
     let locks = Arc::new(LockSystem::new());
     let mdl = MdlSystem::new(locks.clone());
     let names: Vec<_> = (0..3).map(|i| mdl.get(&format!("db\0t{i}"))).collect();
@@ -481,8 +483,11 @@ fn threads_on_metadata_never_hang_nor_overlap() {
                     let mut mine = [0u32; 3];
                     for _ in 0..3 {
                         let i = random.below(3) as usize;
-                        let (mode, mark) = match random.below(3) {
+                        // Write and read-only locks shut each other out, as exclusive ones shut out all.
+                        let (mode, mark) = match random.below(5) {
                             0 => (MdlMode::Exclusive, WRITER),
+                            1 if mine[i] != READ_ONLY => (MdlMode::Write, WRITES),
+                            2 if mine[i] != WRITES => (MdlMode::ReadOnly, READ_ONLY),
                             _ => (MdlMode::Shared, 1),
                         };
                         match mdl.lock(owner, &names[i], mode) {
@@ -490,6 +495,8 @@ fn threads_on_metadata_never_hang_nor_overlap() {
                                 let add = mark - mine[i];
                                 let now = inside[i].fetch_add(add, SeqCst) + add;
                                 assert!(now <= WRITER, "{now:x}");
+                                let both = now % READ_ONLY >= WRITES && now % WRITER >= READ_ONLY;
+                                assert!(!both, "{now:x}");
                                 mine[i] = mark;
                             }
                             Ok(()) => {}
