@@ -1,7 +1,5 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
-use std::sync::Arc;
-
 use super::access::Hints;
 use super::joins::Tree;
 use super::nodes::{Columns, Derived, Query, Source, SourceKind, VirtualRef};
@@ -9,6 +7,7 @@ use super::scope::{Cte, Planner};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::parse::sp;
+use crate::row;
 use crate::types::{Schema, SqlType};
 use millpond_store::{LockMode, WaitPolicy};
 
@@ -431,7 +430,7 @@ impl Planner<'_, '_> {
                 | millpond_store::Error::NoSuchDatabase(_) => no_such_table(database, name),
                 e => crate::exec::store_error(e, name),
             })?;
-        let schema = Arc::new(Schema::of(table.def())?);
+        let schema = row::schema_of(&table)?;
         self.tables.push((table, write, schema));
         Ok(self.tables.len() - 1)
     }

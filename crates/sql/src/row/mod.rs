@@ -23,15 +23,26 @@ pub(crate) fn fixed_len(ty: &SqlType) -> usize {
     layout::form_of(ty).1 as usize
 }
 
+/// The schema of an open table, shared with its codec.
+pub fn schema_of(table: &millpond_store::Table) -> crate::SqlResult<Arc<Schema>> {
+    match table.decoded().and_then(|d| d.downcast::<Schema>().ok()) {
+        Some(schema) => Ok(schema),
+        None => Schema::of(table.def()).map(Arc::new),
+    }
+}
+
 /// The store's codec factory: decodes schemas from definitions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Codecs;
 
-struct SchemaCodec(Schema);
+struct SchemaCodec(Arc<Schema>);
 
 impl KeyCodec for SchemaCodec {
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         Ok(self.0.key_of_row(index, row, out))
+    }
+    fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
+        Some(self.0.clone())
     }
 }
 
@@ -43,7 +54,7 @@ impl CodecFactory for Codecs {
                 def.database, def.name, e.message
             ))
         })?;
-        Ok(Arc::new(SchemaCodec(schema)))
+        Ok(Arc::new(SchemaCodec(Arc::new(schema))))
     }
 }
 

@@ -74,6 +74,10 @@ pub trait KeyCodec: Send + Sync {
     /// Appends `row`'s key for index `index` (position), `memcmp`-ordered, to `out`. Returns whether a
     /// key part is NULL (then uniqueness does not apply). Never called for a hidden row id.
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool>;
+    /// What the layer above made of the definition, for it to find again at the open table.
+    fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
+        None
+    }
 }
 
 /// Makes codecs from definitions; given to [`crate::Engine::open`], used in recovery and purge too.

@@ -117,6 +117,11 @@ impl Table {
         &self.def
     }
 
+    /// What the layer above made of the definition: [`KeyCodec::decoded`].
+    pub fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
+        self.codec.decoded()
+    }
+
     /// Takes this table's shared metadata lock for the transaction. `false`: the table was dropped,
     /// renamed or altered since it was opened; open it again by name.
     #[inline]
