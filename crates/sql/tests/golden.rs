@@ -126,3 +126,8 @@ fn select() {
 fn dml() {
     run("dml");
 }
+
+#[test]
+fn misc() {
+    run("misc");
+}

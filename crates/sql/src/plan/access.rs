@@ -180,6 +180,7 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
         eq: Vec::new(),
         range: None,
         reverse: false,
+        ordered: false,
         unique: false,
         covering: None,
         recheck: Vec::new(),
@@ -327,11 +328,13 @@ fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
     c.ordered = matches!(order, Some(Some(_)));
     if let Some(Some(reverse)) = order {
         c.access.reverse = reverse;
+        c.access.ordered = true;
     }
     let per_row = if c.access.index == 0 {
         1.0
     } else if c.access.covering.is_some() {
-        0.6
+        // Narrow entries: more of them to a page.
+        0.5 + 0.001 * key_width(r.schema, c.access.index).min(400.0)
     } else {
         LOOKUP
     };
@@ -352,6 +355,21 @@ fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
     }
     // Between equals, the one that bounds the scan more, then the clustered index.
     c.cost += 0.01 * (c.access.index.min(10) as f64) - 0.02 * c.access.eq.len() as f64;
+}
+
+/// About how many bytes an index entry's own key takes.
+fn key_width(schema: &Schema, index: usize) -> f64 {
+    schema.indexes[index]
+        .parts
+        .iter()
+        .map(|p| {
+            let ty = &schema.columns[p.column].ty;
+            match row::fixed_len(ty) {
+                0 => f64::from(p.prefix.unwrap_or(ty.length).min(100)),
+                n => n as f64,
+            }
+        })
+        .sum()
 }
 
 /// Rows a LIMIT stands for when planning.

@@ -289,7 +289,7 @@ fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         });
         if all { "const" } else { "eq_ref" }
     } else if !bounded {
-        if a.index == 0 && a.covering.is_none() && !a.reverse {
+        if a.index == 0 && a.covering.is_none() && !a.ordered {
             "ALL"
         } else {
             "index"
@@ -550,7 +550,7 @@ fn access_text(name: &str, kind: &SourceKind, a: &Access, rows: u64) -> String {
         "Index range scan"
     } else if !a.eq.is_empty() {
         "Index lookup"
-    } else if a.index == 0 && a.covering.is_none() {
+    } else if a.index == 0 && !a.ordered {
         return format!(
             "Table scan on {name}{} (rows={rows})",
             if a.reverse { " (reverse)" } else { "" }

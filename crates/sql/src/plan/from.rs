@@ -259,6 +259,11 @@ impl Planner<'_, '_> {
                     ));
                 }
                 let (database, table) = split_name(name)?;
+                if alias.as_ref().is_some_and(|a| !a.columns.is_empty()) {
+                    return Err(SqlError::syntax(
+                        "only a derived table may have a list of column names",
+                    ));
+                }
                 let source = self.table_source(database, &table, alias.as_ref(), locks)?;
                 let h = match &source.kind {
                     SourceKind::Table { schema, .. } => {

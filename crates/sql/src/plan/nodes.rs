@@ -255,6 +255,8 @@ pub struct Access {
     pub range: Option<RangeCond>,
     /// Read backwards.
     pub reverse: bool,
+    /// The order of its rows is made use of.
+    pub ordered: bool,
     /// A lookup of at most one row: all parts of a unique index are given, none as a list or NULL.
     pub unique: bool,
     /// The index's own bytes hold all columns that are read; which they are.

@@ -1,0 +1,183 @@
+//! Which way the planner takes, as EXPLAIN tells it.
+
+use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
+use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Session, Value, value};
+
+/// Keeps table, type, key, and Extra of each row of EXPLAIN.
+#[derive(Default)]
+struct Plan {
+    columns: Vec<ColumnMeta>,
+    lines: Vec<String>,
+}
+
+impl ResultSink for Plan {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        let text = |name: &str| {
+            let Some(at) = self.columns.iter().position(|c| c.name == name) else {
+                return String::new();
+            };
+            let mut out = Vec::new();
+            value::write_text(&row[at], &self.columns[at].ty, &mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        self.lines.push(format!(
+            "{} {} {} {}",
+            text("table"),
+            text("type"),
+            text("key"),
+            text("Extra")
+        ));
+        Ok(())
+    }
+    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run(s: &mut Session, sql: &str) -> Vec<String> {
+    let mut p = Plan::default();
+    if let Err(e) = s.execute(sql, &mut p) {
+        panic!("{sql}: {e}");
+    }
+    p.lines.iter().map(|l| l.trim_end().to_string()).collect()
+}
+
+#[test]
+fn chosen_paths() {
+    let path = std::env::temp_dir().join(format!("millpond-plans-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let instance = Instance::open(InstanceOptions {
+        path: path.clone(),
+        store: millpond_store::Options {
+            pool_bytes: 16 << 20,
+            log_bytes: 16 << 20,
+            ..Default::default()
+        },
+        variables: Vec::new(),
+    })
+    .expect("open");
+    let info = ConnectionInfo {
+        user: "root".into(),
+        host: "localhost".into(),
+        ..Default::default()
+    };
+    let mut s = instance.connect(info).expect("connect");
+    for q in [
+        "create database d",
+        "use d",
+        "create table t (id int primary key, a int not null, b int, c varchar(20), unique key ua (a), key kb (b), key kc (c, b))",
+        "create table u (id int primary key, tid int, x int, key kt (tid))",
+    ] {
+        run(&mut s, q);
+    }
+    let rows: Vec<String> = (0..4000)
+        .map(|n| format!("({n},{n},{},'c{}')", n % 400, n % 50))
+        .collect();
+    run(&mut s, &format!("insert into t values {}", rows.join(",")));
+    run(
+        &mut s,
+        "insert into u select id, b, a from t where id < 800",
+    );
+    let mut wrong = Vec::new();
+    for (sql, want) in [
+        ("select * from t where id = 5", &["t const PRIMARY"][..]),
+        ("select * from t where a = 5", &["t const ua"]),
+        (
+            "select * from t where a = 5 and b = 5",
+            &["t const ua Using where"],
+        ),
+        ("select * from t where b = 5", &["t ref kb"]),
+        ("select b from t where b = 5", &["t ref kb Using index"]),
+        (
+            "select id, b from t where b in (5, 6)",
+            &["t range kb Using index"],
+        ),
+        (
+            "select * from t where id between 5 and 50",
+            &["t range PRIMARY"],
+        ),
+        ("select * from t where b > 398", &["t range kb"]),
+        ("select * from t where c = 'c1' and b = 51", &["t ref kc"]),
+        (
+            "select * from t where c = 'c1' and b > 300",
+            &["t range kc"],
+        ),
+        (
+            "select b from t where c like 'c1%' and b = 1",
+            &["t ref kb Using where"],
+        ),
+        ("select * from t where c + 0 = 1", &["t ALL  Using where"]),
+        ("select * from t where b + 1 = 5", &["t ALL  Using where"]),
+        ("select * from t order by id limit 5", &["t index PRIMARY"]),
+        (
+            "select * from t order by id desc limit 5",
+            &["t index PRIMARY Backward index scan"],
+        ),
+        ("select * from t order by a limit 5", &["t index ua"]),
+        ("select * from t order by b", &["t ALL  Using filesort"]),
+        ("select b from t order by b", &["t index kb Using index"]),
+        ("select * from t where b = 7 order by id", &["t ref kb"]),
+        (
+            "select * from t where c = 'c1' order by b limit 3",
+            &["t ref kc"],
+        ),
+        (
+            "select * from t where b = 7 order by a",
+            &["t ref kb Using filesort"],
+        ),
+        (
+            "select b, count(*) from t group by b",
+            &["t index kb Using index"],
+        ),
+        (
+            "select a + 1, count(*) from t group by a + 1",
+            &["t index ua Using index; Using temporary"],
+        ),
+        ("select count(*) from t", &["t index ua Using index"]),
+        ("select min(a) from t", &["t index ua Using index"]),
+        (
+            "select max(b) from t",
+            &["t index kb Using index; Backward index scan"],
+        ),
+        (
+            "select max(b) from t where c = 'c1'",
+            &["t ref kc Backward index scan"],
+        ),
+        (
+            "select * from t ignore index (kb) where b = 5",
+            &["t ALL  Using where"],
+        ),
+        (
+            "select * from u join t on t.id = u.tid where u.id = 3",
+            &["u const PRIMARY", "t eq_ref PRIMARY"],
+        ),
+        (
+            "select * from t join u on u.tid = t.id where t.a = 3",
+            &["t const ua", "u ref kt"],
+        ),
+        (
+            "select * from u, t where t.a = u.x and u.tid = 3",
+            &["u ref kt", "t eq_ref ua"],
+        ),
+        (
+            "select * from u left join t on t.b + 0 = u.x where u.id < 5",
+            &["u range PRIMARY", "t ALL  Using join buffer (hash join)"],
+        ),
+        ("select 1", &["   No tables used"]),
+        ("update t set b = 1 where id = 5", &["t const PRIMARY"]),
+        ("delete from t where b = 5", &["t ref kb"]),
+    ] {
+        let got = run(&mut s, &format!("explain {sql}"));
+        if got != want {
+            wrong.push(format!("{sql}\n  want {want:?}\n  got  {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    drop(s);
+    instance.close().expect("close");
+    let _ = std::fs::remove_dir_all(&path);
+}
