@@ -31,7 +31,7 @@ expect_match() {
     fi
 }
 
-db -e 'DROP DATABASE IF EXISTS suite_sh' >/dev/null
+db -e 'DROP DATABASE IF EXISTS suite_sh; DROP DATABASE IF EXISTS suite_sh2' >/dev/null
 expect "create a database" "" "$(db -e 'CREATE DATABASE suite_sh')"
 expect "tcp" "2" "$(mariadb --no-defaults -uroot -h127.0.0.1 -P"$port" -N -e 'SELECT 1 + 1' 2>&1)"
 expect "a user that isn't there" "1045" \
@@ -85,6 +85,14 @@ head -c 20000000 /dev/zero | tr '\0' 'x' >"$tmp/x"
 expect "a statement of 20 MB" "20000000" "$(db --max-allowed-packet=64M suite_sh <"$tmp/big.sql")"
 expect "a row of 20 MB" "20000001" \
     "$(mariadb --no-defaults -uroot -S "$socket" --max-allowed-packet=64M -N suite_sh -e 'SELECT x FROM big' | wc -c)"
+
+db -e 'CREATE DATABASE suite_sh2' >/dev/null
+expect "dump and restore" "" \
+    "$({ mariadb-dump --no-defaults -uroot -S "$socket" --single-transaction --skip-comments suite_sh t | db suite_sh2; } 2>&1)"
+expect "the copy is the same" \
+    "$(db suite_sh -e 'SELECT COUNT(*), SUM(u), SUM(LENGTH(b)), MAX(dt) FROM t')" \
+    "$(db suite_sh2 -e 'SELECT COUNT(*), SUM(u), SUM(LENGTH(b)), MAX(dt) FROM t')"
+db -e 'DROP DATABASE suite_sh2' >/dev/null
 
 expect "ping" "mysqld is alive" "$(admin ping)"
 expect_match "status" '^Uptime: [0-9]+ +Threads: [0-9]+ +Questions: [0-9]+' "$(admin status)"

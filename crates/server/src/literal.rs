@@ -9,7 +9,11 @@ use std::fmt::Write;
 
 /// The statement as text.
 #[inline]
-pub fn text(sql: &[u8], no_backslash_escapes: bool) -> SqlResult<Cow<'_, str>> {
+pub fn text(mut sql: &[u8], no_backslash_escapes: bool) -> SqlResult<Cow<'_, str>> {
+    // Some clients count a string's terminating zero.
+    while let [text @ .., 0] = sql {
+        sql = text;
+    }
     match std::str::from_utf8(sql) {
         Ok(s) => Ok(Cow::Borrowed(s)),
         Err(_) => rewrite(sql, no_backslash_escapes).map(Cow::Owned),
@@ -158,6 +162,11 @@ mod tests {
     fn text_is_left_alone() {
         let sql = "INSERT INTO t VALUES (_binary'é', 'a\\'b')";
         assert!(matches!(text(sql.as_bytes(), false), Ok(Cow::Borrowed(s)) if s == sql));
+    }
+
+    #[test]
+    fn terminating_zeros_are_no_text() {
+        assert_eq!(text(b"SELECT 1\0\0", false).unwrap(), "SELECT 1");
     }
 
     #[test]

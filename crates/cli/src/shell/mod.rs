@@ -191,7 +191,9 @@ impl Shell {
                 print!("{HELP}");
                 Some(Ok(Next::On))
             }
-            "use" if !argument.is_empty() => Some(self.use_database(argument.trim())),
+            "use" if !argument.is_empty() && !argument.trim().contains([';', ' ']) => {
+                Some(self.use_database(argument.trim()))
+            }
             "source" | "\\." if !argument.is_empty() => {
                 Some(self.source(argument.trim()).map(|()| Next::On))
             }
