@@ -241,6 +241,12 @@ fn cut_at(disk: &SimStorage, at: u64) -> Arc<AtomicU64> {
     steps
 }
 
+/// `CRASH_SEED=n` lets other writes survive.
+fn seed() -> u64 {
+    let wanted = std::env::var("CRASH_SEED").ok();
+    wanted.and_then(|s| s.parse().ok()).unwrap_or(0)
+}
+
 fn cut_once(at: u64) -> bool {
     let disk = SimStorage::new();
     let steps = cut_at(&disk, at);
@@ -249,7 +255,7 @@ fn cut_once(at: u64) -> bool {
         Err(_) => Default::default(),
     };
     let finished = steps.load(Ordering::Relaxed) <= at;
-    let mut coin = Rng(at + 1);
+    let mut coin = Rng(at + 1 + (seed() << 32));
     disk.restart(|| coin.chance(50));
     verify(&disk, &before, &after, at);
     finished
@@ -274,7 +280,7 @@ fn recovery_can_be_cut_short() {
             Ok(db) => run_until_cut(&db),
             Err(_) => Default::default(),
         };
-        let mut coin = Rng(first);
+        let mut coin = Rng(first + (seed() << 32));
         disk.restart(|| coin.chance(50));
         for second in 0..12 {
             cut_at(&disk, second);
