@@ -234,7 +234,7 @@ fn main() {
     println!("{:52} {each:9.1} ns", "load, 1000 rows a transaction");
     reads(&mut s, rows);
     writes(&mut s, rows);
-    let free = rows * 4;
+    let free = 100_000_000;
     durable(&engine, "durable insert", 1, 5_000, |s, i| {
         s.run(|t, txn, _, _| t.insert(txn, &row(free + i, i)).unwrap());
     });
@@ -250,6 +250,18 @@ fn main() {
             s.engine.drop_tables(&s.owner, &[("b".into(), name(i))]).unwrap();
         });
     }
+    engine.set_flush_at_commit(FlushAtCommit::EverySecond);
+    engine.create_database(&owner, "many", b"").unwrap();
+    for i in 0..30_000 {
+        let table = NewTable {
+            database: "many".into(),
+            ..new_table(format!("t{i}"))
+        };
+        engine.create_table(&owner, table).unwrap();
+    }
+    let start = Instant::now();
+    engine.drop_database(&owner, "many").unwrap();
+    println!("DROP DATABASE of 30,000 tables: {:?}", start.elapsed());
     drop((s, engine));
     std::fs::remove_dir_all(folder).unwrap();
 }

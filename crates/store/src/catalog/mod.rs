@@ -250,7 +250,9 @@ impl Catalog {
         if let Some(t) = self.own(id) {
             return Ok(Some(t.clone()));
         }
-        if let Some(t) = self.cache.by_id(id) {
+        if let Some(t) = self.cache.by_id(id)
+            && t.valid.load(Ordering::Acquire)
+        {
             return Ok(Some(t));
         }
         if self.last_missing.load(Ordering::Relaxed) == id {
