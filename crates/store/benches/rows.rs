@@ -64,7 +64,10 @@ fn measure(what: &str, rows: u32, calls: u32, mut call: impl FnMut(u32)) {
         now() - start
     });
     let best = rounds.min().unwrap_or_default();
-    println!("{what:52} {:9.1} ns", best.as_nanos() as f64 / f64::from(calls));
+    println!(
+        "{what:52} {:9.1} ns",
+        best.as_nanos() as f64 / f64::from(calls)
+    );
 }
 
 /// One connection with its table and buffers.
@@ -113,15 +116,23 @@ impl Session {
 
 fn reads(s: &mut Session, rows: u32) {
     let consistent = ReadMode::Consistent;
-    measure("transaction of nothing", rows, 1_000_000, |_| s.run(|_, _, _, _| {}));
+    measure("transaction of nothing", rows, 1_000_000, |_| {
+        s.run(|_, _, _, _| {})
+    });
     measure("point select by primary key", rows, 1_000_000, |id| {
         s.run(|t, txn, key, row| {
-            assert!(t.get(txn, 0, &id.to_be_bytes(), consistent, key, row).unwrap());
+            assert!(
+                t.get(txn, 0, &id.to_be_bytes(), consistent, key, row)
+                    .unwrap()
+            );
         });
     });
     s.run(|t, txn, key, row| {
         measure("the same within one transaction", rows, 1_000_000, |id| {
-            assert!(t.get(txn, 0, &id.to_be_bytes(), consistent, key, row).unwrap());
+            assert!(
+                t.get(txn, 0, &id.to_be_bytes(), consistent, key, row)
+                    .unwrap()
+            );
         });
     });
     for (what, index, fetch) in [
@@ -151,10 +162,14 @@ fn reads(s: &mut Session, rows: u32) {
 fn writes(s: &mut Session, rows: u32) {
     s.engine.set_flush_at_commit(FlushAtCommit::EverySecond);
     measure("update without index", rows, 100_000, |id| {
-        s.change(id, |new| new[100..108].copy_from_slice(&id.to_ne_bytes().repeat(2)));
+        s.change(id, |new| {
+            new[100..108].copy_from_slice(&id.to_ne_bytes().repeat(2))
+        });
     });
     measure("update of the indexed column", rows, 100_000, |id| {
-        s.change(id, |new| new[4..8].copy_from_slice(&(id ^ 0x5555).to_be_bytes()));
+        s.change(id, |new| {
+            new[4..8].copy_from_slice(&(id ^ 0x5555).to_be_bytes())
+        });
     });
     let mut next = rows;
     measure("insert at the end", rows, 100_000, |k| {
@@ -171,7 +186,13 @@ fn writes(s: &mut Session, rows: u32) {
 }
 
 /// Durable work by several threads, in wall time.
-fn durable(engine: &Engine, what: &str, threads: u32, each: u32, f: impl Fn(&mut Session, u32) + Sync) {
+fn durable(
+    engine: &Engine,
+    what: &str,
+    threads: u32,
+    each: u32,
+    f: impl Fn(&mut Session, u32) + Sync,
+) {
     engine.set_flush_at_commit(FlushAtCommit::Sync);
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -226,7 +247,8 @@ fn main() {
     for from in (0..rows).step_by(1000) {
         s.run(|t, txn, _, _| {
             for id in from..rows.min(from + 1000) {
-                t.insert(txn, &row(id, id.wrapping_mul(2_654_435_761) % rows)).unwrap();
+                t.insert(txn, &row(id, id.wrapping_mul(2_654_435_761) % rows))
+                    .unwrap();
             }
         });
     }
@@ -247,7 +269,9 @@ fn main() {
             s.engine.create_table(&s.owner, new_table(name(i))).unwrap();
         });
         durable(&engine, "DROP TABLE", threads, 4000 / threads, |s, i| {
-            s.engine.drop_tables(&s.owner, &[("b".into(), name(i))]).unwrap();
+            s.engine
+                .drop_tables(&s.owner, &[("b".into(), name(i))])
+                .unwrap();
         });
     }
     engine.set_flush_at_commit(FlushAtCommit::EverySecond);

@@ -17,7 +17,11 @@ fn steps() -> u64 {
 fn define(n: u64, rng: &mut Rng) -> engine::NewTable {
     let mut t = table(
         &format!("t{n}"),
-        &[("PRIMARY", true, &[0]), ("v", false, &[1]), ("u", true, &[2])],
+        &[
+            ("PRIMARY", true, &[0]),
+            ("v", false, &[1]),
+            ("u", true, &[2]),
+        ],
     );
     t.file_per_table = Some(rng.chance(40));
     t
@@ -30,7 +34,12 @@ fn a_row(rng: &mut Rng, id: i64) -> Vec<u8> {
         _ => 40,
     };
     let (v, u) = (int(rng.below(20) as i64), int(id * 3 + rng.below(3) as i64));
-    row(&[Some(&int(id)), Some(&v), Some(&u), Some(&vec![id as u8; pad])])
+    row(&[
+        Some(&int(id)),
+        Some(&v),
+        Some(&u),
+        Some(&vec![id as u8; pad]),
+    ])
 }
 
 /// Errors that the neighbours' work may cause.
@@ -140,7 +149,8 @@ fn change_definitions(db: &Db, seed: u64, stop: &AtomicBool, done: &AtomicU64) {
 fn run(seed: u64) {
     let mut db = Db::new();
     let mut rng = Rng(seed);
-    db.engine.set_flush_at_commit(log::FlushAtCommit::EverySecond);
+    db.engine
+        .set_flush_at_commit(log::FlushAtCommit::EverySecond);
     for n in 0..TABLES {
         db.session().create(define(n, &mut rng));
     }

@@ -3,7 +3,6 @@
 //! The pages are written by mini-transactions of bounded size. Until the last of them nothing names the
 //! tree, so a build may be abandoned at any moment by dropping its space.
 
-use super::overflow::trimmed;
 use super::split::set_link;
 use super::{CHILD, MAX_ENTRY, MAX_KEY, Tree, kind_of, separator};
 use crate::error::{Error, Result};
@@ -60,8 +59,11 @@ fn new_page(level: u8) -> Page {
     page
 }
 
+/// A page's body without its trailing zeros, which an image need not carry.
 fn body(page: &Page) -> &[u8] {
-    trimmed(&page[PAGE_HEADER..])
+    let body = &page[PAGE_HEADER..];
+    let end = body.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
+    &body[..end]
 }
 
 /// A build under way.

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{Lsn, PageNo, page_lsn, page_no, slotted};
 use crate::pool::{FrameHint, Mtr, PageH, PageRead};
+use crate::space::Space;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Where a key was found, or would belong, and what the leaf's LSN was: good until the leaf changes.
@@ -165,18 +167,18 @@ impl Tree {
         need: usize,
         f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
     ) -> Result<R> {
-        self.edit_with(hint, key, need, 0, f)
+        self.edit_with(hint, key, need, None, f)
     }
 
-    /// As [`Tree::edit`]; `f` may allocate up to `new_pages` pages in the mini-transaction.
+    /// As [`Tree::edit`]; `f` may allocate a page for `space` in the mini-transaction.
     pub fn edit_allocating<R>(
         &self,
         key: &[u8],
         need: usize,
-        new_pages: usize,
+        space: &Arc<Space>,
         f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
     ) -> Result<R> {
-        self.edit_with(None, key, need, new_pages, f)
+        self.edit_with(None, key, need, Some(space), f)
     }
 
     #[inline]
@@ -185,16 +187,20 @@ impl Tree {
         hint: Option<LeafHint>,
         key: &[u8],
         need: usize,
-        new_pages: usize,
+        new_page: Option<&Arc<Space>>,
         f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
     ) -> Result<R> {
+        let begin = || match new_page {
+            None => self.pager.mtr(0),
+            Some(space) => self.pager.mtr_in(space, 1),
+        };
         if key.len() > MAX_KEY {
             return Err(Error::KeyTooLong(key.len()));
         }
         if key.len() + need > MAX_ENTRY {
             return Err(Error::RowTooLarge(key.len() + need));
         }
-        let mut mtr = self.pager.mtr(new_pages)?;
+        let mut mtr = begin()?;
         let mut place = match hint {
             Some(hint) => self.try_hinted(&mut mtr, hint, key, need),
             None => None,
@@ -209,12 +215,12 @@ impl Tree {
                 Try::Full => {
                     drop(mtr);
                     self.split(key, need)?;
-                    mtr = self.pager.mtr(new_pages)?;
+                    mtr = begin()?;
                 }
                 Try::Missing(miss) => {
                     drop(mtr);
                     resident.bring(miss)?;
-                    mtr = self.pager.mtr(new_pages)?;
+                    mtr = begin()?;
                 }
             }
         };

@@ -15,7 +15,6 @@
 //! | `scan` | one leaf at a time, both ways; [`Cursor`] |
 //! | `bulk` | building a tree bottom-up from sorted records |
 //! | `check`, `estimate` | verification; row counts for the planner |
-//! | [`overflow`] | chains of pages for long values |
 //!
 //! **Shape.** Inner pages map separators to children (see [`slotted`]); a separator
 //! is the shortest string that tells the pages on its sides apart. Leaves are linked both ways, inner pages are not.
@@ -35,7 +34,6 @@ mod descend;
 mod edit;
 mod estimate;
 mod merge;
-pub mod overflow;
 mod scan;
 mod split;
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl Inner {
         page: crate::log::op::Op<'_>,
     ) -> Result<PageNo> {
         let tree = &self.catalog.graveyard.indexes[0].tree;
-        tree.edit_allocating(&id.0.to_be_bytes(), 0, 1, |leaf| {
+        tree.edit_allocating(&id.0.to_be_bytes(), 0, space, |leaf| {
             let at = row::grave_root_at(leaf.value())?;
             let mtr = leaf.mtr();
             let root = mtr.alloc(space, AllocKind::Root, 0, page)?;

@@ -29,12 +29,9 @@ const DATA: usize = AT + 8;
 /// Bytes of a row in one page.
 const PER_PAGE: usize = PAGE_SIZE - DATA;
 /// Pages added in one mini-transaction.
-const PAGES_PER_STEP: usize = 4;
-
-const INIT: Op<'static> = Op::Init {
-    kind: PageType::Overflow,
-    level: 0,
-};
+const PAGES_PER_STEP: usize = 8;
+/// Longest undo record about a chain.
+const UNDO_BYTES: usize = 40;
 
 /// Writes `tail` into a new chain of the table's clustered space.
 pub(crate) fn write(
@@ -45,10 +42,15 @@ pub(crate) fn write(
     tail: &[u8],
 ) -> Result<ChainRef> {
     let mut pieces = tail.chunks(PER_PAGE);
-    let mut payload = Vec::with_capacity(40);
-    let mut room = ctx.sys.reserve(txn, 40)?;
-    let mut mtr = ctx.pager.mtr(1)?;
-    let first = mtr.alloc(space, AllocKind::Extent, 0, INIT)?;
+    let mut payload = Vec::with_capacity(UNDO_BYTES);
+    let mut room = ctx.sys.reserve(txn, UNDO_BYTES)?;
+    let mut mtr = ctx.pager.mtr_in(space, 1)?;
+    let init = Op::Init {
+        kind: PageType::Overflow,
+        level: 0,
+    };
+    // The page is named in the undo record, and the record in the page.
+    let first = mtr.alloc(space, AllocKind::Extent, 0, init)?;
     let page = mtr.page_no(first);
     format::undo_chain(&mut payload, table, space.id.0, page);
     let at = room.append(&mut mtr, false, &payload);
@@ -58,18 +60,25 @@ pub(crate) fn write(
         trx: room.trx_id(),
         at: format::record_of(at),
     };
-    fill(&mut mtr, first, &chain, pieces.next().unwrap_or(&[]));
+    let mut body = Vec::with_capacity(PAGE_SIZE - PAGE_HEADER);
+    fill(&mut body, &chain, pieces.next().unwrap_or(&[]));
+    put(&mut mtr, first, PAGE_HEADER, &body);
     mtr.commit();
 
     let mut last = page;
     while pieces.len() > 0 {
         let _pin = ctx.pager.pin(space, last)?;
-        let mut mtr = ctx.pager.mtr(PAGES_PER_STEP)?;
+        let mut mtr = ctx.pager.mtr_in(space, PAGES_PER_STEP)?;
         let mut before = mtr
             .try_latch(space, last)
             .ok_or_else(|| Error::Corrupt("a pinned page is not resident".into()))?;
         for piece in pieces.by_ref().take(PAGES_PER_STEP) {
-            let next = match mtr.alloc(space, AllocKind::Extent, last, INIT) {
+            fill(&mut body, &chain, piece);
+            let image = Op::Image {
+                kind: PageType::Overflow,
+                body: &body,
+            };
+            let next = match mtr.alloc(space, AllocKind::Extent, last, image) {
                 Ok(next) => next,
                 Err(e) => {
                     // What is linked already is whole; rollback frees it.
@@ -78,7 +87,6 @@ pub(crate) fn write(
                 }
             };
             last = mtr.page_no(next);
-            fill(&mut mtr, next, &chain, piece);
             put(&mut mtr, before, NEXT, &last.to_le_bytes());
             before = next;
         }
@@ -92,13 +100,15 @@ fn put(mtr: &mut Mtr<'_>, h: PageH, offset: usize, data: &[u8]) {
     mtr.apply(h, Op::Bytes { offset, data });
 }
 
-fn fill(mtr: &mut Mtr<'_>, h: PageH, chain: &ChainRef, piece: &[u8]) {
-    let mut head = [0; DATA - USED];
-    head[..2].copy_from_slice(&(piece.len() as u16).to_le_bytes());
-    head[TRX - USED..AT - USED].copy_from_slice(&chain.trx.to_le_bytes());
-    head[AT - USED..].copy_from_slice(&chain.at.to_le_bytes());
-    put(mtr, h, USED, &head);
-    put(mtr, h, DATA, piece);
+/// Makes a page's body: the last of its chain so far.
+fn fill(body: &mut Vec<u8>, chain: &ChainRef, piece: &[u8]) {
+    body.clear();
+    body.extend_from_slice(&0u32.to_le_bytes());
+    body.extend_from_slice(&(piece.len() as u16).to_le_bytes());
+    body.extend_from_slice(&[0; 2]);
+    body.extend_from_slice(&chain.trx.to_le_bytes());
+    body.extend_from_slice(&chain.at.to_le_bytes());
+    body.extend_from_slice(piece);
 }
 
 fn belongs(page: &[u8], chain: &ChainRef) -> bool {

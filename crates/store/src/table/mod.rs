@@ -179,7 +179,7 @@ impl Table {
         let tables = self.ctx.tables.get();
         let tables = tables.ok_or_else(|| self.corrupt("opened before the catalog"))?;
         let key = catalog_row::table_key(&self.def.database, &self.def.name)?;
-        let root = tables.tree.edit_allocating(&key, 0, 1, |leaf| {
+        let root = tables.tree.edit_allocating(&key, 0, tree.space(), |leaf| {
             let value = leaf.value();
             let value = value.ok_or_else(|| self.corrupt("not in the catalog"))?;
             let fixed = catalog_row::Fixed::locate(value, self.def.id)?;

@@ -1,4 +1,4 @@
-//! Fill, merging, bulk building, estimates, overflow chains, errors.
+//! Fill, merging, bulk building, estimates, errors.
 
 use super::*;
 use crate::error::Error;
@@ -238,39 +238,6 @@ fn estimates_are_near() {
     );
     let all = tree.estimate(Bound::Unbounded, Bound::Unbounded).unwrap();
     assert!(near(all, 30_000), "{all}");
-}
-
-#[test]
-fn long_values_come_back_from_their_chains() {
-    let pager = new_pager();
-    let space = pager.space(SpaceId(2000), FileId::SHARED);
-    let mut rng = Rng::new(9);
-    let sizes = [1, overflow::PAGE_BYTES, overflow::PAGE_BYTES + 1, 1_000_000];
-    let mut chains = Vec::new();
-    for n in sizes {
-        // Zeros at a page's end are not in its image.
-        let mut value = rng.bytes(n);
-        value[n / 2..].fill(0);
-        chains.push((overflow::write(&pager, &space, &value).unwrap(), value));
-    }
-    for (first, value) in &chains {
-        let mut out = b"kept".to_vec();
-        overflow::read(&pager, &space, *first, value.len(), &mut out).unwrap();
-        assert_eq!(out[..4], *b"kept");
-        assert!(out[4..] == value[..]);
-        // A wrong length is noticed either way.
-        let n = value.len();
-        for wrong in [n - 1, n + 1] {
-            let read = overflow::read(&pager, &space, *first, wrong, &mut Vec::new());
-            assert!(matches!(read, Err(Error::Corrupt(_))) || wrong == 0, "{n}");
-        }
-    }
-    for (first, value) in &chains {
-        overflow::free(&pager, &space, *first).unwrap();
-        let read = overflow::read(&pager, &space, *first, value.len(), &mut Vec::new());
-        assert!(matches!(read, Err(Error::Corrupt(_))));
-        assert!(overflow::free(&pager, &space, *first).is_err());
-    }
 }
 
 #[test]

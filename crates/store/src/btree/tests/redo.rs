@@ -34,7 +34,6 @@ fn applying_the_log_to_nothing_gives_the_same_bytes() {
     let records = (0..3000u32).map(|n| (n.to_be_bytes().to_vec(), vec![7; 90]));
     let packed = pager.space(SpaceId(2001), FileId::SHARED);
     Tree::bulk(&pager, &packed, &mut FromIter::new(records)).unwrap();
-    overflow::write(&pager, &packed, &[5; 300_000]).unwrap();
     pager.log().sync_to(pager.log().end_lsn()).unwrap();
 
     let (log, found) = Log::open(&disk, FlushAtCommit::EverySecond).unwrap();
