@@ -31,7 +31,7 @@ fn applying_the_log_to_nothing_gives_the_same_bytes() {
     let pager = Pager::create(Arc::new(disk.clone()), options(64 << 20)).unwrap();
     let tree = new_tree(&pager, 2000);
     work(&tree, 1, 9000);
-    let records = (0..3000u32).map(|n| (n.to_be_bytes().to_vec(), vec![7; 90]));
+    let records = (0..6000u32).map(|n| (n.to_be_bytes().to_vec(), vec![7; 90]));
     let packed = pager.space(SpaceId(2001), FileId::SHARED);
     Tree::bulk(&pager, &packed, &mut FromIter::new(records)).unwrap();
     pager.log().sync_to(pager.log().end_lsn()).unwrap();
