@@ -1,0 +1,70 @@
+//! What a worker believes the database to hold.
+
+use std::collections::BTreeMap;
+
+/// SplitMix64: small, seeded, good enough to choose statements.
+pub struct Rng(pub u64);
+
+impl Rng {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+/// id -> (k, c)
+pub type Rows = BTreeMap<i64, (i64, String)>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    pub rows: Rows,
+    /// Whether the secondary index `extra` exists.
+    pub indexed: bool,
+}
+
+/// One worker's world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    /// Tables of its own database.
+    pub tables: BTreeMap<String, Table>,
+    /// Its rows of the shared table.
+    pub shared: Rows,
+}
+
+impl World {
+    /// The first difference from `other`, for people.
+    pub fn difference(&self, other: &World) -> String {
+        let names = |w: &World| w.tables.keys().cloned().collect::<Vec<_>>();
+        if names(self) != names(other) {
+            return format!("tables {:?}, not {:?}", names(self), names(other));
+        }
+        for (name, table) in &self.tables {
+            let b = &other.tables[name];
+            if table.indexed != b.indexed {
+                return format!("{name}: index {}, not {}", table.indexed, b.indexed);
+            }
+            if let Some(d) = rows_difference(&table.rows, &b.rows) {
+                return format!("{name}: {d}");
+            }
+        }
+        rows_difference(&self.shared, &other.shared)
+            .map_or("none".into(), |d| format!("shared: {d}"))
+    }
+}
+
+fn rows_difference(a: &Rows, b: &Rows) -> Option<String> {
+    let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    let differing: Vec<_> = keys.into_iter().filter(|k| a.get(k) != b.get(k)).collect();
+    let first = differing.first()?;
+    let (n, x, y) = (differing.len(), a.get(first), b.get(first));
+    Some(format!(
+        "{n} rows differ, the first {first}: {x:?}, not {y:?}"
+    ))
+}
