@@ -86,9 +86,17 @@ impl Model {
         self.others(s).all(|o| !o.ids.contains(&id))
     }
 
-    /// Whether no other open transaction has anything to do with the unique value.
+    /// Whether no other open transaction has anything to do with the unique value or locks the row
+    /// that has it.
     pub fn may_use(&self, s: usize, u: Option<i64>) -> bool {
-        u.is_none_or(|u| self.others(s).all(|o| !o.values.contains(&u)))
+        let Some(u) = u else { return true };
+        let holder = self
+            .committed
+            .iter()
+            .find(|(_, r)| r.u == Some(u))
+            .map(|(id, _)| *id);
+        self.others(s).all(|o| !o.values.contains(&u))
+            && holder.is_none_or(|id| self.may_touch(s, id))
     }
 
     /// The same for the value of the row as it is now.

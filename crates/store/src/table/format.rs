@@ -11,7 +11,7 @@
 
 use crate::error::{Error, Result};
 use crate::page::PageNo;
-use crate::txn::{RollPtr, TrxId};
+use crate::txn::{ReadView, RollPtr, TrxId};
 
 /// The row is deleted for whoever sees this version.
 pub const MARKED: u8 = 1;
@@ -177,6 +177,14 @@ impl SecValue {
     #[inline]
     pub fn marked(&self) -> bool {
         self.flags & MARKED != 0
+    }
+    /// Whether the entry alone tells the view what became of the row. It does where the view sees who touched
+    /// it last, but for an entry that was live before the viewer's own transaction marked it and is live
+    /// again: a rollback to a savepoint may have brought back a row that the view itself does not see.
+    #[inline]
+    pub fn decides(&self, view: &ReadView) -> bool {
+        view.sees(self.trx)
+            && !(self.trx == view.own && self.flags & (MARKED | WAS_LIVE) == WAS_LIVE)
     }
     /// The entry after transaction `trx` makes it live (`None`: it is not there) as the next state.
     pub fn made_live(old: Option<SecValue>, trx: TrxId, key_len: u16) -> SecValue {

@@ -244,7 +244,7 @@ impl Table {
             &mut s.resume,
             &mut s.other,
             |clustered, value| {
-                let sure = view.is_some_and(|v| v.sees(value.trx));
+                let sure = view.is_some_and(|v| value.decides(v));
                 // Without a view the newest state counts, and marked is gone.
                 if !(value.marked() && (sure || view.is_none())) {
                     s.keys.push(u8::from(sure));

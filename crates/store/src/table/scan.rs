@@ -647,7 +647,7 @@ impl Batch<'_> {
     ) -> ControlFlow<()> {
         let value = SecValue::read(value);
         let sure = match view {
-            Some(v) => v.sees(value.trx),
+            Some(v) => value.decides(v),
             None => fetch == Fetch::Key,
         };
         if value.marked() && (sure || view.is_none()) {
