@@ -25,6 +25,7 @@ impl Server {
             .arg("--socket")
             .arg(&socket)
             .stdin(Stdio::null())
+            .stdout(Stdio::null())
             .spawn()
             .expect("the millpond binary starts");
         Server { child, socket }
