@@ -1,0 +1,255 @@
+//! The `millpond` command as a user runs it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A directory of its own for each test, removed in the end.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new() -> Dir {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("millpond-cli-{}-{n}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Dir(path)
+    }
+    fn data(&self) -> PathBuf {
+        self.0.join("data")
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn millpond(args: &[&str], data: &Path) -> Command {
+    let mut c = Command::new(env!("CARGO_BIN_EXE_millpond"));
+    c.args(args)
+        .args(["--log-size", "16M", "--pool", "16M", "--data"])
+        .arg(data);
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MILLPOND_")) {
+        c.env_remove(name);
+    }
+    c
+}
+
+fn run(args: &[&str], data: &Path) -> Output {
+    millpond(args, data).output().unwrap()
+}
+
+fn stdout(out: &Output) -> &str {
+    std::str::from_utf8(&out.stdout).unwrap()
+}
+
+fn stderr(out: &Output) -> &str {
+    std::str::from_utf8(&out.stderr).unwrap()
+}
+
+fn sql(data: &Path, input: &str, args: &[&str]) -> Output {
+    let mut child = millpond(&[&["sql"], args].concat(), data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+/// A server that has said that it is ready; killed if the test fails.
+struct Serving {
+    child: Child,
+    greeting: String,
+}
+
+impl Serving {
+    fn start(data: &Path, args: &[&str]) -> Serving {
+        let mut child = millpond(&[&["serve"], args].concat(), data)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut greeting = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        while !greeting.contains("Stop with") {
+            if out.read_line(&mut greeting).unwrap() == 0 {
+                let mut why = String::new();
+                let _ = child.stderr.take().unwrap().read_to_string(&mut why);
+                panic!("the server ended: {why}");
+            }
+        }
+        Serving { child, greeting }
+    }
+
+    /// Sends a signal, waits for the end; returns whether it was a success, and what was logged.
+    fn stop(mut self, signal: &str) -> (bool, String) {
+        let sent = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+        let status = self.child.wait().unwrap();
+        let mut log = String::new();
+        let mut stderr = self.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut log).unwrap();
+        (status.success(), log)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_shell_reads_a_pipe() {
+    let dir = Dir::new();
+    let data = dir.data();
+    let out = sql(
+        &data,
+        "CREATE DATABASE d;\nUSE d;\nCREATE TABLE t (id INT PRIMARY KEY,\n v VARCHAR(20));\n\
+         INSERT INTO t VALUES (1, 'a;b'), (2, NULL); -- two\nSELECT * FROM t;\nSELECT COUNT(*) AS n FROM t",
+        &[],
+    );
+    assert!(out.status.success(), "{}", stderr(&out));
+    assert_eq!(stdout(&out), "id\tv\n1\ta;b\n2\tNULL\nn\n2\n");
+    let out = run(&["sql", "-t", "-e", "SELECT id, v FROM t WHERE id = 1; SELECT 2\\G", "d"], &data);
+    let text = stdout(&out);
+    assert!(
+        text.starts_with(
+            "+----+------+\n| id | v    |\n+----+------+\n|  1 | a;b  |\n+----+------+\n1 row in set ("
+        ),
+        "{text}"
+    );
+    assert!(text.contains("1. row ***************************\n2: 2\n"), "{text}");
+}
+
+#[test]
+fn the_shell_stops_at_an_error_unless_forced() {
+    let dir = Dir::new();
+    let out = sql(&dir.data(), "SELECT 1;\nSELEKT;\nSELECT 2;\n", &[]);
+    assert!(!out.status.success());
+    assert_eq!(stdout(&out), "1\n1\n");
+    assert!(stderr(&out).contains("ERROR 1064 (42000)"), "{}", stderr(&out));
+    let out = sql(&dir.data(), "SELEKT;\nSELECT 2;\n", &["--force"]);
+    assert!(out.status.success());
+    assert_eq!(stdout(&out), "2\n2\n");
+}
+
+#[test]
+fn a_server_greets_refuses_a_second_one_and_stops_cleanly() {
+    let dir = Dir::new();
+    let data = dir.data();
+    for signal in ["-TERM", "-INT"] {
+        let server = Serving::start(&data, &["--port", "0"]);
+        assert!(server.greeting.contains("mysql -h 127.0.0.1 -P "), "{}", server.greeting);
+        assert!(data.join("millpond.sock").exists());
+        for command in [&["serve", "--port", "0"][..], &["sql", "-e", "SELECT 1"], &["check"]] {
+            let refused = run(command, &data);
+            assert_eq!(refused.status.code(), Some(1), "{command:?}");
+            let why = stderr(&refused);
+            assert!(why.contains("in use by another process"), "{why}");
+            assert!(why.contains(data.to_str().unwrap()), "{why}");
+        }
+        let (clean, log) = server.stop(signal);
+        assert!(clean, "{log}");
+        assert!(log.contains("stopped"), "{log}");
+        assert!(!data.join("millpond.sock").exists());
+        let checked = run(&["check"], &data);
+        assert!(checked.status.success(), "{}", stderr(&checked));
+        assert!(stdout(&checked).contains("no problems found"));
+    }
+}
+
+#[test]
+fn settings_come_from_flags_environment_and_file() {
+    let dir = Dir::new();
+    let config = dir.0.join("millpond.toml");
+    std::fs::write(
+        &config,
+        "max-connections = 77\n[variables]\ninnodb_flush_log_at_trx_commit = 2\nwait_timeout = 99\n",
+    )
+    .unwrap();
+    let shown = "SELECT @@innodb_flush_log_at_trx_commit, @@GLOBAL.wait_timeout, @@innodb_buffer_pool_size";
+    let out = Command::new(env!("CARGO_BIN_EXE_millpond"))
+        .args(["sql", "--set", "wait_timeout=55", "-e", shown])
+        .env("MILLPOND_CONFIG", &config)
+        .env("MILLPOND_DATA", dir.data())
+        .env("MILLPOND_POOL", "24M")
+        .env("MILLPOND_LOG_SIZE", "16M")
+        .output()
+        .unwrap();
+    let last = stdout(&out).lines().last().unwrap_or_default();
+    assert_eq!(last, "2\t55\t25165824", "{}", stderr(&out));
+    std::fs::write(&config, "prot = 1\n").unwrap();
+    let config = config.to_str().unwrap();
+    let out = run(&["serve", "--config", config], &dir.data());
+    assert!(stderr(&out).contains("prot: unknown setting"), "{}", stderr(&out));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_a_reason() {
+    let dir = Dir::new();
+    let data = dir.data();
+    for (args, reason) in [
+        (&["serve", "--bind", "0.0.0.0"][..], "no accounts"),
+        (&["serve", "--bind", "here"], "invalid"),
+        (&["serve", "--log-level", "loud"], "unknown log level"),
+        (&["serve", "--port", "0", "--set", "nothing=1"], "Unknown system variable"),
+        (&["check"], "no Millpond database there"),
+        (&["lab", "many-tables", "--tables", "0"], "invalid value"),
+    ] {
+        let out = if args[0] == "lab" {
+            Command::new(env!("CARGO_BIN_EXE_millpond"))
+                .args(args)
+                .output()
+                .unwrap()
+        } else {
+            run(args, &data)
+        };
+        assert!(!out.status.success(), "{args:?}");
+        assert!(stderr(&out).contains(reason), "{args:?}: {}", stderr(&out));
+    }
+}
+
+#[test]
+fn many_tables_runs_embedded_and_on_a_server() {
+    let dir = Dir::new();
+    let json = dir.0.join("report.json");
+    let csv = dir.0.join("report.csv");
+    let lab = |extra: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_millpond"))
+            .args(["lab", "many-tables", "--json"])
+            .arg(&json)
+            .arg("--csv")
+            .arg(&csv)
+            .args(extra)
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", stderr(&out));
+        let report = std::fs::read_to_string(&json).unwrap();
+        assert!(report.contains("\"complete\": true"), "{report}");
+        assert!(std::fs::read_to_string(&csv).unwrap().contains("drop,"));
+        stdout(&out).to_string()
+    };
+    let here = dir.0.to_str().unwrap();
+    let text = lab(&["--tables", "50", "--threads", "3", "--dir", here, "--durability", "2"]);
+    assert!(text.contains("50 tables, 3 threads; NOT durable"), "{text}");
+    let server = Serving::start(&dir.data(), &["--skip-networking"]);
+    let socket = dir.data().join("millpond.sock");
+    let url = format!("mysql://root@localhost/?socket={}", socket.display());
+    let text = lab(&["--threads", "2", "--tables-per-thread", "20", "--target", &url]);
+    assert!(text.contains("40 tables, 2 threads; durable"), "{text}");
+    assert!(server.stop("-TERM").0);
+    let left = run(&["sql", "-e", "SHOW DATABASES LIKE 'millpond_lab'"], &dir.data());
+    assert_eq!(stdout(&left).lines().count(), 1, "{}", stdout(&left));
+}
