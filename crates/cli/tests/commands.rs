@@ -122,15 +122,27 @@ fn the_shell_reads_a_pipe() {
     );
     assert!(out.status.success(), "{}", stderr(&out));
     assert_eq!(stdout(&out), "id\tv\n1\ta;b\n2\tNULL\nn\n2\n");
-    let out = run(&["sql", "-t", "-e", "SELECT id, v FROM t WHERE id = 1; SELECT 2\\G", "d"], &data);
+    let out = run(
+        &[
+            "sql",
+            "-t",
+            "-e",
+            "SELECT id, v FROM t WHERE id = 1; SELECT 2\\G",
+            "d",
+        ],
+        &data,
+    );
     let text = stdout(&out);
     assert!(
         text.starts_with(
-            "+----+------+\n| id | v    |\n+----+------+\n|  1 | a;b  |\n+----+------+\n1 row in set ("
+            "+----+-----+\n| id | v   |\n+----+-----+\n|  1 | a;b |\n+----+-----+\n1 row in set ("
         ),
         "{text}"
     );
-    assert!(text.contains("1. row ***************************\n2: 2\n"), "{text}");
+    assert!(
+        text.contains("1. row ***************************\n2: 2\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -139,7 +151,11 @@ fn the_shell_stops_at_an_error_unless_forced() {
     let out = sql(&dir.data(), "SELECT 1;\nSELEKT;\nSELECT 2;\n", &[]);
     assert!(!out.status.success());
     assert_eq!(stdout(&out), "1\n1\n");
-    assert!(stderr(&out).contains("ERROR 1064 (42000)"), "{}", stderr(&out));
+    assert!(
+        stderr(&out).contains("ERROR 1064 (42000)"),
+        "{}",
+        stderr(&out)
+    );
     let out = sql(&dir.data(), "SELEKT;\nSELECT 2;\n", &["--force"]);
     assert!(out.status.success());
     assert_eq!(stdout(&out), "2\n2\n");
@@ -151,9 +167,17 @@ fn a_server_greets_refuses_a_second_one_and_stops_cleanly() {
     let data = dir.data();
     for signal in ["-TERM", "-INT"] {
         let server = Serving::start(&data, &["--port", "0"]);
-        assert!(server.greeting.contains("mysql -h 127.0.0.1 -P "), "{}", server.greeting);
+        assert!(
+            server.greeting.contains("mysql -h 127.0.0.1 -P "),
+            "{}",
+            server.greeting
+        );
         assert!(data.join("millpond.sock").exists());
-        for command in [&["serve", "--port", "0"][..], &["sql", "-e", "SELECT 1"], &["check"]] {
+        for command in [
+            &["serve", "--port", "0"][..],
+            &["sql", "-e", "SELECT 1"],
+            &["check"],
+        ] {
             let refused = run(command, &data);
             assert_eq!(refused.status.code(), Some(1), "{command:?}");
             let why = stderr(&refused);
@@ -179,7 +203,8 @@ fn settings_come_from_flags_environment_and_file() {
         "max-connections = 77\n[variables]\ninnodb_flush_log_at_trx_commit = 2\nwait_timeout = 99\n",
     )
     .unwrap();
-    let shown = "SELECT @@innodb_flush_log_at_trx_commit, @@GLOBAL.wait_timeout, @@innodb_buffer_pool_size";
+    let shown =
+        "SELECT @@innodb_flush_log_at_trx_commit, @@GLOBAL.wait_timeout, @@innodb_buffer_pool_size";
     let out = Command::new(env!("CARGO_BIN_EXE_millpond"))
         .args(["sql", "--set", "wait_timeout=55", "-e", shown])
         .env("MILLPOND_CONFIG", &config)
@@ -193,7 +218,11 @@ fn settings_come_from_flags_environment_and_file() {
     std::fs::write(&config, "prot = 1\n").unwrap();
     let config = config.to_str().unwrap();
     let out = run(&["serve", "--config", config], &dir.data());
-    assert!(stderr(&out).contains("prot: unknown setting"), "{}", stderr(&out));
+    assert!(
+        stderr(&out).contains("prot: unknown setting"),
+        "{}",
+        stderr(&out)
+    );
 }
 
 #[test]
@@ -204,7 +233,10 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
         (&["serve", "--bind", "0.0.0.0"][..], "no accounts"),
         (&["serve", "--bind", "here"], "invalid"),
         (&["serve", "--log-level", "loud"], "unknown log level"),
-        (&["serve", "--port", "0", "--set", "nothing=1"], "Unknown system variable"),
+        (
+            &["serve", "--port", "0", "--set", "nothing=1"],
+            "Unknown system variable",
+        ),
         (&["check"], "no Millpond database there"),
         (&["lab", "many-tables", "--tables", "0"], "invalid value"),
     ] {
@@ -242,14 +274,33 @@ fn many_tables_runs_embedded_and_on_a_server() {
         stdout(&out).to_string()
     };
     let here = dir.0.to_str().unwrap();
-    let text = lab(&["--tables", "50", "--threads", "3", "--dir", here, "--durability", "2"]);
+    let text = lab(&[
+        "--tables",
+        "50",
+        "--threads",
+        "3",
+        "--dir",
+        here,
+        "--durability",
+        "2",
+    ]);
     assert!(text.contains("50 tables, 3 threads; NOT durable"), "{text}");
     let server = Serving::start(&dir.data(), &["--skip-networking"]);
     let socket = dir.data().join("millpond.sock");
     let url = format!("mysql://root@localhost/?socket={}", socket.display());
-    let text = lab(&["--threads", "2", "--tables-per-thread", "20", "--target", &url]);
+    let text = lab(&[
+        "--threads",
+        "2",
+        "--tables-per-thread",
+        "20",
+        "--target",
+        &url,
+    ]);
     assert!(text.contains("40 tables, 2 threads; durable"), "{text}");
     assert!(server.stop("-TERM").0);
-    let left = run(&["sql", "-e", "SHOW DATABASES LIKE 'millpond_lab'"], &dir.data());
+    let left = run(
+        &["sql", "-e", "SHOW DATABASES LIKE 'millpond_lab'"],
+        &dir.data(),
+    );
     assert_eq!(stdout(&left).lines().count(), 1, "{}", stdout(&left));
 }
