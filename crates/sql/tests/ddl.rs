@@ -156,6 +156,11 @@ fn wrong_tables_are_refused() {
         ("CREATE TABLE t (a INT CHECK (a > 1))".into(), 1235),
         ("CREATE TABLE t (a INT, FULLTEXT KEY (a))".into(), 1235),
         ("CREATE TEMPORARY TABLE t (a INT)".into(), 1235),
+        ("CREATE TABLE t SELECT 1 AS a, 2 AS A".into(), 1060),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY) SELECT 1 AS a UNION ALL SELECT 1".into(),
+            1062,
+        ),
         ("CREATE TABLE nowhere.t (a INT)".into(), 1049),
         ("CREATE TABLE information_schema.t (a INT)".into(), 1044),
     ] {
@@ -291,7 +296,6 @@ fn indexes_come_and_go() {
     c.ok("DROP INDEX by_b ON t");
     c.ok("ALTER TABLE t DROP INDEX by_c, ALGORITHM=INPLACE");
     assert_eq!(c.code("DROP INDEX by_b ON t"), 1091);
-    assert_eq!(c.code("ALTER TABLE t DROP PRIMARY KEY"), 1235);
     c.ok("ALTER TABLE t ADD UNIQUE KEY (c)");
     assert!(create_text(&mut c, "t").contains("UNIQUE KEY `c` (`c`)"));
     c.ok("CREATE TABLE auto (a INT AUTO_INCREMENT, KEY k (a))");
@@ -313,12 +317,149 @@ fn alter_changes_what_needs_no_new_rows() {
     c.ok("ALTER TABLE t MODIFY bee VARCHAR(20) DEFAULT 'third' COMMENT 'c'");
     c.ok("INSERT INTO t (a) VALUES (3)");
     assert_eq!(c.one("SELECT bee FROM t WHERE a = 3"), "third");
-    assert_eq!(c.code("ALTER TABLE t MODIFY bee INT"), 1235);
-    assert_eq!(c.code("ALTER TABLE t ADD COLUMN n INT"), 1235);
+    assert_eq!(c.code("ALTER TABLE t MODIFY bee INT"), 1366);
     assert_eq!(c.code("ALTER TABLE t ALTER COLUMN nope DROP DEFAULT"), 1054);
     assert_eq!(c.code("ALTER TABLE t RENAME COLUMN bee TO a"), 1060);
-    assert_eq!(c.code("ALTER TABLE t ENGINE=InnoDB"), 1235);
     assert_eq!(c.ok("ALTER TABLE t DISABLE KEYS").done.warnings, 1);
+}
+
+#[test]
+fn alter_writes_rows_anew() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b VARCHAR(20), c INT, KEY by_b (b), UNIQUE by_c (c, b))");
+    c.ok("INSERT INTO t (b, c) VALUES ('1', 10), ('2', 20), ('3', NULL)");
+    let done = c.ok("ALTER TABLE t ADD COLUMN d DATETIME NOT NULL DEFAULT '2020-01-01' FIRST, ADD n INT NOT NULL AFTER a, ADD KEY (n)").done;
+    assert_eq!(
+        (done.affected, &*done.info),
+        (3, "Records: 3  Duplicates: 0  Warnings: 0")
+    );
+    assert_eq!(
+        c.rows("SELECT * FROM t WHERE b < '3'"),
+        [
+            "2020-01-01 00:00:00|1|0|1|10",
+            "2020-01-01 00:00:00|2|0|2|20"
+        ]
+    );
+    c.ok("ALTER TABLE t MODIFY b BIGINT, DROP COLUMN d");
+    assert_eq!(c.rows("SELECT b + 1 FROM t ORDER BY a"), ["2", "3", "4"]);
+    assert_eq!(c.code("ALTER TABLE t MODIFY c INT NOT NULL"), 1138);
+    assert_eq!(c.code("ALTER TABLE t ADD UNIQUE (n)"), 1062);
+    assert_eq!(c.code("ALTER TABLE t DROP PRIMARY KEY"), 1075);
+    assert_eq!(c.code("ALTER TABLE t ADD COLUMN b INT"), 1060);
+    assert_eq!(c.code("ALTER TABLE t DROP COLUMN nope"), 1091);
+    assert_eq!(c.code("ALTER TABLE t ADD x INT, ALGORITHM=INPLACE"), 1846);
+    assert_eq!(c.code("ALTER TABLE t ADD x INT, LOCK=NONE"), 1846);
+    // What failed has changed nothing and left nothing.
+    assert_eq!(c.rows("SHOW TABLES"), ["t"]);
+    assert_eq!(
+        create_text(&mut c, "t"),
+        "CREATE TABLE `t` (
+  `a` int NOT NULL AUTO_INCREMENT,
+  `n` int NOT NULL,
+  `b` bigint DEFAULT NULL,
+  `c` int DEFAULT NULL,
+  PRIMARY KEY (`a`),
+  UNIQUE KEY `by_c` (`c`,`b`),
+  KEY `by_b` (`b`),
+  KEY `n` (`n`)
+) ENGINE=InnoDB AUTO_INCREMENT=4 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"
+    );
+    c.ok("ALTER TABLE t CHANGE a id BIGINT UNSIGNED NOT NULL, DROP PRIMARY KEY, DROP INDEX by_b, DROP KEY by_c");
+    c.ok("INSERT INTO t VALUES (1, 5, 6, 7)");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE id = 1"), "2");
+    assert_eq!(c.code("ALTER TABLE t ADD PRIMARY KEY (id)"), 1062);
+    c.ok("DELETE FROM t WHERE n = 5");
+    c.ok("ALTER TABLE t ADD PRIMARY KEY (id), ADD k INT UNSIGNED AUTO_INCREMENT UNIQUE");
+    assert_eq!(c.rows("SELECT id, k FROM t"), ["1|1", "2|2", "3|3"]);
+    c.ok("INSERT INTO t (id, n) VALUES (9, 9)");
+    assert_eq!(c.one("SELECT k FROM t WHERE id = 9"), "4");
+    c.ok("ALTER TABLE t DROP COLUMN b");
+    assert_eq!(c.rows("SHOW INDEX FROM t WHERE Column_name = 'b'").len(), 0);
+    assert_eq!(c.rows("CHECK TABLE t"), ["test.t|check|status|OK"]);
+    c.ok("ALTER TABLE t ENGINE=InnoDB");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "4");
+    c.ok("LOCK TABLES t WRITE");
+    c.ok("ALTER TABLE t ADD z INT DEFAULT 5");
+    c.ok("INSERT INTO t (id, n) VALUES (10, 10)");
+    c.ok("UNLOCK TABLES");
+    assert_eq!(c.one("SELECT SUM(z) FROM t"), "25");
+    assert_eq!(
+        c.rows("SHOW DATABASES"),
+        ["information_schema", "mysql", "performance_schema", "test"]
+    );
+}
+
+#[test]
+fn tables_are_made_of_queries() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE src (a INT UNSIGNED NOT NULL, b VARCHAR(7), d DECIMAL(6,2))");
+    c.ok("INSERT INTO src VALUES (1, 'x', 1.5), (2, NULL, NULL)");
+    let done = c.ok("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, b VARCHAR(3) DEFAULT 'y') AS SELECT a, b, d AS price FROM src ORDER BY a").done;
+    assert_eq!(
+        (done.affected, &*done.info),
+        (2, "Records: 2  Duplicates: 0  Warnings: 0")
+    );
+    assert_eq!(c.rows("SELECT * FROM t"), ["1|x|1|1.50", "2|NULL|2|NULL"]);
+    assert_eq!(
+        c.rows("DESC t"),
+        [
+            "id|int|NO|PRI|NULL|auto_increment",
+            "b|varchar(3)|YES||y|",
+            "a|int unsigned|NO||NULL|",
+            "price|decimal(6,2)|YES||NULL|"
+        ]
+    );
+    c.ok("INSERT INTO t (a) VALUES (5)");
+    assert_eq!(c.one("SELECT MAX(id) FROM t"), "3");
+    c.ok("CREATE TABLE copy SELECT * FROM t");
+    assert_eq!(c.one("SELECT COUNT(*) FROM copy"), "3");
+    assert_eq!(c.code("CREATE TABLE copy SELECT 1"), 1050);
+    assert_eq!(
+        c.ok("CREATE TABLE IF NOT EXISTS copy SELECT 1")
+            .done
+            .warnings,
+        1
+    );
+    assert_eq!(c.code("CREATE TABLE v SELECT * FROM nope"), 1146);
+    assert_eq!(
+        c.code("CREATE TABLE v (b VARCHAR(1)) SELECT 'long' AS b"),
+        1406
+    );
+    assert_eq!(c.rows("SHOW TABLES"), ["copy", "src", "t"]);
+}
+
+#[test]
+fn a_table_is_rewritten_beside_its_readers_and_writers() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT, KEY (b))");
+    c.ok("INSERT INTO t (b) VALUES (0)");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let inserted = std::thread::scope(|s| {
+        let mut writer = db.client();
+        let stop = &stop;
+        let writing = s.spawn(move || {
+            let mut n = 0;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                n += 1;
+                writer.ok("INSERT INTO t (b) VALUES (1)");
+                assert_ne!(writer.one("SELECT COUNT(*) FROM t WHERE b = 1"), "0");
+            }
+            n
+        });
+        for i in 0..5 {
+            c.ok(&format!("ALTER TABLE t ADD COLUMN c{i} INT DEFAULT {i}"));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        writing.join().unwrap()
+    });
+    assert_eq!(
+        c.one("SELECT COUNT(*), COUNT(DISTINCT a), SUM(c3) FROM t"),
+        format!("{0}|{0}|{1}", inserted + 1, 3 * (inserted + 1))
+    );
+    assert_eq!(c.rows("CHECK TABLE t"), ["test.t|check|status|OK"]);
 }
 
 #[test]
@@ -348,4 +489,28 @@ fn definitions_survive_a_restart() {
     c.ok("TRUNCATE TABLE t");
     c.ok("INSERT INTO t (b) VALUES ('new')");
     assert_eq!(c.one("SELECT a FROM t"), "1");
+}
+
+#[test]
+fn half_made_tables_are_dropped_at_open() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    // The first rewrite makes the database in which tables are made.
+    c.ok("ALTER TABLE t ADD b INT");
+    drop(c);
+    let engine = db.instance().engine();
+    let work = |engine: &millpond_store::Engine| {
+        let names = engine.databases().unwrap();
+        let name = names.into_iter().find(|n| n.starts_with('#')).unwrap();
+        (engine.tables(&name).unwrap(), name)
+    };
+    let (tables, name) = work(engine);
+    assert!(tables.is_empty());
+    let pair = |d: &str, t: &str| (d.to_string(), t.to_string());
+    engine
+        .rename_tables(&engine.owner(), &[(pair("test", "t"), pair(&name, "left"))])
+        .unwrap();
+    db.reopen();
+    assert!(work(db.instance().engine()).0.is_empty());
 }

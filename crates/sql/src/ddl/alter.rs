@@ -1,60 +1,73 @@
-//! ALTER TABLE, CREATE INDEX, DROP INDEX: what changes a table without rewriting its rows.
+//! ALTER TABLE, CREATE INDEX, DROP INDEX.
 //!
-//! A change of several things at once is taken only if one atomic step of the store makes it. Whatever
-//! needs new rows (adding a column, changing a type, a new primary key) is refused.
+//! A table is locked exclusively first, then its definition read and changed, so that nobody changes it in
+//! between. The cheapest way that makes the change in one atomic step is taken: a new definition, one index
+//! more or less, or the whole table written anew ([`super::rebuild`]).
 
 use millpond_store::{Isolation, TableDef};
 
-use super::column::{self, read_default};
-use super::create::{key_of, table_comment};
-use super::key::{self, KeyKind, KeySpec, PRIMARY};
-use super::{Ddl, Done, names, table_name};
+use super::change::{Change, Changed, Way};
+use super::create::table_comment;
+use super::key::{self, KeyKind, KeySpec};
+use super::{Ddl, Done, table_name};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{counter, store_error};
 use crate::parse::{AlterOption, TableName, sp};
-use crate::types::{Column, DefaultValue, Schema};
+use crate::types::Schema;
 
 fn unsupported<T>(what: &str) -> SqlResult<T> {
     Err(SqlError::unsupported(what))
 }
 
-/// What ALTER TABLE reports where no row was copied.
-fn no_rows() -> Done {
+/// What ALTER TABLE reports.
+pub(super) fn records(rows: u64) -> Done {
     Done {
-        affected: 0,
-        info: "Records: 0  Duplicates: 0  Warnings: 0".into(),
+        affected: rows,
+        info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
     }
 }
 
-fn unknown_column(name: &str, table: &str) -> SqlError {
-    SqlError::new(1054, format!("Unknown column '{name}' in '{table}'"))
+/// ALGORITHM and LOCK clauses.
+#[derive(Default)]
+struct Clauses {
+    /// INPLACE or INSTANT: copying rows is refused.
+    no_copy: bool,
 }
 
-/// ALGORITHM and LOCK clauses: error 1846 for what the work isn't done by.
-fn algorithm_and_lock(op: &sp::AlterTableOperation) -> SqlResult<bool> {
-    let refused = |what: &str, instead: &str| {
-        Err(SqlError::new(
-            1846,
-            format!(
-                "{what} is not supported. Reason: the table is locked exclusively meanwhile. Try {instead}."
-            ),
-        ))
-    };
-    match op {
-        sp::AlterTableOperation::Algorithm { algorithm, .. } => match algorithm {
-            sp::AlterTableAlgorithm::Instant => refused("ALGORITHM=INSTANT", "ALGORITHM=INPLACE"),
-            _ => Ok(true),
-        },
-        sp::AlterTableOperation::Lock { lock, .. } => match lock {
-            sp::AlterTableLock::None => refused("LOCK=NONE", "LOCK=EXCLUSIVE"),
-            sp::AlterTableLock::Shared => refused("LOCK=SHARED", "LOCK=EXCLUSIVE"),
-            _ => Ok(true),
-        },
-        _ => Ok(false),
+impl Clauses {
+    /// Takes a clause; `false` if the operation is none. Error 1846 for what the work isn't done by.
+    fn take(&mut self, op: &sp::AlterTableOperation) -> SqlResult<bool> {
+        match op {
+            sp::AlterTableOperation::Algorithm { algorithm, .. } => match algorithm {
+                sp::AlterTableAlgorithm::Instant => {
+                    Err(refused("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"))
+                }
+                sp::AlterTableAlgorithm::Inplace => {
+                    self.no_copy = true;
+                    Ok(true)
+                }
+                _ => Ok(true),
+            },
+            sp::AlterTableOperation::Lock { lock, .. } => match lock {
+                sp::AlterTableLock::None => Err(refused("LOCK=NONE", "LOCK=EXCLUSIVE")),
+                sp::AlterTableLock::Shared => Err(refused("LOCK=SHARED", "LOCK=EXCLUSIVE")),
+                _ => Ok(true),
+            },
+            _ => Ok(false),
+        }
     }
 }
 
-impl Ddl<'_> {
+fn refused(what: &str, instead: &str) -> SqlError {
+    SqlError::new(
+        1846,
+        format!(
+            "{what} is not supported. Reason: the table is locked exclusively meanwhile. Try {instead}."
+        ),
+    )
+}
+
+impl<'a> Ddl<'a> {
     /// A table's definition and schema.
     fn definition(&self, database: &str, table: &str) -> SqlResult<(TableDef, Schema)> {
         let def = self
@@ -65,43 +78,92 @@ impl Ddl<'_> {
         Ok((def, schema))
     }
 
-    fn add_index(&self, database: &str, table: &str, spec: &KeySpec) -> SqlResult<Done> {
-        let (def, schema) = self.definition(database, table)?;
-        if spec.kind == KeyKind::Primary {
-            if schema.indexes.iter().any(|i| i.name == PRIMARY) {
-                return Err(SqlError::new(1068, "Multiple primary key defined"));
-            }
-            return unsupported("ALTER TABLE ... ADD PRIMARY KEY");
+    /// Runs `work` with the table locked exclusively.
+    pub(super) fn locked<T>(
+        &self,
+        database: &str,
+        table: &str,
+        work: impl FnOnce() -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        if self.tables_locked {
+            return work();
         }
-        let index = key::index(spec, &schema.columns, &schema.indexes)?;
-        let (name, unique) = (index.name.clone(), index.unique);
-        let mut indexes = schema.indexes.clone();
-        indexes.push(index);
-        let wider = Schema::new(
-            schema.columns,
-            indexes,
-            schema.collation,
-            schema.comment,
-            schema.created,
-        );
-        let index_body = wider.index_body(wider.indexes.len() - 1);
+        let lock = [((database.to_string(), table.to_string()), true)];
         self.engine
-            .create_index(
-                self.owner,
-                database,
-                table,
-                (name, unique, index_body),
-                def.body,
-            )
+            .lock_tables(self.owner, &lock)
             .map_err(|e| store_error(e, table))?;
-        Ok(no_rows())
+        let done = work();
+        self.engine.unlock_tables(self.owner);
+        done
+    }
+
+    /// Makes a change to a locked table.
+    fn make_change(
+        &self,
+        database: &str,
+        table: &str,
+        old: &Schema,
+        changed: Changed,
+        no_copy: bool,
+    ) -> SqlResult<Done> {
+        let wrap = |e| store_error(e, table);
+        let new = &changed.schema;
+        match changed.way(old) {
+            Way::Definition => self
+                .engine
+                .set_table_body(self.owner, database, table, new.table_body())
+                .map_err(wrap)?,
+            Way::AddIndex(i) => {
+                let index = &new.indexes[i];
+                let asked = (index.name.clone(), index.unique, index.body());
+                self.engine
+                    .create_index(self.owner, database, table, asked, new.table_body())
+                    .map_err(|e| match e {
+                        millpond_store::Error::DuplicateKey { .. } => SqlError::new(
+                            1062,
+                            format!("Duplicate entry for key '{table}.{}'", index.name),
+                        ),
+                        e => wrap(e),
+                    })?;
+            }
+            Way::DropIndex(name) => self
+                .engine
+                .drop_index(self.owner, database, table, &name, new.table_body())
+                .map_err(wrap)?,
+            Way::Copy if no_copy => {
+                return Err(SqlError::new(
+                    1846,
+                    "ALGORITHM=INPLACE is not supported. Reason: the rows must be written anew. Try ALGORITHM=COPY.",
+                ));
+            }
+            Way::Copy => return Ok(records(self.rebuild(database, table, changed)?)),
+        }
+        Ok(records(0))
+    }
+
+    /// Changes a table's columns and keys.
+    fn change(
+        &self,
+        database: &str,
+        table: &str,
+        no_copy: bool,
+        apply: impl FnOnce(&mut Change<'_>) -> SqlResult<()>,
+    ) -> SqlResult<Done> {
+        self.locked(database, table, || {
+            let (_, old) = self.definition(database, table)?;
+            let mut change = Change::of(table, &old, self.mode, self.env);
+            apply(&mut change)?;
+            let changed = change.finish()?;
+            self.make_change(database, table, &old, changed, no_copy)
+        })
     }
 
     /// CREATE INDEX.
     pub(super) fn create_index_statement(&self, create: &sp::CreateIndex) -> SqlResult<Done> {
         let (database, table) = self.target(&table_name(&create.table_name)?)?;
+        let mut clauses = Clauses::default();
         for op in &create.alter_options {
-            if !algorithm_and_lock(op)? {
+            if !clauses.take(op)? {
                 return unsupported(&op.to_string());
             }
         }
@@ -122,222 +184,46 @@ impl Ddl<'_> {
             name,
             parts: key::parts(&create.columns)?,
         };
-        self.add_index(&database, &table, &spec)
+        self.change(&database, &table, clauses.no_copy, |c| {
+            c.add_key(spec);
+            Ok(())
+        })
     }
 
     /// DROP INDEX.
     pub(super) fn drop_index(&self, table: &TableName, name: &str) -> SqlResult<Done> {
         let (database, table) = self.target(table)?;
-        let (def, schema) = self.definition(&database, &table)?;
-        let Some(at) = schema
-            .indexes
-            .iter()
-            .position(|i| i.name.eq_ignore_ascii_case(name) && !i.parts.is_empty())
-        else {
-            return Err(SqlError::new(
-                1091,
-                format!("Can't DROP '{name}'; check that column/key exists"),
-            ));
-        };
-        if at == 0 {
-            return unsupported("dropping the clustered index");
-        }
-        let stored = schema.indexes[at].name.clone();
-        let mut rest = schema.indexes.clone();
-        rest.remove(at);
-        key::check_auto_increment(&schema.columns, &rest)?;
-        self.engine
-            .drop_index(self.owner, &database, &table, &stored, def.body)
-            .map_err(|e| store_error(e, &table))?;
-        Ok(no_rows())
-    }
-
-    /// Replaces a table's columns where the stored rows stay as they are.
-    fn put_columns(
-        &self,
-        database: &str,
-        table: &str,
-        schema: Schema,
-        columns: Vec<Column>,
-    ) -> SqlResult<Done> {
-        let changed = Schema::new(
-            columns,
-            schema.indexes,
-            schema.collation,
-            schema.comment,
-            schema.created,
-        );
-        self.engine
-            .set_table_body(self.owner, database, table, changed.table_body())
-            .map_err(|e| store_error(e, table))?;
-        Ok(no_rows())
+        self.change(&database, &table, false, |c| c.drop_key(name))
     }
 
     /// ALTER TABLE with changes to columns or keys.
     pub(super) fn alter_table(&self, alter: &sp::AlterTable) -> SqlResult<Done> {
-        let (database, table) = self.target(&table_name(&alter.name)?)?;
+        use sp::AlterTableOperation as Op;
+        let name = table_name(&alter.name)?;
+        let (database, table) = self.target(&name)?;
+        let mut clauses = Clauses::default();
         let mut changes = Vec::new();
         for op in &alter.operations {
-            if !algorithm_and_lock(op)? {
+            if !clauses.take(op)? {
                 changes.push(op);
             }
         }
-        let op = match changes.as_slice() {
-            [] => {
-                self.definition(&database, &table)?;
-                return Ok(no_rows());
-            }
-            [op] => *op,
-            _ => return unsupported("several changes in one ALTER TABLE"),
-        };
-        use sp::AlterTableOperation as Op;
-        let name = TableName {
-            database: Some(database.clone()),
-            name: table.clone(),
-        };
-        match op {
-            Op::AddConstraint { constraint, .. } => {
-                self.add_index(&database, &table, &key_of(constraint)?)
-            }
-            Op::DropIndex { name: index } => self.drop_index(&name, &index.value),
-            Op::DropConstraint { name: index, .. } => self.drop_index(&name, &index.value),
-            Op::DropPrimaryKey { .. } => unsupported("ALTER TABLE ... DROP PRIMARY KEY"),
-            Op::RenameTable { table_name: to } => {
-                let to = match to {
-                    sp::RenameTableNameKind::As(n) | sp::RenameTableNameKind::To(n) => n,
-                };
+        match changes.as_slice() {
+            [Op::RenameTable { table_name: to }] => {
+                let (sp::RenameTableNameKind::As(to) | sp::RenameTableNameKind::To(to)) = to;
                 self.rename_tables(&[(name, table_name(to)?)])
             }
-            Op::RenameColumn {
-                old_column_name,
-                new_column_name,
-            } => self.rename_column(
-                &database,
-                &table,
-                &old_column_name.value,
-                &new_column_name.value,
-            ),
-            Op::AlterColumn { column_name, op } => {
-                self.alter_default(&database, &table, &column_name.value, op)
-            }
-            Op::ModifyColumn {
-                col_name,
-                data_type,
-                options,
-                column_position: None,
-            } => self.change_column(
-                &database,
-                &table,
-                &col_name.value,
-                &col_name.value,
-                data_type,
-                options,
-            ),
-            Op::ChangeColumn {
-                old_name,
-                new_name,
-                data_type,
-                options,
-                column_position: None,
-            } => self.change_column(
-                &database,
-                &table,
-                &old_name.value,
-                &new_name.value,
-                data_type,
-                options,
-            ),
-            Op::AutoIncrement { value, .. } => {
+            [Op::AutoIncrement { value, .. }] => {
                 let next = value
                     .to_string()
                     .parse()
                     .map_err(|_| SqlError::syntax(format_args!("near '{value}'")))?;
                 self.alter_options(&name, &[AlterOption::AutoIncrement(next)])
             }
-            other => unsupported(&format!("ALTER TABLE ... {other}")),
+            _ => self.change(&database, &table, clauses.no_copy, |c| {
+                changes.iter().try_for_each(|op| c.apply(op))
+            }),
         }
-    }
-
-    fn rename_column(&self, database: &str, table: &str, from: &str, to: &str) -> SqlResult<Done> {
-        names::column(to)?;
-        let (_, schema) = self.definition(database, table)?;
-        let at = schema
-            .column(from)
-            .ok_or_else(|| unknown_column(from, table))?;
-        if schema.column(to).is_some_and(|other| other != at) {
-            return Err(SqlError::new(1060, format!("Duplicate column name '{to}'")));
-        }
-        let mut columns = schema.columns.clone();
-        columns[at].name = to.to_string();
-        self.put_columns(database, table, schema, columns)
-    }
-
-    fn alter_default(
-        &self,
-        database: &str,
-        table: &str,
-        name: &str,
-        op: &sp::AlterColumnOperation,
-    ) -> SqlResult<Done> {
-        let (_, schema) = self.definition(database, table)?;
-        let at = schema
-            .column(name)
-            .ok_or_else(|| unknown_column(name, table))?;
-        let mut columns = schema.columns.clone();
-        columns[at].default = match op {
-            sp::AlterColumnOperation::SetDefault { value } => {
-                read_default(value, &columns[at], self.env)?
-            }
-            sp::AlterColumnOperation::DropDefault => DefaultValue::None,
-            other => return unsupported(&format!("ALTER TABLE ... ALTER COLUMN {other}")),
-        };
-        self.put_columns(database, table, schema, columns)
-    }
-
-    /// MODIFY and CHANGE, as far as the stored values stay as they are.
-    fn change_column(
-        &self,
-        database: &str,
-        table: &str,
-        from: &str,
-        to: &str,
-        data_type: &sp::DataType,
-        options: &[sp::ColumnOption],
-    ) -> SqlResult<Done> {
-        let (_, schema) = self.definition(database, table)?;
-        let at = schema
-            .column(from)
-            .ok_or_else(|| unknown_column(from, table))?;
-        if schema.column(to).is_some_and(|other| other != at) {
-            return Err(SqlError::new(1060, format!("Duplicate column name '{to}'")));
-        }
-        let spec = column::read(
-            to,
-            data_type,
-            options,
-            schema.collation,
-            self.mode,
-            self.env,
-        )?;
-        if spec.primary || spec.unique {
-            return unsupported("ALTER TABLE ... MODIFY with a key");
-        }
-        let mut changed = spec.column;
-        let primary = schema
-            .indexes
-            .iter()
-            .any(|i| i.name == PRIMARY && i.parts.iter().any(|p| p.column == at));
-        if primary && !spec.explicit_null {
-            changed.nullable = false;
-        }
-        let old = &schema.columns[at];
-        if changed.ty != old.ty || changed.nullable != old.nullable {
-            return unsupported("ALTER TABLE ... MODIFY to another type or nullability");
-        }
-        let mut columns = schema.columns.clone();
-        columns[at] = changed;
-        key::check_auto_increment(&columns, &schema.indexes)?;
-        self.put_columns(database, table, schema, columns)
     }
 
     /// ALTER TABLE with table options only.
@@ -347,35 +233,32 @@ impl Ddl<'_> {
         options: &[AlterOption],
     ) -> SqlResult<Done> {
         let (database, name) = self.target(table)?;
-        let (_, schema) = self.definition(&database, &name)?;
-        let stored = options
-            .iter()
-            .filter(|o| matches!(o, AlterOption::Comment(_) | AlterOption::Rename(_)))
-            .count();
-        if stored > 1 {
+        let changing = |o: &&AlterOption| !matches!(o, AlterOption::Keys);
+        if options.iter().filter(changing).count() > 1 {
             return unsupported("several changes in one ALTER TABLE");
         }
+        self.definition(&database, &name)?;
         for option in options {
             match option {
                 AlterOption::Engine(engine) => {
                     self.engine_option(engine, &name)?;
-                    return unsupported("ALTER TABLE ... ENGINE");
+                    self.recreate(&database, &name)?;
                 }
-                AlterOption::Force => return unsupported("ALTER TABLE ... FORCE"),
+                AlterOption::Force => {
+                    self.recreate(&database, &name)?;
+                }
                 AlterOption::Comment(text) => {
-                    let changed = Schema::new(
-                        schema.columns.clone(),
-                        schema.indexes.clone(),
-                        schema.collation,
-                        table_comment(text, &name)?,
-                        schema.created,
-                    );
-                    self.engine
-                        .set_table_body(self.owner, &database, &name, changed.table_body())
-                        .map_err(|e| store_error(e, &name))?;
+                    let comment = table_comment(text, &name)?;
+                    self.locked(&database, &name, || {
+                        let (_, mut schema) = self.definition(&database, &name)?;
+                        schema.comment = comment;
+                        self.engine
+                            .set_table_body(self.owner, &database, &name, schema.table_body())
+                            .map_err(|e| store_error(e, &name))
+                    })?;
                 }
                 AlterOption::AutoIncrement(next) => {
-                    self.start_counting(&database, &name, &schema, *next)?;
+                    self.start_counting(&database, &name, *next)?;
                 }
                 AlterOption::Rename(to) => {
                     self.rename_tables(&[(table.clone(), to.clone())])?;
@@ -386,17 +269,12 @@ impl Ddl<'_> {
                 ),
             }
         }
-        Ok(no_rows())
+        Ok(records(0))
     }
 
     /// Lets a table's AUTO_INCREMENT column go on at `next` at least. Values already given stay given.
-    fn start_counting(
-        &self,
-        database: &str,
-        table: &str,
-        schema: &Schema,
-        next: u64,
-    ) -> SqlResult<()> {
+    fn start_counting(&self, database: &str, table: &str, next: u64) -> SqlResult<()> {
+        let (_, schema) = self.definition(database, table)?;
         if next == 0 || !schema.columns.iter().any(|c| c.auto_increment) {
             return Ok(());
         }
@@ -407,7 +285,7 @@ impl Ddl<'_> {
                 .engine
                 .open_table(&mut txn, database, table)
                 .map_err(wrap)?;
-            counter::start(self.engine, &open, schema)?;
+            counter::start(self.engine, &open, &schema)?;
             open.auto_increment_seen(next - 1);
             open.save_auto_increment().map_err(wrap)
         };

@@ -11,8 +11,9 @@ use super::{Ddl, Done, collation_of, database_collation, names, table_name};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
 use crate::parse::{TableName, sp};
+use crate::result::{ColumnMeta, FLAG_NOT_NULL};
 use crate::session::vars::sql_mode;
-use crate::types::{BaseType, Collation, Column, Schema, SqlType};
+use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
 
 /// Most columns of a table.
 const MAX_COLUMNS: usize = 1017;
@@ -94,7 +95,7 @@ fn row_bytes(ty: &SqlType) -> usize {
 }
 
 /// Error 1118 if a row could get longer than MySQL allows.
-fn check_row_size(columns: &[Column]) -> SqlResult<()> {
+pub(super) fn check_row_size(columns: &[Column]) -> SqlResult<()> {
     let nulls = columns.iter().filter(|c| c.nullable).count().div_ceil(8);
     let bytes: usize = columns.iter().map(|c| row_bytes(&c.ty)).sum();
     if bytes + nulls > MAX_ROW {
@@ -150,6 +151,38 @@ pub(super) fn key_of(constraint: &sp::TableConstraint) -> SqlResult<KeySpec> {
         }),
         other => unsupported(&other.to_string()),
     }
+}
+
+/// What a CREATE TABLE makes.
+pub(crate) struct New {
+    pub database: String,
+    pub table: String,
+    pub schema: Schema,
+    pub own_file: Option<bool>,
+    pub auto_increment: u64,
+}
+
+/// A CREATE TABLE that has been checked.
+pub(crate) enum Prepared {
+    /// The table is there, and IF NOT EXISTS was said.
+    Exists(Done),
+    New(Box<New>),
+}
+
+/// The column that holds a query's.
+fn selected_column(meta: &ColumnMeta) -> SqlResult<Column> {
+    if meta.ty.base == BaseType::Null {
+        return unsupported("CREATE TABLE ... SELECT of a column that is always NULL");
+    }
+    Ok(Column {
+        name: meta.name.clone(),
+        ty: meta.ty.clone(),
+        nullable: meta.flags & FLAG_NOT_NULL == 0,
+        default: DefaultValue::None,
+        auto_increment: false,
+        on_update_now: false,
+        comment: String::new(),
+    })
 }
 
 impl Ddl<'_> {
@@ -241,11 +274,24 @@ impl Ddl<'_> {
 
     /// CREATE TABLE.
     pub(super) fn create_table(&self, create: &sp::CreateTable) -> SqlResult<Done> {
+        match self.prepare_create(create, &[])? {
+            Prepared::Exists(done) => Ok(done),
+            Prepared::New(new) => {
+                let mut table = new_table(&new.database, &new.table, &new.schema, new.own_file);
+                table.auto_increment = new.auto_increment;
+                self.make(table, create.if_not_exists)
+            }
+        }
+    }
+
+    /// Checks a CREATE TABLE and gives what it makes. `selected`: columns of the query that fills the table.
+    pub(crate) fn prepare_create(
+        &self,
+        create: &sp::CreateTable,
+        selected: &[ColumnMeta],
+    ) -> SqlResult<Prepared> {
         if create.temporary {
             return unsupported("CREATE TEMPORARY TABLE");
-        }
-        if create.query.is_some() {
-            return unsupported("CREATE TABLE ... SELECT");
         }
         if create.or_replace {
             return Err(SqlError::syntax("near 'OR REPLACE'"));
@@ -258,7 +304,8 @@ impl Ddl<'_> {
         names::table(&table)?;
         let default = database_collation(self.engine, &database)?;
         if self.exists(&database, &table)? {
-            return self.table_exists(create.if_not_exists, &table);
+            let done = self.table_exists(create.if_not_exists, &table)?;
+            return Ok(Prepared::Exists(done));
         }
         let options = self.table_options(create, &table)?;
         let collation = collation_of(
@@ -266,24 +313,28 @@ impl Ddl<'_> {
             options.collation.as_deref(),
             default,
         )?;
-        let schema = self.new_schema(create, collation, options.comment)?;
-        let mut new = new_table(&database, &table, &schema, options.own_file);
-        if schema.columns.iter().any(|c| c.auto_increment) {
-            new.auto_increment = options.auto_increment.unwrap_or(0);
-        }
-        self.make(new, create.if_not_exists)
+        let schema = self.new_schema(create, selected, collation, options.comment)?;
+        let counts = schema.columns.iter().any(|c| c.auto_increment);
+        Ok(Prepared::New(Box::new(New {
+            database,
+            table,
+            schema,
+            own_file: options.own_file,
+            auto_increment: options.auto_increment.filter(|_| counts).unwrap_or(0),
+        })))
     }
 
     fn new_schema(
         &self,
         create: &sp::CreateTable,
+        selected: &[ColumnMeta],
         collation: Collation,
         comment: String,
     ) -> SqlResult<Schema> {
-        if create.columns.is_empty() {
+        if create.columns.is_empty() && selected.is_empty() {
             return Err(SqlError::new(1113, "A table must have at least 1 column"));
         }
-        if create.columns.len() > MAX_COLUMNS {
+        if create.columns.len() + selected.len() > MAX_COLUMNS {
             return Err(SqlError::new(1117, "Too many columns"));
         }
         let mut columns: Vec<Column> = Vec::new();
@@ -322,6 +373,23 @@ impl Ddl<'_> {
             }
             columns.push(column);
             explicit_null.push(null);
+        }
+        let defined = columns.len();
+        for meta in selected {
+            let same = |c: &Column| c.name.eq_ignore_ascii_case(&meta.name);
+            // A column that is defined takes the values of the selected one of its name.
+            if columns[..defined].iter().any(same) {
+                continue;
+            }
+            if columns.iter().any(same) {
+                return Err(SqlError::new(
+                    1060,
+                    format!("Duplicate column name '{}'", meta.name),
+                ));
+            }
+            names::column(&meta.name)?;
+            columns.push(selected_column(meta)?);
+            explicit_null.push(false);
         }
         for constraint in &create.constraints {
             keys.push(key_of(constraint)?);
@@ -406,7 +474,12 @@ pub(super) fn table_comment(text: &str, table: &str) -> SqlResult<String> {
     Ok(text.to_string())
 }
 
-fn new_table(database: &str, table: &str, schema: &Schema, own_file: Option<bool>) -> NewTable {
+pub(super) fn new_table(
+    database: &str,
+    table: &str,
+    schema: &Schema,
+    own_file: Option<bool>,
+) -> NewTable {
     NewTable {
         database: database.to_string(),
         name: table.to_string(),

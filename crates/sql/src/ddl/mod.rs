@@ -7,16 +7,20 @@
 //! | `key` | key parts, key names, the choice of the clustered index |
 //! | `create` | CREATE TABLE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX |
+//! | `change` | a definition while it is being changed |
+//! | `rebuild` | tables written anew |
 //!
 //! This module turns statements into definitions and checks them; the store carries each out as one atomic,
 //! crash-safe step. The caller has committed the session's transaction. What can't be done in one such
 //! step is refused (error 1235), never done in pieces.
 
 mod alter;
+mod change;
 mod column;
 mod create;
 mod key;
 mod names;
+mod rebuild;
 
 use std::sync::Arc;
 
@@ -30,6 +34,9 @@ use crate::session::vars::SessionVars;
 use crate::show::is_system_schema;
 use crate::types::Collation;
 
+pub(crate) use create::Prepared;
+pub(crate) use rebuild::{Fill, WORK_DATABASE, Work, clear_work};
+
 /// What a DDL statement works with.
 pub(crate) struct Ddl<'a> {
     pub engine: &'a Engine,
@@ -38,6 +45,8 @@ pub(crate) struct Ddl<'a> {
     pub vars: &'a SessionVars,
     /// sql_mode, all bits.
     pub mode: u64,
+    /// LOCK TABLES holds the tables exclusively already.
+    pub tables_locked: bool,
 }
 
 /// What a DDL statement reports.
@@ -101,7 +110,7 @@ pub(crate) fn database_collation(engine: &Engine, name: &str) -> SqlResult<Colla
 
 /// Error 1044 for changes to a system schema.
 fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
-    if !is_system_schema(database) {
+    if !is_system_schema(database) && database != WORK_DATABASE {
         return Ok(());
     }
     let (user, host) = env.user.rsplit_once('@').unwrap_or((&env.user, ""));
@@ -111,7 +120,7 @@ fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
     ))
 }
 
-impl Ddl<'_> {
+impl<'a> Ddl<'a> {
     /// Carries a DDL statement out.
     pub fn execute(&self, kind: &Kind) -> SqlResult<Done> {
         match kind {

@@ -27,7 +27,7 @@ mod hash;
 mod insert;
 mod levels;
 pub(crate) mod ranges;
-mod rows;
+pub(crate) mod rows;
 mod scan;
 mod sort;
 mod state;

@@ -74,6 +74,10 @@ fn adjust(out: &mut Tokens, mode: SqlMode) {
     let mut i = 0;
     while i < out.tokens.len() {
         let span = out.tokens[i].span;
+        if i > 0 && is(&out.tokens[i], "KEY") && is(&out.tokens[i - 1], "DROP") {
+            // ALTER TABLE's other word for it.
+            out.tokens[i] = keyword("INDEX", Keyword::INDEX, span);
+        }
         match &mut out.tokens[i].token {
             Token::Placeholder(p) if p == "?" => {
                 *p = format!("?{}", out.params);

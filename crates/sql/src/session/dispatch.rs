@@ -288,6 +288,10 @@ impl Session {
                 let columns = super::admin::maintain_columns(*op);
                 self.send_rows(&columns, &rows, more, sink)
             }
+            Kind::CreateTable(create) if create.query.is_some() => {
+                let done = self.create_table_select(statement, create, params)?;
+                self.finish(done.affected, &done.info, more, sink)
+            }
             Kind::Help(_) => {
                 let columns = [
                     show::meta("source_category_name", 64),
@@ -297,14 +301,7 @@ impl Session {
                 self.send_rows(&columns, &[], more, sink)
             }
             _ => {
-                let done = Ddl {
-                    engine: &self.instance.0.engine,
-                    owner: &self.owner,
-                    env: &self.env,
-                    vars: &self.facts.vars,
-                    mode: self.settings.mode,
-                }
-                .execute(&statement.kind)?;
+                let done = self.ddl().execute(&statement.kind)?;
                 if let Kind::DropDatabase { name, .. } = &statement.kind
                     && self.env.database.borrow().as_deref() == Some(name)
                 {
@@ -314,6 +311,18 @@ impl Session {
                 }
                 self.finish(done.affected, &done.info, more, sink)
             }
+        }
+    }
+
+    /// What DDL works with.
+    pub(super) fn ddl(&self) -> Ddl<'_> {
+        Ddl {
+            engine: &self.instance.0.engine,
+            owner: &self.owner,
+            env: &self.env,
+            vars: &self.facts.vars,
+            mode: self.settings.mode,
+            tables_locked: !self.locked.is_empty(),
         }
     }
 

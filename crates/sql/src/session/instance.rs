@@ -42,10 +42,11 @@ pub(crate) struct Inner {
     pub globals: Arc<Globals>,
     pub registry: Registry,
     started: Instant,
-    /// Unix time at which the counters were last reset.
+    /// When the counters were last reset.
     flushed: Mutex<Instant>,
-    /// Errors that turned a client away.
+    /// Clients turned away before they had a session.
     pub aborted_connects: AtomicU64,
+    /// Prepared statements of all sessions.
     pub prepared: AtomicU64,
     closed: AtomicBool,
 }
@@ -155,6 +156,7 @@ impl Instance {
         })?;
         let engine = Engine::open(Arc::new(storage), store, Arc::new(Codecs))
             .map_err(|e| store_error(e, ""))?;
+        crate::ddl::clear_work(&engine).map_err(|e| store_error(e, ""))?;
         let now = Instant::now();
         Ok(Instance(Arc::new(Inner {
             engine,

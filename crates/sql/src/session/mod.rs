@@ -3,12 +3,12 @@
 //! | file | owns |
 //! |---|---|
 //! | `instance` | an open database: global variables, sessions, status |
-//! | `core` | [`Session`]: its state, texts, prepared statements |
+//! | `state` | [`Session`]: its state, texts, prepared statements |
 //! | `run` | running a planned statement inside its transaction |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
 //! | `dispatch` | everything that is not planned, by statement kind |
 //! | `set` | SET and the effects of variables |
-//! | `admin` | KILL, FLUSH, LOCK TABLES, table maintenance |
+//! | `admin` | FLUSH, LOCK TABLES, table maintenance |
 //! | `vars` | which variables there are |
 //! | `registry`, `counters` | the process list, KILL, status counters |
 //! | `cache` | compiled statements by text |
@@ -20,7 +20,6 @@
 
 mod admin;
 mod cache;
-mod core;
 pub(crate) mod counters;
 mod dispatch;
 pub mod env;
@@ -28,6 +27,7 @@ mod instance;
 pub(crate) mod registry;
 mod run;
 mod set;
+mod state;
 mod transaction;
 pub(crate) mod vars;
 
@@ -35,10 +35,10 @@ use std::sync::Arc;
 
 use crate::result::ColumnMeta;
 
-pub use self::core::Session;
 pub use counters::Counter;
 pub(crate) use instance::unix_us as now_us;
 pub use instance::{Instance, InstanceOptions};
+pub use state::Session;
 pub use vars::VERSION;
 
 /// Who connects.

@@ -11,9 +11,10 @@ use millpond_store::Isolation;
 use super::Session;
 use super::cache::Compiled;
 use super::counters::Counter;
+use crate::ddl::{Ddl, Done, Fill, Prepared, Work};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{self, ExecContext, Outcome, Run};
-use crate::parse::sp;
+use crate::parse::{Kind, Statement, sp};
 use crate::plan::{self, Plan, PlanContext};
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::value::Value;
@@ -269,6 +270,91 @@ impl Session {
                 }
             }
             rows.0.pop().ok_or_else(|| SqlError::new(1105, "no value"))
+        })
+    }
+
+    /// CREATE TABLE ... SELECT: the table appears with all its rows or not at all.
+    pub(super) fn create_table_select(
+        &mut self,
+        statement: &Statement,
+        create: &sp::CreateTable,
+        params: &[Value<'_>],
+    ) -> SqlResult<Done> {
+        let Some(query) = &create.query else {
+            return Err(SqlError::new(1105, "no query"));
+        };
+        let query = Statement {
+            kind: Kind::Query(query.clone()),
+            ..statement.clone()
+        };
+        let query = Compiled::new(query, statement.text.as_str().into());
+        let began = self.ensure_transaction();
+        let result = self.fill_new_table(&query, create, params);
+        // It only read, in a transaction of its own: what the table needs is committed where it is made.
+        debug_assert!(began);
+        self.commit_now()?;
+        result
+    }
+
+    fn fill_new_table(
+        &mut self,
+        query: &Compiled,
+        create: &sp::CreateTable,
+        params: &[Value<'_>],
+    ) -> SqlResult<Done> {
+        let plan = self.compile(query)?;
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        let ddl = Ddl {
+            engine: &self.instance.0.engine,
+            owner: &self.owner,
+            env: &self.env,
+            vars: &self.facts.vars,
+            mode: self.settings.mode,
+            tables_locked: false,
+        };
+        let new = match ddl.prepare_create(create, &plan.columns)? {
+            Prepared::Exists(done) => return Ok(done),
+            Prepared::New(new) => new,
+        };
+        let mut work = Work::start(
+            &ddl,
+            &new.table,
+            new.schema.clone(),
+            new.own_file,
+            // The counter goes on after the rows that come now.
+            0,
+        )?;
+        let mut fill = Fill::new(&mut work, &self.env, &plan.columns, new.auto_increment)?;
+        let mut cx = ExecContext {
+            engine: &self.instance.0.engine,
+            txn,
+            env: &self.env,
+            owner: &self.owner,
+            params,
+            found_rows: self.found_rows,
+            lock_reads: false,
+            auto_increment: self.settings.auto_increment,
+            memory_limit: self.settings.memory_limit,
+            scratch: &mut self.scratch,
+        };
+        let ran = exec::run(&plan, &mut cx, &mut fill);
+        if let Some(e) = fill.error.take() {
+            return Err(e);
+        }
+        if matches!(ran?, Run::Stale) {
+            return Err(SqlError::new(
+                1412,
+                "Table definition has changed, please retry transaction",
+            ));
+        }
+        work.finish()?;
+        let rows = work.rows();
+        work.place(&self.owner, &new.database, &new.table, false)?;
+        Ok(Done {
+            affected: rows,
+            info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
         })
     }
 

@@ -48,7 +48,10 @@ impl Only {
         match &self.database {
             Some(d) => {
                 names.retain(|n| n.eq_ignore_ascii_case(d));
-                if names.is_empty() && instance.engine().database(d).is_ok() {
+                if names.is_empty()
+                    && d != ddl::WORK_DATABASE
+                    && instance.engine().database(d).is_ok()
+                {
                     names.push(d.clone());
                 }
             }
@@ -59,6 +62,7 @@ impl Only {
                         .databases()
                         .map_err(|e| store_error(e, ""))?,
                 );
+                names.retain(|n| n != ddl::WORK_DATABASE);
                 names.sort();
             }
         }

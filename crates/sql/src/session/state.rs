@@ -415,8 +415,10 @@ impl Session {
             seat.forget_kill_query();
         }
         seat.busy(command, now_us);
-        seat.counters.add(Counter::Questions, 1);
         seat.counters.add(Counter::Queries, 1);
+        if command != Command::Prepare {
+            seat.counters.add(Counter::Questions, 1);
+        }
         let vars = &self.facts.vars;
         match self.settings.timestamp {
             None => {

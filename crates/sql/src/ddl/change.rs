@@ -1,0 +1,401 @@
+//! A table's definition while ALTER TABLE changes it: columns that know where their values come from, and keys by
+//! the names of their columns. Pure: nothing here touches the store.
+
+use super::column::{self, ColumnSpec, read_default};
+use super::create::{check_row_size, key_of};
+use super::key::{self, KeyKind, KeySpec, PRIMARY};
+use super::names;
+use crate::error::{SqlError, SqlResult};
+use crate::parse::sp;
+use crate::session::env::SessionEnv;
+use crate::types::{Column, DefaultValue, Index, Schema};
+
+/// A column of the changed table.
+struct Changing {
+    column: Column,
+    /// Its position before, if it was there.
+    from: Option<usize>,
+    explicit_null: bool,
+}
+
+/// A definition being changed.
+pub(super) struct Change<'a> {
+    table: &'a str,
+    old: &'a Schema,
+    mode: u64,
+    env: &'a SessionEnv,
+    columns: Vec<Changing>,
+    keys: Vec<KeySpec>,
+}
+
+/// What a change comes to.
+pub(super) struct Changed {
+    pub schema: Schema,
+    /// For each new column, the old one its values come from.
+    pub from: Vec<Option<usize>>,
+}
+
+fn missing(name: &str) -> SqlError {
+    SqlError::new(
+        1091,
+        format!("Can't DROP '{name}'; check that column/key exists"),
+    )
+}
+
+fn unsupported<T>(what: &str) -> SqlResult<T> {
+    Err(SqlError::unsupported(what))
+}
+
+/// A stored index as a statement would ask for it.
+fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
+    KeySpec {
+        kind: if index.name == PRIMARY {
+            KeyKind::Primary
+        } else if index.unique {
+            KeyKind::Unique
+        } else {
+            KeyKind::Plain
+        },
+        name: Some(index.name.clone()),
+        parts: index
+            .parts
+            .iter()
+            .map(|p| (schema.columns[p.column].name.clone(), p.prefix, p.desc))
+            .collect(),
+    }
+}
+
+impl<'a> Change<'a> {
+    /// No change yet.
+    pub fn of(table: &'a str, old: &'a Schema, mode: u64, env: &'a SessionEnv) -> Change<'a> {
+        let columns = old.columns.iter().enumerate().map(|(i, c)| Changing {
+            column: c.clone(),
+            from: Some(i),
+            explicit_null: false,
+        });
+        // In the order in which they are listed, so that a rebuilt table lists them the same way.
+        let keys = crate::show::create::index_order(old)
+            .into_iter()
+            .map(|i| spec_of(&old.indexes[i], old));
+        Change {
+            table,
+            old,
+            mode,
+            env,
+            columns: columns.collect(),
+            keys: keys.collect(),
+        }
+    }
+
+    fn position(&self, name: &str) -> SqlResult<usize> {
+        self.columns
+            .iter()
+            .position(|c| c.column.name.eq_ignore_ascii_case(name))
+            .ok_or_else(|| {
+                SqlError::new(1054, format!("Unknown column '{name}' in '{}'", self.table))
+            })
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        data_type: &sp::DataType,
+        options: &[sp::ColumnOption],
+    ) -> SqlResult<ColumnSpec> {
+        column::read(
+            name,
+            data_type,
+            options,
+            self.old.collation,
+            self.mode,
+            self.env,
+        )
+    }
+
+    fn key_of_column(&mut self, spec: &ColumnSpec) {
+        let name = &spec.column.name;
+        if spec.primary {
+            self.keys.push(KeySpec::of_column(KeyKind::Primary, name));
+        }
+        if spec.unique {
+            self.keys.push(KeySpec::of_column(KeyKind::Unique, name));
+        }
+    }
+
+    /// Error 1060 if another column has the name.
+    fn check_free(&self, name: &str, except: Option<usize>) -> SqlResult<()> {
+        let taken = self
+            .columns
+            .iter()
+            .enumerate()
+            .any(|(i, c)| Some(i) != except && c.column.name.eq_ignore_ascii_case(name));
+        if taken {
+            return Err(SqlError::new(
+                1060,
+                format!("Duplicate column name '{name}'"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn place(
+        &mut self,
+        column: Changing,
+        position: Option<&sp::MySQLColumnPosition>,
+        at: usize,
+    ) -> SqlResult<()> {
+        let at = match position {
+            None => at,
+            Some(sp::MySQLColumnPosition::First) => 0,
+            Some(sp::MySQLColumnPosition::After(other)) => self.position(&other.value)? + 1,
+        };
+        self.columns.insert(at, column);
+        Ok(())
+    }
+
+    fn add_column(
+        &mut self,
+        def: &sp::ColumnDef,
+        position: Option<&sp::MySQLColumnPosition>,
+    ) -> SqlResult<()> {
+        let options: Vec<sp::ColumnOption> = def.options.iter().map(|o| o.option.clone()).collect();
+        let spec = self.read(&def.name.value, &def.data_type, &options)?;
+        self.check_free(&spec.column.name, None)?;
+        self.key_of_column(&spec);
+        let added = Changing {
+            column: spec.column,
+            from: None,
+            explicit_null: spec.explicit_null,
+        };
+        self.place(added, position, self.columns.len())
+    }
+
+    fn drop_column(&mut self, name: &str) -> SqlResult<()> {
+        let at = self.position(name).map_err(|_| missing(name))?;
+        if self.columns.len() == 1 {
+            return Err(SqlError::new(
+                1090,
+                "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
+            ));
+        }
+        self.columns.remove(at);
+        for key in &mut self.keys {
+            key.parts.retain(|(c, ..)| !c.eq_ignore_ascii_case(name));
+        }
+        self.keys.retain(|k| !k.parts.is_empty());
+        Ok(())
+    }
+
+    /// Keys know their columns by name.
+    fn rename_in_keys(&mut self, from: &str, to: &str) {
+        for key in &mut self.keys {
+            for (c, ..) in &mut key.parts {
+                if c.eq_ignore_ascii_case(from) {
+                    *c = to.to_string();
+                }
+            }
+        }
+    }
+
+    fn change_column(
+        &mut self,
+        from: &str,
+        to: &str,
+        data_type: &sp::DataType,
+        options: &[sp::ColumnOption],
+        position: Option<&sp::MySQLColumnPosition>,
+    ) -> SqlResult<()> {
+        let at = self.position(from)?;
+        self.check_free(to, Some(at))?;
+        let spec = self.read(to, data_type, options)?;
+        self.rename_in_keys(from, to);
+        self.key_of_column(&spec);
+        let old = self.columns.remove(at);
+        let changed = Changing {
+            column: spec.column,
+            from: old.from,
+            explicit_null: spec.explicit_null,
+        };
+        self.place(changed, position, at)
+    }
+
+    fn rename_column(&mut self, from: &str, to: &str) -> SqlResult<()> {
+        names::column(to)?;
+        let at = self.position(from)?;
+        self.check_free(to, Some(at))?;
+        self.rename_in_keys(from, to);
+        self.columns[at].column.name = to.to_string();
+        Ok(())
+    }
+
+    fn alter_column(&mut self, name: &str, op: &sp::AlterColumnOperation) -> SqlResult<()> {
+        let at = self.position(name)?;
+        let column = &mut self.columns[at].column;
+        column.default = match op {
+            sp::AlterColumnOperation::SetDefault { value } => {
+                read_default(value, column, self.env)?
+            }
+            sp::AlterColumnOperation::DropDefault => DefaultValue::None,
+            other => return unsupported(&format!("ALTER TABLE ... ALTER COLUMN {other}")),
+        };
+        Ok(())
+    }
+
+    /// Adds a key.
+    pub fn add_key(&mut self, key: KeySpec) {
+        self.keys.push(key);
+    }
+
+    /// Drops a key by name; error 1091 if there's none.
+    pub fn drop_key(&mut self, name: &str) -> SqlResult<()> {
+        let at = self
+            .keys
+            .iter()
+            .position(|k| {
+                k.name
+                    .as_deref()
+                    .is_some_and(|n| n.eq_ignore_ascii_case(name))
+            })
+            .ok_or_else(|| missing(name))?;
+        self.keys.remove(at);
+        Ok(())
+    }
+
+    fn drop_primary(&mut self) -> SqlResult<()> {
+        let at = self
+            .keys
+            .iter()
+            .position(|k| k.kind == KeyKind::Primary)
+            .ok_or_else(|| missing(PRIMARY))?;
+        self.keys.remove(at);
+        Ok(())
+    }
+
+    /// Applies one operation.
+    pub fn apply(&mut self, op: &sp::AlterTableOperation) -> SqlResult<()> {
+        use sp::AlterTableOperation as Op;
+        match op {
+            Op::AddColumn {
+                column_def,
+                column_position,
+                if_not_exists: false,
+                ..
+            } => self.add_column(column_def, column_position.as_ref()),
+            Op::DropColumn {
+                column_names,
+                if_exists: false,
+                ..
+            } => column_names
+                .iter()
+                .try_for_each(|n| self.drop_column(&n.value)),
+            Op::ModifyColumn {
+                col_name,
+                data_type,
+                options,
+                column_position,
+            } => self.change_column(
+                &col_name.value,
+                &col_name.value,
+                data_type,
+                options,
+                column_position.as_ref(),
+            ),
+            Op::ChangeColumn {
+                old_name,
+                new_name,
+                data_type,
+                options,
+                column_position,
+            } => self.change_column(
+                &old_name.value,
+                &new_name.value,
+                data_type,
+                options,
+                column_position.as_ref(),
+            ),
+            Op::RenameColumn {
+                old_column_name,
+                new_column_name,
+            } => self.rename_column(&old_column_name.value, &new_column_name.value),
+            Op::AlterColumn { column_name, op } => self.alter_column(&column_name.value, op),
+            Op::AddConstraint { constraint, .. } => {
+                self.add_key(key_of(constraint)?);
+                Ok(())
+            }
+            Op::DropIndex { name } => self.drop_key(&name.value),
+            Op::DropConstraint { name, .. } => self.drop_key(&name.value),
+            Op::DropPrimaryKey { .. } => self.drop_primary(),
+            other => unsupported(&format!("ALTER TABLE ... {other}")),
+        }
+    }
+
+    /// The definition after all operations.
+    pub fn finish(self) -> SqlResult<Changed> {
+        let from = self.columns.iter().map(|c| c.from).collect();
+        let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
+        let mut columns: Vec<Column> = self.columns.into_iter().map(|c| c.column).collect();
+        let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
+        key::check_auto_increment(&columns, &indexes)?;
+        check_row_size(&columns)?;
+        Ok(Changed {
+            schema: Schema::new(
+                columns,
+                indexes,
+                self.old.collation,
+                self.old.comment.clone(),
+                self.old.created,
+            ),
+            from,
+        })
+    }
+}
+
+/// The cheapest way to make a change.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The stored rows and indexes stay as they are.
+    Definition,
+    /// One more secondary index, at this position among the new ones.
+    AddIndex(usize),
+    /// One secondary index less, by name.
+    DropIndex(String),
+    /// Every row is written anew.
+    Copy,
+}
+
+impl Changed {
+    /// Whether rows are stored as they were.
+    pub fn same_rows(&self, old: &Schema) -> bool {
+        self.from.len() == old.columns.len()
+            && self.from.iter().enumerate().all(|(i, from)| {
+                let (a, b) = (&self.schema.columns[i], &old.columns[i]);
+                *from == Some(i) && a.ty == b.ty && a.nullable == b.nullable
+            })
+    }
+
+    /// How this change can be made.
+    pub fn way(&self, old: &Schema) -> Way {
+        if !self.same_rows(old) {
+            return Way::Copy;
+        }
+        let definitions_same = self
+            .schema
+            .columns
+            .iter()
+            .zip(&old.columns)
+            .all(|(a, b)| a == b);
+        let has = |indexes: &[Index], i: &Index| indexes.contains(i);
+        let added: Vec<usize> = (0..self.schema.indexes.len())
+            .filter(|i| !has(&old.indexes, &self.schema.indexes[*i]))
+            .collect();
+        let dropped: Vec<usize> = (0..old.indexes.len())
+            .filter(|i| !has(&self.schema.indexes, &old.indexes[*i]))
+            .collect();
+        match (added.as_slice(), dropped.as_slice()) {
+            ([], []) => Way::Definition,
+            ([i], []) if *i > 0 && definitions_same => Way::AddIndex(*i),
+            ([], [i]) if *i > 0 && definitions_same => Way::DropIndex(old.indexes[*i].name.clone()),
+            _ => Way::Copy,
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! Tables written anew: ALTER TABLE, OPTIMIZE TABLE and CREATE TABLE ... SELECT.
+//!
+//! The new table is filled under a name in a database of its own, [`WORK_DATABASE`], where no session looks,
+//! and takes its place by one atomic rename. Steps: (1) the old table is locked exclusively, to the end;
+//! (2) the new one is made with its clustered index alone and filled in that index's order, in bounded
+//! transactions; (3) secondary indexes are built by sorting; (4) old and new change places; (5) the old one is dropped. Up
+//! to (4) a failure or a crash leaves the old table as it was; whatever is in the work database when an
+//! instance is opened is dropped ([`clear_work`]).
+
+use std::io;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use millpond_store::{
+    Direction, Engine, Error, Fetch, Isolation, KeyRange, Owner, ReadMode, Table, Txn,
+};
+
+use super::Ddl;
+use super::change::Changed;
+use super::create::{new_table, unix_now};
+use crate::error::{SqlError, SqlResult};
+use crate::exec::{counter, rows, store_error};
+use crate::result::{ColumnMeta, Completion, ResultSink};
+use crate::row;
+use crate::session::env::SessionEnv;
+use crate::types::{BaseType, Column, DefaultValue, Schema};
+use crate::value::{self, StoreContext, Value};
+
+/// Where tables are made that nobody shall see yet: listed nowhere, and closed to DDL.
+pub(crate) const WORK_DATABASE: &str = "#sql";
+/// Rows written per transaction.
+const BATCH_ROWS: u64 = 10_000;
+/// Rows between two looks at whether the statement was killed.
+const KILL_CHECK_ROWS: u64 = 1_000;
+
+static NEXT_NAME: AtomicU64 = AtomicU64::new(1);
+
+/// Drops what an earlier life of the database left half made.
+pub(crate) fn clear_work(engine: &Engine) -> millpond_store::Result<()> {
+    let names = match engine.tables(WORK_DATABASE) {
+        Ok(names) => names,
+        Err(Error::NoSuchDatabase(_)) => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = names
+        .into_iter()
+        .map(|n| (WORK_DATABASE.to_string(), n))
+        .collect();
+    engine.drop_tables(&engine.owner(), &names)
+}
+
+/// A table in the making. Dropped, it leaves nothing behind.
+pub(crate) struct Work<'a> {
+    engine: &'a Engine,
+    env: &'a SessionEnv,
+    /// Whose statement it is: asked whether it was killed.
+    owner: &'a Arc<Owner>,
+    /// Who writes the rows: transactions of its own, so that the statement can read in its.
+    writer: Arc<Owner>,
+    name: (String, String),
+    /// What messages call it.
+    shown: &'a str,
+    schema: Schema,
+    table: Option<Arc<Table>>,
+    txn: Option<Txn>,
+    rows: u64,
+    encoded: Vec<u8>,
+    placed: bool,
+}
+
+impl<'a> Work<'a> {
+    /// Makes the table, with its clustered index only.
+    pub fn start(
+        ddl: &Ddl<'a>,
+        shown: &'a str,
+        schema: Schema,
+        own_file: Option<bool>,
+        auto_increment: u64,
+    ) -> SqlResult<Work<'a>> {
+        let wrap = |e| store_error(e, shown);
+        if ddl.engine.database(WORK_DATABASE).is_err() {
+            let options = schema.collation.name().as_bytes();
+            match ddl
+                .engine
+                .create_database(ddl.owner, WORK_DATABASE, options)
+            {
+                Ok(()) | Err(Error::DatabaseExists(_)) => {}
+                Err(e) => return Err(wrap(e)),
+            }
+        }
+        let name = NEXT_NAME.fetch_add(1, Ordering::Relaxed).to_string();
+        let mut new = new_table(WORK_DATABASE, &name, &schema, own_file);
+        new.indexes.truncate(1);
+        new.auto_increment = auto_increment;
+        ddl.engine.create_table(ddl.owner, new).map_err(wrap)?;
+        Ok(Work {
+            engine: ddl.engine,
+            env: ddl.env,
+            owner: ddl.owner,
+            writer: ddl.engine.owner(),
+            name: (WORK_DATABASE.to_string(), name),
+            shown,
+            schema,
+            table: None,
+            txn: None,
+            rows: 0,
+            encoded: Vec::new(),
+            placed: false,
+        })
+    }
+
+    fn wrap(&self, e: Error) -> SqlError {
+        store_error(e, self.shown)
+    }
+
+    /// How many rows it has got.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Adds a row of values as its columns take them.
+    pub fn insert(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
+        let tz = self.env.tz_offset.get();
+        let mut encoded = std::mem::take(&mut self.encoded);
+        let added = rows::encode(&self.schema, values, tz, &mut encoded)
+            .and_then(|()| self.insert_encoded(&encoded));
+        self.encoded = encoded;
+        added
+    }
+
+    /// Adds a row that is encoded as its columns ask.
+    fn insert_encoded(&mut self, row: &[u8]) -> SqlResult<()> {
+        let mut txn = match self.txn.take() {
+            Some(txn) => txn,
+            None => self.engine.begin(&self.writer, Isolation::ReadCommitted),
+        };
+        let table = match &self.table {
+            Some(table) => table.clone(),
+            None => self
+                .engine
+                .open_table(&mut txn, &self.name.0, &self.name.1)
+                .map_err(|e| self.wrap(e))?,
+        };
+        let pinned = table.pin_for_write(&mut txn);
+        let inserted = pinned.and_then(|_| table.insert(&mut txn, row));
+        self.table = Some(table);
+        self.txn = Some(txn);
+        match inserted {
+            Ok(()) => {}
+            Err(Error::DuplicateKey { index }) => {
+                let tz = self.env.tz_offset.get();
+                return Err(rows::duplicate(&self.schema, self.shown, index, row, tz));
+            }
+            Err(e) => return Err(self.wrap(e)),
+        }
+        self.rows += 1;
+        if self.rows.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
+            return Err(SqlError::new(1317, "Query execution was interrupted"));
+        }
+        if self.rows.is_multiple_of(BATCH_ROWS) {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> SqlResult<()> {
+        match self.txn.take() {
+            Some(txn) => self.engine.commit(txn).map_err(|e| self.wrap(e)),
+            None => Ok(()),
+        }
+    }
+
+    /// Builds the secondary indexes.
+    pub fn finish(&mut self) -> SqlResult<()> {
+        self.commit()?;
+        self.table = None;
+        for i in 1..self.schema.indexes.len() {
+            let index = &self.schema.indexes[i];
+            let new = (index.name.clone(), index.unique, index.body());
+            let body = self.schema.table_body();
+            let built = self
+                .engine
+                .create_index(self.owner, &self.name.0, &self.name.1, new, body);
+            built.map_err(|e| match e {
+                Error::DuplicateKey { .. } => SqlError::new(
+                    1062,
+                    format!("Duplicate entry for key '{}.{}'", self.shown, index.name),
+                ),
+                e => self.wrap(e),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives the table its name. With `replace` the table that has the name is dropped.
+    pub fn place(
+        mut self,
+        owner: &Arc<Owner>,
+        database: &str,
+        name: &str,
+        replace: bool,
+    ) -> SqlResult<()> {
+        let target = (database.to_string(), name.to_string());
+        let old = (WORK_DATABASE.to_string(), format!("{}-old", self.name.1));
+        let mut renames = Vec::new();
+        if replace {
+            renames.push((target.clone(), old.clone()));
+        }
+        renames.push((self.name.clone(), target));
+        self.engine
+            .rename_tables(owner, &renames)
+            .map_err(|e| self.wrap(e))?;
+        self.placed = true;
+        if replace {
+            self.engine
+                .drop_tables(owner, &[old])
+                .map_err(|e| self.wrap(e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Fills a table in the making with a query's rows.
+pub(crate) struct Fill<'w, 'a> {
+    work: &'w mut Work<'a>,
+    env: &'a SessionEnv,
+    /// For each column of the table, the query's column that goes there.
+    from: Vec<Option<usize>>,
+    /// Values of the columns that the query does not give.
+    defaults: Vec<Value<'static>>,
+    /// AUTO_INCREMENT value of the first row.
+    first: u64,
+    /// What went wrong, as the sink's own error says too little.
+    pub error: Option<SqlError>,
+}
+
+impl<'w, 'a> Fill<'w, 'a> {
+    pub fn new(
+        work: &'w mut Work<'a>,
+        env: &'a SessionEnv,
+        selected: &[ColumnMeta],
+        first: u64,
+    ) -> SqlResult<Fill<'w, 'a>> {
+        let cx = store_context(env, 1);
+        let columns = &work.schema.columns;
+        // The last one of a name, should there be several.
+        let from: Vec<Option<usize>> = columns
+            .iter()
+            .map(|c| {
+                selected
+                    .iter()
+                    .rposition(|m| m.name.eq_ignore_ascii_case(&c.name))
+            })
+            .collect();
+        let mut defaults = Vec::with_capacity(columns.len());
+        for (c, from) in columns.iter().zip(&from) {
+            defaults.push(match from {
+                Some(_) => Value::Null,
+                None => value::default_value(c, &cx)?,
+            });
+        }
+        Ok(Fill {
+            work,
+            env,
+            from,
+            defaults,
+            first: first.max(1),
+            error: None,
+        })
+    }
+
+    fn add(&mut self, row: &[Value<'_>]) -> SqlResult<()> {
+        let at = self.work.rows + 1;
+        let cx = store_context(self.env, at);
+        let mut values = Vec::with_capacity(self.from.len());
+        for (i, column) in self.work.schema.columns.iter().enumerate() {
+            let given = self.from[i].map(|f| row[f].borrowed());
+            values.push(match given {
+                None if column.auto_increment => Value::UInt(self.first + at - 1),
+                Some(v) if column.auto_increment && v.is_null() => Value::UInt(self.first + at - 1),
+                None => self.defaults[i].borrowed(),
+                Some(v) => value::store(v, column, &cx)?,
+            });
+        }
+        self.work.insert(&values)
+    }
+}
+
+impl ResultSink for Fill<'_, '_> {
+    fn columns(&mut self, _columns: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        self.add(row).map_err(|e| {
+            let text = e.message.clone();
+            self.error = Some(e);
+            io::Error::other(text)
+        })
+    }
+    fn finish(&mut self, _done: &Completion) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn store_context(env: &SessionEnv, row: u64) -> StoreContext<'_> {
+    StoreContext {
+        session: env,
+        strict: env.sql_mode.get().strict,
+        row,
+    }
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        if self.placed {
+            return;
+        }
+        if let Some(txn) = self.txn.take() {
+            // What cannot be undone now is undone by recovery, and dropped at the next open with the table.
+            let _ = self.engine.rollback(txn);
+        }
+        self.table = None;
+        let _ = self
+            .engine
+            .drop_tables(&self.writer, std::slice::from_ref(&self.name));
+    }
+}
+
+/// The value that rows get in a column that was not there before.
+fn value_of_new(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
+    let no_default = column.default == DefaultValue::None && !column.nullable;
+    if !no_default {
+        return value::default_value(column, cx);
+    }
+    let mode = cx.session.sql_mode.get();
+    let dated = matches!(
+        column.ty.base,
+        BaseType::Date | BaseType::DateTime | BaseType::Timestamp
+    );
+    if dated && cx.strict && mode.no_zero_date {
+        return Err(SqlError::new(
+            1292,
+            format!(
+                "Incorrect {} value: '{}' for column '{}' at row 1",
+                column.ty.data_type(),
+                if column.ty.base == BaseType::Date {
+                    "0000-00-00"
+                } else {
+                    "0000-00-00 00:00:00"
+                },
+                column.name
+            ),
+        ));
+    }
+    Ok(value::implicit_zero(&column.ty))
+}
+
+impl<'a> Ddl<'a> {
+    /// Writes a locked table anew under a changed definition; returns how many rows it has.
+    pub(super) fn rebuild(
+        &self,
+        database: &str,
+        table: &str,
+        mut changed: Changed,
+    ) -> SqlResult<u64> {
+        let wrap = |e| store_error(e, table);
+        let def = self.engine.table_def(database, table).map_err(wrap)?;
+        let old = Schema::of(&def)?;
+        changed.schema.created = unix_now();
+        let own_file = def.file != millpond_store::space::FileId::SHARED;
+        let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
+        let copied = self
+            .engine
+            .open_table(&mut txn, database, table)
+            .map_err(wrap)
+            .and_then(|source| {
+                counter::start(self.engine, &source, &old)?;
+                let counts_on = changed
+                    .schema
+                    .columns
+                    .iter()
+                    .zip(&changed.from)
+                    .any(|(c, f)| {
+                        c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment)
+                    });
+                let next = source.auto_increment_peek().filter(|_| counts_on);
+                let mut work = Work::start(
+                    self,
+                    table,
+                    changed.schema.clone(),
+                    Some(own_file),
+                    next.unwrap_or(0),
+                )?;
+                self.copy(&mut txn, &source, &old, &changed, &mut work)?;
+                Ok(work)
+            });
+        // It only read.
+        self.engine.commit(txn).map_err(wrap)?;
+        let mut work = copied?;
+        work.finish()?;
+        let rows = work.rows();
+        work.place(self.owner, database, table, true)?;
+        Ok(rows)
+    }
+
+    fn copy(
+        &self,
+        txn: &mut Txn,
+        source: &Table,
+        old: &Schema,
+        changed: &Changed,
+        work: &mut Work<'_>,
+    ) -> SqlResult<()> {
+        let wrap = |e| store_error(e, &source.def().name);
+        let tz = self.env.tz_offset.get();
+        let columns = &changed.schema.columns;
+        let mut cx = store_context(self.env, 0);
+        let everything = KeyRange {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+        };
+        let mut scan = source
+            .scan(
+                txn,
+                0,
+                everything,
+                Direction::Forward,
+                ReadMode::Consistent,
+                Fetch::Row,
+            )
+            .map_err(wrap)?;
+        let same = changed.same_rows(old);
+        let mut new_values: Option<Vec<Value<'static>>> = None;
+        while let Some(found) = scan.next(txn).map_err(wrap)? {
+            cx.row += 1;
+            if same {
+                work.insert_encoded(found.row)?;
+                continue;
+            }
+            let new_values = match &new_values {
+                Some(v) => v,
+                None => {
+                    let values = columns
+                        .iter()
+                        .zip(&changed.from)
+                        .map(|(c, from)| match from {
+                            Some(_) => Ok(Value::Null),
+                            None => value_of_new(c, &cx),
+                        });
+                    &*new_values.insert(values.collect::<SqlResult<_>>()?)
+                }
+            };
+            let mut before = Vec::with_capacity(old.columns.len());
+            row::decode_row(old, found.row, tz, &mut before);
+            let mut after = Vec::with_capacity(columns.len());
+            for (i, column) in columns.iter().enumerate() {
+                let value = match changed.from[i] {
+                    None if column.auto_increment => Value::UInt(cx.row),
+                    None => new_values[i].borrowed(),
+                    Some(f) => {
+                        let (value, was) = (before[f].borrowed(), &old.columns[f]);
+                        if column.ty == was.ty && (column.nullable || !value.is_null()) {
+                            value
+                        } else {
+                            value::store(value, column, &cx).map_err(|e| match e.code {
+                                1048 => SqlError::new(1138, "Invalid use of NULL value"),
+                                _ => e,
+                            })?
+                        }
+                    }
+                };
+                after.push(value);
+            }
+            work.insert(&after)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a table anew as it is: OPTIMIZE TABLE, ALTER TABLE ... ENGINE and FORCE.
+    pub(crate) fn recreate(&self, database: &str, table: &str) -> SqlResult<()> {
+        self.locked(database, table, || {
+            let def = self
+                .engine
+                .table_def(database, table)
+                .map_err(|e| store_error(e, table))?;
+            let schema = Schema::of(&def)?;
+            let from = (0..schema.columns.len()).map(Some).collect();
+            self.rebuild(database, table, Changed { schema, from })
+        })?;
+        Ok(())
+    }
+}
