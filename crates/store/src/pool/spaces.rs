@@ -110,6 +110,13 @@ impl Pager {
         Ok(ids.map(FileId).collect())
     }
 
+    /// Whether the page is taken and surely the space's, in an extent of its own (its root is not). For those who hold a
+    /// page number from long ago; hold no latch.
+    pub fn owns(&self, space: &Arc<Space>, page: PageNo) -> Result<bool> {
+        let file = space.data(&self.core().files, false)?;
+        Ok(file.alloc().lock().owns(space.id, page))
+    }
+
     /// Pages used in the space's own extents (its root is not among them).
     pub fn space_pages(&self, space: &Arc<Space>) -> Result<u64> {
         let file = match space.data(&self.core().files, false) {

@@ -289,6 +289,13 @@ impl FileAlloc {
         })
     }
 
+    /// Whether the page is taken and lies in an extent of the space's own: surely not a root page, surely nobody
+    /// else's.
+    pub fn owns(&self, space: SpaceId, page: PageNo) -> bool {
+        let x = self.extents.get((page / EXTENT_PAGES) as usize);
+        x.is_some_and(|x| x.used & 1 << (page % EXTENT_PAGES) != 0 && x.owner == space.0)
+    }
+
     /// Gives back a page that was taken but not logged.
     pub fn untake(&mut self, page: PageNo) {
         let e = page / EXTENT_PAGES;

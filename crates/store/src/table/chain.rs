@@ -153,8 +153,11 @@ pub(crate) fn read(
 pub(crate) fn free(ctx: &Context, space: &Arc<Space>, chain: &ChainRef) -> Result<()> {
     let mut _second = None;
     loop {
-        // Freed before, the page may be anybody's by now, or nobody's.
-        if !belongs(&ctx.pager.fetch(space, chain.page)?, chain) {
+        // Freed before, the page may be anybody's by now, or nobody's, and what lies on disk may still look like
+        // the chain's.
+        if !ctx.pager.owns(space, chain.page)?
+            || !belongs(&ctx.pager.fetch(space, chain.page)?, chain)
+        {
             return Ok(());
         }
         let _first = ctx.pager.pin(space, chain.page)?;
