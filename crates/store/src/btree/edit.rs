@@ -94,6 +94,19 @@ impl<'e, 'a> LeafEdit<'e, 'a> {
         self.mtr.apply(self.leaf, op);
     }
 
+    /// Replaces the value's middle, keeping `prefix` and `suffix` bytes of it (the key must be present).
+    pub fn splice(&mut self, prefix: usize, suffix: usize, data: &[u8]) {
+        let slot = self.slot();
+        debug_assert!(self.key.len() + prefix + suffix + data.len() <= MAX_ENTRY);
+        let op = Op::Splice {
+            slot,
+            prefix: prefix as u16,
+            suffix: suffix as u16,
+            data,
+        };
+        self.mtr.apply(self.leaf, op);
+    }
+
     /// Overwrites bytes within the value (the key must be present).
     #[inline]
     pub fn patch(&mut self, offset: usize, data: &[u8]) {

@@ -10,7 +10,7 @@
 //! **Undo payloads** open with a kind byte and the table's id; see [`Undo`].
 
 use crate::error::{Error, Result};
-use crate::page::PageNo;
+use crate::page::{PageNo, get_u64};
 use crate::txn::{ReadView, RollPtr, TrxId};
 
 /// The row is deleted for whoever sees this version.
@@ -30,6 +30,9 @@ pub const SEC_VALUE: usize = 9;
 pub const CHAIN_REF: usize = 22;
 /// Bytes of a long row kept in its clustered entry. Enough for the fixed part of a catalog row.
 pub const INLINE_PREFIX: usize = 1024;
+
+/// The low 48 bits.
+const U48: u64 = (1 << 48) - 1;
 
 fn get_u48(b: &[u8], at: usize) -> u64 {
     let mut w = [0; 8];
@@ -57,10 +60,11 @@ impl RowHeader {
     /// Reads the header of a clustered value.
     #[inline]
     pub fn read(v: &[u8]) -> RowHeader {
+        let b: &[u8; ROW_HEADER] = v.first_chunk().expect("a clustered value has its header");
         RowHeader {
-            flags: v[0],
-            trx: get_u48(v, 1),
-            roll: RollPtr(u64::from_le_bytes(v[7..15].try_into().unwrap())),
+            flags: b[0],
+            trx: get_u64(b, 1) & U48,
+            roll: RollPtr(get_u64(b, 7)),
         }
     }
     /// Its bytes.
@@ -149,11 +153,12 @@ impl SecValue {
     /// Decodes a value.
     #[inline]
     pub fn read(v: &[u8]) -> SecValue {
-        let flags = v[0];
+        let b: &[u8; SEC_VALUE] = v.first_chunk().expect("a secondary value has nine bytes");
+        let (flags, both) = (b[0], get_u64(b, 1));
         SecValue {
             flags,
-            trx: get_u48(v, 1),
-            key_len: u16::from_le_bytes([v[7], v[8]]),
+            trx: both & U48,
+            key_len: (both >> 48) as u16,
             origin: if flags & WAS_MARKED != 0 {
                 get_u48(v, SEC_VALUE)
             } else {
@@ -270,14 +275,7 @@ impl<'a> Delta<'a> {
     /// What leads from `new` back to `old`.
     pub fn between(old: &'a [u8], new: &[u8]) -> Delta<'a> {
         let prefix = common_prefix(old, new);
-        let most = old.len().min(new.len()) - prefix;
-        let suffix = old
-            .iter()
-            .rev()
-            .zip(new.iter().rev())
-            .take(most)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let suffix = common_suffix(&old[prefix..], &new[prefix..]);
         Delta {
             prefix,
             suffix,
@@ -305,14 +303,32 @@ pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let n = a.len().min(b.len());
     let mut i = 0;
     while i + 8 <= n {
-        let x = u64::from_le_bytes(a[i..i + 8].try_into().unwrap())
-            ^ u64::from_le_bytes(b[i..i + 8].try_into().unwrap());
+        let x = get_u64(a, i) ^ get_u64(b, i);
         if x != 0 {
             return i + (x.trailing_zeros() / 8) as usize;
         }
         i += 8;
     }
     while i < n && a[i] == b[i] {
+        i += 1;
+    }
+    i
+}
+
+/// Length of the longest common suffix, eight bytes at a time.
+pub fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    let n = a.len().min(b.len());
+    let (a, b) = (&a[a.len() - n..], &b[b.len() - n..]);
+    let mut i = 0;
+    while i + 8 <= n {
+        let at = n - i - 8;
+        let x = get_u64(a, at) ^ get_u64(b, at);
+        if x != 0 {
+            return i + (x.leading_zeros() / 8) as usize;
+        }
+        i += 8;
+    }
+    while i < n && a[n - i - 1] == b[n - i - 1] {
         i += 1;
     }
     i
@@ -633,6 +649,16 @@ mod tests {
             let mut row = [b"head", new].concat();
             d.apply(&mut row, 4).unwrap();
             assert_eq!(row, [b"head", old].concat());
+        }
+        // Every place at which two long strings can differ.
+        let old: Vec<u8> = (0..40).collect();
+        for from in 0..old.len() {
+            for to in from + 1..=old.len() {
+                let mut new = old.clone();
+                new[from..to].fill(0xee);
+                let d = Delta::between(&old, &new);
+                assert_eq!((d.prefix, old.len() - d.suffix), (from, to));
+            }
         }
         let d = Delta {
             prefix: 3,

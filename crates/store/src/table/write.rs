@@ -445,14 +445,18 @@ impl Table {
             undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
             let roll = room.append(leaf.mtr(), false, undo);
             value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());
-            if !same_length {
-                leaf.replace(value);
-            } else if middle.start < NEAR {
-                leaf.patch(0, &value[..ROW_HEADER + middle.end.max(middle.start)]);
+            // One operation, or two where the change is far from the header.
+            let from = if middle.start < NEAR {
+                0
             } else {
                 leaf.patch(0, &value[..ROW_HEADER]);
-                let from = ROW_HEADER + middle.start;
-                leaf.patch(from, &value[from..ROW_HEADER + middle.end]);
+                ROW_HEADER + middle.start
+            };
+            let changed = &value[from..ROW_HEADER + middle.end];
+            if same_length {
+                leaf.patch(from, changed);
+            } else {
+                leaf.splice(from, delta.suffix, changed);
             }
             Ok(())
         })
