@@ -258,14 +258,19 @@ fn main() {
     writes(&mut s, rows);
     let history = |e: &Engine| {
         let counters = e.status().counters;
-        let found = counters.iter().find(|(n, _)| *n == "Innodb_history_list_length");
+        let found = counters
+            .iter()
+            .find(|(n, _)| *n == "Innodb_history_list_length");
         found.map_or(0, |(_, n)| *n)
     };
     let (left, start) = (history(&engine), Instant::now());
     while history(&engine) > 0 {
         std::thread::yield_now();
     }
-    println!("{left} transactions left to purge, done in {:?}", start.elapsed());
+    println!(
+        "{left} transactions left to purge, done in {:?}",
+        start.elapsed()
+    );
     let free = 100_000_000;
     durable(&engine, "durable insert", 1, 5_000, |s, i| {
         s.run(|t, txn, _, _| t.insert(txn, &row(free + i, i)).unwrap());

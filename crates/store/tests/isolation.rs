@@ -451,3 +451,49 @@ fn savepoints_nest() {
     s.commit();
     db.check();
 }
+
+/// Two wait for the same key, both get a shared lock when its inserter gives up, and then neither may have it
+/// while the other holds on: as in InnoDB one is the victim.
+#[test]
+fn two_who_waited_for_a_key_cannot_both_have_it() {
+    for deleted in [false, true] {
+        let db = two_rows();
+        let mut a = db.session();
+        let t = a.open("t");
+        if deleted {
+            a.delete(&t, &int_key(1)).unwrap();
+        } else {
+            a.insert(&t, &ints(&[5, 50])).unwrap();
+        }
+        let id = if deleted { 1 } else { 5 };
+        let others: Vec<_> = (0..2)
+            .map(|n| {
+                let (mut s, t) = (db.session(), t.clone());
+                std::thread::spawn(move || {
+                    s.open("t");
+                    let r = s.insert(&t, &ints(&[id, 60 + n]));
+                    match r {
+                        Ok(()) => s.commit(),
+                        Err(Error::Deadlock) => s.rollback(),
+                        ref r => panic!("{r:?}"),
+                    }
+                    r.is_ok()
+                })
+            })
+            .collect();
+        wait_until(|| {
+            let status = db.engine.status();
+            status.counter("Innodb_row_lock_current_waits") == 2
+        });
+        if deleted {
+            a.commit();
+        } else {
+            a.rollback();
+        }
+        let won: Vec<bool> = others.into_iter().map(|o| o.join().unwrap()).collect();
+        assert!(won[0] != won[1], "{won:?}");
+        assert!(value(&mut a, &t, id).unwrap() >= 60);
+        a.commit();
+        db.check();
+    }
+}

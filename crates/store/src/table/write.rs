@@ -24,6 +24,8 @@ enum Attempt {
     Gap,
     /// Somebody holds the record that is there.
     Record,
+    /// Nothing live is there, but others hold locks on the key: those who waited with us for whoever had it.
+    Locked,
     /// A live row is there, and it is locked.
     Duplicate,
     /// The undo record needs this much room.
@@ -184,10 +186,14 @@ impl Table {
                 Attempt::Done => return Ok(()),
                 Attempt::Undo(bytes) => payload = bytes,
                 Attempt::Gap => sys.locks().wait_insert(txn.owner(), index.space, key)?,
-                Attempt::Record => {
-                    let (mode, policy) = (LockMode::Shared, WaitPolicy::Wait);
+                Attempt::Record | Attempt::Locked => {
+                    let mode = match attempt {
+                        Attempt::Locked => LockMode::Exclusive,
+                        _ => LockMode::Shared,
+                    };
+                    let wait = WaitPolicy::Wait;
                     sys.locks()
-                        .lock(txn.owner(), index.space, key, mode, policy)?;
+                        .lock(txn.owner(), index.space, key, mode, wait)?;
                 }
                 Attempt::Duplicate => return Err(Error::DuplicateKey { index: 0 }),
             }
@@ -220,8 +226,12 @@ impl Table {
                 }
             }
         };
-        if !locks.may_insert(room.txn().owner(), space, key) {
+        let owner = room.txn().owner();
+        if !locks.may_insert(owner, space, key) {
             return Ok(Attempt::Gap);
+        }
+        if locks.others_hold(owner, space, key) {
+            return Ok(Attempt::Locked);
         }
         if fresh {
             let roll = room.append(leaf.mtr(), true, undo);

@@ -160,6 +160,13 @@ impl LockSystem {
         self.points.mode_of(owner.no(), tree, key)
     }
 
+    /// Whether another owner holds a lock on the key, so that writing it takes an exclusive one first. May be called
+    /// under latches.
+    #[inline]
+    pub fn others_hold(&self, owner: &Arc<Owner>, tree: SpaceId, key: &[u8]) -> bool {
+        self.points.others_hold(owner.no(), tree, key)
+    }
+
     /// Locks every key between the bounds against insertion by others. Never waits; cheap where it extends
     /// the owner's last range. Call it under the latch of the leaf that was scanned.
     pub fn lock_gap(

@@ -240,6 +240,19 @@ impl Points {
         shard.entry(shard.find(hash, tree, key)?).mode_of(no)
     }
 
+    /// Whether an owner other than `no` holds a lock on the key.
+    #[inline]
+    pub(super) fn others_hold(&self, no: u32, tree: SpaceId, key: &[u8]) -> bool {
+        let (s, hash) = self.locate(tree, key);
+        let shard = self.shards[s].0.lock();
+        let slot = shard.find(hash, tree, key);
+        slot.is_some_and(|slot| {
+            shard
+                .entry(slot)
+                .blocked_by_holders(no, LockMode::Exclusive)
+        })
+    }
+
     /// Whom the owner, if it waits at `at`, waits for.
     pub(super) fn blockers(&self, at: PointRef, no: u32, out: &mut Vec<u32>) {
         let shard = self.shards[at.shard()].0.lock();
