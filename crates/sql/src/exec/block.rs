@@ -15,7 +15,7 @@ use super::levels;
 use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::{SqlError, SqlResult};
-use crate::expr::RowRef;
+use crate::expr::{EvalContext, RowRef};
 use crate::plan::nodes::{Block, Body, Limit, Query, Rich, Union};
 use crate::row::encode_sort_value;
 use crate::value::{self, Value};
@@ -129,7 +129,7 @@ fn block<'s>(
         hash::forget(st, &b.levels);
     }
     let mut fixed = Vec::new();
-    let mut rows: Rows<'_> = outer.iter().copied().take(b.base).collect();
+    let mut rows: Rows<'_> = Rows::from_slice(&outer[..b.base.min(outer.len())]);
     rows.resize(b.width(), RowRef::Nulls);
     if !b.once.is_empty() {
         fixed = st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)?;
@@ -261,20 +261,16 @@ impl<'s> Tail<'s> {
         for e in &b.select {
             values.push(e.expr.eval(&cx)?);
         }
-        self.order.clear();
-        for o in &b.order {
-            let v = o.expr.expr.eval(&cx)?;
-            encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut self.order);
-        }
+        self.key.clear();
         if let Some(distinct) = &mut self.distinct {
-            self.key.clear();
             for (v, e) in values.iter().zip(&b.select) {
                 encode_sort_value(v, &e.expr.ty, false, &mut self.key);
             }
             match distinct.see(st, &self.key) {
                 Seen::Before => return Ok(Flow::Continue),
-                Seen::New => {}
+                Seen::New => order_key(b, &cx, &self.key, &mut self.order)?,
                 Seen::Later => {
+                    order_key(b, &cx, &self.key, &mut self.order)?;
                     let mut row = Vec::new();
                     codec::put_bytes(&self.order, &mut row);
                     codec::put_all(&values, &mut row);
@@ -282,6 +278,8 @@ impl<'s> Tail<'s> {
                     return Ok(Flow::Continue);
                 }
             }
+        } else {
+            order_key(b, &cx, &[], &mut self.order)?;
         }
         self.deliver(st, &values, out)
     }
@@ -351,6 +349,20 @@ impl<'s> Tail<'s> {
             found,
         })
     }
+}
+
+/// The bytes to sort a row by. `distinct`: those that tell it from other rows, if that was asked.
+fn order_key(b: &Block, cx: &EvalContext<'_>, distinct: &[u8], out: &mut Vec<u8>) -> SqlResult<()> {
+    out.clear();
+    if b.distinct && b.order_is_select {
+        out.extend_from_slice(distinct);
+        return Ok(());
+    }
+    for o in &b.order {
+        let v = o.expr.expr.eval(cx)?;
+        encode_sort_value(&v, &o.expr.expr.ty, o.desc, out);
+    }
+    Ok(())
 }
 
 /// UNION.
@@ -462,7 +474,7 @@ impl<'s> UnionTail<'s> {
     ) -> SqlResult<Flow> {
         self.seen += 1;
         if let Some(sort) = &mut self.sort {
-            let mut rows: Rows<'_> = outer.iter().copied().take(self.u.base).collect();
+            let mut rows: Rows<'_> = Rows::from_slice(&outer[..self.u.base.min(outer.len())]);
             rows.push(RowRef::Values(values));
             let cx = st.context(&rows);
             self.key.clear();

@@ -160,7 +160,7 @@ impl<'s> Groups<'s> {
         aside.drain(st, |st, key, bytes| {
             let mut r = Reader(bytes);
             let put: Vec<PutRow<'_>> = (b.base..b.width()).map(|_| codec::row(&mut r)).collect();
-            let mut now: Rows<'_> = rows.iter().copied().collect();
+            let mut now: Rows<'_> = Rows::from_slice(rows);
             for (n, p) in put.iter().enumerate() {
                 now[b.base + n] = match (p, b.sources.get(n).map(|s| &s.kind)) {
                     (PutRow::Stored(bytes), Some(SourceKind::Table { schema, .. })) => {
@@ -223,7 +223,7 @@ impl<'s> Groups<'s> {
         for (acc, spec) in one.state.iter_mut().zip(&self.g.aggregates) {
             values.push(acc.finish(spec, st.env)?);
         }
-        let mut now: Rows<'_> = rows.iter().copied().collect();
+        let mut now: Rows<'_> = Rows::from_slice(rows);
         for (n, f) in one.first.iter().enumerate() {
             now[b.base + n] = match (f, &b.sources[n].kind) {
                 (First::Stored(bytes), SourceKind::Table { schema, .. }) => {

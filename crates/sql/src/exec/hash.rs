@@ -77,7 +77,7 @@ fn build<'s>(
                 return Ok(side);
             };
             scan::table(st, table, access, mode, rows, |st, hit| {
-                let mut now: Rows<'_> = rows.iter().copied().collect();
+                let mut now: Rows<'_> = Rows::from_slice(rows);
                 now[h.source] = hit.row;
                 if !st.pass(b, &h.build_filter, &now)?
                     || !key(
@@ -112,7 +112,7 @@ fn build<'s>(
         _ => {
             let kept = levels::computed(st, source, rows)?;
             for r in kept.iter() {
-                let mut now: Rows<'_> = rows.iter().copied().collect();
+                let mut now: Rows<'_> = Rows::from_slice(rows);
                 now[h.source] = RowRef::Values(r);
                 if !st.pass(b, &h.build_filter, &now)?
                     || !key(
@@ -187,7 +187,7 @@ pub fn probe<'s>(
     };
     for &at in hits {
         st.tick()?;
-        let mut now: Rows<'_> = rows.iter().copied().collect();
+        let mut now: Rows<'_> = Rows::from_slice(rows);
         now[h.source] = match schema {
             Some(schema) if side.values.is_empty() => {
                 RowRef::Stored(schema, &side.stored[at as usize])

@@ -43,7 +43,7 @@ pub fn run<'s>(
     if matched || flow == Flow::Stop {
         return Ok(flow);
     }
-    let mut now: Rows<'_> = rows.iter().copied().collect();
+    let mut now: Rows<'_> = Rows::from_slice(rows);
     nulls(level, &mut now);
     if st.pass(b, &level.filter, &now)? {
         run(st, b, inner, &now, emit)
@@ -75,7 +75,7 @@ fn one<'s>(
                 return Ok(Flow::Continue);
             };
             scan::table(st, table, access, mode, rows, |st, hit| {
-                let mut now: Rows<'_> = rows.iter().copied().collect();
+                let mut now: Rows<'_> = Rows::from_slice(rows);
                 now[*source] = hit.row;
                 if hit.inexact && !st.pass(b, &access.recheck, &now)? {
                     return Ok(Flow::Reject);
@@ -91,7 +91,7 @@ fn one<'s>(
                 // Its rows need not be kept.
                 let mut last = Flow::Continue;
                 block::query(st, query, &[], &mut |st, r| {
-                    let mut now: Rows<'_> = rows.iter().copied().collect();
+                    let mut now: Rows<'_> = Rows::from_slice(rows);
                     now[*source] = RowRef::Values(r);
                     if st.pass(b, &level.on, &now)? {
                         last = emit(st, &now)?;
@@ -103,7 +103,7 @@ fn one<'s>(
             let kept = computed(st, &b.sources[source - b.base], rows)?;
             for r in kept.iter() {
                 st.tick()?;
-                let mut now: Rows<'_> = rows.iter().copied().collect();
+                let mut now: Rows<'_> = Rows::from_slice(rows);
                 now[*source] = RowRef::Values(r);
                 if st.pass(b, &level.on, &now)? && emit(st, &now)? == Flow::Stop {
                     return Ok(Flow::Stop);

@@ -153,7 +153,7 @@ impl<'s> State<'s> {
         f: impl FnOnce(&mut State<'s>, &[RowRef<'_>]) -> SqlResult<R>,
     ) -> SqlResult<R> {
         let values = self.subquery_values(&b.subqueries, b.subquery_source(), which, rows)?;
-        let mut now: Rows<'_> = rows.iter().copied().collect();
+        let mut now: Rows<'_> = Rows::from_slice(rows);
         now[b.subquery_source()] = RowRef::Values(&values);
         f(self, &now)
     }
@@ -172,7 +172,7 @@ impl<'s> State<'s> {
         };
         for &n in which {
             let v = {
-                let mut now: Rows<'_> = rows.iter().copied().collect();
+                let mut now: Rows<'_> = Rows::from_slice(rows);
                 now[source] = RowRef::Values(&values);
                 subquery::value(self, all, source, n, &now)?
             };

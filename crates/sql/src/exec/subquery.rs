@@ -160,7 +160,7 @@ fn operand<'s>(
         return Ok(value.expr.eval(&st.context(rows))?.into_owned());
     }
     let values = st.subquery_values(all, source, &value.subqueries, rows)?;
-    let mut now: super::state::Rows<'_> = rows.iter().copied().collect();
+    let mut now: super::state::Rows<'_> = super::state::Rows::from_slice(rows);
     now[source] = RowRef::Values(&values);
     Ok(value.expr.eval(&st.context(&now))?.into_owned())
 }

@@ -64,7 +64,7 @@ fn find<'s>(
     let mut key = Vec::new();
     let mut record = Vec::new();
     scan::table(st, t, access, mode, &rows, |st, hit| {
-        let mut now: Rows<'_> = rows.iter().copied().collect();
+        let mut now: Rows<'_> = Rows::from_slice(&rows);
         now[*source] = hit.row;
         if hit.inexact && !st.pass(b, &access.recheck, &now)? {
             return Ok(Flow::Reject);
@@ -108,7 +108,7 @@ fn find<'s>(
         kept.drain(st, |st, _, record| {
             let mut r = Reader(record);
             let (clustered_key, bytes) = (r.bytes(), r.bytes());
-            let mut now: Rows<'_> = rows.iter().copied().collect();
+            let mut now: Rows<'_> = Rows::from_slice(&rows);
             now[*source] = RowRef::Stored(&t.schema, bytes);
             f(st, clustered_key, bytes, &now)?;
             Ok(Flow::Continue)
@@ -148,7 +148,7 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, found_rows: bool) -> SqlRes
                 Given::Default => value::default_value(column, &cx)?,
                 Given::Value { value, reads_new } => {
                     let v = if *reads_new || !value.subqueries.is_empty() {
-                        let mut now: Rows<'_> = rows.iter().copied().collect();
+                        let mut now: Rows<'_> = Rows::from_slice(&rows);
                         now[p.find.base] = RowRef::Values(&values);
                         st.with_subqueries(&p.find, &value.subqueries, &now, |st, rows| {
                             Ok(value.expr.eval(&st.context(rows))?.into_owned())

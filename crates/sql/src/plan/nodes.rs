@@ -101,6 +101,8 @@ pub struct Block {
     pub distinct: bool,
     /// What remains to be sorted; empty if the rows come in order.
     pub order: Vec<OrderKey>,
+    /// ORDER BY is the select list, ascending: a row's key for DISTINCT is its key for sorting.
+    pub order_is_select: bool,
     /// LIMIT.
     pub limit: Limit,
 }

@@ -844,13 +844,18 @@ impl Planner<'_, '_> {
                 })
                 .collect()
         };
+        let select = wrap(p.select);
         let block = Block {
+            order_is_select: order.len() == select.len()
+                && order.iter().zip(&select).all(|(o, s)| {
+                    !o.desc && single(&o.expr.expr).is_some_and(|c| single(&s.expr) == Some(c))
+                }),
             base,
             gate: wrap(gate),
             levels: joined.levels,
             group,
             having: wrap(p.having),
-            select: wrap(p.select),
+            select,
             distinct: p.distinct,
             order,
             limit: p.limit,
