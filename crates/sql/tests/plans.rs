@@ -38,6 +38,23 @@ impl ResultSink for Plan {
     }
 }
 
+/// Keeps the text of EXPLAIN FORMAT=TREE.
+#[derive(Default)]
+struct Tree(String);
+
+impl ResultSink for Tree {
+    fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        self.0 = String::from_utf8_lossy(&row[0].to_text()).into_owned();
+        Ok(())
+    }
+    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn run(s: &mut Session, sql: &str) -> Vec<String> {
     let mut p = Plan::default();
     if let Err(e) = s.execute(sql, &mut p) {
@@ -177,6 +194,30 @@ fn chosen_paths() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let mut tree = Tree::default();
+    s.execute(
+        "explain format=tree select c, count(*) from t left join u on u.tid = t.id where t.id < 9 group by c
+           having count(*) > 1 order by c limit 3",
+        &mut tree,
+    )
+    .expect("explain");
+    // Estimates may change.
+    let lines: Vec<&str> = tree
+        .0
+        .lines()
+        .map(|l| l.split(" (rows=").next().unwrap_or(l))
+        .collect();
+    assert_eq!(
+        lines.join("\n"),
+        "-> Limit: 3 row(s)
+    -> Sort: d.t.c
+        -> Filter: (count(0) > 1)
+            -> Group aggregate by hashing
+                -> Nested loop join
+                    -> Index range scan on t using PRIMARY
+                    -> Left join
+                        -> Covering Index lookup on u using kt"
+    );
     drop(s);
     instance.close().expect("close");
     let _ = std::fs::remove_dir_all(&path);

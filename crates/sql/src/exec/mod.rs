@@ -32,6 +32,8 @@ mod scan;
 mod sort;
 mod state;
 mod subquery;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use error::store_error;
@@ -90,7 +92,8 @@ pub struct Outcome {
 pub enum Run {
     /// It ran to its end. `columns` and `row` of the sink were called for a result set; `finish` is the caller's.
     Done(Outcome),
-    /// A table was altered, dropped or renamed since planning. Nothing was done or sent: compile again.
+    /// A table was altered, dropped or renamed since planning, or has grown so much that the plan may be a bad one. Nothing
+    /// was done or sent: compile again.
     Stale,
 }
 
@@ -108,7 +111,7 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
     let Some(mut st) = start(plan, cx)? else {
         return Ok(Run::Stale);
     };
-    Ok(Run::Done(match &plan.root {
+    let outcome = match &plan.root {
         Root::Query(q) if plan.into.is_empty() => {
             sink.columns(&plan.columns).map_err(sink_error)?;
             let counts = block::query(&mut st, q, &[], &mut |_, row| {
@@ -140,7 +143,9 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
                 ..Outcome::default()
             }
         }
-    }))
+    };
+    plan.note_rows(st.rows + u64::from(st.ticks));
+    Ok(Run::Done(outcome))
 }
 
 /// Pins the plan's tables; `None` if one has changed since planning.
@@ -159,6 +164,9 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
             return Ok(None);
         }
     }
+    if plan.is_outgrown() {
+        return Ok(None);
+    }
     Ok(Some(State {
         plan,
         engine: cx.engine,
@@ -173,6 +181,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         subqueries: vec![None; plan.subqueries],
         hashes: vec![None; plan.hashes],
         ticks: 0,
+        rows: 0,
     }))
 }
 

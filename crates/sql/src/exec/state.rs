@@ -88,6 +88,8 @@ pub struct State<'s> {
     pub hashes: Vec<Option<Rc<HashSide>>>,
     /// Rows seen since the last look at KILL.
     pub ticks: u32,
+    /// Rows seen before that.
+    pub rows: u64,
 }
 
 impl<'s> State<'s> {
@@ -110,6 +112,7 @@ impl<'s> State<'s> {
         self.ticks += 1;
         if self.ticks >= KILL_CHECK_ROWS {
             self.ticks = 0;
+            self.rows += u64::from(KILL_CHECK_ROWS);
             if self.owner.is_killed() {
                 return Err(interrupted());
             }

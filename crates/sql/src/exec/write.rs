@@ -148,7 +148,7 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, found_rows: bool) -> SqlRes
                 Given::Default => value::default_value(column, &cx)?,
                 Given::Value { value, reads_new } => {
                     let v = if *reads_new || !value.subqueries.is_empty() {
-                        let mut now: Rows<'_> = Rows::from_slice(&rows);
+                        let mut now: Rows<'_> = Rows::from_slice(rows);
                         now[p.find.base] = RowRef::Values(&values);
                         st.with_subqueries(&p.find, &value.subqueries, &now, |st, rows| {
                             Ok(value.expr.eval(&st.context(rows))?.into_owned())

@@ -4,8 +4,7 @@
 
 use std::sync::Arc;
 
-use millpond_store::Table;
-
+use super::PlanTable;
 use super::conditions::{Cond, Term, term};
 use super::nodes::{Access, CoveredColumn, EqCond, RangeCond};
 use crate::exec::ranges;
@@ -50,7 +49,7 @@ pub enum Wanted {
 /// What is asked of the choice.
 pub struct Request<'a> {
     /// The table.
-    pub table: &'a Arc<Table>,
+    pub table: &'a PlanTable,
     /// Its schema.
     pub schema: &'a Arc<Schema>,
     /// Its source number.
@@ -120,7 +119,7 @@ fn constant(e: &Expr) -> bool {
 
 /// The cheapest way to read a table.
 pub fn choose(r: &Request<'_>) -> Choice {
-    let total = (r.table.estimate_rows() as f64).max(1.0);
+    let total = (r.table.rows as f64).max(1.0);
     // Terms by column, in the order of the conditions.
     let terms: Vec<(usize, usize, Term)> = r
         .conds
@@ -295,7 +294,7 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
     }
     if constants
         && ranges <= 100
-        && let Some(rows) = ranges::estimate(r.table, r.schema, a, r.env)
+        && let Some(rows) = ranges::estimate(&r.table.table, r.schema, a, r.env)
     {
         return (rows as f64).clamp(1.0, total);
     }

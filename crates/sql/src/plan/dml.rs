@@ -118,7 +118,7 @@ impl Planner<'_, '_> {
             table: table.to_string(),
             kind: SourceKind::Table {
                 table: at,
-                schema: self.tables[at].2.clone(),
+                schema: self.tables[at].schema.clone(),
                 lock: Some((LockMode::Exclusive, WaitPolicy::Wait)),
             },
         }
@@ -209,7 +209,7 @@ impl Planner<'_, '_> {
             return Err(SqlError::unsupported("this clause of INSERT"));
         }
         let (table, database, table_name) = self.target(name)?;
-        let schema = self.tables[table].2.clone();
+        let schema = self.tables[table].schema.clone();
         let mut columns = Vec::new();
         for c in &i.columns {
             let (qualifier, n) = from::split_name(c)?;
@@ -275,7 +275,7 @@ impl Planner<'_, '_> {
         named: bool,
         table: usize,
     ) -> SqlResult<InsertRows> {
-        let schema = self.tables[table].2.clone();
+        let schema = self.tables[table].schema.clone();
         if !i.assignments.is_empty() {
             let list = self.assignments(&i.assignments, &schema, 0)?;
             let mut row = Vec::new();
@@ -456,7 +456,7 @@ impl Planner<'_, '_> {
 
     fn update_in_frame(&mut self, u: &sp::Update) -> SqlResult<Update> {
         let (table, hints) = self.single(&u.table, "UPDATE")?;
-        let schema = self.tables[table].2.clone();
+        let schema = self.tables[table].schema.clone();
         let mut set = self.assignments(&u.assignments, &schema, 0)?;
         let select = set
             .iter()

@@ -455,7 +455,7 @@ fn block_tree(plan: &Plan, b: &Block, mut depth: usize, out: &mut String) {
         depth += 1;
     }
     if !b.having.is_empty() {
-        line(out, depth, &format!("Filter: ({})", conditions(&b.having)));
+        line(out, depth, &format!("Filter: {}", conditions(&b.having)));
         depth += 1;
     }
     if let Some(g) = &b.group {
@@ -497,11 +497,11 @@ fn levels_tree(plan: &Plan, b: &Block, levels: &[Level], mut depth: usize, out: 
             at += 1;
         }
         if !l.filter.is_empty() {
-            line(out, at, &format!("Filter: ({})", conditions(&l.filter)));
+            line(out, at, &format!("Filter: {}", conditions(&l.filter)));
             at += 1;
         }
         if !l.on.is_empty() {
-            line(out, at, &format!("Filter: ({})", conditions(&l.on)));
+            line(out, at, &format!("Filter: {}", conditions(&l.on)));
             at += 1;
         }
         match &l.from {

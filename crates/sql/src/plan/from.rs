@@ -1,5 +1,6 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
+use super::PlanTable;
 use super::access::Hints;
 use super::joins::Tree;
 use super::nodes::{Columns, Derived, Query, Source, SourceKind, VirtualRef};
@@ -403,7 +404,7 @@ impl Planner<'_, '_> {
             table: table.to_string(),
             kind: SourceKind::Table {
                 table: at,
-                schema: self.tables[at].2.clone(),
+                schema: self.tables[at].schema.clone(),
                 lock,
             },
         })
@@ -421,9 +422,9 @@ impl Planner<'_, '_> {
         if let Some(at) = self
             .tables
             .iter()
-            .position(|(t, _, _)| t.def().database == database && t.def().name == name)
+            .position(|t| t.table.def().database == database && t.table.def().name == name)
         {
-            self.tables[at].1 |= write;
+            self.tables[at].write |= write;
             return Ok(at);
         }
         let table = self
@@ -436,7 +437,13 @@ impl Planner<'_, '_> {
                 e => crate::exec::store_error(e, name),
             })?;
         let schema = row::schema_of(&table)?;
-        self.tables.push((table, write, schema));
+        let rows = table.estimate_rows();
+        self.tables.push(PlanTable {
+            table,
+            write,
+            schema,
+            rows,
+        });
         Ok(self.tables.len() - 1)
     }
 

@@ -1,5 +1,6 @@
 //! Join order and loops: the FROM clause's tree becomes nested levels.
 
+use super::PlanTable;
 use super::access::{self, Choice, Hints, Request, Wanted};
 use super::conditions::{Cond, rejects_nulls};
 use super::nodes::{Access, HashJoin, Level, LevelFrom, Source, SourceKind};
@@ -7,8 +8,6 @@ use super::scope::rich;
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::session::env::SessionEnv;
 use crate::types::{BaseType, SqlType};
-use millpond_store::Table;
-use std::sync::Arc;
 
 /// A FROM clause as written: sources by number minus the block's base.
 #[derive(Debug)]
@@ -64,8 +63,8 @@ pub struct Joiner<'a> {
     pub base: usize,
     /// The block's sources.
     pub sources: &'a [Source],
-    /// Tables of the plan with whether they are written.
-    pub tables: &'a [(Arc<Table>, bool, Arc<crate::types::Schema>)],
+    /// Tables of the plan.
+    pub tables: &'a [PlanTable],
     /// Row counts of derived tables, as guessed.
     pub derived_rows: f64,
     /// Columns read of each source.
@@ -326,13 +325,13 @@ impl Joiner<'_> {
             None
         };
         Some(Request {
-            table: &self.tables[*table].0,
+            table: &self.tables[*table],
             schema,
             source: self.base + n,
             available,
             conds,
             columns: &self.columns[n],
-            locked: lock.is_some() || self.tables[*table].1,
+            locked: lock.is_some() || self.tables[*table].write,
             wanted,
             limit,
             hints: &self.hints[n],
@@ -423,7 +422,7 @@ impl Joiner<'_> {
             return None;
         }
         if let SourceKind::Table { lock, table, .. } = &self.sources[n].kind
-            && (lock.is_some() || self.tables[*table].1)
+            && (lock.is_some() || self.tables[*table].write)
         {
             return None;
         }

@@ -37,6 +37,7 @@ use crate::types::Schema;
 use millpond_store::{Engine, Table, Txn};
 use scope::Planner;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What planning needs.
 pub struct PlanContext<'a> {
@@ -68,7 +69,16 @@ pub struct Plan {
     pub(crate) hashes: usize,
     /// SELECT ... INTO: names of user variables.
     pub(crate) into: Vec<String>,
+    /// An execution read so many rows that the tables may have outgrown the plan.
+    outgrown: AtomicBool,
+    /// Rows an execution may read before that is looked into.
+    patience: AtomicU64,
 }
+
+/// Rows an execution may read, at least, before it is asked whether the tables have outgrown the plan.
+const OUTGROWN_ROWS: u64 = 200;
+/// How many times the rows it was planned for a table has when it has outgrown its plan.
+const OUTGROWN_FACTOR: u64 = 4;
 
 /// A table of a plan.
 pub struct PlanTable {
@@ -78,6 +88,8 @@ pub struct PlanTable {
     pub write: bool,
     /// Its schema.
     pub schema: Arc<Schema>,
+    /// Rows it was estimated to have when the plan was made.
+    pub rows: u64,
 }
 
 impl std::fmt::Debug for PlanTable {
@@ -105,6 +117,23 @@ pub(crate) enum Root {
 }
 
 impl Plan {
+    /// Notes how many rows an execution read. What was planned for an empty table may be a scan that is no longer
+    /// a good idea.
+    pub(crate) fn note_rows(&self, rows: u64) {
+        if rows > self.patience.load(Ordering::Relaxed) {
+            self.outgrown.store(true, Ordering::Relaxed);
+            self.patience
+                .store(rows.saturating_mul(2), Ordering::Relaxed);
+        }
+    }
+    /// Whether a table has outgrown the plan. Asks the tables only after an execution that read many rows.
+    pub(crate) fn is_outgrown(&self) -> bool {
+        self.outgrown.load(Ordering::Relaxed)
+            && self.outgrown.swap(false, Ordering::Relaxed)
+            && self.tables.iter().any(|t| {
+                t.table.estimate_rows() > t.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS)
+            })
+    }
     /// Whether it returns rows.
     pub fn is_query(&self) -> bool {
         !self.columns.is_empty()
@@ -206,15 +235,9 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         params: p.statement.params,
         writes: matches!(root, Root::Insert(_) | Root::Update(_) | Root::Delete(_)),
         reusable: true,
-        tables: p
-            .tables
-            .into_iter()
-            .map(|(table, write, schema)| PlanTable {
-                table,
-                write,
-                schema,
-            })
-            .collect(),
+        tables: p.tables,
+        outgrown: AtomicBool::new(false),
+        patience: AtomicU64::new(OUTGROWN_ROWS),
         root,
         derived: p.derived,
         subqueries: p.subquery_ids,
@@ -236,6 +259,8 @@ fn explained(
         writes: false,
         reusable: false,
         tables: inner.tables,
+        outgrown: AtomicBool::new(false),
+        patience: AtomicU64::new(OUTGROWN_ROWS),
         root: Root::Explain(rows),
         derived: Vec::new(),
         subqueries: 0,

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use sqlparser::tokenizer::Span;
 
-use super::PlanContext;
 use super::nodes::{Ask, Columns, Derived, Rich, Source, SourceKind, Subquery};
+use super::{PlanContext, PlanTable};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
-use crate::expr::{AggregateSpec, Expr, ExprKind, Scope, SubqueryKind};
+use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, Scope, SubqueryKind};
 use crate::parse::{Statement, sp};
 use crate::session::env::SessionEnv;
 use crate::types::{Schema, SqlType};
-use millpond_store::Table;
 
 /// How select-list aliases take part in looking up an unqualified name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,8 +217,8 @@ pub struct Planner<'p, 'c> {
     pub cx: &'p mut PlanContext<'c>,
     /// The statement.
     pub statement: &'p Statement,
-    /// Tables opened: the table, whether it is written, its schema.
-    pub tables: Vec<(Arc<Table>, bool, Arc<Schema>)>,
+    /// Tables opened.
+    pub tables: Vec<PlanTable>,
     /// Derived tables planned.
     pub derived: Vec<Derived>,
     /// WITH queries in scope, innermost last.
@@ -251,6 +250,30 @@ impl Planner<'_, '_> {
         let f = self.frames.last().expect("a block is being planned");
         rich(expr, f.subquery_source(), once)
     }
+}
+
+/// An aggregate as EXPLAIN shows it.
+fn aggregate_label(a: &AggregateSpec) -> String {
+    let name = match a.kind {
+        AggregateKind::CountStar => return "count(0)".into(),
+        AggregateKind::Count => "count",
+        AggregateKind::Sum => "sum",
+        AggregateKind::Avg => "avg",
+        AggregateKind::Min => "min",
+        AggregateKind::Max => "max",
+        AggregateKind::GroupConcat => "group_concat",
+        AggregateKind::BitAnd => "bit_and",
+        AggregateKind::BitOr => "bit_or",
+        AggregateKind::BitXor => "bit_xor",
+        AggregateKind::StddevPop => "std",
+        AggregateKind::StddevSamp => "stddev_samp",
+        AggregateKind::VarPop => "variance",
+        AggregateKind::VarSamp => "var_samp",
+        AggregateKind::AnyValue => "any_value",
+    };
+    let args: Vec<String> = a.args.iter().map(ToString::to_string).collect();
+    let distinct = if a.distinct { "distinct " } else { "" };
+    format!("{name}({distinct}{})", args.join(","))
 }
 
 /// See [`Planner::rich`].
@@ -318,6 +341,7 @@ impl Scope for Planner<'_, '_> {
             return Err(SqlError::new(1111, "Invalid use of group function"));
         }
         let (ty, nullable) = (spec.ty.clone(), spec.nullable());
+        let label = aggregate_label(&spec);
         let at = match f.aggregates.iter().position(|a| a.same(&spec)) {
             Some(at) => at,
             None => {
@@ -325,7 +349,7 @@ impl Scope for Planner<'_, '_> {
                 f.aggregates.len() - 1
             }
         };
-        Ok(Expr::column(group, at, ty, nullable, "aggregate"))
+        Ok(Expr::column(group, at, ty, nullable, &label))
     }
     fn subquery(&mut self, query: &sp::Query, kind: SubqueryKind) -> SqlResult<Expr> {
         let Some(f) = self.frames.last() else {
