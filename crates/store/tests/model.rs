@@ -10,12 +10,19 @@ use std::sync::Arc;
 
 type Key = i64;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Row {
     id: i64,
     b: i64,
     c: Option<i64>,
     pad: Vec<u8>,
+}
+
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pad = (self.pad.len(), self.pad.first());
+        write!(f, "{} b {} c {:?} pad {pad:?}", self.id, self.b, self.c)
+    }
 }
 
 impl Row {
@@ -225,6 +232,12 @@ impl World {
                     );
                 }
             }
+        }
+        if old == new {
+            // As in MySQL an update to what is there already writes nothing: a snapshot goes on showing
+            // what it did. But the row is locked.
+            self.parties[i].keys.extend(old.map(|o| o.id));
+            return;
         }
         let changes = &mut self.parties[i].changes;
         if let Some(old) = old {
