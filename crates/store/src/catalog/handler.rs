@@ -2,7 +2,7 @@
 
 use super::Catalog;
 use crate::error::Result;
-use crate::table::format::Undo;
+use crate::table::payload::Undo;
 use crate::txn::{ReadView, RollPtr, TrxId, UndoHandler};
 use std::sync::Arc;
 

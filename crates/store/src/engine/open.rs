@@ -13,7 +13,7 @@ use crate::log::Log;
 use crate::pool::{Pager, PagerOptions};
 use crate::space::{FileId, SpaceId};
 use crate::table::Context;
-use crate::table::format::Undo;
+use crate::table::payload::Undo;
 use crate::txn::{Txn, TxnSystem};
 use std::ops::ControlFlow;
 use std::sync::Arc;

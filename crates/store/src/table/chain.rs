@@ -11,6 +11,7 @@
 use super::Table;
 use super::context::Context;
 use super::format::{self, ChainRef, ROW_HEADER, RowHeader};
+use super::payload;
 use crate::btree::{Cursor, Dir, ScanEnd};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
@@ -52,7 +53,7 @@ pub(crate) fn write(
     // The page is named in the undo record, and the record in the page.
     let first = mtr.alloc(space, AllocKind::Extent, 0, init)?;
     let page = mtr.page_no(first);
-    format::undo_chain(&mut payload, table, space.id.0, page);
+    payload::undo_chain(&mut payload, table, space.id.0, page);
     let at = room.append(&mut mtr, false, &payload);
     let chain = ChainRef {
         page,

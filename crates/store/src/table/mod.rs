@@ -3,7 +3,8 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `format` | bytes of entry values and undo payloads |
+//! | `format` | bytes of entry values |
+//! | `payload` | bytes of undo records |
 //! | `read` | one row: visibility, older versions, unique lookups and their locks |
 //! | `scan` | ranges of rows, consistent and locking |
 //! | `write` | insert, update, delete |
@@ -28,6 +29,7 @@
 mod chain;
 mod context;
 pub(crate) mod format;
+pub(crate) mod payload;
 mod range;
 mod read;
 mod scan;

@@ -1,7 +1,8 @@
 //! Reading one row: visibility, older versions, unique lookups, and the locks of locking lookups.
 
 use super::context::RowOp;
-use super::format::{self, CHAIN_REF, ROW_HEADER, RowHeader, SecValue, Undo};
+use super::format::{self, CHAIN_REF, ROW_HEADER, RowHeader, SecValue};
+use super::payload::Undo;
 use super::range::Span;
 use super::scratch::Scratch;
 use super::{ReadMode, Table, chain};

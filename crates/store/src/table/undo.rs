@@ -4,7 +4,8 @@
 //! whether the record has been undone: doing it again after a crash is harmless.
 
 use super::context::Index;
-use super::format::{self, ChainRef, KeyList, RowHeader, Undo};
+use super::format::{self, ChainRef, RowHeader};
+use super::payload::{KeyList, Undo};
 use super::read::apply_undo;
 use super::scratch::Scratch;
 use super::{Table, chain};

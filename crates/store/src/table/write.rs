@@ -6,6 +6,7 @@
 
 use super::context::RowOp;
 use super::format::{self, CHAIN_REF, Delta, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
+use super::payload;
 use super::read::{RecordLock, Request, RowLock};
 use super::scratch::{Buffers, Scratch};
 use super::undo::TableUndo;
@@ -173,7 +174,7 @@ impl Table {
     fn insert_clustered(&self, txn: &mut Txn, flags: u8, s: &mut Buffers) -> Result<()> {
         let index = &*self.indexes[0];
         let sys = &self.ctx.sys;
-        format::undo_insert(&mut s.undo, self.def.id, &s.key);
+        payload::undo_insert(&mut s.undo, self.def.id, &s.key);
         let mut payload = s.undo.len();
         loop {
             let (key, value, undo) = (&s.key, &mut s.value, &mut s.undo);
@@ -243,10 +244,10 @@ impl Table {
         let there = leaf.value().expect("seen above");
         let old = RowHeader::read(there);
         let delta = Delta::between(&there[ROW_HEADER..], &value[ROW_HEADER..]);
-        format::undo_update(undo, self.def.id, key, old, delta, false, None);
+        payload::undo_update(undo, self.def.id, key, old, delta, false, None);
         if undo.len() > payload {
             let bytes = undo.len();
-            format::undo_insert(undo, self.def.id, key);
+            payload::undo_insert(undo, self.def.id, key);
             return Ok(Attempt::Undo(bytes));
         }
         let roll = room.append(leaf.mtr(), false, undo);
@@ -428,7 +429,7 @@ impl Table {
         let keys = changed
             .iter()
             .map(|c| (self.indexes[c.index].space.0, &s.keys[c.old.clone()]));
-        format::undo_update(
+        payload::undo_update(
             &mut s.undo,
             self.def.id,
             &s.key,
@@ -438,7 +439,7 @@ impl Table {
             dying,
         );
         self.put_keys(txn, s.key.len(), keys, &mut s.undo, &mut s.other)?;
-        let header_at = format::undo_header_at(self.def.id, &s.key);
+        let header_at = payload::undo_header_at(self.def.id, &s.key);
 
         let middle = delta.prefix..(s.value.len() - ROW_HEADER - delta.suffix);
         let same_length = stored_old.len() == s.value.len() - ROW_HEADER;
@@ -486,7 +487,7 @@ impl Table {
         more.clear();
         for (space, key) in keys {
             if payload.len() + key.len() + AROUND <= MAX_PAYLOAD {
-                format::put_key(payload, space, key);
+                payload::put_key(payload, space, key);
                 continue;
             }
             if more.len() + key.len() + AROUND > MAX_PAYLOAD {
@@ -494,9 +495,9 @@ impl Table {
                 more.clear();
             }
             if more.is_empty() {
-                format::undo_keys(more, self.def.id, clustered);
+                payload::undo_keys(more, self.def.id, clustered);
             }
-            format::put_key(more, space, key);
+            payload::put_key(more, space, key);
         }
         if !more.is_empty() {
             self.append_alone(txn, more)?;
@@ -549,12 +550,12 @@ impl Table {
             chain = format::chain_of(OVERFLOW, &s.row)?;
         }
         let blank = RowHeader::read(&[0; ROW_HEADER]);
-        format::undo_delete(&mut s.undo, self.def.id, clustered_key, blank, chain);
+        payload::undo_delete(&mut s.undo, self.def.id, clustered_key, blank, chain);
         let keys = entries.iter().zip(&self.indexes[1..]);
         let keys = keys.map(|(range, index)| (index.space.0, &s.keys[range.clone()]));
         let own = clustered_key.len();
         self.put_keys(txn, own, keys, &mut s.undo, &mut s.other)?;
-        let header_at = format::undo_header_at(self.def.id, clustered_key);
+        let header_at = payload::undo_header_at(self.def.id, clustered_key);
 
         let mut room = self.ctx.sys.reserve(txn, s.undo.len())?;
         let trx = room.trx_id();
