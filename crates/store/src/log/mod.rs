@@ -297,8 +297,9 @@ impl Log {
     /// latch held.
     #[inline]
     pub fn relieve(&self) -> Result<()> {
-        let unwritten = self.end.load(Ordering::Relaxed) - self.written.load(Ordering::Relaxed);
-        if unwritten < RELIEVE_BYTES as u64 {
+        // Another thread may write between the two loads.
+        let end = self.end.load(Ordering::Relaxed);
+        if end.saturating_sub(self.written.load(Ordering::Relaxed)) < RELIEVE_BYTES as u64 {
             return Ok(());
         }
         self.flush_to(self.end_lsn(), false)
