@@ -65,6 +65,11 @@ fn random_statements_agree_with_the_model() {
     }
 }
 
+/// Whether a row (id, rest) matches a filter.
+type Keep = dyn Fn(i64, &Row) -> bool;
+/// What an UPDATE does to a row.
+type Change = dyn Fn(&mut Row);
+
 struct Run {
     rng: Rng,
     model: Model,
@@ -177,7 +182,7 @@ impl Run {
                 Err("moving a row: model disagrees".into())
             };
         }
-        let (sql, change): (String, Box<dyn Fn(&mut Row)>) = match self.rng.below(3) {
+        let (sql, change): (String, Box<Change>) = match self.rng.below(3) {
             0 => ("k = k + 1".into(), Box::new(|r| r.k = r.k.map(|k| k + 1))),
             1 => (
                 format!("c = '{}'", row.c),
@@ -231,31 +236,30 @@ impl Run {
     fn read(&mut self, s: usize) -> Result<(), String> {
         let view = self.model.view(s);
         let n = self.rng.below(12) as i64;
-        let (filter, hint, keep): (String, &str, Box<dyn Fn(i64, &Row) -> bool>) =
-            match self.rng.below(4) {
-                0 => (
-                    format!("k = {n}"),
+        let (filter, hint, keep): (String, &str, Box<Keep>) = match self.rng.below(4) {
+            0 => (
+                format!("k = {n}"),
+                "FORCE INDEX (k)",
+                Box::new(move |_, r| r.k == Some(n)),
+            ),
+            1 => {
+                let m = n + 3;
+                let keep = move |_, r: &Row| r.k.is_some_and(|k| k >= n && k < m);
+                (
+                    format!("k >= {n} AND k < {m}"),
                     "FORCE INDEX (k)",
-                    Box::new(move |_, r| r.k == Some(n)),
-                ),
-                1 => {
-                    let m = n + 3;
-                    let keep = move |_, r: &Row| r.k.is_some_and(|k| k >= n && k < m);
-                    (
-                        format!("k >= {n} AND k < {m}"),
-                        "FORCE INDEX (k)",
-                        Box::new(keep),
-                    )
-                }
-                2 => {
-                    let u = self.rng.below(400) as i64;
-                    (format!("u = {u}"), "", Box::new(move |_, r| r.u == Some(u)))
-                }
-                _ => {
-                    let id = self.rng.below(IDS as u64) as i64;
-                    (format!("id = {id}"), "", Box::new(move |i, _| i == id))
-                }
-            };
+                    Box::new(keep),
+                )
+            }
+            2 => {
+                let u = self.rng.below(400) as i64;
+                (format!("u = {u}"), "", Box::new(move |_, r| r.u == Some(u)))
+            }
+            _ => {
+                let id = self.rng.below(IDS as u64) as i64;
+                (format!("id = {id}"), "", Box::new(move |i, _| i == id))
+            }
+        };
         let sql = format!("SELECT id, k, u, c FROM r.t {hint} WHERE {filter} ORDER BY id");
         let found = self.exec(s, &sql)?;
         let expected: Vec<_> = view
