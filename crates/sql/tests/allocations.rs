@@ -150,3 +150,73 @@ fn hot_statements() {
     instance.close().expect("close");
     let _ = std::fs::remove_dir_all(&path);
 }
+
+#[test]
+fn statements_that_differ_in_literals_share_a_plan() {
+    let path = std::env::temp_dir().join(format!("millpond-general-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let instance = Instance::open(InstanceOptions {
+        path: path.clone(),
+        store: Options {
+            pool_bytes: 16 << 20,
+            log_bytes: 16 << 20,
+            ..Options::default()
+        },
+        variables: Vec::new(),
+    })
+    .expect("open");
+    let info = ConnectionInfo {
+        user: "root".into(),
+        host: "localhost".into(),
+        ..ConnectionInfo::default()
+    };
+    let mut s = instance.connect(info).expect("connect");
+    for q in [
+        "create database d",
+        "use d",
+        "create table t (id int primary key auto_increment, a int, b varchar(20), key (a))",
+    ] {
+        run(&mut s, q);
+    }
+    for n in 0..50 {
+        run(
+            &mut s,
+            &format!("insert into t (a, b) values ({n}, 'x{n}'), (NULL, 'it''s {n}')"),
+        );
+    }
+    // Parsing alone takes hundreds of allocations.
+    let per_statement = |s: &mut Session, sql: &dyn Fn(i64) -> String| {
+        let texts: Vec<String> = (0..30).map(sql).collect();
+        for t in &texts[..10] {
+            run(s, t);
+        }
+        let before = COUNT.with(|c| c.get());
+        for t in &texts[10..] {
+            run(s, t);
+        }
+        (COUNT.with(|c| c.get()) - before) as f64 / 20.0
+    };
+    let point = per_statement(&mut s, &|n| format!("select b from t where id = {}", n + 1));
+    assert!(point < 10.0, "{point}");
+    let insert = per_statement(&mut s, &|n| {
+        format!("insert into t (a, b) values ({n}, 'y')")
+    });
+    assert!(insert < 12.0, "{insert}");
+    let update = per_statement(&mut s, &|n| {
+        format!("update t set a = {n} where id = {}", n + 3)
+    });
+    assert!(update < 15.0, "{update}");
+    // Where the values decide between ways to go, every statement is planned by its own.
+    let scan = per_statement(&mut s, &|n| format!("select b from t where a > {n}"));
+    assert!(scan > 50.0, "{scan}");
+    let mut sum = Sum::default();
+    s.execute(
+        "select id from t where b = 'it''s 40' and a is null",
+        &mut sum,
+    )
+    .expect("select");
+    assert_eq!(sum.rows, 1);
+    drop(s);
+    instance.close().expect("close");
+    let _ = std::fs::remove_dir_all(&path);
+}

@@ -79,11 +79,20 @@ pub fn run<'s>(
     let mut several = true;
     match &plan.rows {
         InsertRows::Values(list) => {
-            several = list.len() > 1;
-            for (n, row) in list.iter().enumerate() {
-                i.expected = (list.len() - n) as u64;
-                st.tick()?;
-                i.given(st, row)?;
+            // The one row of a generalised statement, once per set of parameters.
+            let all = st.params;
+            let width = st.plan.params.max(1);
+            let times = (all.len() / width).max(1);
+            several = list.len() * times > 1;
+            for time in 0..times {
+                if times > 1 {
+                    st.params = &all[time * width..][..width];
+                }
+                for (n, row) in list.iter().enumerate() {
+                    i.expected = (list.len() * (times - time) - n) as u64;
+                    st.tick()?;
+                    i.given(st, row)?;
+                }
             }
         }
         InsertRows::Query { query, buffered } => {

@@ -57,7 +57,8 @@ pub struct ExecContext<'a> {
     pub env: &'a SessionEnv,
     /// Who runs it: asked now and then whether it was killed.
     pub owner: &'a Owner,
-    /// Values of `?`, as many as the plan asks for.
+    /// Values of `?`, as many as the plan asks for. An INSERT of one row of VALUES takes several sets of them, one after
+    /// the other: it inserts as many rows.
     pub params: &'a [Value<'a>],
     /// Affected rows mean found rows (CLIENT_FOUND_ROWS).
     pub found_rows: bool,
@@ -150,7 +151,11 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
 
 /// Pins the plan's tables; `None` if one has changed since planning.
 fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<State<'s>>> {
-    if cx.params.len() < plan.params {
+    let repeated = plan.repeats()
+        && plan.params > 0
+        && cx.params.len() >= plan.params
+        && cx.params.len().is_multiple_of(plan.params);
+    if cx.params.len() != plan.params && !repeated {
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }
     for t in &plan.tables {

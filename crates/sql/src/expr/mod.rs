@@ -22,6 +22,7 @@ use crate::types::{Collation, Schema, SqlType};
 use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
+pub(crate) use bind::literal_number;
 pub use bind::{Scope, SubqueryKind, bind};
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;

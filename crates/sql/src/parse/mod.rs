@@ -12,6 +12,7 @@
 //! | `statement` | dispatch by the first words; EXPLAIN, USE, KILL, PREPARE and the like |
 //! | `set` | SET |
 //! | `show` | SHOW |
+//! | `general` | statements without their literals |
 //! | `names` | DDL that only names things: DROP, RENAME, TRUNCATE, CREATE DATABASE, LOCK |
 //! | `alter` | ALTER TABLE |
 //!
@@ -22,6 +23,7 @@ mod ast;
 mod cursor;
 mod depth;
 mod dialect;
+mod general;
 mod lex;
 mod names;
 mod set;
@@ -32,6 +34,7 @@ mod tests;
 mod tokens;
 
 pub use ast::*;
+pub use general::{General, generalize};
 pub use lex::split_first;
 
 use sqlparser::parser::Parser;

@@ -258,3 +258,26 @@ fn long_chains_are_parsed_and_endless_ones_refused() {
     let list = format!("select 1 in (0{})", ",1".repeat(300_000));
     assert!(parse_one(&list, mode()).is_ok());
 }
+
+#[test]
+fn quoted_texts_and_names() {
+    let Kind::Query(q) = parse(r#"select 'it''s \\ \f \' \n', `a``b`, 'x''' 'y', "d""q'""#) else {
+        panic!()
+    };
+    let sp::SetExpr::Select(s) = *q.body else {
+        panic!()
+    };
+    let texts: Vec<String> = s
+        .projection
+        .iter()
+        .map(|i| match i {
+            sp::SelectItem::UnnamedExpr(sp::Expr::Value(v)) => match &v.value {
+                sp::Value::SingleQuotedString(s) | sp::Value::DoubleQuotedString(s) => s.clone(),
+                other => panic!("{other}"),
+            },
+            sp::SelectItem::UnnamedExpr(sp::Expr::Identifier(i)) => i.value.clone(),
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(texts, ["it's \\ f ' \n", "a`b", "x'y", "d\"q'"]);
+}

@@ -5,8 +5,11 @@ use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
+use std::borrow::Cow;
+
 use super::cursor::near;
 use super::depth;
+use super::general::unescape;
 use crate::error::SqlResult;
 use crate::session::env::SqlMode;
 use crate::stack;
@@ -53,7 +56,9 @@ fn keyword(value: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
 /// Tokenises a statement.
 pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<Tokens> {
     let mut out = Tokens::default();
+    // Texts are unescaped below, as MySQL does it.
     let raw = Tokenizer::new(dialect, text)
+        .with_unescape(false)
         .tokenize_with_location()
         .map_err(|e| near(text, e.location))?;
     out.tokens = raw
@@ -62,11 +67,17 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
         .collect();
     // A list of nested calls has short runs, but every call is a level.
     out.run = stack::longest_run(&out.tokens)?.max(2 * depth::height(&out.tokens));
-    headings(text, &out.tokens, &mut out.headings);
     adjust(&mut out, mode);
+    headings(text, &out.tokens, &mut out.headings);
     statement_modifiers(&mut out);
     into_variables(&mut out);
     Ok(out)
+}
+
+fn unescape_in_place(s: &mut String, quote: u8, mode: SqlMode) {
+    if let Cow::Owned(plain) = unescape(s, quote, !mode.no_backslash_escapes) {
+        *s = plain;
+    }
 }
 
 /// Token by token.
@@ -82,6 +93,16 @@ fn adjust(out: &mut Tokens, mode: SqlMode) {
             Token::Placeholder(p) if p == "?" => {
                 *p = format!("?{}", out.params);
                 out.params += 1;
+            }
+            Token::SingleQuotedString(s) | Token::NationalStringLiteral(s) => {
+                unescape_in_place(s, b'\'', mode);
+            }
+            Token::DoubleQuotedString(s) => unescape_in_place(s, b'"', mode),
+            Token::Word(w) if w.quote_style.is_some() => {
+                let quote = w.quote_style.map_or(b'`', |q| q as u8);
+                if let Cow::Owned(s) = unescape(&w.value, quote, false) {
+                    w.value = s;
+                }
             }
             Token::StringConcat if !mode.pipes_as_concat => {
                 out.tokens[i] = keyword("OR", Keyword::OR, span);

@@ -143,6 +143,10 @@ pub fn choose(r: &Request<'_>) -> Choice {
     for c in &mut all {
         price(r, c, least);
     }
+    let bounded = all
+        .iter()
+        .filter(|c| !c.access.eq.is_empty() || c.access.range.is_some())
+        .count();
     let hinted = r.hints.only.as_ref().is_some_and(|l| !l.is_empty()) && r.hints.force;
     let mut best: Option<Choice> = None;
     for c in all {
@@ -168,7 +172,11 @@ pub fn choose(r: &Request<'_>) -> Choice {
             best = Some(c);
         }
     }
-    best.expect("every table has a clustered index")
+    let mut best = best.expect("every table has a clustered index");
+    // A row by its key is the best there is. Apart from that, the values decide between indexes, and between an
+    // index and the table.
+    best.access.settled = best.access.unique || best.access.index == 0 && bounded <= 1;
+    best
 }
 
 /// What an index makes of the conditions.
@@ -180,6 +188,7 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
         range: None,
         reverse: false,
         ordered: false,
+        settled: false,
         unique: false,
         covering: None,
         recheck: Vec::new(),

@@ -117,6 +117,26 @@ pub(crate) enum Root {
 }
 
 impl Plan {
+    /// Whether other values in place of the parameters would have made the same plan. Then it serves all statements
+    /// that differ in their literals only ([`crate::parse::generalize`]).
+    pub fn is_settled(&self) -> bool {
+        match &self.root {
+            Root::Query(q) => q.is_settled(),
+            Root::Insert(i) => i.subqueries.is_empty(),
+            Root::Update(u) => u.find.is_settled(),
+            Root::Delete(d) => d.find.is_settled(),
+            Root::Do(_) | Root::Explain(_) => false,
+        }
+    }
+    /// Whether it runs once per set of parameters: an INSERT of one row of VALUES.
+    pub(crate) fn repeats(&self) -> bool {
+        match &self.root {
+            Root::Insert(i) => {
+                matches!(&i.rows, dml::InsertRows::Values(rows) if rows.len() == 1)
+            }
+            _ => false,
+        }
+    }
     /// Notes how many rows an execution read. What was planned for an empty table may be a scan that is no longer
     /// a good idea.
     pub(crate) fn note_rows(&self, rows: u64) {

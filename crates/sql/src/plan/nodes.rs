@@ -107,7 +107,25 @@ pub struct Block {
     pub limit: Limit,
 }
 
+impl Query {
+    /// Whether the plan would be the same whatever values its conditions compare with.
+    pub fn is_settled(&self) -> bool {
+        match &self.body {
+            Body::Block(b) => b.is_settled(),
+            Body::Union(_) | Body::Values(_) => false,
+        }
+    }
+}
+
 impl Block {
+    /// See [`Query::is_settled`].
+    pub fn is_settled(&self) -> bool {
+        self.subqueries.is_empty()
+            && self
+                .levels
+                .iter()
+                .all(|l| matches!(&l.from, LevelFrom::Table(_, a) if a.settled))
+    }
     /// Source of the aggregates.
     pub fn group_source(&self) -> usize {
         self.base + self.sources.len()
@@ -259,6 +277,8 @@ pub struct Access {
     pub reverse: bool,
     /// The order of its rows is made use of.
     pub ordered: bool,
+    /// No other values in the conditions would have made another choice.
+    pub settled: bool,
     /// A lookup of at most one row: all parts of a unique index are given, none as a list or NULL.
     pub unique: bool,
     /// The index's own bytes hold all columns that are read; which they are.

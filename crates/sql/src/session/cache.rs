@@ -53,6 +53,14 @@ impl Compiled {
             _ => None,
         }
     }
+    /// Whether it may stand for all statements that differ from it in their literals only; it may until a plan
+    /// says otherwise.
+    pub fn is_general(&self) -> bool {
+        self.plan
+            .lock()
+            .as_ref()
+            .is_none_or(|k| k.plan.is_settled())
+    }
     /// Keeps a plan, unless it says that it must not be kept.
     pub fn keep(&self, plan: &Arc<Plan>, epoch: u64, database: &Option<String>) {
         *self.plan.lock() = plan.reusable.then(|| Kept {

@@ -8,7 +8,7 @@ use millpond_store::{Isolation, Owner};
 
 use super::cache::{Cache, Compiled};
 use super::counters::Counter;
-use super::env::{Diagnostic, Level, SessionEnv};
+use super::env::{Diagnostic, Level, SessionEnv, SqlMode};
 use super::instance::unix_us;
 use super::registry::{Command, Seat};
 use super::transaction::Transaction;
@@ -292,8 +292,11 @@ impl Session {
             self.count(Counter::CacheHits);
             return self.one_statement(&compiled, Command::Query, &[], false, sink);
         }
-        self.count(Counter::CacheMisses);
         let mode = self.env.sql_mode.get();
+        if let Some(r) = self.general_statement(sql, mode, sink) {
+            return r;
+        }
+        self.count(Counter::CacheMisses);
         let (first, mut rest) = parse::split_first(sql, mode);
         if is_blank(rest) {
             let epoch = self.epoch;
@@ -326,6 +329,47 @@ impl Session {
             }
             (text, rest) = parse::split_first(rest, self.env.sql_mode.get());
         }
+    }
+
+    /// Runs a statement by the plan of those that differ from it in their literals only, if it is one that has
+    /// such a plan or may have one.
+    fn general_statement(
+        &mut self,
+        sql: &str,
+        mode: SqlMode,
+        sink: &mut dyn ResultSink,
+    ) -> Option<SqlResult<()>> {
+        let general = parse::generalize(sql, mode)?;
+        let hash = self.cache.hash(&general.text);
+        let epoch = self.epoch;
+        let kept = self.cache.get(hash, &general.text, epoch);
+        let known = kept.is_some();
+        let compiled = match kept {
+            Some(c) if !c.is_general() => return None,
+            Some(c) => {
+                self.count(Counter::CacheHits);
+                c
+            }
+            None => {
+                // What does not parse is reported as it was written.
+                let statement = parse::parse_one(&general.text, mode).ok()?;
+                self.count(Counter::CacheMisses);
+                Arc::new(Compiled::new(statement, general.text.trim().into()))
+            }
+        };
+        let text: Arc<str> = sql.trim().into();
+        let r = self.shown_statement(
+            &compiled,
+            &text,
+            Command::Query,
+            &general.params,
+            false,
+            sink,
+        );
+        if !known && r.is_ok() && self.epoch == epoch {
+            self.cache.offer(hash, &general.text, epoch, &compiled);
+        }
+        Some(r)
     }
 
     /// Parses one statement; an error becomes the statement's.
@@ -456,8 +500,21 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
+        self.shown_statement(compiled, &compiled.text, command, params, more, sink)
+    }
+
+    /// The same, shown as `text` in the process list.
+    fn shown_statement(
+        &mut self,
+        compiled: &Arc<Compiled>,
+        text: &Arc<str>,
+        command: Command,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
         let start_us = self.begin_statement(command);
-        self.show_text(&compiled.text);
+        self.show_text(text);
         if let Some(c) = compiled.counter {
             self.count(c);
         }

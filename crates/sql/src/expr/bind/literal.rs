@@ -74,6 +74,20 @@ pub(super) fn number(digits: &str) -> SqlResult<Expr> {
     Ok(Expr::literal(v, ty))
 }
 
+/// The value of a number as written, a minus sign included.
+pub(crate) fn literal_number(digits: &str) -> SqlResult<Value<'static>> {
+    // What most numbers are.
+    if digits.len() < 19
+        && let Ok(v) = digits.parse::<i64>()
+    {
+        return Ok(Value::Int(v));
+    }
+    match number(digits)?.kind {
+        ExprKind::Literal(v) => Ok(v),
+        _ => Err(SqlError::syntax(format_args!("near '{digits}'"))),
+    }
+}
+
 fn hex(digits: &str) -> SqlResult<Expr> {
     match unhex(digits.as_bytes()) {
         Some(b) => Ok(string(b, Collation::Binary)),

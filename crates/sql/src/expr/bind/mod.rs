@@ -3,6 +3,8 @@
 mod call;
 mod literal;
 
+pub(crate) use literal::literal_number;
+
 use std::sync::Arc;
 
 use sqlparser::ast;
