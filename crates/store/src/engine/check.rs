@@ -12,6 +12,11 @@ use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a check looks whether purge has finished, and how long it lets it make no progress.
+const PURGE_LOOK: Duration = Duration::from_millis(5);
+const PURGE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Problems listed at most.
 const MOST_PROBLEMS: usize = 200;
@@ -31,6 +36,8 @@ struct Findings {
     known: BTreeMap<FileId, HashMap<u64, Known>>,
     /// Pages that a live space's tree and chains account for.
     pages: HashMap<u64, u64>,
+    /// Transactions purged when the check began.
+    purged: u64,
 }
 
 impl Findings {
@@ -57,8 +64,25 @@ impl Findings {
 }
 
 impl Inner {
+    /// Lets purge finish, as it does where no view is open: then every page can be accounted for.
+    fn await_purge(&self) {
+        let mut purged = self.sys.purged();
+        let mut since = Instant::now();
+        while self.sys.history_length() > 0 && since.elapsed() < PURGE_PATIENCE {
+            std::thread::park_timeout(PURGE_LOOK);
+            let now = self.sys.purged();
+            if now != purged {
+                (purged, since) = (now, Instant::now());
+            }
+        }
+    }
+
     pub(super) fn check(&self) -> Result<Vec<String>> {
-        let mut f = Findings::default();
+        self.await_purge();
+        let mut f = Findings {
+            purged: self.sys.purged(),
+            ..Findings::default()
+        };
         let mut rows: Vec<TableRow> = Vec::new();
         let mut databases = HashSet::new();
         self.catalog.read(|txn| {
@@ -221,7 +245,10 @@ impl Inner {
 
     /// Pages that nothing refers to: only known once history is purged, for older versions have pages too.
     fn compare_pages(&self, f: &mut Findings, file: FileId, used: &HashMap<u64, u64>) {
-        if self.sys.history_length() > 0 || !self.sys.transactions().is_empty() {
+        let at_rest = self.sys.history_length() == 0
+            && self.sys.purged() == f.purged
+            && self.sys.transactions().is_empty();
+        if !at_rest {
             return;
         }
         let Some(known) = f.known.get(&file) else {
