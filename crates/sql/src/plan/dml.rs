@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::access::Hints;
+use super::assemble::Parts;
 use super::from::{self, From};
 use super::joins::Tree;
 use super::nodes::{Block, Body, LevelFrom, Query, Rich, Source, SourceKind, Subquery};
 use super::scope::{Frame, Planner, rich};
-use super::select::Parts;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::Expr;
 use crate::expr::bind::unknown_column;

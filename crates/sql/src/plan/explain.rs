@@ -1,8 +1,8 @@
 //! EXPLAIN: the traditional table, and a tree.
 
 use super::dml::InsertRows;
+use super::heads::computed;
 use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, Query, SourceKind};
-use super::select::computed;
 use super::{Plan, Root};
 use crate::expr::{Expr, ExprKind};
 use crate::parse::ExplainFormat;

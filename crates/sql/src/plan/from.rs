@@ -490,7 +490,7 @@ impl Planner<'_, '_> {
 /// Names and types of a derived table's columns.
 fn derived_columns(
     query: &Query,
-    heads: Vec<super::select::Head>,
+    heads: Vec<super::heads::Head>,
     table: &str,
     given: &[String],
 ) -> SqlResult<Columns> {

@@ -4,7 +4,10 @@
 //! |---|---|
 //! | `scope` | names: the stack of blocks, columns, aggregates, subqueries |
 //! | `from` | FROM: tables, derived tables, joins as written |
-//! | `select` | SELECT and UNION: binding and assembling |
+//! | `query` | whole queries: WITH, UNION, VALUES |
+//! | `select` | SELECT's clauses, bound in MySQL's order |
+//! | `assemble` | a SELECT's bound parts put together |
+//! | `heads` | result columns, and types of UNIONs |
 //! | `group` | ONLY_FULL_GROUP_BY; MIN and MAX by an index |
 //! | `conditions` | conjuncts taken apart |
 //! | `access` | the index and ranges to read one table by |
@@ -18,13 +21,16 @@
 //! Planning opens tables (shared metadata locks in the caller's transaction) and takes no other lock.
 
 pub(crate) mod access;
+mod assemble;
 pub(crate) mod conditions;
 pub(crate) mod dml;
 mod explain;
 mod from;
 mod group;
+mod heads;
 mod joins;
 pub(crate) mod nodes;
+mod query;
 mod scope;
 mod select;
 

@@ -1,0 +1,122 @@
+//! Result columns: what the client is told of them, and the types of UNIONs.
+
+use super::conditions;
+use crate::result::{
+    ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_NOT_NULL,
+    FLAG_PRI_KEY, FLAG_UNIQUE_KEY,
+};
+use crate::types::{DefaultValue, SqlType};
+
+/// A column of a query's result.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// As the client sees it.
+    pub meta: ColumnMeta,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+}
+
+/// A computed column's description.
+pub fn computed(name: String, ty: &SqlType, nullable: bool) -> ColumnMeta {
+    ColumnMeta {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name,
+        org_name: String::new(),
+        ty: ty.clone(),
+        flags: ty.protocol_flags() | if nullable { 0 } else { FLAG_NOT_NULL },
+    }
+}
+
+pub(super) fn column_flags(schema: &crate::types::Schema, column: usize) -> u16 {
+    let c = &schema.columns[column];
+    let mut flags = 0;
+    if c.auto_increment {
+        flags |= FLAG_AUTO_INCREMENT;
+    }
+    if !c.nullable && c.default == DefaultValue::None && !c.auto_increment {
+        flags |= FLAG_NO_DEFAULT;
+    }
+    for (n, i) in schema.indexes.iter().enumerate() {
+        let Some(at) = i.parts.iter().position(|p| p.column == column) else {
+            continue;
+        };
+        if n == 0 && i.name == "PRIMARY" {
+            flags |= FLAG_PRI_KEY;
+        } else if at == 0 {
+            flags |= if i.unique && i.parts.len() == 1 {
+                FLAG_UNIQUE_KEY
+            } else {
+                FLAG_MULTIPLE_KEY
+            };
+        }
+    }
+    flags
+}
+
+/// The type that holds values of both.
+pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
+    use crate::types::BaseType as B;
+    if a == b || b.base == B::Null {
+        return a.clone();
+    }
+    if a.base == B::Null {
+        return b.clone();
+    }
+    if a.is_integer() && b.is_integer() {
+        return if a.unsigned == b.unsigned {
+            let mut t = if a.unsigned {
+                SqlType::ubigint()
+            } else {
+                SqlType::bigint()
+            };
+            t.length = a.length.max(b.length);
+            t
+        } else {
+            SqlType::decimal(20, 0)
+        };
+    }
+    if a.is_numeric() && b.is_numeric() {
+        let exact = |t: &SqlType| t.is_integer() || t.base == B::Decimal;
+        if exact(a) && exact(b) {
+            let scale = |t: &SqlType| if t.is_integer() { 0 } else { t.decimals };
+            let whole = |t: &SqlType| {
+                if t.is_integer() {
+                    20
+                } else {
+                    t.length.saturating_sub(u32::from(t.decimals))
+                }
+            };
+            let s = scale(a).max(scale(b));
+            return SqlType::decimal((whole(a).max(whole(b)) + u32::from(s)).min(65), s);
+        }
+        return SqlType::double();
+    }
+    if a.base == b.base && !a.is_string() {
+        let mut t = a.clone();
+        t.length = a.length.max(b.length);
+        t.decimals = a.decimals.max(b.decimals);
+        return t;
+    }
+    if a.is_temporal() && b.is_temporal() && a.base != B::Time && b.base != B::Time {
+        return SqlType::datetime(a.decimals.max(b.decimals));
+    }
+    let width = |t: &SqlType| if t.is_string() { t.length } else { 40 };
+    let collation = if a.is_string() && b.is_string() {
+        conditions::string_collation(a, b)
+    } else if a.is_string() {
+        a.collation
+    } else if b.is_string() {
+        b.collation
+    } else {
+        crate::types::Collation::Utf8mb4GeneralCi
+    };
+    if a.is_blob() || b.is_blob() {
+        let mut t = if a.is_blob() { a.clone() } else { b.clone() };
+        t.collation = collation;
+        t.length = t.length.max(width(a)).max(width(b));
+        return t;
+    }
+    SqlType::varchar(width(a).max(width(b)), collation)
+}
