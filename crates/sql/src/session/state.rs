@@ -173,7 +173,7 @@ impl Session {
         Ok(())
     }
 
-    /// What others see of this session.
+    /// What others see of a session.
     #[inline]
     pub(super) fn seat(&self) -> &Seat {
         &self.facts.seat
@@ -263,7 +263,7 @@ impl Session {
         self.settings.wait_timeout
     }
 
-    /// Value of a numeric system variable in this session, e.g. `max_allowed_packet`,
+    /// Value of a numeric system variable in the session, e.g. `max_allowed_packet`,
     /// `net_read_timeout`, `net_write_timeout`; `None` if there's no such variable.
     pub fn variable_u64(&self, name: &str) -> Option<u64> {
         self.facts.vars.get(vars::find(name)?).as_u64()
@@ -274,7 +274,7 @@ impl Session {
         self.multi_statements = on;
     }
 
-    /// Adds to one of this session's status counters: what the wire protocol counts.
+    /// Adds to one of the status counters: what the wire protocol counts.
     #[inline]
     pub fn add_to_counter(&self, counter: Counter, n: u64) {
         self.facts.seat.counters.add(counter, n);
