@@ -6,7 +6,7 @@
 //! | [`session`] | [`Instance`], [`Session`]: transactions, variables, prepared statements, diagnostics |
 //! | [`show`] | SHOW, DESCRIBE, the tables of information_schema |
 //! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
-//! | [`exec`] | pulling operators, DML |
+//! | [`exec`] | operators that push rows, DML |
 //! | [`plan`] | name resolution, access paths, EXPLAIN |
 //! | [`parse`] | sqlparser plus what it lacks; statement splitting |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
