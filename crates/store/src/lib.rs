@@ -15,6 +15,7 @@
 //! | [`space`] | files, spaces, extents |
 //! | [`log`] | redo log |
 //! | [`page`] | page header, slotted page |
+//! | [`wait`] | how long threads wait for latches and locks, by class |
 //! | [`io`] | the storage trait: real files, and a simulation that fails |
 //!
 //! Lock order is documented in `docs/locking.md`, the file format in `docs/file-format.md`.
@@ -31,6 +32,7 @@ pub mod sort;
 pub mod space;
 pub mod table;
 pub mod txn;
+pub mod wait;
 
 pub use catalog::{CodecFactory, IndexDef, KeyCodec, TableDef};
 pub use engine::{Engine, Options};

@@ -8,8 +8,9 @@
 
 use crate::error::Result;
 use crate::table::Table;
+use crate::wait::{self, Class};
 use hashbrown::{DefaultHashBuilder, HashMap};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,10 +19,12 @@ const SHARDS: usize = 64;
 /// Tables kept open per shard though nobody uses them; 4,096 in all.
 const KEPT_PER_SHARD: usize = 64;
 
+type CacheMutex<T> = wait::Mutex<T, { Class::CatalogCache as usize }>;
+
 #[derive(Default)]
 struct IdShard {
-    load: Mutex<()>,
-    map: Mutex<HashMap<u64, Arc<Table>>>,
+    load: wait::Mutex<(), { Class::CatalogLoad as usize }>,
+    map: CacheMutex<HashMap<u64, Arc<Table>>>,
     /// Above this many tables the shard is trimmed; raised while tables in use exceed it.
     limit: AtomicUsize,
 }
@@ -30,7 +33,7 @@ type Names = HashMap<Box<str>, Arc<Table>>;
 
 pub(super) struct Cache {
     hasher: DefaultHashBuilder,
-    names: Box<[Mutex<Names>]>,
+    names: Box<[CacheMutex<Names>]>,
     ids: Box<[IdShard]>,
 }
 
@@ -38,12 +41,12 @@ impl Cache {
     pub fn new() -> Cache {
         Cache {
             hasher: DefaultHashBuilder::default(),
-            names: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            names: (0..SHARDS).map(|_| CacheMutex::default()).collect(),
             ids: (0..SHARDS).map(|_| IdShard::default()).collect(),
         }
     }
 
-    fn names(&self, name: &str) -> &Mutex<Names> {
+    fn names(&self, name: &str) -> &CacheMutex<Names> {
         &self.names[self.hasher.hash_one(name) as usize % SHARDS]
     }
 

@@ -103,6 +103,16 @@ impl Inner {
             locks.row_waits, locks.row_waiting, locks.metadata_waiting
         )?;
         writeln!(w, "Waits for a free frame {}", p.waits_free)?;
+        for s in crate::wait::snapshot().iter().filter(|s| s.count > 0) {
+            writeln!(
+                w,
+                "{}: {} waits, {} us, longest {} us",
+                s.class.event_name(),
+                s.count,
+                s.total_ns / 1000,
+                s.max_ns / 1000
+            )?;
+        }
 
         if let Some(deadlock) = self.sys.last_deadlock() {
             title(w, "LATEST DETECTED DEADLOCK")?;

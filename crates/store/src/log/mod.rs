@@ -27,6 +27,7 @@ pub mod varint;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::page::Lsn;
+use crate::wait::{self, Class};
 use file::{Checkpoint, LogFile};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -60,7 +61,7 @@ pub enum FlushAtCommit {
 pub struct Log {
     file: LogFile,
     /// Groups are ordered by this mutex.
-    ring: Mutex<Ring>,
+    ring: wait::Mutex<Ring, { Class::LogBuffer as usize }>,
     rounds: Mutex<Rounds>,
     /// Waiters of even and odd rounds.
     round_done: [Condvar; 2],
@@ -162,7 +163,7 @@ impl Log {
         };
         Log {
             file,
-            ring: Mutex::new(ring),
+            ring: wait::Mutex::new(ring),
             rounds: Mutex::default(),
             round_done: [Condvar::new(), Condvar::new()],
             end: AtomicU64::new(c.lsn),
@@ -326,7 +327,8 @@ impl Log {
             }
             let mine = rounds.target >= lsn && (rounds.syncs || !sync);
             let round = rounds.round + u64::from(!mine);
-            self.round_done[(round % 2) as usize].wait(&mut rounds);
+            let done = &self.round_done[(round % 2) as usize];
+            wait::during(Class::LogRound, || done.wait(&mut rounds));
         }
         // The buffer is taken under `rounds`, so that everybody can tell whether this round covers them.
         let (taken, end) = self.take_buffer();
@@ -337,7 +339,7 @@ impl Log {
             syncs: sync,
         };
         drop(rounds);
-        let result = self.write_round(taken, end, sync);
+        let result = wait::during(Class::LogFile, || self.write_round(taken, end, sync));
         let mut rounds = self.rounds.lock();
         if let Err(e) = &result {
             self.stop(&e.to_string());

@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::page::{Lsn, page_lsn, page_no};
 use crate::space::FileId;
 use crate::space::alloc::SlotNo;
+use crate::wait::{self, Class};
 use parking_lot::lock_api::RawRwLock as _;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeSet;
@@ -429,7 +430,7 @@ impl Core {
     /// order does not matter any more.)
     fn dirty_again(&self, n: FrameNo) {
         let f = self.arena.frame(n);
-        f.latch.lock_shared();
+        wait::lock_shared(&f.latch, Class::PageShared);
         if !self.is_dirty(n) {
             let oldest = f.oldest.load(Ordering::Relaxed);
             self.instance(n).flush_push(&self.arena, n, oldest);

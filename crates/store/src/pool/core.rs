@@ -18,8 +18,8 @@ use crate::space::alloc::SlotNo;
 use crate::space::file::DataFile;
 use crate::space::files::Files;
 use crate::space::{FileId, Space, SpaceId};
+use crate::wait::{self, Class};
 use hashbrown::HashTable;
-use parking_lot::lock_api::RawRwLock as _;
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -50,9 +50,11 @@ struct Entry {
     frame: FrameNo,
 }
 
+type TableMutex = wait::Mutex<HashTable<Entry>, { Class::PageTable as usize }>;
+
 #[repr(align(64))]
 struct Shard {
-    table: Mutex<HashTable<Entry>>,
+    table: TableMutex,
 }
 
 /// Spaces by id, as long as somebody refers to them.
@@ -68,6 +70,8 @@ pub(crate) struct DirtyMeta {
     pub oldest: Lsn,
 }
 
+type DirtyMetas = wait::Mutex<HashMap<(FileId, SlotNo), DirtyMeta>, { Class::DirtyMeta as usize }>;
+
 /// Everything the page layer shares between threads.
 pub(crate) struct Core {
     pub files: Files,
@@ -82,8 +86,8 @@ pub(crate) struct Core {
     waiters: AtomicU32,
     pub log_room: LogRoom,
     /// Held by whoever writes pages in place: there is one batch at a time.
-    pub writing: Mutex<Doublewrite>,
-    pub dirty_meta: Mutex<HashMap<(FileId, SlotNo), DirtyMeta>>,
+    pub writing: wait::Mutex<Doublewrite, { Class::PageWrite as usize }>,
+    pub dirty_meta: DirtyMetas,
     /// Dirty frames were given up unwritten because of groups that end here or before: a checkpoint
     /// makes the log durable this far first.
     pub stale_lsn: AtomicU64,
@@ -128,7 +132,7 @@ impl Core {
             arena,
             shards: (0..SHARDS)
                 .map(|_| Shard {
-                    table: Mutex::new(HashTable::new()),
+                    table: TableMutex::new(HashTable::new()),
                 })
                 .collect(),
             instances,
@@ -138,8 +142,8 @@ impl Core {
             frame_wait: Default::default(),
             waiters: AtomicU32::new(0),
             log_room: LogRoom::default(),
-            writing: Mutex::new(dw),
-            dirty_meta: Mutex::default(),
+            writing: wait::Mutex::new(dw),
+            dirty_meta: DirtyMetas::default(),
             stale_lsn: AtomicU64::new(0),
             stale_frames: AtomicI64::new(0),
             cleaner: Signal::default(),
@@ -159,7 +163,7 @@ impl Core {
     }
 
     #[inline]
-    fn shard(&self, hash: u64) -> &Mutex<HashTable<Entry>> {
+    fn shard(&self, hash: u64) -> &TableMutex {
         &self.shards[(hash >> 48) as usize % SHARDS].table
     }
 
@@ -291,7 +295,7 @@ impl Core {
         let (m, cv) = self.io_wait(n);
         let mut g = m.lock();
         while f.word.load(Ordering::Acquire) & LOADING != 0 {
-            cv.wait(&mut g);
+            wait::during(Class::PageRead, || cv.wait(&mut g));
         }
     }
 
@@ -467,7 +471,9 @@ impl Core {
             }
             self.counts.waits.fetch_add(1, Ordering::Relaxed);
             self.cleaner.wake();
-            self.frame_wait.1.wait_for(&mut guard, LOOK_AGAIN);
+            wait::during(Class::FreeFrame, || {
+                self.frame_wait.1.wait_for(&mut guard, LOOK_AGAIN)
+            });
         };
         drop(guard);
         self.waiters.fetch_sub(1, Ordering::SeqCst);
@@ -525,7 +531,7 @@ impl Core {
         let bytes = unsafe { self.arena.page_mut(n) };
         self.counts.reads.fetch_add(1, Ordering::Relaxed);
         self.counts.pending_reads.fetch_add(1, Ordering::Relaxed);
-        let read = file.read_page(space.id, page, bytes);
+        let read = wait::during(Class::DataFile, || file.read_page(space.id, page, bytes));
         self.counts.pending_reads.fetch_sub(1, Ordering::Relaxed);
         let Err(e) = read else {
             return Ok(true);
@@ -575,7 +581,7 @@ impl Core {
     pub fn install(&self, n: FrameNo, space: &Arc<Space>, page: PageNo) {
         self.assign(n, space, page, LOADING);
         let f = self.arena.frame(n);
-        f.latch.lock_exclusive();
+        wait::lock_exclusive(&f.latch, Class::PageExclusive);
         // SAFETY: exclusively latched.
         let bytes = unsafe { self.arena.page_mut(n) };
         bytes[..crate::page::PAGE_HEADER].fill(0);

@@ -6,6 +6,7 @@ use super::frame::{DETACHED, FrameNo, LOADING};
 use crate::error::Result;
 use crate::page::PageNo;
 use crate::space::Space;
+use crate::wait::{self, Class};
 use parking_lot::lock_api::RawRwLock as _;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl<'a> Pin<'a> {
     pub fn read(self) -> PageRead<'a> {
         let (core, frame) = (self.core, self.frame);
         std::mem::forget(self);
-        core.arena.frame(frame).latch.lock_shared();
+        wait::lock_shared(&core.arena.frame(frame).latch, Class::PageShared);
         PageRead { core, frame }
     }
 }
@@ -117,9 +118,7 @@ impl Core {
     #[inline]
     fn read_pinned(&self, n: FrameNo) -> Option<PageRead<'_>> {
         let f = self.arena.frame(n);
-        if !f.latch.try_lock_shared() {
-            f.latch.lock_shared();
-        }
+        wait::lock_shared(&f.latch, Class::PageShared);
         let read = PageRead {
             core: self,
             frame: n,

@@ -12,7 +12,7 @@ use super::frame::{
     Arena, DETACHED, DIRTY, FREE, Frame, FrameNo, LOADING, LRU_NONE, LRU_OLD, LRU_YOUNG, NONE, PINS,
 };
 use crate::page::Lsn;
-use parking_lot::Mutex;
+use crate::wait::{self, Class};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Moves of the midpoint are put off until the old part is this far from its share.
@@ -21,8 +21,8 @@ const MID_SLACK: usize = 8;
 pub(crate) struct Instance {
     pub base: FrameNo,
     pub count: u32,
-    pub lists: Mutex<Lists>,
-    pub flush: Mutex<FlushList>,
+    pub lists: wait::Mutex<Lists, { Class::LruList as usize }>,
+    pub flush: wait::Mutex<FlushList, { Class::FlushList as usize }>,
     /// Frames evicted so far, wrapping: the LRU list's clock.
     pub evictions: AtomicU32,
     /// Lengths for those who only want to know about.
@@ -101,8 +101,8 @@ impl Instance {
         Instance {
             base,
             count,
-            lists: Mutex::new(lists),
-            flush: Mutex::new(flush),
+            lists: wait::Mutex::new(lists),
+            flush: wait::Mutex::new(flush),
             evictions: AtomicU32::new(0),
             free_len: AtomicU32::new(count),
             young_len: AtomicU32::new(0),

@@ -15,6 +15,7 @@ use crate::page::{Lsn, PageNo, put_u64};
 use crate::space::alloc::{Change, FileAlloc, SlotNo, Writer};
 use crate::space::file::DataFile;
 use crate::space::{AllocKind, FileId, Space};
+use crate::wait::{self, Class};
 use parking_lot::MutexGuard;
 use parking_lot::lock_api::RawRwLock as _;
 use smallvec::SmallVec;
@@ -148,7 +149,7 @@ impl<'a> Mtr<'a> {
             "page {page} of space {} is latched by this mini-transaction already",
             space.id.0
         );
-        f.latch.lock_exclusive();
+        wait::lock_exclusive(&f.latch, Class::PageExclusive);
         if f.word.load(Ordering::Acquire) & DETACHED != 0 {
             // SAFETY: locked above.
             unsafe { f.latch.unlock_exclusive() };

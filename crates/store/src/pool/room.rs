@@ -9,6 +9,7 @@
 use super::core::Core;
 use crate::error::{Error, Result};
 use crate::page::{Lsn, PAGE_SIZE};
+use crate::wait::{self, Class};
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -95,7 +96,9 @@ impl Core {
                 break Err(Error::Stopped(why));
             }
             self.cleaner.wake();
-            self.log_room.changed.wait_for(&mut reserved, LOOK_AGAIN);
+            wait::during(Class::LogRoom, || {
+                self.log_room.changed.wait_for(&mut reserved, LOOK_AGAIN)
+            });
         };
         self.log_room.waiters.fetch_sub(1, Ordering::AcqRel);
         result

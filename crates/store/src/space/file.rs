@@ -9,6 +9,7 @@ use super::{AllocKind, EXTENT_PAGES, FileId, MAP_PAGES, SpaceId};
 use crate::error::{Error, Result};
 use crate::io::File;
 use crate::page::{PAGE_SIZE, PageNo};
+use crate::wait::{self, Class};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,8 @@ const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_SIZE as u64;
 /// Largest step by which a file grows.
 const MAX_STEP: u64 = 64 << 20;
 
+type AllocMutex = wait::Mutex<FileAlloc, { Class::Allocation as usize }>;
+
 /// An open data file.
 pub(crate) struct DataFile {
     pub id: FileId,
@@ -25,7 +28,7 @@ pub(crate) struct DataFile {
     pub name: String,
     /// `None` once deleted.
     handle: RwLock<Option<Arc<dyn File>>>,
-    alloc: Mutex<FileAlloc>,
+    alloc: AllocMutex,
     growing: Mutex<()>,
     /// The file was created and its folder not synced since.
     folder_owed: AtomicBool,
@@ -71,7 +74,7 @@ impl DataFile {
             id,
             name,
             handle: RwLock::new(Some(handle)),
-            alloc: Mutex::new(alloc),
+            alloc: AllocMutex::new(alloc),
             growing: Mutex::new(()),
             folder_owed: AtomicBool::new(created),
         })
@@ -91,7 +94,7 @@ impl DataFile {
     }
 
     /// The allocation state.
-    pub fn alloc(&self) -> &Mutex<FileAlloc> {
+    pub fn alloc(&self) -> &AllocMutex {
         &self.alloc
     }
 

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::pool::Pager;
 use crate::space::SpaceId;
 use crate::txn::{TrxId, TxnSystem};
-use parking_lot::{Mutex, RwLock};
+use crate::wait::{self, Class};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -86,7 +87,7 @@ pub(crate) struct Index {
 pub(crate) struct Core {
     /// Held shared by purge for each record it works on; DDL takes it exclusively to flip the dropped flag
     /// of a space, so that no purge works on a dropped one. Never held while waiting for another lock.
-    pub maintenance: RwLock<()>,
+    pub maintenance: wait::RwLock<(), { Class::Maintenance as usize }>,
     pub auto: Mutex<AutoIncrement>,
     /// Next hidden row id; 0: not read from the tree yet.
     row_id: AtomicU64,
@@ -105,7 +106,7 @@ pub(crate) struct AutoIncrement {
 impl Core {
     pub fn new(stored_auto: u64) -> Arc<Core> {
         Arc::new(Core {
-            maintenance: RwLock::new(()),
+            maintenance: wait::RwLock::new(()),
             auto: Mutex::new(AutoIncrement {
                 next: (stored_auto != 0).then_some(stored_auto),
                 stored: stored_auto,

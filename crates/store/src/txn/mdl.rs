@@ -15,8 +15,8 @@ use super::Owner;
 use super::locks::{LockSystem, Target};
 use super::owner::Woken;
 use crate::error::{Error, Result};
+use crate::wait::{self, Class};
 use hashbrown::{DefaultHashBuilder, HashMap};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -100,6 +100,8 @@ impl MdlMode {
     }
 }
 
+type QueueMutex<T> = wait::Mutex<T, { Class::MetadataQueue as usize }>;
+
 const NAME_SHARDS: usize = 64;
 /// Handles of released locks an owner keeps.
 const KEPT_HANDLES: usize = 8;
@@ -109,7 +111,7 @@ pub struct MdlLock {
     name: Box<str>,
     names: Arc<Names>,
     state: AtomicU64,
-    queue: Mutex<VecDeque<Waiter>>,
+    queue: QueueMutex<VecDeque<Waiter>>,
 }
 
 struct Waiter {
@@ -132,7 +134,7 @@ type NameMap = HashMap<Box<str>, Weak<MdlLock>>;
 
 struct Names {
     hasher: DefaultHashBuilder,
-    shards: Box<[Mutex<NameMap>]>,
+    shards: Box<[QueueMutex<NameMap>]>,
 }
 
 /// All metadata locks.
@@ -145,11 +147,11 @@ impl Names {
     fn new() -> Names {
         Names {
             hasher: DefaultHashBuilder::default(),
-            shards: (0..NAME_SHARDS).map(|_| Mutex::default()).collect(),
+            shards: (0..NAME_SHARDS).map(|_| QueueMutex::default()).collect(),
         }
     }
 
-    fn shard(&self, name: &str) -> &Mutex<NameMap> {
+    fn shard(&self, name: &str) -> &QueueMutex<NameMap> {
         &self.shards[self.hasher.hash_one(name) as usize % NAME_SHARDS]
     }
 }
@@ -186,7 +188,7 @@ impl MdlSystem {
             name: name.into(),
             names: self.names.clone(),
             state: AtomicU64::new(0),
-            queue: Mutex::default(),
+            queue: QueueMutex::default(),
         });
         shard.insert(name.into(), Arc::downgrade(&lock));
         lock

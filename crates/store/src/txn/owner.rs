@@ -37,6 +37,8 @@ pub struct Owner {
     killed: AtomicBool,
     row_timeout_s: AtomicU64,
     metadata_timeout_s: AtomicU64,
+    /// Nanoseconds spent in waits for row and metadata locks.
+    waited_ns: AtomicU64,
     /// Undo records of the running transaction: half of its weight when a deadlock victim is chosen.
     pub(super) changes: AtomicU64,
     pub(super) held: Mutex<Held>,
@@ -94,6 +96,17 @@ impl Owner {
     /// Number of the owner, unique among living owners.
     pub fn no(&self) -> u32 {
         self.no
+    }
+
+    /// Nanoseconds that the owner has waited for row and metadata locks since it was made. Only ever grows.
+    #[inline]
+    pub fn waited_ns(&self) -> u64 {
+        self.waited_ns.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_waited(&self, waited: Duration) {
+        let ns = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        self.waited_ns.fetch_add(ns, Ordering::Relaxed);
     }
 
     /// Wakes the owner out of any lock wait with `Interrupted`, now and until [`Owner::clear_kill`].
@@ -242,6 +255,7 @@ impl Registry {
             killed: AtomicBool::new(false),
             row_timeout_s: AtomicU64::new(DEFAULT_ROW_TIMEOUT_S),
             metadata_timeout_s: AtomicU64::new(DEFAULT_METADATA_TIMEOUT_S),
+            waited_ns: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             held: Mutex::default(),
             view: Mutex::default(),

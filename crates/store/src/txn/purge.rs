@@ -21,6 +21,7 @@ use super::undo::page::{Header, Position, RECORDS_AT, Record, record_at};
 use super::{ReadView, RollPtr, TrxId, Txn, UndoHandler};
 use crate::error::Result;
 use crate::page::{PAGE_SIZE, PageNo};
+use crate::wait::{self, Class};
 use parking_lot::{Condvar, Mutex};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -41,7 +42,7 @@ const PAGES_PER_TURN: u32 = 64;
 /// Purge's part of the transaction system.
 #[derive(Default)]
 pub(super) struct Purge {
-    state: Mutex<State>,
+    state: wait::Mutex<State, { Class::Purge as usize }>,
     wake: Condvar,
     stop: AtomicBool,
     /// Finished transactions not purged yet.

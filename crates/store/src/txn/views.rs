@@ -14,7 +14,7 @@
 
 use super::owner::{Owner, Registry};
 use super::{ReadView, TrxId};
-use parking_lot::Mutex;
+use crate::wait::{self, Class};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +33,7 @@ pub(super) struct Views {
     version: AtomicU64,
     /// Every id below is of a finished transaction.
     finished_below: AtomicU64,
-    active: Mutex<Active>,
+    active: wait::Mutex<Active, { Class::ActiveSet as usize }>,
 }
 
 struct Active {
@@ -51,7 +51,7 @@ impl Views {
         Views {
             version: AtomicU64::new(0),
             finished_below: AtomicU64::new(next),
-            active: Mutex::new(Active {
+            active: wait::Mutex::new(Active {
                 next,
                 limit,
                 running: Vec::new(),

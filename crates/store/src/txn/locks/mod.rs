@@ -29,12 +29,13 @@ use super::owner::Woken;
 use super::{LockMode, Owner, TrxId, WaitPolicy};
 use crate::error::{Error, Result};
 use crate::space::SpaceId;
+use crate::wait::{self, Class};
 use point::{Points, Request};
 use range::{Ranges, position_of_lower, position_of_upper};
 use smallvec::SmallVec;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A key held by the lock table: short ones inline.
 pub(super) type Key = SmallVec<[u8; 16]>;
@@ -255,9 +256,17 @@ impl LockSystem {
 
     /// Steps 2 to 4 of a wait (see `owner`).
     pub(super) fn wait(&self, owner: &Arc<Owner>, target: Target, timeout: Duration) -> Woken {
+        let class = match target {
+            Target::Metadata(..) => Class::MetadataLock,
+            Target::Point(_) | Target::Insert(..) => Class::RowLock,
+        };
+        let start = Instant::now();
         self.graph.enter(self, owner, target);
         let woken = owner.block(timeout);
         self.graph.leave(owner.no());
+        let waited = start.elapsed();
+        wait::note(class, waited);
+        owner.note_waited(waited);
         woken
     }
 

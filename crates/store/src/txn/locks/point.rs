@@ -8,8 +8,8 @@
 use super::super::{LockMode, Owner};
 use super::{Key, conflict};
 use crate::space::SpaceId;
+use crate::wait::{self, Class};
 use hashbrown::{DefaultHashBuilder, HashTable};
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ struct Shard {
 }
 
 #[repr(align(128))]
-struct Padded(Mutex<Shard>);
+struct Padded(wait::Mutex<Shard, { Class::LockTable as usize }>);
 
 pub(super) struct Points {
     hasher: DefaultHashBuilder,
@@ -104,7 +104,9 @@ fn spread(hash: u32) -> u64 {
 
 impl Points {
     pub(super) fn new() -> Points {
-        let shards = (0..SHARDS).map(|_| Padded(Mutex::default())).collect();
+        let shards = (0..SHARDS)
+            .map(|_| Padded(wait::Mutex::default()))
+            .collect();
         Points {
             hasher: DefaultHashBuilder::default(),
             shards,

@@ -10,8 +10,8 @@
 use super::super::Owner;
 use super::Key;
 use crate::space::SpaceId;
+use crate::wait::{self, Class};
 use hashbrown::HashMap;
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -52,7 +52,7 @@ struct Shard {
     /// Trees in the map. An inserter reads it without the mutex: the leaf's latch orders it after any
     /// `lock_gap` on that leaf.
     trees_count: AtomicUsize,
-    trees: Mutex<HashMap<SpaceId, TreeRanges>>,
+    trees: wait::Mutex<HashMap<SpaceId, TreeRanges>, { Class::LockTable as usize }>,
 }
 
 pub(super) struct Ranges {
