@@ -227,6 +227,7 @@ pub(crate) mod tests {
             name: "t".into(),
             file: millpond_store::space::FileId::SHARED,
             hidden_row_id: false,
+            partitioned: false,
             indexes: Vec::new(),
             body: Vec::new(),
         }

@@ -63,6 +63,9 @@ pub struct TableDef {
     pub file: FileId,
     /// Whether the clustered key is a hidden row id (no primary key).
     pub hidden_row_id: bool,
+    /// Whether its rows are in partitions: tables of their own, which are named by it ([`crate::engine`]) and
+    /// have no life without it. The spaces of its own indexes stay empty.
+    pub partitioned: bool,
     /// Indexes, clustered first.
     pub indexes: Vec<IndexDef>,
     /// The upper layer's column definitions and options, opaque here.
@@ -174,7 +177,29 @@ impl Catalog {
         let mut names = Vec::new();
         let prefix = row::database_key(database)?;
         self.keys(&self.tables, txn, prefix, &mut |key| {
-            names.push(row::names_of(key)?.1);
+            let name = row::names_of(key)?.1;
+            if row::split_partition(&name).is_none() {
+                names.push(name);
+            }
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// Stored names of a table's partitions, sorted.
+    pub fn partition_names(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        table: &str,
+    ) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        let prefix = row::table_key(database, table)?;
+        self.keys(&self.tables, txn, prefix, &mut |key| {
+            let name = row::names_of(key)?.1;
+            if row::split_partition(&name).is_some() {
+                names.push(name);
+            }
             Ok(())
         })?;
         Ok(names)
@@ -228,6 +253,16 @@ impl Catalog {
 
     /// Opens a table by name. The caller holds its metadata lock.
     pub fn open_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
+        self.open_named(database, name, None)
+    }
+
+    /// Opens a partition of an open table, whose metadata lock the caller holds.
+    pub fn open_partition(&self, table: &Table, partition: &str) -> Result<Arc<Table>> {
+        let name = row::partition_name(&table.def.name, partition);
+        self.open_named(&table.def.database, &name, Some(table))
+    }
+
+    fn open_named(&self, database: &str, name: &str, of: Option<&Table>) -> Result<Arc<Table>> {
         let full = full_name(database, name);
         if let Some(t) = self.cache.by_name(&full) {
             return Ok(t);
@@ -239,7 +274,7 @@ impl Catalog {
         // Under the load lock the row is current: nobody closes an object of the table behind our back.
         let found = self.read(|txn| self.table(txn, database, name))?;
         let row = found.ok_or_else(missing)?;
-        let table = self.adopt(row)?;
+        let table = self.adopt(row, of)?;
         self.cache.insert_name(full, &table);
         self.cache.trim(id)?;
         Ok(table)
@@ -261,7 +296,7 @@ impl Catalog {
         let _loading = self.cache.loading(id);
         match self.read(|txn| self.table_by_id(txn, id))? {
             Some(row) => {
-                let table = self.adopt(row)?;
+                let table = self.adopt(row, None)?;
                 self.cache.trim(id)?;
                 Ok(Some(table))
             }
@@ -273,8 +308,12 @@ impl Catalog {
     }
 
     /// The object for a row: the open one if it is of this version, else a new one that takes over its core.
-    fn adopt(&self, row: TableRow) -> Result<Arc<Table>> {
-        let codec = self.codecs.codec(&row.def)?;
+    /// `of`: the table of a partition, whose codec serves all its partitions, as they have the same rows and indexes.
+    fn adopt(&self, row: TableRow, of: Option<&Table>) -> Result<Arc<Table>> {
+        let codec = match of {
+            Some(table) => table.codec.clone(),
+            None => self.codecs.codec(&row.def)?,
+        };
         let id = row.def.id;
         Ok(self.cache.adopt(id, row.version, |old| {
             own::open_user(&self.ctx, row, codec, old)

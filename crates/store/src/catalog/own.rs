@@ -10,8 +10,8 @@ use crate::pool::Pager;
 use crate::space::{AllocKind, FileId, SpaceId};
 use crate::table::{Context, Core, Index, Table};
 use crate::txn::TrxId;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// Spaces of the catalog's trees; the first three are also the ids of the tables.
 const SPACES: [SpaceId; 4] = [SpaceId(16), SpaceId(17), SpaceId(18), SpaceId(19)];
@@ -120,6 +120,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         name: name.into(),
         file: FileId::SHARED,
         hidden_row_id: false,
+        partitioned: false,
         indexes: indexes.collect(),
         body: Vec::new(),
     };
@@ -133,6 +134,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         ctx: ctx.clone(),
         mdl: None,
         valid: AtomicBool::new(true),
+        partitions: OnceLock::new(),
     }
 }
 
@@ -168,8 +170,13 @@ pub(super) fn open_user(
         codec,
         core: old.map_or_else(|| Core::new(row.auto_increment), |o| o.core.clone()),
         ctx: ctx.clone(),
-        mdl: Some(ctx.sys.mdl().get(&full_name(&def.database, &def.name))),
+        // A partition is locked by its table's lock.
+        mdl: Some(ctx.sys.mdl().get(&full_name(
+            &def.database,
+            row::split_partition(&def.name).map_or(&*def.name, |(table, _)| table),
+        ))),
         valid: AtomicBool::new(true),
+        partitions: OnceLock::new(),
         def,
     }
 }

@@ -15,13 +15,15 @@ use crate::txn::TrxId;
 /// Indexes a table may have: so many fit the part of the row that is never spilled.
 pub const MAX_INDEXES: usize = 65;
 
-// id u64, file u64, version u32, hidden u8, auto increment u64, indexes u16.
+// id u64, file u64, version u32, flags u8, auto increment u64, indexes u16.
 const FILE: usize = 8;
 const VERSION: usize = 16;
-const HIDDEN: usize = 20;
+const FLAGS: usize = 20;
 const AUTO: usize = 21;
 const COUNT: usize = 29;
 const INDEXES: usize = 31;
+const HIDDEN_ROW_ID: u8 = 1;
+const PARTITIONED: u8 = 2;
 /// Per index: space u64, root u32.
 const PER_INDEX: usize = 12;
 
@@ -46,12 +48,31 @@ pub(crate) fn database_key(name: &str) -> Result<Vec<u8>> {
     Ok(key)
 }
 
-/// Key of a table's row.
+/// Key of a table's row. A partition's comes right behind its table's, which is a prefix of it.
 pub(crate) fn table_key(database: &str, name: &str) -> Result<Vec<u8>> {
     let mut key = Vec::with_capacity(database.len() + name.len() + 2);
     put_name(&mut key, database)?;
-    put_name(&mut key, name)?;
+    match name.split_once(PARTITION) {
+        None => put_name(&mut key, name)?,
+        Some((table, partition)) => {
+            put_name(&mut key, table)?;
+            put_name(&mut key, partition)?;
+        }
+    }
     Ok(key)
+}
+
+/// Stands between a table's name and that of a partition of it; no name that a user gives holds it.
+const PARTITION: char = '\0';
+
+/// The name under which a table's partition is stored.
+pub(crate) fn partition_name(table: &str, partition: &str) -> String {
+    format!("{table}{PARTITION}{partition}")
+}
+
+/// Table and partition of a stored partition's name; `None` for a table's.
+pub(crate) fn split_partition(name: &str) -> Option<(&str, &str)> {
+    name.split_once(PARTITION)
 }
 
 fn put_name(key: &mut Vec<u8>, name: &str) -> Result<()> {
@@ -63,9 +84,10 @@ fn put_name(key: &mut Vec<u8>, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Database and table of a table's key.
+/// Database and table of a table's key; the name of a partition if it is one's.
 pub(crate) fn names_of(key: &[u8]) -> Result<(String, String)> {
-    let mut parts = key.split(|&b| b == 0);
+    let names = key.strip_suffix(&[0]).unwrap_or(key);
+    let mut parts = names.splitn(2, |&b| b == 0);
     match (parts.next(), parts.next()) {
         (Some(db), Some(name)) => Ok((text(db)?, text(name)?)),
         _ => Err(Error::Corrupt("a table's key names no table".into())),
@@ -155,7 +177,8 @@ pub(crate) fn encode_table(t: &TableRow) -> Result<Vec<u8>> {
     out.extend_from_slice(&def.id.to_le_bytes());
     out.extend_from_slice(&def.file.0.to_le_bytes());
     out.extend_from_slice(&t.version.to_le_bytes());
-    out.push(u8::from(def.hidden_row_id));
+    let flag = |on: bool, flag: u8| if on { flag } else { 0 };
+    out.push(flag(def.hidden_row_id, HIDDEN_ROW_ID) | flag(def.partitioned, PARTITIONED));
     out.extend_from_slice(&t.auto_increment.to_le_bytes());
     out.extend_from_slice(&(def.indexes.len() as u16).to_le_bytes());
     for i in &def.indexes {
@@ -200,7 +223,8 @@ pub(crate) fn decode_table(row: &[u8]) -> Result<TableRow> {
             database,
             name,
             file: FileId(get_u64(row, FILE)),
-            hidden_row_id: row[HIDDEN] != 0,
+            hidden_row_id: row[FLAGS] & HIDDEN_ROW_ID != 0,
+            partitioned: row[FLAGS] & PARTITIONED != 0,
             indexes,
             body: r.bytes()?.to_vec(),
         },
@@ -295,6 +319,7 @@ mod tests {
                 name: "tábla".into(),
                 file: FileId(9),
                 hidden_row_id: true,
+                partitioned: true,
                 indexes: vec![index("PRIMARY", 3), index("b", 0)],
                 body: b"columns".to_vec(),
             },
@@ -308,6 +333,12 @@ mod tests {
         put_table_key(&row, &mut key).unwrap();
         assert_eq!(key, table_key("d", "tábla").unwrap());
         assert_eq!(names_of(&key).unwrap(), ("d".into(), "tábla".into()));
+        let part = partition_name("tábla", "p0");
+        let inner = table_key("d", &part).unwrap();
+        assert!(inner.starts_with(&key) && inner > key);
+        assert_eq!(names_of(&inner).unwrap(), ("d".into(), part.clone()));
+        assert_eq!(split_partition(&part), Some(("tábla", "p0")));
+        assert!(table_key("d", "t\0").is_err() && table_key("d", "t\0p\0").is_err());
         for cut in 0..row.len() {
             assert!(decode_table(&row[..cut]).is_err());
         }

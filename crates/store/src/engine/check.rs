@@ -4,7 +4,7 @@
 
 use super::Inner;
 use crate::btree::Checked;
-use crate::catalog::row::{Grave, TableRow};
+use crate::catalog::row::{Grave, TableRow, split_partition};
 use crate::error::Result;
 use crate::page::{PageNo, PageType};
 use crate::space::{FileId, SpaceId};
@@ -101,12 +101,25 @@ impl Inner {
             self.check_table(own, &mut f)?;
         }
         let mut ids = HashSet::new();
+        let tables: HashSet<(&str, &str)> = rows
+            .iter()
+            .filter(|r| r.def.partitioned)
+            .map(|r| (&*r.def.database, &*r.def.name))
+            .collect();
         for row in &rows {
             let def = &row.def;
             if !databases.contains(&def.database) {
                 let (d, n) = (&def.database, &def.name);
                 f.add(format!(
                     "table {d}.{n} is in a database that does not exist"
+                ));
+            }
+            if let Some((table, partition)) = split_partition(&def.name)
+                && !tables.contains(&(&*def.database, table))
+            {
+                f.add(format!(
+                    "partition {partition} of {}.{table} is nobody's",
+                    def.database
                 ));
             }
             if !ids.insert(def.id) {
@@ -130,7 +143,12 @@ impl Inner {
     }
 
     fn check_table(&self, table: &Arc<Table>, f: &mut Findings) -> Result<()> {
-        let name = format!("{}.{}", table.def.database, table.def.name);
+        // A partition shows as `table#P#partition`.
+        let name = format!(
+            "{}.{}",
+            table.def.database,
+            table.def.name.replace('\0', "#P#")
+        );
         let mut sound = true;
         for (index, def) in table.indexes.iter().zip(&table.def.indexes) {
             let Checked {

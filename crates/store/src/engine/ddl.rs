@@ -88,6 +88,9 @@ impl Inner {
         names: impl Iterator<Item = (&'n str, &'n str)>,
     ) -> Result<()> {
         let names: BTreeSet<(&str, &str)> = names.collect();
+        for (database, name) in &names {
+            not_partition(database, name)?;
+        }
         let mut last = None;
         for (database, _) in &names {
             if last != Some(database) {
@@ -117,6 +120,7 @@ impl Inner {
             let mut sorted: Vec<_> = tables.iter().collect();
             sorted.sort();
             for ((database, name), write) in sorted {
+                not_partition(database, name)?;
                 let lock = mdl.get(&full_name(database, name));
                 let mode = if *write {
                     MdlMode::Exclusive
@@ -191,22 +195,35 @@ impl Inner {
 
     pub(super) fn create_table(&self, owner: &Arc<Owner>, table: NewTable) -> Result<()> {
         let row = self.new_row(table)?;
-        let (database, name) = (&row.def.database, &row.def.name);
-        row::table_key(database, name)?;
         let bytes = row::encode_table(&row)?;
+        self.insert_table(owner, &row.def, &[bytes])
+    }
+
+    /// Puts a new table's row into the catalog, and those of its partitions.
+    pub(super) fn insert_table(
+        &self,
+        owner: &Arc<Owner>,
+        def: &TableDef,
+        rows: &[Vec<u8>],
+    ) -> Result<()> {
+        let (database, name) = (&def.database, &def.name);
+        row::table_key(database, name)?;
         self.ddl(owner, |txn, _| {
             self.lock_tables(txn, [(&**database, &**name)].into_iter())?;
             self.need_database(txn, database)?;
-            match self.catalog.tables.insert(txn, &bytes) {
-                Err(Error::DuplicateKey { index: 0 }) => {
-                    Err(Error::TableExists(format!("{database}.{name}")))
+            for bytes in rows {
+                match self.catalog.tables.insert(txn, bytes) {
+                    Err(Error::DuplicateKey { index: 0 }) => {
+                        return Err(Error::TableExists(format!("{database}.{name}")));
+                    }
+                    r => r?,
                 }
-                r => r,
             }
+            Ok(())
         })
     }
 
-    fn new_row(&self, table: NewTable) -> Result<TableRow> {
+    pub(super) fn new_row(&self, table: NewTable) -> Result<TableRow> {
         let own_file = table
             .file_per_table
             .unwrap_or_else(|| self.file_per_table.load(Ordering::Relaxed));
@@ -233,6 +250,7 @@ impl Inner {
                 name: table.name,
                 file,
                 hidden_row_id: table.hidden_row_id,
+                partitioned: false,
                 indexes,
                 body: table.body,
             },
@@ -255,7 +273,7 @@ impl Inner {
         })
     }
 
-    /// Deletes a table's row and digs its graves.
+    /// Drops a table, with its partitions.
     fn drop_one(
         &self,
         txn: &mut Txn,
@@ -263,15 +281,32 @@ impl Inner {
         name: &str,
         after: &mut Aftermath,
     ) -> Result<()> {
+        let partitioned = self.drop_row(txn, database, name, after)?;
+        if partitioned {
+            for partition in self.catalog.partition_names(txn, database, name)? {
+                self.drop_row(txn, database, &partition, after)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a table's or partition's row and digs its graves. Whether it has partitions.
+    pub(super) fn drop_row(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        name: &str,
+        after: &mut Aftermath,
+    ) -> Result<bool> {
         let found = self.find(txn, database, name)?;
         self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
         self.dig(txn, &found.row.def, after)?;
         self.catalog.invalidate(found.row.def.id, database, name);
-        Ok(())
+        Ok(found.row.def.partitioned)
     }
 
     /// Graves for all that a table has; most tables of a test suite have nothing.
-    fn dig(&self, txn: &mut Txn, def: &TableDef, after: &mut Aftermath) -> Result<()> {
+    pub(super) fn dig(&self, txn: &mut Txn, def: &TableDef, after: &mut Aftermath) -> Result<()> {
         let rooted = def.indexes.iter().filter(|i| i.root != 0);
         let spaces: Vec<(SpaceId, FileId)> = rooted.clone().map(|i| (i.space, def.file)).collect();
         if def.file == FileId::SHARED {
@@ -315,20 +350,38 @@ impl Inner {
     ) -> Result<()> {
         self.ddl(owner, |txn, after| {
             self.lock_tables(txn, [(database, name)].into_iter())?;
-            let found = self.find(txn, database, name)?;
-            let mut new = found.row.clone();
-            new.def.id = self.new_table_id()?;
-            new.auto_increment = 0;
-            if new.def.file != FileId::SHARED {
-                new.def.file = self.pager.new_file_id()?;
+            let partitioned = self.truncate_row(txn, database, name, after)?;
+            if partitioned {
+                for partition in self.catalog.partition_names(txn, database, name)? {
+                    self.truncate_row(txn, database, &partition, after)?;
+                }
             }
-            for (index, created) in new.def.indexes.iter_mut().zip(&mut new.created) {
-                index.space = self.pager.new_space_id()?;
-                (index.root, *created) = (0, 0);
-            }
-            self.replace(txn, &found, &new)?;
-            self.dig(txn, &found.row.def, after)
+            Ok(())
         })
+    }
+
+    /// Gives a table or partition a new incarnation. Whether it has partitions.
+    pub(super) fn truncate_row(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        name: &str,
+        after: &mut Aftermath,
+    ) -> Result<bool> {
+        let found = self.find(txn, database, name)?;
+        let mut new = found.row.clone();
+        new.def.id = self.new_table_id()?;
+        new.auto_increment = 0;
+        if new.def.file != FileId::SHARED {
+            new.def.file = self.pager.new_file_id()?;
+        }
+        for (index, created) in new.def.indexes.iter_mut().zip(&mut new.created) {
+            index.space = self.pager.new_space_id()?;
+            (index.root, *created) = (0, 0);
+        }
+        self.replace(txn, &found, &new)?;
+        self.dig(txn, &found.row.def, after)?;
+        Ok(new.def.partitioned)
     }
 
     /// Replaces a table's row under the same name; open objects become invalid.
@@ -352,17 +405,35 @@ impl Inner {
                 if (from_db, from) == (to_db, to) {
                     return Err(exists());
                 }
-                let mut new = found.row.clone();
-                new.version += 1;
-                new.def.database = to_db.clone();
-                new.def.name = to.clone();
-                match self.replace(txn, &found, &new) {
+                match self.rename_row(txn, &found, to_db, to) {
                     Err(Error::DuplicateKey { index: 0 }) => return Err(exists()),
                     r => r?,
+                }
+                if found.row.def.partitioned {
+                    for name in self.catalog.partition_names(txn, from_db, from)? {
+                        let part = self.find(txn, from_db, &name)?;
+                        let suffix = row::split_partition(&name).map_or("", |(_, p)| p);
+                        self.rename_row(txn, &part, to_db, &row::partition_name(to, suffix))?;
+                    }
                 }
             }
             Ok(())
         })
+    }
+
+    /// Gives a row another name.
+    pub(super) fn rename_row(
+        &self,
+        txn: &mut Txn,
+        found: &Found,
+        database: &str,
+        name: &str,
+    ) -> Result<()> {
+        let mut new = found.row.clone();
+        new.version += 1;
+        new.def.database = database.into();
+        new.def.name = name.into();
+        self.replace(txn, found, &new)
     }
 
     pub(super) fn set_table_body(
@@ -389,6 +460,14 @@ pub(super) fn grave_of(index: &IndexDef, file: FileId) -> Grave {
         file,
         root: index.root,
         whole_file: false,
+    }
+}
+
+/// Partitions are reached through their tables only.
+pub(super) fn not_partition(database: &str, name: &str) -> Result<()> {
+    match row::split_partition(name) {
+        None => Ok(()),
+        Some(_) => Err(no_table(database, name)),
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `open` | creating, recovering, closing |
 //! | `ddl` | CREATE, DROP, TRUNCATE, RENAME |
 //! | `index` | CREATE INDEX, DROP INDEX |
+//! | `partition` | partitions of tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
 //! | `check` | verification of everything |
 //! | `status` | counters and the report |
@@ -18,6 +19,7 @@ mod check;
 mod ddl;
 mod index;
 mod open;
+mod partition;
 mod reclaim;
 mod status;
 
@@ -28,6 +30,7 @@ use crate::log::FlushAtCommit;
 use crate::pool::Pager;
 use crate::table::Table;
 use crate::txn::{Isolation, MdlMode, Owner, Savepoint, Txn, TxnSystem};
+pub use partition::PartitionChange;
 use reclaim::Reclaimer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,10 +169,23 @@ impl Engine {
     }
     /// Opens a table for the transaction (shared metadata lock to its end).
     pub fn open_table(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Arc<Table>> {
+        ddl::not_partition(database, name)?;
         let mdl = self.0.sys.mdl();
         let lock = mdl.get(&full_name(database, name));
         mdl.lock(txn.owner(), &lock, MdlMode::Shared)?;
         self.0.catalog.open_table(database, name)
+    }
+    /// A partition of a table that the transaction has opened or pinned: the one at position `at` of `count`, as the layer
+    /// above orders them, and its name. Which position has which name is fixed while the table is valid.
+    #[inline]
+    pub fn partition(
+        &self,
+        table: &Arc<Table>,
+        at: usize,
+        count: usize,
+        name: &str,
+    ) -> Result<Arc<Table>> {
+        self.0.open_partition(table, at, count, name)
     }
     /// Creates a database with opaque options (character set).
     pub fn create_database(&self, owner: &Arc<Owner>, name: &str, body: &[u8]) -> Result<()> {
@@ -204,6 +220,7 @@ impl Engine {
     }
     /// Definition of a table without opening it or locking anything.
     pub fn table_def(&self, database: &str, name: &str) -> Result<TableDef> {
+        ddl::not_partition(database, name)?;
         let catalog = &self.0.catalog;
         let found = catalog.read(|txn| catalog.table(txn, database, name))?;
         Ok(found.ok_or_else(|| no_table(database, name))?.def)
@@ -211,6 +228,31 @@ impl Engine {
     /// Creates a table: a catalog row, one commit; no page, no file.
     pub fn create_table(&self, owner: &Arc<Owner>, table: NewTable) -> Result<()> {
         self.0.create_table(owner, table)
+    }
+    /// Creates a table whose rows are in partitions, with these partitions, whose body is `partition_body`: as many catalog
+    /// rows, one commit.
+    pub fn create_partitioned(
+        &self,
+        owner: &Arc<Owner>,
+        table: NewTable,
+        partitions: &[String],
+        partition_body: &[u8],
+    ) -> Result<()> {
+        self.0
+            .create_partitioned(owner, table, partitions, partition_body)
+    }
+    /// Changes a table's partitions, in order, and its body with them, in one atomic step that depends on nothing they hold.
+    /// `partition_body`: that of new partitions.
+    pub fn alter_partitions(
+        &self,
+        owner: &Arc<Owner>,
+        table: (&str, &str),
+        changes: &[PartitionChange],
+        body: Vec<u8>,
+        partition_body: &[u8],
+    ) -> Result<()> {
+        self.0
+            .alter_partitions(owner, table, changes, body, partition_body)
     }
     /// Drops several tables in one atomic step (all exist, or nothing happens and the first missing
     /// one is named). O(1) per table in everything the table holds.

@@ -46,8 +46,8 @@ use crate::error::{Error, Result};
 use crate::txn::{LockMode, MdlLock, MdlMode, Txn, WaitPolicy};
 use range::Span;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 pub use crate::btree::Dir as Direction;
 
@@ -111,7 +111,12 @@ pub struct Table {
     /// `None`: the catalog's own tables, which nobody drops.
     pub(crate) mdl: Option<Arc<MdlLock>>,
     pub(crate) valid: AtomicBool,
+    /// Its open partitions, by position; made at the first use.
+    pub(crate) partitions: OnceLock<Partitions>,
 }
+
+/// Open partitions of a table, by position.
+pub(crate) type Partitions = Box<[OnceLock<Arc<Table>>]>;
 
 impl Table {
     /// The definition (roots may lag; nobody above the store needs them).
