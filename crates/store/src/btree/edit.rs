@@ -204,7 +204,7 @@ impl Tree {
         f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
     ) -> Result<R> {
         let begin = || match new_page {
-            None => self.pager.mtr(0),
+            None => self.pager.mtr_in(&self.space, 0),
             Some(space) => self.pager.mtr_in(space, 1),
         };
         if key.len() > MAX_KEY {

@@ -62,7 +62,7 @@ impl Tree {
     fn in_mtr(&self, mut attempt: impl FnMut(&mut Mtr<'_>) -> Result<Try>) -> Result<bool> {
         let mut resident = Resident::new(self);
         loop {
-            let mut mtr = self.pager.mtr(0)?;
+            let mut mtr = self.pager.mtr_in(&self.space, 0)?;
             match attempt(&mut mtr)? {
                 Try::Done { parent_sparse } => {
                     mtr.commit();

@@ -3,7 +3,8 @@
 //! One thread, in rounds. A round (1) evicts and writes from the LRU lists' tails until every instance has its stock of
 //! free frames, (2) writes the oldest dirty pages, more the fuller the log and the dirtier the pool, so that neither
 //! limit is ever hit suddenly, (3) writes a checkpoint if it gains enough, (4) once a second syncs what the log holds
-//! back and raises counters' marks. It sleeps when there is nothing to do.
+//! back and raises counters' marks. It sleeps when there is nothing to do. Unlogged pages are written in (1)
+//! only, and their file is cut in passing ([`super::unlogged`]).
 //!
 //! **Writing a batch** (`Core::write_frames`) holds `writing` throughout, so a page is never written twice at a time and
 //! taking `writing` waits for all writes under way. Each page is copied under a shared try-latch and leaves the flush list
@@ -157,6 +158,7 @@ impl Core {
         self.advance_checkpoint(idle)?;
         self.review_log_room();
         busy |= self.log_room.is_waited_for();
+        self.shrink_unlogged();
         Ok(busy)
     }
 
@@ -296,8 +298,10 @@ impl Core {
         }
         pinned.sort_unstable();
         let mut metas = metas;
-        let mut rest = pinned.as_slice();
-        let mut gone = 0;
+        // Those of the unlogged file come last.
+        let logged = pinned.partition_point(|(id, ..)| *id != FileId::TEMP);
+        let (mut rest, unlogged) = pinned.split_at(logged);
+        let mut gone = self.write_unlogged(unlogged);
         let mut result = Ok(());
         while result.is_ok() && !(metas.is_empty() && rest.is_empty()) {
             result = self.write_batch(&mut rest, &mut metas, &mut gone);

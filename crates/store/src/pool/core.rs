@@ -11,6 +11,7 @@ use super::frame::{Arena, DETACHED, DIRTY, FREE, FrameNo, LOADING, LRU_OLD, LRU_
 use super::lists::{Instance, Stale, Victim};
 use super::room::LogRoom;
 use super::stats::Counts;
+use super::unlogged::Unlogged;
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::page::{Lsn, PageNo, PageType, put_u16, put_u32, put_u64};
@@ -94,6 +95,7 @@ pub(crate) struct Core {
     /// About how many frames are stale.
     pub stale_frames: AtomicI64,
     pub cleaner: Signal,
+    pub unlogged: Unlogged,
     pub counters: Counters,
     pub counts: Counts,
     start: Instant,
@@ -147,6 +149,7 @@ impl Core {
             stale_lsn: AtomicU64::new(0),
             stale_frames: AtomicI64::new(0),
             cleaner: Signal::default(),
+            unlogged: Unlogged::default(),
             counters: Counters::default(),
             counts: Counts::default(),
             start: Instant::now(),
@@ -351,7 +354,7 @@ impl Core {
         let f = self.arena.frame(n);
         if dirty {
             // Stale: its pages' end is in the log by `stale_lsn`, set before it became stale.
-            self.instance(n).flush_unlink(&self.arena, n);
+            self.set_clean(n);
             self.counts.discarded.fetch_add(1, Ordering::Relaxed);
         }
         if stale.is_some() {
@@ -656,6 +659,9 @@ impl Core {
 }
 
 fn dropped(space: &Space) -> Error {
+    if space.id.is_temporary() {
+        return super::unlogged::lost();
+    }
     Error::Invalid(format!("space {} was dropped", space.id.0))
 }
 

@@ -24,6 +24,7 @@
 //! | `spaces` | dropping and freeing spaces, deleting files |
 //! | `counters` | numbers that are never given out twice |
 //! | `check` | offline verification of files |
+//! | `unlogged` | pages of temporary tables |
 //! | `stats` | numbers about all that |
 //!
 //! **Failure.** A page that cannot be read, or is not what it should be, is an error to whoever asks, naming file and page.
@@ -44,6 +45,7 @@ mod spaces;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod unlogged;
 
 pub use self::check::CheckedPage;
 pub use self::counters::Counter;
@@ -51,6 +53,7 @@ pub use self::guard::{FrameHint, PageRead, Pin};
 pub use self::mtr::{Mtr, PageH};
 pub use self::recovery::RecoveryReport;
 pub use self::stats::PoolStats;
+pub use self::unlogged::UnloggedStats;
 
 use self::core::Core;
 use self::doublewrite::Doublewrite;
@@ -141,6 +144,7 @@ impl Pager {
             core.files.get(id, true)?;
         }
         core.sync_folder("")?;
+        core.remove_unlogged()?;
         core.load_counters()?;
         let for_cleaner = core.clone();
         let cleaner = std::thread::Builder::new()
@@ -179,7 +183,7 @@ impl Pager {
     pub fn close(&self) -> Result<()> {
         let flushed = self.core.flush_all();
         self.stop_cleaner();
-        flushed
+        flushed.and_then(|()| self.core.remove_unlogged())
     }
 
     fn stop_cleaner(&self) {

@@ -4,6 +4,9 @@
 //! the changes into it and into the group; append the group, entering pages that were clean into flush lists
 //! under the log mutex; release allocation states; stamp the pages' LSNs; detach freed pages;
 //! release latches and pins. Nothing in it waits for I/O.
+//!
+//! A mini-transaction is logged or unlogged ([`super::unlogged`]) from its beginning. The latter holds pages of
+//! temporary tables only, the former never one: a group in the log is all that a mini-transaction did.
 
 use super::Pager;
 use super::core::{Core, DirtyMeta, TAIL_DEPTH_WAITING};
@@ -62,6 +65,8 @@ pub struct Mtr<'a> {
     reserved: SmallVec<[FrameNo; 8]>,
     log_reserved: u64,
     changes: SmallVec<[(Arc<DataFile>, Change); 2]>,
+    /// Whether its pages are those of temporary tables.
+    unlogged: bool,
 }
 
 impl Pager {
@@ -72,14 +77,19 @@ impl Pager {
         self.core().mtr(new_pages)
     }
 
-    /// As [`Pager::mtr`], and grows the space's file beforehand if `new_pages` pages do not fit, so that
-    /// [`Mtr::alloc`] hardly ever has to do that with latches held.
+    /// As [`Pager::mtr`] for pages of this space, unlogged if it is a temporary one. Grows the space's file
+    /// beforehand if `new_pages` pages do not fit, so that [`Mtr::alloc`] hardly ever has to do that with latches
+    /// held.
+    #[inline]
     pub fn mtr_in<'a>(&'a self, space: &Arc<Space>, new_pages: usize) -> Result<Mtr<'a>> {
         let core = self.core();
         if new_pages > 0 {
             space
                 .data(&core.files, true)?
                 .ensure(space.id, new_pages as u32)?;
+        }
+        if space.id.is_temporary() {
+            return core.mtr_unlogged(new_pages);
         }
         core.mtr(new_pages)
     }
@@ -93,11 +103,25 @@ impl Core {
         if self.log_room.is_tight() {
             mtr.log_reserved = self.reserve_log(new_pages)?;
         }
+        self.reserve_frames(&mut mtr, new_pages)?;
+        Ok(mtr)
+    }
+
+    /// An unlogged mini-transaction: it waits for frames, never for the log.
+    fn mtr_unlogged(&self, new_pages: usize) -> Result<Mtr<'_>> {
+        let mut mtr = self.mtr_unchecked();
+        mtr.unlogged = true;
+        self.reserve_frames(&mut mtr, new_pages)?;
+        Ok(mtr)
+    }
+
+    #[inline]
+    fn reserve_frames(&self, mtr: &mut Mtr<'_>, new_pages: usize) -> Result<()> {
         if new_pages > 0 {
             let near = self.counts.created.load(Ordering::Relaxed) as usize;
             self.take(near, new_pages, &mut mtr.reserved)?;
         }
-        Ok(mtr)
+        Ok(())
     }
 
     /// A mini-transaction without asking for log space or frames.
@@ -112,6 +136,7 @@ impl Core {
             reserved: SmallVec::new(),
             log_reserved: 0,
             changes: SmallVec::new(),
+            unlogged: false,
         }
     }
 }
@@ -163,6 +188,10 @@ impl<'a> Mtr<'a> {
 
     #[inline]
     fn hold(&mut self, frame: FrameNo, space: &Space, page: PageNo, state: State) -> PageH {
+        assert!(
+            space.id.is_temporary() == self.unlogged,
+            "a mini-transaction mixes logged and unlogged pages"
+        );
         let target = Target {
             space: space.id,
             file: space.file,
@@ -219,8 +248,10 @@ impl<'a> Mtr<'a> {
         );
         held.state = State::Changed;
         self.changed = true;
-        op.encode(held.target, self.previous, &mut self.buffer);
-        self.previous = Some(held.target);
+        if !self.unlogged {
+            op.encode(held.target, self.previous, &mut self.buffer);
+            self.previous = Some(held.target);
+        }
         // SAFETY: exclusively latched, and `&mut self` keeps other references of ours away.
         let bytes = unsafe { self.core.arena.page_mut(held.frame) };
         op.apply(held.target, bytes);
@@ -293,6 +324,7 @@ impl<'a> Mtr<'a> {
 
     /// Records a change of a file's bookkeeping alone.
     pub(super) fn change(&mut self, file: Arc<DataFile>, change: Change) {
+        debug_assert!(!self.unlogged);
         self.changed = true;
         self.changes.push((file, change));
     }
@@ -303,11 +335,15 @@ impl<'a> Mtr<'a> {
     }
 
     /// Appends the group to the log buffer, stamps the pages with its LSN, marks them dirty and
-    /// releases everything. Returns the group's end LSN (the current end if nothing changed).
+    /// releases everything. Returns the group's end LSN (the current end if nothing was changed or logged).
     #[inline]
     pub fn commit(mut self) -> Lsn {
         let core = self.core;
         if !self.changed {
+            return core.log.end_lsn();
+        }
+        if self.unlogged {
+            self.commit_unlogged();
             return core.log.end_lsn();
         }
         let end = if self.changes.is_empty() {
@@ -334,6 +370,26 @@ impl<'a> Mtr<'a> {
         }
         end
         // Dropping `self` releases latches and pins.
+    }
+
+    /// Stamps the pages and marks them dirty; what was freed may be taken again afterwards.
+    fn commit_unlogged(&mut self) {
+        let core = self.core;
+        let stamp = core.unlogged.next_stamp();
+        for held in &self.pages {
+            if matches!(held.state, State::Changed | State::Freed) {
+                // SAFETY: exclusively latched.
+                put_u64(unsafe { core.arena.page_mut(held.frame) }, 8, stamp);
+                core.dirty_unlogged(held.frame);
+            }
+            if held.state == State::Freed {
+                core.detach(held.frame);
+            }
+        }
+        self.changed = false;
+        for (file, change) in &self.changes {
+            file.alloc().lock().logged(*change);
+        }
     }
 
     /// Appends with the locks of the allocation states held.

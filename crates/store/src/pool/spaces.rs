@@ -44,6 +44,7 @@ impl Pager {
     /// cached pages are neither served nor written. Call it when the drop is durable.
     pub fn drop_space(&self, space: &Arc<Space>) {
         let core = self.core();
+        debug_assert!(!space.id.is_temporary(), "see `drop_temporary_space`");
         if space.is_dropped() {
             return;
         }
@@ -130,7 +131,7 @@ impl Pager {
     /// Deletes a table's file: its spaces are dropped. A big file is cut shorter step by step, then removed.
     /// Deleting a file that is not there (any more) is no error. Hold no latch.
     pub fn delete_file(&self, file: FileId) -> Result<()> {
-        if file.0 <= FileId::UNDO.0 {
+        if matches!(file, FileId::SHARED | FileId::UNDO | FileId::TEMP) {
             return Err(Error::Invalid(format!("{} cannot be deleted", file.name())));
         }
         let core = self.core();

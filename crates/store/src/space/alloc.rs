@@ -427,6 +427,38 @@ impl FileAlloc {
         self.spaces.get(&space.0).map_or(0, |s| s.pages)
     }
 
+    /// Extents that somebody owns, not counting those that hold nothing but maps.
+    pub fn owned_extents(&self) -> u32 {
+        let maps = (0..self.extents()).step_by(MAP_EXTENTS as usize);
+        let bare = maps.filter(|e| self.is_bare(*e)).count();
+        self.extents() - self.free.len() as u32 - bare as u32
+    }
+
+    /// Whether nothing is in the extent but the file's bookkeeping.
+    fn is_bare(&self, e: u32) -> bool {
+        self.extents[e as usize].used == reserved(e)
+    }
+
+    /// Forgets the free extents at the end if they are at least half of an unlogged file; the extents that
+    /// are left. The caller then cuts the file.
+    pub fn trim(&mut self) -> u32 {
+        let unused = |e: &u32| self.free.contains(e) || (is_map_extent(*e) && self.is_bare(*e));
+        let excess = (0..self.extents()).rev().take_while(unused).count() as u32;
+        if excess * 2 < self.extents() {
+            return self.extents();
+        }
+        let keep = self.extents() - excess;
+        for e in keep..self.extents() {
+            self.free.remove(&e);
+            self.fragments.remove(&e);
+            if is_map_extent(e) {
+                self.slots.pop();
+            }
+        }
+        self.extents.truncate(keep as usize);
+        keep
+    }
+
     /// Used pages by the logged state, with the owner of their extent.
     pub fn used_pages(&self) -> Vec<(PageNo, u64)> {
         let mut all = Vec::new();

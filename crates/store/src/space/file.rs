@@ -153,6 +153,21 @@ impl DataFile {
         }
     }
 
+    /// Cuts off what is free at the end, of an unlogged file.
+    pub fn shrink(&self) -> Result<()> {
+        let _growing = self.growing.lock();
+        let (had, keep) = {
+            let mut alloc = self.alloc.lock();
+            (alloc.extents(), alloc.trim())
+        };
+        if keep == had {
+            return Ok(());
+        }
+        self.handle()?
+            .set_len(u64::from(keep) * EXTENT_BYTES)
+            .map_err(|e| Error::io(format!("shorten {}", self.name), &e))
+    }
+
     /// Grows the file by a step, unless somebody else has since it had `seen` extents.
     fn grow(&self, seen: u32) -> Result<()> {
         let _growing = self.growing.lock();

@@ -50,9 +50,20 @@ impl Files {
             .storage
             .open(&name, create)
             .map_err(|e| Error::io(format!("open {name}"), &e))?;
+        if id == FileId::TEMP {
+            // Whatever an earlier life left there is nobody's.
+            handle
+                .set_len(0)
+                .map_err(|e| Error::io(format!("empty {name}"), &e))?;
+        }
         let file = Arc::new(DataFile::open(id, handle, !exists)?);
         self.open.write().insert(id, file.clone());
         Ok(file)
+    }
+
+    /// The file if it is open.
+    pub fn open_already(&self, id: FileId) -> Option<Arc<DataFile>> {
+        self.open.read().get(&id).cloned()
     }
 
     /// Forgets a file that is being deleted.

@@ -47,19 +47,25 @@ impl FileId {
     pub const SHARED: FileId = FileId(0);
     /// The undo file, `undo`.
     pub const UNDO: FileId = FileId(1);
+    /// The file of all temporary tables, `temp`: unlogged, and empty whenever the database is opened.
+    pub const TEMP: FileId = FileId(u64::MAX);
 
     /// Path of the file in the storage.
     pub fn name(self) -> String {
         match self {
             FileId::SHARED => "data".into(),
             FileId::UNDO => "undo".into(),
+            FileId::TEMP => "temp".into(),
             FileId(n) => format!("tables/{n}"),
         }
     }
 
     /// Folder that holds the file's name.
     pub(crate) fn folder(self) -> &'static str {
-        if self.0 > 1 { "tables" } else { "" }
+        match self {
+            FileId::SHARED | FileId::UNDO | FileId::TEMP => "",
+            _ => "tables",
+        }
     }
 }
 
@@ -72,6 +78,14 @@ impl SpaceId {
     pub const FIRST_USER: u64 = 1024;
     /// The bookkeeping of every file: header and map pages; also the owner of fragment extents.
     pub const FILE: SpaceId = SpaceId(1);
+    /// Set in the ids of spaces in [`FileId::TEMP`], which are counted anew in each life of the database.
+    pub const TEMPORARY: u64 = 1 << 63;
+
+    /// Whether the space is in the file of temporary tables: its pages are unlogged.
+    #[inline]
+    pub fn is_temporary(self) -> bool {
+        self.0 & SpaceId::TEMPORARY != 0
+    }
 }
 
 /// Shared header of a space; every frame that caches one of its pages points here. Made by
@@ -82,6 +96,8 @@ pub struct Space {
     /// Where its pages are.
     pub file: FileId,
     dropped: AtomicBool,
+    /// Temporary: a page could not be written, so the space was flagged as dropped; its pages are still its own.
+    lost: AtomicBool,
     /// Frames that cache its pages: how many become stale when it is dropped.
     pub(crate) frames: AtomicU32,
     data: OnceLock<Arc<DataFile>>,
@@ -93,6 +109,7 @@ impl Space {
             id,
             file,
             dropped: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
             frames: AtomicU32::new(0),
             data: OnceLock::new(),
         }
@@ -107,6 +124,16 @@ impl Space {
     /// Flips the flag; `false` if it was flipped before.
     pub(crate) fn set_dropped(&self) -> bool {
         !self.dropped.swap(true, Ordering::AcqRel)
+    }
+
+    /// Notes that the contents of a temporary space are lost, before it is flagged as dropped.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::Release);
+    }
+
+    /// Whether they are; `true` is answered once.
+    pub(crate) fn take_lost(&self) -> bool {
+        self.lost.swap(false, Ordering::AcqRel)
     }
 
     /// The open file, found once. `create` makes a missing one.

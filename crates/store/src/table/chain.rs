@@ -162,7 +162,7 @@ pub(crate) fn free(ctx: &Context, space: &Arc<Space>, chain: &ChainRef) -> Resul
             return Ok(());
         }
         let _first = ctx.pager.pin(space, chain.page)?;
-        let mut mtr = ctx.pager.mtr(0)?;
+        let mut mtr = ctx.pager.mtr_in(space, 0)?;
         let Some(first) = mtr.try_latch(space, chain.page) else {
             continue;
         };

@@ -3,6 +3,7 @@
 mod crash;
 mod failures;
 mod threads;
+mod unlogged;
 
 use super::*;
 use crate::io::SimStorage;
@@ -34,7 +35,7 @@ fn reopen(disk: &SimStorage) -> Arc<Pager> {
 
 /// Allocates a page and writes a number to it.
 fn new_page(pager: &Pager, space: &Arc<Space>, how: AllocKind, value: u64) -> PageNo {
-    let mut m = pager.mtr(1).unwrap();
+    let mut m = pager.mtr_in(space, 1).unwrap();
     let h = m.alloc(space, how, 0, INIT).unwrap();
     put(&mut m, h, value);
     let no = m.page_no(h);
@@ -57,7 +58,7 @@ fn put(m: &mut Mtr<'_>, h: PageH, value: u64) {
 fn latch<'a>(pager: &'a Pager, space: &Arc<Space>, page: PageNo) -> (Mtr<'a>, PageH) {
     loop {
         let _pin = pager.pin(space, page).unwrap();
-        let mut m = pager.mtr(0).unwrap();
+        let mut m = pager.mtr_in(space, 0).unwrap();
         if let Some(h) = m.try_latch(space, page) {
             return (m, h);
         }
