@@ -38,15 +38,24 @@ enum Command {
 enum Experiment {
     /// Create many tables, insert a row into each, read each, drop each
     ManyTables(millpond_lab::many_tables::Args),
+    /// Create and drop empty tables with the buffer pool filled more and more
+    DropThroughput(millpond_lab::drop_throughput::Args),
+}
+
+impl Experiment {
+    fn run(&self) -> millpond_lab::Result<()> {
+        match self {
+            Experiment::ManyTables(args) => millpond_lab::many_tables::run(args),
+            Experiment::DropThroughput(args) => millpond_lab::drop_throughput::run(args),
+        }
+    }
 }
 
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Serve(args) => serve::run(&args),
         Command::Sql(args) => shell::run(&args),
-        Command::Lab {
-            experiment: Experiment::ManyTables(args),
-        } => millpond_lab::many_tables::run(&args),
+        Command::Lab { experiment } => experiment.run(),
         Command::Check(args) => check::run(&args),
     };
     match done {

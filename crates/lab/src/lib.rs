@@ -4,12 +4,24 @@
 //! | module | owns |
 //! |---|---|
 //! | [`target`] | what an experiment runs on |
+//! | [`algorithm`] | the published ways of dropping a table's cached pages, by name |
+//! | [`frame`] | flags, what is borrowed from a target, progress, stopping, files, the machine |
+//! | [`fill`] | filling a buffer pool |
+//! | [`stats`] | figures from measurements |
+//! | [`report`] | one report as text, HTML with charts, JSON and CSV |
 //! | [`many_tables`] | create, insert, select, drop, for many tables |
+//! | [`drop_throughput`] | how fast empty tables drop with the pool filled more and more |
 //!
 //! Every experiment says which durability its figures were measured with, shows progress while it runs, and leaves a valid
 //! report of what it did if it is interrupted.
 
+pub mod algorithm;
+pub mod drop_throughput;
+pub mod fill;
+pub mod frame;
 pub mod many_tables;
+pub mod report;
+pub mod stats;
 pub mod target;
 
 /// An error for people: an experiment's only reader is whoever started it.

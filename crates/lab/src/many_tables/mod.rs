@@ -4,16 +4,11 @@
 mod report;
 mod run;
 
-use crate::target::{Durability, Embedded, MysqlServer, Target};
+use crate::frame::{DATABASE, Lease, Stop, write};
+use crate::target::{Embedded, EmbeddedOptions, MysqlServer, Target};
 use crate::{Error, Result};
 use report::Report;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-/// The database that the tables are made in.
-const DATABASE: &str = "millpond_lab";
 
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
@@ -79,74 +74,43 @@ impl Args {
 /// Runs the experiment, prints its table, writes its files.
 pub fn run(args: &Args) -> Result<()> {
     let plan = args.plan()?;
-    let stop = stop_on_signals()?;
+    let stop = Stop::on_signals()?;
     match &args.target {
         Some(url) => run_on(&MysqlServer::at(url)?, args, plan, &stop),
         None => {
-            let pool = args.pool_mib.map(|n| n << 20);
-            let target = Embedded::create(&args.dir, pool, args.durability)?;
+            let options = EmbeddedOptions {
+                pool_bytes: args.pool_mib.map(|n| (n as u64) << 20),
+                durability: args.durability,
+                ..EmbeddedOptions::default()
+            };
+            let target = Embedded::create(&args.dir, &options)?;
             run_on(&target, args, plan, &stop)
         }
     }
 }
 
-/// The first signal stops the experiment, which then reports and cleans up; a second one ends the process.
-fn stop_on_signals() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())?;
-        signal_hook::flag::register(signal, stop.clone())?;
+fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &Stop) -> Result<()> {
+    let lease = Lease::take(target, args.durability)?;
+    eprintln!("{}", target.describe());
+    eprintln!("{}", lease.durability);
+    let outcome = run::run(target, plan, stop.flag())?;
+    let report = Report {
+        target: target.describe(),
+        durability: lease.durability.clone(),
+        plan,
+        outcome,
+    };
+    print!("{}", report.table());
+    if let Some(path) = &args.json {
+        write(path, &report.json())?;
     }
-    Ok(stop)
-}
-
-fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &AtomicBool) -> Result<()> {
-    let mut client = target.connect()?;
-    client
-        .run(&format!("CREATE DATABASE {DATABASE}"))
-        .map_err(|e| {
-            format!(
-                "{e}\nIf an earlier run left it behind, DROP DATABASE {DATABASE} and run again."
-            )
-        })?;
-    let before = Durability::of(&mut *client);
-    let result = (|| {
-        if let Some(n) = args.durability {
-            set_durability(&mut *client, n)?;
-        }
-        let durability = Durability::of(&mut *client);
-        eprintln!("{}", target.describe());
-        eprintln!("{durability}");
-        let outcome = run::run(target, plan, stop)?;
-        let report = Report {
-            target: target.describe(),
-            durability,
-            plan,
-            outcome,
-        };
-        print!("{}", report.table());
-        if let Some(path) = &args.json {
-            report::write(path, &report.json())?;
-        }
-        if let Some(path) = &args.csv {
-            report::write(path, &report.csv())?;
-        }
-        match report.outcome.error {
-            Some(e) => Err(Error::from(e)),
-            None if !report.outcome.complete => Err("stopped before its end".into()),
-            None => Ok(()),
-        }
-    })();
-    if let (Some(_), Some(n)) = (args.durability, before.flush_at_commit) {
-        set_durability(&mut *client, n)?;
+    if let Some(path) = &args.csv {
+        write(path, &report.csv())?;
     }
-    let dropped = client.run(&format!("DROP DATABASE {DATABASE}"));
-    result?;
-    dropped?;
-    Ok(())
-}
-
-fn set_durability(client: &mut dyn crate::target::Client, n: u8) -> Result<()> {
-    client.run(&format!("SET GLOBAL innodb_flush_log_at_trx_commit = {n}"))?;
-    Ok(())
+    lease.end()?;
+    match report.outcome.error {
+        Some(e) => Err(Error::from(e)),
+        None if !report.outcome.complete => Err("stopped before its end".into()),
+        None => Ok(()),
+    }
 }

@@ -2,11 +2,10 @@
 
 use super::Plan;
 use super::run::Outcome;
-use crate::Result;
+use crate::report::grouped;
 use crate::target::Durability;
 use serde_json::json;
 use std::fmt::Write;
-use std::path::Path;
 
 /// A finished or interrupted run.
 pub(super) struct Report {
@@ -14,19 +13,6 @@ pub(super) struct Report {
     pub durability: Durability,
     pub plan: Plan,
     pub outcome: Outcome,
-}
-
-/// `1234567` as `1,234,567`.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// Tables per second; 0 where no time was measured.
@@ -124,15 +110,6 @@ impl Report {
     }
 }
 
-/// Writes a file whole or not at all.
-pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    std::fs::write(&part, text)
-        .and_then(|()| std::fs::rename(&part, path))
-        .map_err(|e| format!("{}: {e}", path.display()).into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::run::{Phase, PhaseOutcome};
@@ -190,13 +167,5 @@ mod tests {
             report().csv(),
             "phase,seconds,tables,per_second\ncreate,1.000,5000,5000.0\ncreate,2.000,12345,7345.0\n"
         );
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
     }
 }

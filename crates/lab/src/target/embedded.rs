@@ -1,9 +1,22 @@
 //! The engine in this process.
 
-use super::{Client, Target};
+use super::{Client, Param, StatementId, Target, TextRow};
 use crate::Result;
-use millpond::{Connection, Database, Value};
+use millpond::{Connection, Database, Row, Statement, ToValue, Value};
 use std::path::{Path, PathBuf};
+
+/// How to open the engine; what is not said is as the engine has it.
+#[derive(Clone, Debug, Default)]
+pub struct EmbeddedOptions {
+    /// Buffer pool, bytes.
+    pub pool_bytes: Option<u64>,
+    /// Buffer pool instances.
+    pub pool_instances: Option<usize>,
+    /// Redo log, bytes.
+    pub log_bytes: Option<u64>,
+    /// `innodb_flush_log_at_trx_commit`.
+    pub durability: Option<u8>,
+}
 
 /// A database in a directory of its own, which goes when this does.
 pub struct Embedded {
@@ -13,18 +26,20 @@ pub struct Embedded {
 
 impl Embedded {
     /// Makes the directory in `parent` and opens a database there.
-    pub fn create(
-        parent: &Path,
-        pool_bytes: Option<usize>,
-        durability: Option<u8>,
-    ) -> Result<Embedded> {
+    pub fn create(parent: &Path, options: &EmbeddedOptions) -> Result<Embedded> {
         let path = parent.join(format!("millpond-lab-{}", std::process::id()));
         std::fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut builder = Database::builder();
-        if let Some(n) = pool_bytes {
-            builder = builder.pool_size(n);
+        if let Some(n) = options.pool_bytes {
+            builder = builder.pool_size(n as usize);
         }
-        if let Some(n) = durability {
+        if let Some(n) = options.pool_instances {
+            builder = builder.pool_instances(n);
+        }
+        if let Some(n) = options.log_bytes {
+            builder = builder.redo_log_size(n);
+        }
+        if let Some(n) = options.durability {
             builder = builder.variable("innodb_flush_log_at_trx_commit", n.to_string());
         }
         match builder.open(&path) {
@@ -56,23 +71,56 @@ impl Target for Embedded {
             self.path.display()
         )
     }
+    fn name(&self) -> String {
+        "Millpond".into()
+    }
     fn connect(&self) -> Result<Box<dyn Client + '_>> {
-        Ok(Box::new(EmbeddedClient(self.db.connect()?)))
+        Ok(Box::new(EmbeddedClient {
+            conn: self.db.connect()?,
+            statements: Vec::new(),
+        }))
     }
 }
 
-struct EmbeddedClient(Connection);
+struct EmbeddedClient {
+    conn: Connection,
+    statements: Vec<Statement>,
+}
 
 impl Client for EmbeddedClient {
     fn run(&mut self, sql: &str) -> Result<u64> {
-        Ok(self.0.query(sql, ())?.len() as u64)
+        let mut rows = 0;
+        self.conn.query_each(sql, (), |_| {
+            rows += 1;
+            Ok(())
+        })?;
+        Ok(rows)
     }
-    fn value(&mut self, sql: &str) -> Result<Option<String>> {
-        let row = self.0.query_row(sql, ())?;
-        let Some(value) = row.map(|r| r.get::<Value<'static>>(0)).transpose()? else {
-            return Ok(None);
-        };
-        let text = value.to_text().into_owned();
-        Ok((!value.is_null()).then(|| String::from_utf8_lossy(&text).into_owned()))
+    fn rows(&mut self, sql: &str) -> Result<Vec<TextRow>> {
+        let rows = self.conn.query(sql, ())?;
+        Ok(rows.iter().map(text_row).collect())
     }
+    fn prepare(&mut self, sql: &str) -> Result<StatementId> {
+        self.statements.push(self.conn.prepare(sql)?);
+        Ok(StatementId(self.statements.len() - 1))
+    }
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<()> {
+        let values: Vec<Value<'_>> = params
+            .iter()
+            .map(|p| match p {
+                Param::Int(n) => n.to_value(),
+                Param::Text(s) => s.to_value(),
+            })
+            .collect();
+        let statement = &self.statements[statement.0];
+        self.conn.execute_prepared(statement, &values[..])?;
+        Ok(())
+    }
+}
+
+fn text_row(row: &Row) -> TextRow {
+    row.values()
+        .iter()
+        .map(|v| (!v.is_null()).then(|| String::from_utf8_lossy(&v.to_text()).into_owned()))
+        .collect()
 }

@@ -4,23 +4,63 @@ mod embedded;
 mod server;
 
 use crate::Result;
-pub use embedded::Embedded;
+pub use embedded::{Embedded, EmbeddedOptions};
 pub use server::MysqlServer;
 
 /// A database under test. Shared by the experiment's threads.
 pub trait Target: Sync {
-    /// Name and version, for the report.
+    /// Name, version and place, for the report.
     fn describe(&self) -> String;
+    /// Name and version in a few characters, for charts.
+    fn name(&self) -> String;
     /// A connection; used by the calling thread alone.
     fn connect(&self) -> Result<Box<dyn Client + '_>>;
+}
+
+/// A row as text; `None` is NULL.
+pub type TextRow = Vec<Option<String>>;
+
+/// A statement prepared on a client, by the number that [`Client::prepare`] gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementId(pub usize);
+
+/// A value for a placeholder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// A whole number.
+    Int(i64),
+    /// A string.
+    Text(&'a str),
 }
 
 /// A connection to a target.
 pub trait Client {
     /// Runs a statement and discards what it returns; gives the number of rows returned.
     fn run(&mut self, sql: &str) -> Result<u64>;
+    /// Runs a query and collects its rows as text.
+    fn rows(&mut self, sql: &str) -> Result<Vec<TextRow>>;
     /// The first column of the first row.
-    fn value(&mut self, sql: &str) -> Result<Option<String>>;
+    fn value(&mut self, sql: &str) -> Result<Option<String>> {
+        let first = self.rows(sql)?.into_iter().next();
+        Ok(first.and_then(|row| row.into_iter().next()).flatten())
+    }
+    /// Prepares a statement.
+    fn prepare(&mut self, sql: &str) -> Result<StatementId>;
+    /// Runs a prepared statement and discards what it returns.
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<()>;
+}
+
+/// Whether an error is one that a client meets by answering with a new try: a deadlock (1213) or a lock wait that took too
+/// long (1205).
+pub fn is_conflict(e: &crate::Error) -> bool {
+    let code = if let Some(mysql::Error::MySqlError(e)) = e.downcast_ref() {
+        e.code
+    } else if let Some(e) = e.downcast_ref::<millpond::Error>() {
+        e.code().unwrap_or(0)
+    } else {
+        0
+    };
+    matches!(code, 1205 | 1213)
 }
 
 /// When commits reach the disk, as the target tells it.

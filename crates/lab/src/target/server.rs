@@ -1,9 +1,9 @@
 //! A server that speaks MySQL's protocol.
 
-use super::{Client, Target};
+use super::{Client, Param, StatementId, Target, TextRow};
 use crate::Result;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder};
+use mysql::{Conn, Opts, OptsBuilder, Statement, Value};
 
 /// A server by its URL: `mysql://user:password@host:port/` or `mysql://user@localhost/?socket=/path`.
 pub struct MysqlServer {
@@ -35,17 +35,38 @@ impl Target for MysqlServer {
     fn describe(&self) -> String {
         format!("{} at {}", self.version, self.shown)
     }
+    fn name(&self) -> String {
+        short_name(&self.version)
+    }
     fn connect(&self) -> Result<Box<dyn Client + '_>> {
-        Ok(Box::new(ServerClient(Conn::new(self.opts.clone())?)))
+        Ok(Box::new(ServerClient {
+            conn: Conn::new(self.opts.clone())?,
+            statements: Vec::new(),
+        }))
     }
 }
 
-struct ServerClient(Conn);
+/// What to call a server of this `@@version`.
+fn short_name(version: &str) -> String {
+    let number = version.split(['-', '+']).next().unwrap_or(version);
+    if version.to_ascii_lowercase().contains("millpond") {
+        "Millpond server".into()
+    } else if version.contains("MariaDB") {
+        format!("MariaDB {number}")
+    } else {
+        format!("MySQL {number}")
+    }
+}
+
+struct ServerClient {
+    conn: Conn,
+    statements: Vec<Statement>,
+}
 
 impl Client for ServerClient {
     fn run(&mut self, sql: &str) -> Result<u64> {
         let mut rows = 0;
-        let mut result = self.0.query_iter(sql)?;
+        let mut result = self.conn.query_iter(sql)?;
         while let Some(set) = result.iter() {
             for row in set {
                 row?;
@@ -54,13 +75,48 @@ impl Client for ServerClient {
         }
         Ok(rows)
     }
-    fn value(&mut self, sql: &str) -> Result<Option<String>> {
-        let row: Option<mysql::Row> = self.0.query_first(sql)?;
-        let value = row.and_then(|mut r| r.take::<mysql::Value, _>(0));
-        Ok(match value {
-            None | Some(mysql::Value::NULL) => None,
-            Some(mysql::Value::Bytes(b)) => Some(String::from_utf8_lossy(&b).into_owned()),
-            Some(other) => Some(other.as_sql(true)),
-        })
+    fn rows(&mut self, sql: &str) -> Result<Vec<TextRow>> {
+        let rows: Vec<mysql::Row> = self.conn.query(sql)?;
+        Ok(rows
+            .into_iter()
+            .map(|row| row.unwrap().into_iter().map(text).collect())
+            .collect())
+    }
+    fn prepare(&mut self, sql: &str) -> Result<StatementId> {
+        self.statements.push(self.conn.prep(sql)?);
+        Ok(StatementId(self.statements.len() - 1))
+    }
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<()> {
+        let values: Vec<Value> = params
+            .iter()
+            .map(|p| match p {
+                Param::Int(n) => Value::Int(*n),
+                Param::Text(s) => Value::Bytes(s.as_bytes().to_vec()),
+            })
+            .collect();
+        let statement = &self.statements[statement.0];
+        self.conn.exec_drop(statement, values)?;
+        Ok(())
+    }
+}
+
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::NULL => None,
+        Value::Bytes(b) => Some(String::from_utf8_lossy(&b).into_owned()),
+        other => Some(other.as_sql(true)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_name;
+
+    #[test]
+    fn names_are_short() {
+        assert_eq!(short_name("10.11.14-MariaDB-0+deb12u2"), "MariaDB 10.11.14");
+        assert_eq!(short_name("8.0.43-millpond-0.1.0"), "Millpond server");
+        assert_eq!(short_name("5.7.44"), "MySQL 5.7.44");
+        assert_eq!(short_name("8.0.36-28"), "MySQL 8.0.36");
     }
 }

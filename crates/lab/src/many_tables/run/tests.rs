@@ -1,5 +1,6 @@
 use super::*;
 use crate::Result;
+use crate::target::{Param, StatementId, TextRow};
 use std::collections::HashMap;
 
 /// Tables as a map from name to number of rows; fails at the statement given.
@@ -12,6 +13,9 @@ struct Fake {
 
 impl Target for Fake {
     fn describe(&self) -> String {
+        "fake".into()
+    }
+    fn name(&self) -> String {
         "fake".into()
     }
     fn connect(&self) -> Result<Box<dyn Client + '_>> {
@@ -50,8 +54,14 @@ impl Client for FakeClient<'_> {
             _ => 0,
         })
     }
-    fn value(&mut self, _sql: &str) -> Result<Option<String>> {
-        Ok(None)
+    fn rows(&mut self, _sql: &str) -> Result<Vec<TextRow>> {
+        Ok(Vec::new())
+    }
+    fn prepare(&mut self, _sql: &str) -> Result<StatementId> {
+        Err("not used".into())
+    }
+    fn execute(&mut self, _statement: StatementId, _params: &[Param<'_>]) -> Result<()> {
+        Err("not used".into())
     }
 }
 

@@ -1,0 +1,5 @@
+//! Figures from measurements.
+
+mod fit;
+
+pub use fit::{Line, median};
