@@ -121,6 +121,16 @@ impl Tree {
         self.root.store(root, Ordering::Release);
     }
 
+    /// Drops the space of a temporary tree, with all its pages. Doing it again does nothing.
+    pub fn drop_temporary(&self) {
+        self.pager.drop_temporary_space(&self.space, self.root());
+    }
+
+    /// Gives a temporary tree up: from now on its use is an error. Its pages stay until it is dropped.
+    pub fn lose_temporary(&self) {
+        self.pager.lose_temporary_space(&self.space);
+    }
+
     #[cold]
     fn corrupt(&self, page: PageNo, what: &str) -> Error {
         Error::Corrupt(format!(

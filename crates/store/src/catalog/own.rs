@@ -135,6 +135,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         mdl: None,
         valid: AtomicBool::new(true),
         partitions: OnceLock::new(),
+        temporary: None,
     }
 }
 
@@ -177,6 +178,7 @@ pub(super) fn open_user(
         ))),
         valid: AtomicBool::new(true),
         partitions: OnceLock::new(),
+        temporary: None,
         def,
     }
 }

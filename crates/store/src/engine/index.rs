@@ -86,13 +86,7 @@ impl Inner {
         self.sys.commit_no_wait(digging)?;
 
         let space = self.pager.space(id, file);
-        let mut entries = Entries {
-            sorted,
-            index: at,
-            unique: new.def.indexes[at].unique,
-            last: Vec::new(),
-            value: [0; SEC_VALUE + 6],
-        };
+        let mut entries = Entries::new(sorted, at, new.def.indexes[at].unique);
         let root = Tree::bulk_rooted(&self.pager, &space, &mut entries, &mut |page| {
             self.write_root(&space, id, page)
         })?;
@@ -128,7 +122,7 @@ impl Inner {
     }
 
     /// The new index's entries, sorted; `None` if the table has no rows.
-    fn sort_keys(
+    pub(super) fn sort_keys(
         &self,
         txn: &mut Txn,
         table: &Table,
@@ -201,13 +195,25 @@ impl Inner {
 }
 
 /// Sorted keys as entries of the tree to be; checks uniqueness on the way.
-struct Entries {
+pub(super) struct Entries {
     sorted: Sorted,
     index: usize,
     unique: bool,
     /// The key before, without its clustered key; empty: none, or one with a NULL.
     last: Vec<u8>,
     value: [u8; SEC_VALUE + 6],
+}
+
+impl Entries {
+    pub fn new(sorted: Sorted, index: usize, unique: bool) -> Entries {
+        Entries {
+            sorted,
+            index,
+            unique,
+            last: Vec::new(),
+            value: [0; SEC_VALUE + 6],
+        }
+    }
 }
 
 impl Records for Entries {

@@ -6,6 +6,7 @@
 //! | `ddl` | CREATE, DROP, TRUNCATE, RENAME |
 //! | `index` | CREATE INDEX, DROP INDEX |
 //! | `partition` | partitions of tables |
+//! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
 //! | `check` | verification of everything |
 //! | `status` | counters and the report |
@@ -22,6 +23,7 @@ mod open;
 mod partition;
 mod reclaim;
 mod status;
+mod temporary;
 
 use crate::catalog::{Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
@@ -35,6 +37,7 @@ use reclaim::Reclaimer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+pub use temporary::TemporaryChange;
 
 /// How to open a database.
 #[derive(Clone, Debug)]

@@ -21,6 +21,7 @@ impl Inner {
         let data = p.total - p.free.min(p.total);
         let locks = self.sys.locks().stats();
         let rows = |op| self.ctx().rows.get(op);
+        let temporary = self.pager.unlogged_stats();
         vec![
             ("Innodb_buffer_pool_pages_total", p.total),
             ("Innodb_buffer_pool_pages_data", data),
@@ -69,6 +70,9 @@ impl Inner {
                 u64::from(self.reclaimer.is_active()),
             ),
             ("Millpond_open_tables", self.catalog.open_tables() as u64),
+            ("Millpond_temp_file_bytes", temporary.file_bytes),
+            ("Millpond_temp_file_used_bytes", temporary.used_bytes),
+            ("Millpond_temp_pages_written", temporary.written),
         ]
     }
 

@@ -120,6 +120,11 @@ impl Pager {
         core.cleaner.nudge();
     }
 
+    /// Gives a temporary space up: whoever uses it is told so. Its pages stay its own until it is dropped.
+    pub fn lose_temporary_space(&self, space: &Space) {
+        self.core().lose(space);
+    }
+
     /// Numbers about temporary tables' pages.
     pub fn unlogged_stats(&self) -> UnloggedStats {
         let core = self.core();
@@ -147,6 +152,13 @@ impl Core {
                 .fetch_add(i64::from(frames), Ordering::Relaxed);
         }
         flipped
+    }
+
+    fn lose(&self, space: &Space) {
+        if !space.is_dropped() {
+            space.lose();
+            self.flag_dropped(space);
+        }
     }
 
     /// Marks an exclusively latched frame of an unlogged page as dirty.
@@ -223,8 +235,7 @@ impl Core {
                     for (_, n) in &pages[from..from + run] {
                         // SAFETY: pinned by the caller and not free.
                         let space = unsafe { self.arena.frame(*n).space() };
-                        space.lose();
-                        self.flag_dropped(space);
+                        self.lose(space);
                     }
                 }
             }

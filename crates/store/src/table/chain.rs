@@ -20,7 +20,9 @@ use crate::pool::{Mtr, PageH};
 use crate::space::{AllocKind, Space};
 use crate::txn::Txn;
 use std::ops::{Bound, ControlFlow};
+use std::slice::Chunks;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 const NEXT: usize = PAGE_HEADER;
 const USED: usize = NEXT + 4;
@@ -65,8 +67,47 @@ pub(crate) fn write(
     fill(&mut body, &chain, pieces.next().unwrap_or(&[]));
     put(&mut mtr, first, PAGE_HEADER, &body);
     mtr.commit();
+    append(ctx, space, &chain, pieces)?;
+    Ok(chain)
+}
 
-    let mut last = page;
+/// Writes `tail` into a new chain of a temporary table's clustered space, on error nothing.
+pub(super) fn write_unlogged(ctx: &Context, space: &Arc<Space>, tail: &[u8]) -> Result<ChainRef> {
+    let mut pieces = tail.chunks(PER_PAGE);
+    let mut mtr = ctx.pager.mtr_in(space, 1)?;
+    let init = Op::Init {
+        kind: PageType::Overflow,
+        level: 0,
+    };
+    let first = mtr.alloc(space, AllocKind::Extent, 0, init)?;
+    let chain = ChainRef {
+        page: mtr.page_no(first),
+        len: tail.len() as u32,
+        trx: 0,
+        at: ctx.unlogged_chains.fetch_add(1, Ordering::Relaxed),
+    };
+    let mut body = Vec::with_capacity(PAGE_SIZE - PAGE_HEADER);
+    fill(&mut body, &chain, pieces.next().unwrap_or(&[]));
+    put(&mut mtr, first, PAGE_HEADER, &body);
+    mtr.commit();
+    match append(ctx, space, &chain, pieces) {
+        Ok(()) => Ok(chain),
+        Err(e) => {
+            free(ctx, space, &chain)?;
+            Err(e)
+        }
+    }
+}
+
+/// Adds the pieces after the first to a chain of one page.
+fn append(
+    ctx: &Context,
+    space: &Arc<Space>,
+    chain: &ChainRef,
+    mut pieces: Chunks<'_, u8>,
+) -> Result<()> {
+    let mut body = Vec::with_capacity(PAGE_SIZE - PAGE_HEADER);
+    let mut last = chain.page;
     while pieces.len() > 0 {
         let _pin = ctx.pager.pin(space, last)?;
         let mut mtr = ctx.pager.mtr_in(space, PAGES_PER_STEP)?;
@@ -74,7 +115,7 @@ pub(crate) fn write(
             .try_latch(space, last)
             .ok_or_else(|| Error::Corrupt("a pinned page is not resident".into()))?;
         for piece in pieces.by_ref().take(PAGES_PER_STEP) {
-            fill(&mut body, &chain, piece);
+            fill(&mut body, chain, piece);
             let image = Op::Image {
                 kind: PageType::Overflow,
                 body: &body,
@@ -93,7 +134,7 @@ pub(crate) fn write(
         }
         mtr.commit();
     }
-    Ok(chain)
+    Ok(())
 }
 
 fn put(mtr: &mut Mtr<'_>, h: PageH, offset: usize, data: &[u8]) {

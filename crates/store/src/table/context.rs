@@ -17,6 +17,8 @@ pub(crate) struct Context {
     /// The catalog's tree of tables, where roots and counters are recorded.
     pub tables: OnceLock<Arc<Index>>,
     pub rows: RowCounters,
+    /// Overflow chains that temporary tables have had: their names.
+    pub unlogged_chains: AtomicU64,
 }
 
 impl Context {
@@ -26,6 +28,7 @@ impl Context {
             sys,
             tables: OnceLock::new(),
             rows: RowCounters::default(),
+            unlogged_chains: AtomicU64::new(0),
         })
     }
 }
@@ -80,6 +83,15 @@ pub(crate) struct Index {
     /// The transaction that built it from existing rows; 0 if it is as old as the table. A view that does not see this
     /// transaction cannot read through the index, which lacks the entries of older versions.
     pub created: TrxId,
+}
+
+impl Drop for Index {
+    /// A temporary index ends with the last one who knows it, if nobody has dropped it before.
+    fn drop(&mut self) {
+        if self.space.is_temporary() {
+            self.tree.drop_temporary();
+        }
+    }
 }
 
 /// State that all objects of one table share, through ALTERs and reopening: exactly one exists per

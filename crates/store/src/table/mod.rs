@@ -11,6 +11,7 @@
 //! | `secondary` | states of secondary entries |
 //! | `undo` | what undo records mean: rollback and purge |
 //! | `chain` | tails of long rows |
+//! | `temporary` | row changes of temporary tables |
 //! | `context` | what tables share: the engine's parts, counters |
 //! | `range`, `scratch` | key spans; buffers |
 //!
@@ -35,6 +36,7 @@ mod read;
 mod scan;
 mod scratch;
 mod secondary;
+mod temporary;
 mod undo;
 mod write;
 
@@ -47,7 +49,7 @@ use crate::txn::{LockMode, MdlLock, MdlMode, Txn, WaitPolicy};
 use range::Span;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 pub use crate::btree::Dir as Direction;
 
@@ -113,6 +115,8 @@ pub struct Table {
     pub(crate) valid: AtomicBool,
     /// Its open partitions, by position; made at the first use.
     pub(crate) partitions: OnceLock<Partitions>,
+    /// Of a temporary table: itself, for its undo records to hold.
+    pub(crate) temporary: Option<Weak<Table>>,
 }
 
 /// Open partitions of a table, by position.
@@ -122,6 +126,12 @@ impl Table {
     /// The definition (roots may lag; nobody above the store needs them).
     pub fn def(&self) -> &TableDef {
         &self.def
+    }
+
+    /// Whether it is a temporary table: one session's, in no catalog, unlogged, without locks.
+    #[inline]
+    pub fn is_temporary(&self) -> bool {
+        self.temporary.is_some()
     }
 
     /// What the layer above made of the definition: [`KeyCodec::decoded`].
@@ -183,6 +193,13 @@ impl Table {
     #[cold]
     fn make_root(&self, index: usize) -> Result<()> {
         let tree = &self.indexes[index].tree;
+        if self.is_temporary() {
+            let mut mtr = self.ctx.pager.mtr_in(tree.space(), 1)?;
+            let root = tree.alloc_root(&mut mtr)?;
+            mtr.commit();
+            tree.set_root(root);
+            return Ok(());
+        }
         let tables = self.ctx.tables.get();
         let tables = tables.ok_or_else(|| self.corrupt("opened before the catalog"))?;
         let key = catalog_row::table_key(&self.def.database, &self.def.name)?;
@@ -256,6 +273,9 @@ impl Table {
     /// Writes the counter into the catalog row for the next opening: at a clean close, when the cache lets the
     /// table go, and when it was set on purpose.
     pub fn save_auto_increment(&self) -> Result<()> {
+        if self.is_temporary() {
+            return Ok(());
+        }
         let mut auto = self.core.auto.lock();
         let next = auto.next.unwrap_or(0);
         if auto.stored != next {

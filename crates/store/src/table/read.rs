@@ -14,14 +14,6 @@ use crate::txn::{
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-/// Whether this isolation level locks gaps.
-pub(super) fn locks_gaps(txn: &Txn) -> bool {
-    matches!(
-        txn.isolation(),
-        Isolation::RepeatableRead | Isolation::Serializable
-    )
-}
-
 /// What a look at the newest version under the leaf's latch gave.
 enum Seen {
     /// Nothing visible.
@@ -61,6 +53,16 @@ pub(super) enum RowLock {
 }
 
 impl Table {
+    /// Whether the transaction locks gaps in this table.
+    #[inline]
+    pub(super) fn locks_gaps(&self, txn: &Txn) -> bool {
+        let repeatable = matches!(
+            txn.isolation(),
+            Isolation::RepeatableRead | Isolation::Serializable
+        );
+        repeatable && !self.is_temporary()
+    }
+
     /// Unique lookup by a full key of a unique index; the row replaces `row`'s contents.
     /// `clustered_key` gets the clustered key.
     #[inline]
@@ -87,7 +89,7 @@ impl Table {
             (ReadMode::Locking(mode, policy), 0) => {
                 clustered_key.clear();
                 clustered_key.extend_from_slice(key);
-                let gaps = locks_gaps(txn);
+                let gaps = self.locks_gaps(txn);
                 let found = self.lock_row(txn, key, Request { mode, policy }, gaps, row)?;
                 Ok(matches!(found, RowLock::Granted(_)))
             }
@@ -335,7 +337,7 @@ impl Table {
         let mut s = Scratch::take();
         let s = &mut *s;
         let tree = &self.index(index)?.tree;
-        let mut gap_locked = !locks_gaps(txn);
+        let mut gap_locked = !self.locks_gaps(txn);
         loop {
             s.keys.clear();
             let sys = &self.ctx.sys;
@@ -462,6 +464,10 @@ impl Table {
         value: &[u8],
         mode: LockMode,
     ) -> RecordLock {
+        if self.is_temporary() {
+            // Nobody else knows of it, and what is deleted is gone.
+            return RecordLock::Granted(false);
+        }
         let header = RowHeader::read(value);
         let sys = &self.ctx.sys;
         let space = self.indexes[0].space;

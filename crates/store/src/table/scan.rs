@@ -11,7 +11,7 @@
 use super::context::{Index, RowOp};
 use super::format::{ROW_HEADER, RowHeader, SecValue};
 use super::range::Span;
-use super::read::{RecordLock, Request, RowLock, locks_gaps};
+use super::read::{RecordLock, Request, RowLock};
 use super::{Direction, Fetch, KeyRange, ReadMode, ScanRow, Table};
 use crate::btree::{Cursor, ScanEnd};
 use crate::error::Result;
@@ -183,7 +183,7 @@ impl Scan<'_> {
     /// Under READ COMMITTED, releases the lock of the row last returned (it did not match).
     pub fn unlock_row(&mut self, txn: &mut Txn) {
         let Some(b) = &self.buffers else { return };
-        if !self.new_lock || locks_gaps(txn) {
+        if !self.new_lock || self.table.locks_gaps(txn) {
             return;
         }
         self.new_lock = false;
@@ -293,7 +293,7 @@ impl Scan<'_> {
         if self.done {
             return Ok(None);
         }
-        let gaps = locks_gaps(txn);
+        let gaps = self.table.locks_gaps(txn);
         if self.index == 0 {
             self.next_locked_clustered(txn, request, gaps)
         } else {

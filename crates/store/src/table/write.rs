@@ -50,7 +50,11 @@ impl Table {
     /// Inserts a row. On `DuplicateKey` the row that is in the way is locked shared, as in InnoDB, and
     /// nothing of the new row remains.
     pub fn insert(&self, txn: &mut Txn, row: &[u8]) -> Result<()> {
-        self.atomically(txn, |txn, s| self.insert_row(txn, row, s))?;
+        if self.is_temporary() {
+            self.insert_temporary(txn, row)?;
+        } else {
+            self.atomically(txn, |txn, s| self.insert_row(txn, row, s))?;
+        }
         self.ctx.rows.add(RowOp::Inserted, 1);
         Ok(())
     }
@@ -86,16 +90,24 @@ impl Table {
         old: &[u8],
         new: &[u8],
     ) -> Result<()> {
-        self.atomically(txn, |txn, s| {
-            self.update_row(txn, clustered_key, old, new, s)
-        })?;
+        if self.is_temporary() {
+            self.update_temporary(txn, clustered_key, old, new)?;
+        } else {
+            self.atomically(txn, |txn, s| {
+                self.update_row(txn, clustered_key, old, new, s)
+            })?;
+        }
         self.ctx.rows.add(RowOp::Updated, 1);
         Ok(())
     }
 
     /// Deletes the row under `clustered_key`, locked exclusively and read as `old`.
     pub fn delete(&self, txn: &mut Txn, clustered_key: &[u8], old: &[u8]) -> Result<()> {
-        self.atomically(txn, |txn, s| self.delete_row(txn, clustered_key, old, s))?;
+        if self.is_temporary() {
+            self.delete_temporary(txn, clustered_key, old)?;
+        } else {
+            self.atomically(txn, |txn, s| self.delete_row(txn, clustered_key, old, s))?;
+        }
         self.ctx.rows.add(RowOp::Deleted, 1);
         Ok(())
     }
@@ -151,7 +163,7 @@ impl Table {
     }
 
     /// Longest row kept wholly in its clustered entry.
-    fn inline_limit(key: &[u8]) -> usize {
+    pub(super) fn inline_limit(key: &[u8]) -> usize {
         MAX_ENTRY - ROW_HEADER - key.len()
     }
 

@@ -5,6 +5,7 @@
 //! | `sys` | the transaction system: begin, commit, rollback, recovery |
 //! | `views` | ids, the active set, read views, the horizon |
 //! | `undo` | undo lanes: append, read, walk back, walk forward |
+//! | `unlogged` | what a transaction did to temporary tables |
 //! | `purge` | what no view needs any more, oldest first |
 //! | `locks` | row locks (point and key-range), waits, deadlock detection |
 //! | `mdl` | metadata locks per table |
@@ -21,6 +22,7 @@ pub mod sys;
 #[cfg(test)]
 mod tests;
 pub mod undo;
+pub(crate) mod unlogged;
 mod views;
 
 pub use locks::{Lock, LockSystem, TryLock};
@@ -30,9 +32,11 @@ pub use sys::{TxnInfo, TxnSystem};
 pub use undo::UndoRoom;
 
 use crate::error::Result;
+use crate::pool::Pager;
 use std::sync::Arc;
 use undo::UndoState;
 use undo::page::Position;
+use unlogged::UnloggedUndo;
 
 /// Isolation levels, with InnoDB's semantics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +109,8 @@ pub struct Savepoint {
     pub undo_count: u64,
     /// The newest of them.
     last: Position,
+    /// How far its changes to temporary tables had come.
+    unlogged: u64,
 }
 
 /// A transaction of one owner. Cheap until its first write. An owner has at most one transaction at a time
@@ -117,6 +123,8 @@ pub struct Txn {
     /// Open at the owner while it is here.
     view: Option<ReadView>,
     undo: UndoState,
+    /// What it did to temporary tables. Dropped, it stays done.
+    unlogged: Option<Box<UnloggedUndo>>,
     /// Commit or rollback has taken over.
     finished: bool,
 }
@@ -139,6 +147,18 @@ impl Txn {
         Savepoint {
             undo_count: self.undo.count,
             last: self.undo.last,
+            unlogged: self.unlogged.as_ref().map_or(0, |u| u.position()),
+        }
+    }
+    /// Its undo of temporary tables, for whoever is about to change one.
+    pub(crate) fn unlogged(&mut self, pager: &Arc<Pager>) -> &mut UnloggedUndo {
+        self.unlogged
+            .get_or_insert_with(|| Box::new(UnloggedUndo::new(pager)))
+    }
+    /// Undoes its changes to temporary tables back to a position.
+    pub(crate) fn undo_unlogged(&mut self, to: u64) {
+        if let Some(unlogged) = &mut self.unlogged {
+            unlogged.undo_to(to);
         }
     }
 }

@@ -115,6 +115,7 @@ impl TxnSystem {
             id: 0,
             view: None,
             undo: UndoState::default(),
+            unlogged: None,
             finished: false,
         }
     }
@@ -237,6 +238,7 @@ impl TxnSystem {
 
     /// Rolls back wholly and releases all locks.
     pub fn rollback(&self, mut txn: Txn, handler: &dyn UndoHandler) -> Result<()> {
+        txn.undo_unlogged(0);
         if txn.undo.begin == Position::NONE {
             self.finish(&mut txn, 0);
             return Ok(());
@@ -265,6 +267,7 @@ impl TxnSystem {
         to: Savepoint,
         handler: &dyn UndoHandler,
     ) -> Result<()> {
+        txn.undo_unlogged(to.unlogged);
         let until = match to.last {
             Position::NONE => txn.undo.begin,
             at => at,
@@ -286,6 +289,7 @@ impl TxnSystem {
     }
 
     fn leave_to_recovery(&self, txn: &mut Txn) {
+        txn.undo_unlogged(0);
         txn.finished = true;
         self.close_view(txn);
         self.release_locks(txn);
@@ -299,6 +303,10 @@ impl TxnSystem {
 
     /// A transaction is dropped unfinished, perhaps by a panic: what it wrote is undone by the purge threads.
     pub(super) fn abandon(&self, txn: &mut Txn) {
+        // A panic ends the session, and its temporary tables with it.
+        if !std::thread::panicking() {
+            txn.undo_unlogged(0);
+        }
         if txn.id == 0 {
             self.finish(txn, 0);
             return;

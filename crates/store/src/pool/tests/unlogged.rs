@@ -17,7 +17,7 @@ fn eventually(what: &str, mut f: impl FnMut() -> bool) {
 
 fn file_len(disk: &SimStorage, name: &str) -> Option<u64> {
     let files = disk.files();
-    files.iter().find(|f| f.0 == name).map(|f| f.1 as u64)
+    files.iter().find(|f| f.0 == name).map(|f| f.1)
 }
 
 #[test]
