@@ -12,6 +12,7 @@
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows and keys as bytes |
 //! | [`types`], [`value`] | types, collations, values, schemas |
+//! | [`watch`] | the stall record: latencies, time line, DDL events |
 //! | [`result`], [`error`] | what goes out |
 
 pub mod ddl;
@@ -27,6 +28,7 @@ pub mod show;
 mod stack;
 pub mod types;
 pub mod value;
+pub mod watch;
 
 pub use error::{SqlError, SqlResult};
 pub use result::{ColumnMeta, Completion, ResultSink};

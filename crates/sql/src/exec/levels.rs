@@ -103,6 +103,7 @@ fn one<'s>(
             let kept = computed(st, &b.sources[source - b.base], rows)?;
             for r in kept.iter() {
                 st.tick()?;
+                st.examined += 1;
                 let mut now: Rows<'_> = Rows::from_slice(rows);
                 now[*source] = RowRef::Values(r);
                 if st.pass(b, &level.on, &now)? && emit(st, &now)? == Flow::Stop {

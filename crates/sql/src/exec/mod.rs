@@ -109,14 +109,32 @@ fn sink_error(e: std::io::Error) -> SqlError {
 /// Runs a plan.
 pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> SqlResult<Run> {
     let (auto_increment, found_rows) = (cx.auto_increment, cx.found_rows);
+    let env = cx.env;
     let Some(mut st) = start(plan, cx)? else {
         return Ok(Run::Stale);
     };
-    let outcome = match &plan.root {
+    let outcome = run_root(&mut st, plan, auto_increment, found_rows, sink);
+    env.rows_examined.set(env.rows_examined.get() + st.examined);
+    let outcome = outcome?;
+    plan.note_rows(st.rows + u64::from(st.ticks));
+    Ok(Run::Done(outcome))
+}
+
+fn run_root<'s>(
+    st: &mut State<'s>,
+    plan: &'s Plan,
+    auto_increment: (u64, u64),
+    found_rows: bool,
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
+    let env = st.env;
+    let sent = || env.rows_sent.set(env.rows_sent.get() + 1);
+    Ok(match &plan.root {
         Root::Query(q) if plan.into.is_empty() => {
             sink.columns(&plan.columns).map_err(sink_error)?;
-            let counts = block::query(&mut st, q, &[], &mut |_, row| {
+            let counts = block::query(st, q, &[], &mut |_, row| {
                 sink.row(row).map_err(sink_error)?;
+                sent();
                 Ok(Flow::Continue)
             })?;
             Outcome {
@@ -125,18 +143,19 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
                 ..Outcome::default()
             }
         }
-        Root::Query(q) => into_variables(&mut st, plan, q)?,
+        Root::Query(q) => into_variables(st, plan, q)?,
         Root::Do(q) => {
-            block::query(&mut st, q, &[], &mut |_, _| Ok(Flow::Continue))?;
+            block::query(st, q, &[], &mut |_, _| Ok(Flow::Continue))?;
             Outcome::default()
         }
-        Root::Insert(i) => insert::run(&mut st, i, auto_increment, found_rows)?,
-        Root::Update(u) => write::update(&mut st, u, found_rows)?,
-        Root::Delete(d) => write::delete(&mut st, d)?,
+        Root::Insert(i) => insert::run(st, i, auto_increment, found_rows)?,
+        Root::Update(u) => write::update(st, u, found_rows)?,
+        Root::Delete(d) => write::delete(st, d)?,
         Root::Explain(rows) => {
             sink.columns(&plan.columns).map_err(sink_error)?;
             for r in rows {
                 sink.row(r).map_err(sink_error)?;
+                sent();
             }
             Outcome {
                 affected: rows.len() as u64,
@@ -144,9 +163,7 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
                 ..Outcome::default()
             }
         }
-    };
-    plan.note_rows(st.rows + u64::from(st.ticks));
-    Ok(Run::Done(outcome))
+    })
 }
 
 /// Pins the plan's tables; `None` if one has changed since planning.
@@ -187,6 +204,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         hashes: vec![None; plan.hashes],
         ticks: 0,
         rows: 0,
+        examined: 0,
     }))
 }
 

@@ -64,6 +64,7 @@ where
                 .map_err(|e| store_error(e, name))?;
             let mut flow = Flow::Continue;
             if found {
+                st.examined += 1;
                 flow = f(
                     st,
                     Hit {
@@ -109,6 +110,7 @@ where
                     .map_err(|e| store_error(e, name))?;
                 while let Some(r) = scan.next(st.txn).map_err(|e| store_error(e, name))? {
                     st.tick()?;
+                    st.examined += 1;
                     let row = match &mut covered {
                         None => RowRef::Stored(&t.schema, r.row),
                         Some(c) => {

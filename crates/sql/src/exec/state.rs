@@ -90,6 +90,8 @@ pub struct State<'s> {
     pub ticks: u32,
     /// Rows seen before that.
     pub rows: u64,
+    /// Rows read from tables.
+    pub examined: u64,
 }
 
 impl<'s> State<'s> {

@@ -13,6 +13,7 @@ use super::counters::Counter;
 use crate::parse::{Kind, Statement};
 use crate::plan::Plan;
 use crate::stack;
+use crate::watch::{self, StatementKind};
 
 /// Statements kept per session.
 const ENTRIES: usize = 32;
@@ -27,6 +28,7 @@ pub(crate) struct Compiled {
     /// Text as the process list shows it.
     pub text: Arc<str>,
     pub counter: Option<Counter>,
+    pub kind: StatementKind,
     plan: Mutex<Option<Kept>>,
 }
 
@@ -40,6 +42,7 @@ impl Compiled {
     pub fn new(statement: Statement, text: Arc<str>) -> Compiled {
         Compiled {
             counter: super::dispatch::counter(&statement.kind),
+            kind: watch::kind_of(&statement.kind),
             statement,
             text,
             plan: Mutex::new(None),

@@ -10,6 +10,7 @@ use crate::plan::{self, PlanContext};
 use crate::result::{ColumnMeta, ResultSink};
 use crate::show;
 use crate::value::Value;
+use crate::watch::StatementKind;
 
 /// The counter of a statement.
 pub(super) fn counter(kind: &Kind) -> Option<Counter> {
@@ -166,7 +167,32 @@ pub(super) fn preparable(statement: &Statement) -> SqlResult<()> {
 
 impl Session {
     /// Carries a statement out. `more`: another one of the same text follows.
+    #[inline]
     pub(super) fn dispatch(
+        &mut self,
+        compiled: &Compiled,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        self.current.running.kind = compiled.kind;
+        if !compiled.kind.is_ddl() {
+            return self.carry_out(compiled, params, more, sink);
+        }
+        if let Kind::Truncate(table) = &compiled.statement.kind
+            && let Ok((database, name)) = self.qualified(table)
+            && show::truncate(&self.instance, &database, &name)
+        {
+            self.current.running.kind = StatementKind::Other;
+            return self.finish(0, "", more, sink);
+        }
+        let event = self.begin_ddl(compiled);
+        let result = self.carry_out(compiled, params, more, sink);
+        self.end_ddl(event, &result);
+        result
+    }
+
+    fn carry_out(
         &mut self,
         compiled: &Compiled,
         params: &[Value<'_>],

@@ -73,6 +73,10 @@ pub struct SessionEnv {
     pub row_count: Cell<i64>,
     /// FOUND_ROWS().
     pub found_rows: Cell<u64>,
+    /// Rows that the current statement has sent.
+    pub rows_sent: Cell<u64>,
+    /// Rows that the current statement has read from tables.
+    pub rows_examined: Cell<u64>,
     /// `@name` variables.
     pub user_vars: RefCell<HashMap<String, Value<'static>>>,
     /// Warnings of the current statement.
@@ -151,6 +155,8 @@ pub(crate) mod tests {
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),
             found_rows: Cell::new(4),
+            rows_sent: Cell::new(0),
+            rows_examined: Cell::new(0),
             user_vars: RefCell::default(),
             diagnostics: RefCell::default(),
             sys_var: Box::new(|_, name| {

@@ -21,6 +21,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
 use crate::row::Codecs;
 use crate::value::Value;
+use crate::watch::Watch;
 
 /// How to open an instance.
 #[derive(Clone, Debug)]
@@ -41,6 +42,7 @@ pub(crate) struct Inner {
     pub engine: Engine,
     pub globals: Arc<Globals>,
     pub registry: Registry,
+    pub watch: Watch,
     started: Instant,
     /// When the counters were last reset.
     flushed: Mutex<Instant>,
@@ -162,6 +164,7 @@ impl Instance {
             engine,
             globals: Arc::new(globals),
             registry: Registry::new(),
+            watch: Watch::new(),
             started: now,
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
@@ -222,6 +225,10 @@ impl Instance {
     pub fn engine(&self) -> &Engine {
         &self.0.engine
     }
+    /// The stall record.
+    pub fn watch(&self) -> &Watch {
+        &self.0.watch
+    }
     /// SHOW GLOBAL STATUS: names and values, by name. With a seat: SHOW SESSION STATUS.
     pub(crate) fn status(&self, seat: Option<&Seat>) -> Vec<(String, String)> {
         let global = self.0.registry.sums();
@@ -240,6 +247,7 @@ impl Instance {
         let mut add = |name: &str, value: u64| rows.push((name.into(), value.to_string()));
         add("Queries", global.get(Counter::Queries));
         add("Aborted_connects", load(&self.0.aborted_connects));
+        add("Millpond_ddl_statements", self.0.watch.ddl_count());
         add("Connections", load(&self.0.registry.connections));
         add("Max_used_connections", max_used);
         add("Prepared_stmt_count", load(&self.0.prepared));

@@ -7,6 +7,7 @@
 //! | `run` | running a planned statement inside its transaction |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
 //! | `dispatch` | everything that is not planned, by statement kind |
+//! | `record` | what a statement leaves in the stall record |
 //! | `set` | SET and the effects of variables |
 //! | `admin` | FLUSH, LOCK TABLES, table maintenance |
 //! | `vars` | which variables there are |
@@ -24,6 +25,7 @@ pub(crate) mod counters;
 mod dispatch;
 pub mod env;
 mod instance;
+mod record;
 pub(crate) mod registry;
 mod run;
 mod set;

@@ -230,6 +230,7 @@ impl Session {
         for row in rows {
             sink.row(row).map_err(|e| sink_error(&e))?;
         }
+        self.env.rows_sent.set(rows.len() as u64);
         self.env.row_count.set(-1);
         self.env.found_rows.set(rows.len() as u64);
         let done = Completion {
@@ -261,7 +262,8 @@ impl Session {
             )?;
             let mut rows = Rows::default();
             match s.run(&plan, params, &mut rows)? {
-                Run::Done(_) => {}
+                // What was evaluated went nowhere.
+                Run::Done(_) => s.env.rows_sent.set(0),
                 Run::Stale => {
                     return Err(SqlError::new(
                         1412,

@@ -10,6 +10,7 @@ use super::cache::{Cache, Compiled};
 use super::counters::Counter;
 use super::env::{Diagnostic, Level, SessionEnv, SqlMode};
 use super::instance::unix_us;
+use super::record::Current;
 use super::registry::{Command, Seat};
 use super::transaction::Transaction;
 use super::vars::{self, SessionVars, VarValue, sql_mode};
@@ -22,6 +23,7 @@ use crate::show;
 use crate::stack;
 use crate::types::Collation;
 use crate::value::Value;
+use crate::watch::{Running, StatementKind};
 
 /// What the hot path needs of the session's variables, kept up to date by `set`.
 pub(super) struct Settings {
@@ -63,6 +65,7 @@ pub struct Session {
     cache: Cache,
     multi_statements: bool,
     info: ConnectionInfo,
+    pub(super) current: Current,
     /// Address of the text last shown in the process list, to see whether it differs.
     shown: usize,
 }
@@ -101,6 +104,8 @@ impl Session {
             last_insert_id: 0.into(),
             row_count: 0.into(),
             found_rows: 0.into(),
+            rows_sent: 0.into(),
+            rows_examined: 0.into(),
             user_vars: HashMap::new().into(),
             diagnostics: Vec::new().into(),
             sys_var: Box::new(move |scope, name| {
@@ -136,6 +141,7 @@ impl Session {
             cache: Cache::new(),
             multi_statements: info.multi_statements,
             info,
+            current: Current::default(),
             shown: 0,
             instance,
         };
@@ -451,8 +457,17 @@ impl Session {
 
     /// Marks the start of a statement: clock, process list, counters, KILL QUERY of before.
     #[inline]
-    pub(super) fn begin_statement(&mut self, command: Command) -> u64 {
-        let now_us = unix_us();
+    pub(super) fn begin_statement(&mut self, command: Command) {
+        let watch = &self.instance.0.watch;
+        self.current = Current {
+            running: Running {
+                kind: StatementKind::Other,
+                start_ns: watch.now_ns(),
+            },
+        };
+        let now_us = watch.wall_us(self.current.running.start_ns);
+        self.env.rows_sent.set(0);
+        self.env.rows_examined.set(0);
         let seat = &*self.facts.seat;
         // Before `busy`: a KILL QUERY from then on is about this statement.
         if seat.interrupted() {
@@ -477,7 +492,6 @@ impl Session {
                     .store(s as u64 * 1_000_000 + u64::from(us), Ordering::Relaxed);
             }
         }
-        now_us
     }
 
     /// Shows a statement's text in the process list.
@@ -513,7 +527,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
-        let start_us = self.begin_statement(command);
+        self.begin_statement(command);
         self.show_text(text);
         if let Some(c) = compiled.counter {
             self.count(c);
@@ -526,9 +540,7 @@ impl Session {
             self.dispatch(compiled, params, more, sink)
         });
         self.seat().idle();
-        if unix_us().saturating_sub(start_us) > self.settings.long_query_us {
-            self.count(Counter::SlowQueries);
-        }
+        self.record_end();
         match result {
             Ok(()) => Ok(()),
             Err(e) => self.fail(e),

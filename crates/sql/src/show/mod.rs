@@ -10,6 +10,7 @@
 //! | `of` | SHOW statements as selections from virtual tables |
 //! | `schema` | databases, tables, columns, indexes, constraints |
 //! | `server` | variables, status, sessions, engines, character sets |
+//! | `watch` | the stall record, waits |
 //! | `empty` | tables about things Millpond does not have |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `table` | the one implementation of [`VirtualTable`] |
@@ -23,6 +24,7 @@ mod of;
 mod schema;
 mod server;
 mod table;
+mod watch;
 
 use std::sync::Arc;
 
@@ -33,6 +35,7 @@ use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
 pub(crate) use of::{Shown, describe, of};
+pub(crate) use watch::truncate;
 
 /// A column of a virtual table.
 #[derive(Clone, Debug)]
@@ -93,6 +96,7 @@ pub fn is_system_schema(database: &str) -> bool {
 fn all_of(database: &str) -> Vec<table::Virtual> {
     let mut tables = schema::tables(database);
     tables.extend(server::tables(database));
+    tables.extend(watch::tables(database));
     tables.extend(empty::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
