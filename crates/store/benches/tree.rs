@@ -2,6 +2,7 @@
 //! `cargo bench -p millpond-store --bench tree [rows]`.
 
 use millpond_store::btree::{Cursor, Dir, FromIter, Records, ScanEnd, Tree};
+use millpond_store::hash_index::HashOptions;
 use millpond_store::io::RealStorage;
 use millpond_store::log::FlushAtCommit;
 use millpond_store::pool::{Pager, PagerOptions};
@@ -65,6 +66,7 @@ fn main() {
         instances: 0,
         log_bytes: 1 << 30,
         flush_at_commit: FlushAtCommit::EverySecond,
+        hash_index: HashOptions::default(),
     };
     let pager = Pager::create(storage.clone(), options).expect("a database");
     run(&pager, storage, rows);

@@ -11,6 +11,7 @@
 //! | [`txn`] | ids, read views, undo, purge, row locks, metadata locks |
 //! | [`sort`] | external merge sort |
 //! | [`btree`] | B+trees over pages |
+//! | `hash_index` | adaptive hash index over leaf pages |
 //! | [`pool`] | buffer pool, mini-transactions, page cleaner, checkpoints |
 //! | [`space`] | files, spaces, extents |
 //! | [`log`] | redo log |
@@ -24,6 +25,7 @@ pub mod btree;
 pub mod catalog;
 pub mod engine;
 pub mod error;
+pub mod hash_index;
 pub mod io;
 pub mod log;
 pub mod page;

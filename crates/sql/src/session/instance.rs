@@ -92,6 +92,10 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
         "innodb_redo_log_capacity" => options.log_bytes = n,
         "innodb_flush_log_at_trx_commit" => options.flush_at_commit = flush_mode(n),
         "innodb_file_per_table" => options.file_per_table = n != 0,
+        "innodb_adaptive_hash_index" => options.hash_index.on = n != 0,
+        "innodb_adaptive_hash_index_parts" => {
+            options.hash_index.parts = usize::try_from(n).unwrap_or(usize::MAX);
+        }
         _ => {}
     }
 }
@@ -143,6 +147,14 @@ impl Instance {
         put(
             "innodb_file_per_table",
             VarValue::Bool(store.file_per_table),
+        );
+        put(
+            "innodb_adaptive_hash_index",
+            VarValue::Bool(store.hash_index.on),
+        );
+        put(
+            "innodb_adaptive_hash_index_parts",
+            VarValue::UInt(store.hash_index.parts as u64),
         );
         for (index, value) in given {
             match vars::all()[index].name {

@@ -272,6 +272,7 @@ impl Session {
             "innodb_flush_log_at_trx_commit" => {
                 self.instance.0.engine.set_flush_at_commit(flush_mode(n));
             }
+            "innodb_adaptive_hash_index" => self.instance.0.engine.set_hash_index(n != 0),
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
             "character_set_server" => {
                 let collation = charset_collation(value.as_str())?;

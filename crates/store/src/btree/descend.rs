@@ -1,6 +1,7 @@
 //! Finding a leaf under shared latches; what happens when a page on the way is not resident.
 
 use super::Tree;
+use super::edit::Found;
 use crate::error::{Error, Result};
 use crate::page::{PageNo, PageType, page_type, slotted};
 use crate::pool::{FrameHint, Mtr, PageH, PageRead, Pin};
@@ -182,6 +183,7 @@ impl Tree {
             Ok(page) => page,
             Err(miss) => return Ok(Err(miss)),
         };
+        self.pager.count_descent();
         let mut level = slotted::level(&page);
         self.saw_height(level + 1);
         let frames = self.frames(&page);
@@ -242,10 +244,23 @@ impl Tree {
         if self.root() == 0 {
             return Ok(None);
         }
+        let (leaf, found) = self.find(key)?;
+        Ok(found.ok().map(|slot| f(slotted::value(&leaf, slot))))
+    }
+
+    /// The leaf where the key is or belongs, and its slot there.
+    #[inline]
+    pub(super) fn find(&self, key: &[u8]) -> Result<(PageRead<'_>, Found)> {
+        let probe = self.probe(key);
+        if let Some(place) = self.find_hashed(probe, key) {
+            return Ok(place);
+        }
         let leaf = self.leaf(|page| slotted::search_child(page, key))?;
-        Ok(slotted::search(&leaf, key)
-            .ok()
-            .map(|slot| f(slotted::value(&leaf, slot))))
+        let found = slotted::search(&leaf, key);
+        if let Ok(slot) = found {
+            self.learn(probe, &leaf, slot);
+        }
+        Ok((leaf, found))
     }
 }
 

@@ -150,10 +150,8 @@ impl Tree {
         if self.root() == 0 {
             return Ok((None, None));
         }
-        let leaf = self.leaf(|page| slotted::search_child(page, key))?;
-        let value = slotted::search(&leaf, key)
-            .ok()
-            .map(|slot| f(slotted::value(&leaf, slot)));
+        let (leaf, found) = self.find(key)?;
+        let value = found.ok().map(|slot| f(slotted::value(&leaf, slot)));
         Ok((value, Some(LeafHint::of(&leaf))))
     }
 
@@ -300,6 +298,7 @@ impl Tree {
                 "a tree without a root cannot be edited".into(),
             ));
         }
+        self.pager.count_descent();
         let mut page = loop {
             if self.height.load(Ordering::Relaxed) == 1 {
                 let root = self.root();

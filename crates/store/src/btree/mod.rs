@@ -14,6 +14,7 @@
 //! | `merge` | giving emptied pages back |
 //! | `scan` | one leaf at a time, both ways; [`Cursor`] |
 //! | `bulk` | building a tree bottom-up from sorted records |
+//! | `hashed` | point searches through the adaptive hash index |
 //! | `check`, `estimate` | verification; row counts for the planner |
 //!
 //! **Shape.** Inner pages map separators to children (see [`slotted`]); a separator
@@ -33,6 +34,7 @@ mod check;
 mod descend;
 mod edit;
 mod estimate;
+mod hashed;
 mod merge;
 mod scan;
 mod split;
@@ -45,10 +47,12 @@ pub use edit::{LeafEdit, LeafHint};
 pub use scan::{CrossingVisit, Cursor, Dir, ScanEnd, Visit};
 
 use crate::error::{Error, Result};
+use crate::hash_index::KeyPart;
 use crate::page::{PageNo, PageType, slotted};
 use crate::pool::{Mtr, Pager};
 use crate::space::{AllocKind, Space};
 use descend::FrameCache;
+use hashed::Hashed;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -78,6 +82,7 @@ pub struct Tree {
     /// Splits for which room is left at the end of a full last leaf, since keys that ascend come late
     /// now and then.
     late: AtomicU8,
+    hashed: Hashed,
 }
 
 impl Tree {
@@ -91,7 +96,14 @@ impl Tree {
             frames: [const { OnceLock::new() }; 2],
             height: AtomicU8::new(1),
             late: AtomicU8::new(0),
+            hashed: Hashed::new(KeyPart::Whole),
         }
+    }
+
+    /// Says what point lookups of it give of a key; they give the whole key unless told otherwise.
+    pub fn looked_up_by(mut self, part: KeyPart) -> Tree {
+        self.hashed = Hashed::new(part);
+        self
     }
 
     /// The space it lives in.

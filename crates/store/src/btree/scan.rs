@@ -108,6 +108,42 @@ impl Tree {
         Ok(visited.end)
     }
 
+    /// As a forward [`Tree::scan_leaf`] from `key`, which is what lookups of this tree give of a key: entries with it
+    /// are what is looked for.
+    pub fn scan_leaf_of(
+        &self,
+        key: &[u8],
+        resume: &mut Vec<u8>,
+        f: &mut Visit<'_>,
+    ) -> Result<ScanEnd> {
+        let Some(mut place) = self.seek_first(key)? else {
+            return Ok(ScanEnd::End);
+        };
+        let visited = place.visit(Dir::Forward, f);
+        if visited.end == ScanEnd::More {
+            resume.clear();
+            resume.extend_from_slice(slotted::key(&place.leaf, visited.last));
+        }
+        Ok(visited.end)
+    }
+
+    /// The leaf with the first entry at or beyond `key`, which is what lookups give of a key.
+    fn seek_first(&self, key: &[u8]) -> Result<Option<Place<'_>>> {
+        if self.root() == 0 {
+            return Ok(None);
+        }
+        let probe = self.probe_first(key);
+        if let Some((leaf, Ok(pos) | Err(pos))) = self.find_hashed(probe, key) {
+            let crossed = false;
+            return Ok(Some(Place { leaf, pos, crossed }));
+        }
+        let place = self.seek_forward(Bound::Included(key))?;
+        if let Some(place) = &place {
+            self.learn_first(probe, key, &place.leaf, place.pos);
+        }
+        Ok(place)
+    }
+
     /// The first key, copied.
     pub fn first_key(&self) -> Result<Option<Vec<u8>>> {
         self.edge_key(Dir::Forward)

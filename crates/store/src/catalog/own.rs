@@ -4,10 +4,12 @@ use super::row::{self, TableRow};
 use super::{IndexDef, KeyCodec, TableDef, full_name};
 use crate::btree::Tree;
 use crate::error::{Error, Result};
+use crate::hash_index::KeyPart;
 use crate::log::op::Op;
 use crate::page::{PageNo, PageType, page_no, page_space, page_type};
 use crate::pool::Pager;
 use crate::space::{AllocKind, FileId, SpaceId};
+use crate::table::format::SEC_KEY_PART;
 use crate::table::{Context, Core, Index, Table};
 use crate::txn::TrxId;
 use std::sync::atomic::AtomicBool;
@@ -124,7 +126,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         indexes: indexes.collect(),
         body: Vec::new(),
     };
-    let indexes = def.indexes.iter().map(|i| open_index(ctx, &def, i, 0));
+    let indexes = (0..def.indexes.len()).map(|n| open_index(ctx, &def, n, 0));
     Table {
         indexes: indexes.collect(),
         def,
@@ -139,11 +141,17 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
     }
 }
 
-fn open_index(ctx: &Context, def: &TableDef, index: &IndexDef, created: TrxId) -> Arc<Index> {
+fn open_index(ctx: &Context, def: &TableDef, number: usize, created: TrxId) -> Arc<Index> {
+    let index = &def.indexes[number];
     let space = ctx.pager.space(index.space, def.file);
+    let part = if number == 0 {
+        KeyPart::Whole
+    } else {
+        SEC_KEY_PART
+    };
     Arc::new(Index {
         space: index.space,
-        tree: Tree::new(&ctx.pager, space, index.root),
+        tree: Tree::new(&ctx.pager, space, index.root).looked_up_by(part),
         unique: index.unique,
         created,
     })
@@ -161,9 +169,9 @@ pub(super) fn open_user(
         let old = old?.indexes.iter().find(|i| i.space == space)?;
         Some(old.clone())
     };
-    let indexes = def.indexes.iter().zip(&row.created);
-    let indexes = indexes.map(|(index, &created)| {
-        known(index.space).unwrap_or_else(|| open_index(ctx, &def, index, created))
+    let indexes = def.indexes.iter().zip(&row.created).enumerate();
+    let indexes = indexes.map(|(n, (index, &created))| {
+        known(index.space).unwrap_or_else(|| open_index(ctx, &def, n, created))
     });
     Table {
         indexes: indexes.collect(),

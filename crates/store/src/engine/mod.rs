@@ -27,6 +27,7 @@ mod temporary;
 
 use crate::catalog::{Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
+use crate::hash_index::HashOptions;
 use crate::io::Storage;
 use crate::log::FlushAtCommit;
 use crate::pool::Pager;
@@ -52,6 +53,8 @@ pub struct Options {
     pub flush_at_commit: FlushAtCommit,
     /// Whether new tables get a file of their own unless they say otherwise.
     pub file_per_table: bool,
+    /// Adaptive hash index.
+    pub hash_index: HashOptions,
 }
 
 impl Default for Options {
@@ -62,6 +65,7 @@ impl Default for Options {
             log_bytes: 256 << 20,
             flush_at_commit: FlushAtCommit::Sync,
             file_per_table: false,
+            hash_index: HashOptions::default(),
         }
     }
 }
@@ -320,6 +324,10 @@ impl Engine {
     /// Changes the file-per-table default at run time.
     pub fn set_file_per_table(&self, on: bool) {
         self.0.file_per_table.store(on, Ordering::Relaxed);
+    }
+    /// Turns the adaptive hash index on or off at run time; off empties it.
+    pub fn set_hash_index(&self, on: bool) {
+        self.0.pager.hash_index().set_on(on);
     }
     /// A sorter for the layer above that uses about `budget` bytes of memory and temporary files beyond.
     pub fn sorter(&self, budget: usize) -> crate::sort::Sorter {

@@ -65,6 +65,7 @@ fn open_pager(storage: &Arc<dyn Storage>, options: &Options) -> Result<Arc<Pager
         instances: options.pool_instances,
         log_bytes: options.log_bytes,
         flush_at_commit: options.flush_at_commit,
+        hash_index: options.hash_index,
     };
     let has_data = storage.exists(&FileId::SHARED.name());
     match (Log::exists(&**storage), has_data) {

@@ -64,6 +64,12 @@ impl Inner {
             ("Innodb_rows_updated", rows(RowOp::Updated)),
             ("Innodb_rows_deleted", rows(RowOp::Deleted)),
             ("Innodb_history_list_length", self.sys.history_length()),
+            ("Innodb_adaptive_hash_hash_searches", p.hash_searches),
+            ("Innodb_adaptive_hash_non_hash_searches", p.tree_searches),
+            (
+                "Millpond_adaptive_hash_entries",
+                self.pager.hash_index().entries() as u64,
+            ),
             ("Millpond_spaces_reclaimed", self.reclaimer.reclaimed()),
             (
                 "Millpond_reclaimer_active",
@@ -153,6 +159,11 @@ impl Inner {
             "{} OS file reads, {} OS file writes, {} doublewrite batches",
             p.reads, p.written, p.doublewrite_batches
         )?;
+
+        title(w, "INSERT BUFFER AND ADAPTIVE HASH INDEX")?;
+        self.pager
+            .hash_index()
+            .report(w, p.hash_searches, p.tree_searches)?;
 
         title(w, "LOG")?;
         writeln!(w, "Log sequence number          {}", p.lsn)?;

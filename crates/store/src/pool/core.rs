@@ -13,6 +13,7 @@ use super::room::LogRoom;
 use super::stats::Counts;
 use super::unlogged::Unlogged;
 use crate::error::{Error, Result};
+use crate::hash_index::HashIndex;
 use crate::log::Log;
 use crate::page::{Lsn, PageNo, PageType, put_u16, put_u32, put_u64};
 use crate::space::alloc::SlotNo;
@@ -78,6 +79,7 @@ pub(crate) struct Core {
     pub files: Files,
     pub log: Log,
     pub arena: Arena,
+    pub hash: HashIndex,
     shards: Box<[Shard]>,
     pub instances: Box<[Instance]>,
     per_instance: u32,
@@ -118,7 +120,14 @@ pub(crate) enum Lookup {
 }
 
 impl Core {
-    pub fn new(files: Files, log: Log, arena: Arena, instances: usize, dw: Doublewrite) -> Core {
+    pub fn new(
+        files: Files,
+        log: Log,
+        arena: Arena,
+        hash: HashIndex,
+        instances: usize,
+        dw: Doublewrite,
+    ) -> Core {
         let count = arena.count();
         let n = (instances as u32).clamp(1, count / 64);
         let per_instance = count.div_ceil(n);
@@ -132,6 +141,7 @@ impl Core {
             files,
             log,
             arena,
+            hash,
             shards: (0..SHARDS)
                 .map(|_| Shard {
                     table: TableMutex::new(HashTable::new()),
@@ -324,6 +334,7 @@ impl Core {
         space.frames.fetch_add(1, Ordering::Relaxed);
         f.space_id.store(space.id.0, Ordering::Relaxed);
         f.page.store(page, Ordering::Relaxed);
+        f.hashed.reset();
         f.since_ms.store(self.now_ms(), Ordering::Relaxed);
         // Transient pins by stale hints come and go meanwhile, so the word is added to, not stored.
         let delta = (flags + 1).wrapping_sub(FREE);

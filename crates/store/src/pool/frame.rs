@@ -19,6 +19,7 @@
 //! `DIRTY` is set under the exclusive latch and the log mutex, and cleared by the cleaner under
 //! the shared latch once it has copied the page.
 
+use crate::hash_index::PageHash;
 use crate::page::{PAGE_SIZE, PageNo};
 use crate::space::Space;
 use parking_lot::RawRwLock;
@@ -68,6 +69,8 @@ pub(crate) struct Frame {
     pub since_ms: AtomicU32,
     /// `LRU_*`; changed under the LRU mutex.
     pub lru: AtomicU8,
+    /// Whether the page has entries in the adaptive hash index, or should have.
+    pub hashed: PageHash,
 }
 
 const _: () = assert!(std::mem::size_of::<Frame>() <= 128);
@@ -95,6 +98,7 @@ impl Frame {
             placed: AtomicU32::new(0),
             since_ms: AtomicU32::new(0),
             lru: AtomicU8::new(LRU_NONE),
+            hashed: PageHash::default(),
         }
     }
 
@@ -226,6 +230,27 @@ impl Arena {
         debug_assert!(n < self.count);
         // SAFETY: in bounds and initialised: numbers leave `Lists` only after `init`.
         unsafe { &*self.frames.add(n as usize) }
+    }
+
+    /// Asks the processor for what a look at one record of the frame's page will read: header, page header, slot, record.
+    #[inline]
+    pub fn prefetch_record(&self, n: FrameNo, slot_at: usize, record_at: usize) {
+        debug_assert!(n < self.count && slot_at < PAGE_SIZE && record_at < PAGE_SIZE);
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: in bounds.
+            let header = unsafe { self.frames.add(n as usize) }.cast::<i8>();
+            let page = self.page(n).cast::<i8>();
+            // SAFETY: a prefetch reads nothing as far as the program can tell; the addresses are in bounds.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(header);
+                _mm_prefetch::<_MM_HINT_T0>(header.add(64));
+                _mm_prefetch::<_MM_HINT_T0>(page);
+                _mm_prefetch::<_MM_HINT_T0>(page.add(slot_at));
+                _mm_prefetch::<_MM_HINT_T0>(page.add(record_at));
+            }
+        }
     }
 
     /// Where a frame's page is. Whether it may be read or written is the latch's to say.

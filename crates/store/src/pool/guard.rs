@@ -116,7 +116,7 @@ impl Core {
     }
 
     #[inline]
-    fn read_pinned(&self, n: FrameNo) -> Option<PageRead<'_>> {
+    pub(super) fn read_pinned(&self, n: FrameNo) -> Option<PageRead<'_>> {
         let f = self.arena.frame(n);
         wait::lock_shared(&f.latch, Class::PageShared);
         let read = PageRead {

@@ -16,6 +16,7 @@
 //! | `lists` | LRU, free and flush lists of an instance |
 //! | `core` | page table; getting, evicting and reading pages |
 //! | `guard` | pins, shared latches, hints |
+//! | `hashed` | looking pages up through the adaptive hash index |
 //! | `mtr` | mini-transactions |
 //! | `room` | log space for mini-transactions under way |
 //! | `cleaner` | the page cleaner, batches, checkpoints |
@@ -37,6 +38,7 @@ mod counters;
 mod doublewrite;
 mod frame;
 mod guard;
+mod hashed;
 mod lists;
 mod mtr;
 mod recovery;
@@ -59,6 +61,7 @@ use self::core::Core;
 use self::doublewrite::Doublewrite;
 use self::frame::Arena;
 use crate::error::{Error, Result};
+use crate::hash_index::{HashIndex, HashOptions};
 use crate::io::Storage;
 use crate::log::{FlushAtCommit, Log};
 use crate::page::PAGE_SIZE;
@@ -87,6 +90,8 @@ pub struct PagerOptions {
     pub log_bytes: u64,
     /// When commits reach the disk.
     pub flush_at_commit: FlushAtCommit,
+    /// Adaptive hash index.
+    pub hash_index: HashOptions,
 }
 
 /// The page layer. One per open database; shared by `Arc`. Dropping the last handle ends its thread without writing
@@ -138,8 +143,11 @@ impl Pager {
         };
         let arena = Arena::new(frames)
             .map_err(|e| Error::io(format!("map {} bytes of buffer pool", opts.pool_bytes), &e))?;
+        let hash = HashIndex::new(opts.hash_index, opts.pool_bytes)
+            .map_err(|e| Error::io("map memory for the adaptive hash index", &e))?;
         let files = Files::new(storage.clone());
-        let core = Arc::new(Core::new(files, log, arena, instances, doublewrite));
+        let core = Core::new(files, log, arena, hash, instances, doublewrite);
+        let core = Arc::new(core);
         for id in [FileId::SHARED, FileId::UNDO] {
             core.files.get(id, true)?;
         }

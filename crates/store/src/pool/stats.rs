@@ -6,14 +6,19 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const STRIPES: usize = 16;
 
+/// Counts of some threads; not exact: those that share a stripe may lose some.
 #[repr(align(64))]
 #[derive(Default)]
-struct Stripe(AtomicU64);
+struct Stripe {
+    hits: AtomicU64,
+    hash_hits: AtomicU64,
+    descents: AtomicU64,
+}
 
 /// Running totals.
 #[derive(Default)]
 pub(crate) struct Counts {
-    hits: [Stripe; STRIPES],
+    stripes: [Stripe; STRIPES],
     pub reads: AtomicU64,
     pub written: AtomicU64,
     pub created: AtomicU64,
@@ -31,22 +36,43 @@ thread_local! {
 }
 
 impl Counts {
-    /// A request served from the pool. Not exact: threads that share a stripe may lose counts.
     #[inline]
-    pub fn hit(&self) {
+    fn stripe(&self) -> &Stripe {
         let mut i = STRIPE.get();
         if i == usize::MAX {
             i = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES;
             STRIPE.set(i);
         }
-        let c = &self.hits[i].0;
-        c.store(c.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        &self.stripes[i]
     }
 
-    fn hits(&self) -> u64 {
-        let each = self.hits.iter().map(|s| s.0.load(Ordering::Relaxed));
+    /// A request served from the pool.
+    #[inline]
+    pub fn hit(&self) {
+        bump(&self.stripe().hits);
+    }
+
+    /// A search that the hash index served.
+    #[inline]
+    pub fn hash_hit(&self) {
+        bump(&self.stripe().hash_hits);
+    }
+
+    /// A search that went down a tree.
+    #[inline]
+    pub fn descent(&self) {
+        bump(&self.stripe().descents);
+    }
+
+    fn sum(&self, of: impl Fn(&Stripe) -> &AtomicU64) -> u64 {
+        let each = self.stripes.iter().map(|s| of(s).load(Ordering::Relaxed));
         each.sum()
     }
+}
+
+#[inline]
+fn bump(count: &AtomicU64) {
+    count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 /// A snapshot for SHOW STATUS and SHOW ENGINE INNODB STATUS. Pages unless said otherwise; parts are read one after the
@@ -91,6 +117,10 @@ pub struct PoolStats {
     pub pending_writes: u64,
     /// Batches through the doublewrite file.
     pub doublewrite_batches: u64,
+    /// Searches that the adaptive hash index served.
+    pub hash_searches: u64,
+    /// Searches that went down a tree from its root.
+    pub tree_searches: u64,
     /// Checkpoints written.
     pub checkpoints: u64,
     /// End of the log.
@@ -112,7 +142,9 @@ impl Pager {
             stale: core.stale_frames.load(Ordering::Relaxed).max(0) as u64,
             instances: core.instances.len() as u64,
             bytes: core.arena.bytes() as u64,
-            hits: c.hits(),
+            hits: c.sum(|s| &s.hits),
+            hash_searches: c.sum(|s| &s.hash_hits),
+            tree_searches: c.sum(|s| &s.descents),
             reads: get(&c.reads),
             written: get(&c.written),
             created: get(&c.created),

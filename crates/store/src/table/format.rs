@@ -8,6 +8,7 @@
 //! named in it first touched it (neither: it was not there), so that rollback restores exactly that.
 
 use crate::error::{Error, Result};
+use crate::hash_index::KeyPart;
 use crate::page::{PageNo, get_u64};
 use crate::txn::{ReadView, RollPtr, TrxId};
 
@@ -133,6 +134,9 @@ pub fn chain_of(flags: u8, stored: &[u8]) -> Result<Option<ChainRef>> {
     }
     Ok(Some(ChainRef::read(stored)))
 }
+
+/// Where a secondary entry's value has the length of the index's own key.
+pub const SEC_KEY_PART: KeyPart = KeyPart::LengthAt(7);
 
 /// A secondary entry's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -298,16 +298,9 @@ impl Table {
         if tree.root() == 0 {
             return Ok(());
         }
-        resume.clear();
-        resume.extend_from_slice(key);
         let mut first = true;
         loop {
-            let from = if first {
-                Bound::Included(&resume[..])
-            } else {
-                Bound::Excluded(&resume[..])
-            };
-            let end = tree.scan_leaf(from, Dir::Forward, next, &mut |entry, value| {
+            let mut visit = |entry: &[u8], value: &[u8]| {
                 if !entry.starts_with(key) {
                     return ControlFlow::Break(());
                 }
@@ -316,7 +309,13 @@ impl Table {
                     f(&entry[key.len()..], value);
                 }
                 ControlFlow::Continue(())
-            })?;
+            };
+            let end = if first {
+                tree.scan_leaf_of(key, next, &mut visit)?
+            } else {
+                let from = Bound::Excluded(&resume[..]);
+                tree.scan_leaf(from, Dir::Forward, next, &mut visit)?
+            };
             if end != ScanEnd::More {
                 return Ok(());
             }

@@ -3,6 +3,7 @@
 use super::undo::MAX_PAYLOAD;
 use super::*;
 use crate::error::Error;
+use crate::hash_index::HashOptions;
 use crate::io::SimStorage;
 use crate::io::sim::Step;
 use crate::log::FlushAtCommit;
@@ -49,6 +50,7 @@ fn options() -> PagerOptions {
         instances: 1,
         log_bytes: 1 << 20,
         flush_at_commit: FlushAtCommit::Sync,
+        hash_index: HashOptions::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use millpond_store::engine::NewTable;
+use millpond_store::hash_index::HashOptions;
 use millpond_store::io::sim::SimStorage;
 use millpond_store::log::FlushAtCommit;
 use millpond_store::*;
@@ -131,6 +132,8 @@ pub fn options() -> Options {
         log_bytes: 4 << 20,
         flush_at_commit: FlushAtCommit::Sync,
         file_per_table: false,
+        // Every page that is searched gets entries.
+        hash_index: HashOptions::EAGER,
     }
 }
 

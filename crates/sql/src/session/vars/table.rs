@@ -314,7 +314,14 @@ pub(super) static VARS: &[Def] = &[
     def("init_connect", Global, TEXT, T(""), Fixed),
     def("init_file", Global, TEXT, T(""), ReadOnly),
     def("innodb_adaptive_flushing", Global, BOOL, B(true), Fixed),
-    def("innodb_adaptive_hash_index", Global, BOOL, B(false), Fixed),
+    def("innodb_adaptive_hash_index", Global, BOOL, B(true), Free),
+    def(
+        "innodb_adaptive_hash_index_parts",
+        Global,
+        num(1, 512),
+        U(8),
+        ReadOnly,
+    ),
     def(
         "innodb_autoextend_increment",
         Global,

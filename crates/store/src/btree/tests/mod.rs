@@ -1,11 +1,13 @@
 //! Trees against a map, under threads, and through recovery.
 
+mod hashed;
 mod model;
 mod pieces;
 mod redo;
 mod stress;
 
 use super::*;
+use crate::hash_index::HashOptions;
 use crate::io::SimStorage;
 use crate::log::FlushAtCommit;
 use crate::pool::PagerOptions;
@@ -39,6 +41,7 @@ pub(super) fn options(pool_bytes: usize) -> PagerOptions {
         instances: 0,
         log_bytes: 16 << 20,
         flush_at_commit: FlushAtCommit::EverySecond,
+        hash_index: HashOptions::EAGER,
     }
 }
 

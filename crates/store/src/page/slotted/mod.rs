@@ -47,7 +47,7 @@ pub const RECORD_OVERHEAD: usize = SLOT + VALUE_LEN;
 /// Bytes that slots and records of one page may take together.
 pub const CAPACITY: usize = PAGE_SIZE - SLOTS;
 /// Most slots that a page may have.
-const MAX_SLOTS: usize = CAPACITY / SLOT;
+pub const MAX_SLOTS: usize = CAPACITY / SLOT;
 
 /// Offset of the left sibling's number, for `Op::Bytes`.
 pub const LEFT_AT: usize = 40;
@@ -165,6 +165,13 @@ fn key_at(page: &[u8], slot: usize) -> &[u8] {
     let w = slot_word(page, slot);
     let at = word_offset(w) + VALUE_LEN;
     &page[at..at + word_key_len(w)]
+}
+
+/// Where the record at `slot` starts in the page.
+#[inline]
+pub fn offset(page: &[u8], slot: u16) -> u16 {
+    debug_assert!(slot < count(page));
+    word_offset(slot_word(page, usize::from(slot))) as u16
 }
 
 /// Value of the record at `slot`.

@@ -6,6 +6,7 @@ mod threads;
 mod unlogged;
 
 use super::*;
+use crate::hash_index::HashOptions;
 use crate::io::SimStorage;
 use crate::log::op::Op;
 use crate::page::{PageNo, PageType, get_u64, page_space, page_type};
@@ -22,6 +23,7 @@ fn options() -> PagerOptions {
         instances: 0,
         log_bytes: 4 << 20,
         flush_at_commit: FlushAtCommit::Sync,
+        hash_index: HashOptions::default(),
     }
 }
 

@@ -1,0 +1,153 @@
+//! Pages through the adaptive hash index: the pool pins the frame that an entry names, and tells the index which
+//! entries still lead somewhere.
+
+use super::Pager;
+use super::core::{Core, Lookup};
+use super::frame::{DETACHED, FREE, FrameNo, LOADING};
+use super::guard::PageRead;
+use crate::hash_index::{Frames, Guess, HashIndex, KeyPart, Leaf, Probe, TreeHash};
+use crate::page::{PageNo, PageType, page_type, slotted};
+use crate::space::Space;
+use crate::wait::{self, Class};
+use parking_lot::lock_api::RawRwLock as _;
+use std::sync::atomic::Ordering;
+
+impl Frames for Core {
+    fn serves(&self, frame: FrameNo, space: u64) -> bool {
+        let f = self.arena.frame(frame);
+        // A pin for as long as the space is looked at. Who waits for an unpinned frame is not woken, for latches are held
+        // here: it looks again by itself, and this takes a few instructions only.
+        let old = f.word.fetch_add(1, Ordering::Acquire);
+        let serves = old & (FREE | LOADING | DETACHED) == 0
+            && f.space_id.load(Ordering::Relaxed) == space
+            && self.hash.entries_of(&f.hashed) > 0
+            // SAFETY: pinned, and `FREE` was seen unset.
+            && !unsafe { f.space() }.is_dropped();
+        f.word.fetch_sub(1, Ordering::Release);
+        serves
+    }
+}
+
+impl Core {
+    /// The entries of a frame that the caller has pinned, made for the page's records and not removed since.
+    #[inline]
+    pub fn hash_entries(&self, n: FrameNo) -> usize {
+        self.hash.entries_of(&self.arena.frame(n).hashed)
+    }
+
+    /// Removes a pinned frame's entries from the hash index, under the page's shared latch: hold no latch of a page that
+    /// comes after it in order. Returns how many there were.
+    pub fn hash_drop_page(&self, n: FrameNo) -> usize {
+        if self.hash_entries(n) == 0 {
+            return 0;
+        }
+        let f = self.arena.frame(n);
+        wait::lock_shared(&f.latch, Class::PageShared);
+        // SAFETY: latched until below.
+        let page = unsafe { self.arena.page_ref(n) };
+        let space = f.space_id.load(Ordering::Relaxed);
+        let removed = self.hash.drop_page(space, n, page, &f.hashed);
+        // SAFETY: latched above.
+        unsafe { f.latch.unlock_shared() };
+        removed
+    }
+
+    fn hash_leaf<'p>(&'p self, page: &'p PageRead<'_>, space: &Space, part: KeyPart) -> Leaf<'p> {
+        let frame = page.hint().0;
+        Leaf {
+            space: space.id.0,
+            frame,
+            page,
+            part,
+            state: &self.arena.frame(frame).hashed,
+        }
+    }
+}
+
+impl Pager {
+    /// Removes a cached page's entries from the adaptive hash index, the space dropped or not; returns how many there
+    /// were. Hold no latch. Nobody has to: entries of a dead space are never served.
+    pub fn drop_hash_entries(&self, space: &Space, page: PageNo) -> usize {
+        let core = self.core();
+        let Lookup::Pinned(n) = core.lookup(space.id.0, page) else {
+            return 0;
+        };
+        let loading = core.arena.frame(n).word.load(Ordering::Acquire) & LOADING != 0;
+        let removed = if loading { 0 } else { core.hash_drop_page(n) };
+        core.unpin(n);
+        removed
+    }
+
+    /// The adaptive hash index.
+    #[inline]
+    pub(crate) fn hash_index(&self) -> &HashIndex {
+        &self.core().hash
+    }
+
+    /// The leaf of the space that a guess leads to, under a shared latch; `None` if there is no such thing.
+    /// Hold no latch.
+    #[inline]
+    pub(crate) fn try_fetch_guess(&self, guess: Guess, space: &Space) -> Option<PageRead<'_>> {
+        let core = self.core();
+        if space.is_dropped() {
+            return None;
+        }
+        let n = guess.frame;
+        let slot_at = slotted::SLOTS + usize::from(guess.slot) * slotted::SLOT;
+        core.arena
+            .prefetch_record(n, slot_at, usize::from(guess.offset));
+        let f = core.arena.frame(n);
+        let old = f.word.fetch_add(1, Ordering::Acquire);
+        if old & (FREE | LOADING | DETACHED) != 0
+            || f.space_id.load(Ordering::Relaxed) != space.id.0
+        {
+            core.unpin(n);
+            return None;
+        }
+        let page = core.read_pinned(n)?;
+        (page_type(&page) == Some(PageType::Leaf)).then_some(page)
+    }
+
+    /// A search found its record at another slot than the index thought.
+    #[cold]
+    pub(crate) fn hash_moved(
+        &self,
+        hash: u64,
+        space: &Space,
+        part: KeyPart,
+        leaf: &PageRead<'_>,
+        slot: u16,
+    ) {
+        let core = self.core();
+        core.hash
+            .moved(core, core.hash_leaf(leaf, space, part), hash, slot);
+    }
+
+    /// A search came to the record by descending.
+    #[inline]
+    pub(crate) fn hash_learn(
+        &self,
+        probe: Probe,
+        tree: &TreeHash,
+        space: &Space,
+        part: KeyPart,
+        leaf: &PageRead<'_>,
+        slot: u16,
+    ) {
+        let core = self.core();
+        let leaf = core.hash_leaf(leaf, space, part);
+        core.hash.learn(core, probe, tree, leaf, slot);
+    }
+
+    /// Counts a search that the hash index served.
+    #[inline]
+    pub(crate) fn count_hash_search(&self) {
+        self.core().counts.hash_hit();
+    }
+
+    /// Counts a search that went down a tree.
+    #[inline]
+    pub(crate) fn count_descent(&self) {
+        self.core().counts.descent();
+    }
+}
