@@ -17,6 +17,7 @@ use super::owner::Woken;
 use crate::error::{Error, Result};
 use crate::wait::{self, Class};
 use hashbrown::{DefaultHashBuilder, HashMap};
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -130,6 +131,91 @@ pub(super) struct MdlHeld {
     lasting: bool,
 }
 
+/// An owner's metadata locks, and a few handles of released ones.
+///
+/// Most owners have a handful, which are looked through. DROP DATABASE has one per table, so from [`INDEXED`] entries on
+/// they are also found by their locks' addresses, which entries keep from being used again.
+#[derive(Default)]
+pub(super) struct MdlList {
+    entries: SmallVec<[MdlHeld; 4]>,
+    /// Address of the lock -> position; empty below [`INDEXED`] entries.
+    index: HashMap<usize, usize>,
+}
+
+/// Entries from which on a list is indexed.
+const INDEXED: usize = 32;
+
+fn address(lock: &Arc<MdlLock>) -> usize {
+    Arc::as_ptr(lock) as usize
+}
+
+impl MdlList {
+    #[inline]
+    fn position(&self, lock: &Arc<MdlLock>) -> Option<usize> {
+        if self.entries.len() < INDEXED {
+            return self.entries.iter().position(|h| Arc::ptr_eq(&h.lock, lock));
+        }
+        self.index.get(&address(lock)).copied()
+    }
+
+    #[inline]
+    fn find(&self, lock: &Arc<MdlLock>) -> Option<&MdlHeld> {
+        self.position(lock).map(|i| &self.entries[i])
+    }
+
+    #[inline]
+    fn find_mut(&mut self, lock: &Arc<MdlLock>) -> Option<&mut MdlHeld> {
+        self.position(lock).map(|i| &mut self.entries[i])
+    }
+
+    /// Adds a lock that is not there.
+    #[inline]
+    fn push(&mut self, lock: &Arc<MdlLock>, mode: MdlMode) {
+        self.entries.push(MdlHeld {
+            lock: lock.clone(),
+            mode: Some(mode),
+            lasting: false,
+        });
+        if self.entries.len() >= INDEXED {
+            self.note_last();
+        }
+    }
+
+    #[cold]
+    fn note_last(&mut self) {
+        let last = self.entries.len() - 1;
+        let from = if last + 1 == INDEXED { 0 } else { last };
+        for i in from..=last {
+            self.index.insert(address(&self.entries[i].lock), i);
+        }
+    }
+
+    /// Takes out released handles beyond [`KEPT_HANDLES`] entries, for the caller to drop without the mutex.
+    fn trim(&mut self) -> Vec<MdlHeld> {
+        if self.entries.len() <= KEPT_HANDLES {
+            return Vec::new();
+        }
+        let mut surplus = self.entries.len() - KEPT_HANDLES;
+        let mut taken = Vec::with_capacity(surplus);
+        let mut kept = SmallVec::new();
+        for h in std::mem::take(&mut self.entries) {
+            if surplus > 0 && h.mode.is_none() {
+                surplus -= 1;
+                taken.push(h);
+            } else {
+                kept.push(h);
+            }
+        }
+        self.entries = kept;
+        self.index = HashMap::new();
+        if self.entries.len() >= INDEXED {
+            let each = self.entries.iter().enumerate();
+            self.index = each.map(|(i, h)| (address(&h.lock), i)).collect();
+        }
+        taken
+    }
+}
+
 type NameMap = HashMap<Box<str>, Weak<MdlLock>>;
 
 struct Names {
@@ -199,20 +285,16 @@ impl MdlSystem {
     pub fn lock(&self, owner: &Arc<Owner>, lock: &Arc<MdlLock>, mode: MdlMode) -> Result<()> {
         let (mode, before) = {
             let mut held = owner.held.lock();
-            let known = held.mdl.iter_mut().find(|h| Arc::ptr_eq(&h.lock, lock));
-            let before = known.as_ref().and_then(|h| h.mode);
+            let known = held.mdl.position(lock);
+            let before = known.and_then(|i| held.mdl.entries[i].mode);
             if before.is_some_and(|b| b.covers(mode)) {
                 return Ok(());
             }
             let mode = before.map_or(mode, |b| b.with(mode));
             if matches!(mode, MdlMode::Shared | MdlMode::Write) && lock.pass(mode, before) {
                 match known {
-                    Some(h) => h.mode = Some(mode),
-                    None => held.mdl.push(MdlHeld {
-                        lock: lock.clone(),
-                        mode: Some(mode),
-                        lasting: false,
-                    }),
+                    Some(i) => held.mdl.entries[i].mode = Some(mode),
+                    None => held.mdl.push(lock, mode),
                 }
                 return Ok(());
             }
@@ -245,8 +327,7 @@ impl MdlSystem {
     pub fn unlock(&self, owner: &Owner, lock: &Arc<MdlLock>) {
         let mode = {
             let mut held = owner.held.lock();
-            let known = held.mdl.iter_mut().find(|h| Arc::ptr_eq(&h.lock, lock));
-            known.and_then(|h| h.mode.take())
+            held.mdl.find_mut(lock).and_then(|h| h.mode.take())
         };
         if let Some(mode) = mode {
             lock.release(mode);
@@ -256,7 +337,7 @@ impl MdlSystem {
     /// Lets a lock that the owner holds outlive its transactions, until [`MdlSystem::release_lasting`].
     pub fn make_lasting(&self, owner: &Owner, lock: &Arc<MdlLock>) {
         let mut held = owner.held.lock();
-        if let Some(h) = held.mdl.iter_mut().find(|h| Arc::ptr_eq(&h.lock, lock)) {
+        if let Some(h) = held.mdl.find_mut(lock) {
             h.lasting = true;
         }
     }
@@ -264,7 +345,7 @@ impl MdlSystem {
     /// Releases the owner's lasting locks.
     pub fn release_lasting(&self, owner: &Owner) {
         let mut held = owner.held.lock();
-        for h in held.mdl.iter_mut().filter(|h| h.lasting) {
+        for h in held.mdl.entries.iter_mut().filter(|h| h.lasting) {
             h.lasting = false;
             if let Some(mode) = h.mode.take() {
                 h.lock.release(mode);
@@ -281,40 +362,30 @@ impl MdlSystem {
     /// Releases everything but lasting locks at the end of a transaction.
     pub(super) fn release_all(&self, owner: &Owner) {
         // Handles beyond those kept are dropped after the mutex: the last one cleans up the map of names.
-        let mut surplus = smallvec::SmallVec::<[MdlHeld; 4]>::new();
         let mut held = owner.held.lock();
-        for h in held.mdl.iter_mut().filter(|h| !h.lasting) {
+        for h in held.mdl.entries.iter_mut().filter(|h| !h.lasting) {
             if let Some(mode) = h.mode.take() {
                 h.lock.release(mode);
             }
         }
-        while held.mdl.len() > KEPT_HANDLES {
-            let Some(i) = held.mdl.iter().position(|h| h.mode.is_none()) else {
-                break;
-            };
-            surplus.push(held.mdl.remove(i));
-        }
+        let surplus = held.mdl.trim();
         drop(held);
+        drop(surplus);
     }
 }
 
 fn note(owner: &Owner, lock: &Arc<MdlLock>, mode: MdlMode) {
     let mut held = owner.held.lock();
-    match held.mdl.iter_mut().find(|h| Arc::ptr_eq(&h.lock, lock)) {
+    match held.mdl.find_mut(lock) {
         Some(h) => h.mode = Some(mode),
-        None => held.mdl.push(MdlHeld {
-            lock: lock.clone(),
-            mode: Some(mode),
-            lasting: false,
-        }),
+        None => held.mdl.push(lock, mode),
     }
 }
 
 impl Owner {
     fn metadata_mode(&self, lock: &Arc<MdlLock>) -> Option<MdlMode> {
         let held = self.held.lock();
-        let known = held.mdl.iter().find(|h| Arc::ptr_eq(&h.lock, lock));
-        known.and_then(|h| h.mode)
+        held.mdl.find(lock).and_then(|h| h.mode)
     }
 
     /// Whether what this owner holds keeps others from taking the lock in that mode.
@@ -459,6 +530,38 @@ mod tests {
         mdl.release_lasting(&a);
         mdl.lock(&b, &t, MdlMode::Exclusive).unwrap();
     }
+    /// A list long enough to be indexed finds, releases and forgets as a short one does.
+    #[test]
+    fn many_locks_of_one_owner() {
+        let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
+        let registry = Arc::new(Registry::default());
+        let (a, b) = (registry.owner(Weak::new()), registry.owner(Weak::new()));
+        b.set_metadata_timeout(0);
+        let lock = |i: usize| mdl.get(&format!("db\0{i}"));
+        let lasting = lock(7);
+        for round in 0..2 {
+            for i in 0..3 * INDEXED {
+                mdl.lock(&a, &lock(i), MdlMode::Shared).unwrap();
+            }
+            mdl.make_lasting(&a, &lasting);
+            for i in 0..3 * INDEXED {
+                mdl.lock(&a, &lock(i), MdlMode::Exclusive).unwrap();
+                assert!(mdl.holds(&a, &lock(i), MdlMode::Exclusive), "{round} {i}");
+                assert!(mdl.lock(&b, &lock(i), MdlMode::Shared).is_err());
+            }
+            mdl.unlock(&a, &lock(9));
+            assert!(!mdl.holds(&a, &lock(9), MdlMode::Shared));
+            mdl.release_all(&a);
+            assert!(mdl.holds(&a, &lasting, MdlMode::Exclusive));
+            assert_eq!(a.held.lock().mdl.entries.len(), KEPT_HANDLES);
+        }
+        mdl.release_lasting(&a);
+        mdl.release_all(&a);
+        for i in 0..3 * INDEXED {
+            mdl.lock(&b, &lock(i), MdlMode::Exclusive).unwrap();
+        }
+    }
+
     #[test]
     fn read_only_locks_let_readers_pass() {
         use MdlMode::*;

@@ -15,7 +15,7 @@
 
 use super::TrxId;
 use super::locks::{PointRef, RangeRef};
-use super::mdl::MdlHeld;
+use super::mdl::MdlList;
 use super::sys::TxnSystem;
 use super::views::ViewSlot;
 use parking_lot::{Condvar, Mutex};
@@ -62,7 +62,7 @@ pub(super) struct Held {
     /// Ranges locked against insertion.
     pub(super) ranges: Vec<RangeRef>,
     /// Metadata locks, and a few handles of released ones.
-    pub(super) mdl: SmallVec<[MdlHeld; 4]>,
+    pub(super) mdl: MdlList,
 }
 
 impl Held {
