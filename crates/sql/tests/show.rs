@@ -203,3 +203,61 @@ fn maintenance_tells_the_truth() {
     c.ok("FLUSH PRIVILEGES");
     c.ok("UNLOCK TABLES");
 }
+
+/// What DROP leaves is listed until it has been given back, at the rate that a variable sets.
+#[test]
+fn the_graveyard_is_shown() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let rate = "SELECT @@GLOBAL.millpond_reclaim_bytes_per_sec";
+    assert_eq!(c.rows(rate), [(512u64 << 20).to_string()]);
+    let graves = "SELECT table_schema, table_name, index_name, file_name, bytes_left > 0,
+        dropped_at <= NOW() AND dropped_at > NOW() - INTERVAL 1 HOUR, state
+        FROM information_schema.millpond_graveyard ORDER BY space_id";
+    assert!(c.rows(graves).is_empty());
+    c.ok("SET GLOBAL millpond_reclaim_bytes_per_sec = 1");
+    c.ok("CREATE TABLE big (a INT PRIMARY KEY, b VARCHAR(4000))");
+    c.ok("INSERT INTO big VALUES (1, REPEAT('x', 4000))");
+    for n in 1..10 {
+        let from = 1 << (n - 1);
+        c.ok(&format!("INSERT INTO big SELECT a + {from}, b FROM big"));
+    }
+    c.ok("CREATE TABLE small (a INT PRIMARY KEY, b INT, KEY k (b))");
+    c.ok("INSERT INTO small VALUES (1, 1)");
+    c.ok("TRUNCATE TABLE big");
+    // The thread takes one step and then waits for a day.
+    let status = |c: &mut Client, name: &str| -> u64 {
+        let row = c.rows(&format!("SHOW STATUS LIKE '{name}'"));
+        row[0].split_once('|').unwrap().1.parse().unwrap()
+    };
+    while status(&mut c, "Millpond_reclaimed_bytes") == 0 {
+        std::thread::yield_now();
+    }
+    c.ok("DROP TABLE small");
+    assert_eq!(
+        c.rows(graves),
+        [
+            "test|big|PRIMARY|data|1|1|RECLAIMING",
+            "test|small|PRIMARY|data|1|1|WAITING",
+            "test|small|k|data|1|1|WAITING",
+        ]
+    );
+    assert_eq!(status(&mut c, "Millpond_graveyard_spaces"), 3);
+    let total = c.rows("SELECT SUM(bytes_left) FROM information_schema.millpond_graveyard");
+    assert_eq!(
+        total,
+        [status(&mut c, "Millpond_graveyard_bytes").to_string()]
+    );
+    c.ok("SET GLOBAL millpond_reclaim_bytes_per_sec = 0");
+    while status(&mut c, "Millpond_reclaimer_active") > 0 {
+        std::thread::yield_now();
+    }
+    assert!(c.rows(graves).is_empty());
+    assert_eq!(status(&mut c, "Millpond_graveyard_spaces"), 0);
+    assert_eq!(
+        c.code("SET SESSION millpond_reclaim_bytes_per_sec = 1"),
+        1229
+    );
+    c.ok("SET GLOBAL millpond_reclaim_bytes_per_sec = DEFAULT");
+    assert_eq!(c.rows(rate), [(512u64 << 20).to_string()]);
+}

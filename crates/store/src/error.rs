@@ -12,7 +12,7 @@ pub enum Error {
     Io {
         /// File and operation, for people.
         what: String,
-        /// Kind of the underlying error (`StorageFull` means a full disk).
+        /// Kind of the underlying error (see [`Error::is_full`]).
         kind: std::io::ErrorKind,
         /// Text of the underlying error.
         message: String,
@@ -65,6 +65,20 @@ impl Error {
             kind: e.kind(),
             message: e.to_string(),
         }
+    }
+}
+
+impl Error {
+    /// Whether a file could not grow: the disk or a quota is full, or the file is as long as it may be.
+    pub fn is_full(&self) -> bool {
+        use std::io::ErrorKind::*;
+        matches!(
+            self,
+            Error::Io {
+                kind: StorageFull | QuotaExceeded | FileTooLarge,
+                ..
+            }
+        )
     }
 }
 

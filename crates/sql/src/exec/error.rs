@@ -6,14 +6,9 @@ use millpond_store::Error;
 /// The store's error as MySQL's; `table` names the table for messages that do.
 pub fn store_error(e: Error, table: &str) -> SqlError {
     match e {
-        Error::Io {
-            what,
-            kind: std::io::ErrorKind::StorageFull,
-            ..
-        } => SqlError::new(
-            1114,
-            format!("The table '{table}' is full (no space left on the device: {what})"),
-        ),
+        Error::Io { .. } if e.is_full() => {
+            SqlError::new(1114, format!("The table '{table}' is full ({e})"))
+        }
         Error::Io { what, message, .. } => SqlError::new(
             1030,
             format!("Got error from storage engine: {what}: {message}"),

@@ -96,6 +96,7 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
         "innodb_adaptive_hash_index_parts" => {
             options.hash_index.parts = usize::try_from(n).unwrap_or(usize::MAX);
         }
+        "millpond_reclaim_bytes_per_sec" => options.reclaim_bytes_per_sec = n,
         _ => {}
     }
 }
@@ -155,6 +156,10 @@ impl Instance {
         put(
             "innodb_adaptive_hash_index_parts",
             VarValue::UInt(store.hash_index.parts as u64),
+        );
+        put(
+            "millpond_reclaim_bytes_per_sec",
+            VarValue::UInt(store.reclaim_bytes_per_sec),
         );
         for (index, value) in given {
             match vars::all()[index].name {

@@ -24,6 +24,7 @@ const NO_PLAN_DEPENDS: &[&str] = &[
     "last_insert_id",
     "lock_wait_timeout",
     "long_query_time",
+    "millpond_reclaim_bytes_per_sec",
     "net_read_timeout",
     "net_write_timeout",
     "sql_log_bin",
@@ -274,6 +275,7 @@ impl Session {
             }
             "innodb_adaptive_hash_index" => self.instance.0.engine.set_hash_index(n != 0),
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
+            "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
             "character_set_server" => {
                 let collation = charset_collation(value.as_str())?;
                 self.instance

@@ -11,6 +11,7 @@
 //! | `schema` | databases, tables, columns, indexes, constraints |
 //! | `server` | variables, status, sessions, engines, character sets |
 //! | `watch` | the stall record, waits |
+//! | `graveyard` | what DROP and TRUNCATE left to be given back |
 //! | `empty` | tables about things Millpond does not have |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `table` | the one implementation of [`VirtualTable`] |
@@ -20,6 +21,7 @@
 
 pub(crate) mod create;
 mod empty;
+mod graveyard;
 mod of;
 mod schema;
 mod server;
@@ -97,6 +99,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     let mut tables = schema::tables(database);
     tables.extend(server::tables(database));
     tables.extend(watch::tables(database));
+    tables.extend(graveyard::tables(database));
     tables.extend(empty::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables

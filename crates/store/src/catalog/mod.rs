@@ -234,10 +234,23 @@ impl Catalog {
 
     /// Committed graveyard rows.
     pub fn graves(&self) -> Result<Vec<Grave>> {
+        self.graves_after(None, usize::MAX)
+    }
+
+    /// Up to `most` committed graveyard rows by space, from the one after `after` on.
+    pub fn graves_after(&self, after: Option<SpaceId>, most: usize) -> Result<Vec<Grave>> {
         self.read(|txn| {
             let mut graves = Vec::new();
-            let mut scan = scan(&self.graveyard, txn, Vec::new(), Fetch::Row)?;
-            while let Some(row) = scan.next(txn)? {
+            let lower = after.map(|s| s.0.to_be_bytes().to_vec());
+            let range = KeyRange {
+                lower: lower.map_or(Bound::Unbounded, Bound::Excluded),
+                upper: Bound::Unbounded,
+            };
+            let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+            let mut scan = self.graveyard.scan(txn, 0, range, dir, mode, Fetch::Row)?;
+            while graves.len() < most
+                && let Some(row) = scan.next(txn)?
+            {
                 graves.push(row::decode_grave(row.row)?);
             }
             Ok(graves)

@@ -250,7 +250,7 @@ pub(crate) fn database_body(row: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// A dead space whose pages are to be freed, or a dead file to be removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grave {
     /// The space; for a whole file one of its spaces, to tell graves apart.
     pub space: SpaceId,
@@ -260,26 +260,58 @@ pub(crate) struct Grave {
     pub root: PageNo,
     /// Whether the whole file goes.
     pub whole_file: bool,
+    /// Whose it was.
+    pub late: Late,
 }
 
-/// Bytes of a graveyard row, and where its root is.
+/// What a grave's stone says: for people only. All of it may be unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Late {
+    /// When it was dug, milliseconds since 1970; 0: unknown.
+    pub since_ms: u64,
+    /// Database, table and index; empty: unknown, or for an index the whole table.
+    pub database: String,
+    pub table: String,
+    pub index: String,
+}
+
+impl Late {
+    /// An index or, if `index` is empty, a table that dies now.
+    pub fn now(def: &TableDef, index: &str) -> Late {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Late {
+            since_ms: now.map_or(0, |d| d.as_millis() as u64),
+            database: def.database.clone(),
+            table: def.name.clone(),
+            index: index.into(),
+        }
+    }
+}
+
+/// Bytes of a graveyard row's fixed part, and where its root is.
 const GRAVE: usize = 21;
 const GRAVE_ROOT: usize = 16;
 
 /// Encodes a graveyard row, whose first 8 bytes are its key.
 pub(crate) fn encode_grave(g: &Grave) -> Vec<u8> {
-    let mut out = Vec::with_capacity(GRAVE);
+    let late = &g.late;
+    let names = late.database.len() + late.table.len() + late.index.len();
+    let mut out = Vec::with_capacity(GRAVE + 16 + names);
     out.extend_from_slice(&g.space.0.to_be_bytes());
     out.extend_from_slice(&g.file.0.to_le_bytes());
     out.extend_from_slice(&g.root.to_le_bytes());
     out.push(u8::from(g.whole_file));
+    put_varint(&mut out, late.since_ms);
+    for name in [&late.database, &late.table, &late.index] {
+        put_bytes(&mut out, name.as_bytes());
+    }
     out
 }
 
 /// Where a live grave's clustered value holds the root.
 pub(crate) fn grave_root_at(value: Option<&[u8]>) -> Result<usize> {
     match value {
-        Some(v) if v.len() == ROW_HEADER + GRAVE && !RowHeader::read(v).marked() => {
+        Some(v) if v.len() >= ROW_HEADER + GRAVE && !RowHeader::read(v).marked() => {
             Ok(ROW_HEADER + GRAVE_ROOT)
         }
         _ => Err(Error::Corrupt("a grave is missing".into())),
@@ -288,14 +320,26 @@ pub(crate) fn grave_root_at(value: Option<&[u8]>) -> Result<usize> {
 
 /// Decodes a graveyard row.
 pub(crate) fn decode_grave(row: &[u8]) -> Result<Grave> {
-    if row.len() != GRAVE {
-        return Err(Error::Corrupt("a graveyard row has a wrong length".into()));
+    if row.len() < GRAVE {
+        return Err(Error::Corrupt("a graveyard row is cut short".into()));
+    }
+    // The first version of the format ended here.
+    let mut late = Late::default();
+    if row.len() > GRAVE {
+        let mut r = Reader(&row[GRAVE..]);
+        late = Late {
+            since_ms: r.varint()?,
+            database: text(r.bytes()?)?,
+            table: text(r.bytes()?)?,
+            index: text(r.bytes()?)?,
+        };
     }
     Ok(Grave {
         space: SpaceId(u64::from_be_bytes(row[..8].try_into().unwrap())),
         file: FileId(get_u64(row, 8)),
         root: get_u32(row, GRAVE_ROOT),
         whole_file: row[20] != 0,
+        late,
     })
 }
 
@@ -354,6 +398,29 @@ mod tests {
         assert!(fixed.root(&value, 2).is_err());
         assert_eq!(get_u64(&value, fixed.auto_increment_at()), 12);
         assert!(Fixed::locate(&value, 78).is_err());
+    }
+
+    #[test]
+    fn graves_of_both_formats_are_read() {
+        let grave = Grave {
+            space: SpaceId(4000),
+            file: FileId(3),
+            root: 17,
+            whole_file: true,
+            late: Late {
+                since_ms: 1_700_000_000_000,
+                database: "d".into(),
+                table: "tábla".into(),
+                index: String::new(),
+            },
+        };
+        let row = encode_grave(&grave);
+        assert_eq!(decode_grave(&row).unwrap(), grave);
+        let old = decode_grave(&row[..GRAVE]).unwrap();
+        assert_eq!((old.root, old.late), (17, Late::default()));
+        for cut in (0..row.len()).filter(|&c| c != GRAVE) {
+            assert!(decode_grave(&row[..cut]).is_err(), "{cut}");
+        }
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! Up to (4) a failure or a crash undoes everything; from (4) on a crash finishes it, for the graveyard knows
 //! the rest. Nothing here depends on how much a table holds.
 
+use super::reclaim::Held;
 use super::{Inner, NewTable, Rename, TableName, no_table};
-use crate::catalog::row::{self, Grave, TableRow};
+use crate::catalog::row::{self, Grave, Late, TableRow};
 use crate::catalog::{IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
 use crate::space::{FileId, SpaceId};
@@ -28,11 +29,12 @@ pub(super) struct Dead {
 }
 
 /// What is left to do once a DDL transaction is durable.
-#[derive(Default)]
-pub(super) struct Aftermath {
+pub(super) struct Aftermath<'r> {
     pub dead: Vec<Dead>,
-    /// Whether there are new graves.
-    pub graves: bool,
+    /// New graves.
+    pub graves: u64,
+    /// Their spaces, which the reclaimer leaves alone until they are buried.
+    unburied: Held<'r>,
 }
 
 /// A table's row as DDL reads it.
@@ -47,10 +49,14 @@ impl Inner {
     pub(super) fn ddl<R>(
         &self,
         owner: &Arc<Owner>,
-        f: impl FnOnce(&mut Txn, &mut Aftermath) -> Result<R>,
+        f: impl FnOnce(&mut Txn, &mut Aftermath<'_>) -> Result<R>,
     ) -> Result<R> {
         let mut txn = self.sys.begin(owner, Isolation::ReadCommitted);
-        let mut aftermath = Aftermath::default();
+        let mut aftermath = Aftermath {
+            dead: Vec::new(),
+            graves: 0,
+            unburied: self.reclaimer.hold(),
+        };
         match f(&mut txn, &mut aftermath) {
             Ok(r) => {
                 let lsn = self.sys.commit_no_wait(txn)?;
@@ -58,8 +64,9 @@ impl Inner {
                 for d in &aftermath.dead {
                     self.catalog.bury(d.table, &d.spaces, d.gone);
                 }
-                if aftermath.graves {
-                    self.reclaimer.wake();
+                drop(aftermath.unburied);
+                if aftermath.graves > 0 {
+                    self.reclaimer.wake(aftermath.graves);
                 }
                 Ok(r)
             }
@@ -279,7 +286,7 @@ impl Inner {
         txn: &mut Txn,
         database: &str,
         name: &str,
-        after: &mut Aftermath,
+        after: &mut Aftermath<'_>,
     ) -> Result<()> {
         let partitioned = self.drop_row(txn, database, name, after)?;
         if partitioned {
@@ -296,7 +303,7 @@ impl Inner {
         txn: &mut Txn,
         database: &str,
         name: &str,
-        after: &mut Aftermath,
+        after: &mut Aftermath<'_>,
     ) -> Result<bool> {
         let found = self.find(txn, database, name)?;
         self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
@@ -306,12 +313,17 @@ impl Inner {
     }
 
     /// Graves for all that a table has; most tables of a test suite have nothing.
-    pub(super) fn dig(&self, txn: &mut Txn, def: &TableDef, after: &mut Aftermath) -> Result<()> {
+    pub(super) fn dig(
+        &self,
+        txn: &mut Txn,
+        def: &TableDef,
+        after: &mut Aftermath<'_>,
+    ) -> Result<()> {
         let rooted = def.indexes.iter().filter(|i| i.root != 0);
         let spaces: Vec<(SpaceId, FileId)> = rooted.clone().map(|i| (i.space, def.file)).collect();
         if def.file == FileId::SHARED {
             for index in rooted {
-                self.add_grave(txn, grave_of(index, def.file), after)?;
+                self.add_grave(txn, grave_of(index, def), after)?;
             }
         } else if let Some(&(space, file)) = spaces.first() {
             let grave = Grave {
@@ -319,6 +331,7 @@ impl Inner {
                 file,
                 root: 0,
                 whole_file: true,
+                late: Late::now(def, ""),
             };
             self.add_grave(txn, grave, after)?;
         }
@@ -334,9 +347,10 @@ impl Inner {
         &self,
         txn: &mut Txn,
         grave: Grave,
-        after: &mut Aftermath,
+        after: &mut Aftermath<'_>,
     ) -> Result<()> {
-        after.graves = true;
+        after.graves += 1;
+        after.unburied.add(grave.space);
         self.catalog
             .graveyard
             .insert(txn, &row::encode_grave(&grave))
@@ -366,7 +380,7 @@ impl Inner {
         txn: &mut Txn,
         database: &str,
         name: &str,
-        after: &mut Aftermath,
+        after: &mut Aftermath<'_>,
     ) -> Result<bool> {
         let found = self.find(txn, database, name)?;
         let mut new = found.row.clone();
@@ -454,12 +468,14 @@ impl Inner {
     }
 }
 
-pub(super) fn grave_of(index: &IndexDef, file: FileId) -> Grave {
+/// The grave of one of the table's indexes.
+pub(super) fn grave_of(index: &IndexDef, def: &TableDef) -> Grave {
     Grave {
         space: index.space,
-        file,
+        file: def.file,
         root: index.root,
         whole_file: false,
+        late: Late::now(def, &index.name),
     }
 }
 

@@ -6,7 +6,7 @@
 use super::Inner;
 use super::ddl::{Aftermath, Dead, Found, grave_of};
 use crate::btree::{MAX_KEY, Records, Tree};
-use crate::catalog::row::{self, Grave, TableRow};
+use crate::catalog::row::{self, TableRow};
 use crate::catalog::{IndexDef, KeyCodec};
 use crate::error::{Error, Result};
 use crate::page::PageNo;
@@ -31,7 +31,9 @@ impl Inner {
         body: Vec<u8>,
     ) -> Result<()> {
         let space = self.pager.new_space_id()?;
-        let building = self.reclaimer.building(space);
+        let mut building = self.reclaimer.hold();
+        building.add(space);
+        let mut dug = false;
         let result = self.ddl(owner, |txn, _| {
             self.lock_tables(txn, [(database, name)].into_iter())?;
             let found = self.find(txn, database, name)?;
@@ -50,19 +52,27 @@ impl Inner {
                 // Older views may know rows that the index will not have, even if none is left now.
                 let at = new.created.len() - 1;
                 new.created[at] = self.sys.reserve(txn, 0)?.trx_id();
-                self.build(txn, &found, &mut new)?;
+                self.build(txn, &found, &mut new, &mut dug)?;
             }
             self.replace(txn, &found, &new)
         });
         drop(building);
-        if result.is_err() {
-            self.reclaimer.wake();
+        match (dug, &result) {
+            (true, Ok(())) => self.reclaimer.forgotten(),
+            (true, Err(_)) => self.reclaimer.wake(0),
+            (false, _) => {}
         }
         result
     }
 
-    /// Builds the last index of `new` from the rows, if there are any.
-    fn build(&self, txn: &mut Txn, found: &Found, new: &mut TableRow) -> Result<()> {
+    /// Builds the last index of `new` from the rows, if there are any. `dug`: it has a grave now.
+    fn build(
+        &self,
+        txn: &mut Txn,
+        found: &Found,
+        new: &mut TableRow,
+        dug: &mut bool,
+    ) -> Result<()> {
         let at = new.def.indexes.len() - 1;
         let (id, file) = (new.def.indexes[at].space, new.def.file);
         let codec = self.codecs.codec(&new.def)?;
@@ -73,17 +83,15 @@ impl Inner {
             return Ok(());
         };
 
-        let grave = row::encode_grave(&Grave {
-            space: id,
-            file,
-            root: 0,
-            whole_file: false,
-        });
+        let mut grave = grave_of(&new.def.indexes[at], &new.def);
         let builder = self.sys.owner();
         let mut digging = self.sys.begin(&builder, Isolation::ReadCommitted);
-        self.catalog.graveyard.insert(&mut digging, &grave)?;
+        let bytes = row::encode_grave(&grave);
+        self.catalog.graveyard.insert(&mut digging, &bytes)?;
         // Durable before the space's first page, for that comes later in the log.
         self.sys.commit_no_wait(digging)?;
+        *dug = true;
+        self.reclaimer.shared().graves_added(1);
 
         let space = self.pager.space(id, file);
         let mut entries = Entries::new(sorted, at, new.def.indexes[at].unique);
@@ -92,12 +100,7 @@ impl Inner {
         })?;
         new.def.indexes[at].root = root;
 
-        let grave = Grave {
-            space: id,
-            file,
-            root,
-            whole_file: false,
-        };
+        grave.root = root;
         let key = id.0.to_be_bytes();
         let bytes = row::encode_grave(&grave);
         self.catalog.graveyard.delete(txn, &key, &bytes)
@@ -169,7 +172,7 @@ impl Inner {
         index: &str,
         body: Vec<u8>,
     ) -> Result<()> {
-        self.ddl(owner, |txn, after: &mut Aftermath| {
+        self.ddl(owner, |txn, after: &mut Aftermath<'_>| {
             self.lock_tables(txn, [(database, name)].into_iter())?;
             let found = self.find(txn, database, name)?;
             let def = &found.row.def;
@@ -182,7 +185,7 @@ impl Inner {
             let dead = new.def.indexes.remove(at);
             self.replace(txn, &found, &new)?;
             if dead.root != 0 {
-                self.add_grave(txn, grave_of(&dead, def.file), after)?;
+                self.add_grave(txn, grave_of(&dead, def), after)?;
                 after.dead.push(Dead {
                     table: def.id,
                     spaces: vec![(dead.space, def.file)],

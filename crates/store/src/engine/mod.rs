@@ -8,6 +8,8 @@
 //! | `partition` | partitions of tables |
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
+//! | `pace` | how fast it works |
+//! | `graveyard` | what is left to give back, for users |
 //! | `check` | verification of everything |
 //! | `status` | counters and the report |
 //!
@@ -18,8 +20,10 @@
 
 mod check;
 mod ddl;
+mod graveyard;
 mod index;
 mod open;
+mod pace;
 mod partition;
 mod reclaim;
 mod status;
@@ -35,10 +39,13 @@ use crate::table::Table;
 use crate::txn::{Isolation, MdlMode, Owner, Savepoint, Txn, TxnSystem};
 pub use partition::PartitionChange;
 use reclaim::Reclaimer;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 pub use temporary::TemporaryChange;
+
+pub use graveyard::{GraveInfo, GraveState};
 
 /// How to open a database.
 #[derive(Clone, Debug)]
@@ -55,7 +62,12 @@ pub struct Options {
     pub file_per_table: bool,
     /// Adaptive hash index.
     pub hash_index: HashOptions,
+    /// Bytes of dropped tables' space given back a second; 0: no limit.
+    pub reclaim_bytes_per_sec: u64,
 }
+
+/// Default of [`Options::reclaim_bytes_per_sec`]: a terabyte comes home in half an hour, in steps of 26 MiB.
+pub const RECLAIM_BYTES_PER_SEC: u64 = 512 << 20;
 
 impl Default for Options {
     fn default() -> Options {
@@ -66,6 +78,7 @@ impl Default for Options {
             flush_at_commit: FlushAtCommit::Sync,
             file_per_table: false,
             hash_index: HashOptions::default(),
+            reclaim_bytes_per_sec: RECLAIM_BYTES_PER_SEC,
         }
     }
 }
@@ -328,6 +341,14 @@ impl Engine {
     /// Turns the adaptive hash index on or off at run time; off empties it.
     pub fn set_hash_index(&self, on: bool) {
         self.0.pager.hash_index().set_on(on);
+    }
+    /// Changes at run time how many bytes of dropped tables' space are given back a second; 0: no limit.
+    pub fn set_reclaim_rate(&self, bytes_per_sec: u64) {
+        self.0.reclaimer.shared().set_rate(bytes_per_sec);
+    }
+    /// Visits what DDL left behind and has not been given back yet, by space id.
+    pub fn each_grave(&self, f: &mut dyn FnMut(GraveInfo) -> ControlFlow<()>) -> Result<()> {
+        self.0.each_grave(f)
     }
     /// A sorter for the layer above that uses about `budget` bytes of memory and temporary files beyond.
     pub fn sorter(&self, budget: usize) -> crate::sort::Sorter {

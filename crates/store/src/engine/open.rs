@@ -43,7 +43,7 @@ pub(super) fn open(
     let handler = Arc::new(Handler(catalog.clone()));
     roll_back_recovered(&sys, &handler)?;
     sys.start_purge(handler.clone(), PURGE_THREADS);
-    let reclaimer = Reclaimer::start(&storage, &pager, &catalog)?;
+    let reclaimer = Reclaimer::start(&storage, &pager, &catalog, options.reclaim_bytes_per_sec)?;
     Ok(Inner {
         storage,
         sort_bytes: (options.pool_bytes / 8).clamp(*SORT_BYTES.start(), *SORT_BYTES.end()),

@@ -1,29 +1,36 @@
 //! The reclaimer: gives back, in small steps, the pages and files that DDL left behind.
 //!
-//! A grave that is committed and whose space nobody is building is dug up: the space's extents are found by their
-//! owner in the allocation maps and freed in steps with pauses; its root page goes in the mini-transaction that removes the grave's
-//! row, so that neither is freed twice nor forgotten. Everything can be repeated after a crash. No page of the
+//! A grave whose DDL is done is dug up: the space's extents are found by their owner in the allocation maps and freed in steps;
+//! its root page goes in the mini-transaction that removes the grave's row, so that neither is freed twice nor
+//! forgotten. A file is cut shorter step by step, then removed. Everything can be repeated after a crash. No page of the
 //! dead space is read. The thread holds no lock that a statement waits for.
+//!
+//! **A grave is left alone** while its space is being built and until the DDL that dug it has buried the space
+//! ([`Reclaimer::hold`]): purge may be at work in it that long.
+//! **Rate.** [`pace`](super::pace) makes the thread wait between steps, unless somebody needs the space now.
 
+use super::pace::{Ending, Paced, Shared};
 use crate::catalog::Catalog;
 use crate::catalog::row::Grave;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::pool::Pager;
+use crate::pool::{Pace, Pager};
 use crate::space::{FileId, SpaceId};
 use crate::table::format::RowHeader;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Pause between two steps of up to 64 extents: no more than about 4 GiB a second are freed.
-const PAUSE: Duration = Duration::from_millis(2);
 /// After a failure the thread looks again this much later.
 const RETRY: Duration = Duration::from_secs(5);
+/// Graves read at a time: memory stays bounded however many there are.
+const BATCH: usize = 1024;
+/// What giving back a root page counts for, bytes.
+const ROOT_BYTES: u64 = crate::page::PAGE_SIZE as u64;
 
 /// The running reclaimer.
 pub(super) struct Reclaimer {
@@ -31,55 +38,57 @@ pub(super) struct Reclaimer {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
-    wake: Condvar,
-    reclaimed: AtomicU64,
-}
-
-#[derive(Default)]
-struct State {
-    work: bool,
-    /// Work was begun and is not done.
-    busy: bool,
-    stop: bool,
-    /// Spaces with a grave though they are being built.
-    building: HashSet<SpaceId>,
-}
-
-/// A space being built: its grave is left alone until this is dropped.
-pub(super) struct Building<'r> {
+/// Spaces whose graves are left alone until this is dropped: spaces being built, or not buried yet.
+pub(super) struct Held<'r> {
     shared: &'r Shared,
-    space: SpaceId,
+    spaces: Vec<SpaceId>,
 }
 
-impl Drop for Building<'_> {
+impl Held<'_> {
+    /// Holds another space, before its grave's row is written.
+    pub fn add(&mut self, space: SpaceId) {
+        if self.shared.state.lock().held.insert(space) {
+            self.spaces.push(space);
+        }
+    }
+}
+
+impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.shared.state.lock().building.remove(&self.space);
+        if self.spaces.is_empty() {
+            return;
+        }
+        let mut state = self.shared.state.lock();
+        for space in &self.spaces {
+            state.held.remove(space);
+        }
     }
 }
 
 impl Reclaimer {
-    /// Starts the thread, which first takes on what an earlier life left.
+    /// Starts the thread, which first takes on what an earlier life left. `rate`: bytes a second, 0 for no limit.
     pub fn start(
         storage: &Arc<dyn Storage>,
         pager: &Arc<Pager>,
         catalog: &Arc<Catalog>,
+        rate: u64,
     ) -> Result<Reclaimer> {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                work: true,
-                ..State::default()
-            }),
-            wake: Condvar::new(),
-            reclaimed: AtomicU64::new(0),
-        });
+        let shared = Arc::new(Shared::new(rate));
+        let mut after = None;
+        loop {
+            let graves = catalog.graves_after(after, BATCH)?;
+            shared.graves_added(graves.len() as u64);
+            let Some(last) = graves.last() else { break };
+            after = Some(last.space);
+        }
         let worker = Worker {
             shared: shared.clone(),
             pager: pager.clone(),
             catalog: catalog.clone(),
         };
         let files = table_files(&**storage)?;
+        let in_need = shared.clone();
+        pager.set_relief(move || in_need.relief());
         let thread = std::thread::Builder::new()
             .name("reclaimer".into())
             .spawn(move || worker.run(files))
@@ -90,34 +99,36 @@ impl Reclaimer {
         })
     }
 
-    /// Tells that there are new graves.
-    pub fn wake(&self) {
+    /// Tells that there are `new` more graves.
+    pub fn wake(&self, new: u64) {
+        self.shared.graves_added(new);
         self.shared.state.lock().work = true;
-        self.shared.wake.notify_one();
+        self.shared.wake.notify_all();
     }
 
-    /// Marks a space as being built.
-    pub fn building(&self, space: SpaceId) -> Building<'_> {
-        let shared = &*self.shared;
-        shared.state.lock().building.insert(space);
-        Building { shared, space }
+    /// A grave was removed by the DDL that had dug it.
+    pub fn forgotten(&self) {
+        self.shared.grave_removed();
     }
 
-    /// Graves dug up since opening.
-    pub fn reclaimed(&self) -> u64 {
-        self.shared.reclaimed.load(Ordering::Relaxed)
+    /// For spaces whose graves are to be left alone.
+    pub fn hold(&self) -> Held<'_> {
+        Held {
+            shared: &self.shared,
+            spaces: Vec::new(),
+        }
     }
 
-    /// Whether it has something to do.
-    pub fn is_active(&self) -> bool {
-        let state = self.shared.state.lock();
-        state.work || state.busy
+    /// What is known of the work.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// Ends the thread; what it has not done is done after the next opening.
     pub fn stop(&self) {
         self.shared.state.lock().stop = true;
-        self.shared.wake.notify_one();
+        self.shared.wake.notify_all();
+        self.shared.progress.notify_all();
         let thread = self.thread.lock().take();
         if let Some(t) = thread
             && t.join().is_err()
@@ -148,6 +159,7 @@ struct Worker {
 
 impl Worker {
     fn run(&self, files: Vec<FileId>) {
+        let _ending = Ending(&self.shared);
         if let Err(e) = self.remove_orphans(files) {
             tracing::error!("files of unknown tables are left: {e}");
         }
@@ -160,23 +172,20 @@ impl Worker {
                 if state.stop {
                     return;
                 }
-                (state.work, state.busy) = (false, true);
+                state.begin_pass();
             }
             let done = self.dig_up_all();
             let mut state = self.shared.state.lock();
+            state.end_pass();
+            self.shared.progress.notify_all();
             if let Err(e) = done {
                 tracing::error!("dead spaces are left for now: {e}");
-                if !state.stop {
+                if !state.stop && state.urgent == 0 {
                     self.shared.wake.wait_for(&mut state, RETRY);
                 }
                 state.work = true;
             }
-            state.busy = false;
         }
-    }
-
-    fn stopping(&self) -> bool {
-        self.shared.state.lock().stop
     }
 
     /// A file is created before its first page is logged. If a crash fell in between, its table may be dropped
@@ -193,57 +202,103 @@ impl Worker {
                 Ok(())
             })
         })?;
-        for grave in self.catalog.graves()? {
-            unknown.remove(&grave.file);
+        let mut after = None;
+        loop {
+            let graves = self.catalog.graves_after(after, BATCH)?;
+            let Some(last) = graves.last() else { break };
+            after = Some(last.space);
+            for grave in &graves {
+                unknown.remove(&grave.file);
+            }
         }
+        let mut pace = Paced::new(&self.shared);
         for file in unknown {
             tracing::info!(
                 file = file.0,
                 "removing the file of a table that does not exist"
             );
-            self.pager.delete_file(file)?;
+            if !self.pager.delete_file(file, &mut pace)? {
+                return Ok(());
+            }
         }
         Ok(())
     }
 
     fn dig_up_all(&self) -> Result<()> {
-        for grave in self.catalog.graves()? {
-            if self.stopping() {
+        let mut pace = Paced::new(&self.shared);
+        let mut after = None;
+        loop {
+            let graves = self.catalog.graves_after(after, BATCH)?;
+            let Some(last) = graves.last() else {
                 return Ok(());
-            }
-            if self.shared.state.lock().building.contains(&grave.space) {
-                continue;
-            }
-            // Whoever built it may have finished and removed the grave between our two looks.
-            if let Some(grave) = self.catalog.grave(grave.space)? {
-                self.dig_up(&grave)?;
-                self.shared.reclaimed.fetch_add(1, Ordering::Relaxed);
+            };
+            after = Some(last.space);
+            for grave in &graves {
+                if !self.shared.begin_grave(grave.space) {
+                    continue;
+                }
+                let done = self.dig_up_one(grave.space, &mut pace);
+                if !self.shared.end_grave() || !done? {
+                    return Ok(());
+                }
             }
         }
-        Ok(())
     }
 
-    fn dig_up(&self, grave: &Grave) -> Result<()> {
+    /// Whether the pass may go on.
+    fn dig_up_one(&self, space: SpaceId, pace: &mut Paced<'_>) -> Result<bool> {
+        // Whoever built it may have finished and removed the grave between our two looks.
+        let Some(grave) = self.catalog.grave(space)? else {
+            return Ok(true);
+        };
+        if !self.dig_up(&grave, pace)? {
+            return Ok(false);
+        }
+        self.remove(&grave)?;
+        self.shared.spaces.fetch_add(1, Ordering::Relaxed);
+        self.shared.grave_removed();
+        Ok(grave.root == 0 || pace.freed(ROOT_BYTES).is_continue())
+    }
+
+    /// Whether nothing of it is left but its root page.
+    fn dig_up(&self, grave: &Grave, pace: &mut Paced<'_>) -> Result<bool> {
         if grave.whole_file {
-            self.pager.delete_file(grave.file)?;
-            return self.remove(grave);
+            return self.pager.delete_file(grave.file, pace);
+        }
+        if grave.file != FileId::SHARED && self.is_doomed(grave.file)? {
+            return Ok(true);
         }
         let space = self.pager.space(grave.space, grave.file);
         self.pager.drop_space(&space);
-        self.pager
-            .free_extents(&space, || std::thread::sleep(PAUSE))?;
-        self.remove(grave)
+        self.pager.free_extents(&space, pace)
+    }
+
+    /// Whether the file goes as a whole: then it may have been cut short before a crash, maps and all.
+    fn is_doomed(&self, file: FileId) -> Result<bool> {
+        let mut after = None;
+        loop {
+            let graves = self.catalog.graves_after(after, BATCH)?;
+            let Some(last) = graves.last() else {
+                return Ok(false);
+            };
+            if graves.iter().any(|g| g.file == file && g.whole_file) {
+                return Ok(true);
+            }
+            after = Some(last.space);
+        }
     }
 
     /// Removes a grave's row and frees the root page at once. Nobody but the reclaimer reads graves, so no older
     /// version of the row is of interest and it needs no transaction.
     fn remove(&self, grave: &Grave) -> Result<()> {
+        let doomed = grave.file != FileId::SHARED && self.is_doomed(grave.file)?;
+        let root = if doomed { 0 } else { grave.root };
         let tree = &self.catalog.graveyard.indexes[0].tree;
         tree.edit(&grave.space.0.to_be_bytes(), 0, |leaf| {
             if leaf.value().is_none_or(|v| RowHeader::read(v).marked()) {
                 return Ok(());
             }
-            match leaf.mtr().free_root(grave.file, grave.root) {
+            match leaf.mtr().free_root(grave.file, root) {
                 // The file went meanwhile, with all that was in it.
                 Err(Error::Io {
                     kind: ErrorKind::NotFound,

@@ -22,6 +22,7 @@ impl Inner {
         let locks = self.sys.locks().stats();
         let rows = |op| self.ctx().rows.get(op);
         let temporary = self.pager.unlogged_stats();
+        let reclaim = self.reclaimer.shared();
         vec![
             ("Innodb_buffer_pool_pages_total", p.total),
             ("Innodb_buffer_pool_pages_data", data),
@@ -70,10 +71,13 @@ impl Inner {
                 "Millpond_adaptive_hash_entries",
                 self.pager.hash_index().entries() as u64,
             ),
-            ("Millpond_spaces_reclaimed", self.reclaimer.reclaimed()),
+            ("Millpond_spaces_reclaimed", reclaim.reclaimed_spaces()),
+            ("Millpond_reclaimed_bytes", reclaim.reclaimed_bytes()),
+            ("Millpond_reclaimer_active", u64::from(reclaim.is_active())),
+            ("Millpond_graveyard_spaces", reclaim.graves()),
             (
-                "Millpond_reclaimer_active",
-                u64::from(self.reclaimer.is_active()),
+                "Millpond_graveyard_bytes",
+                self.graveyard_bytes().unwrap_or(0),
             ),
             ("Millpond_open_tables", self.catalog.open_tables() as u64),
             ("Millpond_temp_file_bytes", temporary.file_bytes),
@@ -100,8 +104,9 @@ impl Inner {
         writeln!(w, "Purge: {} transactions done", self.sys.purged())?;
         writeln!(
             w,
-            "Reclaimer: {} dead spaces and files given back",
-            self.reclaimer.reclaimed()
+            "Reclaimer: {} dead spaces and files given back, {} waiting",
+            self.reclaimer.shared().reclaimed_spaces(),
+            self.reclaimer.shared().graves()
         )?;
         writeln!(w, "Open tables {}", self.catalog.open_tables())?;
 

@@ -61,6 +61,8 @@ struct Disk {
     created: BTreeSet<String>,
     removed: BTreeMap<String, Arc<Mutex<Data>>>,
     hook: Option<Hook>,
+    /// Bytes that all files together may have.
+    capacity: Option<u64>,
     cut: bool,
     locked: bool,
     /// Incremented by `restart`: handles of an earlier life fail for ever.
@@ -104,6 +106,12 @@ impl SimStorage {
     /// Removes the hook.
     pub fn clear_hook(&self) {
         self.disk.lock().hook = None;
+    }
+
+    /// Limits (or no longer limits) the bytes that all files together may have: what would grow a file beyond fails
+    /// as on a full disk. Files may have more already.
+    pub fn set_capacity(&self, bytes: Option<u64>) {
+        self.disk.lock().capacity = bytes;
     }
 
     /// Cuts the power now: every operation fails until [`SimStorage::restart`].
@@ -176,6 +184,20 @@ impl Disk {
                 Err(io::Error::other("simulated power cut"))
             }
         }
+    }
+}
+
+impl Disk {
+    /// Whether a file that has `old` bytes may grow to `new`. The caller holds no file's data.
+    fn may_grow(&self, old: u64, new: u64) -> io::Result<()> {
+        let Some(capacity) = self.capacity.filter(|_| new > old) else {
+            return Ok(());
+        };
+        let used: u64 = self.files.values().map(|d| d.lock().now.len() as u64).sum();
+        if used + (new - old) > capacity {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
     }
 }
 
@@ -330,6 +352,8 @@ impl File for SimFile {
         if step.is_err() && (was_cut || !disk.cut || disk.life != self.life) {
             return step;
         }
+        let old = self.data.lock().now.len() as u64;
+        disk.may_grow(old, offset + buf.len() as u64)?;
         drop(disk);
         let mut data = self.data.lock();
         overlay(&mut data.now, offset, buf);
@@ -355,7 +379,12 @@ impl File for SimFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.step(OpKind::SetLen)?;
+        {
+            let mut disk = self.disk.lock();
+            disk.step(OpKind::SetLen, &self.name, self.life)?;
+            let old = self.data.lock().now.len() as u64;
+            disk.may_grow(old, len)?;
+        }
         let mut data = self.data.lock();
         data.now.resize(len as usize, 0);
         data.pending.push(Change::SetLen(len));
@@ -398,6 +427,21 @@ mod tests {
         disk.restart(|| coins.next().unwrap());
         assert!(disk.exists("kept"));
         assert!(!disk.exists("lost"));
+    }
+
+    #[test]
+    fn a_full_disk_has_room_again_after_a_cut_in_length() {
+        let disk = SimStorage::new();
+        disk.set_capacity(Some(1000));
+        let (a, b) = (disk.open("a", true).unwrap(), disk.open("b", true).unwrap());
+        a.set_len(600).unwrap();
+        let full = |r: io::Result<()>| r.unwrap_err().kind() == io::ErrorKind::StorageFull;
+        assert!(full(b.set_len(500)) && full(b.write_at(&[1; 100], 400)));
+        b.set_len(400).unwrap();
+        a.write_at(&[1; 600], 0).unwrap();
+        assert!(full(a.write_at(&[1], 600)));
+        a.set_len(500).unwrap();
+        b.write_at(&[1; 100], 400).unwrap();
     }
 
     #[test]

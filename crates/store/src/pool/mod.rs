@@ -22,7 +22,8 @@
 //! | `cleaner` | the page cleaner, batches, checkpoints |
 //! | `doublewrite` | torn-page protection |
 //! | `recovery` | redo at open |
-//! | `spaces` | dropping and freeing spaces, deleting files |
+//! | `spaces` | dropping spaces |
+//! | `giveback` | freeing spaces and deleting files, step by step |
 //! | `counters` | numbers that are never given out twice |
 //! | `check` | offline verification of files |
 //! | `unlogged` | pages of temporary tables |
@@ -37,6 +38,7 @@ mod core;
 mod counters;
 mod doublewrite;
 mod frame;
+mod giveback;
 mod guard;
 mod hashed;
 mod lists;
@@ -51,6 +53,7 @@ mod unlogged;
 
 pub use self::check::CheckedPage;
 pub use self::counters::Counter;
+pub use self::giveback::{AtOnce, EXTENT_BYTES, Pace};
 pub use self::guard::{FrameHint, PageRead, Pin};
 pub use self::mtr::{Mtr, PageH};
 pub use self::recovery::RecoveryReport;

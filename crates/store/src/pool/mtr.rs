@@ -79,14 +79,12 @@ impl Pager {
 
     /// As [`Pager::mtr`] for pages of this space, unlogged if it is a temporary one. Grows the space's file
     /// beforehand if `new_pages` pages do not fit, so that [`Mtr::alloc`] hardly ever has to do that with latches
-    /// held.
+    /// held. On a full disk it waits for dead spaces to be given back.
     #[inline]
     pub fn mtr_in<'a>(&'a self, space: &Arc<Space>, new_pages: usize) -> Result<Mtr<'a>> {
         let core = self.core();
         if new_pages > 0 {
-            space
-                .data(&core.files, true)?
-                .ensure(space.id, new_pages as u32)?;
+            core.make_room(space, new_pages as u32)?;
         }
         if space.id.is_temporary() {
             return core.mtr_unlogged(new_pages);

@@ -422,6 +422,13 @@ impl FileAlloc {
         s.map_or_else(Vec::new, |s| s.extents.iter().take(most).copied().collect())
     }
 
+    /// Extents that the space owns.
+    pub fn extent_count(&self, space: SpaceId) -> u64 {
+        self.spaces
+            .get(&space.0)
+            .map_or(0, |s| s.extents.len() as u64)
+    }
+
     /// Pages used in the space's own extents.
     pub fn pages_of(&self, space: SpaceId) -> u64 {
         self.spaces.get(&space.0).map_or(0, |s| s.pages)

@@ -187,9 +187,14 @@ impl DataFile {
                     self.alloc.lock().grow_to(to);
                     return Ok(());
                 }
-                // A nearly full disk may still have room for less.
-                Err(e) if e.kind() == std::io::ErrorKind::StorageFull && step > 1 => step = 1,
-                Err(e) => return Err(Error::io(format!("grow {}", self.name), &e)),
+                Err(e) => {
+                    let e = Error::io(format!("grow {}", self.name), &e);
+                    if !e.is_full() || step == 1 {
+                        return Err(e);
+                    }
+                    // A nearly full disk may still have room for less.
+                    step = 1;
+                }
             }
         }
     }

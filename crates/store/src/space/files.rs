@@ -9,14 +9,18 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// All data files that were touched since the start.
 pub(crate) struct Files {
     storage: Arc<dyn Storage>,
     open: RwLock<HashMap<FileId, Arc<DataFile>>>,
     opening: Mutex<()>,
+    relief: OnceLock<Relief>,
 }
+
+/// Gives space back for a file that cannot grow; `false`: there is none to be had.
+pub(crate) type Relief = Box<dyn Fn() -> bool + Send + Sync>;
 
 impl Files {
     pub fn new(storage: Arc<dyn Storage>) -> Files {
@@ -24,7 +28,18 @@ impl Files {
             storage,
             open: RwLock::default(),
             opening: Mutex::new(()),
+            relief: OnceLock::new(),
         }
+    }
+
+    /// Installs what helps when the disk is full; once.
+    pub fn set_relief(&self, relief: Relief) {
+        let _ = self.relief.set(relief);
+    }
+
+    /// The disk is full: waits until some space was given back, if there is any. Hold no latch.
+    pub fn relief(&self) -> bool {
+        self.relief.get().is_some_and(|r| r())
     }
 
     pub fn storage(&self) -> &dyn Storage {

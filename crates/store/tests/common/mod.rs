@@ -134,6 +134,7 @@ pub fn options() -> Options {
         file_per_table: false,
         // Every page that is searched gets entries.
         hash_index: HashOptions::EAGER,
+        ..Options::default()
     }
 }
 

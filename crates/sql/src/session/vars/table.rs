@@ -685,6 +685,13 @@ pub(super) static VARS: &[Def] = &[
         Fixed,
     ),
     def("max_write_lock_count", Global, num(1, MAX), U(MAX), Fixed),
+    def(
+        "millpond_reclaim_bytes_per_sec",
+        Global,
+        num(0, MAX),
+        U(millpond_store::engine::RECLAIM_BYTES_PER_SEC),
+        Free,
+    ),
     def("min_examined_row_limit", Both, num(0, MAX), U(0), Fixed),
     def(
         "net_buffer_length",

@@ -230,9 +230,9 @@ impl Run {
         let space = pager.space(SpaceId(id), FileId(s.file));
         pager.drop_space(&space);
         if s.file > 1 {
-            return pager.delete_file(space.file);
+            return pager.delete_file(space.file, &mut AtOnce).map(drop);
         }
-        pager.free_extents(&space, || ())?;
+        pager.free_extents(&space, &mut AtOnce)?;
         if s.root != 0 {
             let mut m = pager.mtr(0)?;
             m.free_root(space.file, s.root)?;

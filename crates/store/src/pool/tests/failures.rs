@@ -175,7 +175,7 @@ fn a_missing_table_file_is_named_and_disturbs_nobody() {
     // Dropping it is still possible.
     pager.drop_space(&space);
     pager.free_space(&space, 0).unwrap();
-    pager.delete_file(file).unwrap();
+    pager.delete_file(file, &mut AtOnce).unwrap();
 }
 
 #[test]

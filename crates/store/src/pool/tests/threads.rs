@@ -191,7 +191,7 @@ fn drops_beside_traffic() {
                         if file == FileId::SHARED {
                             pager.free_space(&space, root).unwrap();
                         } else {
-                            pager.delete_file(file).unwrap();
+                            pager.delete_file(file, &mut AtOnce).unwrap();
                         }
                     }
                 })

@@ -1,0 +1,165 @@
+//! Giving space back: a dropped space's extents to its file, a dropped table's file to the file system.
+//!
+//! Everything goes in steps, each as large as a [`Pace`] allows and each of which may be the last: what is left is given
+//! back by calling again, also after a crash. Hold no latch.
+
+use super::Pager;
+use super::core::Core;
+use crate::error::{Error, Result};
+use crate::page::{PAGE_SIZE, PageNo};
+use crate::space::alloc::Change;
+use crate::space::{EXTENT_PAGES, FileId, Space, SpaceId};
+use std::io::ErrorKind::NotFound;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Bytes of an extent.
+pub const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_SIZE as u64;
+/// Most extents freed in one mini-transaction.
+const EXTENTS_A_STEP: u64 = 64;
+/// Least and most by which a file is shortened at a time: the one so that a slow pace does not mean a million system
+/// calls, the other because a file system may hold others up while it takes back what it is given.
+const CUT_STEP: std::ops::RangeInclusive<u64> = (1 << 20)..=(64 << 20);
+
+/// How fast space is given back.
+pub trait Pace {
+    /// Bytes that the next step should free at most. A step frees one unit at least.
+    fn step_bytes(&mut self) -> u64;
+    /// So many bytes were freed. Waits as long as the pace demands; `Break`: leave the rest for later.
+    fn freed(&mut self, bytes: u64) -> ControlFlow<()>;
+}
+
+/// As fast as it goes.
+pub struct AtOnce;
+
+impl Pace for AtOnce {
+    fn step_bytes(&mut self) -> u64 {
+        u64::MAX
+    }
+    fn freed(&mut self, _: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl Core {
+    /// Makes likely that `pages` pages can be allocated for the space without growing its file, which is made if it is
+    /// missing. On a full disk dead spaces are given back first. Hold no latch.
+    pub(super) fn make_room(&self, space: &Space, pages: u32) -> Result<()> {
+        loop {
+            let file = space.data(&self.files, true);
+            match file.and_then(|file| file.ensure(space.id, pages)) {
+                Err(e) if e.is_full() && self.files.relief() => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Pager {
+    /// Installs what gives dead spaces back at once when a file cannot grow. It says whether it has given anything back;
+    /// it is called with no latch held, but perhaps with the undo directory's mutex or a table's AUTO_INCREMENT counter.
+    pub fn set_relief(&self, relief: impl Fn() -> bool + Send + Sync + 'static) {
+        self.core().files.set_relief(Box::new(relief));
+    }
+
+    /// Gives a dropped space's own extents back to its file, in steps that are each a mini-transaction. Whether all are
+    /// free now. The root page is left: see [`super::Mtr::free_root`].
+    pub fn free_extents(&self, space: &Arc<Space>, pace: &mut dyn Pace) -> Result<bool> {
+        let core = self.core();
+        if !space.is_dropped() {
+            let what = format!("space {} is in use: not freed", space.id.0);
+            return Err(Error::Invalid(what));
+        }
+        let file = match space.data(&core.files, false) {
+            Ok(f) => f.clone(),
+            Err(Error::Io { kind: NotFound, .. }) => return Ok(true),
+            Err(e) => return Err(e),
+        };
+        if file.alloc().lock().extent_count(space.id) == 0 {
+            return Ok(true);
+        }
+        // Pages of the space that were being written when it was dropped must not land on a successor.
+        drop(core.writing.lock());
+        loop {
+            let most = (pace.step_bytes() / EXTENT_BYTES).clamp(1, EXTENTS_A_STEP);
+            let extents = file.alloc().lock().extents_of(space.id, most as usize);
+            if extents.is_empty() {
+                return Ok(true);
+            }
+            let bytes = extents.len() as u64 * EXTENT_BYTES;
+            let mut mtr = self.mtr(0)?;
+            for e in extents {
+                mtr.change(file.clone(), Change::FreeExtent(e));
+            }
+            mtr.commit();
+            if pace.freed(bytes).is_break() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// [`Pager::free_extents`] and then the root page (0: none), in a mini-transaction of its own. After a crash
+    /// in between two calls the root page may already be somebody else's, so the caller must know whether it was
+    /// freed; freeing it together with what remembers it, by [`super::Mtr::free_root`], saves that.
+    pub fn free_space(&self, space: &Arc<Space>, root: PageNo) -> Result<()> {
+        self.free_extents(space, &mut AtOnce)?;
+        if root != 0 {
+            self.settle_writes();
+            let mut mtr = self.mtr(0)?;
+            mtr.free_root(space.file, root)?;
+            mtr.commit();
+        }
+        Ok(())
+    }
+
+    /// Waits for the writes of pages that are under way. Pages of spaces that were dropped before are written no more after
+    /// that.
+    pub fn settle_writes(&self) {
+        drop(self.core().writing.lock());
+    }
+
+    /// Deletes a table's file, whose spaces are dropped: cuts it shorter step by step, then removes it. Whether it is
+    /// gone. Deleting a file that is not there (any more) is no error.
+    pub fn delete_file(&self, file: FileId, pace: &mut dyn Pace) -> Result<bool> {
+        if matches!(file, FileId::SHARED | FileId::UNDO | FileId::TEMP) {
+            return Err(Error::Invalid(format!("{} cannot be deleted", file.name())));
+        }
+        let core = self.core();
+        let end = core.log_gone(SpaceId::FILE, file);
+        core.log.sync_to(end)?;
+        let name = file.name();
+        let handle = {
+            let _writing = core.writing.lock();
+            let open = core.files.forget(file);
+            core.dirty_meta.lock().retain(|(id, _), _| *id != file);
+            open.and_then(|f| f.close())
+        };
+        let storage = core.files.storage();
+        let failed = |what: &str, e: &std::io::Error| Error::io(format!("{what} {name}"), e);
+        let handle = match handle {
+            Some(h) => h,
+            None if !storage.exists(&name) => return Ok(true),
+            None => storage.open(&name, false).map_err(|e| failed("open", &e))?,
+        };
+        let mut len = handle.len().map_err(|e| failed("length of", &e))?;
+        loop {
+            let step = pace.step_bytes().clamp(*CUT_STEP.start(), *CUT_STEP.end());
+            if len <= step {
+                break;
+            }
+            len -= step;
+            handle.set_len(len).map_err(|e| failed("shorten", &e))?;
+            if pace.freed(step).is_break() {
+                return Ok(false);
+            }
+        }
+        drop(handle);
+        match storage.remove(&name) {
+            Err(e) if e.kind() != NotFound => return Err(failed("remove", &e)),
+            _ => core.sync_folder(file.folder())?,
+        }
+        // It is gone: whether to stop is for whoever goes on with something else.
+        let _ = pace.freed(len);
+        Ok(true)
+    }
+}
