@@ -119,22 +119,10 @@ fn reads(s: &mut Session, rows: u32) {
     measure("transaction of nothing", rows, 1_000_000, |_| {
         s.run(|_, _, _, _| {})
     });
-    measure("point select by primary key", rows, 1_000_000, |id| {
-        s.run(|t, txn, key, row| {
-            assert!(
-                t.get(txn, 0, &id.to_be_bytes(), consistent, key, row)
-                    .unwrap()
-            );
-        });
-    });
-    s.run(|t, txn, key, row| {
-        measure("the same within one transaction", rows, 1_000_000, |id| {
-            assert!(
-                t.get(txn, 0, &id.to_be_bytes(), consistent, key, row)
-                    .unwrap()
-            );
-        });
-    });
+    for (on, how) in [(false, "off"), (true, "on")] {
+        s.engine.set_hash_index(on);
+        point_selects(s, rows, how);
+    }
     for (what, index, fetch) in [
         ("range of 100 rows by primary key", 0, Fetch::Row),
         ("range of 100 keys of the index", 1, Fetch::Key),
@@ -155,6 +143,40 @@ fn reads(s: &mut Session, rows: u32) {
     measure("locking read by primary key", rows, 300_000, |id| {
         s.run(|t, txn, key, row| {
             assert!(t.get(txn, 0, &id.to_be_bytes(), LOCK, key, row).unwrap());
+        });
+    });
+}
+
+/// Lookups with the adaptive hash index off or on, as `how` says.
+fn point_selects(s: &mut Session, rows: u32, how: &str) {
+    let consistent = ReadMode::Consistent;
+    let what = format!("point select by primary key, hash index {how}");
+    measure(&what, rows, 1_000_000, |id| {
+        s.run(|t, txn, key, row| {
+            assert!(
+                t.get(txn, 0, &id.to_be_bytes(), consistent, key, row)
+                    .unwrap()
+            );
+        });
+    });
+    s.run(|t, txn, key, row| {
+        let what = format!("the same within one transaction, hash index {how}");
+        measure(&what, rows, 1_000_000, |id| {
+            assert!(
+                t.get(txn, 0, &id.to_be_bytes(), consistent, key, row)
+                    .unwrap()
+            );
+        });
+        let what = format!("rows by one key of the index, hash index {how}");
+        measure(&what, rows, 200_000, |id| {
+            let k = id.wrapping_mul(2_654_435_761) % rows;
+            let range = KeyRange {
+                lower: Bound::Included(k.to_be_bytes().to_vec()),
+                upper: Bound::Included(k.to_be_bytes().to_vec()),
+            };
+            let dir = Direction::Forward;
+            let mut scan = t.scan(txn, 1, range, dir, consistent, Fetch::Row).unwrap();
+            while scan.next(txn).unwrap().is_some() {}
         });
     });
 }

@@ -97,13 +97,21 @@ fn run(pager: &Arc<Pager>, storage: Arc<RealStorage>, rows: u64) {
         let byte = tree.get(&key(n), |v| v[50]).unwrap();
         assert_eq!(byte, Some(7));
     };
-    measure("get, random", rows, READS, get);
-    measure("get, 1000 hot rows", 1000, READS, get);
-    std::thread::scope(|s| {
-        for _ in 0..2 {
-            s.spawn(|| measure("get, random, each of two threads", rows, READS, get));
-        }
-    });
+    for (on, how) in [(false, "off"), (true, "on")] {
+        pager.set_hash_index(on);
+        measure(&format!("get, random, hash index {how}"), rows, READS, get);
+        let what = format!("get, 1000 hot rows, hash index {how}");
+        measure(&what, 1000, READS, get);
+        let what = format!("get, random, each of two threads, {how}");
+        std::thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| measure(&what, rows, READS, get));
+            }
+        });
+    }
+    let stats = pager.stats();
+    let (hash, tree_searches) = (stats.hash_searches, stats.tree_searches);
+    println!("searches: {hash} by hash, {tree_searches} down the tree");
     measure("patch, random", rows, READS / 4, |n| {
         let edit = tree.edit(&key(n), 0, |e| {
             e.patch(10, &[7; 8]);

@@ -296,6 +296,8 @@ pub struct Cursor {
 enum From {
     Edge,
     Included,
+    /// As `Included`; the key is what lookups of the tree give.
+    First,
     Excluded,
 }
 
@@ -335,6 +337,13 @@ impl Cursor {
                 From::Excluded
             }
         };
+    }
+
+    /// Makes it a cursor before the first entry with `key`, forward, `key` being what lookups of the tree give of a
+    /// key: the adaptive hash index may know the place.
+    pub fn reset_to_first(&mut self, key: &[u8]) {
+        self.reset(Bound::Included(key), Dir::Forward);
+        self.from = From::First;
     }
 
     /// Visits further entries of one leaf, as [`Tree::scan_leaf`] does. After `Stopped` and `More` the next call
@@ -398,6 +407,7 @@ impl Cursor {
         }
         let from = match self.from {
             From::Edge => Bound::Unbounded,
+            From::First => return tree.seek_first(&self.key),
             From::Included => Bound::Included(&self.key[..]),
             From::Excluded => Bound::Excluded(&self.key[..]),
         };

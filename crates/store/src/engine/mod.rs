@@ -340,7 +340,7 @@ impl Engine {
     }
     /// Turns the adaptive hash index on or off at run time; off empties it.
     pub fn set_hash_index(&self, on: bool) {
-        self.0.pager.hash_index().set_on(on);
+        self.0.pager.set_hash_index(on);
     }
     /// Changes at run time how many bytes of dropped tables' space are given back a second; 0: no limit.
     pub fn set_reclaim_rate(&self, bytes_per_sec: u64) {

@@ -78,6 +78,11 @@ impl Pager {
         removed
     }
 
+    /// Turns the adaptive hash index on or off; off empties it.
+    pub fn set_hash_index(&self, on: bool) {
+        self.hash_index().set_on(on);
+    }
+
     /// The adaptive hash index.
     #[inline]
     pub(crate) fn hash_index(&self) -> &HashIndex {

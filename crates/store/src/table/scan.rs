@@ -142,6 +142,10 @@ impl Table {
         } else {
             self.index(index)?;
         }
+        let equality = matches!(
+            (&range.lower, &range.upper),
+            (Bound::Included(low), Bound::Included(high)) if low == high
+        );
         let span = Span::of(range);
         let free = FREE.try_with(|f| f.borrow_mut().pop());
         let mut buffers = free.ok().flatten().unwrap_or_default();
@@ -149,7 +153,12 @@ impl Table {
             (Direction::Forward, s) => s.lower(),
             (Direction::Backward, s) => s.upper(),
         };
-        buffers.cursor.reset(from, dir);
+        match from {
+            Bound::Included(key) if equality && dir == Direction::Forward => {
+                buffers.cursor.reset_to_first(key);
+            }
+            _ => buffers.cursor.reset(from, dir),
+        }
         buffers.items.clear();
         Ok(Scan {
             table: self,
