@@ -40,6 +40,8 @@ enum Experiment {
     ManyTables(millpond_lab::many_tables::Args),
     /// Create and drop empty tables with the buffer pool filled more and more
     DropThroughput(millpond_lab::drop_throughput::Args),
+    /// Drop tables beside a read and write load, and see what the load feels
+    DropStall(millpond_lab::drop_stall::Args),
 }
 
 impl Experiment {
@@ -47,6 +49,7 @@ impl Experiment {
         match self {
             Experiment::ManyTables(args) => millpond_lab::many_tables::run(args),
             Experiment::DropThroughput(args) => millpond_lab::drop_throughput::run(args),
+            Experiment::DropStall(args) => millpond_lab::drop_stall::run(args),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::Result;
 use crate::frame::{Lease, PoolPages, Progress, Size, Stop};
+use std::time::{Duration, Instant};
 
 /// Rows of the seed, and so of one step.
 const CHUNK: u64 = 2048;
@@ -11,6 +12,9 @@ const CHUNK: u64 = 2048;
 const PAD: usize = 3700;
 /// Bytes that a chunk takes in pages, about; the unit of progress.
 pub const CHUNK_BYTES: u64 = CHUNK / 4 * (16 << 10);
+
+/// So long without one page written, a target is taken to write no more.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The table `fill` in the lab's database.
 #[derive(Default)]
@@ -55,29 +59,12 @@ impl Fill {
         }
     }
 
-    /// Changes rows until a share of the cached pages is dirty, or every page was touched once; the pool afterwards.
-    pub fn dirty(&self, lease: &mut Lease<'_>, share: f64, stop: &Stop) -> Result<PoolPages> {
-        let mut pool = lease.pool()?;
-        let mut from = 0;
-        while (pool.dirty as f64) < pool.data as f64 * share && from < self.rows && !stop.is_set() {
-            // A page holds four rows, so that one in four touches each.
-            let until = from + CHUNK;
-            let sql = format!(
-                "UPDATE fill SET n = n + 1 WHERE id >= {from} AND id < {until} AND id % 4 = 0"
-            );
-            lease.client.run(&sql)?;
-            from = until;
-            pool = lease.pool()?;
-        }
-        Ok(pool)
-    }
-
     fn step(&mut self, lease: &mut Lease<'_>) -> Result<()> {
         if self.rows == 0 {
             seed(lease)?;
         }
         let sql = format!(
-            "INSERT INTO fill SELECT id + {}, n, pad FROM fill_seed",
+            "INSERT INTO fill SELECT id + {}, pad FROM fill_seed",
             self.rows
         );
         lease.client.run(&sql)?;
@@ -86,17 +73,72 @@ impl Fill {
     }
 }
 
+/// Waits while a target writes dirty pages, until no more than a share of the cached pages is dirty or it stops writing;
+/// the pool afterwards. Where the target lets its limit be set, it is set for as long.
+pub fn settle(lease: &mut Lease<'_>, share: f64, stop: &Stop) -> Result<PoolPages> {
+    let limit = "innodb_max_dirty_pages_pct";
+    let before = lease.client.value(&format!("SELECT @@GLOBAL.{limit}"));
+    // A target that has no such limit, or a fixed one, writes as it likes.
+    let set = |lease: &mut Lease<'_>, to: &str| {
+        let sql = format!("SET GLOBAL {limit} = {to}");
+        lease.client.run(&sql).is_ok()
+    };
+    let was_set = set(lease, &format!("{:.0}", (share * 100.0).floor().max(1.0)));
+    let waited = wait_for_writing(lease, share, stop);
+    if let Ok(Some(before)) = before
+        && was_set
+    {
+        set(lease, &before);
+    }
+    waited
+}
+
+fn wait_for_writing(lease: &mut Lease<'_>, share: f64, stop: &Stop) -> Result<PoolPages> {
+    let mut least = u64::MAX;
+    let mut since = Instant::now();
+    loop {
+        let pool = lease.pool()?;
+        if pool.dirty < least {
+            (least, since) = (pool.dirty, Instant::now());
+        }
+        let enough = pool.dirty as f64 <= pool.data as f64 * share;
+        if enough || since.elapsed() > PATIENCE || stop.is_set() {
+            return Ok(pool);
+        }
+        stop.sleep_until(Instant::now() + Duration::from_millis(50));
+    }
+}
+
+/// Runs statements that change rows until a share of the cached pages is dirty, or there are no more; the pool afterwards.
+pub fn dirty(
+    lease: &mut Lease<'_>,
+    share: f64,
+    mut statements: impl Iterator<Item = String>,
+    stop: &Stop,
+) -> Result<PoolPages> {
+    loop {
+        let pool = lease.pool()?;
+        if pool.dirty as f64 >= pool.data as f64 * share || stop.is_set() {
+            return Ok(pool);
+        }
+        match statements.next() {
+            Some(sql) => lease.client.run(&sql)?,
+            None => return Ok(pool),
+        };
+    }
+}
+
 fn seed(lease: &mut Lease<'_>) -> Result<()> {
     for table in ["fill_seed", "fill"] {
         lease.client.run(&format!(
-            "CREATE TABLE {table} (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, pad VARCHAR({PAD}) NOT NULL)"
+            "CREATE TABLE {table} (id INT NOT NULL PRIMARY KEY, pad VARCHAR({PAD}) NOT NULL)"
         ))?;
     }
     let pad = "millpond ".repeat(PAD / 9 + 1);
     let pad = &pad[..PAD];
     for first in (0..CHUNK).step_by(64) {
         let rows: Vec<String> = (first..first + 64)
-            .map(|id| format!("({id},0,'{pad}')"))
+            .map(|id| format!("({id},'{pad}')"))
             .collect();
         let sql = format!("INSERT INTO fill_seed VALUES {}", rows.join(","));
         lease.client.run(&sql)?;

@@ -8,18 +8,23 @@
 //! | [`frame`] | flags, what is borrowed from a target, progress, stopping, files, the machine |
 //! | [`fill`] | filling a buffer pool |
 //! | [`stats`] | figures from measurements |
+//! | [`random`] | numbers at random |
 //! | [`report`] | one report as text, HTML with charts, JSON and CSV |
 //! | [`many_tables`] | create, insert, select, drop, for many tables |
 //! | [`drop_throughput`] | how fast empty tables drop with the pool filled more and more |
+//! | [`drop_stall`] | what a read and write load feels of drops beside it |
 //!
 //! Every experiment says which durability its figures were measured with, shows progress while it runs, and leaves a valid
 //! report of what it did if it is interrupted.
 
 pub mod algorithm;
+pub mod drop_stall;
 pub mod drop_throughput;
+
 pub mod fill;
 pub mod frame;
 pub mod many_tables;
+pub mod random;
 pub mod report;
 pub mod stats;
 pub mod target;

@@ -3,8 +3,7 @@
 use super::{Args, Cell, Plan, Results, Round};
 use crate::Result;
 use crate::fill::{Fill, Filled};
-use crate::frame::{Chosen, Lease, Machine, Progress, Size, Spec, Stop, Subject, TargetArgs};
-use crate::target::EmbeddedOptions;
+use crate::frame::{Chosen, Lease, Progress, Size, Spec, Stop, Subject, TargetArgs};
 use std::time::Instant;
 
 /// Units of progress of one round of a thousand tables; a MiB of filling is one.
@@ -39,16 +38,6 @@ pub(super) fn all(
     Ok(())
 }
 
-/// The embedded engine, made for the sizes as far as there is memory.
-fn options(args: &Args, plan: &Plan) -> EmbeddedOptions {
-    let largest = plan.fills.last().map_or(0, |s| s.0);
-    EmbeddedOptions {
-        pool_bytes: Some((largest + largest / 10 + ROOM).min(Machine::memory_to_use())),
-        durability: args.targets.durability,
-        ..EmbeddedOptions::default()
-    }
-}
-
 fn target(
     args: &Args,
     spec: &Spec,
@@ -58,7 +47,9 @@ fn target(
     stop: &Stop,
 ) -> Result<()> {
     let plan = results.plan.clone();
-    let target = spec.open(&args.targets.dir, &options(args, &plan))?;
+    let largest = plan.fills.last().map_or(0, |s| s.0);
+    let options = args.targets.embedded(largest + largest / 10 + ROOM);
+    let target = spec.open(&args.targets.dir, &options)?;
     let mut lease = Lease::take(&*target, args.targets.durability)?;
     let number = results.conditions.targets();
     results.conditions.add(&*target, &mut lease)?;

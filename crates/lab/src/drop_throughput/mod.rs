@@ -8,7 +8,7 @@ mod report;
 
 use crate::Result;
 use crate::frame::{Conditions, PoolPages, ReportArgs, Size, Stop, Subject, TargetArgs};
-use crate::frame::{Progress, conclude, shortfall};
+use crate::frame::{Progress, conclude, scale, shortfall};
 
 /// GB that the article's pool held, and seconds for 1,000 drops with MySQL 5.1.56, Percona Server 5.1.56 and MySQL 5.6.2.
 const ARTICLE: [(f64, [f64; 3]); 3] = [
@@ -43,14 +43,6 @@ pub struct Args {
     /// Rounds for each size; the median one counts
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
-}
-
-/// A part of the article's size.
-fn scale(text: &str) -> std::result::Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(x) if x > 0.0 && x <= 100.0 => Ok(x),
-        _ => Err("a number above 0, 1 for the article's own sizes".into()),
-    }
 }
 
 /// The experiment's shape.

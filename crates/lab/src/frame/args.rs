@@ -1,5 +1,6 @@
 //! Which targets and algorithms an experiment runs on.
 
+use super::Machine;
 use crate::Result;
 use crate::algorithm::Algorithms;
 use crate::target::{Embedded, EmbeddedOptions, MysqlServer, Target};
@@ -19,9 +20,30 @@ pub struct TargetArgs {
     /// Set innodb_flush_log_at_trx_commit while it runs [default: as the target has it, 1 for the embedded engine]
     #[arg(long, value_name = "0|1|2", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub durability: Option<u8>,
+    /// Set a system variable of the embedded engine, e.g. --set innodb_adaptive_hash_index=ON
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub variables: Vec<(String, String)>,
     /// Directory in which the embedded engine gets a directory, which is removed at the end
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
+}
+
+/// `NAME=VALUE`.
+fn assignment(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_lowercase(), value.trim().to_string()))
+        }
+        _ => Err(format!("'{text}' is not of the form name=value")),
+    }
+}
+
+/// A part of an article's size.
+pub fn scale(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= 100.0 => Ok(x),
+        _ => Err("a number above 0, 1 for the article's own sizes".into()),
+    }
 }
 
 /// A target that is not open yet.
@@ -60,6 +82,16 @@ pub struct Chosen {
 }
 
 impl TargetArgs {
+    /// How the embedded engine is opened, with a pool of so many bytes as far as there is memory for it.
+    pub fn embedded(&self, pool_bytes: u64) -> EmbeddedOptions {
+        EmbeddedOptions {
+            pool_bytes: Some(pool_bytes.min(Machine::memory_to_use())),
+            durability: self.durability,
+            variables: self.variables.clone(),
+            ..EmbeddedOptions::default()
+        }
+    }
+
     /// Each server is asked once, so that a wrong URL is known before an hour of work.
     pub fn chosen(&self) -> Result<Chosen> {
         let mut specs: Vec<Spec> = self.target.iter().map(|t| Spec::parse(t)).collect();

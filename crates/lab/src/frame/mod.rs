@@ -11,7 +11,7 @@ mod size;
 mod stop;
 mod subject;
 
-pub use args::{Chosen, Spec, TargetArgs};
+pub use args::{Chosen, Spec, TargetArgs, scale};
 pub use conditions::Conditions;
 pub use files::{ReportArgs, conclude, shortfall, write};
 pub use lease::{DATABASE, Lease, PoolPages};

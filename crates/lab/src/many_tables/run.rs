@@ -6,6 +6,7 @@
 
 use super::{DATABASE, Plan};
 use crate::Result;
+use crate::random::Random;
 use crate::target::{Client, Target};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::ops::Range;
@@ -134,7 +135,7 @@ fn work(shared: &Shared<'_>, worker: u16, finished: &mpsc::Sender<Instant>) {
         .and_then(|mut c| c.run(&format!("USE {DATABASE}")).map(|_| c))
         .map_err(|e| shared.fail(format!("cannot connect: {e}")))
         .ok();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (worker as u64 + 1));
+    let mut random = Random::new(worker as u64 + 1);
     for phase in Phase::ALL {
         shared.barrier.wait();
         if let Some(client) = &mut client {
@@ -143,7 +144,9 @@ fn work(shared: &Shared<'_>, worker: u16, finished: &mpsc::Sender<Instant>) {
                     break;
                 }
                 let table = match phase {
-                    Phase::Select if shared.plan.random_select => random.below(shared.plan.tables),
+                    Phase::Select if shared.plan.random_select => {
+                        random.below(shared.plan.tables as u64) as u32
+                    }
                     _ => own,
                 };
                 if let Err(e) = step(&mut **client, phase, table) {
@@ -233,18 +236,6 @@ fn progress_bar(phase: Phase, tables: u32) -> ProgressBar {
     match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
-    }
-}
-
-/// xorshift64: which table is next needs no better.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (((self.0 >> 32) * n as u64) >> 32) as u32
     }
 }
 

@@ -1,5 +1,9 @@
 //! Figures from measurements.
 
 mod fit;
+mod latency;
+mod timeline;
 
 pub use fit::{Line, median};
+pub use latency::Latencies;
+pub use timeline::Timeline;

@@ -16,6 +16,8 @@ pub struct EmbeddedOptions {
     pub log_bytes: Option<u64>,
     /// `innodb_flush_log_at_trx_commit`.
     pub durability: Option<u8>,
+    /// System variables by name.
+    pub variables: Vec<(String, String)>,
 }
 
 /// A database in a directory of its own, which goes when this does.
@@ -41,6 +43,9 @@ impl Embedded {
         }
         if let Some(n) = options.durability {
             builder = builder.variable("innodb_flush_log_at_trx_commit", n.to_string());
+        }
+        for (name, value) in &options.variables {
+            builder = builder.variable(name, value);
         }
         match builder.open(&path) {
             Ok(db) => Ok(Embedded { db, path }),

@@ -1,0 +1,104 @@
+use super::*;
+use clap::Parser;
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    args: Args,
+}
+
+fn args(list: &[&str]) -> Args {
+    let all = std::iter::once("lab").chain(list.iter().copied());
+    Cli::try_parse_from(all).unwrap().args
+}
+
+#[test]
+fn scale_one_is_the_article() {
+    let plan = args(&["--scale", "1"]).plan();
+    assert_eq!(plan.rows, 20_000_000);
+    assert_eq!(plan.time, Duration::from_secs(900));
+    assert_eq!(plan.pool_bytes, 6 << 30);
+    assert_eq!((plan.threads, plan.dirty_ratio), (8, 3.0));
+    assert_eq!(plan.schedule.len(), 30);
+    assert_eq!(plan.schedule[1].0, Duration::from_secs(45));
+}
+
+#[test]
+fn a_large_table_is_dropped_in_the_middle() {
+    let plan = args(&["--tables", "2", "--interval", "1", "--drop-rows", "5000"]).plan();
+    let ddl: Vec<Ddl> = plan.schedule.iter().map(|e| e.1).collect();
+    assert_eq!(ddl, [Ddl::DropSmall(0), Ddl::DropLarge, Ddl::DropSmall(1)]);
+    let churn = args(&["--churn", "2", "--time", "3"]).plan();
+    assert_eq!(churn.schedule.len(), 6);
+    assert_eq!(churn.schedule[5].1, Ddl::Churn(5));
+}
+
+#[test]
+fn ratios_are_read() {
+    assert_eq!(dirty_ratio("10:1"), Ok(10.0));
+    assert_eq!(dirty_ratio("2"), Ok(2.0));
+    assert!(dirty_ratio("0.5").is_err() && dirty_ratio("1:3").is_err());
+}
+
+/// The embedded engine under a little load, to a report with all its parts.
+#[test]
+fn a_small_run_gives_a_whole_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("r.html");
+    let args = args(&[
+        "--dir",
+        dir.path().to_str().unwrap(),
+        "--report",
+        path.to_str().unwrap(),
+        "--rows",
+        "2000",
+        "--threads",
+        "2",
+        "--tables",
+        "3",
+        "--interval",
+        "0.1",
+        "--drop-rows",
+        "1500",
+        "--algorithm",
+        "millpond",
+    ]);
+    run(&args).unwrap();
+    let json = std::fs::read_to_string(path.with_extension("json")).unwrap();
+    let doc: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(doc["complete"], true);
+    let cell = &doc["data"]["cells"][0];
+    for case in ["without_drops", "with_drops"] {
+        let run = &cell[case];
+        assert!(run["requests"].as_u64().unwrap() > 0, "{run}");
+        assert!(run["lru_pages"].as_u64().unwrap() > 0);
+        let p = |name: &str| run[name].as_f64().unwrap();
+        assert!(p("p50_seconds") <= p("p999_seconds") && p("p999_seconds") <= p("max_seconds"));
+    }
+    assert_eq!(cell["without_drops"]["events"].as_array().unwrap().len(), 0);
+    assert_eq!(cell["with_drops"]["events"].as_array().unwrap().len(), 4);
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(page.contains("Longest stall") && page.contains("class=\"mark\""));
+    // Nothing of the engine is left behind.
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_a_valid_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = args(&["--dir", dir.path().to_str().unwrap(), "--rows", "1000"]);
+    let stop = Stop::default();
+    stop.set();
+    let mut results = Results {
+        plan: args.plan(),
+        conditions: Conditions::gather(dir.path()).unwrap(),
+        subjects: Vec::new(),
+        cells: Vec::new(),
+        notes: Vec::new(),
+    };
+    let chosen = args.targets.chosen().unwrap();
+    let ended = measure::all(&args, &chosen, &mut results, &Progress::new(1), &stop);
+    let report = results.report(shortfall(&ended, &stop));
+    assert!(report.incomplete.is_some() && report.headline.is_empty());
+    assert!(report.html().ends_with("</html>\n"));
+}
