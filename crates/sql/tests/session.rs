@@ -53,6 +53,51 @@ fn variables_are_read_and_set() {
 }
 
 #[test]
+fn the_drop_algorithm_has_two_variables() {
+    let start = [("millpond_drop_algorithm", "FLUSH_LIST")];
+    let db = TestDb::with(&start);
+    let mut c = db.client();
+    let both = "SELECT @@millpond_drop_algorithm, @@innodb_lazy_drop_table";
+    assert_eq!(c.one(both), "flush_list|0");
+    for (set, then) in [
+        ("millpond_drop_algorithm = 'full_scan'", "full_scan|0"),
+        ("innodb_lazy_drop_table = OFF", "full_scan|0"),
+        ("innodb_lazy_drop_table = 1", "lazy_mark|1"),
+        ("innodb_lazy_drop_table = 0", "millpond|0"),
+        ("millpond_drop_algorithm = lazy_mark", "lazy_mark|1"),
+        ("millpond_drop_algorithm = cleaner", "cleaner|0"),
+        ("innodb_lazy_drop_table = ON", "lazy_mark|1"),
+        ("millpond_drop_algorithm = stale", "stale|0"),
+        ("millpond_drop_algorithm = DEFAULT", "millpond|0"),
+    ] {
+        c.ok(&format!("SET GLOBAL {set}"));
+        assert_eq!(c.one(both), then, "after {set}");
+        let shown = c.rows("SHOW VARIABLES WHERE Variable_name LIKE '%drop_%'");
+        let (algorithm, lazy) = then.split_once('|').unwrap();
+        let lazy = if lazy == "1" { "ON" } else { "OFF" };
+        assert_eq!(
+            shown,
+            [
+                format!("innodb_lazy_drop_table|{lazy}"),
+                format!("millpond_drop_algorithm|{algorithm}")
+            ]
+        );
+        // Whatever is chosen, tables go.
+        c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b))");
+        c.ok("INSERT INTO t VALUES (1, 2), (3, 4)");
+        c.ok("TRUNCATE TABLE t");
+        assert_eq!(c.one("SELECT COUNT(*) FROM t"), "0");
+        c.ok("INSERT INTO t VALUES (5, 6)");
+        c.ok("DROP INDEX b ON t");
+        c.ok("DROP TABLE t");
+        c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+        c.ok("DROP TABLE t");
+    }
+    let lazy = TestDb::with(&[start[0], ("innodb_lazy_drop_table", "1")]);
+    assert_eq!(lazy.client().one(both), "lazy_mark|1");
+}
+
+#[test]
 fn wrong_settings_are_refused() {
     let db = TestDb::new();
     let mut c = db.client();
@@ -61,6 +106,8 @@ fn wrong_settings_are_refused() {
         ("SELECT @@no_such", 1193),
         ("SET version = 'x'", 1238),
         ("SET GLOBAL port = 3307", 1238),
+        ("SET millpond_drop_algorithm = stale", 1229),
+        ("SET GLOBAL millpond_drop_algorithm = eager", 1231),
         ("SET SESSION max_connections = 10", 1229),
         ("SET GLOBAL timestamp = 1", 1228),
         ("SELECT @@session.max_connections", 1238),

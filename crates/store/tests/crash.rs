@@ -158,11 +158,18 @@ fn put(t: &Table, txn: &mut Txn, id: i64, new: Option<&[u8]>) -> Result<()> {
     }
 }
 
-fn small() -> Options {
+fn small(drop_algorithm: DropAlgorithm) -> Options {
     Options {
         log_bytes: 1 << 20,
+        drop_algorithm,
         ..options()
     }
+}
+
+/// Another algorithm for DROP at each turn.
+fn algorithm(turn: u64) -> DropAlgorithm {
+    let all = DropAlgorithm::ALL;
+    all[(turn % all.len() as u64) as usize]
 }
 
 /// Reads the whole database back.
@@ -210,7 +217,7 @@ fn run_until_cut(db: &Engine) -> (Model, Model) {
 }
 
 fn verify(disk: &SimStorage, before: &Model, after: &Model, at: u64) {
-    let db = open_with(disk, small()).unwrap_or_else(|e| panic!("cut {at}: {e}"));
+    let db = open_with(disk, small(algorithm(at))).unwrap_or_else(|e| panic!("cut {at}: {e}"));
     let found = contents(&db);
     assert!(
         found == *before || found == *after,
@@ -247,10 +254,10 @@ fn seed() -> u64 {
     wanted.and_then(|s| s.parse().ok()).unwrap_or(0)
 }
 
-fn cut_once(at: u64) -> bool {
+fn cut_once(at: u64, algorithm: DropAlgorithm) -> bool {
     let disk = SimStorage::new();
     let steps = cut_at(&disk, at);
-    let (before, after) = match open_with(&disk, small()) {
+    let (before, after) = match open_with(&disk, small(algorithm)) {
         Ok(db) => run_until_cut(&db),
         Err(_) => Default::default(),
     };
@@ -261,10 +268,31 @@ fn cut_once(at: u64) -> bool {
     finished
 }
 
-#[test]
-fn nothing_is_lost_or_half_done_at_any_write() {
+/// Nothing is lost or half done, whichever algorithm does the drops.
+mod every_write {
+    use super::*;
+
+    macro_rules! with {
+        ($($name:ident: $algorithm:ident,)*) => {
+            $(#[test]
+            fn $name() {
+                every_cut(DropAlgorithm::$algorithm);
+            })*
+        };
+    }
+    with! {
+        full_scan: FullScan,
+        lazy_mark: LazyMark,
+        cleaner: Cleaner,
+        flush_list: FlushList,
+        stale: Stale,
+        millpond: Millpond,
+    }
+}
+
+fn every_cut(algorithm: DropAlgorithm) {
     let mut at = 0;
-    while !cut_once(at) {
+    while !cut_once(at, algorithm) {
         at += 1;
     }
     assert!(at > 50, "the script writes more often than {at} times");
@@ -276,7 +304,7 @@ fn recovery_can_be_cut_short() {
     for first in (20..200).step_by(23) {
         let disk = SimStorage::new();
         cut_at(&disk, first);
-        let (before, after) = match open_with(&disk, small()) {
+        let (before, after) = match open_with(&disk, small(algorithm(first))) {
             Ok(db) => run_until_cut(&db),
             Err(_) => Default::default(),
         };
@@ -284,7 +312,7 @@ fn recovery_can_be_cut_short() {
         disk.restart(|| coin.chance(50));
         for second in 0..12 {
             cut_at(&disk, second);
-            drop(open_with(&disk, small()));
+            drop(open_with(&disk, small(algorithm(second))));
             disk.restart(|| coin.chance(50));
         }
         verify(&disk, &before, &after, first);
@@ -306,7 +334,7 @@ fn a_failing_disk_stops_the_engine() {
                     .is_err();
             if late { Step::Fail } else { Step::Go }
         });
-        let db = open_with(&disk, small()).unwrap();
+        let db = open_with(&disk, small(algorithm(at))).unwrap();
         let (before, after) = run_until_cut(&db);
         // The script may have ended before.
         left.store(0, Ordering::Relaxed);

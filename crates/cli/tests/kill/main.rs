@@ -4,7 +4,8 @@
 //! Each worker owns a database and a range of rows of one shared table, and keeps a model of both. After
 //! a kill, its data must equal the last acknowledged commit, or, where a COMMIT, an autocommitted statement or a
 //! DDL statement was in flight, either side of it; never anything between. Money moved between accounts of
-//! all workers must add up. `millpond check` must find every page and tree clean.
+//! all workers must add up. `millpond check` must find every page and tree clean. Each life of the server drops tables by
+//! another `millpond_drop_algorithm`.
 //!
 //! `MILLPOND_KILL_ROUNDS` sets the number of rounds (default 15), `MILLPOND_KILL_SEED` repeats a run.
 
@@ -12,6 +13,7 @@ mod model;
 mod server;
 mod worker;
 
+use millpond_store::DropAlgorithm;
 use server::Server;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use worker::Worker;
@@ -37,7 +39,11 @@ fn sigkill_loses_nothing_acknowledged() {
     let mut rng = model::Rng(seed);
     let data = tempfile::tempdir().unwrap();
 
-    let mut server = Server::start(data.path());
+    let drop_algorithm = |round: u64| {
+        let names = DropAlgorithm::NAMES;
+        names[(seed.wrapping_add(round) % names.len() as u64) as usize]
+    };
+    let mut server = Server::start(data.path(), drop_algorithm(0));
     worker::create_shared(&mut server.connect(), WORKERS);
     let mut workers: Vec<Worker> = (0..WORKERS)
         .map(|i| Worker::new(i, rng.next(), &mut server.connect()))
@@ -65,7 +71,7 @@ fn sigkill_loses_nothing_acknowledged() {
         if round % 5 == 4 {
             server::check(data.path());
         }
-        server = Server::start(data.path());
+        server = Server::start(data.path(), drop_algorithm(round + 1));
         let mut conn = server.connect();
         for w in &mut workers {
             if let Err(e) = w.verify(&mut conn) {

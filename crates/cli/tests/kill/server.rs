@@ -13,13 +13,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server with a small pool and a small log, so that eviction and checkpoints take part.
-    pub fn start(data: &Path) -> Server {
+    /// Starts a server with a small pool and a small log, so that eviction and checkpoints take part; `drop_algorithm` says
+    /// what it does about cached pages of tables that go.
+    pub fn start(data: &Path, drop_algorithm: &str) -> Server {
         let socket = data.join("kill.sock");
         let _ = std::fs::remove_file(&socket);
         let child = Command::new(BINARY)
             .args(["serve", "--port", "0", "--pool", "8M"])
             .args(["--set", "innodb_redo_log_capacity=8388608"])
+            .arg("--set")
+            .arg(format!("millpond_drop_algorithm={drop_algorithm}"))
             .arg("--data")
             .arg(data)
             .arg("--socket")

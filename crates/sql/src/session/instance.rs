@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millpond_store::io::RealStorage;
 use millpond_store::log::FlushAtCommit;
-use millpond_store::{Engine, Options};
+use millpond_store::{DropAlgorithm, Engine, Options};
 
 use super::counters::Counter;
 use super::registry::{Registry, Seat};
@@ -83,8 +83,14 @@ fn start_value(name: &str, text: &str) -> SqlResult<(usize, VarValue)> {
 
 /// Takes the store's options from the variables that name them.
 fn store_options(options: &mut Options, name: &str, value: &VarValue) {
+    if name == "millpond_drop_algorithm" {
+        options.drop_algorithm = drop_algorithm(value);
+    }
     let Some(n) = value.as_u64() else { return };
     match name {
+        "innodb_lazy_drop_table" => {
+            options.drop_algorithm = lazy_drop_table(n != 0, options.drop_algorithm);
+        }
         "innodb_buffer_pool_size" => options.pool_bytes = usize::try_from(n).unwrap_or(usize::MAX),
         "innodb_buffer_pool_instances" => {
             options.pool_instances = usize::try_from(n).unwrap_or(usize::MAX);
@@ -108,6 +114,29 @@ pub(crate) fn flush_mode(n: u64) -> FlushAtCommit {
         1 => FlushAtCommit::Sync,
         _ => FlushAtCommit::Write,
     }
+}
+
+/// `millpond_drop_algorithm`, whose values are the algorithms' names.
+pub(crate) fn drop_algorithm(value: &VarValue) -> DropAlgorithm {
+    DropAlgorithm::by_name(value.as_str()).unwrap_or_default()
+}
+
+/// `innodb_lazy_drop_table`, Percona Server's switch for what is now one algorithm of several: off means the default
+/// if it was on.
+pub(crate) fn lazy_drop_table(on: bool, before: DropAlgorithm) -> DropAlgorithm {
+    match (on, before) {
+        (true, _) => DropAlgorithm::LazyMark,
+        (false, DropAlgorithm::LazyMark) => DropAlgorithm::default(),
+        (false, other) => other,
+    }
+}
+
+/// Makes both variables say which algorithm is chosen.
+pub(crate) fn show_drop_algorithm(globals: &Globals, chosen: DropAlgorithm) {
+    let put = |name: &str, value: VarValue| globals.put(vars::known(name), value);
+    put("millpond_drop_algorithm", text(chosen.name()));
+    let lazy = chosen == DropAlgorithm::LazyMark;
+    put("innodb_lazy_drop_table", VarValue::Bool(lazy));
 }
 
 impl Instance {
@@ -167,6 +196,7 @@ impl Instance {
                 _ => globals.put(index, value),
             }
         }
+        show_drop_algorithm(&globals, store.drop_algorithm);
         let storage = RealStorage::new(&path).map_err(|e| {
             SqlError::new(
                 1016,

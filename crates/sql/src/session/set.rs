@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use millpond_store::Isolation;
+use millpond_store::{DropAlgorithm, Isolation};
 
 use super::Session;
-use super::instance::flush_mode;
+use super::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
 use super::vars::{self, Access, VarScope, VarValue, sql_mode};
 use crate::ddl;
 use crate::error::{SqlError, SqlResult};
@@ -276,6 +276,11 @@ impl Session {
             "innodb_adaptive_hash_index" => self.instance.0.engine.set_hash_index(n != 0),
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
             "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
+            "millpond_drop_algorithm" => self.choose_drop_algorithm(drop_algorithm(value)),
+            "innodb_lazy_drop_table" => {
+                let before = self.instance.0.engine.drop_algorithm();
+                self.choose_drop_algorithm(lazy_drop_table(n != 0, before));
+            }
             "character_set_server" => {
                 let collation = charset_collation(value.as_str())?;
                 self.instance
@@ -293,6 +298,11 @@ impl Session {
             _ => {}
         }
         Ok(())
+    }
+
+    fn choose_drop_algorithm(&self, chosen: DropAlgorithm) {
+        self.instance.0.engine.set_drop_algorithm(chosen);
+        show_drop_algorithm(&self.instance.0.globals, chosen);
     }
 
     fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {

@@ -94,7 +94,7 @@ impl Tree {
     pub(super) fn try_root(&self) -> std::result::Result<PageRead<'_>, Miss> {
         let root = self.root();
         let hint = FrameHint::from_bits(self.root_frame.load(Ordering::Relaxed));
-        if let Some(page) = self.pager.try_fetch_hint(hint, &self.space, root) {
+        if let Some(page) = self.pager.try_fetch_cached(hint, &self.space, root) {
             return Ok(page);
         }
         let page = self.pager.try_fetch(&self.space, root).ok_or(Miss(root))?;
@@ -108,7 +108,7 @@ impl Tree {
     pub(super) fn try_latch_root(&self, mtr: &mut Mtr<'_>) -> std::result::Result<PageH, Miss> {
         let root = self.root();
         let hint = FrameHint::from_bits(self.root_frame.load(Ordering::Relaxed));
-        if let Some(page) = mtr.try_latch_hint(hint, &self.space, root) {
+        if let Some(page) = mtr.try_latch_cached(hint, &self.space, root) {
             return Ok(page);
         }
         let page = mtr.try_latch(&self.space, root).ok_or(Miss(root))?;
@@ -139,7 +139,7 @@ impl Tree {
         if (cached >> 32) as PageNo == no {
             let hint = FrameHint::from_bits(cached as u32);
             self.pager.prefetch(hint);
-            if let Some(page) = self.pager.try_fetch_hint(hint, &self.space, no) {
+            if let Some(page) = self.pager.try_fetch_cached(hint, &self.space, no) {
                 return Some(page);
             }
         }
@@ -164,7 +164,7 @@ impl Tree {
         if (cached >> 32) as PageNo == no {
             let hint = FrameHint::from_bits(cached as u32);
             self.pager.prefetch(hint);
-            if let Some(page) = mtr.try_latch_hint(hint, &self.space, no) {
+            if let Some(page) = mtr.try_latch_cached(hint, &self.space, no) {
                 return Some(page);
             }
         }

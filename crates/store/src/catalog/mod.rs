@@ -25,12 +25,13 @@ pub(crate) use own::OwnTable;
 
 use crate::error::{Error, Result};
 use crate::page::PageNo;
-use crate::space::{FileId, SpaceId};
+use crate::space::{FileId, Space, SpaceId};
 use crate::table::{Context, Direction, Fetch, KeyRange, ReadMode, Table};
 use crate::txn::{Isolation, Owner, Txn};
 use cache::Cache;
 use parking_lot::Mutex;
 use row::{Grave, TableRow};
+use smallvec::SmallVec;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -349,10 +350,10 @@ impl Catalog {
             self.cache.by_id(id)
         };
         let _maintenance = table.as_ref().map(|t| t.core.maintenance.write());
-        for &(space, file) in spaces {
-            let space = self.ctx.pager.space(space, file);
-            self.ctx.pager.drop_space(&space);
-        }
+        let pager = &self.ctx.pager;
+        let of = |&(space, file): &(SpaceId, FileId)| pager.space(space, file);
+        let spaces: SmallVec<[Arc<Space>; 4]> = spaces.iter().map(of).collect();
+        pager.drop_spaces(&spaces);
     }
 
     /// Writes the counters of all open tables into their rows, for a clean close.

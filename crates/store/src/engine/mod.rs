@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::hash_index::HashOptions;
 use crate::io::Storage;
 use crate::log::FlushAtCommit;
-use crate::pool::Pager;
+use crate::pool::{DropAlgorithm, Pager};
 use crate::table::Table;
 use crate::txn::{Isolation, MdlMode, Owner, Savepoint, Txn, TxnSystem};
 pub use partition::PartitionChange;
@@ -64,6 +64,8 @@ pub struct Options {
     pub hash_index: HashOptions,
     /// Bytes of dropped tables' space given back a second; 0: no limit.
     pub reclaim_bytes_per_sec: u64,
+    /// What is done about cached pages of tables that go.
+    pub drop_algorithm: DropAlgorithm,
 }
 
 /// Default of [`Options::reclaim_bytes_per_sec`]: a terabyte comes home in half an hour, in steps of 26 MiB.
@@ -79,6 +81,7 @@ impl Default for Options {
             file_per_table: false,
             hash_index: HashOptions::default(),
             reclaim_bytes_per_sec: RECLAIM_BYTES_PER_SEC,
+            drop_algorithm: DropAlgorithm::default(),
         }
     }
 }
@@ -349,6 +352,14 @@ impl Engine {
     /// Visits what DDL left behind and has not been given back yet, by space id.
     pub fn each_grave(&self, f: &mut dyn FnMut(GraveInfo) -> ControlFlow<()>) -> Result<()> {
         self.0.each_grave(f)
+    }
+    /// Chooses what is done about cached pages of tables that go from now on.
+    pub fn set_drop_algorithm(&self, algorithm: DropAlgorithm) {
+        self.0.pager.set_drop_algorithm(algorithm);
+    }
+    /// What is done about cached pages of tables that go.
+    pub fn drop_algorithm(&self) -> DropAlgorithm {
+        self.0.pager.drop_algorithm()
     }
     /// A sorter for the layer above that uses about `budget` bytes of memory and temporary files beyond.
     pub fn sorter(&self, budget: usize) -> crate::sort::Sorter {

@@ -37,6 +37,7 @@ pub(super) fn open(
     })?;
     crate::sort::clean(&*storage)?;
     let pager = open_pager(&storage, &options)?;
+    pager.set_drop_algorithm(options.drop_algorithm);
     let sys = TxnSystem::open(&pager)?;
     let ctx = Context::new(pager.clone(), sys.clone());
     let catalog = Catalog::open(&ctx, codecs.clone())?;

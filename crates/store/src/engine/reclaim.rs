@@ -269,7 +269,7 @@ impl Worker {
             return Ok(true);
         }
         let space = self.pager.space(grave.space, grave.file);
-        self.pager.drop_space(&space);
+        self.pager.ensure_dropped(&space);
         self.pager.free_extents(&space, pace)
     }
 

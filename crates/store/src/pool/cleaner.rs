@@ -4,7 +4,8 @@
 //! free frames, (2) writes the oldest dirty pages, more the fuller the log and the dirtier the pool, so that neither
 //! limit is ever hit suddenly, (3) writes a checkpoint if it gains enough, (4) once a second syncs what the log holds
 //! back and raises counters' marks. It sleeps when there is nothing to do. Unlogged pages are written in (1)
-//! only, and their file is cut in passing ([`super::unlogged`]).
+//! only, and their file is cut in passing ([`super::unlogged`]). Between batches it does what a DROP asks of it
+//! (`discard::cleaner`).
 //!
 //! **Writing a batch** (`Core::write_frames`) holds `writing` throughout, so a page is never written twice at a time and
 //! taking `writing` waits for all writes under way. Each page is copied under a shared try-latch and leaves the flush list
@@ -107,14 +108,25 @@ struct Quiet {
     since: Instant,
 }
 
+/// Lets those who wait for the cleaner know that it is gone, however it goes.
+struct Ending<'c>(&'c Core);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end_discards();
+    }
+}
+
 /// The cleaner thread's body.
 pub(crate) fn run(core: &Core) {
+    let _ending = Ending(core);
     let mut last_tick = Instant::now();
     let mut quiet = Quiet {
         end: 0,
         since: Instant::now(),
     };
     while !core.cleaner.is_stopping() {
+        core.serve_discards();
         let busy = match core.round(&mut quiet) {
             Ok(busy) => busy,
             Err(e) => {
@@ -176,7 +188,7 @@ impl Core {
                 let mut freed = Vec::new();
                 let depth = TAIL_DEPTH.min(instance.count as usize);
                 while instance.free_len.load(Ordering::Relaxed) + (freed.len() as u32) < target {
-                    let stale = self.stale_frames.load(Ordering::Relaxed) > 0;
+                    let stale = self.seek_stale();
                     match instance.evict(&self.arena, stale, depth) {
                         Some(v) => freed.push(self.finish_claim(v)),
                         None => break,
@@ -240,6 +252,7 @@ impl Core {
             if self.frame_waiters() > 0 {
                 self.stock_frames()?;
             }
+            self.serve_discards();
             if self.log_room.is_waited_for() {
                 self.advance_checkpoint(false)?;
                 break;
@@ -365,9 +378,10 @@ impl Core {
                     return;
                 }
                 if self.is_stale(*n) {
-                    instance.flush_unlink(&self.arena, *n);
-                    self.counts.discarded.fetch_add(1, Ordering::Relaxed);
-                    *gone += 1;
+                    if instance.flush_unlink(&self.arena, *n) {
+                        self.counts.discarded.fetch_add(1, Ordering::Relaxed);
+                        *gone += 1;
+                    }
                     return;
                 }
                 // SAFETY: pinned and not free.

@@ -2,12 +2,15 @@
 //!
 //! Lock order: a page-table shard, an instance's lists, an instance's flush list and the wait mutexes are
 //! all leaves to each other here: none is taken while another is held, except that a waiter for frames tries
-//! instances' lists while it holds `frame_wait`.
+//! instances' lists while it holds `frame_wait`, and for what [`super::discard`] says of the algorithms of old.
 
 use super::cleaner::Signal;
 use super::counters::Counters;
+use super::discard::Discards;
 use super::doublewrite::Doublewrite;
-use super::frame::{Arena, DETACHED, DIRTY, FREE, FrameNo, LOADING, LRU_OLD, LRU_YOUNG, PINS};
+use super::frame::{
+    Arena, DETACHED, DIRTY, DOOMED, FREE, FrameNo, LOADING, LRU_OLD, LRU_YOUNG, PINS,
+};
 use super::lists::{Instance, Stale, Victim};
 use super::room::LogRoom;
 use super::stats::Counts;
@@ -22,7 +25,7 @@ use crate::space::files::Files;
 use crate::space::{FileId, Space, SpaceId};
 use crate::wait::{self, Class};
 use hashbrown::HashTable;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -94,8 +97,9 @@ pub(crate) struct Core {
     /// Dirty frames were given up unwritten because of groups that end here or before: a checkpoint
     /// makes the log durable this far first.
     pub stale_lsn: AtomicU64,
-    /// About how many frames are stale.
+    /// How many frames are stale: detached ones, and those of spaces marked as gone.
     pub stale_frames: AtomicI64,
+    pub discards: Discards,
     pub cleaner: Signal,
     pub unlogged: Unlogged,
     pub counters: Counters,
@@ -158,6 +162,7 @@ impl Core {
             dirty_meta: DirtyMetas::default(),
             stale_lsn: AtomicU64::new(0),
             stale_frames: AtomicI64::new(0),
+            discards: Discards::default(),
             cleaner: Signal::default(),
             unlogged: Unlogged::default(),
             counters: Counters::default(),
@@ -178,6 +183,22 @@ impl Core {
     #[inline]
     fn shard(&self, hash: u64) -> &TableMutex {
         &self.shards[(hash >> 48) as usize % SHARDS].table
+    }
+
+    /// The pool mutex that a look for this page in the page table takes while an algorithm that had one is chosen.
+    #[inline]
+    fn lookup_mutex(&self, hash: impl FnOnce() -> u64) -> Option<MutexGuard<'_, ()>> {
+        if !self.discards.has_pool_mutex() {
+            return None;
+        }
+        Some(self.home(hash()).pool_mutex.lock())
+    }
+
+    /// The instance to which a page belonged if pages were spread by their identity, as InnoDB spreads them. (Here that is
+    /// only where its frame is taken from if possible.)
+    #[cold]
+    fn home(&self, hash: u64) -> &Instance {
+        &self.instances[(hash >> 32) as usize % self.instances.len()]
     }
 
     fn now_ms(&self) -> u32 {
@@ -206,6 +227,7 @@ impl Core {
     #[inline]
     pub fn lookup(&self, space: u64, page: PageNo) -> Lookup {
         let h = hash(space, page);
+        let _pool = self.lookup_mutex(|| h);
         let table = self.shard(h).lock();
         let Some(e) = table.find(h, |e| e.page == page && e.space == space) else {
             return Lookup::Absent;
@@ -220,6 +242,13 @@ impl Core {
             return Lookup::Absent;
         }
         Lookup::Pinned(frame)
+    }
+
+    /// As [`Core::pin_hint`], in place of a look into the page table.
+    #[inline]
+    pub fn pin_cached(&self, n: FrameNo, space: u64, page: PageNo) -> bool {
+        let _pool = self.lookup_mutex(|| hash(space, page));
+        self.pin_hint(n, space, page)
     }
 
     /// Pins frame `n` if it holds the page.
@@ -331,7 +360,9 @@ impl Core {
         // SAFETY: the frame is free and ours.
         let old = unsafe { f.set_space(Some(space.clone())) };
         debug_assert!(old.is_none());
-        space.frames.fetch_add(1, Ordering::Relaxed);
+        if space.frame_added() {
+            self.stale_frames.fetch_add(1, Ordering::Relaxed);
+        }
         f.space_id.store(space.id.0, Ordering::Relaxed);
         f.page.store(page, Ordering::Relaxed);
         f.hashed.reset();
@@ -345,10 +376,9 @@ impl Core {
     fn strip(&self, n: FrameNo, detached: bool) {
         // SAFETY: the frame is free and ours.
         let space = unsafe { self.arena.frame(n).set_space(None) };
-        if let Some(s) = space
-            && !detached
-        {
-            s.frames.fetch_sub(1, Ordering::Relaxed);
+        // A detached frame left its space's count when it was detached, and counts as stale by itself.
+        if space.is_some_and(|s| detached || s.frame_removed()) {
+            self.stale_frames.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -365,11 +395,9 @@ impl Core {
         let f = self.arena.frame(n);
         if dirty {
             // Stale: its pages' end is in the log by `stale_lsn`, set before it became stale.
-            self.set_clean(n);
-            self.counts.discarded.fetch_add(1, Ordering::Relaxed);
-        }
-        if stale.is_some() {
-            self.stale_frames.fetch_sub(1, Ordering::Relaxed);
+            if self.set_clean(n) {
+                self.counts.discarded.fetch_add(1, Ordering::Relaxed);
+            }
         }
         let detached = stale == Some(Stale::Detached);
         if !detached {
@@ -395,9 +423,14 @@ impl Core {
         }
     }
 
+    /// Whether whoever needs a frame looks for stale ones first.
+    pub fn seek_stale(&self) -> bool {
+        self.stale_frames.load(Ordering::Relaxed) > 0 && self.discards.stale_first()
+    }
+
     /// Takes a frame without waiting, preferably of the instance that `near` picks.
     pub fn try_take(&self, near: usize, depth: usize) -> Option<FrameNo> {
-        let stale = self.stale_frames.load(Ordering::Relaxed) > 0;
+        let stale = self.seek_stale();
         let k = self.instances.len();
         for i in 0..k {
             let instance = &self.instances[(near + i) % k];
@@ -651,8 +684,9 @@ impl Core {
         if f.word.fetch_or(DETACHED, Ordering::AcqRel) & DETACHED == 0 {
             // SAFETY: pinned and not free.
             let space = unsafe { f.space() };
-            space.frames.fetch_sub(1, Ordering::Relaxed);
-            self.stale_frames.fetch_add(1, Ordering::Relaxed);
+            if !space.frame_removed() {
+                self.stale_frames.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -660,7 +694,8 @@ impl Core {
     pub fn is_stale(&self, n: FrameNo) -> bool {
         let f = self.arena.frame(n);
         // SAFETY: callers hold a pin and have seen `FREE` unset.
-        f.word.load(Ordering::Acquire) & DETACHED != 0 || unsafe { f.space() }.is_dropped()
+        f.word.load(Ordering::Acquire) & (DETACHED | DOOMED) != 0
+            || unsafe { f.space() }.is_dropped()
     }
 
     /// Frames in use by pages.

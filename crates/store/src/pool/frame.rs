@@ -37,8 +37,10 @@ pub(crate) const FREE: u32 = 1 << 31;
 pub(crate) const DIRTY: u32 = 1 << 30;
 pub(crate) const LOADING: u32 = 1 << 29;
 pub(crate) const DETACHED: u32 = 1 << 28;
+/// Marked as a page of a dropped space; see `discard::lazy_mark`.
+pub(crate) const DOOMED: u32 = 1 << 27;
 /// The pin count's bits.
-pub(crate) const PINS: u32 = DETACHED - 1;
+pub(crate) const PINS: u32 = DOOMED - 1;
 
 /// Which part of the LRU list a frame is in.
 pub(crate) const LRU_NONE: u8 = 0;

@@ -115,6 +115,15 @@ impl Core {
         self.pin_hint(hint.0, space.id.0, page)
     }
 
+    /// As [`Core::try_pin_hint`], in place of a look into the page table.
+    #[inline]
+    pub(super) fn try_pin_cached(&self, hint: FrameHint, space: &Space, page: PageNo) -> bool {
+        if space.is_dropped() || hint.0 >= self.arena.count() {
+            return false;
+        }
+        self.pin_cached(hint.0, space.id.0, page)
+    }
+
     #[inline]
     pub(super) fn read_pinned(&self, n: FrameNo) -> Option<PageRead<'_>> {
         let f = self.arena.frame(n);
@@ -173,6 +182,23 @@ impl Pager {
     ) -> Option<PageRead<'a>> {
         let core = self.core();
         if !core.try_pin_hint(hint, space, page) {
+            return None;
+        }
+        core.read_pinned(hint.0)
+    }
+
+    /// As [`Pager::try_fetch_hint`], for a hint that merely saves looking into the page table (a root's, a child's): it takes
+    /// what such a look would take, which is more if a DROP algorithm of the time of the pool mutex is chosen. A hint
+    /// of one's own, to a page one has just been on, costs nothing more in any version.
+    #[inline]
+    pub fn try_fetch_cached<'a>(
+        &'a self,
+        hint: FrameHint,
+        space: &Arc<Space>,
+        page: PageNo,
+    ) -> Option<PageRead<'a>> {
+        let core = self.core();
+        if !core.try_pin_cached(hint, space, page) {
             return None;
         }
         core.read_pinned(hint.0)

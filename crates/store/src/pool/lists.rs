@@ -5,11 +5,16 @@
 //! after it came, so that a scan, which uses a page for a moment only, never displaces young pages. Nothing
 //! moves while nothing is evicted.
 //!
-//! Locks: `lists` (LRU and free list) and `flush` are leaves but for this: `flush` is taken under the log mutex.
-//! Neither is held while taking another lock.
+//! Locks: `lists` (LRU and free list) and `flush` are leaves but for this: `flush` is taken under the log mutex, and
+//! the algorithms of old (`discard`) hold `lists` while they take `flush` or a page-table part. Before `lists`, they and
+//! whoever looks up a page while one of them is chosen take `pool_mutex`; otherwise nobody touches it.
+//!
+//! **Scans that let go.** `Lists::scan` and `FlushList::scan` are where a scan that releases the mutex between two batches
+//! goes on; whoever unlinks that frame moves it on. There is one such scan at a time.
 
 use super::frame::{
-    Arena, DETACHED, DIRTY, FREE, Frame, FrameNo, LOADING, LRU_NONE, LRU_OLD, LRU_YOUNG, NONE, PINS,
+    Arena, DETACHED, DIRTY, DOOMED, FREE, Frame, FrameNo, LOADING, LRU_NONE, LRU_OLD, LRU_YOUNG,
+    NONE, PINS,
 };
 use crate::page::Lsn;
 use crate::wait::{self, Class};
@@ -19,10 +24,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const MID_SLACK: usize = 8;
 
 pub(crate) struct Instance {
-    pub base: FrameNo,
     pub count: u32,
     pub lists: wait::Mutex<Lists, { Class::LruList as usize }>,
     pub flush: wait::Mutex<FlushList, { Class::FlushList as usize }>,
+    /// What InnoDB before 8.0 had over all of an instance: see `discard`.
+    pub pool_mutex: wait::Mutex<(), { Class::BufferPool as usize }>,
     /// Frames evicted so far, wrapping: the LRU list's clock.
     pub evictions: AtomicU32,
     /// Lengths for those who only want to know about.
@@ -47,6 +53,8 @@ pub(crate) struct Lists {
     old: usize,
     /// Where the search for stale frames goes on.
     hand: FrameNo,
+    /// Where a scan from the tail goes on.
+    scan: FrameNo,
 }
 
 /// Dirty frames, oldest first.
@@ -54,6 +62,8 @@ pub(crate) struct FlushList {
     pub head: FrameNo,
     tail: FrameNo,
     pub len: usize,
+    /// Where a scan from the head goes on.
+    scan: FrameNo,
 }
 
 /// Why a frame is stale.
@@ -92,17 +102,19 @@ impl Instance {
             young: 0,
             old: 0,
             hand: base,
+            scan: NONE,
         };
         let flush = FlushList {
             head: NONE,
             tail: NONE,
             len: 0,
+            scan: NONE,
         };
         Instance {
-            base,
             count,
             lists: wait::Mutex::new(lists),
             flush: wait::Mutex::new(flush),
+            pool_mutex: wait::Mutex::new(()),
             evictions: AtomicU32::new(0),
             free_len: AtomicU32::new(count),
             young_len: AtomicU32::new(0),
@@ -204,7 +216,7 @@ impl Instance {
         }
     }
 
-    fn publish(&self, l: &Lists) {
+    pub(super) fn publish(&self, l: &Lists) {
         let free = l.free.len() as u32 + (l.end - l.virgin);
         self.free_len.store(free, Ordering::Relaxed);
         self.young_len.store(l.young as u32, Ordering::Relaxed);
@@ -232,26 +244,12 @@ impl Instance {
         f.word.fetch_or(DIRTY, Ordering::Relaxed);
     }
 
-    /// Takes a dirty frame out of the flush list and clears `DIRTY`; its oldest LSN.
-    pub fn flush_unlink(&self, arena: &Arena, frame: FrameNo) -> Lsn {
-        let f = arena.frame(frame);
+    /// Takes a frame out of the flush list and clears `DIRTY`; `false` if it is not in it (any more).
+    pub fn flush_unlink(&self, arena: &Arena, frame: FrameNo) -> bool {
         let mut l = self.flush.lock();
-        let prev = f.flush_prev.load(Ordering::Relaxed);
-        let next = f.flush_next.load(Ordering::Relaxed);
-        if prev == NONE {
-            l.head = next;
-        } else {
-            arena.frame(prev).flush_next.store(next, Ordering::Relaxed);
-        }
-        if next == NONE {
-            l.tail = prev;
-        } else {
-            arena.frame(next).flush_prev.store(prev, Ordering::Relaxed);
-        }
-        l.len -= 1;
+        let was_in = l.unlink(arena, frame);
         self.dirty_len.store(l.len as u32, Ordering::Relaxed);
-        f.word.fetch_and(!DIRTY, Ordering::Relaxed);
-        f.oldest.load(Ordering::Relaxed)
+        was_in
     }
 
     /// Oldest LSN of any dirty frame.
@@ -275,7 +273,51 @@ impl Instance {
 
     /// Frames whose headers are initialised.
     pub fn initialised(&self) -> std::ops::Range<FrameNo> {
-        self.base..self.lists.lock().virgin
+        self.lists.lock().used()
+    }
+}
+
+impl FlushList {
+    /// Takes a frame out and clears `DIRTY`, which says, under this list's mutex, whether it is in. The frame keeps its
+    /// `oldest`.
+    pub(super) fn unlink(&mut self, arena: &Arena, frame: FrameNo) -> bool {
+        let f = arena.frame(frame);
+        if f.word.load(Ordering::Relaxed) & DIRTY == 0 {
+            return false;
+        }
+        let prev = f.flush_prev.load(Ordering::Relaxed);
+        let next = f.flush_next.load(Ordering::Relaxed);
+        if prev == NONE {
+            self.head = next;
+        } else {
+            arena.frame(prev).flush_next.store(next, Ordering::Relaxed);
+        }
+        if next == NONE {
+            self.tail = prev;
+        } else {
+            arena.frame(next).flush_prev.store(prev, Ordering::Relaxed);
+        }
+        if self.scan == frame {
+            self.scan = next;
+        }
+        self.len -= 1;
+        f.word.fetch_and(!DIRTY, Ordering::Relaxed);
+        true
+    }
+
+    /// Starts a scan at the oldest frame.
+    pub(super) fn scan_from_head(&mut self) {
+        self.scan = self.head;
+    }
+
+    /// The scan's next frame.
+    pub(super) fn scan_next(&mut self, arena: &Arena) -> Option<FrameNo> {
+        let n = self.scan;
+        if n == NONE {
+            return None;
+        }
+        self.scan = arena.frame(n).flush_next.load(Ordering::Relaxed);
+        Some(n)
     }
 }
 
@@ -286,7 +328,7 @@ fn claim(n: FrameNo, f: &Frame, allow_clean: bool) -> Option<Victim> {
         return None;
     }
     // SAFETY: the list mutex is held, so nobody can claim the frame, and `FREE` is unset.
-    let dropped = unsafe { f.space() }.is_dropped();
+    let dropped = w & DOOMED != 0 || unsafe { f.space() }.is_dropped();
     let stale = if w & DETACHED != 0 {
         Some(Stale::Detached)
     } else {
@@ -307,6 +349,43 @@ fn claim(n: FrameNo, f: &Frame, allow_clean: bool) -> Option<Victim> {
 }
 
 impl Lists {
+    /// The LRU list's last frame, or `NONE`.
+    pub(super) fn tail(&self) -> FrameNo {
+        self.tail
+    }
+
+    /// Frames of the instance that have been in use: those whose headers are valid.
+    pub(super) fn used(&self) -> std::ops::Range<FrameNo> {
+        self.base..self.virgin
+    }
+
+    /// Starts a scan at the LRU list's tail.
+    pub(super) fn scan_from_tail(&mut self) {
+        self.scan = self.tail;
+    }
+
+    /// The scan's next frame.
+    pub(super) fn scan_next(&mut self, arena: &Arena) -> Option<FrameNo> {
+        let n = self.scan;
+        if n == NONE {
+            return None;
+        }
+        self.scan = arena.frame(n).lru_prev.load(Ordering::Relaxed);
+        Some(n)
+    }
+
+    /// Claims a frame of the LRU list if it is stale and nobody has it pinned.
+    pub(super) fn claim_stale(&mut self, arena: &Arena, n: FrameNo) -> Option<Victim> {
+        let victim = claim(n, arena.frame(n), false)?;
+        self.unlink(arena, n);
+        Some(victim)
+    }
+
+    /// Returns a free frame that has been cleaned up.
+    pub(super) fn push_free(&mut self, n: FrameNo) {
+        self.free.push(n);
+    }
+
     fn take_free(&mut self, arena: &Arena) -> Option<Victim> {
         if let Some(f) = self.free.pop() {
             return Some(Victim::Free(f));
@@ -418,6 +497,9 @@ impl Lists {
         if self.mid == n {
             self.mid = next;
         }
+        if self.scan == n {
+            self.scan = prev;
+        }
         if f.lru.swap(LRU_NONE, Ordering::Relaxed) == LRU_OLD {
             self.old -= 1;
         } else {
@@ -447,5 +529,56 @@ impl Lists {
             self.old += 1;
             self.young -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+use crate::space::SpaceId;
+
+#[cfg(test)]
+impl Instance {
+    /// Follows both lists and finds them whole. Nobody uses the instance meanwhile.
+    pub fn check(&self, arena: &Arena) {
+        let l = self.lists.lock();
+        let (mut at, mut before) = (l.head, NONE);
+        let mut counts = [0; 3];
+        while at != NONE {
+            let f = arena.frame(at);
+            assert_eq!(f.lru_prev.load(Ordering::Relaxed), before);
+            assert_eq!(
+                f.word.load(Ordering::Relaxed) & FREE,
+                0,
+                "free and in the LRU list"
+            );
+            counts[usize::from(f.lru.load(Ordering::Relaxed))] += 1;
+            (before, at) = (at, f.lru_next.load(Ordering::Relaxed));
+        }
+        assert_eq!(before, l.tail);
+        assert_eq!(counts, [0, l.young, l.old]);
+        let resident = |n: &FrameNo| arena.frame(*n).word.load(Ordering::Relaxed) & FREE == 0;
+        assert_eq!(l.used().filter(resident).count(), l.young + l.old);
+
+        let flush = self.flush.lock();
+        let (mut at, mut before, mut oldest, mut len) = (flush.head, NONE, 0, 0);
+        while at != NONE {
+            let f = arena.frame(at);
+            assert_eq!(f.flush_prev.load(Ordering::Relaxed), before);
+            assert_ne!(
+                f.word.load(Ordering::Relaxed) & DIRTY,
+                0,
+                "clean and in the flush list"
+            );
+            let own = f.oldest.load(Ordering::Relaxed);
+            assert!(own >= oldest, "the flush list is out of order");
+            (before, at, oldest, len) = (at, f.flush_next.load(Ordering::Relaxed), own, len + 1);
+        }
+        assert_eq!((before, len), (flush.tail, flush.len));
+        let dirty = |n: &FrameNo| {
+            let f = arena.frame(*n);
+            let id = SpaceId(f.space_id.load(Ordering::Relaxed));
+            f.word.load(Ordering::Relaxed) & DIRTY != 0 && !id.is_temporary()
+        };
+        assert_eq!(l.used().filter(dirty).count(), len);
+        assert_eq!(self.dirty_len.load(Ordering::Relaxed) as usize, len);
     }
 }

@@ -24,6 +24,7 @@
 //! | `recovery` | redo at open |
 //! | `spaces` | dropping spaces |
 //! | `giveback` | freeing spaces and deleting files, step by step |
+//! | `discard` | what is done about frames of dropped spaces, by choice |
 //! | `counters` | numbers that are never given out twice |
 //! | `check` | offline verification of files |
 //! | `unlogged` | pages of temporary tables |
@@ -36,6 +37,7 @@ mod check;
 mod cleaner;
 mod core;
 mod counters;
+mod discard;
 mod doublewrite;
 mod frame;
 mod giveback;
@@ -53,6 +55,7 @@ mod unlogged;
 
 pub use self::check::CheckedPage;
 pub use self::counters::Counter;
+pub use self::discard::DropAlgorithm;
 pub use self::giveback::{AtOnce, EXTENT_BYTES, Pace};
 pub use self::guard::{FrameHint, PageRead, Pin};
 pub use self::mtr::{Mtr, PageH};

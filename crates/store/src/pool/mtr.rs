@@ -161,6 +161,20 @@ impl<'a> Mtr<'a> {
         self.latch(hint.0, space, page)
     }
 
+    /// As [`Mtr::try_latch_hint`], for a hint as [`Pager::try_fetch_cached`] takes it.
+    #[inline]
+    pub fn try_latch_cached(
+        &mut self,
+        hint: FrameHint,
+        space: &Arc<Space>,
+        page: PageNo,
+    ) -> Option<PageH> {
+        if !self.core.try_pin_cached(hint, space, page) {
+            return None;
+        }
+        self.latch(hint.0, space, page)
+    }
+
     #[inline]
     fn latch(&mut self, n: FrameNo, space: &Space, page: PageNo) -> Option<PageH> {
         let f = self.core.arena.frame(n);

@@ -2,6 +2,7 @@
 
 use super::Pager;
 use super::core::Core;
+use super::discard::{Dead, DropAlgorithm};
 use crate::error::{Error, Result};
 use crate::log::op::{Op, Target};
 use crate::page::{Lsn, PageNo};
@@ -25,6 +26,26 @@ impl Core {
         self.after_append(end);
         end
     }
+
+    fn space_dies(&self, space: &Space) {
+        debug_assert!(!space.id.is_temporary(), "see `drop_temporary_space`");
+        if space.is_dropped() {
+            return;
+        }
+        // First the log record, so that a checkpoint that passes pages given up unwritten knows it.
+        self.log_gone(space.id, space.file);
+        self.flag_dropped(space);
+    }
+
+    /// Flips a space's flag; its frames are stale from now on. `false` if it was flipped before.
+    pub(super) fn flag_dropped(&self, space: &Space) -> bool {
+        let Some(frames) = space.set_dropped() else {
+            return false;
+        };
+        self.stale_frames
+            .fetch_add(i64::from(frames), Ordering::Relaxed);
+        true
+    }
 }
 
 impl Pager {
@@ -34,21 +55,42 @@ impl Pager {
         self.core().space(id, file)
     }
 
-    /// Flips the dropped flag. O(1): nothing is searched, and nothing waited for. From now on the space's
-    /// cached pages are neither served nor written. Call it when the drop is durable.
-    pub fn drop_space(&self, space: &Arc<Space>) {
+    /// The spaces of one table or partition die (none, if it never had a page). From now on their cached pages are neither
+    /// served nor written. Call it when the drop is durable, with no latch held.
+    ///
+    /// That is all in O(1), for their flags are flipped; then the chosen [`DropAlgorithm`] does what it does about the frames.
+    pub fn drop_spaces(&self, spaces: &[Arc<Space>]) {
         let core = self.core();
-        debug_assert!(!space.id.is_temporary(), "see `drop_temporary_space`");
-        if space.is_dropped() {
-            return;
+        for space in spaces {
+            core.space_dies(space);
         }
-        // First the log record, so that a checkpoint that passes pages given up unwritten knows it.
-        core.log_gone(space.id, space.file);
-        if space.set_dropped() {
-            let frames = space.frames.load(Ordering::Relaxed);
-            core.stale_frames
-                .fetch_add(i64::from(frames), Ordering::Relaxed);
+        core.discard(&Dead::new(spaces));
+    }
+
+    /// [`Pager::drop_spaces`] of one.
+    pub fn drop_space(&self, space: &Arc<Space>) {
+        if !space.is_dropped() {
+            self.drop_spaces(std::slice::from_ref(space));
         }
+    }
+
+    /// Sees to it that a space is marked as dropped, for those who come to bury it: its table was dropped before, perhaps
+    /// before the last start. Frames are looked for only if there are any, which is so if nobody dropped it in this life.
+    pub fn ensure_dropped(&self, space: &Arc<Space>) {
+        match space.cached() {
+            0 => self.core().space_dies(space),
+            _ => self.drop_space(space),
+        }
+    }
+
+    /// Chooses what is done about frames of spaces that are dropped from now on.
+    pub fn set_drop_algorithm(&self, algorithm: DropAlgorithm) {
+        self.core().discards.choose(algorithm);
+    }
+
+    /// What is done about frames of dropped spaces.
+    pub fn drop_algorithm(&self) -> DropAlgorithm {
+        self.core().discards.chosen()
     }
 
     /// Table files that exist, whether or not anything refers to them: a crash can leave one that nothing does.

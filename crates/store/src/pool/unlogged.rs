@@ -27,6 +27,7 @@
 
 use super::Pager;
 use super::core::Core;
+use super::discard::Dead;
 use super::doublewrite::BATCH;
 use super::frame::{DIRTY, FrameNo};
 use crate::error::{Error, Result};
@@ -92,11 +93,14 @@ impl Pager {
     }
 
     /// Drops a temporary space and gives its pages back; `root` 0: it has none. Nobody uses it any more. Writes nothing and
-    /// waits for nobody; the cost is that of its extents, 64 KiB to 1 MiB each run. Doing it again does nothing.
+    /// waits for nobody (but for what the chosen [`super::DropAlgorithm`] does); the cost is that of its extents, 64 KiB to
+    /// 1 MiB each run. Doing it again does nothing.
     pub fn drop_temporary_space(&self, space: &Arc<Space>, root: PageNo) {
         let core = self.core();
         debug_assert!(space.id.is_temporary());
-        if !core.flag_dropped(space) && !space.take_lost() {
+        if core.flag_dropped(space) {
+            core.discard(&Dead::new(std::slice::from_ref(space)));
+        } else if !space.take_lost() {
             return;
         }
         let Ok(file) = space.data(&core.files, false) else {
@@ -143,17 +147,6 @@ impl Pager {
 }
 
 impl Core {
-    /// Flips a space's flag; its frames are stale from now on.
-    fn flag_dropped(&self, space: &Space) -> bool {
-        let flipped = space.set_dropped();
-        if flipped {
-            let frames = space.frames.load(Ordering::Relaxed);
-            self.stale_frames
-                .fetch_add(i64::from(frames), Ordering::Relaxed);
-        }
-        flipped
-    }
-
     fn lose(&self, space: &Space) {
         if !space.is_dropped() {
             space.lose();
@@ -167,13 +160,13 @@ impl Core {
         self.arena.frame(n).word.fetch_or(DIRTY, Ordering::Relaxed);
     }
 
-    /// Takes a dirty frame for clean, out of its flush list if its page is a logged one.
-    pub(super) fn set_clean(&self, n: FrameNo) {
+    /// Takes a dirty frame for clean, out of its flush list if its page is a logged one. `false` if it is clean already.
+    pub(super) fn set_clean(&self, n: FrameNo) -> bool {
         let f = self.arena.frame(n);
         if SpaceId(f.space_id.load(Ordering::Relaxed)).is_temporary() {
-            f.word.fetch_and(!DIRTY, Ordering::Relaxed);
+            f.word.fetch_and(!DIRTY, Ordering::Relaxed) & DIRTY != 0
         } else {
-            self.instance(n).flush_unlink(&self.arena, n);
+            self.instance(n).flush_unlink(&self.arena, n)
         }
     }
 

@@ -76,6 +76,8 @@ pub struct SpaceId(pub u64);
 impl SpaceId {
     /// Spaces below this are the engine's own: file bookkeeping is 1, undo 2, catalog trees 16..
     pub const FIRST_USER: u64 = 1024;
+    /// No space.
+    pub const NONE: SpaceId = SpaceId(0);
     /// The bookkeeping of every file: header and map pages; also the owner of fragment extents.
     pub const FILE: SpaceId = SpaceId(1);
     /// Set in the ids of spaces in [`FileId::TEMP`], which are counted anew in each life of the database.
@@ -88,6 +90,9 @@ impl SpaceId {
     }
 }
 
+/// In a space's frame count: its frames are counted as stale.
+const GONE: u32 = 1 << 31;
+
 /// Shared header of a space; every frame that caches one of its pages points here. Made by
 /// [`crate::pool::Pager::space`] only, so that there is one per id.
 pub struct Space {
@@ -98,8 +103,8 @@ pub struct Space {
     dropped: AtomicBool,
     /// Temporary: a page could not be written, so the space was flagged as dropped; its pages are still its own.
     lost: AtomicBool,
-    /// Frames that cache its pages: how many become stale when it is dropped.
-    pub(crate) frames: AtomicU32,
+    /// Frames that cache its pages, and [`GONE`] once they have been counted as stale.
+    frames: AtomicU32,
     data: OnceLock<Arc<DataFile>>,
 }
 
@@ -121,9 +126,36 @@ impl Space {
         self.dropped.load(Ordering::Acquire)
     }
 
-    /// Flips the flag; `false` if it was flipped before.
-    pub(crate) fn set_dropped(&self) -> bool {
-        !self.dropped.swap(true, Ordering::AcqRel)
+    /// Flips the flag: how many of the pool's frames became stale by it; `None` if it was flipped before.
+    pub(crate) fn set_dropped(&self) -> Option<u32> {
+        if self.dropped.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        Some(self.frames.fetch_or(GONE, Ordering::AcqRel) & !GONE)
+    }
+
+    /// A frame caches one of its pages from now on. Whether it is stale already and to be counted as such.
+    #[inline]
+    pub(crate) fn frame_added(&self) -> bool {
+        self.frames.fetch_add(1, Ordering::AcqRel) & GONE != 0
+    }
+
+    /// A frame no longer does. Whether it was counted as stale.
+    #[inline]
+    pub(crate) fn frame_removed(&self) -> bool {
+        let old = self.frames.fetch_sub(1, Ordering::AcqRel);
+        debug_assert_ne!(
+            old & !GONE,
+            0,
+            "space {}: more frames left than came",
+            self.id.0
+        );
+        old & GONE != 0
+    }
+
+    /// Frames that cache its pages.
+    pub(crate) fn cached(&self) -> u32 {
+        self.frames.load(Ordering::Acquire) & !GONE
     }
 
     /// Notes that the contents of a temporary space are lost, before it is flagged as dropped.

@@ -32,6 +32,10 @@ classes! {
     PageExclusive = "wait/synch/rwlock/innodb/buf_block_lock_x",
     /// A part of the page table.
     PageTable = "wait/synch/mutex/innodb/hash_table_mutex",
+    /// An instance's pool mutex: only while an algorithm that had one is chosen for DROP.
+    BufferPool = "wait/synch/mutex/innodb/buf_pool_mutex",
+    /// Another DROP's search through the pool, or the page cleaner's on a DROP's behalf.
+    Discard = "wait/synch/cond/innodb/buf_discard",
     /// An instance's LRU and free list.
     LruList = "wait/synch/mutex/innodb/buf_pool_LRU_list_mutex",
     /// An instance's flush list.

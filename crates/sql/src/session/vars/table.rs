@@ -5,6 +5,7 @@
 //! does not exist is [`Access::Fixed`]: its default may be set, anything else is refused.
 
 use super::{Access, Def, Default, Kind, VarScope};
+use millpond_store::DropAlgorithm;
 
 use Access::{Fixed, Free, ReadOnly};
 use Default::{Bool as B, Double as F, Null as N, Text as T, UInt as U};
@@ -440,6 +441,7 @@ pub(super) static VARS: &[Def] = &[
         U(20_000),
         Fixed,
     ),
+    def("innodb_lazy_drop_table", Global, BOOL, B(false), Free),
     def(
         "innodb_lock_wait_timeout",
         Both,
@@ -685,6 +687,13 @@ pub(super) static VARS: &[Def] = &[
         Fixed,
     ),
     def("max_write_lock_count", Global, num(1, MAX), U(MAX), Fixed),
+    def(
+        "millpond_drop_algorithm",
+        Global,
+        Kind::Enum(&DropAlgorithm::NAMES),
+        T("millpond"),
+        Free,
+    ),
     def(
         "millpond_reclaim_bytes_per_sec",
         Global,

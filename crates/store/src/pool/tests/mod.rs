@@ -1,6 +1,7 @@
 //! Tests of the page layer as a whole.
 
 mod crash;
+mod discard;
 mod failures;
 mod threads;
 mod unlogged;
