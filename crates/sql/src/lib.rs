@@ -8,6 +8,7 @@
 //! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
 //! | [`exec`] | operators that push rows, DML |
 //! | [`plan`] | name resolution, access paths, EXPLAIN |
+//! | `partition` | partitioned tables: definitions, routing, pruning |
 //! | [`parse`] | sqlparser plus what it lacks; statement splitting |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows and keys as bytes |
@@ -20,6 +21,7 @@ pub mod error;
 pub mod exec;
 pub mod expr;
 pub mod parse;
+pub(crate) mod partition;
 pub mod plan;
 pub mod result;
 pub mod row;

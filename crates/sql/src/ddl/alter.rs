@@ -69,7 +69,7 @@ fn refused(what: &str, instead: &str) -> SqlError {
 
 impl<'a> Ddl<'a> {
     /// A table's definition and schema.
-    fn definition(&self, database: &str, table: &str) -> SqlResult<(TableDef, Schema)> {
+    pub(super) fn definition(&self, database: &str, table: &str) -> SqlResult<(TableDef, Schema)> {
         let def = self
             .engine
             .table_def(database, table)
@@ -108,7 +108,12 @@ impl<'a> Ddl<'a> {
     ) -> SqlResult<Done> {
         let wrap = |e| store_error(e, table);
         let new = &changed.schema;
-        match changed.way(old) {
+        let way = match changed.way(old) {
+            // Indexes of partitions are made and dropped with their rows.
+            Way::AddIndex(_) | Way::DropIndex(_) if old.partitioning.is_some() => Way::Copy,
+            way => way,
+        };
+        match way {
             Way::Definition => self
                 .engine
                 .set_table_body(self.owner, database, table, new.table_body())
@@ -153,7 +158,8 @@ impl<'a> Ddl<'a> {
             let (_, old) = self.definition(database, table)?;
             let mut change = Change::of(table, &old, self.mode, self.env);
             apply(&mut change)?;
-            let changed = change.finish()?;
+            let mut changed = change.finish()?;
+            self.repartition(&old, &mut changed.schema)?;
             self.make_change(database, table, &old, changed, no_copy)
         })
     }

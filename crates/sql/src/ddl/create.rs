@@ -276,12 +276,15 @@ impl Ddl<'_> {
     pub(super) fn create_table(&self, create: &sp::CreateTable) -> SqlResult<Done> {
         match self.prepare_create(create, &[])? {
             Prepared::Exists(done) => Ok(done),
-            Prepared::New(new) => {
-                let mut table = new_table(&new.database, &new.table, &new.schema, new.own_file);
-                table.auto_increment = new.auto_increment;
-                self.make(table, create.if_not_exists)
-            }
+            Prepared::New(new) => self.create_prepared(&new, create.if_not_exists),
         }
+    }
+
+    /// Creates what was checked.
+    pub(super) fn create_prepared(&self, new: &New, if_not_exists: bool) -> SqlResult<Done> {
+        let mut table = new_table(&new.database, &new.table, &new.schema, new.own_file);
+        table.auto_increment = new.auto_increment;
+        self.make(table, &new.schema, if_not_exists)
     }
 
     /// Checks a CREATE TABLE and gives what it makes. `selected`: columns of the query that fills the table.
@@ -441,7 +444,7 @@ impl Ddl<'_> {
         }
         let own_file = def.file != millpond_store::space::FileId::SHARED;
         let new = new_table(&database, &table, &schema, Some(own_file));
-        self.make(new, if_not_exists)
+        self.make(new, &schema, if_not_exists)
     }
 
     fn table_exists(&self, if_not_exists: bool, table: &str) -> SqlResult<Done> {
@@ -453,13 +456,29 @@ impl Ddl<'_> {
         Ok(Done::default())
     }
 
-    fn make(&self, new: NewTable, if_not_exists: bool) -> SqlResult<Done> {
+    fn make(&self, new: NewTable, schema: &Schema, if_not_exists: bool) -> SqlResult<Done> {
         let table = new.name.clone();
-        match self.engine.create_table(self.owner, new) {
+        match self.create_stored(new, schema) {
             Ok(()) => Ok(Done::default()),
             Err(Error::TableExists(_)) => self.table_exists(if_not_exists, &table),
             Err(e) => Err(store_error(e, &table)),
         }
+    }
+}
+
+impl Ddl<'_> {
+    /// Creates a table of this schema, with its partitions.
+    pub(super) fn create_stored(
+        &self,
+        new: NewTable,
+        schema: &Schema,
+    ) -> millpond_store::Result<()> {
+        let Some(p) = &schema.partitioning else {
+            return self.engine.create_table(self.owner, new);
+        };
+        let body = schema.partition_body();
+        self.engine
+            .create_partitioned(self.owner, new, &p.names(), &body)
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `create` | CREATE TABLE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX |
 //! | `change` | a definition while it is being changed |
+//! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
 //!
 //! This module turns statements into definitions and checks them; the store carries each out as one atomic,
@@ -20,6 +21,7 @@ mod column;
 mod create;
 mod key;
 mod names;
+mod partition;
 mod rebuild;
 
 use std::sync::Arc;
@@ -125,6 +127,7 @@ impl<'a> Ddl<'a> {
     pub fn execute(&self, kind: &Kind) -> SqlResult<Done> {
         match kind {
             Kind::CreateTable(create) => self.create_table(create),
+            Kind::CreatePartitioned(create, by) => self.create_partitioned(create, by),
             Kind::CreateTableLike {
                 if_not_exists,
                 temporary,
@@ -135,6 +138,7 @@ impl<'a> Ddl<'a> {
             Kind::DropIndex { name, table } => self.drop_index(table, name),
             Kind::AlterTable(alter) => self.alter_table(alter),
             Kind::AlterTableOptions { table, options } => self.alter_options(table, options),
+            Kind::AlterPartitions { table, op } => self.alter_partitions(table, op),
             Kind::DropTables {
                 if_exists,
                 temporary,

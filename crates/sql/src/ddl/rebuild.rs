@@ -21,6 +21,7 @@ use super::change::Changed;
 use super::create::{new_table, unix_now};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{counter, rows, store_error};
+use crate::partition;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
 use crate::session::env::SessionEnv;
@@ -69,6 +70,8 @@ pub(crate) struct Work<'a> {
     txn: Option<Txn>,
     rows: u64,
     encoded: Vec<u8>,
+    /// For the choice of a partition.
+    buffer: Vec<u8>,
     placed: bool,
 }
 
@@ -94,9 +97,11 @@ impl<'a> Work<'a> {
         }
         let name = NEXT_NAME.fetch_add(1, Ordering::Relaxed).to_string();
         let mut new = new_table(WORK_DATABASE, &name, &schema, own_file);
-        new.indexes.truncate(1);
+        if schema.partitioning.is_none() {
+            new.indexes.truncate(1);
+        }
         new.auto_increment = auto_increment;
-        ddl.engine.create_table(ddl.owner, new).map_err(wrap)?;
+        ddl.create_stored(new, &schema).map_err(wrap)?;
         Ok(Work {
             engine: ddl.engine,
             env: ddl.env,
@@ -109,12 +114,23 @@ impl<'a> Work<'a> {
             txn: None,
             rows: 0,
             encoded: Vec::new(),
+            buffer: Vec::new(),
             placed: false,
         })
     }
 
     fn wrap(&self, e: Error) -> SqlError {
         store_error(e, self.shown)
+    }
+
+    /// Its name in the work database.
+    pub fn name(&self) -> &(String, String) {
+        &self.name
+    }
+
+    /// Its rows have a place elsewhere now, and it is gone.
+    pub fn placed(mut self) {
+        self.placed = true;
     }
 
     /// How many rows it has got.
@@ -146,7 +162,13 @@ impl<'a> Work<'a> {
                 .map_err(|e| self.wrap(e))?,
         };
         let pinned = table.pin_for_write(&mut txn);
-        let inserted = pinned.and_then(|_| table.insert(&mut txn, row));
+        let inserted = match self.part_for(&table, row) {
+            Ok(part) => pinned.and_then(|_| part.insert(&mut txn, row)),
+            Err(e) => {
+                (self.table, self.txn) = (Some(table), Some(txn));
+                return Err(e);
+            }
+        };
         self.table = Some(table);
         self.txn = Some(txn);
         match inserted {
@@ -167,6 +189,22 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
+    /// Where a row goes: the table, or one of its partitions.
+    fn part_for(&mut self, table: &Arc<Table>, row: &[u8]) -> SqlResult<Arc<Table>> {
+        let Some(p) = &self.schema.partitioning else {
+            return Ok(table.clone());
+        };
+        match p.route_row(&self.schema, row, self.env, &mut self.buffer)? {
+            Some(at) => p.open(self.engine, table, at),
+            None => Err(partition::no_partition_for_row(
+                p,
+                &self.schema,
+                row,
+                self.env,
+            )),
+        }
+    }
+
     fn commit(&mut self) -> SqlResult<()> {
         match self.txn.take() {
             Some(txn) => self.engine.commit(txn).map_err(|e| self.wrap(e)),
@@ -178,6 +216,10 @@ impl<'a> Work<'a> {
     pub fn finish(&mut self) -> SqlResult<()> {
         self.commit()?;
         self.table = None;
+        if self.schema.partitioning.is_some() {
+            // Partitions have theirs from the start.
+            return Ok(());
+        }
         for i in 1..self.schema.indexes.len() {
             let index = &self.schema.indexes[i];
             let new = (index.name.clone(), index.unique, index.body());
@@ -395,7 +437,15 @@ impl<'a> Ddl<'a> {
                     Some(own_file),
                     next.unwrap_or(0),
                 )?;
-                self.copy(&mut txn, &source, &old, &changed, &mut work)?;
+                match &old.partitioning {
+                    None => self.copy(&mut txn, &source, &old, &changed, &mut work)?,
+                    Some(p) => {
+                        for at in 0..p.parts.len() {
+                            let part = p.open(self.engine, &source, at)?;
+                            self.copy(&mut txn, &part, &old, &changed, &mut work)?;
+                        }
+                    }
+                }
                 Ok(work)
             });
         // It only read.
@@ -418,7 +468,8 @@ impl<'a> Ddl<'a> {
         let wrap = |e| store_error(e, &source.def().name);
         let tz = self.env.tz_offset.get();
         let columns = &changed.schema.columns;
-        let mut cx = store_context(self.env, 0);
+        // Rows of other partitions may have come before.
+        let mut cx = store_context(self.env, work.rows());
         let everything = KeyRange {
             lower: Bound::Unbounded,
             upper: Bound::Unbounded,
@@ -478,6 +529,21 @@ impl<'a> Ddl<'a> {
             work.insert(&after)?;
         }
         Ok(())
+    }
+
+    /// Copies a partition's rows.
+    pub(super) fn copy_as_is(
+        &self,
+        txn: &mut Txn,
+        part: &Table,
+        work: &mut Work<'_>,
+    ) -> SqlResult<()> {
+        let schema = work.schema.clone();
+        let changed = Changed {
+            from: (0..schema.columns.len()).map(Some).collect(),
+            schema,
+        };
+        self.copy(txn, part, &changed.schema, &changed, work)
     }
 
     /// Writes a table anew as it is: OPTIMIZE TABLE, ALTER TABLE ... ENGINE and FORCE.

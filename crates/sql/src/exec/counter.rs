@@ -1,6 +1,7 @@
 //! Where a table's AUTO_INCREMENT counter starts.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use crate::error::SqlResult;
 use crate::types::Schema;
@@ -11,15 +12,24 @@ use super::store_error;
 
 /// Sets the counter up after the largest value in the table, unless it has been. A table without such a
 /// column stays without.
-pub(crate) fn start(engine: &Engine, table: &Table, schema: &Schema) -> SqlResult<()> {
+pub(crate) fn start(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<()> {
     if table.auto_increment_peek().is_some() {
         return Ok(());
     }
     let Some(column) = schema.columns.iter().position(|c| c.auto_increment) else {
         return Ok(());
     };
-    let next = largest(engine, table, schema, column)?.saturating_add(1);
-    table.auto_increment_init(next);
+    let mut last = 0;
+    match &schema.partitioning {
+        None => last = largest(engine, table, schema, column)?,
+        Some(p) => {
+            for at in 0..p.parts.len() {
+                let part = p.open(engine, table, at)?;
+                last = last.max(largest(engine, &part, schema, column)?);
+            }
+        }
+    }
+    table.auto_increment_init(last.saturating_add(1));
     Ok(())
 }
 

@@ -1,9 +1,10 @@
 //! INSERT and REPLACE.
 
-use millpond_store::Error;
+use millpond_store::{Error, Table};
 use smallvec::SmallVec;
 
 use super::block;
+use super::partitions::{self, Changing};
 use super::rows;
 use super::state::{Flow, Rows, State};
 use super::{Outcome, store_error};
@@ -287,10 +288,42 @@ impl<'s> Inserter<'s> {
     /// Stores the row, or does what is to be done with a duplicate.
     fn put(&mut self, st: &mut State<'s>, values: &[Value<'_>], generated: bool) -> SqlResult<()> {
         let t = self.t;
+        let Some(p) = &t.schema.partitioning else {
+            return self.put_into(st, &t.table, 0, values, generated);
+        };
+        let given = self.plan.partitions.as_deref();
+        match partitions::target(st, t, p, given, values, &mut self.encoded) {
+            Ok(part) => {
+                let open = p.open(st.engine, &t.table, part)?;
+                self.put_into(st, &open, part, values, generated)
+            }
+            Err(e) if self.plan.ignore && partitions::ignorable(&e) => {
+                self.duplicates += 1;
+                st.env.warn(e.code, e.message);
+                if generated {
+                    self.give_back();
+                }
+                Ok(())
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The same, into the table or the partition the row belongs to. A duplicate can only be there, too: unique keys hold what
+    /// decides about partitions.
+    fn put_into(
+        &mut self,
+        st: &mut State<'s>,
+        table: &Table,
+        part: usize,
+        values: &[Value<'_>],
+        generated: bool,
+    ) -> SqlResult<()> {
+        let t = self.t;
         let name = &t.table.def().name;
         rows::encode(&t.schema, values, self.tz, &mut self.encoded)?;
         loop {
-            let index = match t.table.insert(st.txn, &self.encoded) {
+            let index = match table.insert(st.txn, &self.encoded) {
                 Ok(()) => {
                     self.affected += 1;
                     self.inserted(values, generated);
@@ -300,8 +333,7 @@ impl<'s> Inserter<'s> {
                 Err(e) => return Err(store_error(e, name)),
             };
             if self.plan.replace || self.plan.update.is_some() {
-                let found = t
-                    .table
+                let found = table
                     .find_duplicate(
                         st.txn,
                         index,
@@ -315,7 +347,7 @@ impl<'s> Inserter<'s> {
                 }
                 self.duplicates += 1;
                 if self.plan.update.is_some() {
-                    return self.update(st, values, generated);
+                    return self.update(st, (table, part), values, generated);
                 }
                 // As in MySQL, the same row again counts as one if no other key can be in the way.
                 let later = &t.schema.indexes[index + 1..];
@@ -324,7 +356,7 @@ impl<'s> Inserter<'s> {
                     self.inserted(values, generated);
                     return Ok(());
                 }
-                t.table
+                table
                     .delete(st.txn, &self.old_key, &self.old_row)
                     .map_err(|e| store_error(e, name))?;
                 self.affected += 1;
@@ -370,7 +402,13 @@ impl<'s> Inserter<'s> {
     }
 
     /// ON DUPLICATE KEY UPDATE.
-    fn update(&mut self, st: &mut State<'s>, new: &[Value<'_>], generated: bool) -> SqlResult<()> {
+    fn update(
+        &mut self,
+        st: &mut State<'s>,
+        (table, part): (&Table, usize),
+        new: &[Value<'_>],
+        generated: bool,
+    ) -> SqlResult<()> {
         let plan = self.plan;
         let t = self.t;
         let name = &t.table.def().name;
@@ -413,10 +451,21 @@ impl<'s> Inserter<'s> {
             |c| set.iter().any(|(s, _)| *s == c),
         )?;
         if changed {
-            match t
-                .table
-                .update(st.txn, &self.old_key, &old_row, &self.new_row)
-            {
+            let done = match &schema.partitioning {
+                None => table.update(st.txn, &self.old_key, &old_row, &self.new_row),
+                Some(p) => {
+                    let given = plan.partitions.as_deref();
+                    let target = partitions::target(st, t, p, given, &values, &mut self.encoded)?;
+                    let row = Changing {
+                        part,
+                        key: &self.old_key,
+                        old: &old_row,
+                        new: &self.new_row,
+                    };
+                    partitions::update(st, t, p, &row, target)?
+                }
+            };
+            match done {
                 Ok(()) => {
                     self.affected += 2;
                     if let Some(c) = plan.auto {

@@ -5,6 +5,7 @@
 //! | `state` | one execution: transaction, buffers, kept results, evaluation |
 //! | `ranges` | conditions with values as ranges of index keys |
 //! | `scan` | reading a stored table by an access path |
+//! | `partitions` | the same for a partitioned table, and which partition is written |
 //! | `levels`, `hash` | the loops of a join |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
@@ -26,6 +27,7 @@ mod group;
 mod hash;
 mod insert;
 mod levels;
+mod partitions;
 pub(crate) mod ranges;
 pub(crate) mod rows;
 mod scan;

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
+use crate::partition;
 use crate::plan::nodes::{Access, EqCond, RangeCond};
 use crate::row::{self, Lookup};
 use crate::session::env::SessionEnv;
@@ -298,7 +299,7 @@ pub fn estimate(table: &Arc<Table>, schema: &Schema, a: &Access, env: &SessionEn
         Ranges::List { list, .. } => {
             let mut sum = 0u64;
             for r in &list {
-                sum = sum.saturating_add(table.estimate_range(a.index, r).ok()?);
+                sum = sum.saturating_add(partition::estimate_range(table, schema, a.index, r)?);
             }
             Some(sum)
         }

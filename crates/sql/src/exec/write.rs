@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::block;
 use super::codec::{self, Reader};
 use super::insert::finish_update;
+use super::partitions::{self, Changing};
 use super::rows;
 use super::scan;
 use super::sort::Sorter;
@@ -15,12 +16,13 @@ use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::PlanTable;
 use crate::plan::dml::{Delete, Given, Update};
-use crate::plan::nodes::{Block, LevelFrom};
+use crate::plan::nodes::{Block, LevelFrom, SourceKind};
 use crate::row::encode_sort_value;
 use crate::value::{self, StoreContext, Value};
 
-/// Takes a row found: clustered key, bytes, the rows of all sources.
-type Take<'t, 's> = dyn FnMut(&mut State<'s>, &[u8], &[u8], &[RowRef<'_>]) -> SqlResult<()> + 't;
+/// Takes a row found: clustered key, bytes, position of its partition, the rows of all sources.
+type Take<'t, 's> =
+    dyn FnMut(&mut State<'s>, &[u8], &[u8], u32, &[RowRef<'_>]) -> SqlResult<()> + 't;
 
 /// Finds the rows of an UPDATE or DELETE. If `collect`, all are found (and locked) before the first is given to `f`.
 fn find<'s>(
@@ -56,6 +58,7 @@ fn find<'s>(
         ReadMode::Consistent => return Ok(()),
         m => m,
     };
+    let partitioned = t.schema.partitioning.is_some();
     let mut left = count;
     let mut kept = collect.then(|| {
         let keep = if b.order.is_empty() { u64::MAX } else { count };
@@ -90,12 +93,15 @@ fn find<'s>(
             record.clear();
             codec::put_bytes(hit.clustered_key, &mut record);
             codec::put_bytes(hit.bytes, &mut record);
+            if partitioned {
+                codec::put_bytes(&hit.part.to_le_bytes(), &mut record);
+            }
             kept.add_bytes(&key, &record)?;
             if b.order.is_empty() {
                 left -= 1;
             }
         } else {
-            f(st, hit.clustered_key, hit.bytes, &now)?;
+            f(st, hit.clustered_key, hit.bytes, hit.part, &now)?;
             left -= 1;
         }
         Ok(if left == 0 {
@@ -108,13 +114,25 @@ fn find<'s>(
         kept.drain(st, |st, _, record| {
             let mut r = Reader(record);
             let (clustered_key, bytes) = (r.bytes(), r.bytes());
+            let mut part = [0; 4];
+            if partitioned {
+                part.copy_from_slice(r.bytes());
+            }
             let mut now: Rows<'_> = Rows::from_slice(&rows);
             now[*source] = RowRef::Stored(&t.schema, bytes);
-            f(st, clustered_key, bytes, &now)?;
+            f(st, clustered_key, bytes, u32::from_le_bytes(part), &now)?;
             Ok(Flow::Continue)
         })?;
     }
     Ok(())
+}
+
+/// The partitions that the statement's PARTITION clause names.
+fn given_partitions(find: &Block) -> Option<&[usize]> {
+    match &find.sources.first()?.kind {
+        SourceKind::Table { partitions, .. } => partitions.as_deref(),
+        _ => None,
+    }
 }
 
 /// Runs UPDATE.
@@ -132,62 +150,90 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, found_rows: bool) -> SqlRes
     let mut matched = 0u64;
     let mut changed = 0u64;
     let mut new_row = st.scratch.take();
-    find(st, &p.find, t, p.collect, &mut |st, key, old, rows| {
-        matched += 1;
-        let cx = StoreContext {
-            session: st.env,
-            strict,
-            row: matched,
-        };
-        let mut values: SmallVec<[Value<'_>; 16]> = (0..schema.columns.len())
-            .map(|c| schema.layout().column(schema, old, c, tz))
-            .collect();
-        for (c, g) in &p.set {
-            let column = &schema.columns[*c];
-            values[*c] = match g {
-                Given::Default => value::default_value(column, &cx)?,
-                Given::Value { value, reads_new } => {
-                    let v = if *reads_new || !value.subqueries.is_empty() {
-                        let mut now: Rows<'_> = Rows::from_slice(rows);
-                        now[p.find.base] = RowRef::Values(&values);
-                        st.with_subqueries(&p.find, &value.subqueries, &now, |st, rows| {
-                            Ok(value.expr.eval(&st.context(rows))?.into_owned())
-                        })?
-                    } else {
-                        // Owned unless it is a number: it must outlive the borrow of this row's sources.
-                        value.expr.eval(&st.context(rows))?.into_owned()
-                    };
-                    value::store(v, column, &cx)?
-                }
+    let given = given_partitions(&p.find);
+    let mut buffer = st.scratch.take();
+    find(
+        st,
+        &p.find,
+        t,
+        p.collect,
+        &mut |st, key, old, part, rows| {
+            matched += 1;
+            let cx = StoreContext {
+                session: st.env,
+                strict,
+                row: matched,
             };
-        }
-        let differs = finish_update(schema, old, &mut values, &mut new_row, tz, &cx, |c| {
-            p.set.iter().any(|(s, _)| *s == c)
-        })?;
-        if !differs {
-            return Ok(());
-        }
-        match t.table.update(st.txn, key, old, &new_row) {
-            Ok(()) => changed += 1,
-            Err(Error::DuplicateKey { index }) => {
-                let e = rows::duplicate(schema, name, index, &new_row, tz);
-                if !p.ignore {
-                    return Err(e);
-                }
-                st.env.warn(e.code, e.message);
+            let mut values: SmallVec<[Value<'_>; 16]> = (0..schema.columns.len())
+                .map(|c| schema.layout().column(schema, old, c, tz))
+                .collect();
+            for (c, g) in &p.set {
+                let column = &schema.columns[*c];
+                values[*c] = match g {
+                    Given::Default => value::default_value(column, &cx)?,
+                    Given::Value { value, reads_new } => {
+                        let v = if *reads_new || !value.subqueries.is_empty() {
+                            let mut now: Rows<'_> = Rows::from_slice(rows);
+                            now[p.find.base] = RowRef::Values(&values);
+                            st.with_subqueries(&p.find, &value.subqueries, &now, |st, rows| {
+                                Ok(value.expr.eval(&st.context(rows))?.into_owned())
+                            })?
+                        } else {
+                            // Owned unless it is a number: it must outlive the borrow of this row's sources.
+                            value.expr.eval(&st.context(rows))?.into_owned()
+                        };
+                        value::store(v, column, &cx)?
+                    }
+                };
+            }
+            let differs = finish_update(schema, old, &mut values, &mut new_row, tz, &cx, |c| {
+                p.set.iter().any(|(s, _)| *s == c)
+            })?;
+            if !differs {
                 return Ok(());
             }
-            Err(e) => return Err(store_error(e, name)),
-        }
-        if let Some(c) = auto {
-            let v = values[c].to_u64();
-            if v > 0 && v <= i64::MAX as u64 {
-                t.table.auto_increment_seen(v);
+            let done = match &schema.partitioning {
+                None => t.table.update(st.txn, key, old, &new_row),
+                Some(by) => {
+                    let target = match partitions::target(st, t, by, given, &values, &mut buffer) {
+                        Err(e) if p.ignore && partitions::ignorable(&e) => {
+                            st.env.warn(e.code, e.message);
+                            return Ok(());
+                        }
+                        target => target?,
+                    };
+                    let row = Changing {
+                        part: part as usize,
+                        key,
+                        old,
+                        new: &new_row,
+                    };
+                    partitions::update(st, t, by, &row, target)?
+                }
+            };
+            match done {
+                Ok(()) => changed += 1,
+                Err(Error::DuplicateKey { index }) => {
+                    let e = rows::duplicate(schema, name, index, &new_row, tz);
+                    if !p.ignore {
+                        return Err(e);
+                    }
+                    st.env.warn(e.code, e.message);
+                    return Ok(());
+                }
+                Err(e) => return Err(store_error(e, name)),
             }
-        }
-        Ok(())
-    })?;
+            if let Some(c) = auto {
+                let v = values[c].to_u64();
+                if v > 0 && v <= i64::MAX as u64 {
+                    t.table.auto_increment_seen(v);
+                }
+            }
+            Ok(())
+        },
+    )?;
     st.scratch.give(new_row);
+    st.scratch.give(buffer);
     Ok(Outcome {
         affected: if found_rows { matched } else { changed },
         info: format!(
@@ -204,10 +250,14 @@ pub fn delete<'s>(st: &mut State<'s>, p: &'s Delete) -> SqlResult<Outcome> {
     let name = &t.table.def().name;
     let mut deleted = 0u64;
     let collect = !p.find.order.is_empty();
-    find(st, &p.find, t, collect, &mut |st, key, old, _| {
-        t.table
-            .delete(st.txn, key, old)
-            .map_err(|e| store_error(e, name))?;
+    find(st, &p.find, t, collect, &mut |st, key, old, part, _| {
+        let done = match &t.schema.partitioning {
+            None => t.table.delete(st.txn, key, old),
+            Some(by) => by
+                .open(st.engine, &t.table, part as usize)?
+                .delete(st.txn, key, old),
+        };
+        done.map_err(|e| store_error(e, name))?;
         deleted += 1;
         Ok(())
     })?;

@@ -6,6 +6,7 @@ use sqlparser::tokenizer::Token;
 use super::ast::{AlterOption, Kind};
 use super::cursor::Cursor;
 use super::names::database_options;
+use super::partition;
 use super::statement::drain;
 use crate::error::{SqlError, SqlResult};
 
@@ -38,6 +39,9 @@ pub fn parse(c: &mut Cursor<'_>) -> SqlResult<Kind> {
             }
             _ => Err(c.error()),
         };
+    }
+    if let Some(kind) = partition::alter(c)? {
+        return Ok(kind);
     }
     if let Some(kind) = options(c)? {
         return Ok(kind);

@@ -1,6 +1,10 @@
 //! Statements as the rest of the crate sees them. What sqlparser models well keeps sqlparser's types;
 //! everything about the session, administration and names has small types of our own.
 
+pub use super::partition::{
+    PartitionBy, PartitionDef, PartitionMethod, PartitionOn, PartitionOp, PartitionValue,
+    PartitionValues,
+};
 pub use sqlparser::ast as sp;
 
 /// A parsed statement.
@@ -57,6 +61,8 @@ pub enum Kind {
     Do(Vec<sp::Expr>),
     /// CREATE TABLE with columns (also AS SELECT, when `query` is set).
     CreateTable(Box<sp::CreateTable>),
+    /// The same with PARTITION BY.
+    CreatePartitioned(Box<sp::CreateTable>, Box<PartitionBy>),
     /// CREATE TABLE ... LIKE.
     CreateTableLike {
         /// IF NOT EXISTS.
@@ -85,6 +91,13 @@ pub enum Kind {
         table: TableName,
         /// Options, in order.
         options: Vec<AlterOption>,
+    },
+    /// ALTER TABLE that changes partitions.
+    AlterPartitions {
+        /// Table.
+        table: TableName,
+        /// What is done.
+        op: PartitionOp,
     },
     /// DROP TABLE.
     DropTables {

@@ -15,6 +15,7 @@
 //! | `general` | statements without their literals |
 //! | `names` | DDL that only names things: DROP, RENAME, TRUNCATE, CREATE DATABASE, LOCK |
 //! | `alter` | ALTER TABLE |
+//! | `partition` | PARTITION BY, and ALTER TABLE's changes of partitions |
 //!
 //! Pure functions of text and sql_mode: no session, no catalog, no state.
 
@@ -26,6 +27,7 @@ mod dialect;
 mod general;
 mod lex;
 mod names;
+mod partition;
 mod set;
 mod show;
 mod statement;
@@ -63,6 +65,30 @@ pub fn parse_one(text: &str, mode: SqlMode) -> SqlResult<Statement> {
         cursor.end()?;
         Ok(wrap(kind, tokens, &opened))
     })
+}
+
+/// Parses one expression, in the default sql_mode.
+pub fn parse_expression(text: &str) -> SqlResult<sp::Expr> {
+    match parse_one(&format!("DO {text}"), SqlMode::DEFAULT)?.kind {
+        Kind::Do(mut list) if list.len() == 1 => Ok(list.remove(0)),
+        _ => Err(crate::error::SqlError::syntax(format_args!(
+            "near '{text}'"
+        ))),
+    }
+}
+
+/// Parses a PARTITION BY clause on its own, as SHOW CREATE TABLE prints it inside of its comment.
+pub fn parse_partition_by(text: &str) -> SqlResult<PartitionBy> {
+    let statement = parse_one(&format!("ALTER TABLE t {text}"), SqlMode::DEFAULT)?;
+    match statement.kind {
+        Kind::AlterPartitions {
+            op: PartitionOp::By(by),
+            ..
+        } => Ok(by),
+        _ => Err(crate::error::SqlError::syntax(format_args!(
+            "near '{text}'"
+        ))),
+    }
 }
 
 fn wrap(kind: Kind, tokens: tokens::Tokens, text: &str) -> Statement {

@@ -3,8 +3,9 @@
 use sqlparser::ast::{CreateTableLikeKind, Statement as Sp};
 use sqlparser::tokenizer::Token;
 
-use super::ast::{DatabaseOptions, Kind, Maintenance, TableName};
+use super::ast::{DatabaseOptions, Kind, Maintenance, TableName, sp};
 use super::cursor::Cursor;
+use super::partition;
 use super::statement::{drain, object_name};
 use crate::error::{SqlError, SqlResult};
 
@@ -104,8 +105,7 @@ fn create(c: &mut Cursor<'_>) -> SqlResult<Kind> {
                 });
             }
             if c.is("PARTITION") && c.is_nth(1, "BY") {
-                drain(c);
-                return Err(SqlError::unsupported("PARTITION BY"));
+                return create_partitioned(c, t);
             }
             Ok(Kind::CreateTable(Box::new(t)))
         }
@@ -113,6 +113,23 @@ fn create(c: &mut Cursor<'_>) -> SqlResult<Kind> {
         Ok(_) => Err(c.error()),
         Err(e) => Err(c.convert(e)),
     }
+}
+
+/// PARTITION BY, and the query that may come after it.
+fn create_partitioned(c: &mut Cursor<'_>, mut t: sp::CreateTable) -> SqlResult<Kind> {
+    let by = partition::by(c)?;
+    if c.is("IGNORE") || c.is("REPLACE") {
+        let word = c.peek_word().unwrap_or_default();
+        drain(c);
+        return Err(SqlError::unsupported(format_args!(
+            "CREATE TABLE ... {word} SELECT"
+        )));
+    }
+    c.eat("AS");
+    if !c.at_end() {
+        t.query = Some(c.parser.parse_query().map_err(|e| c.convert(e))?);
+    }
+    Ok(Kind::CreatePartitioned(Box::new(t), Box::new(by)))
 }
 
 /// The options of CREATE and ALTER DATABASE.

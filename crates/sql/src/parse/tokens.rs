@@ -70,6 +70,7 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
     adjust(&mut out, mode);
     headings(text, &out.tokens, &mut out.headings);
     statement_modifiers(&mut out);
+    insert_partitions(&mut out);
     into_variables(&mut out);
     Ok(out)
 }
@@ -149,6 +150,40 @@ fn statement_modifiers(out: &mut Tokens) {
         }
         out.ignore |= ignore;
         out.tokens.remove(first + 1);
+    }
+}
+
+/// Puts the PARTITION clause of INSERT and REPLACE behind the list of columns, where sqlparser looks for it.
+fn insert_partitions(out: &mut Tokens) {
+    let list = &mut out.tokens;
+    let first = usize::from(list.first().is_some_and(|t| is(t, "EXPLAIN")));
+    let insert = |t: &TokenWithSpan| is(t, "INSERT") || is(t, "REPLACE");
+    if !list.get(first).is_some_and(insert) {
+        return;
+    }
+    // The table's name and what stands before it hold no parenthesis.
+    let paren = |from: usize, list: &[TokenWithSpan]| {
+        (from..list.len()).find(|&i| list[i].token == Token::LParen)
+    };
+    let Some(open) = paren(first, list) else {
+        return;
+    };
+    if !is(&list[open - 1], "PARTITION") {
+        return;
+    }
+    let close = |from: usize, list: &[TokenWithSpan]| {
+        (from..list.len()).find(|&i| list[i].token == Token::RParen)
+    };
+    let Some(end) = close(open, list) else {
+        return;
+    };
+    let columns = list.get(end + 1).is_some_and(|t| t.token == Token::LParen)
+        && list.get(end + 2).is_some_and(|t| {
+            matches!(t.token, Token::Word(_)) && !is(t, "SELECT") && !is(t, "WITH")
+                || t.token == Token::RParen
+        });
+    if columns && let Some(last) = close(end + 1, list) {
+        list[open - 1..=last].rotate_left(end + 2 - open);
     }
 }
 

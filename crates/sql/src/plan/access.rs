@@ -9,6 +9,7 @@ use super::conditions::{Cond, Term, term};
 use super::nodes::{Access, CoveredColumn, EqCond, RangeCond};
 use crate::exec::ranges;
 use crate::expr::{Expr, ExprKind};
+use crate::partition::Prune;
 use crate::row;
 use crate::session::env::SessionEnv;
 use crate::types::Schema;
@@ -68,6 +69,8 @@ pub struct Request<'a> {
     pub limit: Option<f64>,
     /// Hints.
     pub hints: &'a Hints,
+    /// PARTITION (...).
+    pub partitions: Option<&'a Arc<[usize]>>,
     /// The session, for estimates with constants.
     pub env: &'a SessionEnv,
     /// Number of sources around and in the block, and the source of subqueries that run once.
@@ -119,7 +122,6 @@ fn constant(e: &Expr) -> bool {
 
 /// The cheapest way to read a table.
 pub fn choose(r: &Request<'_>) -> Choice {
-    let total = (r.table.rows as f64).max(1.0);
     // Terms by column, in the order of the conditions.
     let terms: Vec<(usize, usize, Term)> = r
         .conds
@@ -128,6 +130,8 @@ pub fn choose(r: &Request<'_>) -> Choice {
         .filter_map(|(n, c)| term(&c.expr, r.source).map(|(col, t)| (n, col, t)))
         .filter(|(_, _, t)| t.values().iter().all(|e| known(e, r)))
         .collect();
+    let (prune, share) = partitions(r, &terms);
+    let total = (r.table.rows as f64 * share).max(1.0);
     let mut all: Vec<Choice> = Vec::new();
     for index in 0..r.schema.indexes.len() {
         let allowed = match &r.hints.only {
@@ -176,7 +180,32 @@ pub fn choose(r: &Request<'_>) -> Choice {
     // A row by its key is the best there is. Apart from that, the values decide between indexes, and between an
     // index and the table.
     best.access.settled = best.access.unique || best.access.index == 0 && bounded <= 1;
+    best.access.prune = prune;
     best
+}
+
+/// What is known of a partitioned table's partitions, and which share of them that leaves, as far as can be told now.
+fn partitions(r: &Request<'_>, terms: &[(usize, usize, Term)]) -> (Option<Box<Prune>>, f64) {
+    let Some(p) = &r.schema.partitioning else {
+        return (None, 1.0);
+    };
+    // A function that does not bind is told when rows are read.
+    let Ok(f) = p.function(r.schema, r.env) else {
+        return (None, 1.0);
+    };
+    let prune = Prune {
+        given: r.partitions.cloned(),
+        terms: terms
+            .iter()
+            .filter(|(_, column, _)| f.columns.contains(column))
+            .map(|(_, column, term)| (*column, term.clone()))
+            .collect(),
+    };
+    if prune.is_empty() {
+        return (None, 1.0);
+    }
+    let left = prune.estimate(p, r.schema, r.env);
+    (Some(Box::new(prune)), left as f64 / p.parts.len() as f64)
 }
 
 /// What an index makes of the conditions.
@@ -191,6 +220,7 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
         settled: false,
         unique: false,
         covering: None,
+        prune: None,
         recheck: Vec::new(),
     };
     let mut exact = Vec::new();

@@ -54,6 +54,8 @@ pub struct Insert {
     pub auto: Option<usize>,
     /// The rest of the columns: those that the statement does not name.
     pub others: Vec<usize>,
+    /// PARTITION (...): positions of the partitions that rows may go to.
+    pub partitions: Option<Arc<[usize]>>,
 }
 
 /// Where an INSERT's rows come from.
@@ -120,6 +122,7 @@ impl Planner<'_, '_> {
                 table: at,
                 schema: self.tables[at].schema.clone(),
                 lock: Some((LockMode::Exclusive, WaitPolicy::Wait)),
+                partitions: None,
             },
         }
     }
@@ -205,11 +208,12 @@ impl Planner<'_, '_> {
         let sp::TableObject::TableName(name) = &i.table else {
             return Err(SqlError::unsupported("INSERT into this"));
         };
-        if i.partitioned.is_some() || i.returning.is_some() {
+        if i.returning.is_some() {
             return Err(SqlError::unsupported("this clause of INSERT"));
         }
         let (table, database, table_name) = self.target(name)?;
         let schema = self.tables[table].schema.clone();
+        let partitions = given_partitions(i, &schema, &table_name)?;
         let mut columns = Vec::new();
         for c in &i.columns {
             let (qualifier, n) = from::split_name(c)?;
@@ -265,6 +269,7 @@ impl Planner<'_, '_> {
             update,
             subqueries,
             others,
+            partitions,
         })
     }
 
@@ -424,7 +429,13 @@ impl Planner<'_, '_> {
                 "{what} of several tables"
             )));
         }
-        let sp::TableFactor::Table { name, alias, .. } = &t.relation else {
+        let sp::TableFactor::Table {
+            name,
+            alias,
+            partitions,
+            ..
+        } = &t.relation
+        else {
             return Err(SqlError::unsupported(format_args!("{what} of this")));
         };
         let (table, database, table_name) = self.target(name)?;
@@ -432,7 +443,8 @@ impl Planner<'_, '_> {
             .as_ref()
             .map_or(table_name.as_str(), |a| a.name.value.as_str())
             .to_string();
-        let source = self.target_source(table, &database, &table_name, &alias);
+        let mut source = self.target_source(table, &database, &table_name, &alias);
+        from::select_partitions(&mut source.kind, partitions, &table_name)?;
         let columns = source.columns();
         let mut f = Frame::new(0, 1);
         f.sources.push(source);
@@ -482,7 +494,9 @@ impl Planner<'_, '_> {
                 *value = rich(expr, source, &find.once);
             }
         }
-        let collect = !find.order.is_empty() || changes_scanned(&find, &schema, &set);
+        let collect = !find.order.is_empty()
+            || changes_scanned(&find, &schema, &set)
+            || self.moves_partitions(&schema, &set)?;
         Ok(Update {
             table,
             find,
@@ -490,6 +504,15 @@ impl Planner<'_, '_> {
             collect,
             ignore: self.statement.ignore,
         })
+    }
+
+    /// Whether an assignment may move rows to a partition that the scan has yet to come to.
+    fn moves_partitions(&self, schema: &Schema, set: &[(usize, Given)]) -> SqlResult<bool> {
+        let Some(p) = &schema.partitioning else {
+            return Ok(false);
+        };
+        let f = p.function(schema, self.cx.env)?;
+        Ok(set.iter().any(|(c, _)| f.columns.contains(c)))
     }
 
     /// Plans DELETE.
@@ -557,6 +580,22 @@ impl Planner<'_, '_> {
             _ => Err(SqlError::unsupported("this statement")),
         }
     }
+}
+
+/// INSERT ... PARTITION (...).
+fn given_partitions(
+    i: &sp::Insert,
+    schema: &Schema,
+    table: &str,
+) -> SqlResult<Option<Arc<[usize]>>> {
+    let mut names = Vec::new();
+    for e in i.partitioned.iter().flatten() {
+        let sp::Expr::Identifier(name) = e else {
+            return Err(SqlError::syntax(format_args!("near '{e}'")));
+        };
+        names.push(name.clone());
+    }
+    from::partitions_of(schema, &names, table)
 }
 
 fn is_default(e: &sp::Expr) -> bool {

@@ -6,16 +6,23 @@ use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, Query, SourceK
 use super::{Plan, Root};
 use crate::expr::{Expr, ExprKind};
 use crate::parse::ExplainFormat;
+use crate::partition::Prune;
 use crate::result::ColumnMeta;
+use crate::session::env::SessionEnv;
 use crate::types::{Collation, Schema, SqlType};
 use crate::value::Value;
 
 /// A plan's description: columns and rows.
-pub fn explain(plan: &Plan, format: ExplainFormat) -> (Vec<ColumnMeta>, Vec<Vec<Value<'static>>>) {
+pub fn explain(
+    plan: &Plan,
+    format: ExplainFormat,
+    env: &SessionEnv,
+) -> (Vec<ColumnMeta>, Vec<Vec<Value<'static>>>) {
     match format {
         ExplainFormat::Traditional => {
             let mut t = Table {
                 plan,
+                env,
                 rows: Vec::new(),
                 next: 1,
             };
@@ -62,6 +69,7 @@ struct Line {
     id: Option<u64>,
     select_type: String,
     table: String,
+    partitions: String,
     access: String,
     possible: String,
     key: String,
@@ -74,11 +82,24 @@ struct Line {
 
 struct Table<'p> {
     plan: &'p Plan,
+    env: &'p SessionEnv,
     rows: Vec<Vec<Value<'static>>>,
     next: u64,
 }
 
 impl Table<'_> {
+    /// Names of the partitions that an access reads, as far as constants tell.
+    fn partitions(&self, a: &Access, schema: &Schema) -> String {
+        let Some(p) = &schema.partitioning else {
+            return String::new();
+        };
+        let everything = Prune::default();
+        let prune = a.prune.as_deref().unwrap_or(&everything);
+        let list = prune.planned(p, schema, self.env);
+        let names = list.iter().map(|&n| p.parts[n as usize].name.as_str());
+        names.collect::<Vec<_>>().join(",")
+    }
+
     fn line(&mut self, l: Line) {
         let text = |s: String| {
             if s.is_empty() {
@@ -92,7 +113,7 @@ impl Table<'_> {
             number(l.id),
             Value::string(l.select_type),
             text(l.table),
-            Value::Null,
+            text(l.partitions),
             text(l.access),
             text(l.possible),
             text(l.key),
@@ -114,6 +135,7 @@ impl Table<'_> {
                     id: Some(id),
                     select_type: if i.replace { "REPLACE" } else { "INSERT" }.into(),
                     table: self.plan.tables[i.table].table.def().name.clone(),
+                    partitions: inserted_partitions(i, &self.plan.tables[i.table].schema),
                     access: "ALL".into(),
                     ..Line::default()
                 });
@@ -241,6 +263,7 @@ impl Table<'_> {
                 SourceKind::Table { schema, .. } => {
                     if let Some(a) = access {
                         describe(&mut line, b, a, schema);
+                        line.partitions = self.partitions(a, schema);
                     }
                 }
                 SourceKind::Derived { derived: d, .. } => {
@@ -269,6 +292,16 @@ impl Table<'_> {
             self.line(line);
         }
     }
+}
+
+/// Names of the partitions that an INSERT may write to.
+fn inserted_partitions(i: &super::dml::Insert, schema: &Schema) -> String {
+    let Some(p) = &schema.partitioning else {
+        return String::new();
+    };
+    let may = |n: &usize| i.partitions.as_ref().is_none_or(|g| g.contains(n));
+    let names = (0..p.parts.len()).filter(may).map(|n| &*p.parts[n].name);
+    names.collect::<Vec<_>>().join(",")
 }
 
 fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {

@@ -11,6 +11,7 @@ use crate::parse::sp;
 use crate::row;
 use crate::types::{Schema, SqlType};
 use millpond_store::{LockMode, WaitPolicy};
+use std::sync::Arc;
 
 /// What FROM comes to.
 pub struct From {
@@ -253,19 +254,14 @@ impl Planner<'_, '_> {
                 index_hints,
                 ..
             } => {
-                if !partitions.is_empty() {
-                    return Err(SqlError::new(
-                        1747,
-                        "PARTITION () clause on non partitioned table",
-                    ));
-                }
                 let (database, table) = split_name(name)?;
                 if alias.as_ref().is_some_and(|a| !a.columns.is_empty()) {
                     return Err(SqlError::syntax(
                         "only a derived table may have a list of column names",
                     ));
                 }
-                let source = self.table_source(database, &table, alias.as_ref(), locks)?;
+                let mut source = self.table_source(database, &table, alias.as_ref(), locks)?;
+                select_partitions(&mut source.kind, partitions, &table)?;
                 let h = match &source.kind {
                     SourceKind::Table { schema, .. } => {
                         index_hints_of(index_hints, schema, &source.name)?
@@ -406,6 +402,7 @@ impl Planner<'_, '_> {
                 table: at,
                 schema: self.tables[at].schema.clone(),
                 lock,
+                partitions: None,
             },
         })
     }
@@ -437,7 +434,7 @@ impl Planner<'_, '_> {
                 e => crate::exec::store_error(e, name),
             })?;
         let schema = row::schema_of(&table)?;
-        let rows = table.estimate_rows();
+        let rows = crate::partition::estimate_rows(Some(self.cx.engine), &table, &schema);
         self.tables.push(PlanTable {
             table,
             write,
@@ -530,6 +527,38 @@ fn is_target(s: &Source) -> bool {
 /// 1146.
 pub fn no_such_table(database: &str, name: &str) -> SqlError {
     SqlError::new(1146, format!("Table '{database}.{name}' doesn't exist"))
+}
+
+/// The positions that a PARTITION clause names: errors 1735 and 1747.
+pub fn partitions_of(
+    schema: &Schema,
+    names: &[sp::Ident],
+    table: &str,
+) -> SqlResult<Option<Arc<[usize]>>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let Some(p) = &schema.partitioning else {
+        return Err(not_partitioned());
+    };
+    let names: Vec<&str> = names.iter().map(|n| n.value.as_str()).collect();
+    Ok(Some(p.selected(&names, table)?.into()))
+}
+
+/// Notes a PARTITION clause at a source.
+pub fn select_partitions(kind: &mut SourceKind, names: &[sp::Ident], table: &str) -> SqlResult<()> {
+    match kind {
+        SourceKind::Table {
+            schema, partitions, ..
+        } => *partitions = partitions_of(schema, names, table)?,
+        _ if !names.is_empty() => return Err(not_partitioned()),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn not_partitioned() -> SqlError {
+    SqlError::new(1747, "PARTITION () clause on non partitioned table")
 }
 
 /// `a = b`, for USING.

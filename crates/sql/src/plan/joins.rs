@@ -310,6 +310,7 @@ impl Joiner<'_> {
             table,
             schema,
             lock,
+            partitions,
         } = &self.sources[n].kind
         else {
             return None;
@@ -335,6 +336,7 @@ impl Joiner<'_> {
             wanted,
             limit,
             hints: &self.hints[n],
+            partitions: partitions.as_ref(),
             env: self.env,
             base: self.base,
             count: self.sources.len(),

@@ -157,7 +157,8 @@ impl Plan {
         self.outgrown.load(Ordering::Relaxed)
             && self.outgrown.swap(false, Ordering::Relaxed)
             && self.tables.iter().any(|t| {
-                t.table.estimate_rows() > t.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS)
+                let now = crate::partition::estimate_rows(None, &t.table, &t.schema);
+                now > t.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS)
             })
     }
     /// Whether it returns rows.
@@ -278,7 +279,7 @@ fn explained(
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
     let inner = compile(statement, cx)?;
-    let (columns, rows) = explain::explain(&inner, format);
+    let (columns, rows) = explain::explain(&inner, format, cx.env);
     Ok(Plan {
         columns,
         params: inner.params,

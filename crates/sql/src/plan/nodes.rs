@@ -11,6 +11,7 @@ use std::sync::Arc;
 use millpond_store::{LockMode, WaitPolicy};
 
 use crate::expr::{AggregateSpec, CompareOp, Expr};
+use crate::partition::Prune;
 use crate::show::VirtualTable;
 use crate::types::{Collation, Schema, SqlType};
 
@@ -186,6 +187,8 @@ pub enum SourceKind {
         schema: Arc<Schema>,
         /// FOR UPDATE and the like.
         lock: Option<(LockMode, WaitPolicy)>,
+        /// PARTITION (...): positions of partitions, ascending.
+        partitions: Option<Arc<[usize]>>,
     },
     /// A derived table or CTE: position in [`super::Plan::derived`].
     Derived {
@@ -283,6 +286,8 @@ pub struct Access {
     pub unique: bool,
     /// The index's own bytes hold all columns that are read; which they are.
     pub covering: Option<Vec<CoveredColumn>>,
+    /// For a partitioned table, what is known of the partitions to read; `None`: nothing.
+    pub prune: Option<Box<Prune>>,
     /// Conditions that the index decides exactly, unless a value turns out not to be comparable in the
     /// index's order; then they are checked.
     pub recheck: Vec<Rich>,

@@ -103,7 +103,9 @@ impl Session {
         match kind {
             Kind::CreateIndex(c) => check_object(&c.table_name),
             Kind::AlterTable(a) => check_object(&a.name),
-            Kind::DropIndex { table, .. } | Kind::AlterTableOptions { table, .. } => check(table),
+            Kind::DropIndex { table, .. }
+            | Kind::AlterTableOptions { table, .. }
+            | Kind::AlterPartitions { table, .. } => check(table),
             Kind::Truncate(table) => check(table),
             Kind::DropTables { names, .. } => names.iter().try_for_each(check),
             _ => Err(SqlError::new(
@@ -232,43 +234,51 @@ impl Session {
                 .open_table(txn, database, name)
                 .map_err(wrap)?;
             let mut problems = Vec::new();
-            let mut expected = 0;
-            for (i, index) in table.def().indexes.iter().enumerate() {
-                let mut scan = table
-                    .scan(
-                        txn,
-                        i,
-                        KeyRange {
-                            lower: Bound::Unbounded,
-                            upper: Bound::Unbounded,
-                        },
-                        Direction::Forward,
-                        ReadMode::Consistent,
-                        Fetch::Row,
-                    )
-                    .map_err(wrap)?;
-                let mut count = 0u64;
-                loop {
-                    match scan.next(txn) {
-                        Ok(Some(_)) => count += 1,
-                        Ok(None) => break,
-                        Err(e @ millpond_store::Error::Corrupt(_)) => {
-                            problems.push(format!("Index '{}': {e}", index.name));
-                            break;
+            let schema = crate::row::schema_of(&table)?;
+            let mut tables = vec![table.clone()];
+            if let Some(p) = &schema.partitioning {
+                let open = |at| p.open(&s.instance.0.engine, &table, at);
+                tables = (0..p.parts.len()).map(open).collect::<SqlResult<_>>()?;
+            }
+            for table in &tables {
+                let mut expected = 0;
+                for (i, index) in table.def().indexes.iter().enumerate() {
+                    let mut scan = table
+                        .scan(
+                            txn,
+                            i,
+                            KeyRange {
+                                lower: Bound::Unbounded,
+                                upper: Bound::Unbounded,
+                            },
+                            Direction::Forward,
+                            ReadMode::Consistent,
+                            Fetch::Row,
+                        )
+                        .map_err(wrap)?;
+                    let mut count = 0u64;
+                    loop {
+                        match scan.next(txn) {
+                            Ok(Some(_)) => count += 1,
+                            Ok(None) => break,
+                            Err(e @ millpond_store::Error::Corrupt(_)) => {
+                                problems.push(format!("Index '{}': {e}", index.name));
+                                break;
+                            }
+                            Err(e) => return Err(wrap(e)),
                         }
-                        Err(e) => return Err(wrap(e)),
+                        if count.is_multiple_of(KILL_CHECK_ROWS) && s.owner.is_killed() {
+                            return Err(SqlError::new(1317, "Query execution was interrupted"));
+                        }
                     }
-                    if count.is_multiple_of(KILL_CHECK_ROWS) && s.owner.is_killed() {
-                        return Err(SqlError::new(1317, "Query execution was interrupted"));
+                    if i == 0 {
+                        expected = count;
+                    } else if count != expected && problems.is_empty() {
+                        problems.push(format!(
+                            "InnoDB: Index '{}' contains {count} entries, should be {expected}.",
+                            index.name
+                        ));
                     }
-                }
-                if i == 0 {
-                    expected = count;
-                } else if count != expected && problems.is_empty() {
-                    problems.push(format!(
-                        "InnoDB: Index '{}' contains {count} entries, should be {expected}.",
-                        index.name
-                    ));
                 }
             }
             Ok(problems)

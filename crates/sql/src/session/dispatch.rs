@@ -34,10 +34,14 @@ pub(super) fn counter(kind: &Kind) -> Option<Counter> {
         Kind::Delete(_) => C::Delete,
         Kind::Explain { .. } => C::Explain,
         Kind::Do(_) => C::Do,
-        Kind::CreateTable(_) | Kind::CreateTableLike { .. } => C::CreateTable,
+        Kind::CreateTable(_) | Kind::CreatePartitioned(..) | Kind::CreateTableLike { .. } => {
+            C::CreateTable
+        }
         Kind::CreateIndex(_) => C::CreateIndex,
         Kind::DropIndex { .. } => C::DropIndex,
-        Kind::AlterTable(_) | Kind::AlterTableOptions { .. } => C::AlterTable,
+        Kind::AlterTable(_) | Kind::AlterTableOptions { .. } | Kind::AlterPartitions { .. } => {
+            C::AlterTable
+        }
         Kind::DropTables { .. } => C::DropTable,
         Kind::DropViews { .. } => C::DropView,
         Kind::Truncate(_) => C::Truncate,
@@ -120,11 +124,13 @@ fn commits(kind: &Kind) -> bool {
     matches!(
         kind,
         Kind::CreateTable(_)
+            | Kind::CreatePartitioned(..)
             | Kind::CreateTableLike { .. }
             | Kind::CreateIndex(_)
             | Kind::DropIndex { .. }
             | Kind::AlterTable(_)
             | Kind::AlterTableOptions { .. }
+            | Kind::AlterPartitions { .. }
             | Kind::DropTables { .. }
             | Kind::DropViews { .. }
             | Kind::Truncate(_)
@@ -315,7 +321,11 @@ impl Session {
                 self.send_rows(&columns, &rows, more, sink)
             }
             Kind::CreateTable(create) if create.query.is_some() => {
-                let done = self.create_table_select(statement, create, params)?;
+                let done = self.create_table_select(statement, create, None, params)?;
+                self.finish(done.affected, &done.info, more, sink)
+            }
+            Kind::CreatePartitioned(create, by) if create.query.is_some() => {
+                let done = self.create_table_select(statement, create, Some(by), params)?;
                 self.finish(done.affected, &done.info, more, sink)
             }
             Kind::Help(_) => {

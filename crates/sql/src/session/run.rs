@@ -14,7 +14,7 @@ use super::counters::Counter;
 use crate::ddl::{Ddl, Done, Fill, Prepared, Work};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{self, ExecContext, Outcome, Run};
-use crate::parse::{Kind, Statement, sp};
+use crate::parse::{Kind, PartitionBy, Statement, sp};
 use crate::plan::{self, Plan, PlanContext};
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::value::Value;
@@ -280,6 +280,7 @@ impl Session {
         &mut self,
         statement: &Statement,
         create: &sp::CreateTable,
+        by: Option<&PartitionBy>,
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
         let Some(query) = &create.query else {
@@ -291,7 +292,7 @@ impl Session {
         };
         let query = Compiled::new(query, statement.text.as_str().into());
         let began = self.ensure_transaction();
-        let result = self.fill_new_table(&query, create, params);
+        let result = self.fill_new_table(&query, create, by, params);
         // It only read, in a transaction of its own: what the table needs is committed where it is made.
         debug_assert!(began);
         self.commit_now()?;
@@ -302,6 +303,7 @@ impl Session {
         &mut self,
         query: &Compiled,
         create: &sp::CreateTable,
+        by: Option<&PartitionBy>,
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
         let plan = self.compile(query)?;
@@ -318,7 +320,12 @@ impl Session {
         };
         let new = match ddl.prepare_create(create, &plan.columns)? {
             Prepared::Exists(done) => return Ok(done),
-            Prepared::New(new) => new,
+            Prepared::New(mut new) => {
+                if let Some(by) = by {
+                    ddl.partition(&mut new.schema, by)?;
+                }
+                new
+            }
         };
         let mut work = Work::start(
             &ddl,

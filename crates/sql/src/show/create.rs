@@ -5,6 +5,7 @@ use std::fmt::Write;
 use millpond_store::TableDef;
 use millpond_store::space::FileId;
 
+use crate::partition::partition_text;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
 
 /// A name in backticks.
@@ -171,6 +172,10 @@ pub(crate) fn table_text(
     }
     if !schema.comment.is_empty() {
         let _ = write!(out, " COMMENT={}", quote_text(&schema.comment));
+    }
+    if let Some(p) = &schema.partitioning {
+        let (version, text) = partition_text(p);
+        let _ = write!(out, "\n/*!{version} {text} */");
     }
     out
 }

@@ -12,6 +12,7 @@
 //! | `server` | variables, status, sessions, engines, character sets |
 //! | `watch` | the stall record, waits |
 //! | `graveyard` | what DROP and TRUNCATE left to be given back |
+//! | `partitions` | information_schema.PARTITIONS |
 //! | `empty` | tables about things Millpond does not have |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `table` | the one implementation of [`VirtualTable`] |
@@ -23,6 +24,7 @@ pub(crate) mod create;
 mod empty;
 mod graveyard;
 mod of;
+mod partitions;
 mod schema;
 mod server;
 mod table;
@@ -101,6 +103,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(watch::tables(database));
     tables.extend(graveyard::tables(database));
     tables.extend(empty::tables(database));
+    tables.extend(partitions::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

@@ -37,7 +37,7 @@ pub(super) struct Only {
 
 impl Only {
     /// Narrows by what the reader's condition says about the columns with the database's and table's name.
-    fn narrowed(&self, cx: &Context<'_>, database: usize, table: usize) -> Only {
+    pub(super) fn narrowed(&self, cx: &Context<'_>, database: usize, table: usize) -> Only {
         Only {
             database: self.database.clone().or_else(|| cx.known(database)),
             table: self.table.clone().or_else(|| cx.known(table)),
@@ -71,7 +71,7 @@ impl Only {
 }
 
 /// A table met in a walk.
-enum Met<'a> {
+pub(super) enum Met<'a> {
     Stored(&'a TableDef, &'a Schema),
     Virtual(&'a Virtual),
 }
@@ -86,7 +86,7 @@ impl Met<'_> {
 }
 
 /// Calls `f` with every table that `only` leaves, by database and name.
-fn each_table(
+pub(super) fn each_table(
     instance: &Instance,
     only: &Only,
     mut f: impl FnMut(&str, Met<'_>) -> SqlResult<()>,
@@ -184,7 +184,7 @@ pub(super) fn live(
         .and_then(|table| {
             counter::start(engine, &table, schema).ok()?;
             Some(Live {
-                rows: table.estimate_rows(),
+                rows: crate::partition::estimate_rows(Some(engine), &table, schema),
                 auto_increment: table.auto_increment_peek(),
             })
         });
@@ -254,7 +254,11 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 Value::Null,
                 s(schema.collation.name()),
                 Value::Null,
-                s(""),
+                s(if schema.partitioning.is_some() {
+                    "partitioned"
+                } else {
+                    ""
+                }),
                 s(&*schema.comment),
             ])
         })

@@ -5,10 +5,13 @@
 
 use super::{BaseType, Collation, Column, DefaultValue, Index, KeyPart, Schema, SqlType};
 use crate::error::{SqlError, SqlResult};
+use crate::partition;
 use millpond_store::TableDef;
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
+/// Version of the bodies of partitioned tables.
+const PARTITIONED: u8 = 2;
 
 const F_NULLABLE: u64 = 1;
 const F_AUTO_INCREMENT: u64 = 2;
@@ -49,25 +52,34 @@ const BASES: [BaseType; 27] = [
     BaseType::Enum,
 ];
 
-struct Writer(Vec<u8>);
+/// Appends to a body.
+pub struct Writer(Vec<u8>);
 
 impl Writer {
-    fn number(&mut self, mut v: u64) {
+    /// A number.
+    pub fn number(&mut self, mut v: u64) {
         while v >= 0x80 {
             self.0.push(v as u8 | 0x80);
             v >>= 7;
         }
         self.0.push(v as u8);
     }
-    fn text(&mut self, s: &str) {
-        self.number(s.len() as u64);
-        self.0.extend_from_slice(s.as_bytes());
+    /// A text.
+    pub fn text(&mut self, s: &str) {
+        self.bytes(s.as_bytes());
+    }
+    /// A byte string.
+    pub fn bytes(&mut self, b: &[u8]) {
+        self.number(b.len() as u64);
+        self.0.extend_from_slice(b);
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+/// Reads a body.
+pub struct Reader<'a>(&'a [u8]);
 
-fn corrupt() -> SqlError {
+/// Error 1033.
+pub fn corrupt() -> SqlError {
     SqlError::new(1033, "Incorrect information in table definition")
 }
 
@@ -77,7 +89,8 @@ impl<'a> Reader<'a> {
         self.0 = rest;
         Ok(*b)
     }
-    fn number(&mut self) -> SqlResult<u64> {
+    /// A number.
+    pub fn number(&mut self) -> SqlResult<u64> {
         let mut v = 0;
         for shift in (0..64).step_by(7) {
             let b = self.byte()?;
@@ -88,20 +101,26 @@ impl<'a> Reader<'a> {
         }
         Err(corrupt())
     }
-    fn small<T: TryFrom<u64>>(&mut self) -> SqlResult<T> {
+    /// A number of a narrower type.
+    pub fn small<T: TryFrom<u64>>(&mut self) -> SqlResult<T> {
         T::try_from(self.number()?).map_err(|_| corrupt())
     }
-    fn text(&mut self) -> SqlResult<&'a str> {
+    /// A text.
+    pub fn text(&mut self) -> SqlResult<&'a str> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| corrupt())
+    }
+    /// A byte string.
+    pub fn bytes(&mut self) -> SqlResult<&'a [u8]> {
         let n: usize = self.small()?;
         if n > self.0.len() {
             return Err(corrupt());
         }
         let (s, rest) = self.0.split_at(n);
         self.0 = rest;
-        std::str::from_utf8(s).map_err(|_| corrupt())
+        Ok(s)
     }
     /// A count of things that take at least a byte each.
-    fn count(&mut self) -> SqlResult<usize> {
+    pub fn count(&mut self) -> SqlResult<usize> {
         let n: usize = self.small()?;
         if n > self.0.len() {
             return Err(corrupt());
@@ -120,6 +139,14 @@ impl<'a> Reader<'a> {
             return Err(corrupt());
         }
         Ok(())
+    }
+    /// Whether a table's body has a partitioning at its end.
+    fn partitioned(&mut self) -> SqlResult<bool> {
+        match self.byte()? {
+            VERSION => Ok(false),
+            PARTITIONED => Ok(true),
+            _ => Err(corrupt()),
+        }
     }
 }
 
@@ -195,7 +222,7 @@ impl Schema {
     /// The schema of a stored table; error 1033 for bytes that are none.
     pub fn of(def: &TableDef) -> SqlResult<Schema> {
         let mut r = Reader(&def.body);
-        r.version()?;
+        let partitioned = r.partitioned()?;
         let collation = r.collation()?;
         let comment = r.text()?.to_string();
         let created = r.number()?;
@@ -204,6 +231,10 @@ impl Schema {
         for _ in 0..count {
             columns.push(read_column(&mut r)?);
         }
+        let partitioning = match partitioned {
+            true => Some(Arc::new(partition::read(&mut r)?)),
+            false => None,
+        };
         let mut indexes = Vec::with_capacity(def.indexes.len());
         for i in &def.indexes {
             indexes.push(Index {
@@ -212,11 +243,27 @@ impl Schema {
                 parts: read_parts(&i.body, columns.len())?,
             });
         }
-        Ok(Schema::new(columns, indexes, collation, comment, created))
+        let mut schema = Schema::new(columns, indexes, collation, comment, created);
+        schema.partitioning = partitioning;
+        Ok(schema)
     }
-    /// Bytes for `TableDef.body`: columns and options, not the indexes.
+    /// Bytes for `TableDef.body`: columns, options and partitions, not the indexes.
     pub fn table_body(&self) -> Vec<u8> {
-        let mut w = Writer(vec![VERSION]);
+        let mut w = self.plain_body(match self.partitioning {
+            Some(_) => PARTITIONED,
+            None => VERSION,
+        });
+        if let Some(p) = &self.partitioning {
+            partition::write(p, &mut w);
+        }
+        w.0
+    }
+    /// Bytes for the body of a partition: those of a table without partitions.
+    pub fn partition_body(&self) -> Vec<u8> {
+        self.plain_body(VERSION).0
+    }
+    fn plain_body(&self, version: u8) -> Writer {
+        let mut w = Writer(vec![version]);
         w.number(self.collation.id() as u64);
         w.text(&self.comment);
         w.number(self.created);
@@ -224,7 +271,7 @@ impl Schema {
         for c in &self.columns {
             write_column(&mut w, c);
         }
-        w.0
+        w
     }
     /// Bytes for `indexes[i]`'s `IndexDef.body`.
     pub fn index_body(&self, index: usize) -> Vec<u8> {

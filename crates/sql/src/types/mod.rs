@@ -1,11 +1,12 @@
 //! SQL types, collations and table schemas: what columns and expressions are, and how definitions are kept as bytes.
 //! Values themselves are [`crate::value`]'s, their bytes [`crate::row`]'s.
 
+use crate::partition::Partitioning;
 use crate::row::RowLayout;
 use std::sync::Arc;
 
 mod ast;
-mod body;
+pub(crate) mod body;
 pub(crate) mod collation;
 pub mod derive;
 mod general_ci;
@@ -140,6 +141,8 @@ pub struct Schema {
     pub comment: String,
     /// Unix time of creation, seconds.
     pub created: u64,
+    /// Its partitions, if it has any.
+    pub partitioning: Option<Arc<Partitioning>>,
     /// Where each column lies in a stored row; derived from `columns` by [`Schema::new`].
     layout: RowLayout,
 }
@@ -160,6 +163,7 @@ impl Schema {
             collation,
             comment,
             created,
+            partitioning: None,
             layout,
         }
     }

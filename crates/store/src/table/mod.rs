@@ -134,6 +134,12 @@ impl Table {
         self.temporary.is_some()
     }
 
+    /// The partition at a position if it is open ([`crate::Engine::partition`] opens it).
+    #[inline]
+    pub fn opened_partition(&self, at: usize) -> Option<&Arc<Table>> {
+        self.partitions.get()?.get(at)?.get()
+    }
+
     /// What the layer above made of the definition: [`KeyCodec::decoded`].
     pub fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
         self.codec.decoded()

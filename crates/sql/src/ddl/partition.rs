@@ -1,0 +1,535 @@
+//! ALTER TABLE's changes of partitions.
+//!
+//! Whole partitions come, go, are emptied and change places in one catalog step that reads none of their rows. What moves
+//! rows between partitions writes them anew: REORGANIZE those of the partitions named, the rest (PARTITION BY,
+//! REMOVE PARTITIONING, and HASH or KEY with another number of partitions) the whole table.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use millpond_store::engine::PartitionChange;
+use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode};
+
+use super::alter::records;
+use super::change::Changed;
+use super::rebuild::Work;
+use super::{Ddl, Done};
+use crate::error::{SqlError, SqlResult};
+use crate::exec::{counter, store_error};
+use crate::parse::{PartitionDef, PartitionMethod, PartitionOp, TableName, sp};
+use crate::partition::{self, Partition, Partitioning};
+use crate::types::Schema;
+
+/// 1507.
+fn no_such(what: &str) -> SqlError {
+    SqlError::new(1507, format!("Error in list of partitions to {what}"))
+}
+
+/// 1512.
+fn only_range_list(what: &str) -> SqlError {
+    SqlError::new(
+        1512,
+        format!("{what} PARTITION can only be used on RANGE/LIST partitions"),
+    )
+}
+
+fn is_hashed(p: &Partitioning) -> bool {
+    matches!(p.method, PartitionMethod::Hash | PartitionMethod::Key)
+}
+
+/// Positions of partitions, ascending; an error if one is missing or named twice.
+fn positions(p: &Partitioning, names: &[String], what: &str) -> SqlResult<Vec<usize>> {
+    let mut list = Vec::with_capacity(names.len());
+    for name in names {
+        let at = p.position(name).ok_or_else(|| no_such(what))?;
+        if list.contains(&at) {
+            return Err(no_such(what));
+        }
+        list.push(at);
+    }
+    list.sort_unstable();
+    Ok(list)
+}
+
+/// A table whose partitions are changed, locked exclusively.
+struct Target<'t> {
+    database: &'t str,
+    table: &'t str,
+    schema: Schema,
+}
+
+impl<'a> Ddl<'a> {
+    /// CREATE TABLE ... PARTITION BY.
+    pub(super) fn create_partitioned(
+        &self,
+        create: &sp::CreateTable,
+        by: &crate::parse::PartitionBy,
+    ) -> SqlResult<Done> {
+        if create.temporary {
+            return Err(SqlError::new(
+                1562,
+                "Cannot create temporary table with partitions",
+            ));
+        }
+        match self.prepare_create(create, &[])? {
+            super::Prepared::Exists(done) => Ok(done),
+            super::Prepared::New(mut new) => {
+                self.partition(&mut new.schema, by)?;
+                self.create_prepared(&new, create.if_not_exists)
+            }
+        }
+    }
+
+    /// Gives a new table's schema its partitions.
+    pub(crate) fn partition(
+        &self,
+        schema: &mut Schema,
+        by: &crate::parse::PartitionBy,
+    ) -> SqlResult<()> {
+        let p = partition::define(by, schema, self.env)?;
+        schema.partitioning = Some(Arc::new(p));
+        Ok(())
+    }
+
+    /// Takes a table's partitioning over to a changed schema, whose columns it must fit.
+    pub(super) fn repartition(&self, old: &Schema, new: &mut Schema) -> SqlResult<()> {
+        let Some(p) = &old.partitioning else {
+            return Ok(());
+        };
+        let (_, text) = partition::partition_text(p);
+        let by = crate::parse::parse_partition_by(&text)?;
+        self.partition(new, &by)
+    }
+
+    /// ALTER TABLE that changes partitions.
+    pub(super) fn alter_partitions(&self, name: &TableName, op: &PartitionOp) -> SqlResult<Done> {
+        let (database, table) = self.target(name)?;
+        if let PartitionOp::Exchange {
+            partition,
+            table: other,
+            validate,
+        } = op
+        {
+            let other = self.target(other)?;
+            return self.exchange(&database, &table, partition, other, *validate);
+        }
+        self.locked(&database, &table, || {
+            let (_, schema) = self.definition(&database, &table)?;
+            let t = Target {
+                database: &database,
+                table: &table,
+                schema,
+            };
+            match op {
+                PartitionOp::By(by) => {
+                    let mut schema = t.schema.clone();
+                    self.partition(&mut schema, by)?;
+                    self.write_anew(&t, schema)
+                }
+                op => {
+                    let p = t.schema.partitioning.clone().ok_or_else(not_partitioned)?;
+                    self.change_partitions(&t, &p, op)
+                }
+            }
+        })
+    }
+
+    fn change_partitions(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        op: &PartitionOp,
+    ) -> SqlResult<Done> {
+        match op {
+            PartitionOp::Add { partitions, count } => self.add(t, p, partitions, *count),
+            PartitionOp::Drop(names) => self.drop_partitions(t, p, names),
+            PartitionOp::Truncate(names) => {
+                let list = match names {
+                    None => (0..p.parts.len()).collect(),
+                    Some(names) => {
+                        let names: Vec<&str> = names.iter().map(|n| &**n).collect();
+                        p.selected(&names, t.table)?
+                    }
+                };
+                let each = list.iter().map(|&n| p.parts[n].stored_name());
+                let changes: Vec<_> = each.map(PartitionChange::Truncate).collect();
+                self.apply(t, &t.schema, &changes)?;
+                Ok(Done::default())
+            }
+            PartitionOp::Coalesce(count) => self.coalesce(t, p, *count),
+            PartitionOp::Reorganize { from, into } => self.reorganize(t, p, from, into),
+            PartitionOp::Rebuild(names) => {
+                let list = match names {
+                    None => (0..p.parts.len()).collect(),
+                    Some(names) => positions(p, names, "REBUILD")?,
+                };
+                if list.len() == p.parts.len() || is_hashed(p) {
+                    return self
+                        .write_anew(t, t.schema.clone())
+                        .map(|_| Done::default());
+                }
+                let same: Vec<Partition> = list.iter().map(|&n| p.parts[n].clone()).collect();
+                self.move_rows(t, p, &list, same, t.schema.clone())?;
+                Ok(Done::default())
+            }
+            PartitionOp::Remove => {
+                let mut schema = t.schema.clone();
+                schema.partitioning = None;
+                self.write_anew(t, schema)
+            }
+            PartitionOp::By(_) | PartitionOp::Exchange { .. } => {
+                Err(SqlError::new(1105, "not a change of partitions"))
+            }
+        }
+    }
+
+    /// One catalog step: the new definition and what becomes of partitions.
+    fn apply(&self, t: &Target<'_>, schema: &Schema, changes: &[PartitionChange]) -> SqlResult<()> {
+        self.engine
+            .alter_partitions(
+                self.owner,
+                (t.database, t.table),
+                changes,
+                schema.table_body(),
+                &schema.partition_body(),
+            )
+            .map_err(|e| store_error(e, t.table))
+    }
+
+    /// Writes the whole table anew under other partitions.
+    fn write_anew(&self, t: &Target<'_>, schema: Schema) -> SqlResult<Done> {
+        let from = (0..schema.columns.len()).map(Some).collect();
+        let rows = self.rebuild(t.database, t.table, Changed { schema, from })?;
+        Ok(records(rows))
+    }
+
+    fn add(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        defs: &[PartitionDef],
+        count: Option<u64>,
+    ) -> SqlResult<Done> {
+        if is_hashed(p) {
+            let added = match count {
+                Some(0) => {
+                    return Err(SqlError::new(1514, "At least one partition must be added"));
+                }
+                Some(n) => partition::unnamed(p, n)?,
+                None => partition::define_more(p, defs, &t.schema, self.env)?,
+            };
+            let parts = p.parts.iter().cloned().chain(added).collect();
+            return self.write_anew(t, with_parts(&t.schema, p, parts)?);
+        }
+        if count.is_some() {
+            return Err(SqlError::new(
+                1492,
+                format!(
+                    "For {} partitions each partition must be defined",
+                    p.method.name()
+                ),
+            ));
+        }
+        let added = partition::define_more(p, defs, &t.schema, self.env)?;
+        let each = added.iter().map(|part| part.stored_name());
+        let changes: Vec<_> = each.map(PartitionChange::Add).collect();
+        let parts = p.parts.iter().cloned().chain(added).collect();
+        let schema = with_parts(&t.schema, p, parts)?;
+        self.apply(t, &schema, &changes)?;
+        Ok(records(0))
+    }
+
+    fn drop_partitions(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        names: &[String],
+    ) -> SqlResult<Done> {
+        if is_hashed(p) {
+            return Err(only_range_list("DROP"));
+        }
+        let list = positions(p, names, "DROP")?;
+        if list.len() == p.parts.len() {
+            return Err(SqlError::new(
+                1508,
+                "Cannot remove all partitions, use DROP TABLE instead",
+            ));
+        }
+        let each = list.iter().map(|&n| p.parts[n].stored_name());
+        let changes: Vec<_> = each.map(PartitionChange::Drop).collect();
+        let left = p.parts.iter().enumerate();
+        let left = left.filter(|(n, _)| list.binary_search(n).is_err());
+        let parts = left.map(|(_, part)| part.clone()).collect();
+        let schema = with_parts(&t.schema, p, parts)?;
+        self.apply(t, &schema, &changes)?;
+        Ok(records(0))
+    }
+
+    fn coalesce(&self, t: &Target<'_>, p: &Partitioning, count: u64) -> SqlResult<Done> {
+        if !is_hashed(p) {
+            return Err(SqlError::new(
+                1509,
+                "COALESCE PARTITION can only be used on HASH/KEY partitions",
+            ));
+        }
+        if count == 0 {
+            return Err(SqlError::new(
+                1515,
+                "At least one partition must be coalesced",
+            ));
+        }
+        let left = (p.parts.len() as u64).saturating_sub(count) as usize;
+        if left == 0 {
+            return Err(SqlError::new(
+                1508,
+                "Cannot remove all partitions, use DROP TABLE instead",
+            ));
+        }
+        let parts = p.parts[..left].to_vec();
+        self.write_anew(t, with_parts(&t.schema, p, parts)?)
+    }
+
+    fn reorganize(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        from: &[String],
+        into: &[PartitionDef],
+    ) -> SqlResult<Done> {
+        if is_hashed(p) {
+            return Err(SqlError::new(
+                1510,
+                "REORGANIZE PARTITION can only be used to reorganize partitions not to change their numbers",
+            ));
+        }
+        if from.len() > p.parts.len() {
+            return Err(SqlError::new(
+                1516,
+                "More partitions to reorganize than there are partitions",
+            ));
+        }
+        let list = positions(p, from, "REORGANIZE")?;
+        let (first, last) = (list[0], list[list.len() - 1]);
+        if p.method == PartitionMethod::Range && last - first + 1 != list.len() {
+            return Err(SqlError::new(
+                1519,
+                "When reorganizing a set of partitions they must be in consecutive order",
+            ));
+        }
+        let new = partition::define_more(p, into, &t.schema, self.env)?;
+        if p.method == PartitionMethod::Range {
+            let end = |part: &Partition| -> Vec<u8> {
+                part.values[0].iter().flat_map(|l| l.key.clone()).collect()
+            };
+            let (was, is) = (end(&p.parts[last]), end(&new[new.len() - 1]));
+            if is != was && !(last + 1 == p.parts.len() && is > was) {
+                return Err(SqlError::new(
+                    1520,
+                    "Reorganize of range partitions cannot change total ranges except for last partition where it can extend the range",
+                ));
+            }
+        }
+        let mut parts: Vec<Partition> = Vec::new();
+        for (n, part) in p.parts.iter().enumerate() {
+            if n == first {
+                parts.extend(new.iter().cloned());
+            }
+            if list.binary_search(&n).is_err() {
+                parts.push(part.clone());
+            }
+        }
+        let schema = with_parts(&t.schema, p, parts)?;
+        let rows = self.move_rows(t, p, &list, new, schema)?;
+        Ok(records(rows))
+    }
+
+    /// Writes the rows of some partitions into new ones, which take their place; `schema`: the table's then. Returns how many
+    /// rows there were.
+    fn move_rows(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        list: &[usize],
+        new: Vec<Partition>,
+        schema: Schema,
+    ) -> SqlResult<u64> {
+        let wrap = |e| store_error(e, t.table);
+        let mut filled = t.schema.clone();
+        filled.partitioning = Some(Arc::new(p.with_parts(new)));
+        let def = self.engine.table_def(t.database, t.table).map_err(wrap)?;
+        let own_file = def.file != millpond_store::space::FileId::SHARED;
+        let mut work = Work::start(self, t.table, filled, Some(own_file), 0)?;
+        let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
+        let copied = self
+            .engine
+            .open_table(&mut txn, t.database, t.table)
+            .map_err(wrap)
+            .and_then(|source| {
+                for &n in list {
+                    let part = p.open(self.engine, &source, n)?;
+                    self.copy_as_is(&mut txn, &part, &mut work)?;
+                }
+                Ok(())
+            });
+        self.engine.commit(txn).map_err(wrap)?;
+        copied?;
+        work.finish()?;
+        let rows = work.rows();
+        let gone = list.iter().map(|&n| p.parts[n].stored_name());
+        let mut changes: Vec<_> = gone.map(PartitionChange::Drop).collect();
+        changes.push(PartitionChange::Adopt(work.name().clone()));
+        self.apply(t, &schema, &changes)?;
+        work.placed();
+        Ok(rows)
+    }
+
+    fn exchange(
+        &self,
+        database: &str,
+        table: &str,
+        partition: &str,
+        other: (String, String),
+        validate: bool,
+    ) -> SqlResult<Done> {
+        let work = || self.exchange_locked(database, table, partition, &other, validate);
+        if self.tables_locked {
+            return work();
+        }
+        let locks = [
+            ((database.to_string(), table.to_string()), true),
+            (other.clone(), true),
+        ];
+        self.engine
+            .lock_tables(self.owner, &locks)
+            .map_err(|e| store_error(e, table))?;
+        let done = work();
+        self.engine.unlock_tables(self.owner);
+        done
+    }
+
+    fn exchange_locked(
+        &self,
+        database: &str,
+        table: &str,
+        partition: &str,
+        other: &(String, String),
+        validate: bool,
+    ) -> SqlResult<Done> {
+        let (def, schema) = self.definition(database, table)?;
+        let t = Target {
+            database,
+            table,
+            schema,
+        };
+        let p = t.schema.partitioning.clone().ok_or_else(not_partitioned)?;
+        let at = p.selected(&[partition], table)?[0];
+        let (other_def, other_schema) = self.definition(&other.0, &other.1)?;
+        if other_schema.partitioning.is_some() {
+            return Err(SqlError::new(
+                1732,
+                format!(
+                    "Table to exchange with partition is partitioned: '{}'",
+                    other.1
+                ),
+            ));
+        }
+        let alike = t.schema.columns.len() == other_schema.columns.len()
+            && t.schema
+                .columns
+                .iter()
+                .zip(&other_schema.columns)
+                .all(|(a, b)| {
+                    (&a.name, &a.ty, a.nullable, a.auto_increment)
+                        == (&b.name, &b.ty, b.nullable, b.auto_increment)
+                })
+            && t.schema.indexes == other_schema.indexes
+            && def.hidden_row_id == other_def.hidden_row_id;
+        if !alike {
+            return Err(SqlError::new(1736, "Tables have different definitions"));
+        }
+        self.check_rows(&t, &p, at, other, &other_schema, validate)?;
+        let change = PartitionChange::Exchange {
+            partition: p.parts[at].stored_name(),
+            table: other.clone(),
+        };
+        self.apply(&t, &t.schema, &[change])?;
+        Ok(Done::default())
+    }
+
+    /// Looks through the rows of a table that is to become a partition (error 1737), and takes notice of its
+    /// AUTO_INCREMENT values.
+    fn check_rows(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        at: usize,
+        other: &(String, String),
+        schema: &Schema,
+        validate: bool,
+    ) -> SqlResult<()> {
+        let wrap = |e| store_error(e, &other.1);
+        let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
+        let mut look = || {
+            let mine = self
+                .engine
+                .open_table(&mut txn, t.database, t.table)
+                .map_err(wrap)?;
+            let open = self
+                .engine
+                .open_table(&mut txn, &other.0, &other.1)
+                .map_err(wrap)?;
+            if t.schema.columns.iter().any(|c| c.auto_increment) {
+                counter::start(self.engine, &mine, &t.schema)?;
+                counter::start(self.engine, &open, schema)?;
+                if let Some(next) = open.auto_increment_peek() {
+                    mine.auto_increment_seen(next - 1);
+                }
+            }
+            if !validate {
+                return Ok(());
+            }
+            let everything = KeyRange {
+                lower: Bound::Unbounded,
+                upper: Bound::Unbounded,
+            };
+            let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+            let mut scan = open
+                .scan(&mut txn, 0, everything, dir, mode, Fetch::Row)
+                .map_err(wrap)?;
+            let (mut buffer, mut rows) = (Vec::new(), 0u64);
+            while let Some(r) = scan.next(&mut txn).map_err(wrap)? {
+                if p.route_row(&t.schema, r.row, self.env, &mut buffer)? != Some(at) {
+                    return Err(SqlError::new(
+                        1737,
+                        "Found a row that does not match the partition",
+                    ));
+                }
+                rows += 1;
+                if rows.is_multiple_of(1000) && self.owner.is_killed() {
+                    return Err(SqlError::new(1317, "Query execution was interrupted"));
+                }
+            }
+            Ok(())
+        };
+        let looked = look();
+        self.engine.commit(txn).map_err(wrap)?;
+        looked
+    }
+}
+
+/// 1505.
+fn not_partitioned() -> SqlError {
+    SqlError::new(
+        1505,
+        "Partition management on a not partitioned table is not possible",
+    )
+}
+
+/// A schema with other partitions, which must go together.
+fn with_parts(schema: &Schema, p: &Partitioning, parts: Vec<Partition>) -> SqlResult<Schema> {
+    let new = p.with_parts(parts);
+    partition::check(&new)?;
+    let mut schema = schema.clone();
+    schema.partitioning = Some(Arc::new(new));
+    Ok(schema)
+}

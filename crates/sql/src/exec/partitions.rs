@@ -1,0 +1,314 @@
+//! Reading and writing partitioned tables: which partition, and rows of several in one order.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use millpond_store::{Error, KeyRange, ReadMode, ScanRow, Table};
+
+use super::ranges::{self, Ranges};
+use super::scan::{self, Covered, Hit};
+use super::state::{Flow, State};
+use super::store_error;
+use crate::error::{SqlError, SqlResult};
+use crate::expr::RowRef;
+use crate::partition::{Partitioning, Select, no_partition};
+use crate::plan::PlanTable;
+use crate::plan::nodes::Access;
+use crate::value::Value;
+
+/// Reads a partitioned table: [`scan::table`].
+pub fn table<'s, F>(
+    st: &mut State<'s>,
+    t: &'s PlanTable,
+    p: &'s Partitioning,
+    a: &Access,
+    mode: ReadMode,
+    rows: &[RowRef<'_>],
+    f: &mut F,
+) -> SqlResult<Flow>
+where
+    F: FnMut(&mut State<'s>, Hit<'_>) -> SqlResult<Flow>,
+{
+    let parts: Select = match &a.prune {
+        Some(prune) => prune.select(p, &t.schema, &st.context(rows), &|_| true)?,
+        None => (0..p.parts.len() as u32).collect(),
+    };
+    if parts.is_empty() {
+        return Ok(Flow::Continue);
+    }
+    let mut key = st.scratch.take();
+    let ranges = ranges::build(a, &t.schema, &st.context(rows), &mut key)?;
+    let flow = match ranges {
+        Ranges::Nothing => Flow::Continue,
+        Ranges::Point => points(st, t, p, &parts, a, mode, &key, f)?,
+        Ranges::List { mut list, inexact } => {
+            if a.reverse {
+                list.reverse();
+            }
+            let read = Read {
+                t,
+                a,
+                mode,
+                inexact,
+            };
+            if a.ordered && parts.len() > 1 {
+                merged(st, p, &parts, &read, &list, f)?
+            } else {
+                one_by_one(st, p, &parts, &read, &list, f)?
+            }
+        }
+    };
+    st.scratch.give(key);
+    Ok(flow)
+}
+
+/// A row by its key: it is in one partition at most, which the key itself nearly always names.
+#[allow(clippy::too_many_arguments)] // What a read consists of.
+fn points<'s, F>(
+    st: &mut State<'s>,
+    t: &'s PlanTable,
+    p: &Partitioning,
+    parts: &[u32],
+    a: &Access,
+    mode: ReadMode,
+    key: &[u8],
+    f: &mut F,
+) -> SqlResult<Flow>
+where
+    F: FnMut(&mut State<'s>, Hit<'_>) -> SqlResult<Flow>,
+{
+    for &part in parts {
+        let open = p.open(st.engine, &t.table, part as usize)?;
+        if let Some(flow) = scan::point(st, t, (&open, part), a, mode, key, f)? {
+            return Ok(flow);
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+/// How partitions are read.
+struct Read<'r, 's> {
+    t: &'s PlanTable,
+    a: &'r Access,
+    mode: ReadMode,
+    inexact: bool,
+}
+
+fn one_by_one<'s, F>(
+    st: &mut State<'s>,
+    p: &Partitioning,
+    parts: &[u32],
+    read: &Read<'_, 's>,
+    list: &[KeyRange],
+    f: &mut F,
+) -> SqlResult<Flow>
+where
+    F: FnMut(&mut State<'s>, Hit<'_>) -> SqlResult<Flow>,
+{
+    let Read {
+        t,
+        a,
+        mode,
+        inexact,
+    } = *read;
+    let mut covered = Covered::new(a.covering.as_deref(), &t.schema);
+    for &part in parts {
+        let open = p.open(st.engine, &t.table, part as usize)?;
+        for range in list {
+            let flow = scan::range(
+                st,
+                t,
+                (&open, part),
+                a,
+                mode,
+                range.clone(),
+                inexact,
+                &mut covered,
+                f,
+            )?;
+            if flow == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+/// The next row of a partition, waiting for its turn. The greatest in a heap is the next of all.
+struct Head {
+    /// Index key and clustered key.
+    sort: Vec<u8>,
+    /// Length of the index key.
+    key: usize,
+    row: Vec<u8>,
+    /// Position among the partitions read.
+    at: usize,
+    reverse: bool,
+}
+
+impl Head {
+    /// Takes a row over.
+    fn take(&mut self, r: &ScanRow<'_>) {
+        self.sort.clear();
+        self.sort.extend_from_slice(r.key);
+        self.sort.extend_from_slice(r.clustered_key);
+        self.key = r.key.len();
+        self.row.clear();
+        self.row.extend_from_slice(r.row);
+    }
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Head) -> Ordering {
+        let order = (&self.sort, self.at).cmp(&(&other.sort, other.at));
+        if self.reverse { order } else { order.reverse() }
+    }
+}
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Head) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Head {
+    fn eq(&self, other: &Head) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Head {}
+
+/// Rows of several partitions in the index's order.
+fn merged<'s, F>(
+    st: &mut State<'s>,
+    p: &Partitioning,
+    parts: &[u32],
+    read: &Read<'_, 's>,
+    list: &[KeyRange],
+    f: &mut F,
+) -> SqlResult<Flow>
+where
+    F: FnMut(&mut State<'s>, Hit<'_>) -> SqlResult<Flow>,
+{
+    let (t, a) = (read.t, read.a);
+    let wrap = |e| store_error(e, &t.table.def().name);
+    let mut covered = Covered::new(a.covering.as_deref(), &t.schema);
+    let tables: SqlResult<Vec<Arc<Table>>> = parts
+        .iter()
+        .map(|&n| p.open(st.engine, &t.table, n as usize))
+        .collect();
+    let tables = tables?;
+    let (dir, fetch) = scan::how(a);
+    let give_back = scan::gives_back(st, read.mode);
+    for range in list {
+        let mut scans = Vec::with_capacity(tables.len());
+        let mut heap = BinaryHeap::with_capacity(tables.len());
+        for (at, table) in tables.iter().enumerate() {
+            let mut scan = table
+                .scan(st.txn, a.index, range.clone(), dir, read.mode, fetch)
+                .map_err(wrap)?;
+            if let Some(r) = scan.next(st.txn).map_err(wrap)? {
+                let mut head = Head {
+                    sort: Vec::new(),
+                    key: 0,
+                    row: Vec::new(),
+                    at,
+                    reverse: a.reverse,
+                };
+                head.take(&r);
+                heap.push(head);
+            }
+            scans.push(scan);
+        }
+        while let Some(mut head) = heap.pop() {
+            st.tick()?;
+            st.examined += 1;
+            let (key, clustered_key) = head.sort.split_at(head.key);
+            let found = ScanRow {
+                key,
+                clustered_key,
+                row: &head.row,
+            };
+            let row = match &mut covered {
+                None => RowRef::Stored(&t.schema, &head.row),
+                Some(c) => c.row(a.index, &found, st.env.tz_offset.get())?,
+            };
+            let hit = Hit {
+                row,
+                clustered_key,
+                bytes: &head.row,
+                inexact: read.inexact,
+                part: parts[head.at],
+            };
+            let scan = &mut scans[head.at];
+            match f(st, hit)? {
+                Flow::Continue => {}
+                Flow::Reject if give_back => scan.unlock_row(st.txn),
+                Flow::Reject => {}
+                Flow::Stop => return Ok(Flow::Stop),
+            }
+            if let Some(r) = scan.next(st.txn).map_err(wrap)? {
+                head.take(&r);
+                heap.push(head);
+            }
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+/// The partition that a row to be written goes to: errors 1526, and 1748 if it is not among those `given`.
+pub fn target(
+    st: &State<'_>,
+    t: &PlanTable,
+    p: &Partitioning,
+    given: Option<&[usize]>,
+    values: &[Value<'_>],
+    buffer: &mut Vec<u8>,
+) -> SqlResult<usize> {
+    let Some(at) = p.route(&t.schema, values, st.env, buffer)? else {
+        let f = p.function(&t.schema, st.env)?;
+        return Err(no_partition(f, values, st.env));
+    };
+    if given.is_some_and(|g| g.binary_search(&at).is_err()) {
+        return Err(SqlError::new(
+            1748,
+            "Found a row not matching the given partition set",
+        ));
+    }
+    Ok(at)
+}
+
+/// Whether IGNORE makes an error of [`target`] a warning.
+pub fn ignorable(e: &SqlError) -> bool {
+    matches!(e.code, 1526 | 1748)
+}
+
+/// A row that changes, and where it is.
+pub struct Changing<'c> {
+    /// Position of its partition.
+    pub part: usize,
+    /// Clustered key.
+    pub key: &'c [u8],
+    /// The old row.
+    pub old: &'c [u8],
+    /// The new row.
+    pub new: &'c [u8],
+}
+
+/// Changes a row; it moves if it belongs elsewhere now.
+pub fn update(
+    st: &mut State<'_>,
+    t: &PlanTable,
+    p: &Partitioning,
+    row: &Changing<'_>,
+    target: usize,
+) -> SqlResult<Result<(), Error>> {
+    let from = p.open(st.engine, &t.table, row.part)?;
+    if target == row.part {
+        return Ok(from.update(st.txn, row.key, row.old, row.new));
+    }
+    let to = p.open(st.engine, &t.table, target)?;
+    // Inserted first: a duplicate there leaves the row where it is.
+    Ok(to
+        .insert(st.txn, row.new)
+        .and_then(|()| from.delete(st.txn, row.key, row.old)))
+}

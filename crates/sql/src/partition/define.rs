@@ -1,0 +1,376 @@
+//! PARTITION BY checked: what statements say becomes a [`Partitioning`], or the error that MySQL gives.
+
+use super::function::{bind_over, check_columns, check_expr, expr_text};
+use super::{By, Function, Limit, MAX_PARTITIONS, Partition, Partitioning};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::EvalContext;
+use crate::parse::{
+    PartitionBy, PartitionDef, PartitionMethod, PartitionOn, PartitionValue, PartitionValues,
+};
+use crate::row::encode_sort_value;
+use crate::session::env::SessionEnv;
+use crate::show::create::quote_text;
+use crate::types::{Column, DefaultValue, Schema, SqlType};
+use crate::value::{self, StoreContext, Value};
+
+/// Longest COMMENT of a partition, characters.
+const MAX_COMMENT: usize = 1024;
+
+/// Turns a clause into the partitioning of a table with these columns and keys.
+pub fn define(by: &PartitionBy, schema: &Schema, env: &SessionEnv) -> SqlResult<Partitioning> {
+    let on = match &by.by {
+        PartitionOn::Expr(e) => {
+            let bound = bind_over(e, &schema.columns, env)?;
+            check_expr(&bound, &schema.columns)?;
+            By::Expr(expr_text(e, &schema.columns)?)
+        }
+        PartitionOn::Columns(list) => By::Columns(
+            list.iter()
+                .map(|n| match schema.column(n) {
+                    Some(at) => schema.columns[at].name.clone(),
+                    None => n.clone(),
+                })
+                .collect(),
+        ),
+    };
+    let algorithm = by.algorithm.unwrap_or(0);
+    let new = |parts| {
+        let listed = !by.partitions.is_empty();
+        Partitioning::new(by.method, by.linear, algorithm, on.clone(), listed, parts)
+    };
+    let empty = new(Vec::new());
+    let f = empty.function(schema, env)?;
+    if f.expr.is_none() && matches!(by.by, PartitionOn::Columns(_)) {
+        check_columns(by.method, &f.columns, &schema.columns)?;
+    }
+    let hashed = matches!(by.method, PartitionMethod::Hash | PartitionMethod::Key);
+    let parts = if by.partitions.is_empty() {
+        if !hashed {
+            return Err(SqlError::new(
+                1492,
+                format!(
+                    "For {} partitions each partition must be defined",
+                    by.method.name()
+                ),
+            ));
+        }
+        let count = by.count.unwrap_or(1);
+        unnamed(&empty, count)?
+    } else {
+        if by.count.is_some_and(|n| n != by.partitions.len() as u64) {
+            return Err(SqlError::new(
+                1484,
+                "Wrong number of partitions defined, mismatch with previous setting",
+            ));
+        }
+        define_more(&empty, &by.partitions, schema, env)?
+    };
+    let p = new(parts);
+    check(&p)?;
+    check_keys(&p, schema, env)?;
+    Ok(p)
+}
+
+/// Errors 1504 and 1499.
+fn check_count(count: u64) -> SqlResult<()> {
+    match count {
+        0 => Err(SqlError::new(
+            1504,
+            "Number of partitions = 0 is not an allowed value",
+        )),
+        n if n > MAX_PARTITIONS as u64 => Err(too_many()),
+        _ => Ok(()),
+    }
+}
+
+fn too_many() -> SqlError {
+    SqlError::new(
+        1499,
+        "Too many partitions (including subpartitions) were defined",
+    )
+}
+
+/// `count` more partitions of HASH or KEY, named by their positions.
+pub fn unnamed(p: &Partitioning, count: u64) -> SqlResult<Vec<Partition>> {
+    let from = p.parts.len() as u64;
+    check_count(from.saturating_add(count))?;
+    let part = |n| Partition {
+        name: format!("p{n}"),
+        values: Vec::new(),
+        comment: String::new(),
+    };
+    Ok((from..from + count).map(part).collect())
+}
+
+/// Partitions that a statement defines for a table partitioned like `p`; each on its own is as it should be.
+pub fn define_more(
+    p: &Partitioning,
+    defs: &[PartitionDef],
+    schema: &Schema,
+    env: &SessionEnv,
+) -> SqlResult<Vec<Partition>> {
+    if defs.len() > MAX_PARTITIONS {
+        return Err(too_many());
+    }
+    let limits = Limits {
+        p,
+        f: p.function(schema, env)?,
+        schema,
+        env,
+    };
+    defs.iter().map(|d| limits.partition(d)).collect()
+}
+
+/// Makes the limits of partitions.
+struct Limits<'a> {
+    p: &'a Partitioning,
+    f: &'a Function,
+    schema: &'a Schema,
+    env: &'a SessionEnv,
+}
+
+impl Limits<'_> {
+    fn partition(&self, def: &PartitionDef) -> SqlResult<Partition> {
+        if def.name.is_empty() || def.name.ends_with(' ') || def.name.contains('\0') {
+            return Err(SqlError::new(1567, "Incorrect partition name"));
+        }
+        if def.name.chars().count() > 64 {
+            return Err(SqlError::new(
+                1059,
+                format!("Identifier name '{}' is too long", def.name),
+            ));
+        }
+        if def.comment.chars().count() > MAX_COMMENT {
+            return Err(SqlError::new(
+                1793,
+                format!(
+                    "Comment for table partition '{}' is too long (max = {MAX_COMMENT})",
+                    def.name
+                ),
+            ));
+        }
+        use PartitionMethod as M;
+        let values = match (&def.values, self.p.method) {
+            (PartitionValues::None, M::Hash | M::Key) => Vec::new(),
+            (PartitionValues::LessThan(row), M::Range) => vec![self.row(row, &def.name)?],
+            (PartitionValues::In(rows), M::List) => rows
+                .iter()
+                .map(|r| self.row(r, &def.name))
+                .collect::<SqlResult<_>>()?,
+            (PartitionValues::None, method) => {
+                let what = if method == M::Range {
+                    "LESS THAN"
+                } else {
+                    "IN"
+                };
+                return Err(SqlError::new(
+                    1479,
+                    format!(
+                        "Syntax error: {} PARTITIONING requires definition of VALUES {what} for each partition",
+                        method.name()
+                    ),
+                ));
+            }
+            (PartitionValues::LessThan(_), _) => return Err(only("RANGE", "LESS THAN")),
+            (PartitionValues::In(_), _) => return Err(only("LIST", "IN")),
+        };
+        Ok(Partition {
+            name: def.name.clone(),
+            values,
+            comment: def.comment.clone(),
+        })
+    }
+
+    fn row(&self, row: &[PartitionValue], partition: &str) -> SqlResult<Vec<Limit>> {
+        if row.len() != self.f.types.len() {
+            return Err(SqlError::new(
+                1653,
+                "Inconsistency in usage of column lists for partitioning",
+            ));
+        }
+        row.iter()
+            .enumerate()
+            .map(|(n, v)| self.limit(v, n, partition))
+            .collect()
+    }
+
+    fn limit(&self, v: &PartitionValue, n: usize, partition: &str) -> SqlResult<Limit> {
+        let e = match v {
+            PartitionValue::Max if self.p.method == PartitionMethod::List => {
+                return Err(SqlError::new(
+                    1656,
+                    "Cannot use MAXVALUE as value in VALUES IN",
+                ));
+            }
+            PartitionValue::Max => return Ok(Limit::max()),
+            PartitionValue::Expr(e) => e,
+        };
+        let bound = bind_over(e, &[], self.env)?;
+        if !bound.is_const() {
+            return Err(super::function::not_allowed());
+        }
+        let cx = EvalContext {
+            rows: &[],
+            params: &[],
+            session: self.env,
+        };
+        let value = bound.eval(&cx)?.into_owned();
+        if value.is_null() && self.p.method == PartitionMethod::Range {
+            return Err(SqlError::new(
+                1566,
+                "Not allowed to use NULL value in VALUES LESS THAN",
+            ));
+        }
+        let ty = &self.f.types[n];
+        let value = match &self.p.by {
+            By::Expr(_) => self.integer(value, ty, partition)?,
+            By::Columns(_) => self.of_column(value, &self.schema.columns[self.f.columns[n]])?,
+        };
+        let text = match &value {
+            Value::Null => "NULL".to_string(),
+            v if ty.is_integer() => String::from_utf8_lossy(&v.to_text()).into_owned(),
+            v => {
+                let mut text = Vec::new();
+                value::write_text(v, ty, &mut text);
+                literal(&text, ty)
+            }
+        };
+        let mut key = Vec::new();
+        encode_sort_value(&value, ty, false, &mut key);
+        Ok(Limit { text, key })
+    }
+
+    fn integer(
+        &self,
+        value: Value<'static>,
+        ty: &SqlType,
+        partition: &str,
+    ) -> SqlResult<Value<'static>> {
+        match value {
+            Value::Int(v) if v < 0 && ty.unsigned => Err(SqlError::new(
+                1563,
+                "Partition constant is out of partition function domain",
+            )),
+            Value::Null | Value::Int(_) | Value::UInt(_) => Ok(value),
+            _ => Err(SqlError::new(
+                1697,
+                format!("VALUES value for partition '{partition}' must have type INT"),
+            )),
+        }
+    }
+
+    fn of_column(&self, value: Value<'static>, column: &Column) -> SqlResult<Value<'static>> {
+        let wrong = || SqlError::new(1654, "Partition column values of incorrect type");
+        let fits = match &value {
+            Value::Null => return Ok(value),
+            Value::Int(_) | Value::UInt(_) => column.ty.is_integer(),
+            Value::Bytes(_) => !column.ty.is_integer(),
+            Value::Date(_) | Value::DateTime(_) => column.ty.is_temporal(),
+            _ => false,
+        };
+        if !fits {
+            return Err(wrong());
+        }
+        let column = Column {
+            nullable: true,
+            default: DefaultValue::None,
+            ..column.clone()
+        };
+        let cx = StoreContext {
+            session: self.env,
+            strict: true,
+            row: 1,
+        };
+        let stored = value::store(value, &column, &cx).map_err(|_| wrong())?;
+        Ok(stored.into_owned())
+    }
+}
+
+/// A text as a literal that reads back as the same.
+fn literal(text: &[u8], ty: &SqlType) -> String {
+    match std::str::from_utf8(text) {
+        Ok(s) if ty.is_character() || ty.is_temporal() || s.chars().all(|c| !c.is_control()) => {
+            quote_text(s)
+        }
+        _ => {
+            let hex: String = text.iter().map(|b| format!("{b:02X}")).collect();
+            format!("_binary 0x{hex}")
+        }
+    }
+}
+
+/// 1480.
+fn only(method: &str, values: &str) -> SqlError {
+    SqlError::new(
+        1480,
+        format!("Only {method} PARTITIONING can use VALUES {values} in partition definition"),
+    )
+}
+
+/// Whether the partitions go together: errors 1517, 1499, 1481, 1493, 1495.
+pub fn check(p: &Partitioning) -> SqlResult<()> {
+    check_count(p.parts.len() as u64)?;
+    let mut names: Vec<String> = p.parts.iter().map(Partition::stored_name).collect();
+    names.sort();
+    if let Some(twice) = names.windows(2).find(|w| w[0] == w[1]) {
+        let part = p.parts.iter().rev().find(|x| x.stored_name() == twice[0]);
+        let name = part.map_or(&*twice[0], |x| &*x.name);
+        return Err(SqlError::new(
+            1517,
+            format!("Duplicate partition name {name}"),
+        ));
+    }
+    match p.method {
+        PartitionMethod::Range => {
+            let (_, before) = p.parts.split_last().unwrap_or((&p.parts[0], &[]));
+            let by_expr = matches!(p.by, By::Expr(_));
+            if by_expr && before.iter().any(|x| x.values[0][0].is_max()) {
+                return Err(SqlError::new(
+                    1481,
+                    "MAXVALUE can only be used in last partition definition",
+                ));
+            }
+            if p.keys.windows(2).any(|w| w[0].0 >= w[1].0) {
+                return Err(SqlError::new(
+                    1493,
+                    "VALUES LESS THAN value must be strictly increasing for each partition",
+                ));
+            }
+        }
+        PartitionMethod::List => {
+            if p.keys.windows(2).any(|w| w[0].0 == w[1].0) {
+                return Err(SqlError::new(
+                    1495,
+                    "Multiple definition of same constant in list partitioning",
+                ));
+            }
+        }
+        PartitionMethod::Hash | PartitionMethod::Key => {}
+    }
+    Ok(())
+}
+
+/// Error 1503 if a unique key lacks a column that decides: rows with the same key could lie in two partitions.
+pub fn check_keys(p: &Partitioning, schema: &Schema, env: &SessionEnv) -> SqlResult<()> {
+    let f = p.function(schema, env)?;
+    for index in schema.indexes.iter().filter(|i| i.unique) {
+        let has = |c: &usize| {
+            let whole = |part: &crate::types::KeyPart| part.column == *c && part.prefix.is_none();
+            index.parts.iter().any(whole)
+        };
+        if !index.parts.is_empty() && !f.columns.iter().all(has) {
+            let what = if index.name == "PRIMARY" {
+                "PRIMARY KEY"
+            } else {
+                "UNIQUE INDEX"
+            };
+            return Err(SqlError::new(
+                1503,
+                format!(
+                    "A {what} must include all columns in the table's partitioning function (prefixed columns are not considered)."
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
