@@ -62,9 +62,14 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let data = options.path.clone();
     let pool = Size(options.store.pool_bytes as u64);
     let socket = args.socket.clone().or(file.socket);
+    let socket = socket.unwrap_or_else(|| data.join(SOCKET));
+    let port = if args.skip_networking { 0 } else { addr.port() };
+    let mut tell = |name: &str, value: String| options.variables.push((name.into(), value));
+    tell("port", port.to_string());
+    tell("socket", socket.display().to_string());
     let config = ServerConfig {
         tcp: (!args.skip_networking).then_some(addr),
-        socket: Some(socket.unwrap_or_else(|| data.join(SOCKET))),
+        socket: Some(socket),
     };
 
     let mut signals = Signals::new([SIGINT, SIGTERM])?;

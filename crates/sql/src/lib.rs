@@ -27,6 +27,7 @@ pub mod result;
 pub mod row;
 pub mod session;
 pub mod show;
+mod slowlog;
 mod stack;
 pub mod types;
 pub mod value;

@@ -186,7 +186,7 @@ fn maintenance_tells_the_truth() {
     for refused in [
         "CHECKSUM TABLE t",
         "FLUSH TABLES WITH READ LOCK",
-        "FLUSH LOGS",
+        "FLUSH BINARY LOGS",
     ] {
         assert_eq!(c.code(refused), 1235, "{refused}");
     }

@@ -70,6 +70,21 @@ pub fn split_first(text: &str, mode: SqlMode) -> (&str, &str) {
     (text, "")
 }
 
+/// Where a statement's placeholders are, in bytes.
+pub fn placeholders(text: &str, mode: SqlMode) -> Vec<usize> {
+    let opened = open_version_comments(text, mode);
+    let b = opened.as_bytes();
+    let mut places = Vec::new();
+    let mut i = 0;
+    while i < b.len() {
+        if b[i] == b'?' {
+            places.push(i);
+        }
+        i += skip(b, i, !mode.no_backslash_escapes).max(1);
+    }
+    places
+}
+
 /// Replaces the frame of version comments that are code by blanks, and those that are not code (newer
 /// versions, MariaDB's) wholly by blanks; positions stay as they were.
 pub fn open_version_comments(text: &str, mode: SqlMode) -> Cow<'_, str> {

@@ -37,6 +37,7 @@ mod tokens;
 
 pub use ast::*;
 pub use general::{General, generalize};
+pub(crate) use lex::placeholders;
 pub use lex::split_first;
 
 use sqlparser::parser::Parser;

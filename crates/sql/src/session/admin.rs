@@ -140,6 +140,11 @@ impl Session {
                 self.instance.note_flush_status();
                 Ok(())
             }
+            // The error log is the standard error; there is no other log.
+            "LOGS" | "SLOW LOGS" => {
+                let reopened = self.instance.0.slow_log.reopen();
+                reopened.map_err(|e| self.instance.slow_log_error(&e))
+            }
             // There are no stored privileges that memory could disagree with.
             "PRIVILEGES" => Ok(()),
             other => Err(SqlError::unsupported(format_args!("FLUSH {other}"))),

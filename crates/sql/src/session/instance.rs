@@ -4,7 +4,7 @@
 //! session used after the close gets the store's errors.
 
 use parking_lot::Mutex;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -20,6 +20,7 @@ use super::{ConnectionInfo, Session};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
 use crate::row::Codecs;
+use crate::slowlog::{self, SlowLog};
 use crate::value::Value;
 use crate::watch::Watch;
 
@@ -43,6 +44,7 @@ pub(crate) struct Inner {
     pub globals: Arc<Globals>,
     pub registry: Registry,
     pub watch: Watch,
+    pub slow_log: SlowLog,
     started: Instant,
     /// When the counters were last reset.
     flushed: Mutex<Instant>,
@@ -207,17 +209,20 @@ impl Instance {
             .map_err(|e| store_error(e, ""))?;
         crate::ddl::clear_work(&engine).map_err(|e| store_error(e, ""))?;
         let now = Instant::now();
-        Ok(Instance(Arc::new(Inner {
+        let instance = Instance(Arc::new(Inner {
             engine,
             globals: Arc::new(globals),
             registry: Registry::new(),
             watch: Watch::new(),
+            slow_log: SlowLog::default(),
             started: now,
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
             prepared: AtomicU64::new(0),
             closed: AtomicBool::new(false),
-        })))
+        }));
+        instance.start_slow_log();
+        Ok(instance)
     }
     /// Refuses new sessions, interrupts those there are and closes the store cleanly. Sessions must have been dropped
     /// or be about to: the store refuses to close while a transaction is open.
@@ -227,6 +232,9 @@ impl Instance {
         }
         for seat in self.0.registry.all() {
             seat.kill(true);
+        }
+        if let Err(e) = self.0.slow_log.stop() {
+            tracing::error!(error = %e, "cannot close the slow query log");
         }
         self.0.engine.close().map_err(|e| store_error(e, ""))
     }
@@ -294,6 +302,7 @@ impl Instance {
         let mut add = |name: &str, value: u64| rows.push((name.into(), value.to_string()));
         add("Queries", global.get(Counter::Queries));
         add("Aborted_connects", load(&self.0.aborted_connects));
+        add("Millpond_slow_log_lost", self.0.slow_log.lost());
         add("Millpond_ddl_statements", self.0.watch.ddl_count());
         add("Connections", load(&self.0.registry.connections));
         add("Max_used_connections", max_used);
@@ -316,6 +325,63 @@ impl Instance {
     /// FLUSH STATUS.
     pub(crate) fn note_flush_status(&self) {
         *self.0.flushed.lock() = Instant::now();
+    }
+}
+
+impl Instance {
+    /// Turns the slow query log on if it is to be on from the start. As in MySQL, a file that cannot be opened
+    /// does not keep the server from starting.
+    fn start_slow_log(&self) {
+        let admin = self.global_u64("log_slow_admin_statements");
+        self.0.slow_log.set_admin(admin == Some(1));
+        if let Err(e) = self.apply_slow_log() {
+            tracing::error!(error = %e, "the slow query log stays off");
+            let off = VarValue::Bool(false);
+            self.0.globals.put(vars::known("slow_query_log"), off);
+        }
+    }
+
+    fn slow_log_path(&self) -> PathBuf {
+        let name = self.global_text("slow_query_log_file").unwrap_or_default();
+        Path::new(&self.global_text("datadir").unwrap_or_default()).join(name)
+    }
+
+    /// The slow query log as its variables say: on or off, and into which file.
+    pub(crate) fn apply_slow_log(&self) -> SqlResult<()> {
+        let file = vars::known("slow_query_log_file");
+        if self.0.globals.get(file).as_str().is_empty() {
+            let host = self.global_text("hostname").unwrap_or_default();
+            self.0.globals.put(file, text(&format!("{host}-slow.log")));
+            // As MySQL shows its default.
+            let path = self.slow_log_path();
+            self.0.globals.put(file, text(&path.to_string_lossy()));
+        }
+        let done = if self.global_u64("slow_query_log") == Some(1) {
+            let program = std::env::args().next().unwrap_or_default();
+            let head = slowlog::head(
+                &program,
+                vars::VERSION,
+                self.global_u64("port").unwrap_or(0),
+                &self.global_text("socket").unwrap_or_default(),
+            );
+            self.0.slow_log.start(&self.slow_log_path(), head)
+        } else {
+            self.0.slow_log.stop()
+        };
+        done.map_err(|e| self.slow_log_error(&e))
+    }
+
+    /// Error 1016 for a log file that cannot be opened.
+    pub(crate) fn slow_log_error(&self, e: &std::io::Error) -> SqlError {
+        let path = self.slow_log_path();
+        SqlError::new(
+            1016,
+            format!(
+                "Can't open file: '{}' (errno: {} - {e})",
+                path.display(),
+                e.raw_os_error().unwrap_or(0)
+            ),
+        )
     }
 }
 

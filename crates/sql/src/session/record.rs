@@ -1,15 +1,20 @@
-//! What a statement leaves in the stall record when it ends.
+//! What a statement leaves in the stall record and the slow query log when it ends.
 
 use super::Session;
 use super::cache::Compiled;
 use super::counters::Counter;
 use crate::error::SqlResult;
+use crate::parse::Kind;
+use crate::slowlog::{self, Entry};
+use crate::value::Value;
 use crate::watch::{self, DdlEvent, Running, StatementKind};
 
 /// The statement that runs, as far as records are concerned.
 #[derive(Clone, Copy)]
 pub(super) struct Current {
     pub running: Running,
+    /// What the session's owner had waited for locks when it began, nanoseconds.
+    pub waited_ns: u64,
 }
 
 impl Default for Current {
@@ -19,19 +24,73 @@ impl Default for Current {
                 kind: StatementKind::Other,
                 start_ns: 0,
             },
+            waited_ns: 0,
         }
     }
 }
 
+/// Whether a statement is among those that `log_slow_admin_statements` is about.
+fn is_administrative(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::AlterTable(_)
+            | Kind::AlterTableOptions { .. }
+            | Kind::CreateIndex(_)
+            | Kind::DropIndex { .. }
+            | Kind::Maintain { .. }
+    )
+}
+
 impl Session {
-    /// Records that the statement begun last has ended.
+    /// Records that the statement begun last has ended. `text` is what the client sent; `params` the values of a prepared
+    /// statement.
     #[inline]
-    pub(super) fn record_end(&mut self) {
+    pub(super) fn record_end(&mut self, kind: &Kind, text: &str, params: &[Value<'_>]) {
         let watch = &self.instance.0.watch;
-        let ns = watch.finish(self.current.running, watch.now_ns());
-        if ns / 1000 > self.settings.long_query_us {
-            self.count(Counter::SlowQueries);
+        let end_ns = watch.now_ns();
+        let ns = watch.finish(self.current.running, end_ns);
+        if ns > self.settings.long_query_ns {
+            self.slow(kind, text, params, end_ns);
         }
+    }
+
+    /// Counts and logs a statement that took long.
+    #[cold]
+    fn slow(&mut self, kind: &Kind, text: &str, params: &[Value<'_>], end_ns: u64) {
+        let log = &self.instance.0.slow_log;
+        let rows_examined = self.env.rows_examined.get();
+        if rows_examined < self.settings.min_examined_row_limit
+            || (is_administrative(kind) && !log.has_admin())
+        {
+            return;
+        }
+        self.count(Counter::SlowQueries);
+        if !log.is_on() {
+            return;
+        }
+        let watch = &self.instance.0.watch;
+        let start_ns = self.current.running.start_ns;
+        let expanded;
+        let statement = if params.is_empty() {
+            text
+        } else {
+            expanded = slowlog::with_values(text, params, self.env.sql_mode.get());
+            &expanded
+        };
+        let seat = self.seat();
+        log.log(&Entry {
+            end_us: watch.wall_us(end_ns),
+            start_s: watch.wall_us(start_ns) / 1_000_000,
+            user: &seat.user,
+            host: &seat.host,
+            id: seat.id,
+            query_ns: end_ns - start_ns,
+            lock_ns: self.owner.waited_ns() - self.current.waited_ns,
+            rows_sent: self.env.rows_sent.get(),
+            rows_examined,
+            database: self.env.database.borrow().as_deref(),
+            statement,
+        });
     }
 
     /// A DDL statement is about to be carried out.

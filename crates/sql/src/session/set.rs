@@ -25,6 +25,7 @@ const NO_PLAN_DEPENDS: &[&str] = &[
     "lock_wait_timeout",
     "long_query_time",
     "millpond_reclaim_bytes_per_sec",
+    "min_examined_row_limit",
     "net_read_timeout",
     "net_write_timeout",
     "sql_log_bin",
@@ -220,10 +221,15 @@ impl Session {
             _ => None,
         };
         if scope == Scope::Global {
+            let before = self.instance.0.globals.get(vars::known(name));
             for n in twin.into_iter().chain([name]) {
                 self.instance.0.globals.put(vars::known(n), value.clone());
             }
-            return self.global_effect(name, &value);
+            let effect = self.global_effect(name, &value);
+            if effect.is_err() {
+                self.instance.0.globals.put(vars::known(name), before);
+            }
+            return effect;
         }
         if name == "autocommit" && value == VarValue::Bool(true) && !self.settings.autocommit {
             self.commit_now()?;
@@ -274,6 +280,8 @@ impl Session {
                 self.instance.0.engine.set_flush_at_commit(flush_mode(n));
             }
             "innodb_adaptive_hash_index" => self.instance.0.engine.set_hash_index(n != 0),
+            "slow_query_log" | "slow_query_log_file" => self.instance.apply_slow_log()?,
+            "log_slow_admin_statements" => self.instance.0.slow_log.set_admin(n != 0),
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
             "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
             "millpond_drop_algorithm" => self.choose_drop_algorithm(drop_algorithm(value)),
@@ -365,10 +373,12 @@ impl Session {
             .unwrap_or(0);
         s.notes = number("sql_notes") != 0;
         s.wait_timeout = number("wait_timeout");
-        s.long_query_us = match vars.named("long_query_time") {
-            VarValue::Double(v) => (v * 1e6) as u64,
-            other => other.as_u64().unwrap_or(10) * 1_000_000,
+        // In whole microseconds, as MySQL keeps it.
+        s.long_query_ns = match vars.named("long_query_time") {
+            VarValue::Double(v) => (v * 1e6).round() as u64 * 1000,
+            other => other.as_u64().unwrap_or(10) * 1_000_000_000,
         };
+        s.min_examined_row_limit = number("min_examined_row_limit");
         let zone = vars.named("time_zone");
         self.env
             .tz_offset

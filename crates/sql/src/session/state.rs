@@ -40,7 +40,9 @@ pub(super) struct Settings {
     pub notes: bool,
     /// SET timestamp: what NOW() says instead.
     pub timestamp: Option<(i64, u32)>,
-    pub long_query_us: u64,
+    /// `long_query_time`.
+    pub long_query_ns: u64,
+    pub min_examined_row_limit: u64,
     pub wait_timeout: u64,
 }
 
@@ -130,7 +132,8 @@ impl Session {
                 memory_limit: 0,
                 notes: true,
                 timestamp: None,
-                long_query_us: 0,
+                long_query_ns: 0,
+                min_examined_row_limit: 0,
                 wait_timeout: 0,
             },
             epoch: 0,
@@ -464,6 +467,7 @@ impl Session {
                 kind: StatementKind::Other,
                 start_ns: watch.now_ns(),
             },
+            waited_ns: self.owner.waited_ns(),
         };
         let now_us = watch.wall_us(self.current.running.start_ns);
         self.env.rows_sent.set(0);
@@ -540,7 +544,12 @@ impl Session {
             self.dispatch(compiled, params, more, sink)
         });
         self.seat().idle();
-        self.record_end();
+        let values = match command {
+            Command::Execute => params,
+            // A text's own literals, taken out to find its plan.
+            _ => &[],
+        };
+        self.record_end(&compiled.statement.kind, text, values);
         match result {
             Ok(()) => Ok(()),
             Err(e) => self.fail(e),

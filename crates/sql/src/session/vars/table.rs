@@ -593,7 +593,7 @@ pub(super) static VARS: &[Def] = &[
     ),
     def("log_replica_updates", Global, BOOL, B(false), ReadOnly),
     def("log_slave_updates", Global, BOOL, B(false), ReadOnly),
-    def("log_slow_admin_statements", Global, BOOL, B(false), Fixed),
+    def("log_slow_admin_statements", Global, BOOL, B(false), Free),
     def(
         "log_timestamps",
         Global,
@@ -701,7 +701,7 @@ pub(super) static VARS: &[Def] = &[
         U(millpond_store::engine::RECLAIM_BYTES_PER_SEC),
         Free,
     ),
-    def("min_examined_row_limit", Both, num(0, MAX), U(0), Fixed),
+    def("min_examined_row_limit", Both, num(0, MAX), U(0), Free),
     def(
         "net_buffer_length",
         Both,
@@ -900,8 +900,8 @@ pub(super) static VARS: &[Def] = &[
     def("skip_networking", Global, BOOL, B(false), ReadOnly),
     def("skip_show_database", Global, BOOL, B(false), ReadOnly),
     def("slow_launch_time", Global, num(0, YEAR), U(2), Fixed),
-    def("slow_query_log", Global, BOOL, B(false), Fixed),
-    def("slow_query_log_file", Global, TEXT, T(""), Fixed),
+    def("slow_query_log", Global, BOOL, B(false), Free),
+    def("slow_query_log_file", Global, TEXT, T(""), Free),
     def("socket", Global, TEXT, T(""), ReadOnly),
     def("sort_buffer_size", Both, num(32_768, MAX), U(262_144), Free),
     def("sql_auto_is_null", Both, BOOL, B(false), Fixed),
