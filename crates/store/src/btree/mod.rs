@@ -88,6 +88,7 @@ pub struct Tree {
 impl Tree {
     /// A tree over an existing root (0: empty, no page yet).
     pub fn new(pager: &Arc<Pager>, space: Arc<Space>, root: PageNo) -> Tree {
+        space.note_root(root);
         Tree {
             pager: pager.clone(),
             space,
@@ -131,6 +132,7 @@ impl Tree {
     /// Publishes the root number.
     pub fn set_root(&self, root: PageNo) {
         self.root.store(root, Ordering::Release);
+        self.space.note_root(root);
     }
 
     /// Drops the space of a temporary tree, with all its pages. Doing it again does nothing.

@@ -38,7 +38,7 @@ mod tests;
 
 pub use key::KeyPart;
 pub(crate) use pattern::{PageHash, TreeHash};
-pub(crate) use table::{Frames, Guess};
+pub(crate) use table::{Frames, Guess, Held};
 
 use key::hash;
 
@@ -272,6 +272,11 @@ impl HashIndex {
         if added {
             at.state.added(era);
         }
+    }
+
+    /// Keeps everybody from changing it; lookups go on. Hold no page latch, and take none.
+    pub fn hold(&self) -> Held<'_> {
+        self.table.hold()
     }
 
     /// Removes the entries of a page's records; returns how many there were. The page is latched, or nobody else

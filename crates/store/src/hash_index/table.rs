@@ -114,6 +114,11 @@ pub(super) struct PartGuard<'t> {
     count: MutexGuard<'t, Count>,
 }
 
+/// All partitions' latches.
+pub struct Held<'t> {
+    _latches: Vec<MutexGuard<'t, Count>>,
+}
+
 impl Table {
     /// A table of about this many bytes.
     pub fn new(bytes: usize, parts: usize) -> std::io::Result<Table> {
@@ -175,6 +180,13 @@ impl Table {
                 part,
                 count,
             });
+        }
+    }
+
+    /// Takes all partitions' latches: lookups go on, changes wait.
+    pub fn hold(&self) -> Held<'_> {
+        Held {
+            _latches: self.parts.iter().map(|p| p.latch.lock()).collect(),
         }
     }
 

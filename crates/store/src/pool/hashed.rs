@@ -142,6 +142,9 @@ impl Pager {
         let core = self.core();
         let leaf = core.hash_leaf(leaf, space, part);
         core.hash.learn(core, probe, tree, leaf, slot);
+        if core.hash.entries_of(leaf.state) > 0 {
+            space.note_hashed();
+        }
     }
 
     /// Counts a search that the hash index served.

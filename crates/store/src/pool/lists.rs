@@ -376,6 +376,9 @@ impl Lists {
 
     /// Claims a frame of the LRU list if it is stale and nobody has it pinned.
     pub(super) fn claim_stale(&mut self, arena: &Arena, n: FrameNo) -> Option<Victim> {
+        if arena.frame(n).lru.load(Ordering::Relaxed) == LRU_NONE {
+            return None;
+        }
         let victim = claim(n, arena.frame(n), false)?;
         self.unlink(arena, n);
         Some(victim)

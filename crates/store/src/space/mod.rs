@@ -27,6 +27,7 @@ pub(crate) mod files;
 pub(crate) mod layout;
 
 use crate::error::Result;
+use crate::page::PageNo;
 use file::DataFile;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -105,6 +106,10 @@ pub struct Space {
     lost: AtomicBool,
     /// Frames that cache its pages, and [`GONE`] once they have been counted as stale.
     frames: AtomicU32,
+    /// Where its root is, as soon as anybody knew (0: not yet). For those who look for its pages by their numbers.
+    root: AtomicU32,
+    /// Whether a page of it ever had entries in the adaptive hash index.
+    hashed: AtomicBool,
     data: OnceLock<Arc<DataFile>>,
 }
 
@@ -116,6 +121,8 @@ impl Space {
             dropped: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             frames: AtomicU32::new(0),
+            root: AtomicU32::new(0),
+            hashed: AtomicBool::new(false),
             data: OnceLock::new(),
         }
     }
@@ -151,6 +158,29 @@ impl Space {
             self.id.0
         );
         old & GONE != 0
+    }
+
+    /// Notes where the root is (0: there is none).
+    pub(crate) fn note_root(&self, root: PageNo) {
+        self.root.store(root, Ordering::Relaxed);
+    }
+
+    /// What [`Space::note_root`] noted.
+    pub(crate) fn root(&self) -> PageNo {
+        self.root.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a page got entries in the adaptive hash index.
+    #[inline]
+    pub(crate) fn note_hashed(&self) {
+        if !self.hashed.load(Ordering::Relaxed) {
+            self.hashed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether any page ever did.
+    pub(crate) fn was_hashed(&self) -> bool {
+        self.hashed.load(Ordering::Relaxed)
     }
 
     /// Frames that cache its pages.

@@ -1,5 +1,6 @@
 //! Trees against a map, under threads, and through recovery.
 
+mod discard;
 mod hashed;
 mod model;
 mod pieces;

@@ -6,8 +6,8 @@
 //!
 //! **Steps.** DROP leaves its spaces with the page cleaner, wakes it, and waits. The cleaner, between two batches of writes at
 //! the latest, scans each instance's LRU list once, [`BATCH`] frames under the pool mutex at a time, and evicts the
-//! spaces' pages. Between two batches it lets go of the mutex and remembers its place, which whoever unlinks that frame
-//! moves on.
+//! spaces' pages. Those with hash index entries it frees of them between two batches, because that needs page latches, and evicts
+//! them then. It remembers its place in the list, which whoever unlinks that frame moves on.
 //!
 //! **Locks** the pool mutex (`scan::Pool`) for up to [`BATCH`] frames at a time: no long stall, but as many short ones as the
 //! pool is large. DROP waits for the whole scan, and for the write under way before it; DROPs come one after the other.
@@ -16,8 +16,9 @@
 //!
 //! **The model** leaves pages that are pinned when the scan comes by to the spaces' flags.
 
-use super::scan::Pool;
+use super::scan::{Pinned, Pool};
 use super::{Core, Dead, Discard};
+use crate::pool::lists::Instance;
 use crate::wait::{self, Class};
 use parking_lot::{Condvar, Mutex};
 
@@ -72,10 +73,7 @@ impl Request {
         let Some(ids) = self.state.lock().asked.take() else {
             return;
         };
-        let dead = Dead {
-            ids: ids.into_vec().into(),
-        };
-        evict_in_batches(core, &dead);
+        evict_in_batches(core, &Dead::by_ids(&ids));
         self.state.lock().pending = false;
         self.done.notify_all();
     }
@@ -89,23 +87,41 @@ impl Request {
 fn evict_in_batches(core: &Core, dead: &Dead) {
     for instance in &core.instances {
         Pool::lock(instance).scan_from_tail();
-        loop {
-            let mut pool = Pool::lock(instance);
-            let mut ended = false;
-            for _ in 0..BATCH {
-                let Some(n) = pool.scan_next(&core.arena) else {
-                    ended = true;
-                    break;
-                };
-                if dead.owns(core.arena.frame(n)) {
-                    pool.evict(core, n);
-                }
-            }
-            drop(pool);
+        while evict_batch(core, instance, dead) {
             core.wake_frame_waiters();
-            if ended {
-                break;
+        }
+        core.wake_frame_waiters();
+    }
+}
+
+/// Goes on with the scan; whether there is more.
+fn evict_batch(core: &Core, instance: &Instance, dead: &Dead) -> bool {
+    let mut hashed = Pinned::default();
+    let mut ended = false;
+    let mut pool = Pool::lock(instance);
+    for _ in 0..BATCH {
+        let Some(n) = pool.scan_next(&core.arena) else {
+            ended = true;
+            break;
+        };
+        if !dead.owns(core.arena.frame(n)) {
+            continue;
+        }
+        if core.hash_entries(n) > 0 {
+            hashed.pin(core, n);
+        } else {
+            pool.evict(core, n);
+        }
+    }
+    drop(pool);
+    let hashed = hashed.unhash(core);
+    if !hashed.is_empty() {
+        let mut pool = Pool::lock(instance);
+        for n in hashed {
+            if dead.owns(core.arena.frame(n)) {
+                pool.evict(core, n);
             }
         }
     }
+    !ended
 }

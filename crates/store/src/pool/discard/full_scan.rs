@@ -21,8 +21,9 @@
 //! leaves what is still pinned to the space's flag. Frame headers are 128 bytes here and lie in one array; there they were
 //! larger. LOCK_open and the dictionary's mutex, under which other statements could not open tables, are left out.
 
-use super::scan::{self, Pool};
+use super::scan::{self, HASHED_BATCH, Pinned, Pool};
 use super::{Core, Dead, Discard};
+use crate::pool::lists::Instance;
 
 /// Scans after the first.
 const RESCANS: usize = 3;
@@ -32,14 +33,9 @@ pub(super) struct FullScan;
 impl Discard for FullScan {
     fn discard(&self, core: &Core, dead: &Dead) {
         for instance in &core.instances {
+            unhash(core, instance, dead);
             for _ in 0..=RESCANS {
-                let mut left = 0;
-                scan::lru_list(core, &mut Pool::lock(instance), |pool, n| {
-                    if dead.owns(core.arena.frame(n)) && !pool.evict(core, n) {
-                        left += 1;
-                    }
-                });
-                if left == 0 {
+                if evict(core, instance, dead) {
                     break;
                 }
                 scan::wait_for_batch(core);
@@ -51,4 +47,40 @@ impl Discard for FullScan {
     fn has_pool_mutex(&self) -> bool {
         true
     }
+}
+
+/// The first scan.
+fn unhash(core: &Core, instance: &Instance, dead: &Dead) {
+    let mut pool = Pool::lock(instance);
+    pool.scan_from_tail();
+    loop {
+        let mut hashed = Pinned::default();
+        while hashed.len() < HASHED_BATCH
+            && let Some(n) = pool.scan_next(&core.arena)
+        {
+            if dead.owns(core.arena.frame(n)) && core.hash_entries(n) > 0 {
+                hashed.pin(core, n);
+            }
+        }
+        let full = hashed.len() == HASHED_BATCH;
+        drop(pool);
+        hashed.unhash(core);
+        if !full {
+            return;
+        }
+        pool = Pool::lock(instance);
+    }
+}
+
+/// The second scan; whether all went.
+fn evict(core: &Core, instance: &Instance, dead: &Dead) -> bool {
+    let mut pool = Pool::lock(instance);
+    pool.scan_from_tail();
+    let mut all = true;
+    while let Some(n) = pool.scan_next(&core.arena) {
+        if dead.owns(core.arena.frame(n)) {
+            all &= pool.evict(core, n);
+        }
+    }
+    all
 }

@@ -4,14 +4,14 @@
 //! pool. MySQL went looking for them, in ways that changed as each proved too slow; Millpond does not.
 //! `SET GLOBAL millpond_drop_algorithm` chooses one of the ways at run time, so that they can be compared on one engine:
 //!
-//! | name | of | pages |
-//! |---|---|---|
-//! | [`full_scan`] | MySQL 5.1 to 5.5.22 | evicted in scans of the LRU list under the pool mutex |
-//! | [`lazy_mark`] | Percona Server 5.1.56, 5.5.10 | flagged in a scan of the LRU list |
-//! | [`cleaner`] | MySQL 5.6.2 | evicted in one scan in batches by the page cleaner, DROP waits |
-//! | [`flush_list`] | MySQL 5.5.23 to 8.0.22 | the dirty ones, in a scan of the flush list |
-//! | [`stale`] | MySQL 8.0.23 | nothing |
-//! | [`millpond`] | here, the default | nothing |
+//! | name | of | pages | hash index entries |
+//! |---|---|---|---|
+//! | [`full_scan`] | MySQL 5.1 to 5.5.22 | evicted in a scan of the LRU list under the pool mutex | removed in a scan before that one |
+//! | [`lazy_mark`] | Percona Server 5.1.56, 5.5.10 | flagged in a scan of the LRU list | removed in a scan of all frames |
+//! | [`cleaner`] | MySQL 5.6.2 | evicted in one scan in batches by the page cleaner, DROP waits | removed in the same scan |
+//! | [`flush_list`] | MySQL 5.5.23 and later | the dirty ones, in a scan of the flush list | removed page by page of the table |
+//! | [`stale`] | MySQL 8.0.23 | nothing | removed in scans of the LRU list |
+//! | [`millpond`] | here, the default | nothing | nothing |
 //!
 //! **What all promise.** First the space's flag is flipped (`Pager::drop_spaces`): from that instant none of its pages is
 //! served, and none is written but those on their way to the disk. The algorithm only decides what is done beyond that, so
@@ -23,8 +23,8 @@
 //! list would hardly disturb. So while an algorithm is chosen whose version had the pool mutex (`has_pool_mutex`), every
 //! look for a page in the page table, or by a guess in its stead, takes `Instance::pool_mutex`, as it did there; and where
 //! the original held the pool mutex, the model holds that and `lists`. A page's pool mutex is that of the instance its
-//! identity hashes to, as in InnoDB (where also its frame is; here that is so if there was room). Returns to a page one
-//! has just left take it neither there nor here. With `millpond`, `stale` or `lazy_mark` chosen it
+//! identity hashes to, as in InnoDB (where also its frame is; here that is so if there was room). Hash index hits,
+//! and returns to a page one has just left, take it neither there nor here. With `millpond`, `stale` or `lazy_mark` chosen it
 //! is never touched: a lookup reads one flag.
 //!
 //! **DROPs after one another.** Until 8.0 DROP held the data dictionary's mutex during all this. The models of that time hold
@@ -64,7 +64,7 @@ pub enum DropAlgorithm {
     LazyMark,
     /// MySQL 5.6.2: the page cleaner scans the LRU list in batches.
     Cleaner,
-    /// MySQL 5.5.23 to 8.0.22: only the flush list is scanned.
+    /// MySQL 5.5.23 and later, until 8.0.23: only the flush list is scanned.
     FlushList,
     /// MySQL 8.0.23: only hash index entries are looked for.
     Stale,
@@ -118,6 +118,7 @@ impl DropAlgorithm {
 
 /// The spaces of one table or partition that has just died; their flags are flipped.
 pub(crate) struct Dead {
+    spaces: SmallVec<[Arc<Space>; 4]>,
     ids: SmallVec<[u64; 8]>,
 }
 
@@ -129,7 +130,16 @@ impl Dead {
             // Of an empty table. In the versions modelled it had a space, so it was looked for; nothing has this id.
             ids.push(SpaceId::NONE.0);
         }
-        Dead { ids }
+        let spaces = spaces.iter().cloned().collect();
+        Dead { spaces, ids }
+    }
+
+    /// As the page cleaner gets to know them.
+    fn by_ids(ids: &[u64]) -> Dead {
+        Dead {
+            spaces: SmallVec::new(),
+            ids: ids.into(),
+        }
     }
 
     /// Whether what the frame holds, or held, is a page of theirs.
