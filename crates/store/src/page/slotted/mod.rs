@@ -436,10 +436,7 @@ pub fn splice(page: &mut [u8], slot: u16, prefix: u16, suffix: u16, data: &[u8])
         growth as usize <= free(page),
         "a splice that does not fit its page"
     );
-    let mut old = [0; PAGE_SIZE];
-    let record_len = VALUE_LEN + key_len + old_len;
-    let old = &mut old[..record_len];
-    old.copy_from_slice(&page[at..at + record_len]);
+    let old = page[at..][..VALUE_LEN + key_len + old_len].to_vec();
     let new_record_len = VALUE_LEN + key_len + new_len;
     if contiguous(page) < new_record_len {
         compact(page, Some(slot));
@@ -538,8 +535,8 @@ fn write_record(page: &mut [u8], at: usize, key: &[u8], value: &[u8]) {
 /// Moves the records together at the page's end, in slot order from there. The record of slot `without` is
 /// left out: its slot names nothing afterwards.
 fn compact(page: &mut [u8], without: Option<usize>) {
-    let mut old = [0; PAGE_SIZE];
-    old.copy_from_slice(page);
+    // Not on the stack: every thread's would keep the memory for good.
+    let old = page.to_vec();
     let mut at = PAGE_SIZE;
     for slot in 0..usize::from(count(page)) {
         if Some(slot) == without {
