@@ -559,3 +559,69 @@ fn locked_tables_keep_others_out() {
     drop(a);
     b.ok("SELECT * FROM t");
 }
+
+#[test]
+fn sessions_share_statements_but_not_what_they_mean() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE DATABASE other");
+    a.ok("CREATE TABLE test.t (id INT PRIMARY KEY, x VARCHAR(10))");
+    a.ok("CREATE TABLE other.t (id INT PRIMARY KEY, x INT, y INT)");
+    a.ok("INSERT INTO test.t VALUES (1, 'one')");
+    a.ok("INSERT INTO other.t VALUES (1, 11, 12)");
+    let hits = |c: &mut support::Client| -> u64 {
+        let row = c.one("SHOW STATUS LIKE 'Statement_cache_hits'");
+        row.rsplit('|')
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect("a number")
+    };
+    let select = "SELECT * FROM t WHERE id = 1";
+    for _ in 0..2 {
+        assert_eq!(a.one(select), "1|one");
+    }
+    // The first time for this session, and already known.
+    let before = hits(&mut b);
+    assert_eq!(b.one(select), "1|one");
+    assert_eq!(hits(&mut b), before + 1);
+    // The same text in another database, there and back.
+    b.ok("USE other");
+    for _ in 0..3 {
+        assert_eq!(b.one(select), "1|11|12");
+        assert_eq!(a.one(select), "1|one");
+    }
+    b.ok("USE test");
+    assert_eq!(b.one(select), "1|one");
+    // Another sql_mode, another meaning.
+    let quoted = "SELECT \"x\" FROM t ORDER BY 1";
+    b.ok("SET sql_mode = 'ANSI_QUOTES'");
+    for _ in 0..3 {
+        assert_eq!(a.one(quoted), "x");
+        assert_eq!(b.one(quoted), "one");
+    }
+    b.ok("SET sql_mode = DEFAULT, time_zone = '+02:00', timestamp = 0");
+    // The types of variables are a session's own.
+    a.ok("SET @v = 1");
+    b.ok("SET @v = 'text'");
+    for _ in 0..3 {
+        assert_eq!(a.one("SELECT @v + 1, @v"), "2|1");
+        assert_eq!(b.one("SELECT @v"), "text");
+        assert!(b.ok("SELECT @v").columns[0].ty.is_string());
+        assert!(!a.ok("SELECT @v").columns[0].ty.is_string());
+    }
+    // A change by one is seen by all.
+    a.ok("ALTER TABLE t ADD z INT DEFAULT 5");
+    assert_eq!(b.one(select), "1|one|5");
+    assert_eq!(a.one(select), "1|one|5");
+    let p =
+        b.0.prepare("SELECT * FROM t WHERE id = ?")
+            .expect("prepare");
+    a.ok("ALTER TABLE t DROP z");
+    let q =
+        b.0.prepare("SELECT * FROM t WHERE id = ?")
+            .expect("prepare");
+    assert_eq!((p.columns.len(), q.columns.len()), (3, 2));
+    a.ok("DROP TABLE t");
+    assert_eq!(b.code(select), 1146);
+    assert_eq!(a.code(select), 1146);
+}

@@ -168,7 +168,7 @@ fn run_root<'s>(
     })
 }
 
-/// Pins the plan's tables; `None` if one has changed since planning.
+/// Begins an execution; `None` if a table has changed since planning.
 fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<State<'s>>> {
     let repeated = plan.repeats()
         && plan.params > 0
@@ -177,18 +177,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
     if cx.params.len() != plan.params && !repeated {
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }
-    for t in &plan.tables {
-        let pinned = if t.write {
-            t.table.pin_for_write(cx.txn)
-        } else {
-            t.table.pin(cx.txn)
-        };
-        let pinned = pinned.map_err(|e| store_error(e, &t.table.def().name))?;
-        if !pinned {
-            return Ok(None);
-        }
-    }
-    if plan.is_outgrown() {
+    if !pin(plan, cx.txn)? || plan.is_outgrown() {
         return Ok(None);
     }
     Ok(Some(State {
@@ -208,6 +197,22 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         rows: 0,
         examined: 0,
     }))
+}
+
+/// Pins a plan's tables; `false` if one has changed since planning.
+#[inline]
+pub fn pin(plan: &Plan, txn: &mut Txn) -> SqlResult<bool> {
+    for t in &plan.tables {
+        let pinned = if t.write {
+            t.table.pin_for_write(txn)
+        } else {
+            t.table.pin(txn)
+        };
+        if !pinned.map_err(|e| store_error(e, &t.table.def().name))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// SELECT ... INTO @a, @b.

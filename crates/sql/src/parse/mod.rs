@@ -60,12 +60,14 @@ pub fn parse_one(text: &str, mode: SqlMode) -> SqlResult<Statement> {
     let parser = Parser::new(&dialect)
         .with_recursion_limit(MAX_DEPTH)
         .with_tokens_with_locations(list);
-    stack::with_room(tokens.run, || {
+    let run = tokens.run;
+    let parse = || {
         let mut cursor = Cursor::new(parser, &opened);
         let kind = statement::parse(&mut cursor, &tokens)?;
         cursor.end()?;
         Ok(wrap(kind, tokens, &opened))
-    })
+    };
+    stack::with_room(run, || stack::lent(run, parse))
 }
 
 /// Parses one expression, in the default sql_mode.

@@ -67,6 +67,10 @@ pub struct Plan {
     /// Whether it may be kept for other executions of the same text (false if something that only holds now
     /// was built into it).
     pub reusable: bool,
+    /// Whether something of the session it was made for is part of it besides what
+    /// `session::cache::Context` says: the type of a variable, the state of RAND(seed). Other sessions
+    /// make their own.
+    pub private: bool,
     /// The tables it pins, with whether it writes to each.
     pub tables: Vec<PlanTable>,
     pub(crate) root: Root,
@@ -248,6 +252,8 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         hash_ids: 0,
         target: None,
         reading_target: false,
+        private: false,
+        momentary: false,
     }
 }
 
@@ -261,7 +267,8 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         columns,
         params: p.statement.params,
         writes: matches!(root, Root::Insert(_) | Root::Update(_) | Root::Delete(_)),
-        reusable: true,
+        reusable: !p.momentary,
+        private: p.private,
         tables: p.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),
@@ -285,6 +292,7 @@ fn explained(
         params: inner.params,
         writes: false,
         reusable: false,
+        private: true,
         tables: inner.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),

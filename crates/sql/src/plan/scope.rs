@@ -233,6 +233,10 @@ pub struct Planner<'p, 'c> {
     pub target: Option<(String, String)>,
     /// Whether a query read it.
     pub reading_target: bool,
+    /// See [`super::Plan::private`].
+    pub private: bool,
+    /// The clock is part of the plan.
+    pub momentary: bool,
 }
 
 impl Planner<'_, '_> {
@@ -452,6 +456,7 @@ impl Scope for Planner<'_, '_> {
             }
             if let SourceKind::Table { schema, .. } = &f.sources[source - f.base].kind {
                 let ty = schema.columns[at].ty.clone();
+                self.momentary |= schema.columns[at].default == crate::types::DefaultValue::Now;
                 let cx = crate::value::StoreContext {
                     session: self.cx.env,
                     strict: true,
@@ -465,6 +470,9 @@ impl Scope for Planner<'_, '_> {
             1364,
             format!("Field '{column}' doesn't have a default value"),
         ))
+    }
+    fn keep_private(&mut self) {
+        self.private = true;
     }
     fn clause(&self) -> &'static str {
         self.frames.last().map_or("field list", |f| f.clause)

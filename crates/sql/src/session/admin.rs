@@ -120,7 +120,7 @@ impl Session {
         match what {
             // Definitions are read through the catalog; what a session keeps are its plans.
             "TABLES" | "TABLE" if tables.is_empty() => {
-                self.epoch += 1;
+                self.note_flush_tables();
                 Ok(())
             }
             "TABLES" | "TABLE" => {
@@ -132,7 +132,7 @@ impl Session {
                         .table_def(&database, &name)
                         .map_err(|e| store_error(e, &name))?;
                 }
-                self.epoch += 1;
+                self.note_flush_tables();
                 Ok(())
             }
             "STATUS" => {

@@ -1,29 +1,41 @@
 //! Compiled statements, and each session's cache of them by text.
 //!
-//! A text is compiled once more and kept when it is seen for the second time, so that texts with literals that never
-//! recur cost a hash and nothing else. A kept statement serves as long as the database and the
-//! settings that planning depends on ([`Session`](super::Session)'s epoch) are the same; whether its tables still
-//! are is found out when it runs.
+//! What a text was compiled to has two parts. [`Parsed`], the syntax tree and the plan, is shared by all sessions of an
+//! instance ([`super::shared`]). [`Compiled`] is a session's own hold on it, with the plan it ran last: running
+//! it again touches nothing that other sessions touch. A kept plan serves as long as the session's
+//! [`Context`] is the one it was made in; whether its tables still are is found out when it runs.
 
 use parking_lot::Mutex;
-use std::hash::BuildHasher;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::counters::Counter;
 use crate::parse::{Kind, Statement};
 use crate::plan::Plan;
 use crate::stack;
+use crate::types::Collation;
 use crate::watch::{self, StatementKind};
 
-/// Statements kept per session.
+/// Statements a session holds on to.
 const ENTRIES: usize = 32;
-/// Longest text kept, bytes.
-const MAX_TEXT: usize = 8 << 10;
-/// Texts remembered as seen once.
-const SEEN: usize = 128;
 
-/// A parsed statement, and its plan once it has one.
-pub(crate) struct Compiled {
+/// What the meaning of a text depends on, besides the text: all that parsing and planning ask of a session.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Context {
+    /// Current database.
+    pub database: Option<String>,
+    /// sql_mode, all bits.
+    pub mode: u64,
+    /// `collation_connection`.
+    pub collation: Collation,
+    /// Offset of the session's time zone from UTC, seconds.
+    pub tz_offset: i32,
+    /// How many FLUSH TABLES there had been when the session last looked.
+    pub flushes: u64,
+}
+
+/// A parsed statement, and its plan once it has one. Belongs to no session.
+pub(crate) struct Parsed {
     pub statement: Statement,
     /// Text as the process list shows it.
     pub text: Arc<str>,
@@ -32,15 +44,15 @@ pub(crate) struct Compiled {
     plan: Mutex<Option<Kept>>,
 }
 
-struct Kept {
-    plan: Arc<Plan>,
-    epoch: u64,
-    database: Option<String>,
+/// A plan and where it holds.
+pub(crate) struct Kept {
+    pub plan: Arc<Plan>,
+    pub context: Arc<Context>,
 }
 
-impl Compiled {
-    pub fn new(statement: Statement, text: Arc<str>) -> Compiled {
-        Compiled {
+impl Parsed {
+    pub fn new(statement: Statement, text: Arc<str>) -> Parsed {
+        Parsed {
             counter: super::dispatch::counter(&statement.kind),
             kind: watch::kind_of(&statement.kind),
             statement,
@@ -48,37 +60,16 @@ impl Compiled {
             plan: Mutex::new(None),
         }
     }
-    /// The plan, if it still serves.
-    #[inline]
-    pub fn plan(&self, epoch: u64, database: &Option<String>) -> Option<Arc<Plan>> {
+    /// The plan, if there is one for this context.
+    fn plan(&self, context: &Arc<Context>) -> Option<Arc<Plan>> {
         match &*self.plan.lock() {
-            Some(k) if k.epoch == epoch && k.database == *database => Some(k.plan.clone()),
+            Some(k) if k.context == *context => Some(k.plan.clone()),
             _ => None,
         }
     }
-    /// Whether it may stand for all statements that differ from it in their literals only; it may until a plan
-    /// says otherwise.
-    pub fn is_general(&self) -> bool {
-        self.plan
-            .lock()
-            .as_ref()
-            .is_none_or(|k| k.plan.is_settled())
-    }
-    /// Keeps a plan, unless it says that it must not be kept.
-    pub fn keep(&self, plan: &Arc<Plan>, epoch: u64, database: &Option<String>) {
-        *self.plan.lock() = plan.reusable.then(|| Kept {
-            plan: plan.clone(),
-            epoch,
-            database: database.clone(),
-        });
-    }
-    /// Forgets the plan.
-    pub fn forget(&self) {
-        *self.plan.lock() = None;
-    }
 }
 
-impl Drop for Compiled {
+impl Drop for Parsed {
     fn drop(&mut self) {
         let run = self.statement.run;
         if stack::is_deep(run) {
@@ -89,69 +80,123 @@ impl Drop for Compiled {
     }
 }
 
+/// A session's hold on a parsed statement.
+pub(crate) struct Compiled {
+    parsed: Arc<Parsed>,
+    /// The plan that ran last; out of here while it runs.
+    plan: Mutex<Option<Kept>>,
+}
+
+impl Deref for Compiled {
+    type Target = Parsed;
+    fn deref(&self) -> &Parsed {
+        &self.parsed
+    }
+}
+
+impl Compiled {
+    pub fn new(statement: Statement, text: Arc<str>) -> Compiled {
+        Compiled::of(Arc::new(Parsed::new(statement, text)))
+    }
+    pub fn of(parsed: Arc<Parsed>) -> Compiled {
+        Compiled {
+            parsed,
+            plan: Mutex::new(None),
+        }
+    }
+    /// What other sessions may hold too.
+    pub fn parsed(&self) -> &Arc<Parsed> {
+        &self.parsed
+    }
+    /// The plan, if there is one for this context, taken out. It goes back by [`Compiled::put_back`].
+    #[inline]
+    pub fn take(&self, context: &Arc<Context>) -> Option<Kept> {
+        if let Some(k) = self.plan.lock().take()
+            && k.context == *context
+        {
+            return Some(k);
+        }
+        self.parsed.plan(context).map(|plan| Kept {
+            plan,
+            context: context.clone(),
+        })
+    }
+    /// Returns a plan that was taken out, or is new to nobody else.
+    #[inline]
+    pub fn put_back(&self, kept: Kept) {
+        *self.plan.lock() = kept.plan.reusable.then_some(kept);
+    }
+    /// Offers a new plan to other sessions.
+    pub fn share(&self, kept: &Kept) {
+        if kept.plan.reusable && !kept.plan.private {
+            *self.parsed.plan.lock() = Some(Kept {
+                plan: kept.plan.clone(),
+                context: kept.context.clone(),
+            });
+        }
+    }
+    /// Forgets a plan that was taken out: it no longer holds.
+    pub fn forget(&self, kept: &Kept) {
+        self.parsed
+            .plan
+            .lock()
+            .take_if(|k| Arc::ptr_eq(&k.plan, &kept.plan));
+    }
+    /// Whether it may stand for all statements that differ from it in their literals only; it may until a plan
+    /// says otherwise.
+    pub fn is_general(&self) -> bool {
+        let settled = |k: &Kept| k.plan.is_settled();
+        if let Some(k) = &*self.plan.lock() {
+            return settled(k);
+        }
+        self.parsed.plan.lock().as_ref().is_none_or(settled)
+    }
+}
+
 struct Entry {
-    hash: u64,
+    key: u64,
     used: u64,
-    epoch: u64,
+    context: Arc<Context>,
+    source: Arc<str>,
     compiled: Arc<Compiled>,
-    source: Box<str>,
 }
 
 /// A session's statements by text.
+#[derive(Default)]
 pub(crate) struct Cache {
-    hasher: hashbrown::DefaultHashBuilder,
     entries: Vec<Entry>,
-    seen: Vec<u64>,
     tick: u64,
 }
 
 impl Cache {
-    pub fn new() -> Cache {
-        Cache {
-            hasher: hashbrown::DefaultHashBuilder::default(),
-            entries: Vec::new(),
-            seen: Vec::new(),
-            tick: 0,
-        }
-    }
-    /// The text's key for the calls below.
-    pub fn hash(&self, text: &str) -> u64 {
-        self.hasher.hash_one(text)
-    }
-    /// The statement kept for this text.
-    pub fn get(&mut self, hash: u64, text: &str, epoch: u64) -> Option<Arc<Compiled>> {
+    /// The statement held for this text.
+    pub fn get(&mut self, key: u64, text: &str, context: &Arc<Context>) -> Option<Arc<Compiled>> {
         self.tick += 1;
         let tick = self.tick;
         self.entries
             .iter_mut()
-            .find(|e| e.hash == hash && e.epoch == epoch && *e.source == *text)
+            .find(|e| e.key == key && e.context == *context && *e.source == *text)
             .map(|e| {
                 e.used = tick;
                 e.compiled.clone()
             })
     }
-    /// Offers a statement; it is kept if its text was offered before.
-    pub fn offer(&mut self, hash: u64, text: &str, epoch: u64, compiled: &Arc<Compiled>) {
-        if text.len() > MAX_TEXT {
-            return;
-        }
-        if self.seen.is_empty() {
-            self.seen = vec![0; SEEN];
-        }
-        let slot = &mut self.seen[hash as usize % SEEN];
-        if *slot != hash {
-            *slot = hash;
-            return;
-        }
+    /// Holds a statement; the one longest unused makes room.
+    pub fn put(
+        &mut self,
+        key: u64,
+        source: Arc<str>,
+        context: Arc<Context>,
+        compiled: Arc<Compiled>,
+    ) {
         let entry = Entry {
-            hash,
+            key,
             used: self.tick,
-            epoch,
-            compiled: compiled.clone(),
-            source: text.into(),
+            context,
+            source,
+            compiled,
         };
-        // A text whose settings changed replaces itself, else the longest unused goes.
-        let victim = match self.entries.iter().position(|e| e.hash == hash) {
+        let victim = match self.entries.iter().position(|e| e.key == key) {
             Some(i) => Some(i),
             None if self.entries.len() < ENTRIES => None,
             None => (0..self.entries.len()).min_by_key(|i| self.entries[*i].used),
@@ -163,16 +208,25 @@ impl Cache {
     }
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.entries.clear();
-        self.seen.clear();
+        self.entries = Vec::new();
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn compiled(text: &str) -> Arc<Compiled> {
+    pub fn context(database: &str) -> Arc<Context> {
+        Arc::new(Context {
+            database: Some(database.into()),
+            mode: 0,
+            collation: Collation::Utf8mb4GeneralCi,
+            tz_offset: 0,
+            flushes: 0,
+        })
+    }
+
+    pub fn compiled(text: &str) -> Arc<Compiled> {
         let statement = Statement {
             kind: Kind::Empty,
             params: 0,
@@ -186,30 +240,29 @@ mod tests {
     }
 
     #[test]
-    fn keeps_texts_seen_twice_and_drops_the_longest_unused() {
-        let mut cache = Cache::new();
+    fn holds_the_latest_used() {
+        let mut cache = Cache::default();
         let text = |i: usize| format!("select {i}");
-        let offer = |cache: &mut Cache, i: usize| {
-            let h = cache.hash(&text(i));
-            cache.offer(h, &text(i), 0, &compiled(&text(i)));
+        let a = context("a");
+        let put = |cache: &mut Cache, i: usize| {
+            let c = compiled(&text(i));
+            cache.put(i as u64, c.text.clone(), a.clone(), c);
         };
-        let has = |cache: &mut Cache, i: usize, epoch| {
-            let h = cache.hash(&text(i));
-            cache.get(h, &text(i), epoch).is_some()
+        let has = |cache: &mut Cache, i: usize, context: &Arc<Context>| {
+            cache.get(i as u64, &text(i), context).is_some()
         };
-        offer(&mut cache, 0);
-        assert!(!has(&mut cache, 0, 0));
-        offer(&mut cache, 0);
-        assert!(has(&mut cache, 0, 0));
-        assert!(!has(&mut cache, 0, 1));
-        for i in 1..ENTRIES + 1 {
-            offer(&mut cache, i);
-            offer(&mut cache, i);
-            assert!(i == ENTRIES || has(&mut cache, 0, 0));
+        assert!(!has(&mut cache, 0, &a));
+        for i in 0..ENTRIES {
+            put(&mut cache, i);
+            assert!(has(&mut cache, 0, &a));
         }
-        assert!(has(&mut cache, ENTRIES, 0));
-        assert!(has(&mut cache, 0, 0));
-        assert!(!has(&mut cache, 1, 0));
+        assert!(!has(&mut cache, 0, &context("b")));
+        // The same settings said once more.
+        assert!(has(&mut cache, 0, &context("a")));
+        put(&mut cache, ENTRIES);
+        assert!(has(&mut cache, ENTRIES, &a));
+        assert!(has(&mut cache, 0, &a));
+        assert!(!has(&mut cache, 1, &a));
         assert_eq!(cache.entries.len(), ENTRIES);
     }
 }

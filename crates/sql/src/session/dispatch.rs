@@ -344,6 +344,7 @@ impl Session {
                     *self.env.database.borrow_mut() = None;
                     self.seat().set_database(None);
                     self.refresh_database_variables();
+                    self.refresh_context();
                 }
                 self.finish(done.affected, &done.info, more, sink)
             }

@@ -15,6 +15,7 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 
 use super::counters::Counter;
 use super::registry::{Registry, Seat};
+use super::shared::SharedCache;
 use super::vars::{self, Access, Globals, Kind, VarValue};
 use super::{ConnectionInfo, Session};
 use crate::error::{SqlError, SqlResult};
@@ -50,6 +51,10 @@ pub(crate) struct Inner {
     flushed: Mutex<Instant>,
     /// Clients turned away before they had a session.
     pub aborted_connects: AtomicU64,
+    /// Statements that sessions share.
+    pub statements: SharedCache,
+    /// How often FLUSH TABLES was said.
+    pub flushes: AtomicU64,
     /// Prepared statements of all sessions.
     pub prepared: AtomicU64,
     closed: AtomicBool,
@@ -218,6 +223,8 @@ impl Instance {
             started: now,
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
+            statements: SharedCache::new(),
+            flushes: AtomicU64::new(0),
             prepared: AtomicU64::new(0),
             closed: AtomicBool::new(false),
         }));

@@ -12,7 +12,7 @@
 //! | `admin` | FLUSH, LOCK TABLES, table maintenance |
 //! | `vars` | which variables there are |
 //! | `registry`, `counters` | the process list, KILL, status counters |
-//! | `cache` | compiled statements by text |
+//! | `cache`, `shared` | compiled statements by text: a session's, and those that all share |
 //! | `env` | what expressions see of a session |
 //!
 //! A session runs on one thread at a time and never waits for another session but inside the store (row
@@ -29,6 +29,7 @@ mod record;
 pub(crate) mod registry;
 mod run;
 mod set;
+mod shared;
 mod state;
 mod transaction;
 pub(crate) mod vars;

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use millpond_store::Isolation;
 
 use super::Session;
-use super::cache::Compiled;
+use super::cache::{Compiled, Kept};
 use super::counters::Counter;
 use crate::ddl::{Ddl, Done, Fill, Prepared, Work};
 use crate::error::{SqlError, SqlResult};
@@ -17,6 +17,7 @@ use crate::exec::{self, ExecContext, Outcome, Run};
 use crate::parse::{Kind, PartitionBy, Statement, sp};
 use crate::plan::{self, Plan, PlanContext};
 use crate::result::{ColumnMeta, Completion, ResultSink};
+use crate::stack;
 use crate::value::Value;
 
 /// How often a statement is compiled anew in a row because its tables changed under it.
@@ -39,31 +40,50 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
-        let epoch = self.epoch;
-        let mut plan = compiled.plan(epoch, &self.env.database.borrow());
-        let outcome = self.in_transaction(|s| {
-            for _ in 0..MAX_RECOMPILES {
-                let current = match plan.take() {
-                    Some(p) => p,
-                    None => {
-                        let p = Arc::new(s.compile(compiled)?);
-                        compiled.keep(&p, epoch, &s.env.database.borrow());
-                        p
-                    }
-                };
-                if let Run::Done(outcome) = s.run(&current, params, sink)? {
-                    return Ok((outcome, current));
-                }
-                s.count(Counter::StmtReprepare);
-                compiled.forget();
+        let mut kept = compiled.take(&self.context);
+        let ran = self.in_transaction(|s| s.run_kept(compiled, &mut kept, params, sink));
+        let is_query = kept.as_ref().is_some_and(|k| k.plan.is_query());
+        if let Some(kept) = kept {
+            compiled.put_back(kept);
+        }
+        self.end_planned(ran?, is_query, more, sink)
+    }
+
+    /// Runs a statement by the plan in `kept`, or by a new one, which is left there.
+    fn run_kept(
+        &mut self,
+        compiled: &Compiled,
+        kept: &mut Option<Kept>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        for _ in 0..MAX_RECOMPILES {
+            let current = match kept {
+                Some(k) => k,
+                None => kept.insert(self.compile_to_keep(compiled)?),
+            };
+            if let Run::Done(outcome) = self.run(&current.plan, params, sink)? {
+                return Ok(outcome);
             }
-            Err(SqlError::new(
-                1615,
-                "Prepared statement needs to be re-prepared",
-            ))
-        })?;
-        let (outcome, plan) = outcome;
-        self.end_planned(outcome, plan.is_query(), more, sink)
+            self.count(Counter::StmtReprepare);
+            if let Some(stale) = kept.take() {
+                compiled.forget(&stale);
+            }
+        }
+        Err(SqlError::new(
+            1615,
+            "Prepared statement needs to be re-prepared",
+        ))
+    }
+
+    /// Plans a statement for now and later.
+    fn compile_to_keep(&mut self, compiled: &Compiled) -> SqlResult<Kept> {
+        let kept = Kept {
+            plan: Arc::new(self.compile(compiled)?),
+            context: self.context.clone(),
+        };
+        compiled.share(&kept);
+        Ok(kept)
     }
 
     /// Runs a plan that was made for this once (SHOW and its kin).
@@ -114,14 +134,14 @@ impl Session {
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
         };
-        plan::compile(
-            &compiled.statement,
-            &mut PlanContext {
-                engine: &self.instance.0.engine,
-                txn,
-                env: &self.env,
-            },
-        )
+        let cx = &mut PlanContext {
+            engine: &self.instance.0.engine,
+            txn,
+            env: &self.env,
+        };
+        stack::lent(compiled.statement.run, || {
+            plan::compile(&compiled.statement, cx)
+        })
     }
 
     /// Runs a plan in the open transaction.
@@ -369,16 +389,29 @@ impl Session {
 
     /// Columns that a statement's result set will have; empty if it has none.
     pub(super) fn describe(&mut self, compiled: &Compiled) -> SqlResult<Vec<ColumnMeta>> {
-        let epoch = self.epoch;
-        self.in_transaction(|s| {
-            if compiled.statement.is_planned() {
-                let plan = Arc::new(s.compile(compiled)?);
-                compiled.keep(&plan, epoch, &s.env.database.borrow());
-                Ok(plan.columns.clone())
-            } else {
-                s.describe_command(&compiled.statement)
+        if !compiled.statement.is_planned() {
+            return self.in_transaction(|s| s.describe_command(&compiled.statement));
+        }
+        let mut kept = compiled.take(&self.context);
+        let columns = self.in_transaction(|s| {
+            // A plan made before may be of tables that are gone.
+            if let Some(k) = &kept
+                && let Some(txn) = &mut s.txn.txn
+                && !exec::pin(&k.plan, txn)?
+            {
+                compiled.forget(k);
+                kept = None;
             }
-        })
+            let current = match &mut kept {
+                Some(k) => k,
+                None => kept.insert(s.compile_to_keep(compiled)?),
+            };
+            Ok(current.plan.columns.clone())
+        });
+        if let Some(kept) = kept {
+            compiled.put_back(kept);
+        }
+        columns
     }
 }
 

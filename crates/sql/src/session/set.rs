@@ -13,32 +13,6 @@ use crate::parse::{Scope, SetItem, SetValue};
 use crate::types::Collation;
 use crate::value::Value;
 
-/// Changes of these leave plans as they are.
-const NO_PLAN_DEPENDS: &[&str] = &[
-    "autocommit",
-    "completion_type",
-    "foreign_key_checks",
-    "identity",
-    "innodb_lock_wait_timeout",
-    "interactive_timeout",
-    "last_insert_id",
-    "lock_wait_timeout",
-    "long_query_time",
-    "millpond_reclaim_bytes_per_sec",
-    "min_examined_row_limit",
-    "net_read_timeout",
-    "net_write_timeout",
-    "sql_log_bin",
-    "sql_notes",
-    "timestamp",
-    "transaction_isolation",
-    "transaction_read_only",
-    "tx_isolation",
-    "tx_read_only",
-    "unique_checks",
-    "wait_timeout",
-];
-
 /// The isolation level that a variable names.
 pub(super) fn isolation_of(name: &str) -> Isolation {
     match name {
@@ -92,7 +66,6 @@ impl Session {
                         .vars
                         .put(vars::known("collation_connection"), collation);
                     self.refresh_settings();
-                    self.epoch += 1;
                 }
                 SetItem::Transaction {
                     scope: Scope::Default,
@@ -267,9 +240,6 @@ impl Session {
             _ => {}
         }
         self.refresh_settings();
-        if !NO_PLAN_DEPENDS.contains(&name) {
-            self.epoch += 1;
-        }
         Ok(())
     }
 
@@ -321,7 +291,6 @@ impl Session {
             .vars
             .put(vars::known("collation_connection"), text(chosen.name()));
         self.refresh_settings();
-        self.epoch += 1;
         Ok(())
     }
 
@@ -390,5 +359,6 @@ impl Session {
         self.owner
             .set_row_timeout(number("innodb_lock_wait_timeout"));
         self.owner.set_metadata_timeout(number("lock_wait_timeout"));
+        self.refresh_context();
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use millpond_store::{Isolation, Owner};
 
-use super::cache::{Cache, Compiled};
+use super::cache::{Cache, Compiled, Context, Parsed};
 use super::counters::Counter;
 use super::env::{Diagnostic, Level, SessionEnv, SqlMode};
 use super::instance::unix_us;
@@ -55,8 +55,12 @@ pub struct Session {
     pub(super) txn: Transaction,
     pub(super) scratch: Scratch,
     pub(super) settings: Settings,
-    /// Raised when a setting changes that plans depend on.
-    pub(super) epoch: u64,
+    /// What the meaning of a text depends on now.
+    pub(super) context: Arc<Context>,
+    /// Its key in the instance's cache of statements.
+    context_key: u64,
+    /// How many FLUSH TABLES this session goes by.
+    flushes: u64,
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,
     pub(super) found_rows: bool,
@@ -136,12 +140,20 @@ impl Session {
                 min_examined_row_limit: 0,
                 wait_timeout: 0,
             },
-            epoch: 0,
+            context_key: 0,
+            flushes: instance.0.flushes.load(Ordering::Relaxed),
+            context: Arc::new(Context {
+                database: None,
+                mode: 0,
+                collation: Collation::Utf8mb4GeneralCi,
+                tz_offset: 0,
+                flushes: 0,
+            }),
             named: HashMap::new(),
             found_rows: info.found_rows,
             locked: Vec::new(),
             released: false,
-            cache: Cache::new(),
+            cache: Cache::default(),
             multi_statements: info.multi_statements,
             info,
             current: Current::default(),
@@ -214,7 +226,29 @@ impl Session {
         self.seat().set_database(Some(&name));
         *self.env.database.borrow_mut() = Some(name);
         self.refresh_database_variables();
+        self.refresh_context();
         Ok(())
+    }
+
+    /// Takes note of what texts mean now. To be called when anything in [`Context`] may have changed.
+    pub(super) fn refresh_context(&mut self) {
+        let context = Context {
+            database: self.env.database.borrow().clone(),
+            mode: self.settings.mode,
+            collation: self.env.collation.get(),
+            tz_offset: self.env.tz_offset.get(),
+            flushes: self.flushes,
+        };
+        if *self.context != context || self.context_key == 0 {
+            self.context_key = self.instance.0.statements.context_key(&context);
+            self.context = Arc::new(context);
+        }
+    }
+
+    /// FLUSH TABLES: plans made before are not used again here, nor by sessions that begin from now on.
+    pub(super) fn note_flush_tables(&mut self) {
+        self.flushes = 1 + self.instance.0.flushes.fetch_add(1, Ordering::Relaxed);
+        self.refresh_context();
     }
 
     /// The database in use, if any.
@@ -239,7 +273,6 @@ impl Session {
         self.settings.timestamp = None;
         self.settings.next_isolation = None;
         self.settings.next_read_only = None;
-        self.epoch += 1;
         self.start_variables()?;
         rolled_back
     }
@@ -296,8 +329,8 @@ impl Session {
 
     /// Runs a text of one or more statements. Each statement's result goes to `sink`; an error ends the text.
     pub fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
-        let hash = self.cache.hash(sql);
-        if let Some(compiled) = self.cache.get(hash, sql, self.epoch) {
+        let key = self.key(sql);
+        if let Some(compiled) = self.cache.get(key, sql, &self.context) {
             self.count(Counter::CacheHits);
             return self.one_statement(&compiled, Command::Query, &[], false, sink);
         }
@@ -305,15 +338,17 @@ impl Session {
         if let Some(r) = self.general_statement(sql, mode, sink) {
             return r;
         }
+        if let Some(compiled) = self.shared(key, sql) {
+            self.count(Counter::CacheHits);
+            return self.one_statement(&compiled, Command::Query, &[], false, sink);
+        }
         self.count(Counter::CacheMisses);
         let (first, mut rest) = parse::split_first(sql, mode);
         if is_blank(rest) {
-            let epoch = self.epoch;
+            let context = self.context.clone();
             let compiled = self.parse(first)?;
             self.one_statement(&compiled, Command::Query, &[], false, sink)?;
-            if self.epoch == epoch {
-                self.cache.offer(hash, sql, epoch, &compiled);
-            }
+            self.offer(key, sql, &context, compiled);
             return Ok(());
         }
         if !self.multi_statements {
@@ -340,6 +375,32 @@ impl Session {
         }
     }
 
+    /// A text's key in the caches.
+    fn key(&self, text: &str) -> u64 {
+        self.instance.0.statements.key(text, self.context_key)
+    }
+
+    /// A statement that other sessions have brought, held from now on.
+    fn shared(&mut self, key: u64, text: &str) -> Option<Arc<Compiled>> {
+        let (source, parsed) = self.instance.0.statements.get(key, text, &self.context)?;
+        let compiled = Arc::new(Compiled::of(parsed));
+        self.cache
+            .put(key, source, self.context.clone(), compiled.clone());
+        Some(compiled)
+    }
+
+    /// Offers a statement that ran, for this session and others to run it again. `context` is that in which it was
+    /// parsed: what changed it meant something else than it would now.
+    fn offer(&mut self, key: u64, text: &str, context: &Arc<Context>, compiled: Arc<Compiled>) {
+        if !Arc::ptr_eq(context, &self.context) {
+            return;
+        }
+        let statements = &self.instance.0.statements;
+        if let Some(source) = statements.offer(key, text, context, compiled.parsed()) {
+            self.cache.put(key, source, context.clone(), compiled);
+        }
+    }
+
     /// Runs a statement by the plan of those that differ from it in their literals only, if it is one that has
     /// such a plan or may have one.
     fn general_statement(
@@ -349,9 +410,10 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Option<SqlResult<()>> {
         let general = parse::generalize(sql, mode)?;
-        let hash = self.cache.hash(&general.text);
-        let epoch = self.epoch;
-        let kept = self.cache.get(hash, &general.text, epoch);
+        let key = self.key(&general.text);
+        let context = self.context.clone();
+        let kept = self.cache.get(key, &general.text, &context);
+        let kept = kept.or_else(|| self.shared(key, &general.text));
         let known = kept.is_some();
         let compiled = match kept {
             Some(c) if !c.is_general() => return None,
@@ -375,8 +437,8 @@ impl Session {
             false,
             sink,
         );
-        if !known && r.is_ok() && self.epoch == epoch {
-            self.cache.offer(hash, &general.text, epoch, &compiled);
+        if !known && r.is_ok() {
+            self.offer(key, &general.text, &context, compiled);
         }
         Some(r)
     }
@@ -426,8 +488,7 @@ impl Session {
                 ),
             ));
         }
-        let statement = parse::parse_one(first, mode)?;
-        let compiled = Arc::new(Compiled::new(statement, first.trim().into()));
+        let compiled = self.compiled_of(first, mode)?;
         super::dispatch::preparable(&compiled.statement)?;
         let columns = stack::with_room(compiled.statement.run, || self.describe(&compiled))?;
         self.instance.0.prepared.fetch_add(1, Ordering::Relaxed);
@@ -439,6 +500,22 @@ impl Session {
                 instance: self.instance.clone(),
             }),
         }))
+    }
+
+    /// A hold of its own on a text's statement, for a prepared statement.
+    fn compiled_of(&self, text: &str, mode: SqlMode) -> SqlResult<Arc<Compiled>> {
+        let statements = &self.instance.0.statements;
+        let key = self.key(text);
+        let parsed = match statements.get(key, text, &self.context) {
+            Some((_, parsed)) => parsed,
+            None => {
+                let statement = parse::parse_one(text, mode)?;
+                let parsed = Arc::new(Parsed::new(statement, text.trim().into()));
+                statements.offer(key, text, &self.context, &parsed);
+                parsed
+            }
+        };
+        Ok(Arc::new(Compiled::of(parsed)))
     }
 
     /// Runs a prepared statement.

@@ -25,6 +25,7 @@ pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> E
         _ => args.iter().any(|a| a.nullable),
     };
     if f == Func::Rand && args.len() == 1 && args[0].is_const() {
+        scope.keep_private();
         let seed = Box::new(args.remove(0));
         let state = Arc::new(Mutex::new(RandState::default()));
         return Expr::new(ExprKind::SeededRand(seed, state), ty, false);

@@ -74,6 +74,8 @@ pub trait Scope {
     fn default_of(&mut self, _column: &str) -> SqlResult<Expr> {
         Err(SqlError::unsupported("DEFAULT() here"))
     }
+    /// Notes that an expression's type or state belongs to this session: nobody else may use a plan with it.
+    fn keep_private(&mut self) {}
     /// Which clause this is, for error 1054: `field list`, `where clause`, `order clause`, `group statement`, `having clause`, `on clause`.
     fn clause(&self) -> &'static str;
     /// Collation of literals (`collation_connection`).
@@ -274,6 +276,7 @@ fn system_variable(
     };
     let var = var.to_ascii_lowercase();
     // The value now tells the type; it is read again when the expression is evaluated.
+    scope.keep_private();
     let now = (scope.session().sys_var)(scope_name, &var)?;
     let ty = type_of(&now, scope.collation());
     let kind = ExprKind::SystemVariable(Arc::from(scope_name), Arc::from(var));
@@ -282,6 +285,7 @@ fn system_variable(
 
 fn user_variable(name: &str, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let name = name.to_ascii_lowercase();
+    scope.keep_private();
     let ty = match scope.session().user_vars.borrow().get(&name) {
         Some(v) if !v.is_null() => type_of(v, scope.collation()),
         _ => SqlType {

@@ -7,13 +7,17 @@
 //! parameters. Whatever the lexer is not sure of (comments, variables' assignments, hexadecimal numbers)
 //! makes it give up, and the statement is parsed as it is.
 
+mod lex;
+
 use std::borrow::Cow;
 
+use memchr::memchr2;
 use smallvec::SmallVec;
 
 use crate::expr::literal_number;
 use crate::session::env::SqlMode;
 use crate::value::Value;
+use lex::{Kind, Token, Tokens, Word};
 
 /// A statement without its literals.
 pub struct General<'t> {
@@ -26,159 +30,41 @@ pub struct General<'t> {
 /// Shortest literal-free statement worth looking at; below, there is no room for a literal in a place that counts.
 const SHORTEST: usize = 20;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Word,
-    Name,
-    Text,
-    Number,
-    Compare,
-    Symbol(u8),
-    End,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Token {
-    kind: Kind,
-    start: u32,
-    end: u32,
-}
-
-type Tokens = SmallVec<[Token; 64]>;
-
-fn word_byte(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b >= 0x80
-}
-
-/// Splits a text; `None` if there is anything in it that this lexer does not know well.
-fn lex(text: &str, mode: SqlMode) -> Option<Tokens> {
-    let b = text.as_bytes();
-    let mut out = Tokens::new();
-    let mut i = 0;
-    let mut push = |kind, start: usize, end: usize| {
-        out.push(Token {
-            kind,
-            start: start as u32,
-            end: end as u32,
-        });
-    };
-    u32::try_from(b.len()).ok()?;
-    while i < b.len() {
-        let start = i;
-        let c = b[i];
-        match c {
-            b' ' | b'\t' | b'\n' | b'\r' => {
-                i += 1;
-                continue;
-            }
-            b'\'' | b'"' | b'`' => {
-                let name = c == b'`' || c == b'"' && mode.ansi_quotes;
-                let escapes = !name && !mode.no_backslash_escapes;
-                i += 1;
-                loop {
-                    match *b.get(i)? {
-                        b'\\' if escapes => i += 2,
-                        q if q == c => {
-                            i += 1;
-                            if b.get(i) != Some(&c) {
-                                break;
-                            }
-                            i += 1;
-                        }
-                        _ => i += 1,
-                    }
-                }
-                push(if name { Kind::Name } else { Kind::Text }, start, i);
-            }
-            b'0'..=b'9' => {
-                while b.get(i).is_some_and(u8::is_ascii_digit) {
-                    i += 1;
-                }
-                if b.get(i) == Some(&b'.') {
-                    i += 1;
-                    while b.get(i).is_some_and(u8::is_ascii_digit) {
-                        i += 1;
-                    }
-                }
-                if matches!(b.get(i), Some(b'e' | b'E')) {
-                    i += 1;
-                    if matches!(b.get(i), Some(b'+' | b'-')) {
-                        i += 1;
-                    }
-                    if !b.get(i).is_some_and(u8::is_ascii_digit) {
-                        return None;
-                    }
-                    while b.get(i).is_some_and(u8::is_ascii_digit) {
-                        i += 1;
-                    }
-                }
-                if b.get(i).is_some_and(|c| word_byte(*c) || *c == b'.') {
-                    return None;
-                }
-                push(Kind::Number, start, i);
-            }
-            b'=' | b'<' | b'>' | b'!' => {
-                while matches!(b.get(i), Some(b'=' | b'<' | b'>' | b'!')) {
-                    i += 1;
-                }
-                match &text[start..i] {
-                    "=" | "<" | ">" | "<=" | ">=" | "<>" | "!=" | "<=>" => {
-                        push(Kind::Compare, start, i);
-                    }
-                    _ => return None,
-                }
-            }
-            b'#' | b'?' | b':' => return None,
-            b'-' if b.get(i + 1) == Some(&b'-') => return None,
-            b'/' if b.get(i + 1) == Some(&b'*') => return None,
-            b'.' if b.get(i + 1).is_some_and(u8::is_ascii_digit) => return None,
-            _ if word_byte(c) => {
-                while b.get(i).is_some_and(|c| word_byte(*c)) {
-                    i += 1;
-                }
-                push(Kind::Word, start, i);
-            }
-            _ => {
-                i += 1;
-                push(Kind::Symbol(c), start, i);
-            }
-        }
-    }
-    push(Kind::End, i, i);
-    // A semicolon only at the end.
-    while out.len() >= 2 && out[out.len() - 2].kind == Kind::Symbol(b';') {
-        let n = out.len();
-        out.remove(n - 2);
-    }
-    let inside = out.iter().any(|t| t.kind == Kind::Symbol(b';'));
-    (!inside).then_some(out)
-}
-
 struct Source<'t> {
     text: &'t str,
     tokens: Tokens,
+    mode: SqlMode,
 }
 
 impl<'t> Source<'t> {
     fn slice(&self, t: Token) -> &'t str {
         &self.text[t.start as usize..t.end as usize]
     }
-    fn is(&self, at: usize, word: &str) -> bool {
-        self.tokens
-            .get(at)
-            .is_some_and(|t| t.kind == Kind::Word && self.slice(*t).eq_ignore_ascii_case(word))
-    }
-    fn any(&self, at: usize, words: &[&str]) -> bool {
-        words.iter().any(|w| self.is(at, w))
-    }
+    #[inline]
     fn kind(&self, at: usize) -> Kind {
         self.tokens.get(at).map_or(Kind::End, |t| t.kind)
     }
+    #[inline]
+    fn word(&self, at: usize) -> Word {
+        match self.kind(at) {
+            Kind::Word(w) => w,
+            _ => Word::Other,
+        }
+    }
     /// The literal at `at`, which may begin with a minus sign: its value and how many tokens it takes.
-    fn literal(&self, at: usize, mode: SqlMode) -> Option<(Value<'t>, usize)> {
+    fn literal(&self, at: usize) -> Option<(Value<'t>, usize)> {
         let t = self.tokens[at];
         match t.kind {
-            Kind::Text => Some((text_value(self.slice(t), mode), 1)),
+            Kind::Text { plain } => {
+                let quoted = self.slice(t);
+                let inner = &quoted[1..quoted.len() - 1];
+                if plain {
+                    return Some((Value::Bytes(Cow::Borrowed(inner.as_bytes())), 1));
+                }
+                let quote = quoted.as_bytes()[0];
+                let text = unescape(inner, quote, !self.mode.no_backslash_escapes);
+                Some((Value::string(text.into_owned()), 1))
+            }
             Kind::Number => Some((literal_number(self.slice(t)).ok()?, 1)),
             Kind::Symbol(b'-') if self.kind(at + 1) == Kind::Number => {
                 let digits = self.slice(self.tokens[at + 1]);
@@ -189,21 +75,11 @@ impl<'t> Source<'t> {
     }
 }
 
-/// The value of a quoted text.
-fn text_value(quoted: &str, mode: SqlMode) -> Value<'_> {
-    let quote = quoted.as_bytes()[0];
-    let inner = &quoted[1..quoted.len() - 1];
-    Value::Bytes(match unescape(inner, quote, !mode.no_backslash_escapes) {
-        Cow::Borrowed(s) => Cow::Borrowed(s.as_bytes()),
-        Cow::Owned(s) => Cow::Owned(s.into_bytes()),
-    })
-}
-
 /// What a text between quotes means: doubled quotes are one, and backslashes escape as in MySQL.
 pub(super) fn unescape(inner: &str, quote: u8, backslash: bool) -> Cow<'_, str> {
     let b = inner.as_bytes();
-    let special = |c: &u8| *c == quote || *c == b'\\' && backslash;
-    let Some(first) = b.iter().position(special) else {
+    let other = if backslash { b'\\' } else { quote };
+    let Some(first) = memchr2(quote, other, b) else {
         return Cow::Borrowed(inner);
     };
     let mut out = String::with_capacity(inner.len());
@@ -241,69 +117,68 @@ pub fn generalize(text: &str, mode: SqlMode) -> Option<General<'_>> {
     if text.len() < SHORTEST {
         return None;
     }
-    let first = text.trim_start().as_bytes().first()?.to_ascii_uppercase();
-    if !matches!(first, b'S' | b'I' | b'R' | b'U' | b'D') {
-        return None;
-    }
-    let s = Source {
-        text,
-        tokens: lex(text, mode)?,
+    let first = lex::first_word(text);
+    let source = || {
+        Some(Source {
+            text,
+            tokens: lex::lex(text, mode)?,
+            mode,
+        })
     };
-    if s.any(0, &["INSERT", "REPLACE"]) {
-        insert(&s, mode)
-    } else if s.any(0, &["SELECT", "UPDATE", "DELETE"]) {
-        conditions(&s, mode)
-    } else {
-        None
+    match first {
+        Word::Insert | Word::Replace => insert(&source()?),
+        Word::Update => conditions(&source()?, Word::Set),
+        Word::Select | Word::Delete => conditions(&source()?, Word::Where),
+        _ => None,
     }
 }
 
 /// INSERT and REPLACE with VALUES.
-fn insert<'t>(s: &Source<'t>, mode: SqlMode) -> Option<General<'t>> {
+fn insert<'t>(s: &Source<'t>) -> Option<General<'t>> {
     let mut depth = 0usize;
-    let values = (1..s.tokens.len()).find(|&at| {
-        match s.kind(at) {
+    let mut values = 1;
+    loop {
+        match s.kind(values) {
+            Kind::End => return None,
             Kind::Symbol(b'(') => depth += 1,
             Kind::Symbol(b')') => depth = depth.saturating_sub(1),
+            Kind::Word(Word::Values | Word::Value) if depth == 0 => break,
+            Kind::Word(Word::Select | Word::Set | Word::With | Word::Table) if depth == 0 => {
+                return None;
+            }
             _ => {}
         }
-        depth == 0 && s.any(at, &["VALUES", "VALUE", "SELECT", "SET", "WITH", "TABLE"])
-    })?;
-    if !s.any(values, &["VALUES", "VALUE"]) {
-        return None;
-    }
-    let mut params = Vec::new();
-    let mut first = String::new();
-    let mut other = String::new();
-    let mut rows = 0usize;
-    let mut at = values + 1;
-    loop {
-        let row = if rows == 0 { &mut first } else { &mut other };
-        row.clear();
-        at = one_row(s, at, mode, row, &mut params)?;
-        if rows == 0 && params.is_empty() || rows > 0 && first != other {
-            return None;
-        }
-        rows += 1;
-        if s.kind(at) != Kind::Symbol(b',') {
-            break;
-        }
-        at += 1;
+        values += 1;
     }
     let head = &s.text[..s.tokens[values].end as usize];
-    let tail = &s.text[s.tokens[at].start as usize..s.tokens[s.tokens.len() - 1].end as usize];
-    let tail = tail.trim_end_matches([';', ' ', '\n', '\r', '\t']);
-    Some(General {
-        text: [head, " ", &first, " ", tail].concat(),
-        params,
-    })
+    let mut params = Vec::with_capacity(s.tokens.len() - values);
+    let mut text = String::with_capacity(s.text.len().min(head.len() + 64));
+    text.push_str(head);
+    text.push(' ');
+    let first = text.len();
+    let mut at = one_row(s, values + 1, &mut text, &mut params)?;
+    if params.is_empty() {
+        return None;
+    }
+    let end = text.len();
+    while s.kind(at) == Kind::Symbol(b',') {
+        // The other rows must be like the first; each is written behind it, compared, and taken away again.
+        at = one_row(s, at + 1, &mut text, &mut params)?;
+        if text[first..end] != text[end..] {
+            return None;
+        }
+        text.truncate(end);
+    }
+    text.push(' ');
+    let last = s.tokens[s.tokens.len() - 1].end as usize;
+    text.push_str(s.text.get(s.tokens[at].start as usize..last)?);
+    Some(General { text, params })
 }
 
 /// A row of VALUES, from its parenthesis on; where it ends.
 fn one_row<'t>(
     s: &Source<'t>,
     from: usize,
-    mode: SqlMode,
     out: &mut String,
     params: &mut Vec<Value<'t>>,
 ) -> Option<usize> {
@@ -314,15 +189,19 @@ fn one_row<'t>(
     let mut at = from + 1;
     loop {
         let item = at;
+        // What most items are: a literal and nothing else.
+        let literal = s.literal(item);
+        if let Some((_, n)) = &literal {
+            at += n;
+        }
         let mut depth = 0usize;
         loop {
             match s.kind(at) {
-                Kind::End => return None,
+                Kind::End | Kind::Word(Word::Select) => return None,
                 Kind::Symbol(b'(') => depth += 1,
                 Kind::Symbol(b')') if depth == 0 => break,
                 Kind::Symbol(b')') => depth -= 1,
                 Kind::Symbol(b',') if depth == 0 => break,
-                Kind::Word if s.is(at, "SELECT") => return None,
                 _ => {}
             }
             at += 1;
@@ -330,9 +209,9 @@ fn one_row<'t>(
         if at == item {
             return None;
         }
-        let alone = match s.literal(item, mode) {
+        let alone = match literal {
             Some((v, n)) if item + n == at => Some(v),
-            None if at == item + 1 && s.is(item, "NULL") => Some(Value::Null),
+            None if at == item + 1 && s.word(item) == Word::Null => Some(Value::Null),
             _ => None,
         };
         match alone {
@@ -354,55 +233,64 @@ fn one_row<'t>(
     }
 }
 
-/// Words that end a condition.
-const AFTER: [&str; 9] = [
-    "AND", "OR", "XOR", "WHERE", "ORDER", "GROUP", "LIMIT", "FOR", "LOCK",
-];
+/// Whether a condition may end before this token.
+fn ends_condition(kind: Kind) -> bool {
+    match kind {
+        Kind::End | Kind::Symbol(b')' | b',') => true,
+        Kind::Word(w) => matches!(
+            w,
+            Word::And
+                | Word::Or
+                | Word::Xor
+                | Word::Where
+                | Word::Order
+                | Word::Group
+                | Word::Limit
+                | Word::For
+                | Word::Lock
+        ),
+        _ => false,
+    }
+}
 
-/// SELECT, UPDATE and DELETE: literals of SET and WHERE.
-fn conditions<'t>(s: &Source<'t>, mode: SqlMode) -> Option<General<'t>> {
-    let start = if s.is(0, "UPDATE") { "SET" } else { "WHERE" };
+/// SELECT, UPDATE and DELETE: literals of SET and WHERE. `start`: the word from which on they are taken out.
+fn conditions<'t>(s: &Source<'t>, start: Word) -> Option<General<'t>> {
     let mut params = Vec::new();
-    let mut out = String::with_capacity(s.text.len() + 8);
+    let mut out = String::with_capacity(s.text.len());
     let mut copied = 0;
     let mut inside = false;
     // For each open parenthesis, whether it is an IN list.
-    let mut open: SmallVec<[bool; 8]> = SmallVec::new();
+    let mut open: SmallVec<[bool; 16]> = SmallVec::new();
     // BETWEENs whose AND is still to come.
     let mut between = 0usize;
     let mut at = 1;
     while at < s.tokens.len() {
         match s.kind(at) {
-            Kind::Word => {
-                if s.any(at, &["SELECT", "UNION", "WITH", "INTO", "CASE"]) {
-                    return None;
-                }
-                if open.is_empty() {
-                    if s.is(at, start) {
-                        inside = true;
-                    } else if s.any(
-                        at,
-                        &["GROUP", "HAVING", "ORDER", "LIMIT", "FOR", "LOCK", "WINDOW"],
-                    ) {
-                        inside = false;
-                    }
-                }
-                if s.is(at, "BETWEEN") {
-                    between += 1;
-                }
+            Kind::Word(Word::Select | Word::Union | Word::With | Word::Into | Word::Case) => {
+                return None;
             }
-            Kind::Symbol(b'(') => open.push(s.is(at - 1, "IN")),
+            Kind::Word(Word::Between) => between += 1,
+            Kind::Word(w) if open.is_empty() => match w {
+                _ if w == start => inside = true,
+                Word::Group
+                | Word::Having
+                | Word::Order
+                | Word::Limit
+                | Word::For
+                | Word::Lock
+                | Word::Window => inside = false,
+                _ => {}
+            },
+            Kind::Symbol(b'(') => open.push(s.word(at - 1) == Word::In),
             Kind::Symbol(b')') => {
                 open.pop()?;
             }
             _ => {}
         }
-        let list = open.last() == Some(&true);
         let before = match s.kind(at - 1) {
-            Kind::Compare => true,
-            Kind::Symbol(b'(' | b',') => list,
-            Kind::Word if s.is(at - 1, "BETWEEN") => true,
-            Kind::Word if s.is(at - 1, "AND") => {
+            Kind::Compare | Kind::Word(Word::Between) => true,
+            Kind::Symbol(b'(' | b',') => open.last() == Some(&true),
+            Kind::Word(Word::And) => {
                 let second = between > 0;
                 between -= usize::from(second);
                 second
@@ -411,29 +299,23 @@ fn conditions<'t>(s: &Source<'t>, mode: SqlMode) -> Option<General<'t>> {
         };
         if inside
             && before
-            && let Some((v, n)) = s.literal(at, mode)
+            && let Some((v, n)) = s.literal(at)
+            && ends_condition(s.kind(at + n))
         {
-            let next = at + n;
-            let after = match s.kind(next) {
-                Kind::End | Kind::Symbol(b')' | b',') => true,
-                Kind::Word => s.any(next, &AFTER),
-                _ => false,
-            };
-            if after {
-                params.push(v);
-                out.push_str(&s.text[copied..s.tokens[at].start as usize]);
-                out.push('?');
-                copied = s.tokens[next - 1].end as usize;
-                at = next;
-                continue;
-            }
+            params.push(v);
+            out.push_str(&s.text[copied..s.tokens[at].start as usize]);
+            out.push('?');
+            copied = s.tokens[at + n - 1].end as usize;
+            at += n;
+            continue;
         }
         at += 1;
     }
     if params.is_empty() {
         return None;
     }
-    out.push_str(s.text[copied..].trim_end_matches([';', ' ', '\n', '\r', '\t']));
+    let last = s.tokens[s.tokens.len() - 1].end as usize;
+    out.push_str(&s.text[copied..last]);
     Some(General { text: out, params })
 }
 
