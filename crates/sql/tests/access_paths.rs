@@ -114,6 +114,36 @@ fn atom(r: &mut Rng) -> String {
     }
 }
 
+/// One alternative of an OR, mostly about columns that one index leads with.
+fn alternative(r: &mut Rng, column: &str) -> String {
+    let k = |r: &mut Rng, c: &str| constant(r, c);
+    match r.next(8) {
+        0..=2 => format!("{column} between {} and {}", k(r, column), k(r, column)),
+        3 => format!("{column} in ({}, {})", k(r, column), k(r, column)),
+        4 => format!("{column} {} {}", r.pick(&["<", ">=", "="]), k(r, column)),
+        5 => format!(
+            "a = {} and b {} {}",
+            k(r, "a"),
+            r.pick(&["=", "<", ">"]),
+            k(r, "b")
+        ),
+        6 => format!("a = {} and {}", k(r, "a"), atom(r)),
+        _ => format!("{column} is null"),
+    }
+}
+
+/// An OR of ranges, maybe with more around it.
+fn union(r: &mut Rng) -> String {
+    let column = r.pick(&["id", "a", "b", "s", "n", "d"]);
+    let n = 2 + r.next(4);
+    let arms: Vec<String> = (0..n).map(|_| alternative(r, column)).collect();
+    let or = arms.join(" or ");
+    match r.next(3) {
+        0 => format!("({or}) and {}", atom(r)),
+        _ => or,
+    }
+}
+
 fn condition(r: &mut Rng) -> String {
     let n = 1 + r.next(3);
     let list: Vec<String> = (0..n).map(|_| atom(r)).collect();
@@ -221,8 +251,12 @@ fn conditions_orders_and_groups() {
     let mut r = Rng(0x9e37_79b9_7f4a_7c15);
     let mut f = fixture("single", &mut r);
     let s = &mut f.session;
-    for _ in 0..400 {
-        let c = condition(&mut r);
+    for n in 0..600 {
+        let c = if n % 3 == 0 {
+            union(&mut r)
+        } else {
+            condition(&mut r)
+        };
         // `(x) is true` says nothing that an index could use.
         let plain = format!("({c}) is true");
         let list = r.pick(&["id", "id, a", "a, b, id", "s, b, id", "id, s, n", "*"]);

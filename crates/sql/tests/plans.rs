@@ -184,6 +184,30 @@ fn chosen_paths() {
             "select * from u left join t on t.b + 0 = u.x where u.id < 5",
             &["u range PRIMARY", "t ALL  Using join buffer (hash join)"],
         ),
+        (
+            "select * from t where b between 5 and 6 or b between 9 and 9 or b in (2, 70)",
+            &["t range kb"],
+        ),
+        (
+            "select count(b) from t where (b between 5 and 6 or b > 397) and a > 7",
+            &["t range kb Using where"],
+        ),
+        (
+            "select * from t where c = 'c1' and b = 51 or c = 'c2' and b between 50 and 60",
+            &["t range kc"],
+        ),
+        (
+            "select * from t where c = 'c1' and (b between 51 and 60 or b > 350)",
+            &["t range kc"],
+        ),
+        (
+            "select * from t where id between 1 and 3 or id between 2 and 7 order by id",
+            &["t range PRIMARY"],
+        ),
+        (
+            "select * from t where b between 5 and 6 or a + 1 = 9",
+            &["t ALL  Using where"],
+        ),
         ("select 1", &["   No tables used"]),
         ("update t set b = 1 where id = 5", &["t const PRIMARY"]),
         ("delete from t where b = 5", &["t ref kb"]),

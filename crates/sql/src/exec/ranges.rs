@@ -1,5 +1,6 @@
 //! An access path's conditions, with values, as ranges of index keys.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -109,12 +110,40 @@ pub fn build(
             return Ok(Ranges::Point);
         }
     }
+    let mut list: SmallVec<[KeyRange; 1]> = SmallVec::new();
+    let mut inexact = false;
+    if a.arms.is_empty() {
+        inexact = alternative(a.index, &a.eq, &a.range, schema, cx, &mut list)?;
+    }
+    for arm in &a.arms {
+        inexact |= alternative(a.index, &arm.eq, &arm.range, schema, cx, &mut list)?;
+    }
+    if list.is_empty() {
+        return Ok(Ranges::Nothing);
+    }
+    if list.len() > 1 {
+        merge(&mut list);
+    }
+    Ok(Ranges::List { list, inexact })
+}
+
+/// Adds the ranges of one alternative; whether conditions on it must be checked again.
+fn alternative(
+    index: usize,
+    eq: &[EqCond],
+    range: &Option<RangeCond>,
+    schema: &Schema,
+    cx: &EvalContext<'_>,
+    list: &mut SmallVec<[KeyRange; 1]>,
+) -> SqlResult<bool> {
+    let tz = cx.session.tz_offset.get();
+    let parts = &schema.indexes[index].parts;
     let mut prefixes: SmallVec<[Prefix; 1]> = SmallVec::new();
     prefixes.push(Prefix::new());
     let mut inexact = false;
-    for (n, c) in a.eq.iter().enumerate() {
+    for (n, c) in eq.iter().enumerate() {
         match eq_part(c, &schema.columns[parts[n].column], cx)? {
-            Part::Nothing => return Ok(Ranges::Nothing),
+            Part::Nothing => return Ok(false),
             Part::Unusable => {
                 inexact = true;
                 break;
@@ -139,31 +168,91 @@ pub fn build(
     }
     let at = prefixes[0].len();
     let mut bounds = Bounds::default();
-    if let Some(r) = &a.range
+    if let Some(r) = range
         && !inexact
     {
-        bounds = Bounds::new(r, schema, a.index, at, cx)?;
+        bounds = Bounds::new(r, schema, index, at, cx)?;
         if bounds.nothing {
-            return Ok(Ranges::Nothing);
+            return Ok(false);
         }
         inexact |= bounds.inexact;
     }
-    let mut list: SmallVec<[KeyRange; 1]> = SmallVec::new();
     for mut p in prefixes {
-        list.push(bounds.range(schema, a.index, &mut p, tz));
+        list.push(bounds.range(schema, index, &mut p, tz));
     }
-    if list.len() > 1 {
-        list.sort_by(|a, b| lower(a).cmp(lower(b)));
-        list.dedup();
-    }
-    Ok(Ranges::List { list, inexact })
+    Ok(inexact)
 }
 
-fn lower(r: &KeyRange) -> &[u8] {
+/// A place between entries: before or after all whose keys start with these bytes. `None`: the near end.
+type Place<'k> = Option<(&'k [u8], bool)>;
+
+fn start(r: &KeyRange) -> Place<'_> {
     match &r.lower {
-        Bound::Included(k) | Bound::Excluded(k) => k,
-        Bound::Unbounded => &[],
+        Bound::Included(k) => Some((k, false)),
+        Bound::Excluded(k) => Some((k, true)),
+        Bound::Unbounded => None,
     }
+}
+
+fn end(r: &KeyRange) -> Place<'_> {
+    match &r.upper {
+        Bound::Included(k) => Some((k, true)),
+        Bound::Excluded(k) => Some((k, false)),
+        Bound::Unbounded => None,
+    }
+}
+
+fn order((a, a_after): (&[u8], bool), (b, b_after): (&[u8], bool)) -> Ordering {
+    let n = a.len().min(b.len());
+    a[..n]
+        .cmp(&b[..n])
+        .then_with(|| match a.len().cmp(&b.len()) {
+            Ordering::Equal => a_after.cmp(&b_after),
+            // All that starts with the longer one lies inside of what starts with the shorter one.
+            Ordering::Less if a_after => Ordering::Greater,
+            Ordering::Less => Ordering::Less,
+            Ordering::Greater if b_after => Ordering::Less,
+            Ordering::Greater => Ordering::Greater,
+        })
+}
+
+fn order_starts(a: Place<'_>, b: Place<'_>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => order(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+fn order_ends(a: Place<'_>, b: Place<'_>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => order(a, b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+/// Sorts ranges and joins those that meet, so that they are apart. Empty ones go.
+fn merge(list: &mut SmallVec<[KeyRange; 1]>) {
+    let meets = |from: Place<'_>, to: Place<'_>| match (from, to) {
+        (Some(from), Some(to)) => order(from, to) != Ordering::Greater,
+        _ => true,
+    };
+    list.retain(|r| match (start(r), end(r)) {
+        (Some(a), Some(b)) => order(a, b) == Ordering::Less,
+        _ => true,
+    });
+    list.sort_by(|a, b| order_starts(start(a), start(b)));
+    let mut kept = 0;
+    for at in 1..list.len() {
+        if meets(start(&list[at]), end(&list[kept])) {
+            if order_ends(end(&list[at]), end(&list[kept])) == Ordering::Greater {
+                list[kept].upper = list[at].upper.clone();
+            }
+        } else {
+            kept += 1;
+            list.swap(kept, at);
+        }
+    }
+    list.truncate(kept + 1);
 }
 
 /// Bounds on the part after the fixed ones.
@@ -302,6 +391,64 @@ pub fn estimate(table: &Arc<Table>, schema: &Schema, a: &Access, env: &SessionEn
                 sum = sum.saturating_add(partition::estimate_range(table, schema, a.index, r)?);
             }
             Some(sum)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Bound::{Excluded, Included, Unbounded};
+
+    /// Whether a key lies in one of the ranges, and in how many.
+    fn holds(list: &[KeyRange], key: &[u8]) -> usize {
+        let after_start = |r: &KeyRange| match &r.lower {
+            Included(k) => key >= &k[..],
+            Excluded(k) => key > &k[..] && !key.starts_with(k),
+            Unbounded => true,
+        };
+        let before_end = |r: &KeyRange| match &r.upper {
+            Included(k) => key <= &k[..] || key.starts_with(k),
+            Excluded(k) => key < &k[..],
+            Unbounded => true,
+        };
+        list.iter()
+            .filter(|r| after_start(r) && before_end(r))
+            .count()
+    }
+
+    #[test]
+    fn merged_ranges_hold_the_same_keys_once() {
+        let keys: [&[u8]; 9] = [b"a", b"aa", b"ab", b"abc", b"b", b"ba", b"c", b"ca", b"cb"];
+        let mut bounds: Vec<Bound<Vec<u8>>> = vec![Unbounded];
+        for k in [&b"a"[..], b"ab", b"b", b"c", b"ca"] {
+            bounds.push(Included(k.to_vec()));
+            bounds.push(Excluded(k.to_vec()));
+        }
+        let mut all = Vec::new();
+        for lower in &bounds {
+            for upper in &bounds {
+                all.push(KeyRange {
+                    lower: lower.clone(),
+                    upper: upper.clone(),
+                });
+            }
+        }
+        for i in 0..all.len() {
+            for j in 0..all.len() {
+                let third = (i * 31 + j * 17) % all.len();
+                let before = [all[i].clone(), all[j].clone(), all[third].clone()];
+                let mut list: SmallVec<[KeyRange; 1]> = before.iter().cloned().collect();
+                merge(&mut list);
+                for key in keys {
+                    let want = usize::from(holds(&before, key) > 0);
+                    assert_eq!(holds(&list, key), want, "{before:?} {list:?} {key:?}");
+                }
+                assert!(
+                    list.windows(2)
+                        .all(|w| { order_starts(start(&w[0]), start(&w[1])) == Ordering::Less })
+                );
+            }
         }
     }
 }

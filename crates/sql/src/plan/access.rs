@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::PlanTable;
 use super::conditions::{Cond, Term, term};
-use super::nodes::{Access, CoveredColumn, EqCond, RangeCond};
+use super::nodes::{Access, Arm, CoveredColumn, EqCond, RangeCond};
 use crate::exec::ranges;
 use crate::expr::{Expr, ExprKind};
 use crate::partition::Prune;
@@ -22,6 +22,8 @@ const DESCENT: f64 = 1.0;
 const SORT: f64 = 2.0;
 /// Most ranges that IN lists may multiply to.
 const MAX_RANGES: usize = 10_000;
+/// Most alternatives of an OR that are looked at.
+const MAX_ARMS: usize = 1_000;
 /// Rows a LIMIT with a placeholder is taken for.
 const UNKNOWN_LIMIT: f64 = 100.0;
 
@@ -122,14 +124,7 @@ fn constant(e: &Expr) -> bool {
 
 /// The cheapest way to read a table.
 pub fn choose(r: &Request<'_>) -> Choice {
-    // Terms by column, in the order of the conditions.
-    let terms: Vec<(usize, usize, Term)> = r
-        .conds
-        .iter()
-        .enumerate()
-        .filter_map(|(n, c)| term(&c.expr, r.source).map(|(col, t)| (n, col, t)))
-        .filter(|(_, _, t)| t.values().iter().all(|e| known(e, r)))
-        .collect();
+    let terms = terms(r, r.conds.iter().map(|c| &c.expr), 0);
     let (prune, share) = partitions(r, &terms);
     let total = (r.table.rows as f64 * share).max(1.0);
     let mut all: Vec<Choice> = Vec::new();
@@ -140,6 +135,7 @@ pub fn choose(r: &Request<'_>) -> Choice {
         };
         if allowed && !r.hints.ignore.contains(&index) || index == 0 {
             all.push(candidate(r, index, &terms, total));
+            all.extend(unions(r, index, &terms, total));
         }
     }
     // What the conditions leave over, as far as any index can tell.
@@ -147,19 +143,16 @@ pub fn choose(r: &Request<'_>) -> Choice {
     for c in &mut all {
         price(r, c, least);
     }
-    let bounded = all
-        .iter()
-        .filter(|c| !c.access.eq.is_empty() || c.access.range.is_some())
-        .count();
+    let bounded = all.iter().filter(|c| c.access.is_bounded()).count();
     let hinted = r.hints.only.as_ref().is_some_and(|l| !l.is_empty()) && r.hints.force;
     let mut best: Option<Choice> = None;
     for c in all {
-        let usable = !c.access.eq.is_empty() || c.access.range.is_some() || c.ordered;
+        let usable = c.access.is_bounded() || c.ordered;
         if hinted && c.access.index == 0 && !r.hints.only.as_ref().is_some_and(|l| l.contains(&0)) {
             // FORCE INDEX: the table itself only if no named index can be used.
             if best
                 .as_ref()
-                .is_some_and(|b| !b.access.eq.is_empty() || b.access.range.is_some() || b.ordered)
+                .is_some_and(|b| b.access.is_bounded() || b.ordered)
             {
                 continue;
             }
@@ -184,8 +177,24 @@ pub fn choose(r: &Request<'_>) -> Choice {
     best
 }
 
+/// What a condition says about a column: (number of the condition, column, what).
+type Numbered = (usize, usize, Term);
+
+/// What conditions say about columns, in their order; they are numbered from `first` on.
+fn terms<'e>(
+    r: &Request<'_>,
+    conds: impl Iterator<Item = &'e Expr>,
+    first: usize,
+) -> Vec<Numbered> {
+    conds
+        .enumerate()
+        .filter_map(|(n, c)| term(c, r.source).map(|(col, t)| (first + n, col, t)))
+        .filter(|(_, _, t)| t.values().iter().all(|e| known(e, r)))
+        .collect()
+}
+
 /// What is known of a partitioned table's partitions, and which share of them that leaves, as far as can be told now.
-fn partitions(r: &Request<'_>, terms: &[(usize, usize, Term)]) -> (Option<Box<Prune>>, f64) {
+fn partitions(r: &Request<'_>, terms: &[Numbered]) -> (Option<Box<Prune>>, f64) {
     let Some(p) = &r.schema.partitioning else {
         return (None, 1.0);
     };
@@ -208,28 +217,35 @@ fn partitions(r: &Request<'_>, terms: &[(usize, usize, Term)]) -> (Option<Box<Pr
     (Some(Box::new(prune)), left as f64 / p.parts.len() as f64)
 }
 
-/// What an index makes of the conditions.
-fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], total: f64) -> Choice {
+/// What of an index conditions bound.
+#[derive(Default)]
+struct Bounded {
+    eq: Vec<EqCond>,
+    range: Option<RangeCond>,
+    /// Numbers of the conditions that the index decides exactly.
+    exact: Vec<usize>,
+    /// How many ranges IN lists make.
+    ranges: usize,
+    /// All fixed parts are fixed to one value.
+    single: bool,
+    /// All values are known when planning.
+    constants: bool,
+}
+
+fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
     let parts = &r.schema.indexes[index].parts;
-    let mut access = Access {
-        index,
-        eq: Vec::new(),
-        range: None,
-        reverse: false,
-        ordered: false,
-        settled: false,
-        unique: false,
-        covering: None,
-        prune: None,
-        recheck: Vec::new(),
+    let mut access = Bounded {
+        ranges: 1,
+        single: true,
+        constants: true,
+        ..Bounded::default()
     };
-    let mut exact = Vec::new();
-    let mut ranges = 1usize;
-    let mut single = true;
-    let mut constants = true;
     for part in parts {
-        let here: Vec<&(usize, usize, Term)> =
-            terms.iter().filter(|t| t.1 == part.column).collect();
+        let here: Vec<&Numbered> = terms
+            .iter()
+            .copied()
+            .filter(|t| t.1 == part.column)
+            .collect();
         let whole = part.prefix.is_none();
         let mut fixed = None;
         for (n, _, t) in here.iter().copied() {
@@ -237,7 +253,7 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
                 Term::Eq(e) => EqCond::Value(e.clone()),
                 Term::NullSafe(e) => EqCond::NullSafe(e.clone()),
                 Term::IsNull => EqCond::IsNull,
-                Term::In(l) if ranges * l.len() <= MAX_RANGES => EqCond::In(l.clone()),
+                Term::In(l) if access.ranges * l.len() <= MAX_RANGES => EqCond::In(l.clone()),
                 _ => continue,
             };
             // A single value beats a list.
@@ -252,23 +268,23 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
         if let Some((n, cond)) = fixed {
             match &cond {
                 EqCond::In(l) => {
-                    ranges *= l.len().max(1);
-                    single = false;
-                    constants &= l.iter().all(constant);
+                    access.ranges *= l.len().max(1);
+                    access.single = false;
+                    access.constants &= l.iter().all(constant);
                 }
-                EqCond::Value(e) => constants &= constant(e),
+                EqCond::Value(e) => access.constants &= constant(e),
                 EqCond::NullSafe(e) => {
-                    constants &= constant(e);
-                    single = false;
+                    access.constants &= constant(e);
+                    access.single = false;
                 }
-                EqCond::IsNull => single = false,
+                EqCond::IsNull => access.single = false,
             }
             access.eq.push(cond);
             if whole {
-                exact.push(n);
+                access.exact.push(n);
                 continue;
             }
-            single = false;
+            access.single = false;
             break;
         }
         let mut range = RangeCond::default();
@@ -281,7 +297,7 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
                     if !takes || range.like.is_some() {
                         continue;
                     }
-                    constants &= lower.iter().chain(upper).all(|(e, _)| constant(e));
+                    access.constants &= lower.iter().chain(upper).all(|(e, _)| constant(e));
                     if lower.is_some() {
                         range.lower = lower.clone();
                     }
@@ -289,12 +305,12 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
                         range.upper = upper.clone();
                     }
                     if whole {
-                        exact.push(*n);
+                        access.exact.push(*n);
                     }
                     used = true;
                 }
                 Term::Like(e) if !used => {
-                    constants &= constant(e);
+                    access.constants &= constant(e);
                     range.like = Some(e.clone());
                     used = true;
                 }
@@ -304,24 +320,122 @@ fn candidate(r: &Request<'_>, index: usize, terms: &[(usize, usize, Term)], tota
         if used {
             access.range = Some(range);
         }
-        single = false;
+        access.single = false;
         break;
     }
-    let parts_fixed = access.eq.len();
-    access.unique = r.schema.indexes[index].unique
-        && single
-        && !parts.is_empty()
-        && parts_fixed == parts.len()
-        && access.range.is_none();
-    access.covering = covering(r, index);
-    let rows = estimate(r, &access, ranges, constants, total);
+    access
+}
+
+fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
+    let i = &r.schema.indexes[index];
+    let unique = i.unique
+        && b.single
+        && !i.parts.is_empty()
+        && b.eq.len() == i.parts.len()
+        && b.range.is_none();
+    let access = Access {
+        index,
+        eq: b.eq,
+        range: b.range,
+        arms: Vec::new(),
+        prune: None,
+        reverse: false,
+        ordered: false,
+        settled: false,
+        unique,
+        covering: covering(r, index),
+        recheck: Vec::new(),
+    };
     Choice {
+        rows: estimate(r, &access, b.ranges, b.constants, total),
         access,
-        exact,
-        rows,
+        exact: b.exact,
         cost: 0.0,
         ordered: false,
     }
+}
+
+/// What an index makes of the conditions.
+fn candidate(r: &Request<'_>, index: usize, terms: &[Numbered], total: f64) -> Choice {
+    let terms: Vec<&Numbered> = terms.iter().collect();
+    choice(r, index, bound(r, index, &terms), total)
+}
+
+/// What an index makes of each OR among the conditions, every alternative taken together with the other conditions.
+fn unions<'r>(
+    r: &'r Request<'_>,
+    index: usize,
+    terms: &'r [Numbered],
+    total: f64,
+) -> impl Iterator<Item = Choice> + 'r {
+    r.conds
+        .iter()
+        .enumerate()
+        .filter_map(move |(n, c)| match &c.expr.kind {
+            ExprKind::Or(arms) if arms.len() <= MAX_ARMS => union(r, index, n, arms, terms, total),
+            _ => None,
+        })
+}
+
+fn union(
+    r: &Request<'_>,
+    index: usize,
+    or: usize,
+    alternatives: &[Expr],
+    others: &[Numbered],
+    total: f64,
+) -> Option<Choice> {
+    let first = r.conds.len();
+    let mut arms = Vec::new();
+    let mut rows = 0.0;
+    // Conditions that every alternative decides exactly; the OR is one if each decides all of its own.
+    let mut exact: Option<Vec<usize>> = None;
+    let mut ranges = 0;
+    for arm in alternatives {
+        let own: Vec<&Expr> = match &arm.kind {
+            ExprKind::And(list) => list.iter().collect(),
+            _ => vec![arm],
+        };
+        let own_terms = terms(r, own.iter().copied(), first);
+        // The alternative's own conditions come first: they are the narrower ones, as a rule.
+        let all: Vec<&Numbered> = own_terms
+            .iter()
+            .chain(others.iter().filter(|t| t.0 != or))
+            .collect();
+        let b = bound(r, index, &all);
+        let used = b.eq.len() + usize::from(b.range.is_some());
+        let parts = &r.schema.indexes[index].parts[..used];
+        if !own_terms
+            .iter()
+            .any(|t| parts.iter().any(|p| p.column == t.1))
+        {
+            return None;
+        }
+        ranges += b.ranges;
+        if ranges > MAX_RANGES {
+            return None;
+        }
+        let constants = b.constants;
+        let whole = (0..own.len()).all(|i| b.exact.contains(&(first + i)));
+        let mut decided: Vec<usize> = b.exact.iter().copied().filter(|&n| n < first).collect();
+        decided.extend(whole.then_some(or));
+        exact = Some(match exact {
+            None => decided,
+            Some(before) => before.into_iter().filter(|n| decided.contains(n)).collect(),
+        });
+        let (arm_ranges, mut one) = (b.ranges, choice(r, index, b, total));
+        one.access.unique = false;
+        rows += estimate(r, &one.access, arm_ranges, constants, total);
+        arms.push(Arm {
+            eq: one.access.eq,
+            range: one.access.range,
+        });
+    }
+    let mut whole = choice(r, index, Bounded::default(), total);
+    whole.access.arms = arms;
+    whole.exact = exact.unwrap_or_default();
+    whole.rows = rows.clamp(1.0, total);
+    Some(whole)
 }
 
 fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: f64) -> f64 {

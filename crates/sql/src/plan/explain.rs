@@ -306,9 +306,10 @@ fn inserted_partitions(i: &super::dml::Insert, schema: &Schema) -> String {
 
 fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
     let index = &schema.indexes[a.index];
-    let bounded = !a.eq.is_empty() || a.range.is_some();
-    let single =
-        a.eq.iter()
+    let bounded = a.is_bounded();
+    let single = a.arms.is_empty()
+        && a.eq
+            .iter()
             .all(|c| matches!(c, EqCond::Value(_) | EqCond::NullSafe(_) | EqCond::IsNull));
     let constant = |e: &Expr| {
         let mut own = false;
@@ -338,8 +339,11 @@ fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         if bounded {
             line.possible = index.name.clone();
         }
-        let used = a.eq.len() + usize::from(a.range.is_some());
-        let parts = if bounded { used } else { index.parts.len() };
+        let parts = if bounded {
+            a.parts_used()
+        } else {
+            index.parts.len()
+        };
         let bytes: u32 = index
             .parts
             .iter()
@@ -579,7 +583,7 @@ fn access_text(name: &str, kind: &SourceKind, a: &Access, rows: u64) -> String {
     let index = &schema.indexes[a.index];
     let how = if a.unique {
         "Single-row index lookup"
-    } else if a.range.is_some() {
+    } else if a.range.is_some() || !a.arms.is_empty() {
         "Index range scan"
     } else if !a.eq.is_empty() {
         "Index lookup"

@@ -530,6 +530,7 @@ impl Joiner<'_> {
                     let mut cost = c.cost;
                     if available != 0
                         && c.access.eq.is_empty()
+                        && c.access.arms.is_empty()
                         && usable.iter().any(|u| u.needs & available != 0)
                     {
                         // It will be hashed: read once, then probed.

@@ -276,6 +276,8 @@ pub struct Access {
     pub eq: Vec<EqCond>,
     /// Condition on the part after them.
     pub range: Option<RangeCond>,
+    /// An OR: the rows of all of these are read, each once. Then there is nothing in `eq` and `range`.
+    pub arms: Vec<Arm>,
     /// Read backwards.
     pub reverse: bool,
     /// The order of its rows is made use of.
@@ -291,6 +293,31 @@ pub struct Access {
     /// Conditions that the index decides exactly, unless a value turns out not to be comparable in the
     /// index's order; then they are checked.
     pub recheck: Vec<Rich>,
+}
+
+impl Access {
+    /// Whether conditions bound what is read of the index.
+    pub fn is_bounded(&self) -> bool {
+        !self.eq.is_empty() || self.range.is_some() || !self.arms.is_empty()
+    }
+    /// How many parts of the index conditions bear on.
+    pub fn parts_used(&self) -> usize {
+        let used = |eq: &[EqCond], range: &Option<_>| eq.len() + usize::from(range.is_some());
+        self.arms
+            .iter()
+            .map(|arm| used(&arm.eq, &arm.range))
+            .max()
+            .unwrap_or_else(|| used(&self.eq, &self.range))
+    }
+}
+
+/// One alternative of several by which an index is read.
+#[derive(Debug)]
+pub struct Arm {
+    /// Conditions on leading parts.
+    pub eq: Vec<EqCond>,
+    /// Condition on the part after them.
+    pub range: Option<RangeCond>,
 }
 
 /// A column read back from index bytes.
