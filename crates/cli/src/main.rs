@@ -42,6 +42,10 @@ enum Experiment {
     DropThroughput(millpond_lab::drop_throughput::Args),
     /// Drop tables beside a read and write load, and see what the load feels
     DropStall(millpond_lab::drop_stall::Args),
+    /// Create, drop and truncate empty tables with full buffer pools of several sizes
+    TruncateScale(millpond_lab::truncate_scale::Args),
+    /// Queries per second from a slow log written with long_query_time=0
+    Qps(millpond_lab::qps::Args),
 }
 
 impl Experiment {
@@ -50,6 +54,8 @@ impl Experiment {
             Experiment::ManyTables(args) => millpond_lab::many_tables::run(args),
             Experiment::DropThroughput(args) => millpond_lab::drop_throughput::run(args),
             Experiment::DropStall(args) => millpond_lab::drop_stall::run(args),
+            Experiment::TruncateScale(args) => millpond_lab::truncate_scale::run(args),
+            Experiment::Qps(args) => millpond_lab::qps::run(args),
         }
     }
 }

@@ -13,6 +13,8 @@
 //! | [`many_tables`] | create, insert, select, drop, for many tables |
 //! | [`drop_throughput`] | how fast empty tables drop with the pool filled more and more |
 //! | [`drop_stall`] | what a read and write load feels of drops beside it |
+//! | [`truncate_scale`] | create, drop and truncate with pools of several sizes |
+//! | [`qps`] | queries per second from a slow log |
 //!
 //! Every experiment says which durability its figures were measured with, shows progress while it runs, and leaves a valid
 //! report of what it did if it is interrupted.
@@ -24,10 +26,12 @@ pub mod drop_throughput;
 pub mod fill;
 pub mod frame;
 pub mod many_tables;
+pub mod qps;
 pub mod random;
 pub mod report;
 pub mod stats;
 pub mod target;
+pub mod truncate_scale;
 
 /// An error for people: an experiment's only reader is whoever started it.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

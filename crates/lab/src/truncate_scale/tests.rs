@@ -1,0 +1,78 @@
+use super::*;
+use clap::Parser;
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    args: Args,
+}
+
+fn args(list: &[&str]) -> Args {
+    let all = std::iter::once("lab").chain(list.iter().copied());
+    Cli::try_parse_from(all).unwrap().args
+}
+
+#[test]
+fn scale_one_is_the_article() {
+    let pools = args(&["--scale", "1"]).plan().pools;
+    assert_eq!(pools, [32u64, 64, 128, 256, 450].map(|n| Size(n << 30)));
+    let plan = args(&["--pools", "2G,1G", "--tables", "7"]).plan();
+    assert_eq!(plan.pools, [Size(1 << 30), Size(2 << 30)]);
+    assert_eq!(plan.threads, 7);
+}
+
+/// The embedded engine with two small pools, to a report with all its parts.
+#[test]
+fn a_small_run_gives_a_whole_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("r.html");
+    let args = args(&[
+        "--dir",
+        dir.path().to_str().unwrap(),
+        "--report",
+        path.to_str().unwrap(),
+        "--pools",
+        "24M,32M",
+        "--tables",
+        "6",
+        "--threads",
+        "3",
+        "--rounds",
+        "2",
+    ]);
+    run(&args).unwrap();
+    let json = std::fs::read_to_string(path.with_extension("json")).unwrap();
+    let doc: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(doc["complete"], true);
+    let cells = doc["data"]["cells"].as_array().unwrap();
+    assert!(cells.len() >= 2 && cells.len().is_multiple_of(2));
+    for c in cells {
+        let pages = c["lru_pages"].as_u64().unwrap();
+        let pool = c["pool_bytes"].as_u64().unwrap();
+        assert!(pages * (16 << 10) > pool / 10 * 8, "{c}");
+        assert!(c["truncate_seconds"].as_f64().unwrap() > 0.0);
+    }
+    let csv = std::fs::read_to_string(path.with_extension("csv")).unwrap();
+    assert_eq!(csv.lines().count(), cells.len() * 2 + 1);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_a_valid_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = args(&["--dir", dir.path().to_str().unwrap()]);
+    let stop = Stop::default();
+    stop.set();
+    let mut results = Results {
+        plan: args.plan(),
+        conditions: Conditions::gather(dir.path()).unwrap(),
+        subjects: Vec::new(),
+        cells: Vec::new(),
+        skipped: Vec::new(),
+    };
+    let chosen = args.targets.chosen().unwrap();
+    let ended = measure::all(&args, &chosen, &mut results, &Progress::new(1), &stop);
+    let report = results.report(shortfall(&ended, &stop));
+    assert!(report.incomplete.is_some());
+    assert!(report.html().ends_with("</html>\n"));
+}
