@@ -254,7 +254,7 @@ impl<'a> Work<'a> {
         }
         renames.push((self.name.clone(), target));
         self.engine
-            .rename_tables(owner, &renames)
+            .place_table(owner, &renames)
             .map_err(|e| self.wrap(e))?;
         self.placed = true;
         if replace {

@@ -12,7 +12,7 @@ use crate::space::{AllocKind, FileId, SpaceId};
 use crate::table::format::SEC_KEY_PART;
 use crate::table::{Context, Core, Index, Table};
 use crate::txn::TrxId;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Spaces of the catalog's trees; the first three are also the ids of the tables.
@@ -153,7 +153,7 @@ fn open_index(ctx: &Context, def: &TableDef, number: usize, created: TrxId) -> A
         space: index.space,
         tree: Tree::new(&ctx.pager, space, index.root).looked_up_by(part),
         unique: index.unique,
-        created,
+        created: AtomicU64::new(created),
     })
 }
 
@@ -165,13 +165,14 @@ pub(super) fn open_user(
     old: Option<&Arc<Table>>,
 ) -> Table {
     let def = row.def;
-    let known = |space: SpaceId| {
+    let known = |space: SpaceId, created: TrxId| {
         let old = old?.indexes.iter().find(|i| i.space == space)?;
+        old.created.store(created, Ordering::Relaxed);
         Some(old.clone())
     };
     let indexes = def.indexes.iter().zip(&row.created).enumerate();
     let indexes = indexes.map(|(n, (index, &created))| {
-        known(index.space).unwrap_or_else(|| open_index(ctx, &def, n, created))
+        known(index.space, created).unwrap_or_else(|| open_index(ctx, &def, n, created))
     });
     Table {
         indexes: indexes.collect(),

@@ -37,7 +37,7 @@ pub(crate) struct TableRow {
     pub version: u32,
     /// Counter saved by a clean close; 0: none.
     pub auto_increment: u64,
-    /// Per index the transaction that built it from existing rows; 0: as old as the table.
+    /// Per index the transaction that built it from existing rows, or emptied or rebuilt the table; 0: as old as the table.
     pub created: Vec<TrxId>,
 }
 

@@ -12,7 +12,7 @@ use crate::catalog::{IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
 use crate::space::{FileId, SpaceId};
 use crate::table::{ReadMode, Table};
-use crate::txn::{Isolation, LockMode, MdlMode, Owner, Txn, WaitPolicy};
+use crate::txn::{Isolation, LockMode, MdlMode, Owner, TrxId, Txn, WaitPolicy};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -389,9 +389,11 @@ impl Inner {
         if new.def.file != FileId::SHARED {
             new.def.file = self.pager.new_file_id()?;
         }
+        // What older views saw is gone: they are refused, as an empty table would be a lie.
+        let by = self.sys.reserve(txn, 0)?.trx_id();
         for (index, created) in new.def.indexes.iter_mut().zip(&mut new.created) {
             index.space = self.pager.new_space_id()?;
-            (index.root, *created) = (0, 0);
+            (index.root, *created) = (0, by);
         }
         self.replace(txn, &found, &new)?;
         self.dig(txn, &found.row.def, after)?;
@@ -410,29 +412,61 @@ impl Inner {
 
     pub(super) fn rename_tables(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
         self.ddl(owner, |txn, _| {
-            let names = pairs.iter().flat_map(|(from, to)| [from, to]);
-            self.lock_tables(txn, names.map(|(d, n)| (&**d, &**n)))?;
-            for ((from_db, from), (to_db, to)) in pairs {
-                let found = self.find(txn, from_db, from)?;
-                self.need_database(txn, to_db)?;
-                let exists = || Error::TableExists(format!("{to_db}.{to}"));
-                if (from_db, from) == (to_db, to) {
-                    return Err(exists());
-                }
-                match self.rename_row(txn, &found, to_db, to) {
-                    Err(Error::DuplicateKey { index: 0 }) => return Err(exists()),
-                    r => r?,
-                }
-                if found.row.def.partitioned {
-                    for name in self.catalog.partition_names(txn, from_db, from)? {
-                        let part = self.find(txn, from_db, &name)?;
-                        let suffix = row::split_partition(&name).map_or("", |(_, p)| p);
-                        self.rename_row(txn, &part, to_db, &row::partition_name(to, suffix))?;
-                    }
-                }
+            self.lock_pairs(txn, pairs)?;
+            for (from, to) in pairs {
+                self.rename_one(txn, from, to, None)?;
             }
             Ok(())
         })
+    }
+
+    /// Renames in order; what the last pair renames was built anew from rows that older views may know.
+    pub(super) fn place_table(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
+        self.ddl(owner, |txn, _| {
+            self.lock_pairs(txn, pairs)?;
+            let Some(((from, to), others)) = pairs.split_last() else {
+                return Ok(());
+            };
+            for (from, to) in others {
+                self.rename_one(txn, from, to, None)?;
+            }
+            let by = self.sys.reserve(txn, 0)?.trx_id();
+            self.rename_one(txn, from, to, Some(by))
+        })
+    }
+
+    fn lock_pairs(&self, txn: &Txn, pairs: &[Rename]) -> Result<()> {
+        let names = pairs.iter().flat_map(|(from, to)| [from, to]);
+        self.lock_tables(txn, names.map(|(d, n)| (&**d, &**n)))
+    }
+
+    /// Renames a table and its partitions. `built`: the transaction that built it.
+    fn rename_one(
+        &self,
+        txn: &mut Txn,
+        (from_db, from): &TableName,
+        (to_db, to): &TableName,
+        built: Option<TrxId>,
+    ) -> Result<()> {
+        let found = self.find(txn, from_db, from)?;
+        self.need_database(txn, to_db)?;
+        let exists = || Error::TableExists(format!("{to_db}.{to}"));
+        if (from_db, from) == (to_db, to) {
+            return Err(exists());
+        }
+        match self.rename_row(txn, &found, to_db, to, built) {
+            Err(Error::DuplicateKey { index: 0 }) => return Err(exists()),
+            r => r?,
+        }
+        if found.row.def.partitioned {
+            for name in self.catalog.partition_names(txn, from_db, from)? {
+                let part = self.find(txn, from_db, &name)?;
+                let suffix = row::split_partition(&name).map_or("", |(_, p)| p);
+                let to = row::partition_name(to, suffix);
+                self.rename_row(txn, &part, to_db, &to, built)?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives a row another name.
@@ -442,8 +476,12 @@ impl Inner {
         found: &Found,
         database: &str,
         name: &str,
+        built: Option<TrxId>,
     ) -> Result<()> {
         let mut new = found.row.clone();
+        if let Some(by) = built {
+            new.created.fill(by);
+        }
         new.version += 1;
         new.def.database = database.into();
         new.def.name = name.into();

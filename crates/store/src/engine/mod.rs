@@ -290,6 +290,11 @@ impl Engine {
     pub fn rename_tables(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
         self.0.rename_tables(owner, pairs)
     }
+    /// As [`Engine::rename_tables`]; the last pair's table was filled anew from rows of an earlier incarnation, so
+    /// views older than this are refused a read of it.
+    pub fn place_table(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
+        self.0.place_table(owner, pairs)
+    }
     /// Adds an index, built by sort and bulk load under the exclusive metadata lock; `body` replaces the
     /// table's body.
     pub fn create_index(

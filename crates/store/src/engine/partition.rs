@@ -143,10 +143,12 @@ impl Inner {
             }
             PartitionChange::Adopt((database, name)) => {
                 let other = self.find(txn, database, name)?;
+                // They were filled from rows that older views may know.
+                let built = Some(self.sys.reserve(txn, 0)?.trx_id());
                 for from in self.catalog.partition_names(txn, database, name)? {
                     let part = self.find(txn, database, &from)?;
                     let to = row::split_partition(&from).map_or("", |(_, p)| p);
-                    self.rename_row(txn, &part, &def.database, &stored(to))?;
+                    self.rename_row(txn, &part, &def.database, &stored(to), built)?;
                 }
                 self.catalog.tables.delete(txn, &other.key, &other.bytes)?;
                 self.dig(txn, &other.row.def, after)?;

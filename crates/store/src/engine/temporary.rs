@@ -114,7 +114,7 @@ impl Inner {
             space: space.id,
             tree: Tree::new(&self.pager, space, root),
             unique,
-            created: 0,
+            created: 0.into(),
         })
     }
 

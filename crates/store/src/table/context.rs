@@ -4,7 +4,7 @@ use crate::btree::Tree;
 use crate::error::{Error, Result};
 use crate::pool::Pager;
 use crate::space::SpaceId;
-use crate::txn::{TrxId, TxnSystem};
+use crate::txn::TxnSystem;
 use crate::wait::{self, Class};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,9 +80,9 @@ pub(crate) struct Index {
     pub space: SpaceId,
     pub tree: Tree,
     pub unique: bool,
-    /// The transaction that built it from existing rows; 0 if it is as old as the table. A view that does not see this
-    /// transaction cannot read through the index, which lacks the entries of older versions.
-    pub created: TrxId,
+    /// The transaction that built it from existing rows, or emptied or rebuilt the table; 0 if it is as old as the table. A
+    /// view that does not see this transaction cannot read through the index, which lacks the entries of older versions.
+    pub created: AtomicU64,
 }
 
 impl Drop for Index {

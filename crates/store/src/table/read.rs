@@ -13,6 +13,7 @@ use crate::txn::{
 };
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What a look at the newest version under the leaf's latch gave.
 enum Seen {
@@ -80,7 +81,7 @@ impl Table {
             (ReadMode::Consistent, 0) => {
                 clustered_key.clear();
                 clustered_key.extend_from_slice(key);
-                self.read_row(self.ctx.sys.view(txn), key, row)
+                self.read_row(self.view_of(txn, 0)?, key, row)
             }
             (ReadMode::Consistent, _) => {
                 let view = self.view_of(txn, index)?;
@@ -101,6 +102,7 @@ impl Table {
     }
 
     /// The view for a read through an index, refused if the index is younger.
+    #[inline]
     pub(super) fn view_of<'t>(
         &self,
         txn: &'t mut Txn,
@@ -108,10 +110,16 @@ impl Table {
     ) -> Result<Option<&'t ReadView>> {
         let index = self.index(index)?;
         let view = self.ctx.sys.view(txn);
-        if index.created != 0 && view.is_some_and(|v| !v.sees(index.created)) {
-            return Err(Error::DefinitionChanged(self.def.name.clone()));
+        let created = index.created.load(Ordering::Relaxed);
+        if created != 0 && view.is_some_and(|v| !v.sees(created)) {
+            return Err(self.too_young());
         }
         Ok(view)
+    }
+
+    #[cold]
+    fn too_young(&self) -> Error {
+        Error::DefinitionChanged(self.def.name.clone())
     }
 
     /// The version of the row under `key` that the view sees (`None`: the newest). Hold no latch.
