@@ -188,8 +188,9 @@ impl EngineArgs {
     }
 }
 
-/// Opens an instance; an error names the directory.
+/// Opens an instance in a process of its own; an error names the directory.
 pub fn open(options: InstanceOptions) -> Result<Instance, Error> {
+    millpond_store::io::real::raise_file_limit();
     let path = options.path.clone();
     Instance::open(options).map_err(|e| format!("{}: {}", path.display(), e.message).into())
 }

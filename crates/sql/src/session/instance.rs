@@ -109,6 +109,7 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
         "innodb_adaptive_hash_index_parts" => {
             options.hash_index.parts = usize::try_from(n).unwrap_or(usize::MAX);
         }
+        "innodb_open_files" => options.open_files = usize::try_from(n).unwrap_or(usize::MAX),
         "millpond_reclaim_bytes_per_sec" => options.reclaim_bytes_per_sec = n,
         _ => {}
     }
@@ -212,6 +213,10 @@ impl Instance {
         })?;
         let engine = Engine::open(Arc::new(storage), store, Arc::new(Codecs))
             .map_err(|e| store_error(e, ""))?;
+        globals.put(
+            vars::known("innodb_open_files"),
+            VarValue::UInt(engine.open_files_limit() as u64),
+        );
         crate::ddl::clear_work(&engine).map_err(|e| store_error(e, ""))?;
         let now = Instant::now();
         let instance = Instance(Arc::new(Inner {

@@ -62,6 +62,8 @@ pub struct Options {
     pub file_per_table: bool,
     /// Adaptive hash index.
     pub hash_index: HashOptions,
+    /// Tables' files open at a time; 0: half of what the system allows the process.
+    pub open_files: usize,
     /// Bytes of dropped tables' space given back a second; 0: no limit.
     pub reclaim_bytes_per_sec: u64,
     /// What is done about cached pages of tables that go.
@@ -80,6 +82,7 @@ impl Default for Options {
             flush_at_commit: FlushAtCommit::Sync,
             file_per_table: false,
             hash_index: HashOptions::default(),
+            open_files: 0,
             reclaim_bytes_per_sec: RECLAIM_BYTES_PER_SEC,
             drop_algorithm: DropAlgorithm::default(),
         }
@@ -353,6 +356,10 @@ impl Engine {
     /// Changes at run time how many bytes of dropped tables' space are given back a second; 0: no limit.
     pub fn set_reclaim_rate(&self, bytes_per_sec: u64) {
         self.0.reclaimer.shared().set_rate(bytes_per_sec);
+    }
+    /// How many of the tables' own files may be open at a time.
+    pub fn open_files_limit(&self) -> usize {
+        self.0.pager.open_files().1
     }
     /// Visits what DDL left behind and has not been given back yet, by space id.
     pub fn each_grave(&self, f: &mut dyn FnMut(GraveInfo) -> ControlFlow<()>) -> Result<()> {

@@ -38,6 +38,9 @@ pub(super) fn open(
     crate::sort::clean(&*storage)?;
     let pager = open_pager(&storage, &options)?;
     pager.set_drop_algorithm(options.drop_algorithm);
+    if options.open_files > 0 {
+        pager.set_open_files(options.open_files);
+    }
     let sys = TxnSystem::open(&pager)?;
     let ctx = Context::new(pager.clone(), sys.clone());
     let catalog = Catalog::open(&ctx, codecs.clone())?;

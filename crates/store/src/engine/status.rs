@@ -47,6 +47,7 @@ impl Inner {
             ("Innodb_pages_read", p.reads),
             ("Innodb_pages_written", p.written),
             ("Innodb_page_size", page),
+            ("Innodb_num_open_files", self.pager.open_files().0 as u64),
             ("Innodb_os_log_written", p.lsn),
             ("Innodb_redo_log_current_lsn", p.lsn),
             ("Innodb_redo_log_flushed_to_disk_lsn", p.durable_lsn),

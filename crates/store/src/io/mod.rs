@@ -30,6 +30,10 @@ pub trait Storage: Send + Sync {
     /// Takes the directory for this process; held until the storage is dropped. An error of kind
     /// `WouldBlock` means that another process holds it.
     fn lock(&self) -> io::Result<()>;
+    /// Files that may be open at a time, beside others that the process needs.
+    fn handle_limit(&self) -> usize {
+        usize::MAX
+    }
 }
 
 #[allow(clippy::len_without_is_empty)]

@@ -71,6 +71,13 @@ impl Storage for RealStorage {
         fs::File::open(self.root.join(folder))?.sync_all()
     }
 
+    fn handle_limit(&self) -> usize {
+        // Half of them, for connections need some too.
+        file_limits().map_or(FEW_FILES, |l| {
+            usize::try_from(l.rlim_cur / 2).unwrap_or(usize::MAX)
+        })
+    }
+
     fn lock(&self) -> io::Result<()> {
         let mut held = self.lock.lock();
         if held.is_some() {
@@ -91,6 +98,28 @@ impl Storage for RealStorage {
             Err(fs::TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
             Err(fs::TryLockError::Error(e)) => Err(e),
         }
+    }
+}
+
+/// Handles where the system does not say how many there may be.
+const FEW_FILES: usize = 400;
+
+fn file_limits() -> Option<libc::rlimit> {
+    let mut limits = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the call fills the structure, which is of its type and lives on.
+    let rc = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limits) };
+    (rc == 0).then_some(limits)
+}
+
+/// Lets the process open as many files as its hard limit allows; a server's business, before it opens a database.
+pub fn raise_file_limit() {
+    if let Some(mut limits) = file_limits() {
+        limits.rlim_cur = limits.rlim_max;
+        // SAFETY: the call reads the structure, which is of its type. If it fails, things stay as they are.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limits) };
     }
 }
 

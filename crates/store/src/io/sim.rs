@@ -63,6 +63,9 @@ struct Disk {
     hook: Option<Hook>,
     /// Bytes that all files together may have.
     capacity: Option<u64>,
+    /// Handles that may be open, and that are.
+    most_handles: Option<usize>,
+    handles: usize,
     cut: bool,
     locked: bool,
     /// Incremented by `restart`: handles of an earlier life fail for ever.
@@ -112,6 +115,16 @@ impl SimStorage {
     /// as on a full disk. Files may have more already.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.disk.lock().capacity = bytes;
+    }
+
+    /// Limits how many handles may be open; half of them are for data files.
+    pub fn set_handle_limit(&self, handles: Option<usize>) {
+        self.disk.lock().most_handles = handles;
+    }
+
+    /// Handles that are open.
+    pub fn handles(&self) -> usize {
+        self.disk.lock().handles
     }
 
     /// Cuts the power now: every operation fails until [`SimStorage::restart`].
@@ -252,6 +265,10 @@ impl Storage for SimStorage {
         } else if disk.cut {
             return Err(io::Error::other("simulated power cut"));
         }
+        if disk.most_handles.is_some_and(|most| disk.handles >= most) {
+            return Err(io::Error::from_raw_os_error(24));
+        }
+        disk.handles += 1;
         let data = disk.files[name].clone();
         Ok(Arc::new(SimFile {
             name: name.to_string(),
@@ -308,6 +325,10 @@ impl Storage for SimStorage {
         Ok(())
     }
 
+    fn handle_limit(&self) -> usize {
+        self.disk.lock().most_handles.map_or(usize::MAX, |n| n / 2)
+    }
+
     fn lock(&self) -> io::Result<()> {
         let mut disk = self.disk.lock();
         if std::mem::replace(&mut disk.locked, true) {
@@ -322,6 +343,12 @@ struct SimFile {
     disk: Arc<Mutex<Disk>>,
     data: Arc<Mutex<Data>>,
     life: u64,
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        self.disk.lock().handles -= 1;
+    }
 }
 
 impl SimFile {

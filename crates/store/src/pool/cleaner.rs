@@ -336,6 +336,7 @@ impl Core {
         let mut dw = self.writing.lock();
         let mut youngest = 0;
         let mut copied = Vec::new();
+        let mut at_work = Vec::new();
         let mut folders: BTreeSet<&'static str> = BTreeSet::new();
         while let Some((key, more)) = metas.split_first() {
             if dw.is_full() {
@@ -346,9 +347,14 @@ impl Core {
                 continue;
             };
             *gone += 1;
-            let Ok(handle) = file.handle() else {
-                // Deleted meanwhile.
-                continue;
+            let handle = match file.handle() {
+                Ok(handle) => handle,
+                Err(_) if file.is_deleted() => continue,
+                Err(e) => {
+                    // It is in no list any more: no checkpoint may pass it.
+                    self.log.stop(&e.to_string());
+                    return Err(e);
+                }
             };
             if file.take_folder_debt() {
                 folders.insert(key.0.folder());
@@ -361,6 +367,8 @@ impl Core {
             };
             let bytes = dw.add(place);
             let lsn = file.alloc().lock().image(key.0, key.1, bytes);
+            // Kept from being forgotten, and read again, before it is written.
+            at_work.push(file);
             youngest = youngest.max(lsn);
         }
         while let Some(((id, page, n), more)) = frames.split_first() {

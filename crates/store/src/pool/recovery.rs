@@ -295,6 +295,10 @@ impl Shared<'_> {
         if let Some(f) = files.get(&id) {
             return Ok(f.clone());
         }
+        if files.len() >= self.storage.handle_limit() / 2 {
+            // Whoever is at one keeps it open.
+            files.clear();
+        }
         let name = FileId(id).name();
         let create = self.gone.created.contains(&id);
         let file = if create || self.storage.exists(&name) {

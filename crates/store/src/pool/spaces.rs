@@ -121,6 +121,17 @@ impl Pager {
         Ok(file.alloc().lock().extent_count(space))
     }
 
+    /// Handles of tables' files that are open, and that may be.
+    pub fn open_files(&self) -> (usize, usize) {
+        let handles = self.core().files.handles();
+        (handles.count(), handles.limit())
+    }
+
+    /// Changes how many handles of tables' files may be open.
+    pub fn set_open_files(&self, most: usize) {
+        self.core().files.handles().set_limit(most);
+    }
+
     /// Length of a file on disk, bytes; 0 if it is not there.
     pub fn file_bytes(&self, file: FileId) -> Result<u64> {
         let name = file.name();

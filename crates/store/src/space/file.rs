@@ -4,15 +4,16 @@
 //! inside it for a moment, and never held across I/O.
 
 use super::alloc::FileAlloc;
+use super::handles::{Handle, Handles};
 use super::layout::{self, map_page};
 use super::{AllocKind, EXTENT_PAGES, FileId, MAP_PAGES, SpaceId};
 use crate::error::{Error, Result};
 use crate::io::File;
 use crate::page::{PAGE_SIZE, PageNo};
 use crate::wait::{self, Class};
-use parking_lot::{Mutex, RwLock};
-use std::sync::Arc;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Bytes of an extent.
 const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_SIZE as u64;
@@ -26,8 +27,10 @@ pub(crate) struct DataFile {
     pub id: FileId,
     /// Its path, for messages.
     pub name: String,
-    /// `None` once deleted.
-    handle: RwLock<Option<Arc<dyn File>>>,
+    pub(super) handle: Handle,
+    handles: Arc<Handles>,
+    /// Itself.
+    this: Weak<DataFile>,
     alloc: AllocMutex,
     growing: Mutex<()>,
     /// The file was created and its folder not synced since.
@@ -36,7 +39,12 @@ pub(crate) struct DataFile {
 
 impl DataFile {
     /// Takes an open file and reads its allocation maps.
-    pub fn open(id: FileId, handle: Arc<dyn File>, created: bool) -> Result<DataFile> {
+    pub fn open(
+        id: FileId,
+        handle: Arc<dyn File>,
+        handles: &Arc<Handles>,
+        created: bool,
+    ) -> Result<Arc<DataFile>> {
         let name = id.name();
         let len = handle
             .len()
@@ -70,27 +78,38 @@ impl DataFile {
                 alloc.load_map(k, &page);
             }
         }
-        Ok(DataFile {
+        Ok(Arc::new_cyclic(|this| DataFile {
             id,
             name,
-            handle: RwLock::new(Some(handle)),
+            handle: Handle::new(handle),
+            handles: handles.clone(),
+            this: this.clone(),
             alloc: AllocMutex::new(alloc),
             growing: Mutex::new(()),
             folder_owed: AtomicBool::new(created),
-        })
+        }))
     }
 
-    /// The handle; an error once the file is deleted.
+    /// The handle, to be kept until what is written through it is synced; an error once the file is deleted.
     pub fn handle(&self) -> Result<Arc<dyn File>> {
-        self.handle.read().clone().ok_or_else(|| {
-            let e = std::io::Error::from(std::io::ErrorKind::NotFound);
-            Error::io(format!("{}, which was deleted", self.name), &e)
-        })
+        // Whoever calls this has a reference.
+        let this = self.this.upgrade().expect("a file in use");
+        self.handle.get(&this, &self.handles)
     }
 
-    /// Takes the handle away: nobody reads or writes the file any more.
+    /// Takes the handle away, if it is open: nobody reads or writes the file any more.
     pub fn close(&self) -> Option<Arc<dyn File>> {
-        self.handle.write().take()
+        self.handle.delete()
+    }
+
+    /// Whether it was taken away for good.
+    pub fn is_deleted(&self) -> bool {
+        self.handle.is_deleted()
+    }
+
+    /// Whether forgetting the file now would lose nothing, provided that nobody refers to it.
+    pub fn is_settled(&self) -> bool {
+        !self.folder_owed.load(Ordering::Relaxed)
     }
 
     /// The allocation state.

@@ -5,19 +5,26 @@
 
 use super::FileId;
 use super::file::DataFile;
+use super::handles::Handles;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// All data files that were touched since the start.
+/// All data files in use. Those of tables that nobody has used for some time are forgotten.
 pub(crate) struct Files {
-    storage: Arc<dyn Storage>,
+    handles: Arc<Handles>,
     open: RwLock<HashMap<FileId, Arc<DataFile>>>,
+    /// At so many files those that nobody uses are forgotten.
+    sweep_at: AtomicUsize,
     opening: Mutex<()>,
     relief: OnceLock<Relief>,
 }
+
+/// Files kept before any is forgotten.
+const SWEEP_AT: usize = 4096;
 
 /// Gives space back for a file that cannot grow; `false`: there is none to be had.
 pub(crate) type Relief = Box<dyn Fn() -> bool + Send + Sync>;
@@ -25,8 +32,9 @@ pub(crate) type Relief = Box<dyn Fn() -> bool + Send + Sync>;
 impl Files {
     pub fn new(storage: Arc<dyn Storage>) -> Files {
         Files {
-            storage,
+            handles: Arc::new(Handles::new(storage)),
             open: RwLock::default(),
+            sweep_at: AtomicUsize::new(SWEEP_AT),
             opening: Mutex::new(()),
             relief: OnceLock::new(),
         }
@@ -43,7 +51,12 @@ impl Files {
     }
 
     pub fn storage(&self) -> &dyn Storage {
-        &*self.storage
+        self.handles.storage()
+    }
+
+    /// The handles of all of them.
+    pub fn handles(&self) -> &Handles {
+        &self.handles
     }
 
     /// The file, opened and its allocation maps read if need be.
@@ -56,23 +69,28 @@ impl Files {
             return Ok(f.clone());
         }
         let name = id.name();
-        let exists = self.storage.exists(&name);
+        let exists = self.storage().exists(&name);
         if !exists && !create {
             let e = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(Error::io(format!("open {name}"), &e));
         }
-        let handle = self
-            .storage
-            .open(&name, create)
-            .map_err(|e| Error::io(format!("open {name}"), &e))?;
+        let handle = self.handles.open(id, create)?;
         if id == FileId::TEMP {
             // Whatever an earlier life left there is nobody's.
             handle
                 .set_len(0)
                 .map_err(|e| Error::io(format!("empty {name}"), &e))?;
         }
-        let file = Arc::new(DataFile::open(id, handle, !exists)?);
-        self.open.write().insert(id, file.clone());
+        let file = DataFile::open(id, handle, &self.handles, !exists)?;
+        self.handles.note(&file);
+        let mut open = self.open.write();
+        if open.len() >= self.sweep_at.load(Ordering::Relaxed) {
+            // Who changes a file's bookkeeping, has it to be written or is writing it refers to the file.
+            open.retain(|_, f| Arc::strong_count(f) > 1 || !f.is_settled());
+            let next = (open.len() * 2).max(SWEEP_AT);
+            self.sweep_at.store(next, Ordering::Relaxed);
+        }
+        open.insert(id, file.clone());
         Ok(file)
     }
 

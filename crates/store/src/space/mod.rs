@@ -16,6 +16,7 @@
 //! | `layout` | the bytes of file headers and allocation maps; page checksums |
 //! | `file` | an open data file: reads, growth, its allocation state |
 //! | `files` | all open data files by id |
+//! | `handles` | how many of them the operating system has open |
 //!
 //! A file's header and map pages ("bookkeeping") live in its [`alloc::FileAlloc`], not in the buffer
 //! pool: the state in memory is the truth, the pages are made from it when they are to be written. So
@@ -24,6 +25,7 @@
 pub(crate) mod alloc;
 pub(crate) mod file;
 pub(crate) mod files;
+pub(crate) mod handles;
 pub(crate) mod layout;
 
 use crate::error::Result;

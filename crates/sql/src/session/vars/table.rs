@@ -490,7 +490,7 @@ pub(super) static VARS: &[Def] = &[
         U(1000),
         Fixed,
     ),
-    def("innodb_open_files", Global, num(10, MAX), U(4000), Fixed),
+    def("innodb_open_files", Global, num(10, MAX), U(4000), ReadOnly),
     def("innodb_page_cleaners", Global, num(1, 64), U(1), ReadOnly),
     def(
         "innodb_page_size",

@@ -1,0 +1,181 @@
+//! Open file handles, of which the operating system gives a process only so many.
+//!
+//! A data file's allocation state stays in memory while anybody refers to the file; its handle is closed when more than
+//! the limit are open and it is among those unused longest, and opened again when the file is next read or written.
+//! Nothing is lost by closing: whoever writes keeps the handle until it has synced. (So a batch of pages being written may keep
+//! some more open than the limit says.)
+//!
+//! Locks: `open` is taken with no file's handle lock held; those are only tried under it.
+
+use super::FileId;
+use super::file::DataFile;
+use crate::error::{Error, Result};
+use crate::io::{File, Storage};
+use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+/// Fewest handles the limit allows: shared, undo and temporary file, and some.
+const LEAST: usize = 10;
+/// When the limit is passed this share of the handles is closed at once.
+const SHARE: usize = 8;
+
+/// All handles of data files.
+pub(crate) struct Handles {
+    storage: Arc<dyn Storage>,
+    limit: AtomicUsize,
+    clock: AtomicU64,
+    /// Files with an open handle.
+    open: Mutex<Vec<Weak<DataFile>>>,
+}
+
+/// A data file's handle.
+pub(crate) struct Handle {
+    state: RwLock<State>,
+    /// The clock when it was last asked for.
+    used: AtomicU64,
+    deleted: AtomicBool,
+}
+
+enum State {
+    Open(Arc<dyn File>),
+    Closed,
+    Deleted,
+}
+
+impl Handles {
+    pub fn new(storage: Arc<dyn Storage>) -> Handles {
+        let limit = storage.handle_limit();
+        Handles {
+            storage,
+            limit: AtomicUsize::new(limit.max(LEAST)),
+            clock: AtomicU64::new(0),
+            open: Mutex::default(),
+        }
+    }
+
+    pub fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    /// Handles that may be open.
+    pub fn limit(&self) -> usize {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes how many may be open; takes effect at the next opening.
+    pub fn set_limit(&self, limit: usize) {
+        self.limit.store(limit.max(LEAST), Ordering::Relaxed);
+    }
+
+    /// Handles that are open.
+    pub fn count(&self) -> usize {
+        self.open.lock().len()
+    }
+
+    /// Opens a file of the storage, closing others if the process has too many.
+    pub fn open(&self, id: FileId, create: bool) -> Result<Arc<dyn File>> {
+        let name = id.name();
+        loop {
+            match self.storage.open(&name, create) {
+                // EMFILE, ENFILE
+                Err(e) if matches!(e.raw_os_error(), Some(24 | 23)) && self.close_some(2) => {}
+                r => return r.map_err(|e| Error::io(format!("open {name}"), &e)),
+            }
+        }
+    }
+
+    /// Notes that the file's handle is open, and closes others if there are too many.
+    pub fn note(&self, file: &Arc<DataFile>) {
+        if matches!(file.id, FileId::SHARED | FileId::UNDO | FileId::TEMP) {
+            return;
+        }
+        let count = {
+            let mut open = self.open.lock();
+            open.push(Arc::downgrade(file));
+            open.len()
+        };
+        if count > self.limit() {
+            self.close_some(SHARE);
+        }
+    }
+
+    /// Closes those unused longest, one in `share`, at least down to the limit. Whether any was closed.
+    fn close_some(&self, share: usize) -> bool {
+        let mut open = self.open.lock();
+        let mut files: Vec<Arc<DataFile>> = open.iter().filter_map(Weak::upgrade).collect();
+        let gone = open.len() - files.len();
+        files.sort_by_key(|f| f.handle.used.load(Ordering::Relaxed));
+        let keep = files.len() - files.len() / share;
+        let mut surplus = files.len() - keep.min(self.limit());
+        let before = files.len();
+        files.retain(|f| {
+            let close = surplus > 0 && f.handle.try_close();
+            surplus -= usize::from(close);
+            !close
+        });
+        *open = files.iter().map(Arc::downgrade).collect();
+        drop(open);
+        // The last reference to a file, if it was ours, is dropped outside the mutex.
+        gone > 0 || files.len() < before
+    }
+}
+
+impl Handle {
+    /// An open one.
+    pub fn new(file: Arc<dyn File>) -> Handle {
+        Handle {
+            state: RwLock::new(State::Open(file)),
+            used: AtomicU64::new(u64::MAX),
+            deleted: AtomicBool::new(false),
+        }
+    }
+
+    /// The file, opened again if need be.
+    pub fn get(&self, file: &Arc<DataFile>, handles: &Handles) -> Result<Arc<dyn File>> {
+        let now = handles.clock.fetch_add(1, Ordering::Relaxed);
+        self.used.store(now, Ordering::Relaxed);
+        if let State::Open(f) = &*self.state.read() {
+            return Ok(f.clone());
+        }
+        let mut state = self.state.write();
+        let opened = match &*state {
+            State::Open(f) => return Ok(f.clone()),
+            State::Deleted => {
+                let e = std::io::Error::from(std::io::ErrorKind::NotFound);
+                let name = &file.name;
+                return Err(Error::io(format!("{name}, which was deleted"), &e));
+            }
+            State::Closed => handles.open(file.id, false)?,
+        };
+        *state = State::Open(opened.clone());
+        drop(state);
+        handles.note(file);
+        Ok(opened)
+    }
+
+    /// Closes it unless somebody is at it just now.
+    fn try_close(&self) -> bool {
+        match self.state.try_write() {
+            Some(mut state) if matches!(*state, State::Open(_)) => {
+                *state = State::Closed;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the handle away, if it is open: nobody gets it any more.
+    pub fn delete(&self) -> Option<Arc<dyn File>> {
+        self.deleted.store(true, Ordering::Release);
+        match std::mem::replace(&mut *self.state.write(), State::Deleted) {
+            State::Open(f) => Some(f),
+            State::Closed | State::Deleted => None,
+        }
+    }
+
+    /// Whether [`Handle::delete`] was called.
+    pub fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::Acquire)
+    }
+}
