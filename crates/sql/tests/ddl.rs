@@ -155,7 +155,6 @@ fn wrong_tables_are_refused() {
         ),
         ("CREATE TABLE t (a INT CHECK (a > 1))".into(), 1235),
         ("CREATE TABLE t (a INT, FULLTEXT KEY (a))".into(), 1235),
-        ("CREATE TEMPORARY TABLE t (a INT)".into(), 1235),
         ("CREATE TABLE t SELECT 1 AS a, 2 AS A".into(), 1060),
         (
             "CREATE TABLE t (a INT PRIMARY KEY) SELECT 1 AS a UNION ALL SELECT 1".into(),

@@ -4,12 +4,13 @@
 //! between. The cheapest way that makes the change in one atomic step is taken: a new definition, one index
 //! more or less, or the whole table written anew ([`super::rebuild`]).
 
+use millpond_store::engine::TemporaryChange;
 use millpond_store::{Isolation, TableDef};
 
 use super::change::{Change, Changed, Way};
 use super::create::table_comment;
 use super::key::{self, KeyKind, KeySpec};
-use super::{Ddl, Done, table_name};
+use super::{Ddl, Done, names, table_name};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{counter, store_error};
 use crate::parse::{AlterOption, TableName, sp};
@@ -70,6 +71,9 @@ fn refused(what: &str, instead: &str) -> SqlError {
 impl<'a> Ddl<'a> {
     /// A table's definition and schema.
     pub(super) fn definition(&self, database: &str, table: &str) -> SqlResult<(TableDef, Schema)> {
+        if let Some(table) = self.temporary(database, table) {
+            return Ok((table.def().clone(), Schema::of(table.def())?));
+        }
         let def = self
             .engine
             .table_def(database, table)
@@ -85,7 +89,7 @@ impl<'a> Ddl<'a> {
         table: &str,
         work: impl FnOnce() -> SqlResult<T>,
     ) -> SqlResult<T> {
-        if self.tables_locked {
+        if self.tables_locked || self.temporary(database, table).is_some() {
             return work();
         }
         let lock = [((database.to_string(), table.to_string()), true)];
@@ -114,27 +118,40 @@ impl<'a> Ddl<'a> {
             way => way,
         };
         match way {
-            Way::Definition => self
-                .engine
-                .set_table_body(self.owner, database, table, new.table_body())
-                .map_err(wrap)?,
+            Way::Definition => self.set_body(database, table, new.table_body())?,
             Way::AddIndex(i) => {
                 let index = &new.indexes[i];
                 let asked = (index.name.clone(), index.unique, index.body());
-                self.engine
-                    .create_index(self.owner, database, table, asked, new.table_body())
-                    .map_err(|e| match e {
-                        millpond_store::Error::DuplicateKey { .. } => SqlError::new(
-                            1062,
-                            format!("Duplicate entry for key '{table}.{}'", index.name),
-                        ),
-                        e => wrap(e),
-                    })?;
+                let made = match self.temporary(database, table) {
+                    Some(t) => {
+                        self.alter_temporary(&t, TemporaryChange::AddIndex(asked, new.table_body()))
+                    }
+                    None => self.engine.create_index(
+                        self.owner,
+                        database,
+                        table,
+                        asked,
+                        new.table_body(),
+                    ),
+                };
+                made.map_err(|e| match e {
+                    millpond_store::Error::DuplicateKey { .. } => SqlError::new(
+                        1062,
+                        format!("Duplicate entry for key '{table}.{}'", index.name),
+                    ),
+                    e => wrap(e),
+                })?;
             }
-            Way::DropIndex(name) => self
-                .engine
-                .drop_index(self.owner, database, table, &name, new.table_body())
-                .map_err(wrap)?,
+            Way::DropIndex(name) => match self.temporary(database, table) {
+                Some(t) => {
+                    self.alter_temporary(&t, TemporaryChange::DropIndex(name, new.table_body()))
+                }
+                None => {
+                    self.engine
+                        .drop_index(self.owner, database, table, &name, new.table_body())
+                }
+            }
+            .map_err(wrap)?,
             Way::Copy if no_copy => {
                 return Err(SqlError::new(
                     1846,
@@ -144,6 +161,30 @@ impl<'a> Ddl<'a> {
             Way::Copy => return Ok(records(self.rebuild(database, table, changed)?)),
         }
         Ok(records(0))
+    }
+
+    /// Gives a locked table another body.
+    fn set_body(&self, database: &str, table: &str, body: Vec<u8>) -> SqlResult<()> {
+        match self.temporary(database, table) {
+            Some(t) => self.alter_temporary(&t, TemporaryChange::Body(body)),
+            None => self
+                .engine
+                .set_table_body(self.owner, database, table, body),
+        }
+        .map_err(|e| store_error(e, table))
+    }
+
+    /// ALTER TABLE ... RENAME.
+    fn rename(&self, from: &TableName, to: &TableName) -> SqlResult<()> {
+        let (database, name) = self.target(from)?;
+        if self.temporary(&database, &name).is_some() {
+            let to = self.target(to)?;
+            names::table(&to.1)?;
+            self.rename_temporary((&database, &name), to)?;
+            return Ok(());
+        }
+        self.rename_tables(&[(from.clone(), to.clone())])?;
+        Ok(())
     }
 
     /// Changes a table's columns and keys.
@@ -217,7 +258,8 @@ impl<'a> Ddl<'a> {
         match changes.as_slice() {
             [Op::RenameTable { table_name: to }] => {
                 let (sp::RenameTableNameKind::As(to) | sp::RenameTableNameKind::To(to)) = to;
-                self.rename_tables(&[(name, table_name(to)?)])
+                self.rename(&name, &table_name(to)?)?;
+                Ok(Done::default())
             }
             [Op::AutoIncrement { value, .. }] => {
                 let next = value
@@ -258,16 +300,14 @@ impl<'a> Ddl<'a> {
                     self.locked(&database, &name, || {
                         let (_, mut schema) = self.definition(&database, &name)?;
                         schema.comment = comment;
-                        self.engine
-                            .set_table_body(self.owner, &database, &name, schema.table_body())
-                            .map_err(|e| store_error(e, &name))
+                        self.set_body(&database, &name, schema.table_body())
                     })?;
                 }
                 AlterOption::AutoIncrement(next) => {
                     self.start_counting(&database, &name, *next)?;
                 }
                 AlterOption::Rename(to) => {
-                    self.rename_tables(&[(table.clone(), to.clone())])?;
+                    self.rename(table, to)?;
                 }
                 AlterOption::Keys => self.env.note(
                     1031,
@@ -287,10 +327,13 @@ impl<'a> Ddl<'a> {
         let wrap = |e| store_error(e, table);
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
         let mut set = || {
-            let open = self
-                .engine
-                .open_table(&mut txn, database, table)
-                .map_err(wrap)?;
+            let open = match self.temporary(database, table) {
+                Some(open) => open,
+                None => self
+                    .engine
+                    .open_table(&mut txn, database, table)
+                    .map_err(wrap)?,
+            };
             counter::start(self.engine, &open, &schema)?;
             open.auto_increment_seen(next - 1);
             open.save_auto_increment().map_err(wrap)

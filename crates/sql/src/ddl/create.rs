@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use millpond_store::Error;
 use millpond_store::engine::NewTable;
+use millpond_store::space::FileId;
 
 use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
@@ -276,6 +277,11 @@ impl Ddl<'_> {
     pub(super) fn create_table(&self, create: &sp::CreateTable) -> SqlResult<Done> {
         match self.prepare_create(create, &[])? {
             Prepared::Exists(done) => Ok(done),
+            Prepared::New(new) if create.temporary => {
+                let mut table = new_table(&new.database, &new.table, &new.schema, None);
+                table.auto_increment = new.auto_increment;
+                self.make_temporary(table)
+            }
             Prepared::New(new) => self.create_prepared(&new, create.if_not_exists),
         }
     }
@@ -293,9 +299,6 @@ impl Ddl<'_> {
         create: &sp::CreateTable,
         selected: &[ColumnMeta],
     ) -> SqlResult<Prepared> {
-        if create.temporary {
-            return unsupported("CREATE TEMPORARY TABLE");
-        }
         if create.or_replace {
             return Err(SqlError::syntax("near 'OR REPLACE'"));
         }
@@ -306,7 +309,7 @@ impl Ddl<'_> {
         let (database, table) = self.target(&name)?;
         names::table(&table)?;
         let default = database_collation(self.engine, &database)?;
-        if self.exists(&database, &table)? {
+        if self.is_taken(create.temporary, &database, &table)? {
             let done = self.table_exists(create.if_not_exists, &table)?;
             return Ok(Prepared::Exists(done));
         }
@@ -424,27 +427,37 @@ impl Ddl<'_> {
         name: &TableName,
         like: &TableName,
     ) -> SqlResult<Done> {
-        if temporary {
-            return unsupported("CREATE TEMPORARY TABLE");
-        }
         let (database, table) = self.target(name)?;
         names::table(&table)?;
         let (model_database, model) = super::qualified(like, self.env)?;
-        let def = self
-            .engine
-            .table_def(&model_database, &model)
-            .map_err(|e| store_error(e, &model))?;
-        let mut schema = Schema::of(&def)?;
+        let (def, mut schema) = self.definition(&model_database, &model)?;
         schema.created = unix_now();
         self.engine
             .database(&database)
             .map_err(|e| store_error(e, &database))?;
-        if self.exists(&database, &table)? {
+        if self.is_taken(temporary, &database, &table)? {
             return self.table_exists(if_not_exists, &table);
         }
-        let own_file = def.file != millpond_store::space::FileId::SHARED;
-        let new = new_table(&database, &table, &schema, Some(own_file));
+        let own_file = match def.file {
+            FileId::TEMP => None,
+            file => Some(file != FileId::SHARED),
+        };
+        let new = new_table(&database, &table, &schema, own_file);
+        if temporary {
+            if schema.partitioning.is_some() {
+                return Err(super::partition::not_temporary());
+            }
+            return self.make_temporary(new);
+        }
         self.make(new, &schema, if_not_exists)
+    }
+
+    /// Whether a new table, temporary or not, finds its name taken: by another of its kind.
+    fn is_taken(&self, temporary: bool, database: &str, table: &str) -> SqlResult<bool> {
+        if temporary {
+            return Ok(self.temporary(database, table).is_some());
+        }
+        self.exists(database, table)
     }
 
     fn table_exists(&self, if_not_exists: bool, table: &str) -> SqlResult<Done> {

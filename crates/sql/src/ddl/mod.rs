@@ -10,6 +10,7 @@
 //! | `change` | a definition while it is being changed |
 //! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
+//! | `temporary` | temporary tables |
 //!
 //! This module turns statements into definitions and checks them; the store carries each out as one atomic,
 //! crash-safe step. The caller has committed the session's transaction. What can't be done in one such
@@ -23,6 +24,7 @@ mod key;
 mod names;
 mod partition;
 mod rebuild;
+mod temporary;
 
 use std::sync::Arc;
 
@@ -37,7 +39,8 @@ use crate::show::is_system_schema;
 use crate::types::Collation;
 
 pub(crate) use create::Prepared;
-pub(crate) use rebuild::{Fill, WORK_DATABASE, Work, clear_work};
+pub(crate) use partition::not_temporary;
+pub(crate) use rebuild::{Fill, Home, WORK_DATABASE, Work, clear_work};
 
 /// What a DDL statement works with.
 pub(crate) struct Ddl<'a> {
@@ -147,6 +150,9 @@ impl<'a> Ddl<'a> {
             Kind::DropViews { if_exists, names } => self.drop_views(*if_exists, names),
             Kind::Truncate(table) => {
                 let (database, name) = self.target(table)?;
+                if self.truncate_temporary(&database, &name)? {
+                    return Ok(Done::default());
+                }
                 self.engine
                     .truncate_table(self.owner, &database, &name)
                     .map_err(|e| store_error(e, &name))?;
@@ -189,9 +195,10 @@ impl<'a> Ddl<'a> {
             targets.push(target);
         }
         let mut missing: Vec<(String, String)> = Vec::new();
+        let hidden = |t: &(String, String)| self.temporary(&t.0, &t.1).is_some();
+        let (mine, mut targets): (Vec<_>, Vec<_>) = targets.into_iter().partition(hidden);
         loop {
             for t in &targets {
-                // There are no temporary tables: none can be dropped.
                 let exists = !temporary && self.exists(&t.0, &t.1)?;
                 if !exists && !missing.contains(t) {
                     missing.push(t.clone());
@@ -212,6 +219,9 @@ impl<'a> Ddl<'a> {
                 Err(Error::NoSuchTable(_)) => {}
                 Err(e) => return Err(store_error(e, &targets[0].1)),
             }
+        }
+        for (database, name) in mine {
+            self.drop_temporary(&database, &name);
         }
         for (database, name) in missing {
             self.env

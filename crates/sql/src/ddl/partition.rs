@@ -12,7 +12,7 @@ use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode};
 
 use super::alter::records;
 use super::change::Changed;
-use super::rebuild::Work;
+use super::rebuild::{Home, Work};
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{counter, store_error};
@@ -31,6 +31,11 @@ fn only_range_list(what: &str) -> SqlError {
         1512,
         format!("{what} PARTITION can only be used on RANGE/LIST partitions"),
     )
+}
+
+/// 1562.
+pub(crate) fn not_temporary() -> SqlError {
+    SqlError::new(1562, "Cannot create temporary table with partitions")
 }
 
 fn is_hashed(p: &Partitioning) -> bool {
@@ -66,10 +71,7 @@ impl<'a> Ddl<'a> {
         by: &crate::parse::PartitionBy,
     ) -> SqlResult<Done> {
         if create.temporary {
-            return Err(SqlError::new(
-                1562,
-                "Cannot create temporary table with partitions",
-            ));
+            return Err(not_temporary());
         }
         match self.prepare_create(create, &[])? {
             super::Prepared::Exists(done) => Ok(done),
@@ -111,6 +113,13 @@ impl<'a> Ddl<'a> {
         } = op
         {
             let other = self.target(other)?;
+            if self.temporary(&other.0, &other.1).is_some() {
+                let what = format!(
+                    "Table to exchange with partition is temporary: '{}'",
+                    other.1
+                );
+                return Err(SqlError::new(1733, what));
+            }
             return self.exchange(&database, &table, partition, other, *validate);
         }
         self.locked(&database, &table, || {
@@ -121,6 +130,9 @@ impl<'a> Ddl<'a> {
                 schema,
             };
             match op {
+                PartitionOp::By(_) if self.temporary(&database, &table).is_some() => {
+                    Err(not_temporary())
+                }
                 PartitionOp::By(by) => {
                     let mut schema = t.schema.clone();
                     self.partition(&mut schema, by)?;
@@ -358,7 +370,7 @@ impl<'a> Ddl<'a> {
         filled.partitioning = Some(Arc::new(p.with_parts(new)));
         let def = self.engine.table_def(t.database, t.table).map_err(wrap)?;
         let own_file = def.file != millpond_store::space::FileId::SHARED;
-        let mut work = Work::start(self, t.table, filled, Some(own_file), 0)?;
+        let mut work = Work::start(self, t.table, filled, Home::Stored(Some(own_file)), 0)?;
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
         let copied = self
             .engine

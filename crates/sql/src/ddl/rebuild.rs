@@ -5,13 +5,16 @@
 //! (2) the new one is made with its clustered index alone and filled in that index's order, in bounded
 //! transactions; (3) secondary indexes are built by sorting; (4) old and new change places; (5) the old one is dropped. Up
 //! to (4) a failure or a crash leaves the old table as it was; whatever is in the work database when an
-//! instance is opened is dropped ([`clear_work`]).
+//! instance is opened is dropped ([`clear_work`]). A temporary table is made under no name at all, and takes its place in the
+//! session's list.
 
 use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use millpond_store::engine::TemporaryChange;
+use millpond_store::space::FileId;
 use millpond_store::{
     Direction, Engine, Error, Fetch, Isolation, KeyRange, Owner, ReadMode, Table, Txn,
 };
@@ -54,6 +57,15 @@ pub(crate) fn clear_work(engine: &Engine) -> millpond_store::Result<()> {
     engine.drop_tables(&engine.owner(), &names)
 }
 
+/// Where a table in the making is to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// In the database; in a file of its own, the shared one, or where the default says.
+    Stored(Option<bool>),
+    /// In the session.
+    Temporary,
+}
+
 /// A table in the making. Dropped, it leaves nothing behind.
 pub(crate) struct Work<'a> {
     engine: &'a Engine,
@@ -65,6 +77,8 @@ pub(crate) struct Work<'a> {
     name: (String, String),
     /// What messages call it.
     shown: &'a str,
+    /// Whether it is a temporary table: `table` is all there is of it.
+    temporary: bool,
     schema: Schema,
     table: Option<Arc<Table>>,
     txn: Option<Txn>,
@@ -81,11 +95,12 @@ impl<'a> Work<'a> {
         ddl: &Ddl<'a>,
         shown: &'a str,
         schema: Schema,
-        own_file: Option<bool>,
+        home: Home,
         auto_increment: u64,
     ) -> SqlResult<Work<'a>> {
         let wrap = |e| store_error(e, shown);
-        if ddl.engine.database(WORK_DATABASE).is_err() {
+        let temporary = home == Home::Temporary;
+        if !temporary && ddl.engine.database(WORK_DATABASE).is_err() {
             let options = schema.collation.name().as_bytes();
             match ddl
                 .engine
@@ -96,12 +111,21 @@ impl<'a> Work<'a> {
             }
         }
         let name = NEXT_NAME.fetch_add(1, Ordering::Relaxed).to_string();
+        let own_file = match home {
+            Home::Stored(own_file) => own_file,
+            Home::Temporary => None,
+        };
         let mut new = new_table(WORK_DATABASE, &name, &schema, own_file);
         if schema.partitioning.is_none() {
             new.indexes.truncate(1);
         }
         new.auto_increment = auto_increment;
-        ddl.create_stored(new, &schema).map_err(wrap)?;
+        let mut table = None;
+        if temporary {
+            table = Some(ddl.engine.create_temporary(new).map_err(wrap)?);
+        } else {
+            ddl.create_stored(new, &schema).map_err(wrap)?;
+        }
         Ok(Work {
             engine: ddl.engine,
             env: ddl.env,
@@ -109,8 +133,9 @@ impl<'a> Work<'a> {
             writer: ddl.engine.owner(),
             name: (WORK_DATABASE.to_string(), name),
             shown,
+            temporary,
             schema,
-            table: None,
+            table,
             txn: None,
             rows: 0,
             encoded: Vec::new(),
@@ -215,7 +240,9 @@ impl<'a> Work<'a> {
     /// Builds the secondary indexes.
     pub fn finish(&mut self) -> SqlResult<()> {
         self.commit()?;
-        self.table = None;
+        if !self.temporary {
+            self.table = None;
+        }
         if self.schema.partitioning.is_some() {
             // Partitions have theirs from the start.
             return Ok(());
@@ -224,9 +251,16 @@ impl<'a> Work<'a> {
             let index = &self.schema.indexes[i];
             let new = (index.name.clone(), index.unique, index.body());
             let body = self.schema.table_body();
-            let built = self
-                .engine
-                .create_index(self.owner, &self.name.0, &self.name.1, new, body);
+            let built = match &self.table {
+                Some(table) => {
+                    let change = TemporaryChange::AddIndex(new, body);
+                    let altered = self.engine.alter_temporary(&self.writer, table, change);
+                    altered.map(|table| self.table = Some(table))
+                }
+                None => self
+                    .engine
+                    .create_index(self.owner, &self.name.0, &self.name.1, new, body),
+            };
             built.map_err(|e| match e {
                 Error::DuplicateKey { .. } => SqlError::new(
                     1062,
@@ -247,6 +281,18 @@ impl<'a> Work<'a> {
         replace: bool,
     ) -> SqlResult<()> {
         let target = (database.to_string(), name.to_string());
+        if let Some(table) = self.table.take() {
+            let change = TemporaryChange::Rename(target.0, target.1);
+            let placed = self.engine.alter_temporary(&self.writer, &table, change);
+            let placed = placed.map_err(|e| self.wrap(e))?;
+            self.placed = true;
+            let old = self.env.temporary.get(database, name);
+            self.env.temporary.put(placed);
+            if let Some(old) = old {
+                self.engine.drop_temporary(&old);
+            }
+            return Ok(());
+        }
         let old = (WORK_DATABASE.to_string(), format!("{}-old", self.name.1));
         let mut renames = Vec::new();
         if replace {
@@ -361,6 +407,16 @@ impl Drop for Work<'_> {
         if self.placed {
             return;
         }
+        if self.temporary {
+            // First, so that the rows need not be taken out one by one.
+            if let Some(table) = self.table.take() {
+                self.engine.drop_temporary(&table);
+            }
+            if let Some(txn) = self.txn.take() {
+                let _ = self.engine.rollback(txn);
+            }
+            return;
+        }
         if let Some(txn) = self.txn.take() {
             // What cannot be undone now is undone by recovery, and dropped at the next open with the table.
             let _ = self.engine.rollback(txn);
@@ -410,44 +466,39 @@ impl<'a> Ddl<'a> {
         mut changed: Changed,
     ) -> SqlResult<u64> {
         let wrap = |e| store_error(e, table);
-        let def = self.engine.table_def(database, table).map_err(wrap)?;
-        let old = Schema::of(&def)?;
+        let (def, old) = self.definition(database, table)?;
         changed.schema.created = unix_now();
-        let own_file = def.file != millpond_store::space::FileId::SHARED;
+        let home = match def.file {
+            FileId::TEMP => Home::Temporary,
+            file => Home::Stored(Some(file != FileId::SHARED)),
+        };
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
-        let copied = self
-            .engine
-            .open_table(&mut txn, database, table)
-            .map_err(wrap)
-            .and_then(|source| {
-                counter::start(self.engine, &source, &old)?;
-                let counts_on = changed
-                    .schema
-                    .columns
-                    .iter()
-                    .zip(&changed.from)
-                    .any(|(c, f)| {
-                        c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment)
-                    });
-                let next = source.auto_increment_peek().filter(|_| counts_on);
-                let mut work = Work::start(
-                    self,
-                    table,
-                    changed.schema.clone(),
-                    Some(own_file),
-                    next.unwrap_or(0),
-                )?;
-                match &old.partitioning {
-                    None => self.copy(&mut txn, &source, &old, &changed, &mut work)?,
-                    Some(p) => {
-                        for at in 0..p.parts.len() {
-                            let part = p.open(self.engine, &source, at)?;
-                            self.copy(&mut txn, &part, &old, &changed, &mut work)?;
-                        }
+        let source = match self.temporary(database, table) {
+            Some(table) => Ok(table),
+            None => self.engine.open_table(&mut txn, database, table),
+        };
+        let copied = source.map_err(wrap).and_then(|source| {
+            counter::start(self.engine, &source, &old)?;
+            let counts_on = changed
+                .schema
+                .columns
+                .iter()
+                .zip(&changed.from)
+                .any(|(c, f)| c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment));
+            let next = source.auto_increment_peek().filter(|_| counts_on);
+            let mut work =
+                Work::start(self, table, changed.schema.clone(), home, next.unwrap_or(0))?;
+            match &old.partitioning {
+                None => self.copy(&mut txn, &source, &old, &changed, &mut work)?,
+                Some(p) => {
+                    for at in 0..p.parts.len() {
+                        let part = p.open(self.engine, &source, at)?;
+                        self.copy(&mut txn, &part, &old, &changed, &mut work)?;
                     }
                 }
-                Ok(work)
-            });
+            }
+            Ok(work)
+        });
         // It only read.
         self.engine.commit(txn).map_err(wrap)?;
         let mut work = copied?;
@@ -549,11 +600,7 @@ impl<'a> Ddl<'a> {
     /// Writes a table anew as it is: OPTIMIZE TABLE, ALTER TABLE ... ENGINE and FORCE.
     pub(crate) fn recreate(&self, database: &str, table: &str) -> SqlResult<()> {
         self.locked(database, table, || {
-            let def = self
-                .engine
-                .table_def(database, table)
-                .map_err(|e| store_error(e, table))?;
-            let schema = Schema::of(&def)?;
+            let (_, schema) = self.definition(database, table)?;
             let from = (0..schema.columns.len()).map(Some).collect();
             self.rebuild(database, table, Changed { schema, from })
         })?;

@@ -414,7 +414,7 @@ impl Planner<'_, '_> {
             .ok_or_else(|| SqlError::new(1046, "No database selected"))
     }
 
-    /// Opens a stored table; its position in the plan.
+    /// Opens a stored table, the session's temporary one if there is one of this name; its position in the plan.
     pub fn open(&mut self, database: &str, name: &str, write: bool) -> SqlResult<usize> {
         if let Some(at) = self
             .tables
@@ -424,15 +424,18 @@ impl Planner<'_, '_> {
             self.tables[at].write |= write;
             return Ok(at);
         }
-        let table = self
-            .cx
-            .engine
-            .open_table(self.cx.txn, database, name)
-            .map_err(|e| match e {
-                millpond_store::Error::NoSuchTable(_)
-                | millpond_store::Error::NoSuchDatabase(_) => no_such_table(database, name),
-                e => crate::exec::store_error(e, name),
-            })?;
+        let table = match self.cx.env.temporary.get(database, name) {
+            Some(table) => table,
+            None => self
+                .cx
+                .engine
+                .open_table(self.cx.txn, database, name)
+                .map_err(|e| match e {
+                    millpond_store::Error::NoSuchTable(_)
+                    | millpond_store::Error::NoSuchDatabase(_) => no_such_table(database, name),
+                    e => crate::exec::store_error(e, name),
+                })?,
+        };
         let schema = row::schema_of(&table)?;
         let rows = crate::partition::estimate_rows(Some(self.cx.engine), &table, &schema);
         self.tables.push(PlanTable {

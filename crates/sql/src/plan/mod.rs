@@ -62,7 +62,7 @@ pub struct Plan {
     pub columns: Vec<ColumnMeta>,
     /// Number of `?` placeholders.
     pub params: usize,
-    /// Whether it changes tables.
+    /// Whether it changes tables other than temporary ones.
     pub writes: bool,
     /// Whether it may be kept for other executions of the same text (false if something that only holds now
     /// was built into it).
@@ -266,7 +266,8 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
     Plan {
         columns,
         params: p.statement.params,
-        writes: matches!(root, Root::Insert(_) | Root::Update(_) | Root::Delete(_)),
+        writes: matches!(root, Root::Insert(_) | Root::Update(_) | Root::Delete(_))
+            && p.tables.iter().any(|t| t.write && !t.table.is_temporary()),
         reusable: !p.momentary,
         private: p.private,
         tables: p.tables,

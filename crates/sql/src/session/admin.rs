@@ -35,7 +35,9 @@ impl Session {
         let mut names: Vec<((String, String), bool)> = Vec::new();
         for (table, _, write) in tables {
             let name = self.qualified(table)?;
-            if show::is_system_schema(&name.0) {
+            // Nobody else has the session's temporary tables: there is nothing to lock.
+            let mine = self.env.temporary.get(&name.0, &name.1).is_some();
+            if mine || show::is_system_schema(&name.0) {
                 continue;
             }
             // A table named under several aliases has one lock, the strongest.
@@ -92,11 +94,14 @@ impl Session {
 
     /// What DDL may do while tables are locked: change those tables (error 1100), nothing else (error 1192).
     pub(super) fn check_ddl_locked(&self, kind: &Kind) -> SqlResult<()> {
-        if self.locked.is_empty() {
+        if self.locked.is_empty() || super::dispatch::is_temporary(kind) {
             return Ok(());
         }
         let check = |t: &TableName| {
             let (database, name) = self.qualified(t)?;
+            if self.env.temporary.get(&database, &name).is_some() {
+                return Ok(());
+            }
             self.check_locked(&database, &name, true)
         };
         let check_object = |o| check(&crate::ddl::table_name(o)?);
@@ -126,6 +131,9 @@ impl Session {
             "TABLES" | "TABLE" => {
                 for t in tables {
                     let (database, name) = self.qualified(t)?;
+                    if self.env.temporary.get(&database, &name).is_some() {
+                        continue;
+                    }
                     self.instance
                         .0
                         .engine
@@ -188,7 +196,8 @@ impl Session {
                     Value::string(text),
                 ]);
             };
-            if let Err(e) = self.instance.0.engine.table_def(&database, &table) {
+            let mine = self.env.temporary.get(&database, &table).is_some();
+            if !mine && let Err(e) = self.instance.0.engine.table_def(&database, &table) {
                 add("Error", store_error(e, &table).message);
                 add("status", "Operation failed".into());
                 continue;
@@ -210,7 +219,9 @@ impl Session {
                         "note",
                         "Table does not support optimize, doing recreate + analyze instead".into(),
                     );
-                    self.check_locked(&database, &table, true)?;
+                    if !mine {
+                        self.check_locked(&database, &table, true)?;
+                    }
                     self.ddl().recreate(&database, &table)?;
                     add("status", "OK".into());
                 }
@@ -232,12 +243,15 @@ impl Session {
             let Some(txn) = &mut s.txn.txn else {
                 return Ok(Vec::new());
             };
-            let table = s
-                .instance
-                .0
-                .engine
-                .open_table(txn, database, name)
-                .map_err(wrap)?;
+            let table = match s.env.temporary.get(database, name) {
+                Some(table) => table,
+                None => s
+                    .instance
+                    .0
+                    .engine
+                    .open_table(txn, database, name)
+                    .map_err(wrap)?,
+            };
             let mut problems = Vec::new();
             let schema = crate::row::schema_of(&table)?;
             let mut tables = vec![table.clone()];

@@ -32,6 +32,17 @@ pub(crate) struct Context {
     pub tz_offset: i32,
     /// How many FLUSH TABLES there had been when the session last looked.
     pub flushes: u64,
+    /// If the session has temporary tables: which, by the connection's id and the number of changes of their names. So no two sessions
+    /// have the same, and one without any has the same as all others.
+    pub temporary: Option<(u32, u64)>,
+}
+
+impl Context {
+    /// Whether another session may be in the same.
+    #[inline]
+    pub fn is_common(&self) -> bool {
+        self.temporary.is_none()
+    }
 }
 
 /// A parsed statement, and its plan once it has one. Belongs to no session.
@@ -128,7 +139,7 @@ impl Compiled {
     }
     /// Offers a new plan to other sessions.
     pub fn share(&self, kept: &Kept) {
-        if kept.plan.reusable && !kept.plan.private {
+        if kept.plan.reusable && !kept.plan.private && kept.context.is_common() {
             *self.parsed.plan.lock() = Some(Kept {
                 plan: kept.plan.clone(),
                 context: kept.context.clone(),
@@ -223,6 +234,7 @@ pub(super) mod tests {
             collation: Collation::Utf8mb4GeneralCi,
             tz_offset: 0,
             flushes: 0,
+            temporary: None,
         })
     }
 

@@ -119,8 +119,21 @@ pub(super) fn keeps_diagnostics(kind: &Kind) -> bool {
     )
 }
 
+/// Whether a statement makes or drops temporary tables and says so.
+pub(super) fn is_temporary(kind: &Kind) -> bool {
+    match kind {
+        Kind::CreateTable(create) | Kind::CreatePartitioned(create, _) => create.temporary,
+        Kind::CreateTableLike { temporary, .. } | Kind::DropTables { temporary, .. } => *temporary,
+        _ => false,
+    }
+}
+
 /// Whether a statement ends the open transaction before it does anything.
 fn commits(kind: &Kind) -> bool {
+    is_definition(kind) && !is_temporary(kind)
+}
+
+fn is_definition(kind: &Kind) -> bool {
     matches!(
         kind,
         Kind::CreateTable(_)
@@ -146,7 +159,7 @@ fn commits(kind: &Kind) -> bool {
 
 /// Whether a statement is refused in a READ ONLY transaction although it is not planned.
 fn changes(kind: &Kind) -> bool {
-    commits(kind)
+    is_definition(kind)
         && !matches!(
             kind,
             Kind::LockTables(_) | Kind::Flush { .. } | Kind::Maintain { .. }
@@ -321,7 +334,8 @@ impl Session {
                 self.send_rows(&columns, &rows, more, sink)
             }
             Kind::CreateTable(create) if create.query.is_some() => {
-                let done = self.create_table_select(statement, create, None, params)?;
+                let done = self
+                    .noting_temporary(|s| s.create_table_select(statement, create, None, params))?;
                 self.finish(done.affected, &done.info, more, sink)
             }
             Kind::CreatePartitioned(create, by) if create.query.is_some() => {
@@ -337,7 +351,7 @@ impl Session {
                 self.send_rows(&columns, &[], more, sink)
             }
             _ => {
-                let done = self.ddl().execute(&statement.kind)?;
+                let done = self.noting_temporary(|s| s.ddl().execute(&statement.kind))?;
                 if let Kind::DropDatabase { name, .. } = &statement.kind
                     && self.env.database.borrow().as_deref() == Some(name)
                 {
@@ -349,6 +363,25 @@ impl Session {
                 self.finish(done.affected, &done.info, more, sink)
             }
         }
+    }
+
+    /// Runs a statement that may make or drop temporary tables. If it does, names may mean other tables than before,
+    /// so that the context of plans is another.
+    fn noting_temporary<T>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        let before = self.env.temporary.changes();
+        let done = work(self);
+        let after = self.env.temporary.changes();
+        if after != before {
+            self.refresh_context();
+        }
+        if self.txn.is_open() {
+            self.txn.made_temporary |= after.0 != before.0;
+            self.txn.dropped_temporary |= after.1 != before.1;
+        }
+        done
     }
 
     /// What DDL works with.

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use super::temporary::TemporaryTables;
 use crate::types::Collation;
 use crate::value::time::truncate_micros;
 use crate::value::{DateTime, Value};
@@ -86,6 +87,8 @@ pub struct SessionEnv {
     pub sys_var: Box<dyn Fn(&str, &str) -> crate::SqlResult<Value<'static>> + Send>,
     /// The instance and the session's variables, for virtual tables; `None` outside of a session.
     pub facts: Option<std::sync::Arc<super::Facts>>,
+    /// The session's temporary tables.
+    pub temporary: TemporaryTables,
 }
 
 /// Diagnostics kept per statement.
@@ -166,6 +169,7 @@ pub(crate) mod tests {
                 ))
             }),
             facts: None,
+            temporary: TemporaryTables::default(),
         }
     }
 

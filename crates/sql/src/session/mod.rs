@@ -13,6 +13,7 @@
 //! | `vars` | which variables there are |
 //! | `registry`, `counters` | the process list, KILL, status counters |
 //! | `cache`, `shared` | compiled statements by text: a session's, and those that all share |
+//! | `temporary` | the session's temporary tables |
 //! | `env` | what expressions see of a session |
 //!
 //! A session runs on one thread at a time and never waits for another session but inside the store (row
@@ -31,6 +32,7 @@ mod run;
 mod set;
 mod shared;
 mod state;
+pub mod temporary;
 mod transaction;
 pub(crate) mod vars;
 

@@ -11,7 +11,7 @@ use millpond_store::Isolation;
 use super::Session;
 use super::cache::{Compiled, Kept};
 use super::counters::Counter;
-use crate::ddl::{Ddl, Done, Fill, Prepared, Work};
+use crate::ddl::{Ddl, Done, Fill, Home, Prepared, Work};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{self, ExecContext, Outcome, Run};
 use crate::parse::{Kind, PartitionBy, Statement, sp};
@@ -157,6 +157,9 @@ impl Session {
         }
         if !self.locked.is_empty() {
             for used in &plan.tables {
+                if used.table.is_temporary() {
+                    continue;
+                }
                 let def = used.table.def();
                 self.check_locked(&def.database, &def.name, used.write)?;
             }
@@ -311,6 +314,13 @@ impl Session {
             ..statement.clone()
         };
         let query = Compiled::new(query, statement.text.as_str().into());
+        if create.temporary {
+            if by.is_some() {
+                return Err(crate::ddl::not_temporary());
+            }
+            // It commits nothing; what it reads, it reads as any statement of the transaction does.
+            return self.in_transaction(|s| s.fill_new_table(&query, create, None, params));
+        }
         let began = self.ensure_transaction();
         let result = self.fill_new_table(&query, create, by, params);
         // It only read, in a transaction of its own: what the table needs is committed where it is made.
@@ -327,6 +337,7 @@ impl Session {
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
         let plan = self.compile(query)?;
+        self.txn.touched |= !plan.tables.is_empty();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
         };
@@ -351,7 +362,11 @@ impl Session {
             &ddl,
             &new.table,
             new.schema.clone(),
-            new.own_file,
+            if create.temporary {
+                Home::Temporary
+            } else {
+                Home::Stored(new.own_file)
+            },
             // The counter goes on after the rows that come now.
             0,
         )?;

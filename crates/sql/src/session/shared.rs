@@ -16,7 +16,7 @@ const PARTS: usize = 16;
 /// Statements kept per part.
 const ENTRIES: usize = 64;
 /// Longest text kept, bytes.
-const MAX_TEXT: usize = 8 << 10;
+pub(super) const MAX_TEXT: usize = 8 << 10;
 /// Texts remembered as seen once, per part.
 const SEEN: usize = 256;
 

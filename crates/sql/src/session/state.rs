@@ -12,6 +12,7 @@ use super::env::{Diagnostic, Level, SessionEnv, SqlMode};
 use super::instance::unix_us;
 use super::record::Current;
 use super::registry::{Command, Seat};
+use super::shared::MAX_TEXT;
 use super::transaction::Transaction;
 use super::vars::{self, SessionVars, VarValue, sql_mode};
 use super::{ConnectionInfo, Facts, Instance, Prepared};
@@ -118,6 +119,7 @@ impl Session {
                 for_vars.vars.read(scope, name).map(|v| v.to_value())
             }),
             facts: Some(facts.clone()),
+            temporary: Default::default(),
         };
         let mut session = Session {
             facts,
@@ -148,6 +150,7 @@ impl Session {
                 collation: Collation::Utf8mb4GeneralCi,
                 tz_offset: 0,
                 flushes: 0,
+                temporary: None,
             }),
             named: HashMap::new(),
             found_rows: info.found_rows,
@@ -238,6 +241,7 @@ impl Session {
             collation: self.env.collation.get(),
             tz_offset: self.env.tz_offset.get(),
             flushes: self.flushes,
+            temporary: self.env.temporary.names().map(|n| (self.id(), n)),
         };
         if *self.context != context || self.context_key == 0 {
             self.context_key = self.instance.0.statements.context_key(&context);
@@ -256,11 +260,12 @@ impl Session {
         self.env.database.borrow().clone()
     }
 
-    /// COM_RESET_CONNECTION and COM_CHANGE_USER: rolls back, drops variables and prepared statements' plans.
+    /// COM_RESET_CONNECTION and COM_CHANGE_USER: rolls back, drops variables, temporary tables and prepared statements' plans.
     /// The database stays.
     pub fn reset(&mut self) -> SqlResult<()> {
         let rolled_back = self.rollback_now();
         self.unlock_tables();
+        self.env.temporary.clear(&self.instance.0.engine);
         self.named.clear();
         self.cache.clear();
         self.env.user_vars.borrow_mut().clear();
@@ -382,6 +387,9 @@ impl Session {
 
     /// A statement that other sessions have brought, held from now on.
     fn shared(&mut self, key: u64, text: &str) -> Option<Arc<Compiled>> {
+        if !self.context.is_common() {
+            return None;
+        }
         let (source, parsed) = self.instance.0.statements.get(key, text, &self.context)?;
         let compiled = Arc::new(Compiled::of(parsed));
         self.cache
@@ -393,6 +401,12 @@ impl Session {
     /// parsed: what changed it meant something else than it would now.
     fn offer(&mut self, key: u64, text: &str, context: &Arc<Context>, compiled: Arc<Compiled>) {
         if !Arc::ptr_eq(context, &self.context) {
+            return;
+        }
+        if !context.is_common() {
+            if text.len() <= MAX_TEXT {
+                self.cache.put(key, text.into(), context.clone(), compiled);
+            }
             return;
         }
         let statements = &self.instance.0.statements;
@@ -506,12 +520,19 @@ impl Session {
     fn compiled_of(&self, text: &str, mode: SqlMode) -> SqlResult<Arc<Compiled>> {
         let statements = &self.instance.0.statements;
         let key = self.key(text);
-        let parsed = match statements.get(key, text, &self.context) {
+        let common = self.context.is_common();
+        let known = match common {
+            true => statements.get(key, text, &self.context),
+            false => None,
+        };
+        let parsed = match known {
             Some((_, parsed)) => parsed,
             None => {
                 let statement = parse::parse_one(text, mode)?;
                 let parsed = Arc::new(Parsed::new(statement, text.trim().into()));
-                statements.offer(key, text, &self.context, &parsed);
+                if common {
+                    statements.offer(key, text, &self.context, &parsed);
+                }
                 parsed
             }
         };
@@ -679,6 +700,7 @@ impl Drop for Session {
         // A transaction that cannot be rolled back now is rolled back by recovery.
         let _ = self.rollback_now();
         self.unlock_tables();
+        self.env.temporary.clear(&self.instance.0.engine);
         self.instance.0.registry.leave(&self.facts.seat);
     }
 }

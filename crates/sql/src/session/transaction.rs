@@ -21,6 +21,9 @@ pub(super) struct Transaction {
     pub read_only: bool,
     /// A table was used in it. Without autocommit, a statement that uses none leaves no transaction open.
     pub touched: bool,
+    /// Temporary tables were made or dropped in it, which a rollback does not undo.
+    pub made_temporary: bool,
+    pub dropped_temporary: bool,
     savepoints: Vec<(String, Savepoint)>,
 }
 
@@ -58,6 +61,7 @@ impl Session {
         self.txn.txn = Some(self.instance.0.engine.begin(&self.owner, isolation));
         self.txn.explicit = false;
         self.txn.touched = false;
+        (self.txn.made_temporary, self.txn.dropped_temporary) = (false, false);
         self.txn.read_only = read_only;
         true
     }
@@ -161,7 +165,16 @@ impl Session {
         if commit {
             self.commit_now()?;
         } else {
+            let open = self.txn.is_open();
             self.rollback_now()?;
+            if open && self.txn.made_temporary {
+                let what = "The creation of some temporary tables could not be rolled back.";
+                self.env.warn(1751, what);
+            }
+            if open && self.txn.dropped_temporary {
+                let what = "Some temporary tables were dropped, but these operations could not be rolled back.";
+                self.env.warn(1752, what);
+            }
         }
         if chain {
             if let Some((isolation, read_only)) = before {

@@ -144,12 +144,17 @@ pub(crate) fn table_text(
         lines.push(index_text(&schema.indexes[i], schema));
     }
     let mut out = format!(
-        "CREATE TABLE {} (\n  {}\n)",
+        "CREATE {}TABLE {} (\n  {}\n)",
+        if def.file == FileId::TEMP {
+            "TEMPORARY "
+        } else {
+            ""
+        },
         quote_name(&def.name),
         lines.join(",\n  ")
     );
     let own_file = def.file != FileId::SHARED;
-    if own_file != own_file_default {
+    if own_file != own_file_default && def.file != FileId::TEMP {
         let _ = write!(
             out,
             " /*!50100 TABLESPACE `{}` */",

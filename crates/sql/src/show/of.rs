@@ -76,7 +76,10 @@ fn database(given: Option<&String>, env: &SessionEnv) -> SqlResult<String> {
 fn table(name: &TableName, env: &SessionEnv) -> SqlResult<Only> {
     let (schema, table) = ddl::qualified(name, env)?;
     let database = database(Some(&schema), env)?;
-    if is_system_schema(&database) {
+    let temporary = env.temporary.get(&database, &table);
+    if temporary.is_some() {
+        // It is there.
+    } else if is_system_schema(&database) {
         if find(&database, &table).is_none() {
             return Err(ddl::no_such_table(&database, &table));
         }
@@ -90,6 +93,7 @@ fn table(name: &TableName, env: &SessionEnv) -> SqlResult<Only> {
     Ok(Only {
         database: Some(database),
         table: Some(table),
+        temporary,
     })
 }
 
@@ -147,15 +151,21 @@ fn create_table(name: &TableName, env: &SessionEnv) -> SqlResult<Shown> {
             None => Err(ddl::no_such_table(&database, &table)),
         };
     }
-    let def = instance
-        .engine()
-        .table_def(&database, &table)
-        .map_err(|e| store_error(e, &table))?;
+    let temporary = env.temporary.get(&database, &table);
+    let def = match &temporary {
+        Some(table) => table.def().clone(),
+        None => instance
+            .engine()
+            .table_def(&database, &table)
+            .map_err(|e| store_error(e, &table))?,
+    };
     let schema = Schema::of(&def)?;
     let has_auto = schema.columns.iter().any(|c| c.auto_increment);
-    let next = schema::live(instance, &database, &table, &schema)
-        .filter(|_| has_auto)
-        .and_then(|l| l.auto_increment);
+    let live = match &temporary {
+        Some(table) => schema::live_of(instance.engine(), table, &schema),
+        None => schema::live(instance, &database, &table, &schema),
+    };
+    let next = live.filter(|_| has_auto).and_then(|l| l.auto_increment);
     let own_file = instance.global_u64("innodb_file_per_table") == Some(1);
     let text = table_text(&def, &schema, next, own_file);
     Ok(one_row(
@@ -231,7 +241,7 @@ pub(crate) fn of(show: &Show, env: &SessionEnv) -> SqlResult<Shown> {
         } => {
             let only = Only {
                 database: Some(database(db.as_ref(), env)?),
-                table: None,
+                ..Only::default()
             };
             let columns = [
                 (2, "Name"),

@@ -1,6 +1,8 @@
 //! Databases, tables, columns, indexes and constraints as tables.
 
-use millpond_store::{Isolation, TableDef};
+use std::sync::Arc;
+
+use millpond_store::{Engine, Isolation, Table, TableDef};
 
 use super::create::{index_order, now_text};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
@@ -33,6 +35,8 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
 pub(super) struct Only {
     pub database: Option<String>,
     pub table: Option<String>,
+    /// The session's temporary table of this name, which a SHOW is about then.
+    pub temporary: Option<Arc<Table>>,
 }
 
 impl Only {
@@ -41,6 +45,7 @@ impl Only {
         Only {
             database: self.database.clone().or_else(|| cx.known(database)),
             table: self.table.clone().or_else(|| cx.known(table)),
+            temporary: self.temporary.clone(),
         }
     }
     fn database_names(&self, instance: &Instance) -> SqlResult<Vec<String>> {
@@ -92,6 +97,10 @@ pub(super) fn each_table(
     mut f: impl FnMut(&str, Met<'_>) -> SqlResult<()>,
 ) -> SqlResult<()> {
     let engine = instance.engine();
+    if let Some(table) = &only.temporary {
+        let def = table.def();
+        return f(&def.database, Met::Stored(def, &Schema::of(def)?));
+    }
     for database in only.database_names(instance)? {
         if SYSTEM_SCHEMAS.contains(&&*database) {
             for table in all_of(&database) {
@@ -136,7 +145,7 @@ fn schemata() -> Virtual {
             let instance = &cx.facts.instance;
             let only = Only {
                 database: cx.known(1),
-                table: None,
+                ..Only::default()
             };
             for name in only.database_names(instance)? {
                 let collation = if SYSTEM_SCHEMAS.contains(&&*name) {
@@ -181,16 +190,19 @@ pub(super) fn live(
     let live = engine
         .open_table(&mut txn, database, name)
         .ok()
-        .and_then(|table| {
-            counter::start(engine, &table, schema).ok()?;
-            Some(Live {
-                rows: crate::partition::estimate_rows(Some(engine), &table, schema),
-                auto_increment: table.auto_increment_peek(),
-            })
-        });
+        .and_then(|table| live_of(engine, &table, schema));
     // Nothing was written: there is nothing a commit could fail to keep.
     let _ = engine.commit(txn);
     live
+}
+
+/// The same of a table that is open.
+pub(super) fn live_of(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> Option<Live> {
+    counter::start(engine, table, schema).ok()?;
+    Some(Live {
+        rows: crate::partition::estimate_rows(Some(engine), table, schema),
+        auto_increment: table.auto_increment_peek(),
+    })
 }
 
 /// TABLES; SHOW TABLES and SHOW TABLE STATUS select from it.
