@@ -14,6 +14,11 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
+    /// Whether a file was named.
+    pub fn is_named(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// Writes the report's three files; the path of the first.
     pub fn write(&self, report: &Report) -> Result<PathBuf> {
         let named = || format!("lab-{}.html", report.experiment).into();

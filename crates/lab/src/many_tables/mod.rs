@@ -1,14 +1,21 @@
 //! Many tables: `CREATE TABLE t<i> (i int primary key)`, insert one row into each, select it, drop each. One thread or many, every
-//! phase finished by all threads before the next begins, rates over time recorded per phase.
+//! phase finished by all threads before the next begins, rates over time recorded per phase. On one target, or on the embedded
+//! engine on several file systems, made in image files for the occasion.
 
+mod comparison;
+mod images;
 mod report;
 mod run;
 
-use crate::frame::{DATABASE, Lease, Stop, write};
+use crate::frame::{
+    Conditions, DATABASE, Lease, ReportArgs, Size, Stop, conclude, shortfall, sync_cost, write,
+};
 use crate::target::{Embedded, EmbeddedOptions, MysqlServer, Target};
 use crate::{Error, Result};
+use comparison::{Comparison, Place};
+use images::{Kind, Mounted};
 use report::Report;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
@@ -39,7 +46,19 @@ pub struct Args {
     /// The embedded engine's buffer pool, MiB
     #[arg(long, value_name = "MIB", conflicts_with = "target")]
     pool_mib: Option<usize>,
-    /// Write a report with rates over time as JSON
+    /// Give every table of the embedded engine a file of its own
+    #[arg(long, conflicts_with = "target")]
+    file_per_table: bool,
+    /// Run on file systems made in image files and mounted, like ext3,ext4,xfs,btrfs, one after the other; also ext3-no-dir-index,
+    /// xfs-log-100m, and `here` for the directory as it is. Needs root, loop devices and each file system's mkfs
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["target", "json", "csv"])]
+    filesystems: Vec<String>,
+    /// Size of each image; it takes as much room as is written to it
+    #[arg(long, value_name = "SIZE", default_value = "4G")]
+    image_size: Size,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// Write rates over time as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write rates over time as CSV
@@ -75,24 +94,36 @@ impl Args {
 pub fn run(args: &Args) -> Result<()> {
     let plan = args.plan()?;
     let stop = Stop::on_signals()?;
+    if !args.filesystems.is_empty() {
+        return run_on_filesystems(args, plan, &stop);
+    }
     match &args.target {
         Some(url) => run_on(&MysqlServer::at(url)?, args, plan, &stop),
-        None => {
-            let options = EmbeddedOptions {
-                pool_bytes: args.pool_mib.map(|n| (n as u64) << 20),
-                durability: args.durability,
-                ..EmbeddedOptions::default()
-            };
-            let target = Embedded::create(&args.dir, &options)?;
-            run_on(&target, args, plan, &stop)
-        }
+        None => run_on(&args.embedded(&args.dir)?, args, plan, &stop),
+    }
+}
+
+impl Args {
+    fn embedded(&self, dir: &Path) -> Result<Embedded> {
+        let per_table = self
+            .file_per_table
+            .then(|| ("innodb_file_per_table".into(), "ON".into()));
+        let options = EmbeddedOptions {
+            pool_bytes: self.pool_mib.map(|n| (n as u64) << 20),
+            durability: self.durability,
+            variables: per_table.into_iter().collect(),
+            ..EmbeddedOptions::default()
+        };
+        Embedded::create(dir, &options)
     }
 }
 
 fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &Stop) -> Result<()> {
-    let lease = Lease::take(target, args.durability)?;
+    let mut lease = Lease::take(target, args.durability)?;
     eprintln!("{}", target.describe());
     eprintln!("{}", lease.durability);
+    let mut conditions = Conditions::gather(&args.dir)?;
+    conditions.add(target, &mut lease)?;
     let outcome = run::run(target, plan, stop.flag())?;
     let report = Report {
         target: target.describe(),
@@ -107,10 +138,90 @@ fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &Stop) -> Result<(
     if let Some(path) = &args.csv {
         write(path, &report.csv())?;
     }
+    if args.report.is_named() {
+        let place = Place {
+            name: target.name(),
+            sync: None,
+            outcome: report.outcome.clone(),
+        };
+        let one = Comparison {
+            plan,
+            conditions,
+            places: vec![place],
+            skipped: Vec::new(),
+        };
+        args.report.write(&one.report(None))?;
+    }
     lease.end()?;
     match report.outcome.error {
         Some(e) => Err(Error::from(e)),
         None if !report.outcome.complete => Err("stopped before its end".into()),
         None => Ok(()),
     }
+}
+
+/// The name for the directory as it is.
+const HERE: &str = "here";
+
+fn run_on_filesystems(args: &Args, plan: Plan, stop: &Stop) -> Result<()> {
+    let mut all = Comparison {
+        plan,
+        conditions: Conditions::gather(&args.dir)?,
+        places: Vec::new(),
+        skipped: Vec::new(),
+    };
+    let ended = each_filesystem(args, &mut all, stop);
+    conclude(&args.report, &all.report(shortfall(&ended, stop)))
+}
+
+fn each_filesystem(args: &Args, all: &mut Comparison, stop: &Stop) -> Result<()> {
+    for name in &args.filesystems {
+        if stop.is_set() {
+            break;
+        }
+        eprintln!("{name}");
+        if name == HERE {
+            on_filesystem(args, name, &args.dir, all, stop)?;
+            continue;
+        }
+        let kind = Kind::parse(name);
+        let done = images::privately(|| -> std::result::Result<Result<()>, images::Skipped> {
+            let mounted = Mounted::new(&kind, &args.dir, args.image_size)?;
+            Ok(on_filesystem(args, name, &mounted.path, all, stop))
+        });
+        match done.and_then(|inside| inside) {
+            Ok(ran) => ran?,
+            Err(why) => {
+                eprintln!("{name} is left out: {why}");
+                all.skipped.push((name.clone(), why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One run, added to the others.
+fn on_filesystem(
+    args: &Args,
+    name: &str,
+    dir: &Path,
+    all: &mut Comparison,
+    stop: &Stop,
+) -> Result<()> {
+    let sync = sync_cost(dir)?.as_secs_f64();
+    let target = args.embedded(dir)?;
+    let mut lease = Lease::take(&target, args.durability)?;
+    if all.conditions.targets() == 0 {
+        all.conditions.add(&target, &mut lease)?;
+    }
+    let outcome = run::run(&target, all.plan, stop.flag())?;
+    lease.end()?;
+    all.places.push(Place {
+        name: name.into(),
+        sync: Some(sync),
+        outcome,
+    });
+    args.report
+        .write(&all.report(Some("It is still running.".into())))?;
+    Ok(())
 }

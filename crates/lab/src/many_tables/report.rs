@@ -16,7 +16,7 @@ pub(super) struct Report {
 }
 
 /// Tables per second; 0 where no time was measured.
-fn rate(done: u64, seconds: f64) -> f64 {
+pub(super) fn rate(done: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         done as f64 / seconds
     } else {

@@ -63,8 +63,12 @@ pub(super) fn report(r: &Report) -> String {
         let _ = writeln!(out, "{}: {} ({})", c.label, c.value, c.note);
     }
     for block in &r.blocks {
-        if let Block::Table(t) = block {
-            table(&mut out, t);
+        match block {
+            Block::Table(t) => table(&mut out, t),
+            Block::Text(t) => {
+                let _ = writeln!(out, "{t}");
+            }
+            _ => {}
         }
     }
     out.push('\n');
