@@ -1,7 +1,7 @@
 //! What the protocol layer needs of a database: [`millpond_sql::Instance`] and its sessions, or a stand-in in tests of the
 //! protocol alone. Dispatch is static.
 
-use millpond_sql::session::Counter;
+use millpond_sql::session::{Counter, OnDurable, Unsettled};
 use millpond_sql::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
     fn kill(&self, id: u32, connection: bool) -> SqlResult<()>;
     fn global_u64(&self, name: &str) -> Option<u64>;
     fn count_aborted_connect(&self);
+    fn when_settled(&self, unsettled: Unsettled, who: Arc<dyn OnDurable>);
+    fn settled(&self, unsettled: Unsettled);
 }
 
 /// One connection's session. See [`Session`] for each method's meaning.
@@ -35,6 +37,9 @@ pub trait BackendSession {
     fn variable_u64(&self, name: &str) -> Option<u64>;
     fn set_multi_statements(&mut self, on: bool);
     fn add_to_counter(&self, counter: Counter, n: u64);
+    fn leave_commits_unsettled(&mut self);
+    fn take_unsettled(&mut self) -> Option<Unsettled>;
+    fn settle(&self, unsettled: Unsettled) -> SqlResult<()>;
 }
 
 impl Backend for Instance {
@@ -53,6 +58,12 @@ impl Backend for Instance {
     }
     fn count_aborted_connect(&self) {
         Instance::count_aborted_connect(self)
+    }
+    fn when_settled(&self, unsettled: Unsettled, who: Arc<dyn OnDurable>) {
+        Instance::when_settled(self, unsettled, who)
+    }
+    fn settled(&self, unsettled: Unsettled) {
+        Instance::settled(self, unsettled)
     }
 }
 
@@ -100,5 +111,15 @@ impl BackendSession for Session {
     #[inline]
     fn add_to_counter(&self, counter: Counter, n: u64) {
         Session::add_to_counter(self, counter, n)
+    }
+    fn leave_commits_unsettled(&mut self) {
+        Session::leave_commits_unsettled(self)
+    }
+    #[inline]
+    fn take_unsettled(&mut self) -> Option<Unsettled> {
+        Session::take_unsettled(self)
+    }
+    fn settle(&self, unsettled: Unsettled) -> SqlResult<()> {
+        Session::settle(self, unsettled)
     }
 }

@@ -10,13 +10,14 @@
 mod commands;
 mod login;
 
+use crate::answer::Answer;
 use crate::backend::{Backend, BackendSession};
 use crate::proto::{HEADER, command, response};
 use crate::server::Shared;
 use crate::sink::Shape;
 use crate::statements::Statements;
 use crate::wire::{PacketReader, PacketWriter, ReadError};
-use millpond_sql::session::Counter;
+use millpond_sql::session::{Counter, Unsettled};
 use millpond_sql::{Completion, SqlError};
 use socket2::Socket;
 use std::any::Any;
@@ -55,6 +56,7 @@ struct Connection<'a, B: Backend> {
     statements: Statements,
     shape: Shape,
     limits: Limits,
+    answer: Arc<Answer<B>>,
 }
 
 /// Serves a client until it is gone.
@@ -88,6 +90,7 @@ pub(crate) fn run<B: Backend>(
         capabilities,
         statements: Statements::default(),
         shape: Shape::default(),
+        answer: Answer::new(shared.backend.clone(), socket.clone()),
         limits: Limits {
             max_packet: 0,
             idle: Duration::ZERO,
@@ -153,6 +156,7 @@ impl<B: Backend> Connection<'_, B> {
     /// Reads and runs commands until the connection is to be closed.
     fn serve(&mut self) {
         self.read_limits();
+        self.session.leave_commits_unsettled();
         loop {
             let mut seq = 0;
             let read = self.reader.read(
@@ -161,6 +165,7 @@ impl<B: Backend> Connection<'_, B> {
                 self.limits.idle,
                 self.limits.read,
             );
+            self.answer.wait_sent();
             self.writer.set_sequence(seq);
             if self.session.killed() || self.shared.stopping() {
                 return;
@@ -169,7 +174,11 @@ impl<B: Backend> Connection<'_, B> {
                 Ok(at) => {
                     self.session
                         .add_to_counter(Counter::BytesReceived, (HEADER + at.len()) as u64);
-                    if self.command(at).is_break() {
+                    let ended = self.command(at).is_break();
+                    if let Some(unsettled) = self.session.take_unsettled() {
+                        self.answer_when_settled(unsettled);
+                    }
+                    if ended {
                         let _ = self.writer.flush();
                         return;
                     }
@@ -192,6 +201,18 @@ impl<B: Backend> Connection<'_, B> {
                 return;
             }
             self.reader.shrink();
+        }
+    }
+
+    /// The command's answer may go out only when its commit is durable.
+    #[inline]
+    fn answer_when_settled(&mut self, unsettled: Unsettled) {
+        if self.writer.one_short_packet() {
+            return self.answer.withhold(&mut self.writer, unsettled);
+        }
+        if let Err(e) = self.session.settle(unsettled) {
+            self.writer.take_back();
+            self.err(&e);
         }
     }
 

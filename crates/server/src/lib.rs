@@ -5,19 +5,19 @@
 //! | [`server`] | listeners, the list of connections, `max_connections`, shutdown |
 //! | [`conn`] | one connection: login, commands, timeouts, panics |
 //! | [`sink`], [`statements`], [`literal`] | results, prepared statements, statement text |
+//! | `answer` | answers that wait until their commit is durable |
 //! | [`wire`] | packets over a socket |
 //! | [`proto`] | packets as bytes |
-//! | [`metrics`] | metrics for Prometheus over HTTP |
 //! | [`backend`] | what all this needs of a database |
 //!
 //! A connection is a thread with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
 //! keeps no state that the session should have. There are no accounts and no TLS yet, so it listens on
 //! loopback addresses and Unix sockets only.
 
+mod answer;
 pub mod backend;
 pub mod conn;
 pub mod literal;
-pub mod metrics;
 pub mod proto;
 pub mod server;
 pub mod sink;

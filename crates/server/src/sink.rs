@@ -138,7 +138,12 @@ impl ResultSink for WireSink<'_> {
             self.out.packet(|p| response::eof(p, done.warnings, status));
         }
         self.status = done.status;
-        self.out.flush_if_due()
+        // The last result's end is the connection's to send: it may have to wait for the log.
+        if done.more {
+            self.out.flush_if_due()
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -225,6 +225,26 @@ impl PacketReader {
     }
 }
 
+/// Sequence id of the first packet in `packets`.
+pub(crate) fn sequence_of(packets: &[u8]) -> u8 {
+    packets[HEADER - 1]
+}
+
+fn payload_len(packet: &[u8]) -> usize {
+    u32::from_le_bytes([packet[0], packet[1], packet[2], 0]) as usize
+}
+
+/// Appends a packet whose payload `fill` writes; its length. The header is right up to [`MAX_PAYLOAD`].
+#[inline]
+pub(crate) fn encode(out: &mut Vec<u8>, sequence: u8, fill: impl FnOnce(&mut Vec<u8>)) -> usize {
+    let header = out.len();
+    out.extend_from_slice(&[0, 0, 0, sequence]);
+    fill(out);
+    let len = out.len() - header - HEADER;
+    out[header..header + 3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
+    len
+}
+
 /// The sending half.
 pub struct PacketWriter {
     socket: Arc<Socket>,
@@ -278,13 +298,9 @@ impl PacketWriter {
     #[inline]
     pub fn packet(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
         let header = self.out.len();
-        self.out.extend_from_slice(&[0, 0, 0, self.seq]);
+        let len = encode(&mut self.out, self.seq, fill);
         self.seq = self.seq.wrapping_add(1);
-        fill(&mut self.out);
-        let len = self.out.len() - header - HEADER;
-        if len < MAX_PAYLOAD {
-            self.out[header..header + 3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
-        } else {
+        if len >= MAX_PAYLOAD {
             self.split(header);
         }
     }
@@ -315,6 +331,28 @@ impl PacketWriter {
     pub fn ready_made(&mut self, packets: &[u8], count: u8) {
         self.out.extend_from_slice(packets);
         self.seq = self.seq.wrapping_add(count);
+    }
+
+    /// What was not sent is somebody else's to send, and counts as sent.
+    pub fn hand_over(&mut self) {
+        self.sent += self.out.len() as u64;
+        self.out.clear();
+    }
+
+    /// Whether exactly one packet is unsent, and a short one.
+    pub fn one_short_packet(&self) -> bool {
+        /// A socket buffer has room for that, unless its client does not read.
+        const SHORT: usize = 4 << 10;
+        let len = self.out.len();
+        (HEADER..=SHORT).contains(&len) && payload_len(&self.out) == len - HEADER
+    }
+
+    /// Takes back what was not sent, and with it the sequence ids.
+    pub fn take_back(&mut self) {
+        if !self.out.is_empty() {
+            self.seq = sequence_of(&self.out);
+            self.out.clear();
+        }
     }
 
     /// Bytes appended and not sent. With [`PacketWriter::unsent`], lets a caller keep what it has just appended.

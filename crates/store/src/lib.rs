@@ -39,6 +39,7 @@ pub mod wait;
 pub use catalog::{CodecFactory, IndexDef, KeyCodec, TableDef};
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};
+pub use log::OnDurable;
 pub use pool::DropAlgorithm;
 pub use table::{Direction, Fetch, KeyRange, ReadMode, Scan, ScanRow, Table};
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Txn, WaitPolicy};

@@ -195,6 +195,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
         self.current.running.kind = compiled.kind;
+        self.allow_unsettled(compiled.kind, more);
         if !compiled.kind.is_ddl() {
             return self.carry_out(compiled, params, more, sink);
         }

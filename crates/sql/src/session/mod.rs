@@ -5,6 +5,7 @@
 //! | `instance` | an open database: global variables, sessions, status |
 //! | `state` | [`Session`]: its state, texts, prepared statements |
 //! | `run` | running a planned statement inside its transaction |
+//! | `unsettled` | statements whose commit is not durable yet |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
 //! | `dispatch` | everything that is not planned, by statement kind |
 //! | `record` | what a statement leaves in the stall record |
@@ -34,6 +35,7 @@ mod shared;
 mod state;
 pub mod temporary;
 mod transaction;
+mod unsettled;
 pub(crate) mod vars;
 
 use std::sync::Arc;
@@ -43,7 +45,9 @@ use crate::result::ColumnMeta;
 pub use counters::Counter;
 pub(crate) use instance::unix_us as now_us;
 pub use instance::{Instance, InstanceOptions};
+pub use millpond_store::{Error as StoreError, OnDurable};
 pub use state::Session;
+pub use unsettled::{Unsettled, commit_error};
 pub use vars::VERSION;
 
 /// Who connects.

@@ -14,6 +14,7 @@ use super::record::Current;
 use super::registry::{Command, Seat};
 use super::shared::MAX_TEXT;
 use super::transaction::Transaction;
+use super::unsettled::Deferral;
 use super::vars::{self, SessionVars, VarValue, sql_mode};
 use super::{ConnectionInfo, Facts, Instance, Prepared};
 use crate::error::{SqlError, SqlResult};
@@ -73,6 +74,7 @@ pub struct Session {
     multi_statements: bool,
     info: ConnectionInfo,
     pub(super) current: Current,
+    pub(super) unsettled: Deferral,
     /// Address of the text last shown in the process list, to see whether it differs.
     shown: usize,
 }
@@ -160,6 +162,7 @@ impl Session {
             multi_statements: info.multi_statements,
             info,
             current: Current::default(),
+            unsettled: Deferral::default(),
             shown: 0,
             instance,
         };
@@ -642,12 +645,15 @@ impl Session {
             self.dispatch(compiled, params, more, sink)
         });
         self.seat().idle();
-        let values = match command {
-            Command::Execute => params,
-            // A text's own literals, taken out to find its plan.
-            _ => &[],
-        };
-        self.record_end(&compiled.statement.kind, text, values);
+        self.unsettled.allowed = false;
+        if self.unsettled.lsn == 0 {
+            let values = match command {
+                Command::Execute => params,
+                // A text's own literals, taken out to find its plan.
+                _ => &[],
+            };
+            self.record_end(&compiled.statement.kind, text, values);
+        }
         match result {
             Ok(()) => Ok(()),
             Err(e) => self.fail(e),

@@ -84,11 +84,13 @@ impl Session {
         self.txn.explicit = false;
         self.txn.savepoints.clear();
         self.count(Counter::HandlerCommit);
-        self.instance
-            .0
-            .engine
-            .commit(txn)
-            .map_err(|e| store_error(e, ""))
+        let engine = &self.instance.0.engine;
+        if !self.unsettled.allowed {
+            return engine.commit(txn).map_err(|e| store_error(e, ""));
+        }
+        let lsn = engine.commit_later(txn).map_err(|e| store_error(e, ""))?;
+        self.unsettled.lsn = self.unsettled.lsn.max(lsn);
+        Ok(())
     }
 
     /// Rolls back what is open, if anything.

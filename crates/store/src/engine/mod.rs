@@ -33,7 +33,8 @@ use crate::catalog::{Catalog, CodecFactory, Handler, IndexDef, TableDef, full_na
 use crate::error::{Error, Result};
 use crate::hash_index::HashOptions;
 use crate::io::Storage;
-use crate::log::FlushAtCommit;
+use crate::log::{FlushAtCommit, OnDurable};
+use crate::page::Lsn;
 use crate::pool::{DropAlgorithm, Pager};
 use crate::table::Table;
 use crate::txn::{Isolation, MdlMode, Owner, Savepoint, Txn, TxnSystem};
@@ -184,6 +185,19 @@ impl Engine {
     #[inline]
     pub fn commit(&self, txn: Txn) -> Result<()> {
         self.0.sys.commit(txn)
+    }
+    /// Commits, and leaves the wait until it is durable to [`Engine::when_durable`], to which the LSN returned is
+    /// to be given; 0 means that there is nothing to wait for. Until then nobody may be told of the commit.
+    pub fn commit_later(&self, txn: Txn) -> Result<Lsn> {
+        self.0.sys.commit_later(txn)
+    }
+    /// Waits until commits up to `lsn` are durable.
+    pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
+        self.0.pager.log().sync_to(lsn)
+    }
+    /// Tells `who` when commits up to `lsn` are durable, or when they can't be made so.
+    pub fn when_durable(&self, lsn: Lsn, who: Arc<dyn OnDurable>) {
+        self.0.pager.log().when_durable(lsn, who);
     }
     /// Rolls back wholly. Releases all locks.
     pub fn rollback(&self, txn: Txn) -> Result<()> {

@@ -6,19 +6,32 @@
 //! subset of the writes may be there, in any order, each torn at any 512-byte sector. After
 //! a failed `sync` the state of unsynced writes is unknown and the caller must stop writing.
 
+pub mod aligned;
 pub mod real;
 pub mod sim;
 
+pub use aligned::AlignedBuf;
 pub use real::RealStorage;
 pub use sim::SimStorage;
 
 use std::io;
 use std::sync::Arc;
 
+/// What a disk writes wholly or not at all.
+pub const SECTOR: usize = 512;
+/// Alignment of memory that every disk can be written from without a copy.
+pub const DIRECT_ALIGN: usize = 4096;
+
 /// A directory of files. Names are relative, `/`-separated, at most one level deep.
 pub trait Storage: Send + Sync {
     /// Opens a file, creating it (and its folder) if `create` and it is missing.
     fn open(&self, name: &str, create: bool) -> io::Result<Arc<dyn File>>;
+    /// Opens an existing file, of at least two [`SECTOR`]s, for writes of whole sectors at multiples of their size and
+    /// from memory aligned to [`DIRECT_ALIGN`]; they need not pass through the operating system's cache. What is read may be
+    /// read through another handle. Each handle learns of failed syncs by itself.
+    fn open_direct(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        self.open(name, false)
+    }
     /// Removes a file; missing is an error of kind `NotFound`.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Whether the file exists.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-const SECTOR: u64 = 512;
+const SECTOR: u64 = super::SECTOR as u64;
 
 /// Decides what happens at each step. Returned by the hook of [`SimStorage::on_step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,17 @@
 //! | 4096 | 512 | checkpoint block B |
 //! | 8192 | capacity | the ring: LSN `l` is at `8192 + l % capacity` |
 //!
+//! The ring is written by whole sectors, through handles that bypass the operating system's cache where the file
+//! system can; several writes may be under way at a time, each on a slot (a handle and a buffer) of its own.
+//!
 //! A checkpoint block: magic `MPREDO01`, capacity u64, sequence u64, checkpoint LSN u64, epoch u32, body
 //! length u32, body, zeroes, CRC-32C of all before it in the last four bytes. The valid block with the
 //! higher sequence counts; writing alternates, so a torn write leaves the other.
 
 use crate::error::{Error, Result};
-use crate::io::{File, Storage};
+use crate::io::{AlignedBuf, File, SECTOR, Storage};
 use crate::page::{Lsn, get_u32, get_u64, put_u32, put_u64};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 const NAME: &str = "redo";
@@ -25,6 +29,10 @@ const BODY_AT: usize = 40;
 pub const MAX_BODY: usize = BLOCK - BODY_AT - 4;
 /// Smallest ring.
 pub const MIN_CAPACITY: u64 = 1 << 20;
+/// Writes that may be under way at a time.
+pub const SLOTS: usize = 2;
+/// Bytes of a slot's buffer; longer writes are made in pieces.
+const BUFFER: usize = 256 << 10;
 
 /// What a checkpoint block says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,8 +76,26 @@ impl Checkpoint {
 
 /// The open file.
 pub struct LogFile {
+    /// Checkpoints are written, and all is read, through this.
     file: Arc<dyn File>,
+    slots: Vec<Slot>,
     pub capacity: u64,
+}
+
+/// What one write at a time goes through.
+struct Slot {
+    file: Arc<dyn File>,
+    /// Made at the first write.
+    buf: Mutex<Option<AlignedBuf>>,
+}
+
+impl Slot {
+    fn open(storage: &dyn Storage) -> std::io::Result<Slot> {
+        Ok(Slot {
+            file: storage.open_direct(NAME)?,
+            buf: Mutex::new(None),
+        })
+    }
 }
 
 impl LogFile {
@@ -87,6 +113,7 @@ impl LogFile {
         }
         file.sync().map_err(io)?;
         let log = LogFile {
+            slots: slots(storage).map_err(io)?,
             file,
             capacity: first.capacity,
         };
@@ -123,13 +150,19 @@ impl LogFile {
             let what = format!("file redo: {len} bytes long, its header needs {need}");
             return Err(Error::Corrupt(what));
         }
-        Ok((
-            LogFile {
-                file,
-                capacity: newest.capacity,
-            },
-            newest,
-        ))
+        if !newest.capacity.is_multiple_of(SECTOR as u64) {
+            let what = format!(
+                "file redo: capacity {} is not whole sectors",
+                newest.capacity
+            );
+            return Err(Error::Corrupt(what));
+        }
+        let log = LogFile {
+            slots: slots(storage).map_err(io)?,
+            file,
+            capacity: newest.capacity,
+        };
+        Ok((log, newest))
     }
 
     /// Writes and syncs a checkpoint block.
@@ -140,17 +173,29 @@ impl LogFile {
         self.file.sync().map_err(io)
     }
 
-    /// Writes bytes of the stream at `lsn`, wrapping. `bytes` is shorter than the ring.
-    pub fn write(&self, bytes: &[u8], lsn: Lsn) -> Result<()> {
-        debug_assert!(bytes.len() as u64 <= self.capacity);
-        let at = lsn % self.capacity;
-        let first = bytes.len().min((self.capacity - at) as usize);
-        let io = |e: std::io::Error| Error::io("writing file redo", &e);
-        self.file
-            .write_at(&bytes[..first], HEADER + at)
-            .map_err(io)?;
-        if first < bytes.len() {
-            self.file.write_at(&bytes[first..], HEADER).map_err(io)?;
+    /// Writes `bytes` of the stream, which start at `lsn`, on a slot that nobody else uses. `before` is what the first
+    /// sector holds before them. The rest of the last sector becomes zeroes. Shorter than the ring.
+    pub fn write(&self, slot: usize, before: &[u8], bytes: &[u8], lsn: Lsn) -> Result<()> {
+        let mut lsn = lsn - before.len() as u64;
+        debug_assert!(lsn.is_multiple_of(SECTOR as u64) && before.len() < SECTOR);
+        debug_assert!(((before.len() + bytes.len()) as u64) < self.capacity);
+        let slot = &self.slots[slot];
+        let mut buf = slot.buf.lock();
+        let buf = buf.get_or_insert_with(|| AlignedBuf::new(BUFFER));
+        buf[..before.len()].copy_from_slice(before);
+        let (mut filled, mut rest) = (before.len(), bytes);
+        while filled > 0 || !rest.is_empty() {
+            let at = lsn % self.capacity;
+            let most = (BUFFER as u64).min(self.capacity - at) as usize;
+            let n = rest.len().min(most - filled);
+            buf[filled..filled + n].copy_from_slice(&rest[..n]);
+            let whole = (filled + n).next_multiple_of(SECTOR);
+            buf[filled + n..whole].fill(0);
+            slot.file
+                .write_at(&buf[..whole], HEADER + at)
+                .map_err(|e| Error::io("writing file redo", &e))?;
+            lsn += whole as u64;
+            (filled, rest) = (0, &rest[n..]);
         }
         Ok(())
     }
@@ -168,10 +213,15 @@ impl LogFile {
         Ok(())
     }
 
-    /// Makes everything written durable.
-    pub fn sync(&self) -> Result<()> {
-        self.file
+    /// Makes everything written durable, on any slot. Errors come to the slot that asks.
+    pub fn sync(&self, slot: usize) -> Result<()> {
+        self.slots[slot]
+            .file
             .sync()
             .map_err(|e| Error::io("syncing file redo", &e))
     }
+}
+
+fn slots(storage: &dyn Storage) -> std::io::Result<Vec<Slot>> {
+    (0..SLOTS).map(|_| Slot::open(storage)).collect()
 }

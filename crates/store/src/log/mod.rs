@@ -7,13 +7,13 @@
 //! is told from new ones by its epoch, which every opening raises (durably, before the first append)
 //! and which never falls along the stream.
 //!
-//! **Group commit.** [`Log::sync_to`]: whoever finds nobody writing becomes the writer for all bytes
-//! appended so far; those whose bytes are in flight wait for that round, later comers for the next, and
-//! the end of a round wakes all of the former and one of the latter.
+//! A group whose length has its highest bit set says nothing: it fills up a sector.
+//!
+//! **Group commit.** See `rounds`.
 //!
 //! **Locks.** `rounds` (who writes), and `ring` (the buffer; the mutex that orders groups), which
 //! is taken inside it for a moment to take the buffer, never the other way round. No lock is held during
-//! I/O: the writer owns the file by being `busy`.
+//! I/O: a writer owns its slot of the file.
 //!
 //! **Failure.** The first failed write or sync stops the log for good: what the disk holds is unknown,
 //! so nothing is retried and every later commit gets [`Error::Stopped`] with the cause.
@@ -22,18 +22,21 @@
 
 mod file;
 pub mod op;
+mod rounds;
 pub mod varint;
 
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{SECTOR, Storage};
 use crate::page::Lsn;
 use crate::wait::{self, Class};
 use file::{Checkpoint, LogFile};
 use parking_lot::{Condvar, Mutex};
+use rounds::{FILLER, Rounds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 pub use file::{MAX_BODY, MIN_CAPACITY};
+pub use rounds::OnDurable;
 
 /// LSN of the first byte ever logged; 0 means "never".
 pub const FIRST_LSN: Lsn = 8192;
@@ -42,8 +45,6 @@ pub const FIRST_LSN: Lsn = 8192;
 const GROUP_HEADER: usize = 12;
 /// A buffer this full is worth writing out before anybody waits for it (see [`Log::relieve`]).
 const RELIEVE_BYTES: usize = 4 << 20;
-/// Buffers that grew beyond this are not kept.
-const KEEP_BYTES: usize = 16 << 20;
 
 /// When a commit reaches the disk (`innodb_flush_log_at_trx_commit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +64,8 @@ pub struct Log {
     /// Groups are ordered by this mutex.
     ring: wait::Mutex<Ring, { Class::LogBuffer as usize }>,
     rounds: Mutex<Rounds>,
-    /// Waiters of even and odd rounds.
-    round_done: [Condvar; 2],
+    /// The log's thread has work.
+    wanted: Condvar,
     end: AtomicU64,
     written: AtomicU64,
     durable: AtomicU64,
@@ -98,16 +99,6 @@ struct Ring {
     epoch: u32,
 }
 
-#[derive(Default)]
-struct Rounds {
-    busy: bool,
-    /// Number of the round being written, or of the next if not busy.
-    round: u64,
-    /// How far the round being written reaches, and whether it syncs.
-    target: Lsn,
-    syncs: bool,
-}
-
 /// Called with start LSN, end LSN and payload of each group.
 pub type GroupVisitor<'a> = &'a mut dyn FnMut(Lsn, Lsn, &[u8]) -> Result<()>;
 
@@ -123,6 +114,7 @@ pub struct Recovery {
 impl Log {
     /// Creates the log file with its first checkpoint (LSN [`FIRST_LSN`], empty body), synced.
     pub fn create(storage: &dyn Storage, capacity: u64, f: FlushAtCommit) -> Result<Log> {
+        let capacity = capacity.next_multiple_of(SECTOR as u64);
         if capacity < MIN_CAPACITY {
             let what = format!("redo log capacity {capacity} is below {MIN_CAPACITY} bytes");
             return Err(Error::Invalid(what));
@@ -164,8 +156,8 @@ impl Log {
         Log {
             file,
             ring: wait::Mutex::new(ring),
-            rounds: Mutex::default(),
-            round_done: [Condvar::new(), Condvar::new()],
+            rounds: Mutex::new(Rounds::new(FIRST_LSN, Vec::new())),
+            wanted: Condvar::new(),
             end: AtomicU64::new(c.lsn),
             written: AtomicU64::new(c.lsn),
             durable: AtomicU64::new(c.lsn),
@@ -190,13 +182,18 @@ impl Log {
         };
         reader.left = self.file.capacity;
         let mut epoch = 0;
-        while let Some((start, e, payload)) = reader.group(epoch)? {
+        while let Some((start, e, filler, payload)) = reader.group(epoch)? {
             epoch = e;
             let end = start + (GROUP_HEADER + payload.len()) as u64;
-            visit(start, end, payload)?;
+            if !filler {
+                visit(start, end, payload)?;
+            }
             reader.advance(end);
         }
         let end = reader.position();
+        let mut tail = vec![0; (end % SECTOR as u64) as usize];
+        let sector = end - tail.len() as u64;
+        self.file.read(&mut tail, sector)?;
         let mut c = self.checkpoint.lock();
         c.sequence += 1;
         c.epoch = c.epoch.max(epoch) + 1;
@@ -204,6 +201,7 @@ impl Log {
         let mut ring = self.ring.lock();
         ring.end = end;
         ring.epoch = c.epoch;
+        *self.rounds.lock() = Rounds::new(end, tail);
         for position in [&self.end, &self.written, &self.durable] {
             position.store(end, Ordering::Release);
         }
@@ -221,7 +219,7 @@ impl Log {
         let start = ring.end;
         let end = start + (GROUP_HEADER + payload.len()) as u64;
         assert!(
-            end - self.checkpoint_lsn.load(Ordering::Acquire) <= self.file.capacity,
+            end - self.checkpoint_lsn.load(Ordering::Acquire) <= self.capacity(),
             "redo log overrun: the group ending at LSN {end} would overwrite the checkpoint"
         );
         let head = group_head(start, len, ring.epoch, body_crc);
@@ -240,14 +238,13 @@ impl Log {
     pub fn room(&self) -> u64 {
         // The end is read last: it may only be too small, and by what others append meanwhile.
         let checkpoint = self.checkpoint_lsn.load(Ordering::Acquire);
-        self.file
-            .capacity
+        self.capacity()
             .saturating_sub(self.end.load(Ordering::Acquire) - checkpoint)
     }
 
-    /// Capacity in bytes.
+    /// Capacity in bytes: the ring but for a sector, whose end a write may fill with zeroes.
     pub fn capacity(&self) -> u64 {
-        self.file.capacity
+        self.file.capacity - SECTOR as u64
     }
 
     /// LSN of the last durable checkpoint.
@@ -294,6 +291,18 @@ impl Log {
         }
     }
 
+    /// What a commit ending at `lsn` does now if its wait for a sync is left to [`Log::when_durable`]: the LSN to
+    /// give there, or 0 if there is nothing to wait for.
+    pub fn commit_later(&self, lsn: Lsn) -> Result<Lsn> {
+        if self.flush_at_commit.load(Ordering::Relaxed) != FlushAtCommit::Sync as u8 {
+            return self.commit_wait(lsn).map(|()| 0);
+        }
+        self.stats.commits.fetch_add(1, Ordering::Relaxed);
+        self.check()?;
+        let done = self.durable.load(Ordering::Acquire) >= lsn;
+        Ok(if done { 0 } else { lsn })
+    }
+
     /// Writes the buffer out if it has grown large, so that a load without commits stays bounded. Called with no
     /// latch held.
     #[inline]
@@ -309,82 +318,6 @@ impl Log {
     /// Background duty, called about once a second: writes and syncs what settings 0 and 2 left over.
     pub fn tick(&self) -> Result<()> {
         self.flush_to(self.end_lsn(), true)
-    }
-
-    fn flush_to(&self, lsn: Lsn, sync: bool) -> Result<()> {
-        let reached = if sync { &self.durable } else { &self.written };
-        if reached.load(Ordering::Acquire) >= lsn {
-            return self.check();
-        }
-        let mut rounds = self.rounds.lock();
-        loop {
-            self.check()?;
-            if reached.load(Ordering::Acquire) >= lsn {
-                return Ok(());
-            }
-            if !rounds.busy {
-                break;
-            }
-            let mine = rounds.target >= lsn && (rounds.syncs || !sync);
-            let round = rounds.round + u64::from(!mine);
-            let done = &self.round_done[(round % 2) as usize];
-            wait::during(Class::LogRound, || done.wait(&mut rounds));
-        }
-        // The buffer is taken under `rounds`, so that everybody can tell whether this round covers them.
-        let (taken, end) = self.take_buffer();
-        *rounds = Rounds {
-            busy: true,
-            round: rounds.round,
-            target: end,
-            syncs: sync,
-        };
-        drop(rounds);
-        let result = wait::during(Class::LogFile, || self.write_round(taken, end, sync));
-        let mut rounds = self.rounds.lock();
-        if let Err(e) = &result {
-            self.stop(&e.to_string());
-        }
-        let done = rounds.round;
-        rounds.busy = false;
-        rounds.round += 1;
-        self.round_done[(done % 2) as usize].notify_all();
-        if result.is_err() {
-            self.round_done[((done + 1) % 2) as usize].notify_all();
-        } else {
-            self.round_done[((done + 1) % 2) as usize].notify_one();
-        }
-        result
-    }
-
-    fn take_buffer(&self) -> (Vec<u8>, Lsn) {
-        let mut ring = self.ring.lock();
-        let spare = std::mem::take(&mut ring.spare);
-        (std::mem::replace(&mut ring.buf, spare), ring.end)
-    }
-
-    /// Writes `taken`, which ends at `end`, and syncs. The caller is the one writer.
-    fn write_round(&self, mut taken: Vec<u8>, end: Lsn, sync: bool) -> Result<()> {
-        let start = end - taken.len() as u64;
-        let written = if taken.is_empty() {
-            Ok(())
-        } else {
-            self.file.write(&taken, start)
-        };
-        self.stats
-            .writes
-            .fetch_add(u64::from(!taken.is_empty()), Ordering::Relaxed);
-        if taken.capacity() <= KEEP_BYTES {
-            taken.clear();
-            self.ring.lock().spare = taken;
-        }
-        written?;
-        self.written.fetch_max(end, Ordering::AcqRel);
-        if sync {
-            self.stats.syncs.fetch_add(1, Ordering::Relaxed);
-            self.file.sync()?;
-            self.durable.fetch_max(end, Ordering::AcqRel);
-        }
-        Ok(())
     }
 
     /// End of the last appended group.
@@ -448,6 +381,9 @@ fn group_head(start: Lsn, len: u32, epoch: u32, payload_crc: u32) -> [u8; GROUP_
     head
 }
 
+/// Start LSN, epoch, whether it says nothing, and payload.
+type Group<'a> = (Lsn, u32, bool, &'a [u8]);
+
 /// Reads groups off the file in large steps.
 struct Reader<'a> {
     file: &'a LogFile,
@@ -493,7 +429,7 @@ impl Reader<'_> {
     }
 
     /// The whole group at the position, if there is one of at least this epoch.
-    fn group(&mut self, epoch: u32) -> Result<Option<(Lsn, u32, &[u8])>> {
+    fn group(&mut self, epoch: u32) -> Result<Option<Group<'_>>> {
         if !self.ensure(GROUP_HEADER)? {
             return Ok(None);
         }
@@ -501,14 +437,14 @@ impl Reader<'_> {
         head.copy_from_slice(&self.buf[self.at..self.at + GROUP_HEADER]);
         let len = u32::from_le_bytes(head[..4].try_into().unwrap());
         let e = u32::from_le_bytes(head[4..8].try_into().unwrap());
-        let whole = GROUP_HEADER + len as usize;
+        let whole = GROUP_HEADER + (len & !FILLER) as usize;
         if len == 0 || e < epoch || whole as u64 > self.file.capacity || !self.ensure(whole)? {
             return Ok(None);
         }
         let start = self.position();
         let payload = &self.buf[self.at + GROUP_HEADER..self.at + whole];
         let valid = head == group_head(start, len, e, crc32c::crc32c(payload));
-        Ok(valid.then_some((start, e, payload)))
+        Ok(valid.then_some((start, e, len & FILLER != 0, payload)))
     }
 }
 

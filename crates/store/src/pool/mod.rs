@@ -105,6 +105,7 @@ pub struct PagerOptions {
 pub struct Pager {
     core: Arc<Core>,
     cleaner: Mutex<Option<JoinHandle<()>>>,
+    log_writer: Mutex<Option<JoinHandle<()>>>,
     recovery: RecoveryReport,
 }
 
@@ -165,11 +166,18 @@ impl Pager {
             .name("page-cleaner".into())
             .spawn(move || cleaner::run(&for_cleaner))
             .map_err(|e| Error::io("start the page cleaner", &e))?;
-        Ok(Arc::new(Pager {
-            core,
+        let pager = Arc::new(Pager {
+            core: core.clone(),
             cleaner: Mutex::new(Some(cleaner)),
+            log_writer: Mutex::default(),
             recovery,
-        }))
+        });
+        let log_writer = std::thread::Builder::new()
+            .name("log-writer".into())
+            .spawn(move || core.log.serve())
+            .map_err(|e| Error::io("start the log's writer", &e))?;
+        *pager.log_writer.lock() = Some(log_writer);
+        Ok(pager)
     }
 
     #[inline]
@@ -197,6 +205,7 @@ impl Pager {
     pub fn close(&self) -> Result<()> {
         let flushed = self.core.flush_all();
         self.stop_cleaner();
+        self.stop_log_writer();
         flushed.and_then(|()| self.core.remove_unlogged())
     }
 
@@ -208,10 +217,20 @@ impl Pager {
             self.core.log.stop("the page cleaner panicked");
         }
     }
+
+    fn stop_log_writer(&self) {
+        self.core.log.end_service();
+        if let Some(t) = self.log_writer.lock().take()
+            && t.join().is_err()
+        {
+            self.core.log.stop("the log's writer panicked");
+        }
+    }
 }
 
 impl Drop for Pager {
     fn drop(&mut self) {
         self.stop_cleaner();
+        self.stop_log_writer();
     }
 }

@@ -216,6 +216,15 @@ impl TxnSystem {
         }
     }
 
+    /// Commits; the wait for the log, if there is to be one, is left to `Log::when_durable` with the LSN returned (0:
+    /// there is nothing to wait for).
+    pub fn commit_later(&self, txn: Txn) -> Result<Lsn> {
+        match self.commit_no_wait(txn)? {
+            0 => Ok(0),
+            lsn => self.undo.pager.log().commit_later(lsn),
+        }
+    }
+
     /// Commits without the wait: the commit is durable once the log is, up to the LSN returned (0: nothing was
     /// written).
     pub fn commit_no_wait(&self, mut txn: Txn) -> Result<Lsn> {

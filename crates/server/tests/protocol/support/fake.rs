@@ -3,7 +3,7 @@
 
 use millpond_server::backend::{Backend, BackendSession};
 use millpond_sql::result::ColumnMeta;
-use millpond_sql::session::{Counter, KillHook};
+use millpond_sql::session::{Counter, KillHook, OnDurable, Unsettled};
 use millpond_sql::types::{BaseType, Collation, SqlType};
 use millpond_sql::{Completion, ConnectionInfo, Prepared, ResultSink, SqlError, SqlResult, Value};
 use std::collections::{HashMap, HashSet};
@@ -82,6 +82,10 @@ impl Backend for Fake {
     fn global_u64(&self, name: &str) -> Option<u64> {
         self.variables.get(name).copied()
     }
+    fn when_settled(&self, _: Unsettled, _: Arc<dyn OnDurable>) {
+        unreachable!("nothing here waits for a log");
+    }
+    fn settled(&self, _: Unsettled) {}
     fn count_aborted_connect(&self) {}
 }
 
@@ -198,6 +202,13 @@ impl BackendSession for FakeSession {
         self.fake.global_u64(name)
     }
     fn set_multi_statements(&mut self, _on: bool) {}
+    fn leave_commits_unsettled(&mut self) {}
+    fn take_unsettled(&mut self) -> Option<Unsettled> {
+        None
+    }
+    fn settle(&self, _: Unsettled) -> SqlResult<()> {
+        Ok(())
+    }
     fn add_to_counter(&self, _counter: Counter, _n: u64) {}
 }
 
