@@ -353,7 +353,9 @@ impl Catalog {
         let pager = &self.ctx.pager;
         let of = |&(space, file): &(SpaceId, FileId)| pager.space(space, file);
         let spaces: SmallVec<[Arc<Space>; 4]> = spaces.iter().map(of).collect();
-        pager.drop_spaces(&spaces);
+        if !spaces.is_empty() {
+            pager.drop_spaces(&spaces);
+        }
     }
 
     /// Writes the counters of all open tables into their rows, for a clean close.

@@ -26,6 +26,8 @@ pub(super) struct Dead {
     pub spaces: Vec<(SpaceId, FileId)>,
     /// Whether the table itself is gone.
     pub gone: bool,
+    /// Whether it was made of partitions, which die by themselves.
+    pub partitioned: bool,
 }
 
 /// What is left to do once a DDL transaction is durable.
@@ -63,6 +65,9 @@ impl Inner {
                 self.pager.log().sync_to(lsn)?;
                 for d in &aftermath.dead {
                     self.catalog.bury(d.table, &d.spaces, d.gone);
+                    if d.spaces.is_empty() && !d.partitioned {
+                        self.pager.drop_empty();
+                    }
                 }
                 drop(aftermath.unburied);
                 if aftermath.graves > 0 {
@@ -339,6 +344,7 @@ impl Inner {
             table: def.id,
             spaces,
             gone: true,
+            partitioned: def.partitioned,
         });
         Ok(())
     }

@@ -190,6 +190,7 @@ impl Inner {
                     table: def.id,
                     spaces: vec![(dead.space, def.file)],
                     gone: false,
+                    partitioned: false,
                 });
             }
             Ok(())

@@ -55,7 +55,7 @@ impl Pager {
         self.core().space(id, file)
     }
 
-    /// The spaces of one table or partition die (none, if it never had a page). From now on their cached pages are neither
+    /// The spaces of one table or partition die. From now on their cached pages are neither
     /// served nor written. Call it when the drop is durable, with no latch held.
     ///
     /// That is all in O(1), for their flags are flipped; then the chosen [`DropAlgorithm`] does what it does about the frames.
@@ -65,6 +65,12 @@ impl Pager {
             core.space_dies(space);
         }
         core.discard(&Dead::new(spaces));
+    }
+
+    /// A table or partition dies that never had a page. The versions of old looked for its pages all the same, for it
+    /// had a tablespace there.
+    pub fn drop_empty(&self) {
+        self.core().discard(&Dead::new(&[]));
     }
 
     /// [`Pager::drop_spaces`] of one.

@@ -32,7 +32,7 @@
 //!
 //! **One table at a time.** `Dead` is the spaces of one table or partition, looked for in one go: here every index is a space
 //! of its own, there a table was one. So an algorithm is run for an empty table as well, which has no page here but had
-//! four there; and for DROP INDEX, where MySQL freed pages one by one.
+//! four there; and for DROP INDEX, where MySQL freed pages one by one. A temporary table's indexes go one by one.
 //!
 //! **Locks**: each file says. Order: `one_at_a_time`, then an instance's `pool_mutex`, its `lists`, then its flush list or a
 //! page-table part; page latches only with none of these but the first. The caller holds no latch.
