@@ -474,3 +474,77 @@ fn a_client_that_vanishes_leaves_no_locks() {
     a.query_drop("UPDATE t SET v = v + 5").unwrap();
     assert_eq!(a.query_first::<i32, _>("SELECT v FROM t").unwrap(), Some(5));
 }
+
+/// Bytes that temporary tables take.
+fn temporary_bytes(c: &mut Conn) -> u64 {
+    let row: Option<(String, u64)> = c
+        .query_first("SHOW GLOBAL STATUS LIKE 'Millpond_temp_file_used_bytes'")
+        .unwrap();
+    row.unwrap().1
+}
+
+#[test]
+fn temporary_tables_go_with_their_connection() {
+    let db = Db::start();
+    let mut watcher = db.fresh();
+    let make = || {
+        let mut c = db.connect();
+        c.query_drop("USE suite").unwrap();
+        fill(&mut c);
+        c
+    };
+    fn fill(c: &mut Conn) {
+        c.query_drop("CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, s LONGTEXT)")
+            .unwrap();
+        c.query_drop("INSERT INTO t VALUES (1, repeat('x', 200000))")
+            .unwrap();
+    }
+    let gone = |watcher: &mut Conn| {
+        let end = std::time::Instant::now() + Duration::from_secs(60);
+        while temporary_bytes(watcher) > 0 {
+            assert!(std::time::Instant::now() < end, "it is still there");
+        }
+    };
+    let missing = |c: &mut Conn| assert_eq!(code(c.query_drop("SELECT * FROM suite.t")), 1146);
+
+    let mut c = make();
+    assert!(temporary_bytes(&mut watcher) >= 200_000);
+    missing(&mut watcher);
+    c.reset().unwrap();
+    missing(&mut c);
+    gone(&mut watcher);
+
+    c.query_drop("USE suite").unwrap();
+    fill(&mut c);
+    c.change_user(ChangeUserOpts::default().with_user(Some("root".into())))
+        .unwrap();
+    missing(&mut c);
+    gone(&mut watcher);
+
+    // COM_QUIT, a connection that breaks in a transaction, and one that is killed.
+    drop(make());
+    gone(&mut watcher);
+    let mut c = make();
+    c.query_drop("BEGIN").unwrap();
+    c.query_drop("DELETE FROM t").unwrap();
+    watcher
+        .query_drop(format!("KILL {}", c.connection_id()))
+        .unwrap();
+    gone(&mut watcher);
+
+    // A statement prepared before the table hid another, and after it went.
+    watcher.query_drop("CREATE TABLE t (id INT)").unwrap();
+    watcher.query_drop("INSERT INTO t VALUES (7)").unwrap();
+    let read = watcher.prep("SELECT id FROM t").unwrap();
+    let mut id = || -> Option<i32> { watcher.exec_first(&read, ()).unwrap() };
+    assert_eq!(id(), Some(7));
+    let other = make();
+    assert_eq!(id(), Some(7));
+    drop(other);
+    fill(&mut watcher);
+    let mine: Option<i32> = watcher.exec_first(&read, ()).unwrap();
+    assert_eq!(mine, Some(1));
+    watcher.query_drop("DROP TEMPORARY TABLE t").unwrap();
+    let base: Option<i32> = watcher.exec_first(&read, ()).unwrap();
+    assert_eq!(base, Some(7));
+}

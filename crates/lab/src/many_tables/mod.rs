@@ -29,6 +29,9 @@ pub struct Args {
     /// Tables per thread, instead of --tables; threads then select from tables at random
     #[arg(long, value_name = "N", conflicts_with = "tables", value_parser = clap::value_parser!(u32).range(1..))]
     tables_per_thread: Option<u32>,
+    /// Make temporary tables, each known to its thread only
+    #[arg(long, conflicts_with = "tables_per_thread")]
+    temporary: bool,
     /// A server, like mysql://root@127.0.0.1:3306/ or mysql://root@localhost/?socket=/path [default: the embedded engine]
     #[arg(long, value_name = "URL")]
     target: Option<String>,
@@ -72,6 +75,7 @@ pub(crate) struct Plan {
     tables: u32,
     threads: u16,
     random_select: bool,
+    temporary: bool,
 }
 
 impl Args {
@@ -86,6 +90,7 @@ impl Args {
             tables,
             threads: self.threads,
             random_select: self.tables_per_thread.is_some(),
+            temporary: self.temporary,
         })
     }
 }

@@ -52,8 +52,13 @@ impl Report {
         let threads = self.plan.threads;
         let _ = writeln!(
             out,
-            "{} tables, {threads} thread{}; {}; {}",
+            "{} {}tables, {threads} thread{}; {}; {}",
             grouped(self.plan.tables as u64),
+            if self.plan.temporary {
+                "temporary "
+            } else {
+                ""
+            },
             if threads == 1 { "" } else { "s" },
             self.durability,
             self.target,
@@ -88,6 +93,7 @@ impl Report {
             "tables": self.plan.tables,
             "threads": self.plan.threads,
             "random_select": self.plan.random_select,
+            "temporary": self.plan.temporary,
             "complete": self.outcome.complete,
             "error": self.outcome.error,
             "total_seconds": self.totals().1,
@@ -126,6 +132,7 @@ mod tests {
                 tables: 50_000,
                 threads: 1,
                 random_select: false,
+                temporary: false,
             },
             outcome: Outcome {
                 phases: vec![PhaseOutcome {

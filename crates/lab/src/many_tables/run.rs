@@ -38,12 +38,17 @@ impl Phase {
         }
     }
 
-    fn sql(self, table: u32) -> String {
+    fn sql(self, table: u32, temporary: bool) -> String {
+        let kind = if temporary {
+            "TEMPORARY TABLE"
+        } else {
+            "TABLE"
+        };
         match self {
-            Phase::Create => format!("CREATE TABLE t{table} (i int primary key)"),
+            Phase::Create => format!("CREATE {kind} t{table} (i int primary key)"),
             Phase::Insert => format!("INSERT INTO t{table} VALUES (1)"),
             Phase::Select => format!("SELECT * FROM t{table}"),
-            Phase::Drop => format!("DROP TABLE t{table}"),
+            Phase::Drop => format!("DROP {kind} t{table}"),
         }
     }
 }
@@ -149,7 +154,7 @@ fn work(shared: &Shared<'_>, worker: u16, finished: &mpsc::Sender<Instant>) {
                     }
                     _ => own,
                 };
-                if let Err(e) = step(&mut **client, phase, table) {
+                if let Err(e) = step(&mut **client, phase, table, shared.plan.temporary) {
                     shared.fail(e);
                     break;
                 }
@@ -162,8 +167,13 @@ fn work(shared: &Shared<'_>, worker: u16, finished: &mpsc::Sender<Instant>) {
     }
 }
 
-fn step(client: &mut dyn Client, phase: Phase, table: u32) -> std::result::Result<(), String> {
-    let sql = phase.sql(table);
+fn step(
+    client: &mut dyn Client,
+    phase: Phase,
+    table: u32,
+    temporary: bool,
+) -> std::result::Result<(), String> {
+    let sql = phase.sql(table, temporary);
     let rows = client.run(&sql).map_err(|e| format!("{sql}: {e}"))?;
     if phase == Phase::Select && rows != 1 {
         return Err(format!("{sql}: returned {rows} rows where 1 was inserted"));

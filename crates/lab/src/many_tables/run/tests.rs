@@ -38,7 +38,7 @@ impl Client for FakeClient<'_> {
         let words: Vec<&str> = sql.split_whitespace().collect();
         let mut tables = self.0.tables.lock().unwrap();
         Ok(match words[..] {
-            ["CREATE", "TABLE", t, ..] => {
+            ["CREATE", "TABLE", t, ..] | ["CREATE", "TEMPORARY", "TABLE", t, ..] => {
                 assert!(tables.insert(t.into(), 0).is_none());
                 0
             }
@@ -47,7 +47,7 @@ impl Client for FakeClient<'_> {
                 0
             }
             ["SELECT", "*", "FROM", t] => *tables.get(t).ok_or("no table")?,
-            ["DROP", "TABLE", t] => {
+            ["DROP", "TABLE", t] | ["DROP", "TEMPORARY", "TABLE", t] => {
                 tables.remove(t).ok_or("no table")?;
                 0
             }
@@ -70,6 +70,7 @@ fn plan(tables: u32, threads: u16) -> Plan {
         tables,
         threads,
         random_select: threads > 2,
+        temporary: false,
     }
 }
 
@@ -88,6 +89,22 @@ fn every_table_goes_through_every_phase() {
         }
         assert!(fake.tables.lock().unwrap().is_empty());
     }
+}
+
+#[test]
+fn temporary_tables_are_used_by_who_made_them() {
+    // Whoever makes a table that is not temporary is refused.
+    let fake = Fake {
+        refuse: Some("CREATE TABLE"),
+        ..Fake::default()
+    };
+    let plan = Plan {
+        temporary: true,
+        ..plan(100, 2)
+    };
+    let out = run(&fake, plan, &AtomicBool::new(false)).unwrap();
+    assert!(out.complete && out.error.is_none());
+    assert!(fake.tables.lock().unwrap().is_empty());
 }
 
 #[test]
