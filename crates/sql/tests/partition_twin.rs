@@ -181,7 +181,8 @@ impl Twins {
         match self.rng.below(7) {
             0 => "1 = 1".into(),
             1 | 2 => one(self),
-            3 => format!("{} OR {}", one(self), one(self)),
+            3 => format!("{} OR {} AND {}", one(self), one(self), one(self)),
+            4 => format!("({} OR {}) AND {}", one(self), one(self), one(self)),
             _ => format!("{} AND {}", one(self), one(self)),
         }
     }

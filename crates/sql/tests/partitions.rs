@@ -289,6 +289,10 @@ fn explain_shows_the_partitions_read() {
         ("r WHERE a = 15", "p1"),
         ("r WHERE a IN (5, 25, 29)", "p0,p2"),
         ("r WHERE a = 1 OR a = 31", "p0,p3"),
+        ("r WHERE a < 5 OR a BETWEEN 20 AND 22", "p0,p2"),
+        ("r WHERE a = 1 AND b = 2 OR a > 30 AND b = 3", "p0,p3"),
+        ("r WHERE a = 1 OR b = 3", "p0,p1,p2,p3"),
+        ("r WHERE (a < 5 OR a > 30) AND a > 15", "p3"),
         ("r WHERE a < 10", "p0"),
         ("r WHERE a <= 10", "p0,p1"),
         ("r WHERE a > 9", "p1,p2,p3"),
@@ -562,6 +566,14 @@ fn a_partition_and_a_table_change_places() {
     assert_eq!(c.rows("SELECT a FROM o"), ["1"]);
     c.ok("ALTER TABLE t EXCHANGE PARTITION p2 WITH TABLE o WITHOUT VALIDATION");
     assert_eq!(c.rows("SELECT a FROM t PARTITION (p2)"), ["1"]);
+    // Nobody looked, and a check says what came of it.
+    assert_eq!(
+        c.rows("CHECK TABLE t"),
+        [
+            "test.t|check|error|Found 1 misplaced rows in partition 'p2'",
+            "test.t|check|error|Corrupt"
+        ]
+    );
     c.ok("ALTER TABLE o ADD COLUMN c INT");
     assert_eq!(
         c.code("ALTER TABLE t EXCHANGE PARTITION p2 WITH TABLE o"),

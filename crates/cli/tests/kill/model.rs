@@ -27,6 +27,8 @@ pub struct Table {
     pub rows: Rows,
     /// Whether the secondary index `extra` exists.
     pub indexed: bool,
+    /// Where its partitions end, if it has any; the last one has no end.
+    pub ends: Vec<i64>,
 }
 
 /// One worker's world.
@@ -47,6 +49,12 @@ impl World {
         }
         for (name, table) in &self.tables {
             let b = &other.tables[name];
+            if table.ends != b.ends {
+                return format!(
+                    "{name}: partitions end at {:?}, not {:?}",
+                    table.ends, b.ends
+                );
+            }
             if table.indexed != b.indexed {
                 return format!("{name}: index {}, not {}", table.indexed, b.indexed);
             }

@@ -203,11 +203,23 @@ impl Worker {
         let sql = if tables.len() < 2 || (tables.len() < 6 && self.rng.below(3) == 0) {
             self.next_name += 1;
             let name = format!("t{}", self.next_name);
-            world.tables.insert(name.clone(), Table::default());
-            format!("CREATE TABLE {name} (id INT PRIMARY KEY, k INT NOT NULL, c TEXT, KEY k (k))")
+            let mut table = Table::default();
+            if self.rng.below(3) == 0 {
+                table.ends = vec![100, 200, 300, i64::MAX];
+            }
+            let by = match table.ends.as_slice() {
+                [] => String::new(),
+                ends => format!(" PARTITION BY RANGE (id) ({})", definitions(ends)),
+            };
+            world.tables.insert(name.clone(), table);
+            format!(
+                "CREATE TABLE {name} (id INT PRIMARY KEY, k INT NOT NULL, c TEXT, KEY k (k)){by}"
+            )
         } else {
             let name = tables[self.rng.below(tables.len() as u64) as usize].clone();
+            let table = world.tables.get_mut(&name).expect("its key");
             match self.rng.below(5) {
+                1..4 if table.ends.len() > 1 => change_partitions(&mut self.rng, &name, table),
                 0 => {
                     world.tables.remove(&name);
                     format!("DROP TABLE {name}")
@@ -296,9 +308,11 @@ impl Worker {
                 .query(format!("SHOW INDEX FROM {full}"))
                 .map_err(text)?;
             let named = |r: &mysql::Row| r.get::<String, _>("Key_name").unwrap() == "extra";
+            let ends = read_ends(conn, &format!("w{}", self.id), &name)?;
             world.tables.insert(
                 name,
                 Table {
+                    ends,
                     rows,
                     indexed: indexes.iter().any(named),
                 },
@@ -309,6 +323,69 @@ impl Worker {
         world.shared = read_rows(conn, "shared.t", &mine)?;
         Ok(world)
     }
+}
+
+/// Partitions that end there, each named after its end.
+fn definitions(ends: &[i64]) -> String {
+    let one = |end: &i64| match *end {
+        i64::MAX => "PARTITION pmax VALUES LESS THAN MAXVALUE".to_string(),
+        end => format!("PARTITION p{end} VALUES LESS THAN ({end})"),
+    };
+    ends.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A random change to a partitioned table's partitions.
+fn change_partitions(rng: &mut Rng, name: &str, table: &mut Table) -> String {
+    let at = rng.below(table.ends.len() as u64) as usize;
+    let start = if at == 0 {
+        i64::MIN
+    } else {
+        table.ends[at - 1]
+    };
+    let end = table.ends[at];
+    let partition = match end {
+        i64::MAX => "pmax".to_string(),
+        end => format!("p{end}"),
+    };
+    let inside = |id: &i64| *id >= start && *id < end;
+    match rng.below(4) {
+        0 if end != i64::MAX => {
+            table.rows.retain(|id, _| !inside(id));
+            table.ends.remove(at);
+            format!("ALTER TABLE {name} DROP PARTITION {partition}")
+        }
+        1 => {
+            table.rows.retain(|id, _| !inside(id));
+            format!("ALTER TABLE {name} TRUNCATE PARTITION {partition}")
+        }
+        _ => {
+            let first = start.max(0) + 1;
+            let middle = first + rng.below(60) as i64;
+            if middle >= end {
+                return format!("ALTER TABLE {name} REBUILD PARTITION {partition}");
+            }
+            let parts = definitions(&[middle, end]);
+            table.ends.insert(at, middle);
+            format!("ALTER TABLE {name} REORGANIZE PARTITION {partition} INTO ({parts})")
+        }
+    }
+}
+
+/// Where a table's partitions end.
+fn read_ends(conn: &mut Conn, database: &str, table: &str) -> Result<Vec<i64>, String> {
+    let ends: Vec<Option<String>> = conn
+        .query(format!(
+            "SELECT PARTITION_DESCRIPTION FROM information_schema.PARTITIONS
+             WHERE TABLE_SCHEMA = '{database}' AND TABLE_NAME = '{table}' ORDER BY PARTITION_ORDINAL_POSITION"
+        ))
+        .map_err(|e| e.to_string())?;
+    let number = |end: String| match &*end {
+        "MAXVALUE" => Ok(i64::MAX),
+        end => end
+            .parse()
+            .map_err(|_| format!("a partition ends at {end}")),
+    };
+    ends.into_iter().flatten().map(number).collect()
 }
 
 /// The rows by the clustered index, after comparing them with what the index on `k` finds.

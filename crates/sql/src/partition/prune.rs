@@ -30,8 +30,10 @@ const MAX_WALK: i128 = 32;
 pub struct Prune {
     /// PARTITION (...): positions, ascending.
     pub given: Option<Arc<[usize]>>,
-    /// Conditions on columns that decide.
+    /// Conditions on columns that decide; all of them hold.
     pub terms: Vec<(usize, Term)>,
+    /// Of each of these lists, one holds.
+    pub any: Vec<Vec<Prune>>,
 }
 
 /// Positions of partitions, ascending.
@@ -63,9 +65,43 @@ struct Slot {
 struct Nothing;
 
 impl Prune {
-    /// Whether it says anything.
+    /// What conditions say that hold together. `usable`: what a condition says about a column that decides, if its values can
+    /// be had when the table is read.
+    pub fn of<'e>(
+        conds: &mut dyn Iterator<Item = &'e Expr>,
+        usable: &dyn Fn(&Expr) -> Option<(usize, Term)>,
+    ) -> Prune {
+        let mut out = Prune::default();
+        for e in conds {
+            out.add(e, usable);
+        }
+        out
+    }
+
+    fn add(&mut self, e: &Expr, usable: &dyn Fn(&Expr) -> Option<(usize, Term)>) {
+        if let Some(found) = usable(e) {
+            self.terms.push(found);
+            return;
+        }
+        match &e.kind {
+            ExprKind::And(list) => list.iter().for_each(|e| self.add(e, usable)),
+            ExprKind::Or(list) => {
+                let arms = list
+                    .iter()
+                    .map(|e| Prune::of(&mut std::iter::once(e), usable));
+                let arms: Vec<Prune> = arms.collect();
+                // One that says nothing leaves everything.
+                if !arms.iter().any(Prune::is_empty) {
+                    self.any.push(arms);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        self.given.is_none() && self.terms.is_empty()
+        self.given.is_none() && self.terms.is_empty() && self.any.is_empty()
     }
 
     /// How many partitions there are to read, as far as constants tell.
@@ -101,6 +137,13 @@ impl Prune {
                 Err(Nothing) => Select::new(),
             }
         };
+        for arms in &self.any {
+            let mut either = Select::new();
+            for arm in arms {
+                either.extend(arm.select(p, schema, cx, known)?);
+            }
+            list.retain(|n| either.contains(n));
+        }
         if let Some(given) = &self.given {
             list.retain(|n| given.binary_search(&(*n as usize)).is_ok());
         }

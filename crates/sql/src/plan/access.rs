@@ -125,7 +125,7 @@ fn constant(e: &Expr) -> bool {
 /// The cheapest way to read a table.
 pub fn choose(r: &Request<'_>) -> Choice {
     let terms = terms(r, r.conds.iter().map(|c| &c.expr), 0);
-    let (prune, share) = partitions(r, &terms);
+    let (prune, share) = partitions(r);
     let total = (r.table.rows as f64 * share).max(1.0);
     let mut all: Vec<Choice> = Vec::new();
     for index in 0..r.schema.indexes.len() {
@@ -194,7 +194,7 @@ fn terms<'e>(
 }
 
 /// What is known of a partitioned table's partitions, and which share of them that leaves, as far as can be told now.
-fn partitions(r: &Request<'_>, terms: &[Numbered]) -> (Option<Box<Prune>>, f64) {
+fn partitions(r: &Request<'_>) -> (Option<Box<Prune>>, f64) {
     let Some(p) = &r.schema.partitioning else {
         return (None, 1.0);
     };
@@ -202,14 +202,13 @@ fn partitions(r: &Request<'_>, terms: &[Numbered]) -> (Option<Box<Prune>>, f64) 
     let Ok(f) = p.function(r.schema, r.env) else {
         return (None, 1.0);
     };
-    let prune = Prune {
-        given: r.partitions.cloned(),
-        terms: terms
-            .iter()
-            .filter(|(_, column, _)| f.columns.contains(column))
-            .map(|(_, column, term)| (*column, term.clone()))
-            .collect(),
+    let usable = |e: &Expr| {
+        let (column, term) = term(e, r.source)?;
+        let known = term.values().iter().all(|e| known(e, r));
+        (known && f.columns.contains(&column)).then_some((column, term))
     };
+    let mut prune = Prune::of(&mut r.conds.iter().map(|c| &c.expr), &usable);
+    prune.given = r.partitions.cloned();
     if prune.is_empty() {
         return (None, 1.0);
     }

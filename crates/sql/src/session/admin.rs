@@ -2,14 +2,17 @@
 
 use std::ops::Bound;
 
-use millpond_store::{Direction, Fetch, KeyRange, ReadMode};
+use millpond_store::{Direction, Error, Fetch, KeyRange, Owner, ReadMode, Table, Txn};
 
 use super::Session;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
 use crate::parse::{Kind, Maintenance, TableName};
+use crate::partition::Partitioning;
 use crate::result::ColumnMeta;
+use crate::session::env::SessionEnv;
 use crate::show;
+use crate::types::Schema;
 use crate::value::Value;
 
 /// Rows between two looks at whether the statement was killed.
@@ -236,71 +239,132 @@ impl Session {
         Ok(rows)
     }
 
-    /// Reads every index in one view and compares what they hold.
+    /// Reads every index in one view and compares what they hold; a row in the wrong partition is a problem too.
     fn check_table(&mut self, database: &str, name: &str) -> SqlResult<Vec<String>> {
         self.in_transaction(|s| {
             let wrap = |e| store_error(e, name);
             let Some(txn) = &mut s.txn.txn else {
                 return Ok(Vec::new());
             };
+            let engine = &s.instance.0.engine;
             let table = match s.env.temporary.get(database, name) {
                 Some(table) => table,
-                None => s
-                    .instance
-                    .0
-                    .engine
-                    .open_table(txn, database, name)
-                    .map_err(wrap)?,
+                None => engine.open_table(txn, database, name).map_err(wrap)?,
             };
-            let mut problems = Vec::new();
             let schema = crate::row::schema_of(&table)?;
-            let mut tables = vec![table.clone()];
-            if let Some(p) = &schema.partitioning {
-                let open = |at| p.open(&s.instance.0.engine, &table, at);
-                tables = (0..p.parts.len()).map(open).collect::<SqlResult<_>>()?;
-            }
-            for table in &tables {
-                let mut expected = 0;
-                for (i, index) in table.def().indexes.iter().enumerate() {
-                    let mut scan = table
-                        .scan(
-                            txn,
-                            i,
-                            KeyRange {
-                                lower: Bound::Unbounded,
-                                upper: Bound::Unbounded,
-                            },
-                            Direction::Forward,
-                            ReadMode::Consistent,
-                            Fetch::Row,
-                        )
-                        .map_err(wrap)?;
-                    let mut count = 0u64;
-                    loop {
-                        match scan.next(txn) {
-                            Ok(Some(_)) => count += 1,
-                            Ok(None) => break,
-                            Err(e @ millpond_store::Error::Corrupt(_)) => {
-                                problems.push(format!("Index '{}': {e}", index.name));
-                                break;
-                            }
-                            Err(e) => return Err(wrap(e)),
-                        }
-                        if count.is_multiple_of(KILL_CHECK_ROWS) && s.owner.is_killed() {
-                            return Err(SqlError::new(1317, "Query execution was interrupted"));
-                        }
-                    }
-                    if i == 0 {
-                        expected = count;
-                    } else if count != expected && problems.is_empty() {
-                        problems.push(format!(
-                            "InnoDB: Index '{}' contains {count} entries, should be {expected}.",
-                            index.name
-                        ));
+            let mut check = Check {
+                txn,
+                owner: &s.owner,
+                env: &s.env,
+                schema: &schema,
+                problems: Vec::new(),
+            };
+            match &schema.partitioning {
+                None => check.table(&table, None).map_err(|e| e.named(name))?,
+                Some(p) => {
+                    for at in 0..p.parts.len() {
+                        let part = p.open(engine, &table, at)?;
+                        check
+                            .table(&part, Some((p, at)))
+                            .map_err(|e| e.named(name))?;
                     }
                 }
             }
-            Ok(problems)
+            Ok(check.problems)
         })
+    }
+}
+
+/// CHECK TABLE of one table.
+struct Check<'c> {
+    txn: &'c mut Txn,
+    owner: &'c Owner,
+    env: &'c SessionEnv,
+    schema: &'c Schema,
+    problems: Vec<String>,
+}
+
+/// Why a check could not go on.
+enum Halt {
+    Store(Error),
+    Sql(SqlError),
+}
+
+impl Halt {
+    fn named(self, table: &str) -> SqlError {
+        match self {
+            Halt::Store(e) => store_error(e, table),
+            Halt::Sql(e) => e,
+        }
+    }
+}
+
+impl Check<'_> {
+    /// Checks a table, or the partition at a position.
+    fn table(&mut self, table: &Table, part: Option<(&Partitioning, usize)>) -> Result<(), Halt> {
+        let mut expected = 0;
+        for (i, index) in table.def().indexes.iter().enumerate() {
+            let count = self.index(table, i, &index.name, part.filter(|_| i == 0))?;
+            if i == 0 {
+                expected = count;
+            } else if count != expected && self.problems.is_empty() {
+                self.problems.push(format!(
+                    "InnoDB: Index '{}' contains {count} entries, should be {expected}.",
+                    index.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an index; how many rows it finds.
+    fn index(
+        &mut self,
+        table: &Table,
+        index: usize,
+        name: &str,
+        part: Option<(&Partitioning, usize)>,
+    ) -> Result<u64, Halt> {
+        let everything = KeyRange {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+        };
+        let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+        let mut scan = table
+            .scan(self.txn, index, everything, dir, mode, Fetch::Row)
+            .map_err(Halt::Store)?;
+        let (mut count, mut buffer, mut misplaced) = (0u64, Vec::new(), 0u64);
+        loop {
+            match scan.next(self.txn) {
+                Ok(Some(r)) => {
+                    count += 1;
+                    if let Some((p, at)) = part {
+                        let belongs = p
+                            .route_row(self.schema, r.row, self.env, &mut buffer)
+                            .map_err(Halt::Sql)?;
+                        misplaced += u64::from(belongs != Some(at));
+                    }
+                }
+                Ok(None) => break,
+                Err(e @ Error::Corrupt(_)) => {
+                    self.problems.push(format!("Index '{name}': {e}"));
+                    break;
+                }
+                Err(e) => return Err(Halt::Store(e)),
+            }
+            if count.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
+                let e = SqlError::new(1317, "Query execution was interrupted");
+                return Err(Halt::Sql(e));
+            }
+        }
+        if let Some((p, at)) = part
+            && misplaced > 0
+        {
+            self.problems.push(format!(
+                "Found {misplaced} misplaced rows in partition '{}'",
+                p.parts[at].name
+            ));
+        }
+        Ok(count)
     }
 }
