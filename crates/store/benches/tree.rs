@@ -1,5 +1,5 @@
 //! What a tree costs per call, in processor time of the calling thread:
-//! `cargo bench -p millpond-store --bench tree [rows]`.
+//! `cargo bench -p millpond-store --bench tree [rows [bytes of a value]]`.
 
 use millpond_store::btree::{Cursor, Dir, FromIter, Records, ScanEnd, Tree};
 use millpond_store::hash_index::HashOptions;
@@ -55,10 +55,9 @@ fn measure(what: &str, rows: u64, calls: u64, mut call: impl FnMut(u64)) {
 }
 
 fn main() {
-    let rows = std::env::args()
-        .skip(1)
-        .find_map(|a| a.parse().ok())
-        .unwrap_or(1_000_000u64);
+    let mut numbers = std::env::args().skip(1).filter_map(|a| a.parse().ok());
+    let rows = numbers.next().unwrap_or(1_000_000u64);
+    let bytes = numbers.next().map_or(100, |n| n as usize).max(8);
     let folder = std::env::temp_dir().join(format!("millpond-bench-{}", std::process::id()));
     let storage = Arc::new(RealStorage::new(&folder).expect("a temporary folder"));
     let options = PagerOptions {
@@ -69,18 +68,18 @@ fn main() {
         hash_index: HashOptions::default(),
     };
     let pager = Pager::create(storage.clone(), options).expect("a database");
-    run(&pager, storage, rows);
+    run(&pager, storage, rows, bytes);
     drop(pager);
     std::fs::remove_dir_all(&folder).expect("to remove the folder");
 }
 
-fn run(pager: &Arc<Pager>, storage: Arc<RealStorage>, rows: u64) {
+fn run(pager: &Arc<Pager>, storage: Arc<RealStorage>, rows: u64, bytes: usize) {
     let space = pager.space(SpaceId(SpaceId::FIRST_USER), FileId::SHARED);
     let tree = Tree::new(pager, space, 0);
     let mut mtr = pager.mtr(1).unwrap();
     tree.set_root(tree.alloc_root(&mut mtr).unwrap());
     mtr.commit();
-    let value = [7u8; 100];
+    let value = vec![7u8; bytes];
     let insert = |tree: &Tree, n: u64| {
         let edit = tree.edit(&key(n), value.len(), |e| {
             e.insert(&value);
@@ -94,7 +93,7 @@ fn run(pager: &Arc<Pager>, storage: Arc<RealStorage>, rows: u64) {
     println!("{:?}", tree.check());
 
     let get = |n: u64| {
-        let byte = tree.get(&key(n), |v| v[50]).unwrap();
+        let byte = tree.get(&key(n), |v| v[bytes / 2]).unwrap();
         assert_eq!(byte, Some(7));
     };
     for (on, how) in [(false, "off"), (true, "on")] {
@@ -114,15 +113,15 @@ fn run(pager: &Arc<Pager>, storage: Arc<RealStorage>, rows: u64) {
     println!("searches: {hash} by hash, {tree_searches} down the tree");
     measure("patch, random", rows, READS / 4, |n| {
         let edit = tree.edit(&key(n), 0, |e| {
-            e.patch(10, &[7; 8]);
+            e.patch(0, &[7; 8]);
             Ok(())
         });
         edit.unwrap();
     });
     measure("get and patch by hint, random", rows, READS / 4, |n| {
-        let (_, hint) = tree.get_with_hint(&key(n), |v| v[50]).unwrap();
+        let (_, hint) = tree.get_with_hint(&key(n), |v| v[0]).unwrap();
         let edit = tree.edit_at(hint, &key(n), 0, |e| {
-            e.patch(10, &[7; 8]);
+            e.patch(0, &[7; 8]);
             Ok(())
         });
         edit.unwrap();

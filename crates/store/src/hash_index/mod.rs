@@ -26,7 +26,7 @@
 //!
 //! **Latches.** Lookups take none and write nothing. Changes take the latch of a partition (by hash, so that
 //! one hot table uses them all). It is taken under page latches, one at a time, and nothing is taken under it.
-//! No I/O, no failure; only `new` allocates.
+//! No I/O, no failure. Lookups allocate nothing; giving a page entries may, a list of its records' hashes.
 
 mod key;
 mod memory;
@@ -44,6 +44,7 @@ use key::hash;
 
 use crate::page::{PageType, page_type, slotted};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use table::{Spot, Table};
 
@@ -235,11 +236,12 @@ impl HashIndex {
 
     /// Gives all records of a latched leaf entries. One thread at a time does it.
     #[cold]
+    #[inline(never)]
     fn add_page(&self, frames: &impl Frames, at: Leaf<'_>, era: u32) {
         if !at.state.claim(era, at.part) {
             return;
         }
-        let mut spots = Spots::new();
+        let mut spots = Spots::default();
         for slot in 0..slotted::count(at.page) {
             if at.part.is_first_of_its_own(at.page, slot) {
                 spots.push(hash(at.space, at.part.of_record(at.page, slot)), slot);
@@ -258,6 +260,7 @@ impl HashIndex {
 
     /// Gives one record of a page that has entries its own.
     #[cold]
+    #[inline(never)]
     fn add_one(&self, frames: &impl Frames, at: Leaf<'_>, hash: u64, slot: u16) {
         if !at.part.is_first_of_its_own(at.page, slot) {
             return;
@@ -291,7 +294,7 @@ impl HashIndex {
         if page_type(page) != Some(PageType::Leaf) {
             return 0;
         }
-        let mut spots = Spots::new();
+        let mut spots = Spots::default();
         for slot in 0..slotted::count(page) {
             spots.push(hash(space, part.of_record(page, slot)), slot);
         }
@@ -331,30 +334,19 @@ impl Leaf<'_> {
 }
 
 /// Hashes and slots of a page's records, in one word each so that they can be sorted by partition and bucket.
-struct Spots {
-    words: [u64; slotted::MAX_SLOTS],
-    len: usize,
-}
+#[derive(Default)]
+struct Spots(SmallVec<[u64; 256]>);
 
 const SLOT_MASK: u64 = (1 << table::SLOT_BITS) - 1;
 
 impl Spots {
-    fn new() -> Spots {
-        Spots {
-            words: [0; slotted::MAX_SLOTS],
-            len: 0,
-        }
-    }
-
     fn push(&mut self, hash: u64, slot: u16) {
-        self.words[self.len] = hash & !SLOT_MASK | u64::from(slot);
-        self.len += 1;
+        self.0.push(hash & !SLOT_MASK | u64::from(slot));
     }
 
     fn sorted(&mut self) -> &[u64] {
-        let words = &mut self.words[..self.len];
-        words.sort_unstable();
-        words
+        self.0.sort_unstable();
+        &self.0
     }
 
     /// The hash as far as the table looks at it, and the slot.

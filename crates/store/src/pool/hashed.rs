@@ -2,27 +2,33 @@
 //! entries still lead somewhere.
 
 use super::Pager;
-use super::core::{Core, Lookup};
+use super::core::Core;
 use super::frame::{DETACHED, FREE, FrameNo, LOADING};
 use super::guard::PageRead;
 use crate::hash_index::{Frames, Guess, HashIndex, KeyPart, Leaf, Probe, TreeHash};
-use crate::page::{PageNo, PageType, page_type, slotted};
+use crate::page::{PageType, page_type, slotted};
 use crate::space::Space;
-use crate::wait::{self, Class};
-use parking_lot::lock_api::RawRwLock as _;
 use std::sync::atomic::Ordering;
 
 impl Frames for Core {
     fn serves(&self, frame: FrameNo, space: u64) -> bool {
         let f = self.arena.frame(frame);
+        let gone = FREE | LOADING | DETACHED;
+        if f.word.load(Ordering::Acquire) & gone != 0
+            || f.space_id.load(Ordering::Relaxed) != space
+            || self.hash.entries_of(&f.hashed) == 0
+        {
+            return false;
+        }
+        if self.stale_frames.load(Ordering::Relaxed) <= 0 {
+            // No space that was dropped lately has frames.
+            return true;
+        }
         // A pin for as long as the space is looked at. Who waits for an unpinned frame is not woken, for latches are held
         // here: it looks again by itself, and this takes a few instructions only.
         let old = f.word.fetch_add(1, Ordering::Acquire);
-        let serves = old & (FREE | LOADING | DETACHED) == 0
-            && f.space_id.load(Ordering::Relaxed) == space
-            && self.hash.entries_of(&f.hashed) > 0
-            // SAFETY: pinned, and `FREE` was seen unset.
-            && !unsafe { f.space() }.is_dropped();
+        // SAFETY: pinned, and `FREE` was seen unset.
+        let serves = old & FREE == 0 && !unsafe { f.space() }.is_dropped();
         f.word.fetch_sub(1, Ordering::Release);
         serves
     }
@@ -33,23 +39,6 @@ impl Core {
     #[inline]
     pub fn hash_entries(&self, n: FrameNo) -> usize {
         self.hash.entries_of(&self.arena.frame(n).hashed)
-    }
-
-    /// Removes a pinned frame's entries from the hash index, under the page's shared latch: hold no latch of a page that
-    /// comes after it in order. Returns how many there were.
-    pub fn hash_drop_page(&self, n: FrameNo) -> usize {
-        if self.hash_entries(n) == 0 {
-            return 0;
-        }
-        let f = self.arena.frame(n);
-        wait::lock_shared(&f.latch, Class::PageShared);
-        // SAFETY: latched until below.
-        let page = unsafe { self.arena.page_ref(n) };
-        let space = f.space_id.load(Ordering::Relaxed);
-        let removed = self.hash.drop_page(space, n, page, &f.hashed);
-        // SAFETY: latched above.
-        unsafe { f.latch.unlock_shared() };
-        removed
     }
 
     fn hash_leaf<'p>(&'p self, page: &'p PageRead<'_>, space: &Space, part: KeyPart) -> Leaf<'p> {
@@ -65,15 +54,22 @@ impl Core {
 }
 
 impl Pager {
-    /// Removes a cached page's entries from the adaptive hash index, the space dropped or not; returns how many there
-    /// were. Hold no latch. Nobody has to: entries of a dead space are never served.
-    pub fn drop_hash_entries(&self, space: &Space, page: PageNo) -> usize {
+    /// Removes a cached page's entries, the space dropped or not; returns how many there were. Hold no latch.
+    #[cfg(test)]
+    pub(crate) fn drop_hash_entries(&self, space: &Space, page: crate::page::PageNo) -> usize {
+        use crate::wait::{self, Class};
+        use parking_lot::lock_api::RawRwLock as _;
         let core = self.core();
-        let Lookup::Pinned(n) = core.lookup(space.id.0, page) else {
+        let super::core::Lookup::Pinned(n) = core.lookup(space.id.0, page) else {
             return 0;
         };
-        let loading = core.arena.frame(n).word.load(Ordering::Acquire) & LOADING != 0;
-        let removed = if loading { 0 } else { core.hash_drop_page(n) };
+        let f = core.arena.frame(n);
+        wait::lock_shared(&f.latch, Class::PageShared);
+        // SAFETY: latched until below.
+        let page = unsafe { core.arena.page_ref(n) };
+        let removed = core.hash.drop_page(space.id.0, n, page, &f.hashed);
+        // SAFETY: latched above.
+        unsafe { f.latch.unlock_shared() };
         core.unpin(n);
         removed
     }
