@@ -1,6 +1,7 @@
 //! `millpond serve`.
 
 use crate::settings::{self, EngineArgs, Error, File, Size};
+use millpond_server::metrics::MetricsServer;
 use millpond_server::{Server, ServerConfig};
 use millpond_sql::Instance;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -38,6 +39,9 @@ pub struct Args {
     /// Most connections at a time [default: 151]
     #[arg(long, env = "MILLPOND_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<u32>,
+    /// Serve metrics for Prometheus on this loopback address, like 127.0.0.1:9104 [default: no metrics]
+    #[arg(long, env = "MILLPOND_METRICS_ADDR", value_name = "ADDR")]
+    metrics_addr: Option<SocketAddr>,
     /// What to log: error, warn, info, debug or trace [default: info]
     #[arg(long, env = "MILLPOND_LOG_LEVEL", value_name = "LEVEL")]
     log_level: Option<String>,
@@ -53,6 +57,10 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let addr = SocketAddr::new(ip, args.port.or(file.port).unwrap_or(PORT));
     // Known before recovery starts, which may take a while.
     millpond_server::server::check_address(addr)?;
+    let metrics_addr = args.metrics_addr.or(file.metrics_addr);
+    if let Some(addr) = metrics_addr {
+        millpond_server::server::check_address(addr)?;
+    }
     let mut options = args.engine.options(&file)?;
     if let Some(n) = args.max_connections.or(file.max_connections) {
         options
@@ -81,7 +89,16 @@ pub fn run(args: &Args) -> Result<(), Error> {
             return Err(e.into());
         }
     };
-    greet(&server, &data, pool);
+    let metrics = metrics_addr.map(|addr| MetricsServer::start(instance.clone(), addr));
+    let metrics = match metrics.transpose() {
+        Ok(metrics) => metrics,
+        Err(e) => {
+            server.shutdown(Duration::ZERO);
+            instance.close()?;
+            return Err(e.into());
+        }
+    };
+    greet(&server, metrics.as_ref(), &data, pool);
 
     let signal = signals.forever().next();
     tracing::info!(signal, "stopping");
@@ -89,6 +106,9 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let now = Arc::new(AtomicBool::new(true));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 1, now.clone())?;
+    }
+    if let Some(metrics) = metrics {
+        metrics.shutdown();
     }
     let left = server.shutdown(GRACE);
     if left > 0 {
@@ -116,7 +136,7 @@ fn log_to_stderr(level: Option<&String>) -> Result<(), Error> {
 }
 
 /// Says how to connect.
-fn greet(server: &Server<Instance>, data: &Path, pool: Size) {
+fn greet(server: &Server<Instance>, metrics: Option<&MetricsServer>, data: &Path, pool: Size) {
     let full = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_path_buf());
     println!(
         "Millpond {} is ready. Data in {}, buffer pool {pool}.",
@@ -129,6 +149,9 @@ fn greet(server: &Server<Instance>, data: &Path, pool: Size) {
     }
     if let Some(path) = server.socket_path() {
         println!("  mysql -S {} -u root", full(path).display());
+    }
+    if let Some(metrics) = metrics {
+        println!("Metrics are at http://{}/metrics", metrics.addr());
     }
     println!("Stop with Ctrl-C.");
 }

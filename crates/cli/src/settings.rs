@@ -11,7 +11,7 @@
 
 use clap::Args;
 use millpond_sql::{Instance, InstanceOptions};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -104,6 +104,7 @@ pub struct File {
     pub bind: Option<IpAddr>,
     pub socket: Option<PathBuf>,
     pub max_connections: Option<u32>,
+    pub metrics_addr: Option<SocketAddr>,
     pub log_level: Option<String>,
     pub variables: Vec<Assignment>,
 }
@@ -135,6 +136,7 @@ impl File {
             "bind" => self.bind = Some(scalar(value)?),
             "socket" => self.socket = Some(scalar(value)?),
             "max-connections" => self.max_connections = Some(scalar(value)?),
+            "metrics-addr" => self.metrics_addr = Some(scalar(value)?),
             "log-level" => self.log_level = Some(scalar(value)?),
             "variables" => {
                 let table = value.as_table().ok_or("must be a table")?;
@@ -216,12 +218,13 @@ mod tests {
     fn files() {
         let file = File::parse(
             "data = '/d'\nport = 3307\npool = '1G'\nmax_connections = 10\nbind = '127.0.0.1'\n\
-             [variables]\nautocommit = true\nsql_mode = ''\n",
+             metrics-addr = '127.0.0.1:9104'\n[variables]\nautocommit = true\nsql_mode = ''\n",
         )
         .unwrap();
         assert_eq!(file.data, Some(PathBuf::from("/d")));
         assert_eq!((file.port, file.max_connections), (Some(3307), Some(10)));
         assert_eq!(file.pool, Some(Size(1 << 30)));
+        assert_eq!(file.metrics_addr, "127.0.0.1:9104".parse().ok());
         assert_eq!(
             file.variables,
             [
@@ -233,6 +236,7 @@ mod tests {
             ("prot = 1", "prot: unknown setting"),
             ("port = 99999", "port: "),
             ("bind = 'here'", "bind: "),
+            ("metrics_addr = '9104'", "metrics_addr: "),
             ("port = [1]", "port: "),
             ("port =", "TOML"),
         ] {

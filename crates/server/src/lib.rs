@@ -8,6 +8,7 @@
 //! | `answer` | answers that wait until their commit is durable |
 //! | [`wire`] | packets over a socket |
 //! | [`proto`] | packets as bytes |
+//! | [`metrics`] | metrics for Prometheus over HTTP |
 //! | [`backend`] | what all this needs of a database |
 //!
 //! A connection is a thread with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
@@ -18,6 +19,7 @@ mod answer;
 pub mod backend;
 pub mod conn;
 pub mod literal;
+pub mod metrics;
 pub mod proto;
 pub mod server;
 pub mod sink;

@@ -211,7 +211,7 @@ pub fn check_address(addr: SocketAddr) -> io::Result<()> {
     ))
 }
 
-fn bind_tcp(addr: SocketAddr) -> io::Result<Socket> {
+pub(crate) fn bind_tcp(addr: SocketAddr) -> io::Result<Socket> {
     check_address(addr)?;
     let bind = || {
         let s = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
@@ -247,7 +247,7 @@ fn bind_unix(path: &Path) -> io::Result<Socket> {
     bind().map_err(|e: io::Error| named(&e, &what))
 }
 
-fn named(e: &io::Error, what: &str) -> io::Error {
+pub(crate) fn named(e: &io::Error, what: &str) -> io::Error {
     io::Error::new(e.kind(), format!("{what}: {e}"))
 }
 

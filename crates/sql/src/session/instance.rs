@@ -292,6 +292,20 @@ impl Instance {
     pub fn engine(&self) -> &Engine {
         &self.0.engine
     }
+    /// SHOW GLOBAL STATUS: names and values, by name.
+    pub fn global_status(&self) -> Vec<(String, String)> {
+        self.status(None)
+    }
+    /// Global system variables that are numbers or switches (1 for ON), by name.
+    pub fn numeric_variables(&self) -> Vec<(&'static str, f64)> {
+        let number = |(i, def): (usize, &vars::Def)| match self.0.globals.get(i) {
+            VarValue::Bool(b) => Some((def.name, f64::from(u8::from(b)))),
+            VarValue::UInt(n) => Some((def.name, n as f64)),
+            VarValue::Double(n) => Some((def.name, n)),
+            VarValue::Null | VarValue::Text(_) => None,
+        };
+        vars::all().iter().enumerate().filter_map(number).collect()
+    }
     /// The stall record.
     pub fn watch(&self) -> &Watch {
         &self.0.watch

@@ -33,6 +33,8 @@ pub use latency::{KindLatency, LINEAR_BUCKETS, LINEAR_MS, LOG_BUCKETS};
 pub use stalls::Stall;
 pub use timeline::Tick;
 
+pub use millpond_store::wait::{WaitStats, snapshot as waits};
+
 use clock::Clock;
 use ddl::DdlLog;
 use latency::Latency;
