@@ -281,3 +281,182 @@ fn quoted_texts_and_names() {
         .collect();
     assert_eq!(texts, ["it's \\ f ' \n", "a`b", "x'y", "d\"q'"]);
 }
+
+/// A PARTITION BY clause, roughly as it was written.
+fn shown(by: &PartitionBy) -> String {
+    let on = match &by.by {
+        PartitionOn::Expr(e) => format!("({e})"),
+        PartitionOn::Columns(list) => format!(" COLUMNS({})", list.join(",")),
+    };
+    let value = |v: &PartitionValue| match v {
+        PartitionValue::Max => "MAX".to_string(),
+        PartitionValue::Expr(e) => e.to_string(),
+    };
+    let row = |r: &Vec<PartitionValue>| r.iter().map(value).collect::<Vec<_>>().join(" ");
+    let part = |p: &PartitionDef| match &p.values {
+        PartitionValues::None => p.name.clone(),
+        PartitionValues::LessThan(r) => format!("{}<{}", p.name, row(r)),
+        PartitionValues::In(rows) => {
+            format!(
+                "{}={}",
+                p.name,
+                rows.iter().map(row).collect::<Vec<_>>().join(",")
+            )
+        }
+    };
+    let parts: Vec<String> = by.partitions.iter().map(part).collect();
+    format!(
+        "{}{}{on} {:?} {:?} [{}]",
+        if by.linear { "LINEAR " } else { "" },
+        by.method.name(),
+        by.algorithm,
+        by.count,
+        parts.join("; ")
+    )
+}
+
+#[test]
+fn partition_clauses() {
+    for (text, want) in [
+        ("HASH(a + 1)", "HASH(a + 1) None None []"),
+        (
+            "LINEAR HASH (a) PARTITIONS 4",
+            "LINEAR HASH(a) None Some(4) []",
+        ),
+        ("KEY ()", "KEY COLUMNS() None None []"),
+        (
+            "LINEAR KEY ALGORITHM = 1 (a, `b c`)",
+            "LINEAR KEY COLUMNS(a,b c) Some(1) None []",
+        ),
+        (
+            "RANGE (YEAR(d)) (PARTITION p0 VALUES LESS THAN (-5) ENGINE = InnoDB COMMENT = 'x', PARTITION p1 VALUES LESS THAN MAXVALUE)",
+            "RANGE(YEAR(d)) None None [p0<-5; p1<MAX]",
+        ),
+        (
+            "RANGE COLUMNS(a,b) PARTITIONS 1 (PARTITION p0 VALUES LESS THAN (1, MAXVALUE) STORAGE ENGINE InnoDB MAX_ROWS = 5)",
+            "RANGE COLUMNS(a,b) None Some(1) [p0<1 MAX]",
+        ),
+        (
+            "LIST (a) (PARTITION p VALUES IN (1, NULL), PARTITION q VALUES IN (2))",
+            "LIST(a) None None [p=1,NULL; q=2]",
+        ),
+        (
+            "LIST COLUMNS (a, b) (PARTITION p VALUES IN ((1, 'x'), (2, 'y')))",
+            "LIST COLUMNS(a,b) None None [p=1 'x',2 'y']",
+        ),
+    ] {
+        for create in [
+            format!("CREATE TABLE t (a INT) ENGINE=InnoDB PARTITION BY {text}"),
+            format!("CREATE TABLE t (a INT)\n/*!50100 PARTITION BY {text} */;"),
+        ] {
+            match parse(&create) {
+                Kind::CreatePartitioned(t, by) => {
+                    assert_eq!(shown(&by), want);
+                    assert!(t.query.is_none());
+                }
+                k => panic!("{k:?}"),
+            }
+        }
+        match parse(&format!("ALTER TABLE d.t PARTITION BY {text}")) {
+            Kind::AlterPartitions {
+                table,
+                op: PartitionOp::By(by),
+            } => {
+                assert_eq!((table.database.as_deref(), &*table.name), (Some("d"), "t"));
+                assert_eq!(shown(&by), want);
+            }
+            k => panic!("{k:?}"),
+        }
+    }
+    match parse("CREATE TABLE t PARTITION BY KEY (a) AS SELECT 1 AS a") {
+        Kind::CreatePartitioned(t, _) => assert!(t.query.is_some()),
+        k => panic!("{k:?}"),
+    }
+}
+
+#[test]
+fn changes_of_partitions() {
+    for (text, want) in [
+        (
+            "ADD PARTITION (PARTITION p VALUES IN (1))",
+            "Add { partitions: [PartitionDef",
+        ),
+        (
+            "ADD PARTITION PARTITIONS 3",
+            "Add { partitions: [], count: Some(3) }",
+        ),
+        ("DROP PARTITION a, `B`", "Drop([\"a\", \"B\"])"),
+        ("TRUNCATE PARTITION ALL", "Truncate(None)"),
+        ("TRUNCATE PARTITION LOCAL p", "Truncate(Some([\"p\"]))"),
+        ("COALESCE PARTITION 2", "Coalesce(2)"),
+        ("REBUILD PARTITION p", "Rebuild(Some([\"p\"]))"),
+        ("REMOVE PARTITIONING", "Remove"),
+        (
+            "REORGANIZE PARTITION a INTO (PARTITION b VALUES LESS THAN (1))",
+            "Reorganize { from: [\"a\"]",
+        ),
+        (
+            "EXCHANGE PARTITION p WITH TABLE d.u WITHOUT VALIDATION",
+            "Exchange { partition: \"p\"",
+        ),
+    ] {
+        match parse(&format!("ALTER TABLE t {text}")) {
+            Kind::AlterPartitions { op, .. } => {
+                assert!(format!("{op:?}").starts_with(want), "{text}: {op:?}");
+            }
+            k => panic!("{text}: {k:?}"),
+        }
+    }
+    for (text, code) in [
+        ("ALTER TABLE t DROP PARTITION", 1064),
+        ("ALTER TABLE t COALESCE PARTITION x", 1064),
+        ("ALTER TABLE t REORGANIZE PARTITION", 1511),
+        (
+            "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u WITHOUT",
+            1064,
+        ),
+        ("ALTER TABLE t DISCARD PARTITION p TABLESPACE", 1235),
+        ("CREATE TABLE t (a INT) PARTITION BY LINEAR RANGE (a)", 1064),
+        (
+            "CREATE TABLE t (a INT) PARTITION BY KEY ALGORITHM=3 (a)",
+            1064,
+        ),
+        (
+            "CREATE TABLE t (a INT) PARTITION BY HASH (a) (PARTITION p ENGINE=MyISAM)",
+            1497,
+        ),
+        (
+            "CREATE TABLE t (a INT) PARTITION BY HASH (a) (PARTITION p DATA DIRECTORY='/x')",
+            1235,
+        ),
+    ] {
+        assert_eq!(error(text).code, code, "{text}");
+    }
+}
+
+#[test]
+fn partitions_of_inserts() {
+    for text in [
+        "INSERT INTO t PARTITION (p0, p1) (a, b) VALUES (1, 2)",
+        "REPLACE d.t PARTITION (p0, p1) VALUES (1, 2)",
+        "INSERT IGNORE INTO t PARTITION (p0, p1) SET a = 1",
+        "INSERT INTO t PARTITION (p0, p1) (a) (SELECT a FROM u)",
+        "INSERT INTO t PARTITION (p0, p1) SELECT a FROM u",
+        "INSERT INTO t PARTITION (p0, p1) () VALUES ()",
+    ] {
+        match parse(text) {
+            Kind::Insert(i) => {
+                let list = i.partitioned.unwrap_or_default();
+                let names: Vec<String> = list.iter().map(ToString::to_string).collect();
+                assert_eq!(names, ["p0", "p1"], "{text}");
+                let columns = if text.contains("(a, b)") {
+                    2
+                } else {
+                    usize::from(text.contains("(a)"))
+                };
+                assert_eq!(i.columns.len(), columns, "{text}");
+            }
+            k => panic!("{text}: {k:?}"),
+        }
+    }
+}

@@ -7,7 +7,7 @@ use millpond_store::{Direction, Error, Fetch, KeyRange, Owner, ReadMode, Table, 
 use super::Session;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{Kind, Maintenance, TableName};
+use crate::parse::{Kind, Maintenance, PartitionOp, TableName};
 use crate::partition::Partitioning;
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
@@ -111,6 +111,10 @@ impl Session {
         match kind {
             Kind::CreateIndex(c) => check_object(&c.table_name),
             Kind::AlterTable(a) => check_object(&a.name),
+            Kind::AlterPartitions {
+                table,
+                op: PartitionOp::Exchange { table: other, .. },
+            } => check(table).and_then(|()| check(other)),
             Kind::DropIndex { table, .. }
             | Kind::AlterTableOptions { table, .. }
             | Kind::AlterPartitions { table, .. } => check(table),
