@@ -2,9 +2,10 @@
 //! The wire is not in it.
 
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
+use millpond_sql::watch::{Running, StatementKind};
 use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Value};
 use millpond_store::Options;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 const ROWS: u64 = 10_000;
 const CALLS: u32 = 300_000;
@@ -31,6 +32,34 @@ fn now() -> Duration {
     Duration::from_nanos(ns.parse().expect("a number"))
 }
 
+/// Nanoseconds a call takes, best of several rounds.
+fn each(mut call: impl FnMut()) -> f64 {
+    let rounds = (0..7).map(|_| {
+        let start = now();
+        (0..CALLS).for_each(|_| call());
+        now() - start
+    });
+    let best = rounds.min().unwrap_or_default();
+    best.as_nanos() as f64 / f64::from(CALLS)
+}
+
+/// What the stall record takes of that: all of it, and reading the wall clock twice, which would be done without it.
+fn record(instance: &Instance) {
+    let watch = instance.watch();
+    let record = each(|| {
+        let running = Running {
+            kind: StatementKind::Select,
+            start_ns: watch.now_ns(),
+        };
+        std::hint::black_box(watch.wall_us(running.start_ns));
+        watch.finish(running, watch.now_ns());
+    });
+    let clocks = each(|| {
+        std::hint::black_box((SystemTime::now(), SystemTime::now()));
+    });
+    println!("stall record: {record:.1} ns; two reads of the wall clock: {clocks:.1} ns");
+}
+
 fn main() {
     let dir = tempfile::tempdir().expect("a directory");
     let instance = Instance::open(InstanceOptions {
@@ -54,25 +83,18 @@ fn main() {
     let point = session
         .prepare("SELECT c FROM t WHERE id = ?")
         .expect("prepare");
-    let mut best = Duration::MAX;
-    for _ in 0..7 {
-        let mut state = 0x9E37_79B9_7F4A_7C15u64;
-        let start = now();
-        for _ in 0..CALLS {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let id = [Value::UInt(state % ROWS)];
-            session
-                .execute_prepared(&point, &id, &mut Nowhere)
-                .expect("a row");
-        }
-        best = best.min(now() - start);
-    }
-    println!(
-        "point read: {:.1} ns",
-        best.as_nanos() as f64 / f64::from(CALLS)
-    );
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let point = each(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let id = [Value::UInt(state % ROWS)];
+        session
+            .execute_prepared(&point, &id, &mut Nowhere)
+            .expect("a row");
+    });
+    println!("point read: {point:.1} ns");
+    record(&instance);
     drop(session);
     instance.close().expect("close");
 }
