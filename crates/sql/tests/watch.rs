@@ -119,6 +119,36 @@ fn truncate_forgets() {
     );
 }
 
+#[test]
+fn the_buffer_pool_is_shown_by_instance() {
+    let db = TestDb::with(&[("innodb_buffer_pool_instances", "3")]);
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(500))");
+    for i in 0..200 {
+        c.ok(&format!("INSERT INTO t VALUES ({i}, REPEAT('x', 500))"));
+    }
+    // LRU and flush list as the article of requirement 3.5 sums them up.
+    let sums = "SELECT SUM(pool_size), SUM(free_buffers) + SUM(database_pages), SUM(modified_database_pages) > 0, SUM(number_pages_created) > 5, SUM(pages_create_rate) > 0 FROM information_schema.innodb_buffer_pool_stats";
+    assert_eq!(c.one(sums), "512|512|1|1|1");
+    assert_eq!(
+        c.rows("SELECT pool_id, number_pages_get, hit_rate FROM information_schema.innodb_buffer_pool_stats"),
+        ["0|NULL|NULL", "1|NULL|NULL", "2|NULL|NULL"],
+        "requests are counted for the whole pool"
+    );
+    let status = c.one("SHOW ENGINE INNODB STATUS");
+    for line in [
+        "INDIVIDUAL BUFFER POOL INFO",
+        "---BUFFER POOL 2",
+        "LRU len: ",
+    ] {
+        assert!(status.contains(line), "{line}");
+    }
+    let db = TestDb::new();
+    let mut c = db.client();
+    let one = "SELECT COUNT(*), MIN(number_pages_get) > 0, MIN(hit_rate) BETWEEN 0 AND 1000 FROM information_schema.innodb_buffer_pool_stats";
+    assert_eq!(c.one(one), "1|1|1");
+}
+
 /// Waiters that wait for a row or a metadata lock now.
 fn waiting(c: &mut support::Client) -> bool {
     c.one("SHOW ENGINE INNODB STATUS").contains("LOCK WAIT for")

@@ -10,6 +10,7 @@
 //! | `of` | SHOW statements as selections from virtual tables |
 //! | `schema` | databases, tables, columns, indexes, constraints |
 //! | `server` | variables, status, sessions, engines, character sets |
+//! | `pool` | the buffer pool's instances |
 //! | `watch` | the stall record, waits |
 //! | `graveyard` | what DROP and TRUNCATE left to be given back |
 //! | `partitions` | information_schema.PARTITIONS |
@@ -25,6 +26,7 @@ mod empty;
 mod graveyard;
 mod of;
 mod partitions;
+mod pool;
 mod schema;
 mod server;
 mod table;

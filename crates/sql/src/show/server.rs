@@ -24,7 +24,7 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
             character_sets(),
             collations(),
             collation_applicability(),
-            buffer_pool_stats(),
+            super::pool::buffer_pool_stats(),
             plugins(),
             keywords(),
             user_privileges(),
@@ -317,44 +317,6 @@ fn collation_applicability() -> Virtual {
                 emit(&[s(c.name()), s(c.charset())])?;
             }
             Ok(())
-        },
-    )
-}
-
-/// The buffer pool in numbers. Whatever the engine does not count is left out rather than made up.
-fn buffer_pool_stats() -> Virtual {
-    const COUNTERS: [(&str, &str); 8] = [
-        ("POOL_SIZE", "Innodb_buffer_pool_pages_total"),
-        ("FREE_BUFFERS", "Innodb_buffer_pool_pages_free"),
-        ("DATABASE_PAGES", "Innodb_buffer_pool_pages_data"),
-        ("OLD_DATABASE_PAGES", "Innodb_buffer_pool_pages_old"),
-        ("MODIFIED_DATABASE_PAGES", "Innodb_buffer_pool_pages_dirty"),
-        ("NUMBER_PAGES_READ", "Innodb_pages_read"),
-        ("NUMBER_PAGES_CREATED", "Innodb_pages_created"),
-        ("NUMBER_PAGES_WRITTEN", "Innodb_pages_written"),
-    ];
-    Virtual::new(
-        IS,
-        "INNODB_BUFFER_POOL_STATS",
-        &[
-            ("POOL_ID", Ty::Num),
-            ("POOL_SIZE", Ty::NullNum),
-            ("FREE_BUFFERS", Ty::NullNum),
-            ("DATABASE_PAGES", Ty::NullNum),
-            ("OLD_DATABASE_PAGES", Ty::NullNum),
-            ("MODIFIED_DATABASE_PAGES", Ty::NullNum),
-            ("NUMBER_PAGES_READ", Ty::NullNum),
-            ("NUMBER_PAGES_CREATED", Ty::NullNum),
-            ("NUMBER_PAGES_WRITTEN", Ty::NullNum),
-        ],
-        |cx, emit| {
-            let counters = cx.facts.instance.engine().status().counters;
-            let mut row = vec![n(0u64)];
-            for (_, counter) in COUNTERS {
-                let value = counters.iter().find(|(name, _)| *name == counter);
-                row.push(value.map_or(Value::Null, |(_, v)| n(*v)));
-            }
-            emit(&row)
         },
     )
 }

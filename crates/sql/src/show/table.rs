@@ -22,6 +22,8 @@ pub(super) enum Ty {
     Num,
     /// The same, or NULL.
     NullNum,
+    /// A floating-point number.
+    Double,
     /// A date and time, or NULL.
     NullTime,
 }
@@ -60,7 +62,7 @@ impl Virtual {
     pub fn new(
         database: &'static str,
         name: &'static str,
-        columns: Columns,
+        columns: &[(&'static str, Ty)],
         produce: impl Fn(&Context<'_>, &mut Emit<'_>) -> SqlResult<()> + Send + Sync + 'static,
     ) -> Virtual {
         Virtual {
@@ -85,6 +87,7 @@ fn column(name: &'static str, ty: Ty) -> VirtualColumn {
         Ty::NullText => (long(), true),
         Ty::Num => (SqlType::ubigint(), false),
         Ty::NullNum => (SqlType::ubigint(), true),
+        Ty::Double => (SqlType::new(BaseType::Double), false),
         Ty::NullTime => (SqlType::datetime(0), true),
     };
     VirtualColumn { name, ty, nullable }

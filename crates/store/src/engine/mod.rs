@@ -391,6 +391,10 @@ impl Engine {
     pub fn sorter(&self, budget: usize) -> crate::sort::Sorter {
         crate::sort::Sorter::new(self.0.storage.clone(), budget)
     }
+    /// Numbers about each buffer pool instance, and how they have grown since an earlier look.
+    pub fn pool_instances(&self) -> Vec<crate::pool::InstanceLook> {
+        self.0.pager.instance_looks()
+    }
     /// Counters and the status report.
     pub fn status(&self) -> EngineStatus {
         self.0.status()

@@ -190,6 +190,12 @@ impl Inner {
         writeln!(w, "Old database pages {}", p.old)?;
         writeln!(w, "Modified db pages  {}", p.dirty)?;
         writeln!(w, "Stale pages        {}", p.stale)?;
+        writeln!(
+            w,
+            "LRU len: {}, flush list len: {}",
+            p.young + p.old,
+            p.dirty
+        )?;
         writeln!(w, "Pages made young {}", p.made_young)?;
         writeln!(
             w,
@@ -199,6 +205,8 @@ impl Inner {
         let requests = p.hits + p.reads;
         let rate = (p.hits * 1000).checked_div(requests).unwrap_or(1000);
         writeln!(w, "Buffer pool hit rate {rate} / 1000")?;
+
+        self.write_instances(w)?;
 
         title(w, "ROW OPERATIONS")?;
         let rows = |op| self.ctx().rows.get(op);
@@ -210,6 +218,43 @@ impl Inner {
             rows(RowOp::Deleted),
             rows(RowOp::Read)
         )
+    }
+}
+
+impl Inner {
+    /// A section for each instance, if there are several.
+    fn write_instances(&self, w: &mut String) -> std::fmt::Result {
+        let instances = self.pager.instance_stats();
+        if instances.len() < 2 {
+            return Ok(());
+        }
+        title(w, "INDIVIDUAL BUFFER POOL INFO")?;
+        for (no, i) in instances.iter().enumerate() {
+            writeln!(w, "---BUFFER POOL {no}")?;
+            writeln!(w, "Buffer pool size   {}", i.size)?;
+            writeln!(w, "Free buffers       {}", i.free)?;
+            writeln!(w, "Database pages     {}", i.young + i.old)?;
+            writeln!(w, "Old database pages {}", i.old)?;
+            writeln!(w, "Modified db pages  {}", i.dirty)?;
+            writeln!(
+                w,
+                "LRU len: {}, flush list len: {}",
+                i.young + i.old,
+                i.dirty
+            )?;
+            writeln!(w, "Pending reads      {}", i.pending_reads)?;
+            writeln!(
+                w,
+                "Pages made young {}, not young {}",
+                i.made_young, i.not_young
+            )?;
+            writeln!(
+                w,
+                "Pages read {}, created {}, written {}",
+                i.reads, i.created, i.written
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -436,6 +436,10 @@ impl Core {
         match result {
             Ok(()) => {
                 self.counts.written.fetch_add(count, Ordering::Relaxed);
+                for n in &copied {
+                    let instance = &self.instance(*n).counts;
+                    instance.written.fetch_add(1, Ordering::Relaxed);
+                }
                 self.counts
                     .doublewrite_batches
                     .fetch_add(1, Ordering::Relaxed);

@@ -12,6 +12,7 @@ use super::frame::{
     Arena, DETACHED, DIRTY, DOOMED, FREE, FrameNo, LOADING, LRU_OLD, LRU_YOUNG, PINS,
 };
 use super::lists::{Instance, Stale, Victim};
+use super::look::Looks;
 use super::room::LogRoom;
 use super::stats::Counts;
 use super::unlogged::Unlogged;
@@ -104,6 +105,7 @@ pub(crate) struct Core {
     pub unlogged: Unlogged,
     pub counters: Counters,
     pub counts: Counts,
+    pub looks: Looks,
     start: Instant,
 }
 
@@ -167,6 +169,7 @@ impl Core {
             unlogged: Unlogged::default(),
             counters: Counters::default(),
             counts: Counts::default(),
+            looks: Looks::default(),
             start: Instant::now(),
         }
     }
@@ -291,7 +294,11 @@ impl Core {
             LRU_YOUNG => age > instance.young_len.load(Ordering::Relaxed) / 4,
             LRU_OLD => {
                 let since = f.since_ms.load(Ordering::Relaxed);
-                self.now_ms().wrapping_sub(since) >= OLD_BLOCKS_MS
+                let due = self.now_ms().wrapping_sub(since) >= OLD_BLOCKS_MS;
+                if !due {
+                    instance.counts.not_young.fetch_add(1, Ordering::Relaxed);
+                }
+                due
             }
             _ => false,
         };
@@ -576,10 +583,14 @@ impl Core {
         }
         // SAFETY: we are the loader.
         let bytes = unsafe { self.arena.page_mut(n) };
+        let instance = &self.instance(n).counts;
+        instance.reads.fetch_add(1, Ordering::Relaxed);
+        instance.pending_reads.fetch_add(1, Ordering::Relaxed);
         self.counts.reads.fetch_add(1, Ordering::Relaxed);
         self.counts.pending_reads.fetch_add(1, Ordering::Relaxed);
         let read = wait::during(Class::DataFile, || file.read_page(space.id, page, bytes));
         self.counts.pending_reads.fetch_sub(1, Ordering::Relaxed);
+        instance.pending_reads.fetch_sub(1, Ordering::Relaxed);
         let Err(e) = read else {
             return Ok(true);
         };
@@ -666,6 +677,8 @@ impl Core {
         }
         self.instance(n).enter(&self.arena, n);
         self.counts.created.fetch_add(1, Ordering::Relaxed);
+        let instance = &self.instance(n).counts;
+        instance.created.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes a pinned frame out of the page table; it goes when its pins do.

@@ -16,6 +16,7 @@ use super::frame::{
     Arena, DETACHED, DIRTY, DOOMED, FREE, Frame, FrameNo, LOADING, LRU_NONE, LRU_OLD, LRU_YOUNG,
     NONE, PINS,
 };
+use super::look::InstanceCounts;
 use crate::page::Lsn;
 use crate::wait::{self, Class};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -37,6 +38,7 @@ pub(crate) struct Instance {
     pub old_len: AtomicU32,
     pub dirty_len: AtomicU32,
     pub moved_young: AtomicU64,
+    pub counts: InstanceCounts,
 }
 
 /// Free list and LRU list.
@@ -121,6 +123,7 @@ impl Instance {
             old_len: AtomicU32::new(0),
             dirty_len: AtomicU32::new(0),
             moved_young: AtomicU64::new(0),
+            counts: InstanceCounts::default(),
         }
     }
 
