@@ -209,6 +209,53 @@ fn giving_back_survives_a_cut_at_every_step() {
     }
 }
 
+/// After a huge transaction, and after its table is gone, the undo and the shared file become short again, and everything works on
+/// and is there after a crash.
+#[test]
+fn files_shrink_when_their_ends_are_free() {
+    let db = Db::new();
+    fill(&db, "kept", false, 0..20).unwrap();
+    fill(&db, "big", false, 0..3000).unwrap();
+    // Lanes in use by others meanwhile, so that the huge one's end is not the only one high up.
+    let mut others: Vec<Session> = (0..3).map(|_| db.session()).collect();
+    let mut s = db.session();
+    let t = s.open("big");
+    for round in 0..3 {
+        for i in 0..3000i64 {
+            let changed = s.update(&t, &int_key(i), |_| {
+                let pad = vec![(i + round) as u8 ^ 0x55; 4000];
+                row(&[Some(&int(i)), Some(&int(i)), Some(&pad)])
+            });
+            assert!(changed.unwrap());
+        }
+        let o = &mut others[round as usize];
+        let kept = o.open("kept");
+        o.insert(&kept, &row(&[Some(&int(100 + round)), None, None]))
+            .unwrap();
+    }
+    assert!(length(&db.disk, "undo").unwrap() > 32 << 20);
+    s.commit();
+    others.iter_mut().for_each(Session::commit);
+    wait_until(|| length(&db.disk, "undo").unwrap() <= 12 << 20);
+    fill(&db, "bigger", false, 0..5000).unwrap();
+    drop_table(&db, "big");
+    drop_table(&db, "bigger");
+    let before = length(&db.disk, "data").unwrap();
+    assert!(before > 32 << 20);
+    wait_until(|| length(&db.disk, "data").unwrap() < before / 2);
+    for i in 0..3 {
+        fill(&db, "kept", false, 200 + i * 10..210 + i * 10).unwrap();
+    }
+    db.check();
+    let db = db.crash();
+    assert_eq!(rows_in(&db, "kept"), 53);
+    fill(&db, "again", false, 0..1000).unwrap();
+    db.check();
+    let db = db.crash();
+    assert_eq!((rows_in(&db, "kept"), rows_in(&db, "again")), (53, 1000));
+    db.check();
+}
+
 /// A full disk: whoever needs space gets what is in the graveyard before an error, however slow the rate.
 #[test]
 fn a_full_disk_takes_the_graveyard_first() {

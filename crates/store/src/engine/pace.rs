@@ -44,8 +44,9 @@ pub(super) struct State {
     /// Work was begun and is not done.
     busy: bool,
     pub stop: bool,
-    /// Threads that need space now.
+    /// Threads that need space now, and those of them that need it in the shared file.
     pub urgent: u32,
+    pub urgent_shared: u32,
     /// Passes begun and ended.
     begun: u64,
     ended: u64,
@@ -146,13 +147,14 @@ impl Shared {
     }
 
     /// For a thread that found no space: has the reclaimer work without restraint until it has given something back.
-    /// `false`: there is nothing to be had. Hold no latch, nor anything else that the reclaimer might wait for.
-    pub fn relief(&self) -> bool {
+    /// `false`: there is nothing to be had. `shared`: space in the shared file will do. Hold no latch, nor anything else that the reclaimer might wait for.
+    pub fn relief(&self, shared: bool) -> bool {
         let mut state = self.state.lock();
         let before = self.reclaimed_bytes();
         // A pass under way may be past what has come since; the one after it is not.
         let enough = state.begun + 1;
         state.urgent += 1;
+        state.urgent_shared += u32::from(shared);
         state.work = true;
         self.wake.notify_all();
         let helped = loop {
@@ -165,6 +167,7 @@ impl Shared {
             self.progress.wait(&mut state);
         };
         state.urgent -= 1;
+        state.urgent_shared -= u32::from(shared);
         helped
     }
 }
@@ -266,7 +269,7 @@ mod tests {
         shared.set_rate(1 << 20);
         std::thread::scope(|s| {
             s.spawn(|| {
-                assert!(shared.relief());
+                assert!(shared.relief(false));
             });
             while shared.state.lock().urgent == 0 {
                 std::thread::yield_now();
@@ -280,7 +283,7 @@ mod tests {
             });
             while pace.freed(1 << 40).is_continue() {}
         });
-        assert!(!shared.relief(), "the thread has ended");
+        assert!(!shared.relief(false), "the thread has ended");
         assert_eq!(shared.reclaimed_bytes() >> 40, 3);
     }
 }

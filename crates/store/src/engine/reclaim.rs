@@ -5,6 +5,8 @@
 //! forgotten. A file is cut shorter step by step, then removed. Everything can be repeated after a crash. No page of the
 //! dead space is read. The thread holds no lock that a statement waits for.
 //!
+//! What is free at the ends of the shared and the undo file goes back to the file system likewise.
+//!
 //! **A grave is left alone** while its space is being built and until the DDL that dug it has buried the space
 //! ([`Reclaimer::hold`]): purge may be at work in it that long.
 //! **Rate.** [`pace`](super::pace) makes the thread wait between steps, unless somebody needs the space now.
@@ -29,6 +31,14 @@ use std::time::Duration;
 const RETRY: Duration = Duration::from_secs(5);
 /// Graves read at a time: memory stays bounded however many there are.
 const BATCH: usize = 1024;
+/// How often the ends of the shared and the undo file are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// Free bytes at a file's end that are worth cutting off, how many are left there, and how many are counted.
+const TAIL_WORTH: u64 = 16 << 20;
+const TAIL_SPARE: u64 = 8 << 20;
+const TAIL_COUNTED: u64 = 4 << 30;
+/// The files whose ends are cut.
+const ENDED: [FileId; 2] = [FileId::SHARED, FileId::UNDO];
 /// What giving back a root page counts for, bytes.
 const ROOT_BYTES: u64 = crate::page::PAGE_SIZE as u64;
 
@@ -88,7 +98,7 @@ impl Reclaimer {
         };
         let files = table_files(&**storage)?;
         let in_need = shared.clone();
-        pager.set_relief(move || in_need.relief());
+        pager.set_relief(move |file| in_need.relief(file == FileId::SHARED));
         let thread = std::thread::Builder::new()
             .name("reclaimer".into())
             .spawn(move || worker.run(files))
@@ -163,18 +173,29 @@ impl Worker {
         if let Err(e) = self.remove_orphans(files) {
             tracing::error!("files of unknown tables are left: {e}");
         }
+        let mut lengths = [0; ENDED.len()];
         loop {
-            {
+            let urgent = {
                 let mut state = self.shared.state.lock();
-                while !state.work && !state.stop {
-                    self.shared.wake.wait(&mut state);
+                if !state.work && !state.stop {
+                    self.shared.wake.wait_for(&mut state, LOOK);
                 }
                 if state.stop {
                     return;
                 }
+                if !state.work {
+                    drop(state);
+                    self.cut_ends(&mut lengths);
+                    continue;
+                }
                 state.begin_pass();
+                state.urgent > 0
+            };
+            let before = self.shared.reclaimed_bytes();
+            let mut done = self.dig_up_all();
+            if urgent && done.is_ok() && self.shared.reclaimed_bytes() == before {
+                done = self.cut_all();
             }
-            let done = self.dig_up_all();
             let mut state = self.shared.state.lock();
             state.end_pass();
             self.shared.progress.notify_all();
@@ -186,6 +207,39 @@ impl Worker {
                 state.work = true;
             }
         }
+    }
+
+    /// Cuts off what has long been free at the ends of the shared and the undo file. `lengths`: of the files at the last
+    /// look; one that has grown since may be about to grow again.
+    fn cut_ends(&self, lengths: &mut [u64]) {
+        let mut pace = Paced::new(&self.shared);
+        for (file, length) in ENDED.into_iter().zip(lengths) {
+            let cut = self
+                .pager
+                .free_tail(file, TAIL_COUNTED)
+                .and_then(|(now, tail)| {
+                    let before = std::mem::replace(length, now);
+                    if now != before || tail < TAIL_WORTH || self.pager.log().stopped().is_some() {
+                        return Ok(true);
+                    }
+                    self.pager.shrink_file(file, TAIL_SPARE, &mut pace)
+                });
+            if let Err(e) = cut {
+                tracing::error!("{} stays long for now: {e}", file.name());
+            }
+        }
+    }
+
+    /// The same to the last byte, for somebody who needs it elsewhere.
+    fn cut_all(&self) -> Result<()> {
+        let mut pace = Paced::new(&self.shared);
+        for file in ENDED {
+            // Who needs more than is free at the shared file's end would only have to make it longer again.
+            if file != FileId::SHARED || self.shared.state.lock().urgent_shared == 0 {
+                self.pager.shrink_file(file, 0, &mut pace)?;
+            }
+        }
+        Ok(())
     }
 
     /// A file is created before its first page is logged. If a crash fell in between, its table may be dropped

@@ -165,6 +165,22 @@ impl SimStorage {
         self.restart(|| true);
     }
 
+    /// A disk of its own with what this one holds now, all of it durable.
+    pub fn copy(&self) -> SimStorage {
+        let copy = SimStorage::new();
+        for (name, data) in &self.disk.lock().files {
+            let now = data.lock().now.clone();
+            let data = Data {
+                synced: now.clone(),
+                now,
+                pending: Vec::new(),
+            };
+            let data = Arc::new(Mutex::new(data));
+            copy.disk.lock().files.insert(name.clone(), data);
+        }
+        copy
+    }
+
     /// Names and current lengths of all files.
     pub fn files(&self) -> Vec<(String, u64)> {
         let disk = self.disk.lock();

@@ -1,17 +1,20 @@
-//! Giving space back: a dropped space's extents to its file, a dropped table's file to the file system.
+//! Giving space back: a dropped space's extents to its file; a dropped table's file, and what is free at a file's end, to
+//! the file system.
 //!
 //! Everything goes in steps, each as large as a [`Pace`] allows and each of which may be the last: what is left is given
 //! back by calling again, also after a crash. Hold no latch.
 
 use super::Pager;
-use super::core::Core;
+use super::core::{Core, DirtyMeta};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_SIZE, PageNo};
-use crate::space::alloc::Change;
+use crate::space::alloc::{Change, Writer};
+use crate::space::file::DataFile;
 use crate::space::{EXTENT_PAGES, FileId, Space, SpaceId};
 use std::io::ErrorKind::NotFound;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Bytes of an extent.
 pub const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_SIZE as u64;
@@ -48,17 +51,90 @@ impl Core {
         loop {
             let file = space.data(&self.files, true);
             match file.and_then(|file| file.ensure(space.id, pages)) {
-                Err(e) if e.is_full() && self.files.relief() => {}
+                Err(e) if e.is_full() && self.files.relief(space.file) => {}
                 done => return done,
             }
         }
     }
 }
 
+impl Core {
+    /// Cuts up to `most` vacant extents off a file's end, leaving `spare` vacant ones; the bytes cut.
+    fn cut_step(&self, file: &Arc<DataFile>, spare: u32, most: u32) -> Result<Option<u64>> {
+        let _growing = file.hold_growth();
+        // Neither is a page in that part of the file being written.
+        let writing = self.writing.lock();
+        let mut alloc = file.alloc().lock();
+        let had = alloc.extents();
+        let vacant = alloc.vacant_tail(spare.saturating_add(most));
+        let cut = vacant.saturating_sub(spare).min(most);
+        if cut == 0 {
+            return Ok(None);
+        }
+        let (mut group, mut touched) = (Vec::new(), Vec::new());
+        let mut writer = Writer {
+            file: file.id,
+            previous: &mut None,
+            out: &mut group,
+        };
+        alloc.cut(had - cut, &mut writer, &mut |slot| touched.push(slot));
+        let mut end = self.log.end_lsn();
+        if !group.is_empty() {
+            (end, ()) = self.log.append(&group, |start, end| {
+                for slot in touched {
+                    if alloc.stamp(slot, start, end) {
+                        let (file, oldest) = (file.clone(), start);
+                        let dirty = DirtyMeta { file, oldest };
+                        self.dirty_meta.lock().insert((dirty.file.id, slot), dirty);
+                    }
+                }
+            });
+            // Map pages are given up unwritten.
+            self.stale_lsn.fetch_max(end, Ordering::AcqRel);
+        }
+        let gone = |id: FileId, slot| id == file.id && !alloc.has_slot(slot);
+        self.dirty_meta
+            .lock()
+            .retain(|(id, slot), _| !gone(*id, *slot));
+        drop(alloc);
+        drop(writing);
+        self.after_append(end);
+        // What freed the pages is durable before they go.
+        self.log.sync_to(end)?;
+        file.cut(had)?;
+        Ok(Some(u64::from(cut) * EXTENT_BYTES))
+    }
+}
+
 impl Pager {
-    /// Installs what gives dead spaces back at once when a file cannot grow. It says whether it has given anything back;
+    /// Cuts off what is free at a file's end but for `spare` bytes, step by step. Whether all of it is cut.
+    pub fn shrink_file(&self, file: FileId, spare: u64, pace: &mut dyn Pace) -> Result<bool> {
+        let file = self.core().files.get(file, false)?;
+        let spare = u32::try_from(spare / EXTENT_BYTES).unwrap_or(u32::MAX);
+        loop {
+            let step = pace.step_bytes().clamp(*CUT_STEP.start(), *CUT_STEP.end());
+            let most = (step / EXTENT_BYTES) as u32;
+            let Some(bytes) = self.core().cut_step(&file, spare, most)? else {
+                return Ok(true);
+            };
+            if pace.freed(bytes).is_break() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// A file's bytes, and of those the free ones at its end, counted up to `most`.
+    pub fn free_tail(&self, file: FileId, most: u64) -> Result<(u64, u64)> {
+        let file = self.core().files.get(file, false)?;
+        let most = u32::try_from(most / EXTENT_BYTES).unwrap_or(u32::MAX);
+        let alloc = file.alloc().lock();
+        let bytes = |extents: u32| u64::from(extents) * EXTENT_BYTES;
+        Ok((bytes(alloc.extents()), bytes(alloc.vacant_tail(most))))
+    }
+
+    /// Installs what gives dead spaces back at once when a file, which it is told, cannot grow. It says whether it has given anything back;
     /// it is called with no latch held, but perhaps with the undo directory's mutex or a table's AUTO_INCREMENT counter.
-    pub fn set_relief(&self, relief: impl Fn() -> bool + Send + Sync + 'static) {
+    pub fn set_relief(&self, relief: impl Fn(FileId) -> bool + Send + Sync + 'static) {
         self.core().files.set_relief(Box::new(relief));
     }
 

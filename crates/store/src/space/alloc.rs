@@ -11,7 +11,7 @@
 use super::layout::{self, COUNTERS, entry_at, entry_bytes, map_page};
 use super::{AllocKind, EXTENT_PAGES, FileId, MAP_EXTENTS, SpaceId};
 use crate::log::op::{Op, Target};
-use crate::page::{Lsn, PageNo, PageType, get_u32, get_u64, page_lsn, put_u64};
+use crate::page::{Lsn, PageNo, PageType, get_u32, get_u64, page_lsn, put_u32, put_u64};
 use std::collections::{BTreeSet, HashMap};
 
 /// Most extents a space takes at once.
@@ -75,6 +75,8 @@ pub(crate) struct FileAlloc {
     spaces: HashMap<u64, SpaceExtents>,
     slots: Vec<Slot>,
     counters: [u64; COUNTERS],
+    /// What the header says of how many maps count; 0: all.
+    maps: u32,
 }
 
 fn is_map_extent(e: u32) -> bool {
@@ -100,6 +102,7 @@ impl FileAlloc {
             spaces: HashMap::new(),
             slots: vec![Slot::default()],
             counters: [0; COUNTERS],
+            maps: 0,
         }
     }
 
@@ -143,9 +146,16 @@ impl FileAlloc {
         for (n, c) in self.counters.iter_mut().enumerate() {
             *c = get_u64(page, layout::COUNTERS_AT + n * 8);
         }
+        self.maps = get_u32(page, layout::MAPS_AT);
         self.slots[0].formatted = true;
         self.slots[0].lsn = page_lsn(page);
         Ok(())
+    }
+
+    /// Whether map page `k` counts. One that does not was cut off with its part of the file; what is there by accident
+    /// means nothing.
+    pub fn has_map(&self, k: u32) -> bool {
+        self.maps == 0 || k < self.maps
     }
 
     /// Takes over map page `k` read at open, after [`FileAlloc::grow_to`].
@@ -200,6 +210,7 @@ impl FileAlloc {
         let e = match how {
             AllocKind::Root => self.fragment_extent()?,
             AllocKind::Extent => self.space_extent(space.0, near)?,
+            AllocKind::Low => self.low_extent(space.0)?,
         };
         let x = &mut self.extents[e as usize];
         debug_assert_ne!(x.used, u8::MAX);
@@ -260,6 +271,24 @@ impl FileAlloc {
             s.partial.insert(e);
         }
         Some(first)
+    }
+
+    /// The first extent with a free page that is the space's or can become it.
+    fn low_extent(&mut self, space: u64) -> Option<u32> {
+        let s = self.spaces.entry(space).or_default();
+        let (partial, free) = (s.partial.first().copied(), self.free.first().copied());
+        match (partial, free) {
+            (Some(p), None) => Some(p),
+            (Some(p), Some(f)) if p < f => Some(p),
+            (_, Some(e)) => {
+                self.free.remove(&e);
+                self.extents[e as usize].owner = space;
+                s.extents.insert(e);
+                s.partial.insert(e);
+                Some(e)
+            }
+            (None, None) => None,
+        }
     }
 
     /// First free extent from `from` on and how many, up to `want`, follow it.
@@ -357,6 +386,10 @@ impl FileAlloc {
         touched(k + 1);
         if !self.slots[k as usize + 1].formatted {
             self.slots[k as usize + 1].formatted = true;
+            if !self.has_map(k) {
+                self.log_maps(k + 1, w);
+                touched(0);
+            }
             w.init(map_page(k), PageType::AllocMap);
             let first = k * MAP_EXTENTS;
             let x = &mut self.extents[first as usize];
@@ -385,6 +418,57 @@ impl FileAlloc {
             Change::Counter(..) => unreachable!("returned above"),
         }
         w.entry(e, x);
+    }
+
+    fn log_maps(&mut self, maps: u32, w: &mut Writer<'_>) {
+        self.maps = maps;
+        w.bytes(0, layout::MAPS_AT, &maps.to_le_bytes());
+    }
+
+    /// Extents at the end, `most` of them at most, in which no page is used, now or by the log.
+    pub fn vacant_tail(&self, most: u32) -> u32 {
+        let vacant = |e: &u32| {
+            let x = &self.extents[*e as usize];
+            (x.used | x.logged_used) & !reserved(*e) == 0
+        };
+        let tail = (1..self.extents()).rev().take(most as usize);
+        tail.take_while(vacant).count() as u32
+    }
+
+    /// Forgets the vacant extents from `keep` on, and logs which map pages go with them. The caller cuts the file once that is durable.
+    pub fn cut(&mut self, keep: u32, w: &mut Writer<'_>, touched: &mut impl FnMut(SlotNo)) {
+        let mut formatted = false;
+        for e in (keep..self.extents()).rev() {
+            let x = self.extents[e as usize];
+            debug_assert_eq!((x.used | x.logged_used) & !reserved(e), 0);
+            self.free.remove(&e);
+            self.fragments.remove(&e);
+            if let Some(s) = self.spaces.get_mut(&x.owner) {
+                // Reserved and not used.
+                s.extents.remove(&e);
+                s.partial.remove(&e);
+                if s.extents.is_empty() {
+                    self.spaces.remove(&x.owner);
+                }
+            }
+            if is_map_extent(e)
+                && let Some(slot) = self.slots.pop()
+                && slot.formatted
+            {
+                formatted = true;
+                w.put(map_page(e / MAP_EXTENTS), Op::Free);
+            }
+        }
+        self.extents.truncate(keep as usize);
+        if formatted {
+            self.log_maps(self.slots.len() as u32 - 1, w);
+            touched(0);
+        }
+    }
+
+    /// Whether the file is long enough to have this bookkeeping page.
+    pub fn has_slot(&self, slot: SlotNo) -> bool {
+        (slot as usize) < self.slots.len()
     }
 
     /// The group with this change is in the log: what it freed may be taken again.
@@ -499,6 +583,7 @@ impl FileAlloc {
             layout::start(page, 0, PageType::FileHeader, lsn);
             let fixed = layout::header_bytes(file);
             page[layout::MAGIC_AT..layout::MAGIC_AT + fixed.len()].copy_from_slice(&fixed);
+            put_u32(page, layout::MAPS_AT, self.maps);
             for (n, c) in self.counters.iter().enumerate() {
                 put_u64(page, layout::COUNTERS_AT + n * 8, *c);
             }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::io::File;
 use crate::page::{PAGE_SIZE, PageNo};
 use crate::wait::{self, Class};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -74,7 +74,9 @@ impl DataFile {
         alloc.grow_to(pages / EXTENT_PAGES);
         let maps = pages.div_ceil(MAP_PAGES);
         for k in 0..maps {
-            if let Some(page) = read(map_page(k))? {
+            if alloc.has_map(k)
+                && let Some(page) = read(map_page(k))?
+            {
                 alloc.load_map(k, &page);
             }
         }
@@ -185,6 +187,24 @@ impl DataFile {
         self.handle()?
             .set_len(u64::from(keep) * EXTENT_BYTES)
             .map_err(|e| Error::io(format!("shorten {}", self.name), &e))
+    }
+
+    /// Keeps the file from growing while the guard is there.
+    pub fn hold_growth(&self) -> MutexGuard<'_, ()> {
+        self.growing.lock()
+    }
+
+    /// Cuts the file to the extents that its allocation state has, which had `had` before. Growth is held.
+    pub fn cut(&self, had: u32) -> Result<()> {
+        let keep = self.alloc.lock().extents();
+        let cut = self.handle().and_then(|h| {
+            h.set_len(u64::from(keep) * EXTENT_BYTES)
+                .map_err(|e| Error::io(format!("shorten {}", self.name), &e))
+        });
+        if cut.is_err() {
+            self.alloc.lock().grow_to(had);
+        }
+        cut
     }
 
     /// Grows the file by a step, unless somebody else has since it had `seen` extents.

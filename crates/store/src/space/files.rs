@@ -26,8 +26,8 @@ pub(crate) struct Files {
 /// Files kept before any is forgotten.
 const SWEEP_AT: usize = 4096;
 
-/// Gives space back for a file that cannot grow; `false`: there is none to be had.
-pub(crate) type Relief = Box<dyn Fn() -> bool + Send + Sync>;
+/// Gives space back for the file, which cannot grow; `false`: there is none to be had.
+pub(crate) type Relief = Box<dyn Fn(FileId) -> bool + Send + Sync>;
 
 impl Files {
     pub fn new(storage: Arc<dyn Storage>) -> Files {
@@ -46,8 +46,8 @@ impl Files {
     }
 
     /// The disk is full: waits until some space was given back, if there is any. Hold no latch.
-    pub fn relief(&self) -> bool {
-        self.relief.get().is_some_and(|r| r())
+    pub fn relief(&self, file: FileId) -> bool {
+        self.relief.get().is_some_and(|r| r(file))
     }
 
     pub fn storage(&self) -> &dyn Storage {

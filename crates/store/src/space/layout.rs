@@ -17,6 +17,8 @@ pub const FORMAT_VERSION: u32 = 1;
 pub const MAGIC_AT: usize = 32;
 pub const VERSION_AT: usize = 40;
 pub const FILE_ID_AT: usize = 48;
+/// How many allocation maps count, once the file has been cut; 0: all.
+pub const MAPS_AT: usize = 56;
 /// Counters' high-water marks (shared file only), 8 bytes each.
 pub const COUNTERS_AT: usize = 64;
 /// Persistent counters.

@@ -217,4 +217,6 @@ pub enum AllocKind {
     Root,
     /// Any other page, from the space's own extents.
     Extent,
+    /// The same, as near to the file's beginning as can be.
+    Low,
 }

@@ -48,6 +48,8 @@ pub(super) struct Purge {
     /// Finished transactions not purged yet.
     history: AtomicU64,
     purged: AtomicU64,
+    /// Held by the thread that moves lanes.
+    moving: Mutex<()>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -237,6 +239,9 @@ impl TxnSystem {
             match self.purge_next(handler, &mut view, &mut buffer) {
                 Ok(true) => nap = NAP_FIRST,
                 Ok(false) => {
+                    if let Err(e) = self.lower_lanes() {
+                        tracing::warn!("the undo file stays long: {e}");
+                    }
                     let mut state = self.purge.state.lock();
                     if self.stopping() {
                         return;
@@ -257,6 +262,43 @@ impl TxnSystem {
                     tracing::error!("purge has stopped: {e}");
                     return;
                 }
+            }
+        }
+    }
+
+    /// If most of the undo file is free, lets idle lanes go on near its beginning, so that its end can be cut off. A
+    /// lane leaves its tail page as it leaves a full one, and purge frees that in its turn.
+    fn lower_lanes(&self) -> Result<()> {
+        let Some(_moving) = self.purge.moving.try_lock() else {
+            return Ok(());
+        };
+        let ceiling = self.undo.review_ceiling()?;
+        if ceiling == PageNo::MAX {
+            return Ok(());
+        }
+        loop {
+            let high = |l: &Lane| l.tail >= ceiling;
+            let mut lane = {
+                let mut state = self.purge.state.lock();
+                match state.free.iter().position(high) {
+                    Some(i) => state.free.remove(i),
+                    None => return Ok(()),
+                }
+            };
+            let moved = self.undo.add_page(&mut lane, Position::NONE, 0);
+            let low = lane.tail < ceiling;
+            let mut state = self.purge.state.lock();
+            let no = lane.no;
+            // At the bottom: those at hand stay hot.
+            state.free.insert(0, lane);
+            let head = &mut state.heads[no as usize];
+            if std::mem::take(&mut head.idle) {
+                state.queue.push(Reverse((0, 0, no)));
+            }
+            drop(state);
+            moved?;
+            if !low {
+                return Ok(());
             }
         }
     }

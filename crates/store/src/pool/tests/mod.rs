@@ -3,6 +3,7 @@
 mod crash;
 mod discard;
 mod failures;
+mod shrink;
 mod threads;
 mod unlogged;
 

@@ -13,11 +13,12 @@ use super::page::{
 };
 use crate::error::{Error, Result};
 use crate::log::op::Op;
-use crate::page::{PageNo, PageType, get_u32, page_type};
+use crate::page::{PAGE_SIZE, PageNo, PageType, get_u32, page_type};
 use crate::pool::{Mtr, PageH, Pager};
 use crate::space::{AllocKind, FileId, Space, SpaceId};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The undo file's space.
 const UNDO_SPACE: SpaceId = SpaceId(2);
@@ -43,7 +44,12 @@ pub(in super::super) struct UndoFile {
     pub space: Arc<Space>,
     /// Directory pages in order. Held while a lane or a directory page is made: across the mini-transaction, so it comes before every latch.
     directory: Mutex<Directory>,
+    /// The file is to end about here: lanes whose tail is at or above go on below.
+    ceiling: AtomicU32,
 }
+
+/// Pages that the undo file may have before its lanes are moved to its beginning: 16 MiB.
+const SMALL_PAGES: u32 = 1024;
 
 #[derive(Default)]
 struct Directory {
@@ -68,6 +74,7 @@ impl UndoFile {
             pager: pager.clone(),
             space: pager.space(UNDO_SPACE, FileId::UNDO),
             directory: Mutex::default(),
+            ceiling: AtomicU32::new(PageNo::MAX),
         };
         // Not `if new` alone: a crash may have come between the directory and the first transaction.
         if new && page_type(&pager.fetch(&file.space, DIRECTORY)?) == Some(PageType::Free) {
@@ -124,12 +131,32 @@ impl UndoFile {
         mtr.alloc(&self.space, AllocKind::Root, 0, init)
     }
 
+    /// Finds out where the file should end: anywhere, unless most of it is free.
+    pub(in super::super) fn review_ceiling(&self) -> Result<PageNo> {
+        let (bytes, _) = self.pager.free_tail(FileId::UNDO, 0)?;
+        let pages = bytes / PAGE_SIZE as u64;
+        let used = self.pager.space_pages(&self.space)?;
+        let ceiling = if pages > u64::from(SMALL_PAGES) && used * 4 < pages {
+            // Room for the lanes, and for a little history.
+            (used * 2).max(u64::from(SMALL_PAGES / 2)) as PageNo
+        } else {
+            PageNo::MAX
+        };
+        self.ceiling.store(ceiling, Ordering::Relaxed);
+        Ok(ceiling)
+    }
+
     fn alloc_undo(&self, mtr: &mut Mtr<'_>, near: PageNo, header: Header) -> Result<PageH> {
         let init = Op::Init {
             kind: PageType::Undo,
             level: 0,
         };
-        let page = mtr.alloc(&self.space, AllocKind::Extent, near, init)?;
+        let how = if near < self.ceiling.load(Ordering::Relaxed) {
+            AllocKind::Extent
+        } else {
+            AllocKind::Low
+        };
+        let page = mtr.alloc(&self.space, how, near, init)?;
         put(mtr, page, LANE_AT, &header.encode());
         Ok(page)
     }
