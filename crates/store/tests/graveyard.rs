@@ -284,3 +284,64 @@ fn a_full_disk_takes_the_graveyard_first() {
         db.check();
     }
 }
+
+/// Tables are dropped and truncated while purge works on their history, while an abandoned transaction on them is rolled
+/// back in the background, while checkpoints pass (the log is small), and while a snapshot older than all of it is open.
+#[test]
+fn drops_meet_purge_rollback_checkpoints_and_long_reads() {
+    let disk = SimStorage::new();
+    let options = Options {
+        log_bytes: 1 << 20,
+        reclaim_bytes_per_sec: 0,
+        ..options()
+    };
+    let db = Db {
+        engine: open_with(&disk, options).unwrap(),
+        disk,
+    };
+    fill(&db, "kept", false, 0..50).unwrap();
+    let mut reader = db.session();
+    let kept = reader.open("kept");
+    assert_eq!(reader.rows(&kept, 0).len(), 50);
+    let checkpoint = || {
+        let status = db.engine.status();
+        status.counter("Innodb_redo_log_checkpoint_lsn")
+    };
+    let before = checkpoint();
+    for round in 0..12i64 {
+        let own = round % 2 == 1;
+        fill(&db, "t", own, 0..150).unwrap();
+        let mut s = db.session();
+        let t = s.open("t");
+        for i in 0..100 {
+            s.update(&t, &int_key(i), |_| {
+                row(&[Some(&int(i)), Some(&int(-i)), Some(&[9; 3000])])
+            })
+            .unwrap();
+        }
+        if round % 3 == 0 {
+            s.commit();
+        } else {
+            // Whoever drops the table waits for the metadata lock until all of it is undone.
+            drop(s);
+        }
+        fill(&db, "kept", false, 100 + round..101 + round).unwrap();
+        if round % 4 == 3 {
+            db.engine
+                .truncate_table(&db.engine.owner(), D, "t")
+                .unwrap();
+            assert_eq!(rows_in(&db, "t"), 0);
+        }
+        drop_table(&db, "t");
+        assert_eq!(reader.rows(&kept, 0).len(), 50);
+    }
+    assert!(checkpoint() > before);
+    let refused = db.engine.open_table(reader.txn(), D, "t");
+    assert!(matches!(refused, Err(Error::NoSuchTable(_))));
+    reader.commit();
+    drop((reader, kept));
+    db.check();
+    let db = db.crash();
+    assert_eq!(rows_in(&db, "kept"), 62);
+    db.check();
+}
