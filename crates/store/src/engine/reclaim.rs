@@ -39,6 +39,8 @@ const TAIL_SPARE: u64 = 8 << 20;
 const TAIL_COUNTED: u64 = 4 << 30;
 /// The files whose ends are cut.
 const ENDED: [FileId; 2] = [FileId::SHARED, FileId::UNDO];
+/// Files deleted with one sync before and one after.
+const FILES_AT_A_TIME: usize = 64;
 /// What giving back a root page counts for, bytes.
 const ROOT_BYTES: u64 = crate::page::PAGE_SIZE as u64;
 
@@ -287,12 +289,11 @@ impl Worker {
                 return Ok(());
             };
             after = Some(last.space);
-            for grave in &graves {
-                if !self.shared.begin_grave(grave.space) {
-                    continue;
-                }
-                let done = self.dig_up_one(grave.space, &mut pace);
-                if !self.shared.end_grave() || !done? {
+            for some in graves.chunks(FILES_AT_A_TIME) {
+                let (files, spaces): (Vec<&Grave>, _) = some.iter().partition(|g| g.whole_file);
+                if !self.dig_up_spaces(&spaces, &mut pace)?
+                    || !self.dig_up_files(&files, &mut pace)?
+                {
                     return Ok(());
                 }
             }
@@ -300,31 +301,64 @@ impl Worker {
     }
 
     /// Whether the pass may go on.
-    fn dig_up_one(&self, space: SpaceId, pace: &mut Paced<'_>) -> Result<bool> {
+    fn dig_up_spaces(&self, graves: &[&Grave], pace: &mut Paced<'_>) -> Result<bool> {
+        for grave in graves {
+            if !self.shared.begin_grave(grave.space) {
+                continue;
+            }
+            let done = self.dig_up_space(grave.space, pace);
+            if !self.shared.end_grave() || !done? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn dig_up_space(&self, space: SpaceId, pace: &mut Paced<'_>) -> Result<bool> {
         // Whoever built it may have finished and removed the grave between our two looks.
         let Some(grave) = self.catalog.grave(space)? else {
             return Ok(true);
         };
-        if !self.dig_up(&grave, pace)? {
-            return Ok(false);
+        if grave.file == FileId::SHARED || !self.is_doomed(grave.file)? {
+            let space = self.pager.space(grave.space, grave.file);
+            self.pager.drop_space(&space);
+            if !self.pager.free_extents(&space, pace)? {
+                return Ok(false);
+            }
         }
         self.remove(&grave)?;
-        self.shared.spaces.fetch_add(1, Ordering::Relaxed);
-        self.shared.grave_removed();
         Ok(grave.root == 0 || pace.freed(ROOT_BYTES).is_continue())
     }
 
-    /// Whether nothing of it is left but its root page.
-    fn dig_up(&self, grave: &Grave, pace: &mut Paced<'_>) -> Result<bool> {
-        if grave.whole_file {
-            return self.pager.delete_file(grave.file, pace);
-        }
-        if grave.file != FileId::SHARED && self.is_doomed(grave.file)? {
+    /// Deletes files, with one sync of the log before and one of their folder after. Whether the pass may go on.
+    fn dig_up_files(&self, graves: &[&Grave], pace: &mut Paced<'_>) -> Result<bool> {
+        let held = |g: &&&Grave| !self.shared.is_held(g.space);
+        let graves: Vec<&Grave> = graves.iter().filter(held).copied().collect();
+        if graves.is_empty() {
             return Ok(true);
         }
-        let space = self.pager.space(grave.space, grave.file);
-        self.pager.ensure_dropped(&space);
-        self.pager.free_extents(&space, pace)
+        let files: Vec<FileId> = graves.iter().map(|g| g.file).collect();
+        self.pager.doom_files(&files)?;
+        let (mut gone, mut go_on) = (0, true);
+        for grave in &graves {
+            // Not held a moment ago, it is not held any more: DDL has no more to do with it.
+            self.shared.begin_grave(grave.space);
+            let done = self.pager.cut_away(grave.file, pace);
+            go_on = self.shared.end_grave();
+            if !done? {
+                go_on = false;
+                break;
+            }
+            gone += 1;
+            if !go_on {
+                break;
+            }
+        }
+        self.pager.sync_tables()?;
+        for grave in &graves[..gone] {
+            self.remove(grave)?;
+        }
+        Ok(go_on)
     }
 
     /// Whether the file goes as a whole: then it may have been cut short before a crash, maps and all.
@@ -362,6 +396,9 @@ impl Worker {
             }
             leaf.remove();
             Ok(())
-        })
+        })?;
+        self.shared.spaces.fetch_add(1, Ordering::Relaxed);
+        self.shared.grave_removed();
+        Ok(())
     }
 }

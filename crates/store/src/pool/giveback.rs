@@ -194,15 +194,34 @@ impl Pager {
         drop(self.core().writing.lock());
     }
 
-    /// Deletes a table's file, whose spaces are dropped: cuts it shorter step by step, then removes it. Whether it is
-    /// gone. Deleting a file that is not there (any more) is no error.
+    /// Deletes a table's file, whose spaces are dropped. Whether it is gone, durably. Deleting a file that is not there (any
+    /// more) is no error.
     pub fn delete_file(&self, file: FileId, pace: &mut dyn Pace) -> Result<bool> {
-        if matches!(file, FileId::SHARED | FileId::UNDO | FileId::TEMP) {
-            return Err(Error::Invalid(format!("{} cannot be deleted", file.name())));
+        self.doom_files(&[file])?;
+        let gone = self.cut_away(file, pace)?;
+        if gone {
+            self.core().sync_folder(file.folder())?;
         }
+        Ok(gone)
+    }
+
+    /// Logs, durably, that these files of tables are about to be deleted: recovery does nothing for them any more.
+    pub fn doom_files(&self, files: &[FileId]) -> Result<()> {
         let core = self.core();
-        let end = core.log_gone(SpaceId::FILE, file);
-        core.log.sync_to(end)?;
+        let mut end = 0;
+        for &file in files {
+            if matches!(file, FileId::SHARED | FileId::UNDO | FileId::TEMP) {
+                return Err(Error::Invalid(format!("{} cannot be deleted", file.name())));
+            }
+            end = core.log_gone(SpaceId::FILE, file);
+        }
+        core.log.sync_to(end)
+    }
+
+    /// Cuts a doomed file shorter step by step, then removes it. Whether it is gone, which is durable once
+    /// [`Pager::sync_tables`] has returned.
+    pub fn cut_away(&self, file: FileId, pace: &mut dyn Pace) -> Result<bool> {
+        let core = self.core();
         let name = file.name();
         let handle = {
             let _writing = core.writing.lock();
@@ -232,10 +251,19 @@ impl Pager {
         drop(handle);
         match storage.remove(&name) {
             Err(e) if e.kind() != NotFound => return Err(failed("remove", &e)),
-            _ => core.sync_folder(file.folder())?,
+            _ => {}
         }
         // It is gone: whether to stop is for whoever goes on with something else.
         let _ = pace.freed(len);
         Ok(true)
+    }
+
+    /// Makes durable which of the tables' files there are.
+    pub fn sync_tables(&self) -> Result<()> {
+        match self.core().sync_folder("tables") {
+            // There never was one.
+            Err(Error::Io { kind: NotFound, .. }) => Ok(()),
+            done => done,
+        }
     }
 }
