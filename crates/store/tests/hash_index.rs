@@ -4,8 +4,33 @@
 mod common;
 use common::*;
 use millpond_store::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on unchanged to the system allocator; counting touches no memory of its own but a
+// constant-initialised thread-local without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|c| c.set(c.get() + 1));
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 const HASH: &str = "Innodb_adaptive_hash_hash_searches";
 const ENTRIES: &str = "Millpond_adaptive_hash_entries";
@@ -80,6 +105,33 @@ fn every_full_key_is_served() {
     assert!(report.contains("INSERT BUFFER AND ADAPTIVE HASH INDEX"));
     assert!(report.contains("Adaptive hash index is off"));
     assert!(report.contains("hash searches/s"));
+}
+
+#[test]
+fn lookups_allocate_nothing() {
+    let db = Db::new();
+    let mut s = db.session();
+    s.create(define("t"));
+    let t = s.open("t");
+    fill(&mut s, &t, 400, 5);
+    let keys: Vec<_> = (0..400).map(|id| (int_key(id), int_key(-id))).collect();
+    let (mut ck, mut row) = (Vec::new(), Vec::new());
+    let mode = ReadMode::Consistent;
+    for round in 0..4 {
+        let searches = hash_searches(&db);
+        let before = ALLOCATIONS.with(Cell::get);
+        for (id, u) in &keys {
+            let txn = s.txn();
+            assert!(t.get(txn, 0, id, mode, &mut ck, &mut row).unwrap());
+            assert!(t.get(txn, 2, u, mode, &mut ck, &mut row).unwrap());
+        }
+        let allocated = ALLOCATIONS.with(Cell::get) - before;
+        if round > 1 {
+            assert_eq!(allocated, 0);
+            assert!(hash_searches(&db) - searches > 1100);
+        }
+    }
+    s.commit();
 }
 
 #[test]
