@@ -118,6 +118,13 @@ fn run(pager: &Arc<Pager>, storage: Arc<RealStorage>, rows: u64, bytes: usize) {
         });
         edit.unwrap();
     });
+    measure("patch of a known key, random", rows, READS / 4, |n| {
+        let edit = tree.edit_known(&key(n), 0, |e| {
+            e.patch(0, &[7; 8]);
+            Ok(())
+        });
+        edit.unwrap();
+    });
     measure("get and patch by hint, random", rows, READS / 4, |n| {
         let (_, hint) = tree.get_with_hint(&key(n), |v| v[0]).unwrap();
         let edit = tree.edit_at(hint, &key(n), 0, |e| {

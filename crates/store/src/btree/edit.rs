@@ -169,6 +169,17 @@ impl Tree {
         self.edit_at(None, key, need, f)
     }
 
+    /// As [`Tree::edit`] of a key that is thought to be there: the adaptive hash index may know where.
+    #[inline]
+    pub fn edit_known<R>(
+        &self,
+        key: &[u8],
+        need: usize,
+        f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
+    ) -> Result<R> {
+        self.edit_with(From::Hash, key, need, None, f)
+    }
+
     /// As [`Tree::edit`]; if the leaf has not changed since the hint for the same key was made, no descent is
     /// needed.
     pub fn edit_at<R>(
@@ -178,7 +189,7 @@ impl Tree {
         need: usize,
         f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
     ) -> Result<R> {
-        self.edit_with(hint, key, need, None, f)
+        self.edit_with(hint.map_or(From::Root, From::Hint), key, need, None, f)
     }
 
     /// As [`Tree::edit`]; `f` may allocate a page for `space` in the mini-transaction.
@@ -189,13 +200,13 @@ impl Tree {
         space: &Arc<Space>,
         f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
     ) -> Result<R> {
-        self.edit_with(None, key, need, Some(space), f)
+        self.edit_with(From::Root, key, need, Some(space), f)
     }
 
     #[inline]
     fn edit_with<R>(
         &self,
-        hint: Option<LeafHint>,
+        from: From,
         key: &[u8],
         need: usize,
         new_page: Option<&Arc<Space>>,
@@ -212,9 +223,10 @@ impl Tree {
             return Err(Error::RowTooLarge(key.len() + need));
         }
         let mut mtr = begin()?;
-        let mut place = match hint {
-            Some(hint) => self.try_hinted(&mut mtr, hint, key, need),
-            None => None,
+        let mut place = match from {
+            From::Hint(hint) => self.try_hinted(&mut mtr, hint, key, need),
+            From::Hash => self.latch_hashed(&mut mtr, key, need),
+            From::Root => None,
         };
         let mut resident = Resident::new(self);
         let (leaf, found) = loop {
@@ -351,6 +363,14 @@ impl Tree {
             page = next;
         }
     }
+}
+
+/// Where an edit looks for its leaf first.
+#[derive(Clone, Copy)]
+enum From {
+    Root,
+    Hint(LeafHint),
+    Hash,
 }
 
 /// What `slotted::search` returns.

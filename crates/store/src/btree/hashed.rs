@@ -2,9 +2,9 @@
 //! very space that holds the key, or the keys on both sides of it, is an answer.
 
 use super::Tree;
-use super::edit::Found;
+use super::edit::{Found, has_room};
 use crate::hash_index::{KeyPart, Probe, TreeHash};
-use crate::pool::PageRead;
+use crate::pool::{Mtr, PageH, PageRead};
 
 /// What a tree knows about searching it by hash.
 pub(super) struct Hashed {
@@ -60,6 +60,31 @@ impl Tree {
         }
         self.pager.count_hash_search();
         Some((leaf, found))
+    }
+
+    /// As [`Tree::find_hashed`] for whole keys, under an exclusive latch, if the leaf has room for an edit
+    /// that makes the value `need` long.
+    #[inline]
+    pub(super) fn latch_hashed(
+        &self,
+        mtr: &mut Mtr<'_>,
+        key: &[u8],
+        need: usize,
+    ) -> Option<(PageH, Found)> {
+        let hash = self.probe(key).hash()?;
+        let guess = self.pager.hash_index().find(self.space.id.0, hash)?;
+        let leaf = mtr.try_latch_guess(guess, &self.space)?;
+        let page = mtr.page(leaf);
+        match self.hashed.part.locate(page, key, guess.slot) {
+            Some(found) if has_room(page, found, key, need) => {
+                self.pager.count_hash_search();
+                Some((leaf, found))
+            }
+            _ => {
+                mtr.release(leaf);
+                None
+            }
+        }
     }
 
     /// A search for the first record with a part came to this slot by descending.

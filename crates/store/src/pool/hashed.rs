@@ -5,6 +5,7 @@ use super::Pager;
 use super::core::Core;
 use super::frame::{DETACHED, FREE, FrameNo, LOADING};
 use super::guard::PageRead;
+use super::mtr::{Mtr, PageH};
 use crate::hash_index::{Frames, Guess, HashIndex, KeyPart, Leaf, Probe, TreeHash};
 use crate::page::{PageType, page_type, slotted};
 use crate::space::Space;
@@ -41,6 +42,27 @@ impl Core {
         self.hash.entries_of(&self.arena.frame(n).hashed)
     }
 
+    /// Pins the frame of a guess if it holds a page of the space.
+    #[inline]
+    fn pin_guess(&self, guess: Guess, space: &Space) -> Option<FrameNo> {
+        if space.is_dropped() {
+            return None;
+        }
+        let n = guess.frame;
+        let slot_at = slotted::SLOTS + usize::from(guess.slot) * slotted::SLOT;
+        self.arena
+            .prefetch_record(n, slot_at, usize::from(guess.offset));
+        let f = self.arena.frame(n);
+        let old = f.word.fetch_add(1, Ordering::Acquire);
+        if old & (FREE | LOADING | DETACHED) != 0
+            || f.space_id.load(Ordering::Relaxed) != space.id.0
+        {
+            self.unpin(n);
+            return None;
+        }
+        Some(n)
+    }
+
     fn hash_leaf<'p>(&'p self, page: &'p PageRead<'_>, space: &Space, part: KeyPart) -> Leaf<'p> {
         let frame = page.hint().0;
         Leaf {
@@ -50,6 +72,21 @@ impl Core {
             part,
             state: &self.arena.frame(frame).hashed,
         }
+    }
+}
+
+impl Mtr<'_> {
+    /// As [`Pager::try_fetch_guess`], under an exclusive latch.
+    #[inline]
+    pub(crate) fn try_latch_guess(&mut self, guess: Guess, space: &Space) -> Option<PageH> {
+        let n = self.core.pin_guess(guess, space)?;
+        let page = self.core.arena.frame(n).page.load(Ordering::Relaxed);
+        let leaf = self.latch(n, space, page)?;
+        if page_type(self.page(leaf)) != Some(PageType::Leaf) {
+            self.release(leaf);
+            return None;
+        }
+        Some(leaf)
     }
 }
 
@@ -90,22 +127,7 @@ impl Pager {
     #[inline]
     pub(crate) fn try_fetch_guess(&self, guess: Guess, space: &Space) -> Option<PageRead<'_>> {
         let core = self.core();
-        if space.is_dropped() {
-            return None;
-        }
-        let n = guess.frame;
-        let slot_at = slotted::SLOTS + usize::from(guess.slot) * slotted::SLOT;
-        core.arena
-            .prefetch_record(n, slot_at, usize::from(guess.offset));
-        let f = core.arena.frame(n);
-        let old = f.word.fetch_add(1, Ordering::Acquire);
-        if old & (FREE | LOADING | DETACHED) != 0
-            || f.space_id.load(Ordering::Relaxed) != space.id.0
-        {
-            core.unpin(n);
-            return None;
-        }
-        let page = core.read_pinned(n)?;
+        let page = core.read_pinned(core.pin_guess(guess, space)?)?;
         (page_type(&page) == Some(PageType::Leaf)).then_some(page)
     }
 

@@ -57,7 +57,7 @@ struct Held {
 /// without [`Mtr::commit`] is only allowed if it changed nothing (else it panics: a half-applied change must never
 /// become visible).
 pub struct Mtr<'a> {
-    core: &'a Core,
+    pub(super) core: &'a Core,
     pages: SmallVec<[Held; 6]>,
     changed: bool,
     previous: Option<Target>,
@@ -176,7 +176,7 @@ impl<'a> Mtr<'a> {
     }
 
     #[inline]
-    fn latch(&mut self, n: FrameNo, space: &Space, page: PageNo) -> Option<PageH> {
+    pub(super) fn latch(&mut self, n: FrameNo, space: &Space, page: PageNo) -> Option<PageH> {
         let f = self.core.arena.frame(n);
         debug_assert!(
             !self

@@ -45,7 +45,7 @@ impl Table {
                     return Ok(());
                 }
                 self.restore_keys(trx, key.len(), *keys)?;
-                self.indexes[0].tree.edit(key, 0, |leaf| {
+                self.indexes[0].tree.edit_known(key, 0, |leaf| {
                     if leaf.value().is_some_and(|v| names(v, trx, at)) {
                         leaf.patch(0, &old.bytes());
                     }
@@ -79,7 +79,7 @@ impl Table {
             self.strip(RowHeader::read(&s.row), &mut s.row)?;
             self.take_back_all(trx, key, &s.row, &mut s.keys)?;
         }
-        self.indexes[0].tree.edit(key, 0, |leaf| {
+        self.indexes[0].tree.edit_known(key, 0, |leaf| {
             if leaf.value().is_some_and(|v| names(v, trx, at)) {
                 leaf.remove();
             }
@@ -143,7 +143,7 @@ impl Table {
         // Purge may have passed by the delete mark that comes back, and will not come again.
         let gone = || old.marked() && self.ctx.sys.seen_by_all(old.trx);
         let value = &s.value;
-        self.indexes[0].tree.edit(key, value.len(), |leaf| {
+        self.indexes[0].tree.edit_known(key, value.len(), |leaf| {
             if leaf.value().is_some_and(|v| names(v, trx, at)) {
                 if gone() {
                     leaf.remove();
@@ -208,7 +208,7 @@ impl Table {
             } => {
                 self.purge_keys(*keys, oldest)?;
                 if clustered.tree.root() != 0 {
-                    clustered.tree.edit(key, 0, |leaf| {
+                    clustered.tree.edit_known(key, 0, |leaf| {
                         let v = leaf.value();
                         if v.is_some_and(|v| RowHeader::read(v).marked() && names(v, trx, at)) {
                             leaf.remove();

@@ -458,31 +458,33 @@ impl Table {
         let mut room = self.ctx.sys.reserve(txn, s.undo.len())?;
         let trx = room.trx_id();
         let (value, undo) = (&mut s.value, &mut s.undo);
-        self.indexes[0].tree.edit(&s.key, value.len(), |leaf| {
-            let there = self.live_value(leaf)?;
-            debug_assert_eq!(
-                &there[ROW_HEADER..],
-                stored_old,
-                "the row read is the row there"
-            );
-            undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
-            let roll = room.append(leaf.mtr(), false, undo);
-            value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());
-            // One operation, or two where the change is far from the header.
-            let from = if middle.start < NEAR {
-                0
-            } else {
-                leaf.patch(0, &value[..ROW_HEADER]);
-                ROW_HEADER + middle.start
-            };
-            let changed = &value[from..ROW_HEADER + middle.end];
-            if same_length {
-                leaf.patch(from, changed);
-            } else {
-                leaf.splice(from, delta.suffix, changed);
-            }
-            Ok(())
-        })
+        self.indexes[0]
+            .tree
+            .edit_known(&s.key, value.len(), |leaf| {
+                let there = self.live_value(leaf)?;
+                debug_assert_eq!(
+                    &there[ROW_HEADER..],
+                    stored_old,
+                    "the row read is the row there"
+                );
+                undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
+                let roll = room.append(leaf.mtr(), false, undo);
+                value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());
+                // One operation, or two where the change is far from the header.
+                let from = if middle.start < NEAR {
+                    0
+                } else {
+                    leaf.patch(0, &value[..ROW_HEADER]);
+                    ROW_HEADER + middle.start
+                };
+                let changed = &value[from..ROW_HEADER + middle.end];
+                if same_length {
+                    leaf.patch(from, changed);
+                } else {
+                    leaf.splice(from, delta.suffix, changed);
+                }
+                Ok(())
+            })
     }
 
     /// Appends old secondary entries to the undo payload; what does not fit goes into records of its own before it.
@@ -572,7 +574,7 @@ impl Table {
         let mut room = self.ctx.sys.reserve(txn, s.undo.len())?;
         let trx = room.trx_id();
         let undo = &mut s.undo;
-        self.indexes[0].tree.edit(clustered_key, 0, |leaf| {
+        self.indexes[0].tree.edit_known(clustered_key, 0, |leaf| {
             let there = self.live_value(leaf)?;
             undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
             let flags = there[0] | format::MARKED;

@@ -49,6 +49,32 @@ fn lookups_use_it_from_the_second_on() {
 }
 
 #[test]
+fn edits_of_known_keys_use_it() {
+    let pager = new_pager();
+    let tree = filled(&pager, 3007, 2000);
+    served(&tree, 0..2000);
+    let before = pager.stats();
+    for n in 0..2000u64 {
+        let edit = tree.edit_known(&number(n), 0, |e| {
+            assert_eq!(e.value(), Some(&n.to_le_bytes()[..]));
+            e.patch(0, &(n + 1).to_le_bytes());
+            Ok(())
+        });
+        edit.unwrap();
+    }
+    let by_hash = pager.stats().hash_searches - before.hash_searches;
+    assert!(nearly(2000, by_hash), "{by_hash}");
+    // Growth beyond what fits splits, as ever.
+    for n in 0..2000 {
+        put(&tree, &number(n), &[n as u8; 301]);
+    }
+    for n in 0..2000 {
+        assert_eq!(get(&tree, &number(n)), Some(vec![n as u8; 301]));
+    }
+    checked(&tree);
+}
+
+#[test]
 fn it_survives_splits_merges_and_removals() {
     let pager = new_pager();
     let tree = filled(&pager, 3001, 2000);

@@ -61,20 +61,25 @@ pub(super) fn new_tree(pager: &Arc<Pager>, id: u64) -> Tree {
 }
 
 pub(super) fn put(tree: &Tree, key: &[u8], value: &[u8]) {
-    let edit = tree.edit(key, value.len(), |e| {
+    let set = |e: &mut LeafEdit<'_, '_>| {
         if e.value().is_some() {
             e.replace(value);
         } else {
             e.insert(value);
         }
         Ok(())
-    });
-    edit.unwrap();
+    };
+    // Either way must do, whether the key is there or not.
+    if value.len().is_multiple_of(2) {
+        tree.edit(key, value.len(), set).unwrap();
+    } else {
+        tree.edit_known(key, value.len(), set).unwrap();
+    }
 }
 
 /// Removes the key; returns whether it was there.
 pub(super) fn delete(tree: &Tree, key: &[u8]) -> bool {
-    let edit = tree.edit(key, 0, |e| {
+    let edit = tree.edit_known(key, 0, |e| {
         let there = e.value().is_some();
         if there {
             e.remove();
