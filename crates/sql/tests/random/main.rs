@@ -42,6 +42,7 @@ fn random_statements_agree_with_the_model() {
     )
     .unwrap();
     let mut run = Run {
+        sessions: SESSIONS,
         rng: Rng(seed),
         model: Model::new(SESSIONS),
         db,
@@ -65,12 +66,56 @@ fn random_statements_agree_with_the_model() {
     }
 }
 
+/// One session on a temporary table, which hides a table of that name and is changed now and then.
+#[test]
+fn random_statements_on_a_temporary_table_agree_with_the_model() {
+    let clock = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    let seed = env("MILLPOND_RANDOM_SEED", clock.as_nanos() as u64);
+    let steps = env("MILLPOND_RANDOM_STEPS", 4000);
+    println!("MILLPOND_RANDOM_SEED={seed} MILLPOND_RANDOM_STEPS={steps}");
+    let folder = tempfile::tempdir().unwrap();
+    let mut db = Db::open(folder.path(), 2);
+    for sql in [
+        "CREATE DATABASE r",
+        "CREATE TABLE r.t (hidden INT)",
+        "CREATE TEMPORARY TABLE r.t (id INT PRIMARY KEY, k INT, u INT, c TEXT, KEY k (k, id), UNIQUE KEY u (u))",
+    ] {
+        db.run(0, sql).unwrap();
+    }
+    let mut run = Run {
+        sessions: 1,
+        rng: Rng(seed),
+        model: Model::new(1),
+        db,
+        trace: Vec::new(),
+    };
+    for step in 0..steps {
+        if run.trace.len() > TRACE {
+            run.trace.drain(..TRACE / 2);
+        }
+        let changed = match (step % 500, step / 500 % 3) {
+            (499, 0) => run.alter("ALTER TABLE r.t FORCE"),
+            (499, 1) => run.alter("ALTER TABLE r.t DROP KEY k"),
+            (499, _) => run.alter("ALTER TABLE r.t ADD COLUMN x INT DEFAULT 7"),
+            _ => Ok(()),
+        };
+        if let Err(e) = changed.and_then(|()| run.step()) {
+            panic!("step {step}, seed {seed}: {e}\n{}", run.trace.join("\n"));
+        }
+    }
+    let hidden = run.db.run(1, "SELECT count(*) FROM r.t").unwrap();
+    assert_eq!(hidden, [[Some("0".to_string())]]);
+}
+
 /// Whether a row (id, rest) matches a filter.
 type Keep = dyn Fn(i64, &Row) -> bool;
 /// What an UPDATE does to a row.
 type Change = dyn Fn(&mut Row);
 
 struct Run {
+    sessions: usize,
     rng: Rng,
     model: Model,
     db: Db,
@@ -79,7 +124,7 @@ struct Run {
 
 impl Run {
     fn step(&mut self) -> Result<(), String> {
-        let s = self.rng.below(SESSIONS as u64) as usize;
+        let s = self.rng.below(self.sessions as u64) as usize;
         if !self.model.in_transaction(s) && self.rng.below(3) > 0 {
             self.exec(s, "BEGIN")?;
             self.model.begin(s);
@@ -97,6 +142,20 @@ impl Run {
                 self.end(s, commit)
             }
         }
+    }
+
+    /// Changes the table, which commits, and what the change leaves is put right.
+    fn alter(&mut self, sql: &str) -> Result<(), String> {
+        self.exec(0, sql)?;
+        if sql.ends_with("DROP KEY k") {
+            self.exec(0, "CREATE INDEX k ON r.t (k, id)")?;
+        } else if sql.contains("ADD COLUMN x") {
+            self.exec(0, "ALTER TABLE r.t DROP COLUMN x")?;
+        }
+        if self.model.in_transaction(0) {
+            self.model.end(0, true);
+        }
+        self.compare_all(0)
     }
 
     fn exec(&mut self, s: usize, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
