@@ -607,3 +607,57 @@ fn an_open_transaction_holds_off_a_drop_and_old_plans_notice() {
     d.ok("SET @n = 12");
     assert_eq!(d.rows("EXECUTE s USING @n"), ["2"]);
 }
+
+#[test]
+fn partitions_come_and_go_under_load() {
+    let db = TestDb::with(&[("innodb_flush_log_at_trx_commit", "0")]);
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (100),
+          PARTITION p1 VALUES LESS THAN (200), PARTITION p2 VALUES LESS THAN (300), PARTITION pm VALUES LESS THAN MAXVALUE)");
+    c.ok("CREATE TABLE o LIKE t");
+    c.ok("ALTER TABLE o REMOVE PARTITIONING");
+    let worker = |mut c: Client, seed: u64| {
+        let mut n = seed;
+        let mut next = |below: u64| {
+            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (n >> 33) % below
+        };
+        for _ in 0..250 {
+            let (a, b) = (next(400), next(400));
+            let sql = match next(5) {
+                0 | 1 => format!("INSERT IGNORE INTO t VALUES ({a}, {b}), ({b}, {a})"),
+                2 => format!("UPDATE IGNORE t SET a = {b} WHERE a = {a}"),
+                3 => format!("SELECT COUNT(*), MAX(a) FROM t WHERE a > {a} OR b = {b}"),
+                _ => format!("DELETE FROM t WHERE a = {a}"),
+            };
+            match c.run(&sql) {
+                Ok(_) => {}
+                Err(e) => assert_eq!(e.code, 1213, "{sql}: {e}"),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for seed in 1..4 {
+            let c = db.client();
+            scope.spawn(move || worker(c, seed));
+        }
+        for _ in 0..12 {
+            for sql in [
+                "ALTER TABLE t DROP PARTITION p0",
+                "ALTER TABLE t REORGANIZE PARTITION p1 INTO (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (200))",
+                "ALTER TABLE t TRUNCATE PARTITION p2",
+                "ALTER TABLE t EXCHANGE PARTITION pm WITH TABLE o",
+            ] {
+                c.ok(sql);
+            }
+        }
+    });
+    assert_eq!(
+        c.rows("CHECK TABLE t, o"),
+        ["test.t|check|status|OK", "test.o|check|status|OK"]
+    );
+    assert_eq!(
+        c.rows("SELECT COUNT(*) FROM t FORCE INDEX (b)"),
+        c.rows("SELECT COUNT(*) FROM t FORCE INDEX (PRIMARY)")
+    );
+}

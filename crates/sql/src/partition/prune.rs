@@ -142,7 +142,8 @@ impl Prune {
             for arm in arms {
                 either.extend(arm.select(p, schema, cx, known)?);
             }
-            list.retain(|n| either.contains(n));
+            either.sort_unstable();
+            list.retain(|n| either.binary_search(n).is_ok());
         }
         if let Some(given) = &self.given {
             list.retain(|n| given.binary_search(&(*n as usize)).is_ok());
