@@ -43,8 +43,10 @@ pub struct Scratch {
 /// How many times the limit for one buffer the rows may take that cannot go to disk.
 const KEPT_FACTOR: usize = 4;
 
-/// Largest buffer worth keeping between statements.
-const KEEP_BYTES: usize = 1 << 20;
+/// Largest buffer worth keeping between statements: an idle session keeps up to [`KEEP_BUFFERS`].
+const KEEP_BYTES: usize = 8 << 10;
+/// Buffers kept.
+const KEEP_BUFFERS: usize = 8;
 
 impl Scratch {
     /// An empty buffer.
@@ -53,7 +55,7 @@ impl Scratch {
     }
     /// Returns a buffer.
     pub fn give(&mut self, mut b: Vec<u8>) {
-        if b.capacity() <= KEEP_BYTES && self.buffers.len() < 32 {
+        if b.capacity() <= KEEP_BYTES && self.buffers.len() < KEEP_BUFFERS {
             b.clear();
             self.buffers.push(b);
         }

@@ -144,7 +144,7 @@ pub fn compile(pattern: &[u8], collation: Collation) -> SqlResult<Regex> {
     let text = std::str::from_utf8(pattern)
         .map_err(|_| SqlError::new(3685, "Illegal argument to a regular expression."))?;
     RegexBuilder::new(text)
-        .case_insensitive(collation == Collation::Utf8mb4GeneralCi)
+        .case_insensitive(collation.ignores_case())
         .unicode(collation != Collation::Binary)
         .build()
         .map_err(|e| {

@@ -185,9 +185,16 @@ impl Session {
         let (charset, collation) = match self.info.collation_id {
             0 => (None, None),
             63 => (Some("binary"), Some(Collation::Binary)),
-            46 => (Some("utf8mb4"), Some(Collation::Utf8mb4Bin)),
-            33 | 76 | 83 | 192..=223 => (Some("utf8mb3"), Some(Collation::Utf8mb4GeneralCi)),
-            _ => (Some("utf8mb4"), Some(Collation::Utf8mb4GeneralCi)),
+            192 => (Some("utf8mb3"), Some(Collation::Utf8mb4UnicodeCi)),
+            33 | 76 | 83 | 193..=223 => (Some("utf8mb3"), Some(Collation::Utf8mb4GeneralCi)),
+            // One that there is not compares as general_ci does, and says so.
+            id => (
+                Some("utf8mb4"),
+                Collation::ALL
+                    .into_iter()
+                    .find(|c| c.id() == id)
+                    .or(Some(Collation::Utf8mb4GeneralCi)),
+            ),
         };
         if let (Some(charset), Some(collation)) = (charset, collation) {
             self.put_charset(charset, Some(charset), charset);

@@ -10,11 +10,7 @@ use crate::types::Collation;
 use crate::value::Value;
 
 /// Collations there are.
-pub(super) const COLLATIONS: [Collation; 3] = [
-    Collation::Binary,
-    Collation::Utf8mb4Bin,
-    Collation::Utf8mb4GeneralCi,
-];
+pub(super) const COLLATIONS: [Collation; 6] = Collation::ALL;
 
 pub(super) fn tables(database: &str) -> Vec<Virtual> {
     match database {
@@ -283,12 +279,8 @@ pub(super) fn collations() -> Virtual {
         ],
         |_, emit| {
             for c in COLLATIONS {
-                let default = c != Collation::Utf8mb4Bin;
-                let pad = if c == Collation::Binary {
-                    "NO PAD"
-                } else {
-                    "PAD SPACE"
-                };
+                let default = Collation::of_charset(c.charset()).is_ok_and(|d| d == c);
+                let pad = if c.pads() { "PAD SPACE" } else { "NO PAD" };
                 emit(&[
                     s(c.name()),
                     s(c.charset()),

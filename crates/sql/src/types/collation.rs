@@ -1,6 +1,6 @@
 //! Collations: names and ids, comparison, sort keys.
 //!
-//! Both utf8mb4 collations pad: a string compares as if spaces followed it for ever. A sort key is a run of symbols closed by an END
+//! The collations of the Unicode Collation Algorithm are in [`super::uca`]. The others of utf8mb4 pad: a string compares as if spaces followed it for ever. A sort key is a run of symbols closed by an END
 //! symbol, so that it is prefix-free and can be one part of a longer key. Padding means that END must compare as "spaces for ever"
 //! would: between what weighs less than a space and what weighs more. A run of spaces inside of the string is
 //! written as one symbol that tells which side of END the character after it falls on, then the run's length, counted
@@ -8,6 +8,7 @@
 
 use std::cmp::Ordering;
 
+use super::uca::{self, Pad, Rules};
 use super::{Collation, general_ci};
 use crate::error::{SqlError, SqlResult};
 
@@ -76,7 +77,11 @@ pub(crate) fn next_char(s: &[u8]) -> (u32, usize) {
 /// Whether two characters are the same under a collation.
 #[inline]
 pub(crate) fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
-    a == b || (collation == Collation::Utf8mb4GeneralCi && weight(a) == weight(b))
+    a == b
+        || match collation.rules() {
+            Some(rules) => uca::same(rules, a, b),
+            None => collation == Collation::Utf8mb4GeneralCi && weight(a) == weight(b),
+        }
 }
 
 /// Characters in a text.
@@ -248,6 +253,9 @@ impl Collation {
             Collation::Binary => "binary",
             Collation::Utf8mb4Bin => "utf8mb4_bin",
             Collation::Utf8mb4GeneralCi => "utf8mb4_general_ci",
+            Collation::Utf8mb4UnicodeCi => "utf8mb4_unicode_ci",
+            Collation::Utf8mb4Unicode520Ci => "utf8mb4_unicode_520_ci",
+            Collation::Utf8mb40900AiCi => "utf8mb4_0900_ai_ci",
         }
     }
     /// Its character set's name: `utf8mb4` or `binary`.
@@ -257,19 +265,43 @@ impl Collation {
             _ => "utf8mb4",
         }
     }
-    /// Protocol id: 45, 46, 63.
+    /// Protocol id: MySQL's.
     pub fn id(self) -> u16 {
         match self {
             Collation::Binary => 63,
             Collation::Utf8mb4Bin => 46,
             Collation::Utf8mb4GeneralCi => 45,
+            Collation::Utf8mb4UnicodeCi => 224,
+            Collation::Utf8mb4Unicode520Ci => 246,
+            Collation::Utf8mb40900AiCi => 255,
         }
     }
+    /// How the Unicode Collation Algorithm is applied, if it is.
+    fn rules(self) -> Option<Rules> {
+        let (pad, basic) = match self {
+            Collation::Utf8mb4UnicodeCi => (Pad::Space, true),
+            Collation::Utf8mb4Unicode520Ci => (Pad::Space, false),
+            Collation::Utf8mb40900AiCi => (Pad::None, false),
+            _ => return None,
+        };
+        Some(Rules { pad, basic })
+    }
+    /// Whether letters that differ in case are the same.
+    pub fn ignores_case(self) -> bool {
+        !matches!(self, Collation::Binary | Collation::Utf8mb4Bin)
+    }
+    /// Whether strings compare as if spaces followed them.
+    pub fn pads(self) -> bool {
+        !matches!(self, Collation::Binary | Collation::Utf8mb40900AiCi)
+    }
     /// All of them.
-    pub const ALL: [Collation; 3] = [
+    pub const ALL: [Collation; 6] = [
         Collation::Binary,
         Collation::Utf8mb4Bin,
         Collation::Utf8mb4GeneralCi,
+        Collation::Utf8mb4UnicodeCi,
+        Collation::Utf8mb4Unicode520Ci,
+        Collation::Utf8mb40900AiCi,
     ];
     /// By name, case-insensitive; error 1273 for a collation Millpond does not have.
     pub fn by_name(name: &str) -> SqlResult<Collation> {
@@ -291,13 +323,17 @@ impl Collation {
             ))
         }
     }
-    /// Compares two strings under this collation (PAD SPACE except `Binary`).
+    /// Compares two strings under this collation ([`Collation::pads`] tells what follows their ends).
     #[inline]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
             Collation::Binary => a.cmp(b),
             Collation::Utf8mb4Bin => compare_padded(a, b),
             Collation::Utf8mb4GeneralCi => compare_general_ci(a, b),
+            _ => match self.rules() {
+                Some(rules) => uca::compare(rules, a, b),
+                None => a.cmp(b),
+            },
         }
     }
     /// Whether two strings are equal under this collation.
@@ -307,6 +343,9 @@ impl Collation {
     }
     /// Appends bytes that compare (memcmp) as the strings do, prefix-free.
     pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
+        if let Some(rules) = self.rules() {
+            return uca::sort_key(rules, s, true, out);
+        }
         out.reserve(s.len() + 2);
         match self {
             Collation::Binary => {
@@ -327,6 +366,9 @@ impl Collation {
     /// The bytes that the sort keys of all strings starting with `s` start with (trailing spaces of `s` are left out: what they
     /// become depends on what follows).
     pub fn sort_key_prefix(self, s: &[u8], out: &mut Vec<u8>) {
+        if let Some(rules) = self.rules() {
+            return uca::sort_key(rules, s, false, out);
+        }
         if self == Collation::Binary {
             for b in s {
                 out.push(*b);
@@ -366,6 +408,9 @@ impl Collation {
 
     /// Skips a sort key at the start of `key`; its length, if it is whole.
     pub(crate) fn sort_key_len(self, key: &[u8], flip: u8) -> Option<usize> {
+        if let Some(rules) = self.rules() {
+            return uca::sort_key_len(rules, key, flip);
+        }
         let mut i = 0;
         if self == Collation::Binary {
             loop {

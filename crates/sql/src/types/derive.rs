@@ -104,7 +104,8 @@ pub fn text_length(t: &SqlType) -> u32 {
     }
 }
 
-/// The collation of two strings compared or joined: binary wins over text, `utf8mb4_bin` over case-insensitive.
+/// The collation of two strings compared or joined: binary wins over text, `utf8mb4_bin` over
+/// case-insensitive, the first of two that are.
 pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
     match (a.is_string(), b.is_string()) {
         (true, false) => return a.collation,
@@ -115,7 +116,7 @@ pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
     let rank = |c: Collation| match c {
         Collation::Binary => 2,
         Collation::Utf8mb4Bin => 1,
-        Collation::Utf8mb4GeneralCi => 0,
+        _ => 0,
     };
     if rank(a.collation) >= rank(b.collation) {
         a.collation

@@ -11,6 +11,7 @@ pub(crate) mod collation;
 pub mod derive;
 mod general_ci;
 mod names;
+mod uca;
 
 pub use names::MAX_VARCHAR_BYTES;
 
@@ -71,6 +72,9 @@ pub enum Collation {
     Binary,
     Utf8mb4Bin,
     Utf8mb4GeneralCi,
+    Utf8mb4UnicodeCi,
+    Utf8mb4Unicode520Ci,
+    Utf8mb40900AiCi,
 }
 
 /// A column of a table.

@@ -255,7 +255,7 @@ impl SqlType {
         if self.is_blob() {
             f |= FLAG_BLOB;
         }
-        if self.collation != Collation::Utf8mb4GeneralCi {
+        if !self.collation.ignores_case() {
             f |= FLAG_BINARY;
         }
         match self.base {

@@ -32,7 +32,7 @@ thread_local! {
 }
 
 /// A buffer that grew beyond this is not kept.
-const KEEP_BYTES: usize = 1 << 20;
+const KEEP_BYTES: usize = 16 << 10;
 
 /// Handle of a page held by an [`Mtr`]: an index into its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,9 @@ use super::{Direction, Fetch, KeyRange, ReadMode, ScanRow, Table};
 use crate::btree::{Cursor, ScanEnd};
 use crate::error::Result;
 use crate::txn::{Lock, Owner, ReadView, Txn, TxnSystem};
+use parking_lot::Mutex;
 use std::cell::RefCell;
+use std::mem::take;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -63,6 +65,42 @@ struct Buffers {
     fence: Vec<u8>,
 }
 
+impl Buffers {
+    /// Takes a large batch, if there is one, instead of a small one that holds nothing.
+    fn grow(&mut self) {
+        if self.bytes.capacity() <= KEEP_BYTES
+            && let Some((bytes, items)) = BATCHES.lock().pop()
+        {
+            (self.bytes, self.items) = (bytes, items);
+        }
+    }
+    /// Gives up what is too large for one thread to keep.
+    fn shrink(&mut self) {
+        let items = self.items.capacity() * size_of::<Item>();
+        if self.bytes.capacity().max(items) > KEEP_BYTES {
+            let (mut bytes, mut items) = (take(&mut self.bytes), take(&mut self.items));
+            bytes.clear();
+            items.clear();
+            if bytes.capacity() <= 2 * BATCH_BYTES {
+                let mut batches = BATCHES.lock();
+                if batches.len() < KEEP_BATCHES {
+                    batches.push((bytes, items));
+                }
+            }
+        }
+        for v in [
+            &mut self.row,
+            &mut self.key,
+            &mut self.last,
+            &mut self.fence,
+        ] {
+            if v.capacity() > KEEP_BYTES {
+                *v = Vec::new();
+            }
+        }
+    }
+}
+
 impl Default for Buffers {
     fn default() -> Buffers {
         Buffers {
@@ -77,8 +115,17 @@ impl Default for Buffers {
     }
 }
 
-const KEEP_BYTES: usize = 256 << 10;
-const KEEP_SETS: usize = 8;
+/// A thread keeps buffers of up to this size between scans. Larger batches are lent by all threads to each other.
+const KEEP_BYTES: usize = 4 << 10;
+const KEEP_SETS: usize = 4;
+/// Batches kept for whoever has more to read than a few rows.
+const KEEP_BATCHES: usize = 32;
+
+/// Memory of a large batch.
+type Large = (Vec<u8>, Vec<Item>);
+
+/// Batches that nobody uses. A leaf: nothing is called while it is locked.
+static BATCHES: Mutex<Vec<Large>> = Mutex::new(Vec::new());
 
 /// Boxed, so that lending a set moves a pointer.
 type FreeSets = Vec<Box<Buffers>>;
@@ -113,10 +160,10 @@ pub struct Scan<'t> {
 impl Drop for Scan<'_> {
     fn drop(&mut self) {
         self.table.ctx.rows.add(RowOp::Read, self.read);
-        let Some(b) = self.buffers.take() else { return };
-        if b.bytes.capacity().max(b.row.capacity()) > KEEP_BYTES {
+        let Some(mut b) = self.buffers.take() else {
             return;
-        }
+        };
+        b.shrink();
         let _ = FREE.try_with(|f| {
             let mut free = f.borrow_mut();
             if free.len() < KEEP_SETS {
@@ -207,6 +254,11 @@ impl Scan<'_> {
                 if self.done {
                     return Ok(None);
                 }
+                b.items.clear();
+                b.bytes.clear();
+                if self.batch > FIRST_BATCH {
+                    b.grow();
+                }
                 let mut batch = Batch {
                     bytes: &mut b.bytes,
                     items: &mut b.items,
@@ -214,8 +266,6 @@ impl Scan<'_> {
                     ended: false,
                 };
                 let (clustered, tree) = (self.index == 0, &self.table.indexes[self.index].tree);
-                batch.items.clear();
-                batch.bytes.clear();
                 let end = b.cursor.scan(tree, &mut |key, value| {
                     if out_of_range(&self.span, self.dir, key) {
                         batch.ended = true;

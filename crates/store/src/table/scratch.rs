@@ -23,7 +23,7 @@ pub(crate) struct Buffers {
 }
 
 /// A buffer grown beyond this is not kept.
-const KEEP_BYTES: usize = 256 << 10;
+const KEEP_BYTES: usize = 8 << 10;
 /// Sets of buffers a thread keeps; operations nest two or three deep.
 const KEEP_SETS: usize = 4;
 

@@ -78,7 +78,7 @@ fn find(s: &[u8], needle: &[u8], from: usize, collation: Collation) -> Option<(u
 
 /// If `needle` is at byte `at` of `s`: where it ends.
 fn starts_with(s: &[u8], at: usize, needle: &[u8], collation: Collation) -> Option<usize> {
-    if collation != Collation::Utf8mb4GeneralCi {
+    if !collation.ignores_case() {
         return s[at..].starts_with(needle).then_some(at + needle.len());
     }
     let (mut i, mut j) = (at, 0);

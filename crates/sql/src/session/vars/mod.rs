@@ -427,11 +427,33 @@ impl Globals {
     }
 }
 
+/// The values a session started with, which sessions share, and those it has set.
+struct Values {
+    start: Arc<Vec<VarValue>>,
+    own: Vec<(usize, VarValue)>,
+}
+
+impl Values {
+    fn get(&self, index: usize) -> &VarValue {
+        match self.own.iter().find(|(i, _)| *i == index) {
+            Some((_, v)) => v,
+            None => &self.start[index],
+        }
+    }
+    fn put(&mut self, index: usize, value: VarValue) {
+        match self.own.iter_mut().find(|(i, _)| *i == index) {
+            Some((_, v)) => *v = value,
+            None if self.start[index] == value => {}
+            None => self.own.push((index, value)),
+        }
+    }
+}
+
 /// A session's values, and the few facts about it that are variables too. Shared with the closure
 /// through which expressions read `@@x`, hence the locks; they are never contended.
 pub(crate) struct SessionVars {
     pub globals: Arc<Globals>,
-    values: Mutex<Arc<Vec<VarValue>>>,
+    values: Mutex<Values>,
     /// Connection id (`pseudo_thread_id`).
     pub id: u32,
     /// LAST_INSERT_ID(), mirrored when it changes.
@@ -447,7 +469,10 @@ pub(crate) struct SessionVars {
 impl SessionVars {
     /// A session that starts with the global values of now.
     pub fn new(globals: Arc<Globals>, id: u32) -> SessionVars {
-        let values = Mutex::new(globals.snapshot());
+        let values = Mutex::new(Values {
+            start: globals.snapshot(),
+            own: Vec::new(),
+        });
         SessionVars {
             globals,
             values,
@@ -460,7 +485,10 @@ impl SessionVars {
     }
     /// Forgets all SETs.
     pub fn reset(&self) {
-        *self.values.lock() = self.globals.snapshot();
+        *self.values.lock() = Values {
+            start: self.globals.snapshot(),
+            own: Vec::new(),
+        };
     }
     /// The session's value of a variable, or the global one where there's no other.
     pub fn get(&self, index: usize) -> VarValue {
@@ -469,7 +497,7 @@ impl SessionVars {
         }
         match table::VARS[index].scope {
             VarScope::Global => self.globals.get(index),
-            VarScope::Both | VarScope::Session => self.values.lock()[index].clone(),
+            VarScope::Both | VarScope::Session => self.values.lock().get(index).clone(),
         }
     }
     /// By name; for names the code itself knows.
@@ -478,7 +506,7 @@ impl SessionVars {
     }
     /// Sets the session's value.
     pub fn put(&self, index: usize, value: VarValue) {
-        Arc::make_mut(&mut *self.values.lock())[index] = value;
+        self.values.lock().put(index, value);
     }
     fn computed(&self, index: usize) -> Option<VarValue> {
         let load = |a: &AtomicU64| Some(VarValue::UInt(a.load(Ordering::Relaxed)));

@@ -1,0 +1,463 @@
+//! Collations by the Unicode Collation Algorithm (UTS #10): primary weights only, which is what MySQL's `_ai_ci` and
+//! `unicode_ci` collations compare.
+//!
+//! The weights are those of the Default Unicode Collation Element Table 13.0.0 (`weights.bin`, made by `scripts/uca-tables`;
+//! LICENSE-UNICODE covers it), as they stand: punctuation and spaces count. MySQL has the tables 9.0.0 (`0900`), 5.2.0 (`unicode_520`)
+//! and 4.0.0 (`unicode`). Characters that came to Unicode after those sort among their kin here and by code point there;
+//! later versions also moved a few. Contractions of two or three characters are looked up where they stand together; Hangul
+//! syllables weigh what their letters weigh.
+//!
+//! Strings compare weight by weight. What ends first is less ([`Pad::None`], the `0900` collations), or is followed by spaces for
+//! ever ([`Pad::Space`], the others). A sort key is two bytes per weight and an end that is less than all weights, or, for
+//! padding, the symbols that the parent module's head describes, of two bytes each.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::collation::next_char;
+
+static DATA: &[u8] = include_bytes!("weights.bin");
+/// An entry that says that the weight follows from the code point.
+const IMPLICIT: u16 = 0x7fff;
+/// From here on, an entry is a place in the pool.
+const POOLED: u16 = 0x8000;
+/// Code points to a page.
+const PAGE: usize = 128;
+/// Weight of a space.
+const SPACE: u16 = 0x0209;
+/// What a character beyond the basic plane weighs in `unicode_ci`.
+const BEYOND: u16 = 0xfffd;
+
+/// Symbols of a padded key: a run of spaces before a lesser weight, the end, a run before a greater weight. Greater
+/// weights move up by two.
+const RUN_BELOW: u16 = SPACE;
+const END: u16 = SPACE + 1;
+const RUN_ABOVE: u16 = SPACE + 2;
+/// Longest run that one count tells.
+const RUN_STEP: u32 = 65_534;
+
+/// What follows a string's end when it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pad {
+    /// Nothing.
+    None,
+    /// Spaces.
+    Space,
+}
+
+/// How strings compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Padding.
+    pub pad: Pad,
+    /// All characters beyond the basic plane weigh the same.
+    pub basic: bool,
+}
+
+struct Tables {
+    numbers: Vec<u16>,
+    pages: Vec<u16>,
+    pool: Vec<u16>,
+    /// First code points of contractions, ascending.
+    starters: Vec<u32>,
+    contractions: HashMap<[u32; 3], u16>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let mut words = DATA
+        .chunks_exact(2)
+        .map(|b| u16::from_le_bytes([b[0], b[1]]));
+    let mut list = |n: usize| words.by_ref().take(n).collect::<Vec<u16>>();
+    let counts = list(3);
+    let numbers = list(0x11_0000 / PAGE);
+    let pages = list(usize::from(counts[0]) * PAGE);
+    let pool = list(usize::from(counts[1]));
+    let mut contractions = HashMap::new();
+    let mut starters = Vec::new();
+    for c in list(usize::from(counts[2]) * 7).chunks_exact(7) {
+        let point = |i: usize| u32::from(c[i]) << 16 | u32::from(c[i + 1]);
+        contractions.insert([point(0), point(2), point(4)], c[6]);
+        starters.push(point(0));
+    }
+    starters.sort_unstable();
+    starters.dedup();
+    Tables {
+        numbers,
+        pages,
+        pool,
+        starters,
+        contractions,
+    }
+});
+
+impl Tables {
+    #[inline]
+    fn entry(&self, c: u32) -> u16 {
+        match self.numbers.get(c as usize / PAGE) {
+            Some(&n) => self.pages[usize::from(n) * PAGE + c as usize % PAGE],
+            None => IMPLICIT,
+        }
+    }
+    fn pooled(&self, entry: u16) -> &[u16] {
+        let at = usize::from(entry - POOLED);
+        &self.pool[at + 1..][..usize::from(self.pool[at])]
+    }
+    /// Whether a contraction at the start of `s` may go on after its end.
+    fn may_go_on(&self, s: &[u8]) -> bool {
+        let (first, n) = next_char(s);
+        let rest = &s[n..];
+        let ends = rest.is_empty() || next_char(rest).1 == rest.len();
+        ends && self.starters.binary_search(&first).is_ok()
+    }
+    /// The longest contraction at the start of `s`, which begins with `first` of `n` bytes: its entry and length.
+    fn contraction(&self, s: &[u8], first: u32, n: usize) -> Option<(u16, usize)> {
+        // No contraction goes on with an ASCII character.
+        if s.get(n).is_none_or(u8::is_ascii) || self.starters.binary_search(&first).is_err() {
+            return None;
+        }
+        let (second, m) = next_char(&s[n..]);
+        let two = n + m;
+        if two < s.len() {
+            let (third, m) = next_char(&s[two..]);
+            if let Some(&e) = self.contractions.get(&[first, second, third]) {
+                return Some((e, two + m));
+            }
+        }
+        let e = *self.contractions.get(&[first, second, 0])?;
+        Some((e, two))
+    }
+}
+
+/// Weights of a character that the table does not list: ideographs, unassigned code points (UTS #10, 10.1.3).
+fn implicit(c: u32) -> [u16; 2] {
+    let (first, second) = match c {
+        0x1_7000..=0x1_8aff | 0x1_8d00..=0x1_8d8f => (0xfb00, c - 0x1_7000),
+        0x1_b170..=0x1_b2ff => (0xfb01, c - 0x1_b170),
+        0x1_8b00..=0x1_8cff => (0xfb02, c - 0x1_8b00),
+        0x4e00..=0x9ffc
+        | 0xfa0e
+        | 0xfa0f
+        | 0xfa11
+        | 0xfa13
+        | 0xfa14
+        | 0xfa1f
+        | 0xfa21
+        | 0xfa23
+        | 0xfa24
+        | 0xfa27..=0xfa29 => (0xfb40 + (c >> 15), c & 0x7fff),
+        0x3400..=0x4dbf
+        | 0x2_0000..=0x2_a6dd
+        | 0x2_a700..=0x2_b734
+        | 0x2_b740..=0x2_b81d
+        | 0x2_b820..=0x2_cea1
+        | 0x2_ceb0..=0x2_ebe0
+        | 0x3_0000..=0x3_134a => (0xfb80 + (c >> 15), c & 0x7fff),
+        _ => (0xfbc0 + (c >> 15), c & 0x7fff),
+    };
+    [first as u16, second as u16 | 0x8000]
+}
+
+/// The weights of a string, one by one.
+struct Weights<'s> {
+    s: &'s [u8],
+    at: usize,
+    basic: bool,
+    tables: &'static Tables,
+    /// Unknown characters follow: what may be part of a contraction with them is left out.
+    goes_on: bool,
+    /// Weights of the last character still to come.
+    pending: Pending,
+}
+
+#[derive(Clone, Copy)]
+enum Pending {
+    Nothing,
+    Pool(usize, usize),
+    /// The second implicit weight.
+    One(u16),
+    /// Letters of a Hangul syllable, with how many are still to come.
+    Jamo([u32; 3], usize),
+}
+
+impl<'s> Weights<'s> {
+    fn new(s: &'s [u8], rules: Rules) -> Weights<'s> {
+        Weights {
+            s,
+            at: 0,
+            basic: rules.basic,
+            tables: &TABLES,
+            goes_on: false,
+            pending: Pending::Nothing,
+        }
+    }
+    fn begin(&mut self, entry: u16) -> Option<u16> {
+        if entry < POOLED {
+            return (entry != 0).then_some(entry);
+        }
+        let list = self.tables.pooled(entry);
+        let at = usize::from(entry - POOLED) + 1;
+        self.pending = Pending::Pool(at + 1, at + list.len());
+        Some(list[0])
+    }
+    fn pending(&mut self) -> Option<u16> {
+        match &mut self.pending {
+            Pending::Nothing => None,
+            Pending::Pool(at, end) if *at < *end => {
+                *at += 1;
+                Some(self.tables.pool[*at - 1])
+            }
+            Pending::One(w) => {
+                let w = *w;
+                self.pending = Pending::Nothing;
+                Some(w)
+            }
+            Pending::Jamo(letters, left) if *left > 0 => {
+                let c = letters[3 - *left];
+                *left -= 1;
+                Some(self.tables.entry(c))
+            }
+            _ => {
+                self.pending = Pending::Nothing;
+                None
+            }
+        }
+    }
+    fn character(&mut self) -> Option<u16> {
+        let rest = &self.s[self.at..];
+        let (c, n) = next_char(rest);
+        if self.basic && c > 0xffff {
+            self.at += n;
+            return Some(BEYOND);
+        }
+        if let Some((entry, n)) = self.tables.contraction(rest, c, n) {
+            self.at += n;
+            return self.begin(entry);
+        }
+        self.at += n;
+        if (0xac00..=0xd7a3).contains(&c) {
+            // UTS #15: a syllable is a leading consonant, a vowel, and maybe a trailing consonant.
+            let (l, v, t) = (
+                (c - 0xac00) / 588,
+                (c - 0xac00) % 588 / 28,
+                (c - 0xac00) % 28,
+            );
+            let letters = [0x11a7 + t, 0x1100 + l, 0x1161 + v];
+            self.pending = match t {
+                0 => Pending::Jamo([0, 0, letters[2]], 1),
+                _ => Pending::Jamo([0, letters[2], letters[0]], 2),
+            };
+            return Some(self.tables.entry(letters[1]));
+        }
+        match self.tables.entry(c) {
+            IMPLICIT => {
+                let [first, second] = implicit(c);
+                self.pending = Pending::One(second);
+                Some(first)
+            }
+            entry => self.begin(entry),
+        }
+    }
+}
+
+impl Iterator for Weights<'_> {
+    type Item = u16;
+    #[inline]
+    fn next(&mut self) -> Option<u16> {
+        if let Some(w) = self.pending() {
+            return Some(w);
+        }
+        while self.at < self.s.len() {
+            if self.goes_on && self.tables.may_go_on(&self.s[self.at..]) {
+                self.at = self.s.len();
+                return None;
+            }
+            if let Some(w) = self.character() {
+                return Some(w);
+            }
+        }
+        None
+    }
+}
+
+/// Compares two strings.
+pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
+    // Equal beginnings weigh the same, up to where the last character of them begins (it may be part of a contraction).
+    let mut same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    if same == a.len() && same == b.len() {
+        return Ordering::Equal;
+    }
+    let plain = |i: usize| {
+        a[i].is_ascii()
+            && a.get(i + 1).is_none_or(u8::is_ascii)
+            && b.get(i + 1).is_none_or(u8::is_ascii)
+    };
+    while same > 0 && !plain(same - 1) {
+        same -= 1;
+    }
+    let mut x = Weights::new(&a[same..], rules);
+    let mut y = Weights::new(&b[same..], rules);
+    loop {
+        let order = match (x.next(), y.next(), rules.pad) {
+            (None, None, _) => return Ordering::Equal,
+            (Some(v), Some(w), _) => v.cmp(&w),
+            (None, Some(_), Pad::None) => Ordering::Less,
+            (Some(_), None, Pad::None) => Ordering::Greater,
+            (None, Some(w), Pad::Space) => SPACE.cmp(&w),
+            (Some(v), None, Pad::Space) => v.cmp(&SPACE),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+}
+
+/// Whether two characters weigh the same.
+pub fn same(rules: Rules, a: u32, b: u32) -> bool {
+    let text = |c: u32| char::from_u32(c).map(|c| c.to_string());
+    match (text(a), text(b)) {
+        (Some(a), Some(b)) => {
+            Weights::new(a.as_bytes(), rules).eq(Weights::new(b.as_bytes(), rules))
+        }
+        _ => false,
+    }
+}
+
+/// Appends what the sort keys of all strings begin with that begin as `s` does; or, if it `ends` there, its whole key.
+pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
+    let mut weights = Weights::new(s, rules);
+    weights.goes_on = !ends;
+    if rules.pad == Pad::None {
+        for w in weights {
+            out.extend_from_slice(&w.to_be_bytes());
+        }
+        if ends {
+            out.push(0);
+        }
+        return;
+    }
+    let mut spaces = 0u32;
+    let mut push = |w: u16| out.extend_from_slice(&w.to_be_bytes());
+    for w in weights {
+        if w == SPACE {
+            spaces += 1;
+            continue;
+        }
+        let above = w > SPACE;
+        if spaces > 0 {
+            push(if above { RUN_ABOVE } else { RUN_BELOW });
+            while spaces > RUN_STEP {
+                push(if above { 0 } else { 0xffff });
+                spaces -= RUN_STEP;
+            }
+            let left = spaces as u16;
+            push(if above { 0xffff - left } else { left });
+            spaces = 0;
+        }
+        push(if above { w.saturating_add(2) } else { w });
+    }
+    if ends {
+        push(END);
+    }
+}
+
+/// Length of the sort key at the start of `key`, each byte of which was xored with `flip`, if it is whole.
+pub fn sort_key_len(rules: Rules, key: &[u8], flip: u8) -> Option<usize> {
+    let mut i = 0;
+    loop {
+        let high = *key.get(i)? ^ flip;
+        if rules.pad == Pad::None && high == 0 {
+            return Some(i + 1);
+        }
+        let word = |i: usize| {
+            Some(u16::from_be_bytes([
+                key.get(i)? ^ flip,
+                key.get(i + 1)? ^ flip,
+            ]))
+        };
+        let symbol = word(i)?;
+        i += 2;
+        if rules.pad == Pad::None {
+            continue;
+        }
+        match symbol {
+            END => return Some(i),
+            RUN_ABOVE | RUN_BELOW => {
+                let more = if symbol == RUN_ABOVE { 0 } else { 0xffff };
+                while word(i)? == more {
+                    i += 2;
+                }
+                i += 2;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_PAD: Rules = Rules {
+        pad: Pad::None,
+        basic: false,
+    };
+    const PADDED: Rules = Rules {
+        pad: Pad::Space,
+        basic: true,
+    };
+
+    fn weights(s: &str) -> Vec<u16> {
+        Weights::new(s.as_bytes(), NO_PAD).collect()
+    }
+
+    #[test]
+    fn weights_are_those_of_the_table() {
+        assert_eq!(weights(" "), [SPACE]);
+        assert_eq!(weights("a"), weights("Á"));
+        assert_eq!(weights("a\u{301}"), weights("a"));
+        assert_eq!(weights("ß"), weights("ss"));
+        assert_eq!(weights("æ"), weights("ae"));
+        assert_eq!(weights("\u{0}\u{7f}\u{ad}"), []);
+        // Cyrillic short i is a letter of its own, however it is written; so is the Catalan l with its dot.
+        assert_eq!(weights("и\u{306}"), weights("й"));
+        assert_ne!(weights("и"), weights("й"));
+        assert_eq!(weights("l\u{b7}").len(), 1);
+        assert_ne!(weights("l\u{b7}"), weights("l"));
+        // Ideographs: 0xfb40 and on; a syllable is its letters.
+        assert_eq!(weights("一"), [0xfb40, 0xce00]);
+        assert_eq!(weights("\u{20000}"), [0xfb84, 0x8000]);
+        assert_eq!(weights("각"), weights("\u{1100}\u{1161}\u{11a8}"));
+        assert_eq!(weights("가"), weights("\u{1100}\u{1161}"));
+    }
+
+    #[test]
+    fn strings_compare_as_in_mysql() {
+        use Ordering::*;
+        let check = |rules, a: &str, b: &str, want| {
+            assert_eq!(
+                compare(rules, a.as_bytes(), b.as_bytes()),
+                want,
+                "{a:?} {b:?}"
+            );
+            assert_eq!(compare(rules, b.as_bytes(), a.as_bytes()), want.reverse());
+        };
+        for rules in [NO_PAD, PADDED] {
+            check(rules, "straße", "STRASSE", Equal);
+            check(rules, "Müller", "muller", Equal);
+            check(rules, "a", "b", Less);
+            check(rules, "b", "A", Greater);
+            check(rules, "a-b", "ab", Less);
+            check(rules, "10", "9", Less);
+            check(rules, "z", "я", Less);
+        }
+        check(NO_PAD, "a", "a ", Less);
+        check(PADDED, "a", "a  ", Equal);
+        check(PADDED, "a\t", "a", Less);
+        check(PADDED, "a!", "a", Greater);
+        check(NO_PAD, "😀", "😁", Less);
+        check(PADDED, "😀", "😁", Equal);
+        assert!(same(NO_PAD, 'e' as u32, 'É' as u32));
+        assert!(!same(NO_PAD, 'e' as u32, 'f' as u32));
+    }
+}
