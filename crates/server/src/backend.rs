@@ -30,6 +30,7 @@ pub trait BackendSession {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()>;
     fn use_database(&mut self, name: &str) -> SqlResult<()>;
+    fn leave_database(&mut self);
     fn reset(&mut self) -> SqlResult<()>;
     fn status_flags(&self) -> u16;
     fn killed(&self) -> bool;
@@ -83,6 +84,9 @@ impl BackendSession for Session {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
         Session::execute_prepared(self, statement, params, sink)
+    }
+    fn leave_database(&mut self) {
+        Session::leave_database(self);
     }
     fn use_database(&mut self, name: &str) -> SqlResult<()> {
         Session::use_database(self, name)

@@ -117,7 +117,6 @@ fn wrong_settings_are_refused() {
         ("SET wait_timeout = 0", 1231),
         ("SET sql_mode = 'NOPE'", 1231),
         ("SET sql_safe_updates = 1", 1235),
-        ("SET max_execution_time = 100", 1235),
         ("SET max_allowed_packet = 1024", 1621),
         ("SET time_zone = 'Mars/Olympus'", 1298),
         ("SET NAMES latin1", 1115),
@@ -624,4 +623,69 @@ fn sessions_share_statements_but_not_what_they_mean() {
     a.ok("DROP TABLE t");
     assert_eq!(b.code(select), 1146);
     assert_eq!(a.code(select), 1146);
+}
+
+#[test]
+fn functions_that_wait() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    assert_eq!(
+        a.one("SELECT SLEEP(0), BENCHMARK(5000, MD5('x')), BENCHMARK(NULL, 1)"),
+        "0|0|NULL"
+    );
+    assert_eq!(a.code("SELECT SLEEP(-1)"), 1210);
+    assert_eq!(a.code("SELECT SLEEP(NULL)"), 1210);
+    // A limit wakes it; among rows the statement fails.
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    a.ok("INSERT INTO t VALUES (1), (2)");
+    a.ok("SET max_execution_time = 1");
+    assert_eq!(a.one("SELECT SLEEP(1000)"), "1");
+    assert_eq!(a.code("SELECT id FROM t WHERE SLEEP(1000 + 0 * id)"), 3024);
+    a.ok("SET max_execution_time = 0");
+    // Locks by name.
+    let me = a.one("SELECT CONNECTION_ID()");
+    assert_eq!(
+        a.one("SELECT GET_LOCK('x', 0), GET_LOCK('X', 0), IS_FREE_LOCK('x')"),
+        "1|1|0"
+    );
+    assert_eq!(
+        b.one("SELECT GET_LOCK('x', 0), IS_USED_LOCK('x'), RELEASE_LOCK('x'), RELEASE_LOCK('y')"),
+        format!("0|{me}|0|NULL")
+    );
+    assert_eq!(b.code("SELECT GET_LOCK(NULL, 0)"), 3057);
+    assert_eq!(
+        a.one("SELECT RELEASE_LOCK('x'), RELEASE_ALL_LOCKS(), IS_USED_LOCK('x')"),
+        "1|1|NULL"
+    );
+    b.ok("DO GET_LOCK('x', 0)");
+    drop(b);
+    assert_eq!(a.one("SELECT GET_LOCK('x', 0)"), "1");
+    a.0.reset().expect("reset");
+    assert_eq!(a.one("SELECT IS_FREE_LOCK('x')"), "1");
+}
+
+#[test]
+fn the_logs_counters_are_shown() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    let count = |c: &mut support::Client, name: &str| -> u64 {
+        let row = c.one(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
+        row.rsplit('|')
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect("a number")
+    };
+    for (id, name) in [
+        "Innodb_os_log_fsyncs",
+        "Innodb_log_writes",
+        "Innodb_log_write_requests",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let before = count(&mut c, name);
+        c.ok(&format!("INSERT INTO t VALUES ({id})"));
+        assert!(count(&mut c, name) > before, "{name}");
+    }
 }

@@ -200,7 +200,10 @@ impl<B: Backend> Connection<'_, B> {
             .and_then(|()| self.reset_session())
             .and_then(|()| match &database {
                 Some(db) => self.session.use_database(db),
-                None => Ok(()),
+                None => {
+                    self.session.leave_database();
+                    Ok(())
+                }
             });
         match changed {
             Ok(()) => {

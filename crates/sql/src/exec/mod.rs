@@ -39,7 +39,7 @@ mod tests;
 mod write;
 
 pub use error::store_error;
-pub use state::Scratch;
+pub use state::{Scratch, overdue};
 
 use crate::error::{SqlError, SqlResult};
 use crate::plan::{Plan, Root};

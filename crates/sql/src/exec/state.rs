@@ -120,6 +120,9 @@ impl<'s> State<'s> {
             if self.owner.is_killed() {
                 return Err(interrupted());
             }
+            if self.env.is_overdue() {
+                return Err(overdue());
+            }
         }
         Ok(())
     }
@@ -207,6 +210,14 @@ impl<'s> State<'s> {
 /// 1317.
 pub fn interrupted() -> SqlError {
     SqlError::new(1317, "Query execution was interrupted")
+}
+
+/// 3024.
+pub fn overdue() -> SqlError {
+    SqlError::new(
+        3024,
+        "Query execution was interrupted, maximum statement execution time exceeded",
+    )
 }
 
 /// Bytes a row of values takes in memory, roughly.

@@ -356,10 +356,7 @@ impl Session {
                 if let Kind::DropDatabase { name, .. } = &statement.kind
                     && self.env.database.borrow().as_deref() == Some(name)
                 {
-                    *self.env.database.borrow_mut() = None;
-                    self.seat().set_database(None);
-                    self.refresh_database_variables();
-                    self.refresh_context();
+                    self.leave_database();
                 }
                 self.finish(done.affected, &done.info, more, sink)
             }

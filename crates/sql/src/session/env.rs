@@ -87,6 +87,8 @@ pub struct SessionEnv {
     pub sys_var: Box<dyn Fn(&str, &str) -> crate::SqlResult<Value<'static>> + Send>,
     /// The instance and the session's variables, for virtual tables; `None` outside of a session.
     pub facts: Option<std::sync::Arc<super::Facts>>,
+    /// When the statement must have ended (`max_execution_time`).
+    pub deadline: Cell<Option<std::time::Instant>>,
     /// The session's temporary tables.
     pub temporary: TemporaryTables,
 }
@@ -127,6 +129,11 @@ impl SessionEnv {
                 message,
             });
         }
+    }
+    /// Whether the statement has run for longer than `max_execution_time`.
+    pub fn is_overdue(&self) -> bool {
+        let now = std::time::Instant::now();
+        self.deadline.get().is_some_and(|d| d <= now)
     }
     /// The statement's start in the session's time zone, with microseconds.
     pub fn local_now(&self) -> DateTime {
@@ -169,6 +176,7 @@ pub(crate) mod tests {
                 ))
             }),
             facts: None,
+            deadline: Cell::default(),
             temporary: TemporaryTables::default(),
         }
     }

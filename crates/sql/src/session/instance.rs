@@ -51,6 +51,8 @@ pub(crate) struct Inner {
     flushed: Mutex<Instant>,
     /// Clients turned away before they had a session.
     pub aborted_connects: AtomicU64,
+    /// Locks by name.
+    pub user_locks: super::user_locks::UserLocks,
     /// Statements that sessions share.
     pub statements: SharedCache,
     /// How often FLUSH TABLES was said.
@@ -228,6 +230,7 @@ impl Instance {
             started: now,
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
+            user_locks: Default::default(),
             statements: SharedCache::new(),
             flushes: AtomicU64::new(0),
             prepared: AtomicU64::new(0),

@@ -15,6 +15,7 @@
 //! | `registry`, `counters` | the process list, KILL, status counters |
 //! | `cache`, `shared` | compiled statements by text: a session's, and those that all share |
 //! | `temporary` | the session's temporary tables |
+//! | `user_locks` | GET_LOCK |
 //! | `env` | what expressions see of a session |
 //!
 //! A session runs on one thread at a time and never waits for another session but inside the store (row
@@ -36,6 +37,7 @@ mod state;
 pub mod temporary;
 mod transaction;
 mod unsettled;
+pub(crate) mod user_locks;
 pub(crate) mod vars;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use millpond_store::Isolation;
 
@@ -173,6 +174,10 @@ impl Session {
         };
         let lock_reads = txn.isolation() == Isolation::Serializable
             && (self.txn.explicit || !self.settings.autocommit);
+        let limited = plan.is_query() && self.settings.max_execution_ms > 0;
+        self.env.deadline.set(
+            limited.then(|| Instant::now() + Duration::from_millis(self.settings.max_execution_ms)),
+        );
         let mut cx = ExecContext {
             engine: &self.instance.0.engine,
             txn,

@@ -342,6 +342,7 @@ impl Session {
             .unwrap_or(0);
         s.notes = number("sql_notes") != 0;
         s.wait_timeout = number("wait_timeout");
+        s.max_execution_ms = number("max_execution_time");
         // In whole microseconds, as MySQL keeps it.
         s.long_query_ns = match vars.named("long_query_time") {
             VarValue::Double(v) => (v * 1e6).round() as u64 * 1000,

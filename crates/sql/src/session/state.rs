@@ -46,6 +46,8 @@ pub(super) struct Settings {
     pub long_query_ns: u64,
     pub min_examined_row_limit: u64,
     pub wait_timeout: u64,
+    /// `max_execution_time`, milliseconds; 0: none.
+    pub max_execution_ms: u64,
 }
 
 /// One connection's state. Runs on one thread at a time.
@@ -122,6 +124,7 @@ impl Session {
             }),
             facts: Some(facts.clone()),
             temporary: Default::default(),
+            deadline: Default::default(),
         };
         let mut session = Session {
             facts,
@@ -143,6 +146,7 @@ impl Session {
                 long_query_ns: 0,
                 min_examined_row_limit: 0,
                 wait_timeout: 0,
+                max_execution_ms: 0,
             },
             context_key: 0,
             flushes: instance.0.flushes.load(Ordering::Relaxed),
@@ -265,6 +269,14 @@ impl Session {
         self.refresh_context();
     }
 
+    /// No database is in use any more: COM_CHANGE_USER without one.
+    pub fn leave_database(&mut self) {
+        *self.env.database.borrow_mut() = None;
+        self.seat().set_database(None);
+        self.refresh_database_variables();
+        self.refresh_context();
+    }
+
     /// The database in use, if any.
     pub fn database(&self) -> Option<String> {
         self.env.database.borrow().clone()
@@ -275,6 +287,7 @@ impl Session {
     pub fn reset(&mut self) -> SqlResult<()> {
         let rolled_back = self.rollback_now();
         self.unlock_tables();
+        self.instance.0.user_locks.release_all(self.id());
         self.env.temporary.clear(&self.instance.0.engine);
         self.named.clear();
         self.cache.clear();
@@ -713,6 +726,7 @@ impl Drop for Session {
         // A transaction that cannot be rolled back now is rolled back by recovery.
         let _ = self.rollback_now();
         self.unlock_tables();
+        self.instance.0.user_locks.release_all(self.id());
         self.env.temporary.clear(&self.instance.0.engine);
         self.instance.0.registry.leave(&self.facts.seat);
     }

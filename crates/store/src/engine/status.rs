@@ -5,6 +5,7 @@ use crate::page::PAGE_SIZE;
 use crate::pool::PoolStats;
 use crate::table::RowOp;
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 impl Inner {
@@ -23,6 +24,8 @@ impl Inner {
         let rows = |op| self.ctx().rows.get(op);
         let temporary = self.pager.unlogged_stats();
         let reclaim = self.reclaimer.shared();
+        let log = self.pager.log().stats();
+        let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
         vec![
             ("Innodb_buffer_pool_pages_total", p.total),
             ("Innodb_buffer_pool_pages_data", data),
@@ -49,6 +52,9 @@ impl Inner {
             ("Innodb_page_size", page),
             ("Innodb_num_open_files", self.pager.open_files().0 as u64),
             ("Innodb_os_log_written", p.lsn),
+            ("Innodb_os_log_fsyncs", count(&log.syncs)),
+            ("Innodb_log_writes", count(&log.writes)),
+            ("Innodb_log_write_requests", count(&log.groups)),
             ("Innodb_redo_log_current_lsn", p.lsn),
             ("Innodb_redo_log_flushed_to_disk_lsn", p.durable_lsn),
             ("Innodb_redo_log_checkpoint_lsn", p.checkpoint_lsn),

@@ -180,6 +180,7 @@ impl BackendSession for FakeSession {
         sink.row(params).map_err(sent)?;
         sink.finish(&Completion::default()).map_err(sent)
     }
+    fn leave_database(&mut self) {}
     fn use_database(&mut self, name: &str) -> SqlResult<()> {
         match name {
             "test" => Ok(()),

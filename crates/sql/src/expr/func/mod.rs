@@ -4,6 +4,7 @@ mod info;
 mod numeric;
 mod string;
 mod temporal;
+mod wait;
 
 use std::borrow::Cow;
 
@@ -139,6 +140,13 @@ pub enum Func {
     RowCount,
     FoundRows,
     Uuid,
+    Sleep,
+    Benchmark,
+    GetLock,
+    ReleaseLock,
+    ReleaseAllLocks,
+    IsFreeLock,
+    IsUsedLock,
 }
 
 /// Any number of arguments.
@@ -287,6 +295,13 @@ static CATALOGUE: &[(&str, Func, usize, usize)] = &[
     ("ROW_COUNT", Func::RowCount, 0, 0),
     ("FOUND_ROWS", Func::FoundRows, 0, 0),
     ("UUID", Func::Uuid, 0, 0),
+    ("SLEEP", Func::Sleep, 1, 1),
+    ("BENCHMARK", Func::Benchmark, 2, 2),
+    ("GET_LOCK", Func::GetLock, 2, 2),
+    ("RELEASE_LOCK", Func::ReleaseLock, 1, 1),
+    ("RELEASE_ALL_LOCKS", Func::ReleaseAllLocks, 0, 0),
+    ("IS_FREE_LOCK", Func::IsFreeLock, 1, 1),
+    ("IS_USED_LOCK", Func::IsUsedLock, 1, 1),
 ];
 
 /// The function of a name and number of arguments: `None` if there is no such name, error 1582 if the number is wrong.
@@ -323,7 +338,19 @@ impl Func {
     /// Whether two calls in one statement may differ.
     pub fn is_volatile(self) -> bool {
         use Func::*;
-        matches!(self, Rand | Uuid | SysDate | LastInsertId)
+        matches!(
+            self,
+            Rand | Uuid
+                | SysDate
+                | LastInsertId
+                | Sleep
+                | Benchmark
+                | GetLock
+                | ReleaseLock
+                | ReleaseAllLocks
+                | IsFreeLock
+                | IsUsedLock
+        )
     }
     /// Whether the result follows from the arguments alone, whoever asks and when.
     pub(super) fn is_pure(self) -> bool {
@@ -520,6 +547,10 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         ConnectionId | LastInsertId | FoundRows => (SqlType::ubigint(), false),
         RowCount => (SqlType::bigint(), false),
         Uuid => (plain(36), false),
+        Sleep => (SqlType::bigint(), false),
+        Benchmark | GetLock | ReleaseLock | IsFreeLock => (SqlType::bigint(), true),
+        IsUsedLock => (SqlType::ubigint(), true),
+        ReleaseAllLocks => (SqlType::ubigint(), false),
     }
 }
 
@@ -676,6 +707,9 @@ fn dispatch<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         | SecToTime | TimeToSec | AddTime | SubTime | ConvertTz => temporal::call(f, c),
         Database | User | CurrentUser | Version | ConnectionId | LastInsertId | RowCount
         | FoundRows | Uuid | Charset | CollationOf => info::call(f, c),
+        Sleep | Benchmark | GetLock | ReleaseLock | ReleaseAllLocks | IsFreeLock | IsUsedLock => {
+            wait::call(f, c)
+        }
         NullIf => {
             let a = c.args[0].eval(c.cx)?;
             let b = c.args[1].eval(c.cx)?;

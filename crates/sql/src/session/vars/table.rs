@@ -645,7 +645,7 @@ pub(super) static VARS: &[Def] = &[
         Both,
         num(0, 4_294_967_295),
         U(0),
-        Fixed,
+        Free,
     ),
     def(
         "max_heap_table_size",
