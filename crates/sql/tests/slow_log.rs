@@ -114,6 +114,28 @@ fn only_what_is_slow_is_logged() {
 }
 
 #[test]
+fn a_statement_that_is_settled_later_is_slow_too() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.0.leave_commits_unsettled();
+    let mut looker = db.client();
+    let mut slow = move || looker.one("SHOW GLOBAL STATUS LIKE 'Slow_queries'");
+    c.ok("SET long_query_time = 0");
+    let before: u64 = slow().split('|').nth(1).unwrap().parse().unwrap();
+    c.ok("INSERT INTO t VALUES (1)");
+    let unsettled = c.0.take_unsettled().expect("a commit under way");
+    assert_eq!(slow(), format!("Slow_queries|{before}"));
+    c.0.settle(unsettled).unwrap();
+    assert_eq!(slow(), format!("Slow_queries|{}", before + 1));
+    c.ok("SET min_examined_row_limit = 1");
+    c.ok("INSERT INTO t VALUES (2)");
+    let unsettled = c.0.take_unsettled().expect("a commit under way");
+    c.0.settle(unsettled).unwrap();
+    assert_eq!(slow(), format!("Slow_queries|{}", before + 1));
+}
+
+#[test]
 fn prepared_statements_are_logged_with_their_values() {
     let db = TestDb::new();
     let mut c = db.client();

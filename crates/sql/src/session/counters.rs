@@ -147,6 +147,10 @@ impl Sums {
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         Counter::NAMES.iter().copied().zip(self.0.iter().copied())
     }
+    /// Adds to one.
+    pub fn add(&mut self, c: Counter, n: u64) {
+        self.0[c as usize] += n;
+    }
     /// One value.
     pub fn get(&self, c: Counter) -> u64 {
         self.0[c as usize]

@@ -46,6 +46,8 @@ pub(crate) struct Inner {
     pub registry: Registry,
     pub watch: Watch,
     pub slow_log: SlowLog,
+    /// Slow queries whose sessions had gone on before they were settled.
+    pub slow_unsettled: AtomicU64,
     started: Instant,
     /// When the counters were last reset.
     flushed: Mutex<Instant>,
@@ -227,6 +229,7 @@ impl Instance {
             registry: Registry::new(),
             watch: Watch::new(),
             slow_log: SlowLog::default(),
+            slow_unsettled: AtomicU64::new(0),
             started: now,
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
@@ -317,6 +320,10 @@ impl Instance {
     pub(crate) fn status(&self, seat: Option<&Seat>) -> Vec<(String, String)> {
         let global = self.0.registry.sums();
         let mut sums = global.clone();
+        sums.add(
+            Counter::SlowQueries,
+            self.0.slow_unsettled.load(Ordering::Relaxed),
+        );
         if let Some(seat) = seat {
             sums = super::counters::Sums::new();
             seat.counters.sum_into(&mut sums);

@@ -54,6 +54,14 @@ impl Session {
         }
     }
 
+    /// How long the current statement may take before it is a slow query, as far as rows decide that.
+    pub(super) fn slow_after_ns(&self) -> u64 {
+        if self.env.rows_examined.get() < self.settings.min_examined_row_limit {
+            return u64::MAX;
+        }
+        self.settings.long_query_ns
+    }
+
     /// Counts and logs a statement that took long.
     #[cold]
     fn slow(&mut self, kind: &Kind, text: &str, params: &[Value<'_>], end_ns: u64) {

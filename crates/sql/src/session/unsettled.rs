@@ -7,6 +7,7 @@
 //! such a statement ends when it is settled. While the slow query log is on there are none: it is written by the session.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use millpond_store::OnDurable;
 
@@ -20,6 +21,8 @@ use crate::watch::{Running, StatementKind};
 pub struct Unsettled {
     lsn: u64,
     running: Running,
+    /// It is a slow query if it takes longer than this.
+    slow_after_ns: u64,
 }
 
 /// A session's part in it.
@@ -67,6 +70,7 @@ impl Session {
         Some(Unsettled {
             lsn: std::mem::take(&mut self.unsettled.lsn),
             running: self.current.running,
+            slow_after_ns: self.slow_after_ns(),
         })
     }
 
@@ -88,7 +92,10 @@ impl Instance {
     /// Records the statement's end.
     pub fn settled(&self, unsettled: Unsettled) {
         let watch = &self.0.watch;
-        watch.finish(unsettled.running, watch.now_ns());
+        let ns = watch.finish(unsettled.running, watch.now_ns());
+        if ns > unsettled.slow_after_ns {
+            self.0.slow_unsettled.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
