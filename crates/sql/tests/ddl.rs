@@ -513,3 +513,25 @@ fn half_made_tables_are_dropped_at_open() {
     db.reopen();
     assert!(work(db.instance().engine()).0.is_empty());
 }
+
+/// A snapshot older than a TRUNCATE or a rebuild gets MySQL's error, not an empty table.
+#[test]
+fn old_snapshots_are_told_of_truncate_and_rebuild() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    for t in ["emptied", "rebuilt", "renamed"] {
+        b.ok(&format!("CREATE TABLE {t} (a INT PRIMARY KEY, b INT)"));
+        b.ok(&format!("INSERT INTO {t} VALUES (1, 1), (2, 2)"));
+    }
+    a.ok("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    b.ok("TRUNCATE TABLE emptied");
+    b.ok("OPTIMIZE TABLE rebuilt");
+    b.ok("RENAME TABLE renamed TO other");
+    for sql in ["SELECT * FROM emptied", "SELECT b FROM rebuilt WHERE a = 1"] {
+        assert_eq!(a.code(sql), 1412, "{sql}");
+    }
+    assert_eq!(a.rows("SELECT * FROM other"), ["1|1", "2|2"]);
+    a.ok("COMMIT");
+    assert!(a.rows("SELECT * FROM emptied").is_empty());
+    assert_eq!(a.rows("SELECT b FROM rebuilt WHERE a = 1"), ["1"]);
+}

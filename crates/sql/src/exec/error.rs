@@ -64,6 +64,10 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             1071,
             format!("Specified key was too long ({bytes} bytes); max key length is 3072 bytes"),
         ),
+        Error::DefinitionChanged(_) => SqlError::new(
+            1412,
+            "Table definition has changed, please retry transaction",
+        ),
         Error::Locked(what) => SqlError::new(1105, what),
         other => SqlError::new(1105, other.to_string()),
     }
