@@ -83,7 +83,10 @@ pub fn settle(lease: &mut Lease<'_>, share: f64, stop: &Stop) -> Result<PoolPage
         let sql = format!("SET GLOBAL {limit} = {to}");
         lease.client.run(&sql).is_ok()
     };
-    let was_set = set(lease, &format!("{:.0}", (share * 100.0).floor().max(1.0)));
+    // The limit is a part of all frames, used or not.
+    let now = lease.pool()?;
+    let percent = share * 100.0 * now.data as f64 / now.total.max(1) as f64;
+    let was_set = set(lease, &format!("{:.3}", percent.min(99.0)));
     let waited = wait_for_writing(lease, share, stop);
     if let Ok(Some(before)) = before
         && was_set

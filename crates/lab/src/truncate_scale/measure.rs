@@ -1,7 +1,7 @@
 //! The work: a target at a time, a pool at a time, every algorithm with each.
 
 use super::{Args, Cell, Plan, Results, Round};
-use crate::fill::{Fill, Filled};
+use crate::fill::{Fill, Filled, settle};
 use crate::frame::{
     Chosen, DATABASE, Lease, Machine, PoolPages, Progress, Size, Spec, Stop, Subject, TargetArgs,
 };
@@ -12,6 +12,8 @@ use std::time::Instant;
 
 /// Units of progress of a round; a MiB of filling is one.
 const ROUND_UNITS: u64 = 15;
+/// The part of the cached pages that may be dirty when measuring begins, if the target writes early.
+const WRITTEN: f64 = 0.02;
 /// The part of a pool that the big table fills.
 const FULL: f64 = 0.9;
 
@@ -102,6 +104,8 @@ impl Place<'_> {
         if filled == Filled::Stopped {
             return lease.end();
         }
+        // Else the first algorithm would be measured while the pages of the big table are being written, the others not.
+        settle(&mut lease, WRITTEN, self.stop)?;
         for algorithm in algorithms {
             let subject = Subject::new(&name, self.number, algorithm, self.several);
             self.progress
