@@ -285,10 +285,11 @@ impl Session {
     /// COM_RESET_CONNECTION and COM_CHANGE_USER: rolls back, drops variables, temporary tables and prepared statements' plans.
     /// The database stays.
     pub fn reset(&mut self) -> SqlResult<()> {
+        // First, so that changes to them need not be undone row by row.
+        self.env.temporary.clear(&self.instance.0.engine);
         let rolled_back = self.rollback_now();
         self.unlock_tables();
         self.instance.0.user_locks.release_all(self.id());
-        self.env.temporary.clear(&self.instance.0.engine);
         self.named.clear();
         self.cache.clear();
         self.env.user_vars.borrow_mut().clear();
@@ -723,11 +724,12 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        // First, so that changes to them need not be undone row by row.
+        self.env.temporary.clear(&self.instance.0.engine);
         // A transaction that cannot be rolled back now is rolled back by recovery.
         let _ = self.rollback_now();
         self.unlock_tables();
         self.instance.0.user_locks.release_all(self.id());
-        self.env.temporary.clear(&self.instance.0.engine);
         self.instance.0.registry.leave(&self.facts.seat);
     }
 }

@@ -93,8 +93,8 @@ impl Pager {
     }
 
     /// Drops a temporary space and gives its pages back; `root` 0: it has none. Nobody uses it any more. Writes nothing and
-    /// waits for nobody (but for what the chosen [`super::DropAlgorithm`] does); the cost is that of its extents, 64 KiB to
-    /// 1 MiB each run. Doing it again does nothing.
+    /// waits for nobody (but for what the chosen [`super::DropAlgorithm`] does); the cost is that of its extents,
+    /// 128 KiB each. Doing it again does nothing.
     pub fn drop_temporary_space(&self, space: &Arc<Space>, root: PageNo) {
         let core = self.core();
         debug_assert!(space.id.is_temporary());

@@ -26,12 +26,16 @@ impl UnloggedHandler for Table {
         let mut r = format::Reader(payload);
         let had_row = r.byte()? != 0;
         let key = r.bytes()?;
-        if self.indexes[0].tree.space().is_dropped() {
+        if self.is_gone() {
             return Ok(());
         }
         let mut row = Vec::new();
         let now = self.read_row(None, key, &mut row)?.then_some(&*row);
         self.set_row(key, now, had_row.then_some(r.0))
+    }
+
+    fn is_gone(&self) -> bool {
+        self.indexes[0].tree.space().is_dropped()
     }
 
     fn lose(&self) {

@@ -34,6 +34,8 @@ const TRAILER: usize = 8;
 pub(crate) trait UnloggedHandler: Send + Sync {
     /// Undoes one record; no latch is held.
     fn undo(&self, payload: &[u8]) -> Result<()>;
+    /// Whether the table was dropped, so that there is nothing to undo.
+    fn is_gone(&self) -> bool;
     /// The table's contents are not what they should be: nobody may use it any more.
     fn lose(&self);
 }
@@ -96,15 +98,25 @@ impl UnloggedUndo {
 
     /// Undoes records until the stack is as high as it was at `position`.
     pub fn undo_to(&mut self, position: u64) {
+        if position == 0 && self.handlers.iter().all(|(_, h)| h.is_gone()) {
+            self.forget();
+            return;
+        }
         if let Err(e) = self.try_undo_to(position) {
             tracing::error!("changes to temporary tables cannot be undone: {e}");
-            for (_, handler) in self.handlers.drain(..) {
+            for (_, handler) in &self.handlers {
                 handler.lose();
             }
-            self.tail = Vec::new();
-            self.pages = Vec::new();
-            self.give_back();
+            self.forget();
         }
+    }
+
+    /// Empties the stack.
+    fn forget(&mut self) {
+        self.handlers.clear();
+        self.tail = Vec::new();
+        self.pages = Vec::new();
+        self.give_back();
     }
 
     fn try_undo_to(&mut self, position: u64) -> Result<()> {
