@@ -280,6 +280,20 @@ impl Expr {
         });
         constant
     }
+    /// Whether it may differ between two rows although it reads nothing of them (`RAND()`, `@n := @n + 1`).
+    pub fn is_volatile(&self) -> bool {
+        let mut volatile = false;
+        self.walk(&mut |e| {
+            volatile |= match &e.kind {
+                ExprKind::UserVariable(_)
+                | ExprKind::SetUserVariable(..)
+                | ExprKind::SeededRand(..) => true,
+                ExprKind::Function(f, _) => f.is_volatile(),
+                _ => false,
+            }
+        });
+        volatile
+    }
     /// Whether its value follows from columns, constants and parameters alone.
     pub fn is_const_or_columns(&self) -> bool {
         let mut pure = true;

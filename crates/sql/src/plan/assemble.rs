@@ -57,8 +57,14 @@ impl Planner<'_, '_> {
             p.from.tree.as_ref(),
             base,
         );
+        // A condition that may say something else each time is asked for each joined row.
+        let every = (1u64 << count).wrapping_sub(1);
+        let asked_with = |e: &Expr| match needs(e) {
+            0 if e.is_volatile() => every,
+            bits => bits,
+        };
         let (gate, filter): (Vec<Expr>, Vec<Expr>) =
-            p.filter.into_iter().partition(|e| needs(e) == 0);
+            p.filter.into_iter().partition(|e| asked_with(e) == 0);
         let keep: Vec<bool> = {
             let mut keep = vec![false; count];
             for e in p
@@ -125,7 +131,7 @@ impl Planner<'_, '_> {
                 hints: &p.from.hints,
                 env: self.cx.env,
                 once: &once,
-                needs: &needs,
+                needs: &asked_with,
                 wanted,
                 limit: limit_rows,
                 hash_ids: &mut hash_ids,
