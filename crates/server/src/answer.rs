@@ -65,10 +65,16 @@ impl<B: Backend> Answer<B> {
         self.backend.when_settled(unsettled, self.clone());
     }
 
+    /// Whether an answer is withheld.
+    #[inline]
+    pub(crate) fn is_withheld(&self) -> bool {
+        self.withheld.load(Ordering::Acquire)
+    }
+
     /// Returns when no answer is withheld.
     #[inline]
     pub(crate) fn wait_sent(&self) {
-        if self.withheld.load(Ordering::Acquire) {
+        if self.is_withheld() {
             let mut held = self.held.lock();
             while held.unsettled.is_some() {
                 self.sent.wait(&mut held);

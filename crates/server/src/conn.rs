@@ -159,6 +159,7 @@ impl<B: Backend> Connection<'_, B> {
         self.session.leave_commits_unsettled();
         loop {
             let mut seq = 0;
+            let withheld = self.answer.is_withheld();
             let read = self.reader.read(
                 &mut seq,
                 self.limits.max_packet,
@@ -166,6 +167,10 @@ impl<B: Backend> Connection<'_, B> {
                 self.limits.read,
             );
             self.answer.wait_sent();
+            if withheld && matches!(read, Err(ReadError::Idle)) {
+                // It was the client that waited.
+                continue;
+            }
             self.writer.set_sequence(seq);
             if self.session.killed() || self.shared.stopping() {
                 return;

@@ -249,6 +249,8 @@ pub(crate) fn encode(out: &mut Vec<u8>, sequence: u8, fill: impl FnOnce(&mut Vec
 pub struct PacketWriter {
     socket: Arc<Socket>,
     out: Vec<u8>,
+    /// Where the last packet begins.
+    last: usize,
     seq: u8,
     broken: bool,
     /// Bytes sent since the last [`PacketWriter::take_sent`].
@@ -263,6 +265,7 @@ impl PacketWriter {
         PacketWriter {
             socket,
             out: Vec::with_capacity(READ_BUFFER),
+            last: 0,
             seq: 0,
             broken: false,
             sent: 0,
@@ -298,6 +301,7 @@ impl PacketWriter {
     #[inline]
     pub fn packet(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
         let header = self.out.len();
+        self.last = header;
         let len = encode(&mut self.out, self.seq, fill);
         self.seq = self.seq.wrapping_add(1);
         if len >= MAX_PAYLOAD {
@@ -347,11 +351,11 @@ impl PacketWriter {
         (HEADER..=SHORT).contains(&len) && payload_len(&self.out) == len - HEADER
     }
 
-    /// Takes back what was not sent, and with it the sequence ids.
+    /// Takes back the last packet, which was not sent, and with it its sequence id.
     pub fn take_back(&mut self) {
-        if !self.out.is_empty() {
-            self.seq = sequence_of(&self.out);
-            self.out.clear();
+        if self.last < self.out.len() {
+            self.seq = sequence_of(&self.out[self.last..]);
+            self.out.truncate(self.last);
         }
     }
 

@@ -27,6 +27,8 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// Free bytes left at a file's end even when the disk is full.
+const HASTY_SPARE: u64 = 1 << 20;
 /// After a failure the thread looks again this much later.
 const RETRY: Duration = Duration::from_secs(5);
 /// Graves read at a time: memory stays bounded however many there are.
@@ -232,13 +234,13 @@ impl Worker {
         }
     }
 
-    /// The same to the last byte, for somebody who needs it elsewhere.
+    /// The same, for somebody who needs the room elsewhere; but who has just been promised room keeps it.
     fn cut_all(&self) -> Result<()> {
         let mut pace = Paced::new(&self.shared);
         for file in ENDED {
             // Who needs more than is free at the shared file's end would only have to make it longer again.
             if file != FileId::SHARED || self.shared.state.lock().urgent_shared == 0 {
-                self.pager.shrink_file(file, 0, &mut pace)?;
+                self.pager.shrink_file(file, HASTY_SPARE, &mut pace)?;
             }
         }
         Ok(())

@@ -10,8 +10,8 @@
 //! system can; several writes may be under way at a time, each on a slot (a handle and a buffer) of its own.
 //!
 //! A checkpoint block: magic `MPREDO01`, capacity u64, sequence u64, checkpoint LSN u64, epoch u32, body
-//! length u32, body, zeroes, CRC-32C of all before it in the last four bytes. The valid block with the
-//! higher sequence counts; writing alternates, so a torn write leaves the other.
+//! length u32, body, zeroes; in the last eight bytes the epoch that no group from the checkpoint LSN on is below (u32), and
+//! the CRC-32C of all before it. The valid block with the higher sequence counts; writing alternates, so a torn write leaves the other.
 
 use crate::error::{Error, Result};
 use crate::io::{AlignedBuf, File, SECTOR, Storage};
@@ -26,7 +26,7 @@ const BLOCK_OFFSETS: [u64; 2] = [0, 4096];
 const HEADER: u64 = 8192;
 const BODY_AT: usize = 40;
 /// Longest checkpoint body.
-pub const MAX_BODY: usize = BLOCK - BODY_AT - 4;
+pub const MAX_BODY: usize = BLOCK - BODY_AT - 8;
 /// Smallest ring.
 pub const MIN_CAPACITY: u64 = 1 << 20;
 /// Writes that may be under way at a time.
@@ -40,7 +40,10 @@ pub struct Checkpoint {
     pub capacity: u64,
     pub sequence: u64,
     pub lsn: Lsn,
+    /// That of groups appended now.
     pub epoch: u32,
+    /// No group from `lsn` on has a lower one: what has is left over from before a crash.
+    pub floor: u32,
     pub body: Vec<u8>,
 }
 
@@ -54,6 +57,7 @@ impl Checkpoint {
         put_u32(&mut b, 32, self.epoch);
         put_u32(&mut b, 36, self.body.len() as u32);
         b[BODY_AT..BODY_AT + self.body.len()].copy_from_slice(&self.body);
+        put_u32(&mut b, BLOCK - 8, self.floor);
         let crc = crc32c::crc32c(&b[..BLOCK - 4]);
         put_u32(&mut b, BLOCK - 4, crc);
         b
@@ -69,6 +73,7 @@ impl Checkpoint {
             sequence: get_u64(b, 16),
             lsn: get_u64(b, 24),
             epoch: get_u32(b, 32),
+            floor: get_u32(b, BLOCK - 8),
             body: b[BODY_AT..BODY_AT + len].to_vec(),
         })
     }

@@ -70,6 +70,8 @@ pub struct Log {
     written: AtomicU64,
     durable: AtomicU64,
     checkpoint: Mutex<Checkpoint>,
+    /// Where groups of the present epoch begin.
+    opened_at: AtomicU64,
     checkpoint_lsn: AtomicU64,
     flush_at_commit: AtomicU8,
     stopped: AtomicBool,
@@ -124,6 +126,7 @@ impl Log {
             sequence: 0,
             lsn: FIRST_LSN,
             epoch: 1,
+            floor: 1,
             body: Vec::new(),
         };
         let file = LogFile::create(storage, &first)?;
@@ -163,6 +166,7 @@ impl Log {
             durable: AtomicU64::new(c.lsn),
             checkpoint_lsn: AtomicU64::new(c.lsn),
             checkpoint: Mutex::new(c),
+            opened_at: AtomicU64::new(FIRST_LSN),
             flush_at_commit: AtomicU8::new(f as u8),
             stopped: AtomicBool::new(false),
             stopped_why: Mutex::new(None),
@@ -181,7 +185,9 @@ impl Log {
             left: 0,
         };
         reader.left = self.file.capacity;
-        let mut epoch = 0;
+        // A checkpoint may have moved past where an earlier recovery stopped, to the very byte at which something
+        // begins that a crash left behind there.
+        let mut epoch = self.checkpoint.lock().floor;
         while let Some((start, e, filler, payload)) = reader.group(epoch)? {
             epoch = e;
             let end = start + (GROUP_HEADER + payload.len()) as u64;
@@ -198,10 +204,11 @@ impl Log {
         c.sequence += 1;
         c.epoch = c.epoch.max(epoch) + 1;
         self.file.write_checkpoint(&c)?;
+        *self.rounds.lock() = Rounds::new(end, tail);
+        self.opened_at.store(end, Ordering::Release);
         let mut ring = self.ring.lock();
         ring.end = end;
         ring.epoch = c.epoch;
-        *self.rounds.lock() = Rounds::new(end, tail);
         for position in [&self.end, &self.written, &self.durable] {
             position.store(end, Ordering::Release);
         }
@@ -267,6 +274,9 @@ impl Log {
         }
         c.sequence += 1;
         c.lsn = lsn;
+        if lsn >= self.opened_at.load(Ordering::Acquire) {
+            c.floor = c.epoch;
+        }
         c.body = body.to_vec();
         if let Err(e) = self.file.write_checkpoint(&c) {
             self.stop(&e.to_string());

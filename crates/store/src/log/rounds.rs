@@ -236,6 +236,11 @@ impl Log {
             drop(rounds);
             return who.done(self.check());
         }
+        if rounds.closing {
+            // Nobody is left to do it for others.
+            drop(rounds);
+            return who.done(self.flush_to(lsn, true));
+        }
         rounds.waiting.push(Waiter {
             lsn,
             sync: true,
@@ -252,12 +257,17 @@ impl Log {
     /// Runs rounds for callers of [`Log::when_durable`] until [`Log::end_service`]. The log's own thread is in here.
     pub fn serve(&self) {
         let mut rounds = self.rounds.lock();
-        while !rounds.closing {
+        loop {
             let size = rounds.uncovered();
-            if self.stopped.load(Ordering::Acquire) {
+            if rounds.closing && size == 0 {
+                return;
+            }
+            if size > 0 && self.stopped.load(Ordering::Acquire) {
                 self.give_up(rounds);
                 rounds = self.rounds.lock();
-            } else if size > 0 && rounds.may_start(size) {
+                continue;
+            }
+            if size > 0 && rounds.may_start(size) {
                 rounds.last_size = size;
                 // An error is told to those who wait.
                 let _ = self.round(rounds, true);
@@ -270,7 +280,7 @@ impl Log {
         }
     }
 
-    /// Ends [`Log::serve`], now or as soon as it begins.
+    /// Ends [`Log::serve`] when it has served those who wait, now or as soon as it begins.
     pub fn end_service(&self) {
         self.rounds.lock().closing = true;
         self.wanted.notify_one();
@@ -337,6 +347,11 @@ impl Log {
             rounds = self.rounds.lock();
             if let Err(e) = result {
                 return self.failed(rounds, e);
+            }
+            // Another round's failed sync may have been about these bytes, too.
+            if let Err(e) = self.check() {
+                self.give_up(rounds);
+                return Err(e);
             }
             self.durable.fetch_max(covered, Ordering::AcqRel);
         }

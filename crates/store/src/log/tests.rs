@@ -64,7 +64,14 @@ fn a_group_from_before_a_cut_is_never_revived() {
     let (end, ()) = log.append(&pad, |_, _| ());
     log.sync_to(end).unwrap();
     disk.restart(|| false);
-    assert_eq!(reopen(&disk).1.len(), 1);
+    let (log, found) = reopen(&disk);
+    assert_eq!(found.len(), 1);
+    // The checkpoint moves to the very byte at which the left-over group begins.
+    assert_eq!(log.end_lsn(), FIRST_LSN + 512);
+    log.write_checkpoint(log.end_lsn(), &[]).unwrap();
+    disk.restart(|| false);
+    let (_, found) = reopen(&disk);
+    assert!(found.is_empty(), "it was lost with what came before it");
 }
 
 #[test]

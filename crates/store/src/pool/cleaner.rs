@@ -448,6 +448,8 @@ impl Core {
             Err(e) => {
                 // Before the frames become evictable in any way and before a checkpoint can be computed.
                 self.log.stop(&e.to_string());
+                // Whose latch is waited for below may wait for somebody who waits for this.
+                drop(dw);
                 for n in copied {
                     self.dirty_again(n);
                 }

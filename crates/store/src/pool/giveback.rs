@@ -61,9 +61,9 @@ impl Core {
 impl Core {
     /// Cuts up to `most` vacant extents off a file's end, leaving `spare` vacant ones; the bytes cut.
     fn cut_step(&self, file: &Arc<DataFile>, spare: u32, most: u32) -> Result<Option<u64>> {
-        let _growing = file.hold_growth();
-        // Neither is a page in that part of the file being written.
+        // No page in that part of the file is being written. First, lest who makes the file longer wait for a batch.
         let writing = self.writing.lock();
+        let _growing = file.hold_growth();
         let mut alloc = file.alloc().lock();
         let had = alloc.extents();
         let vacant = alloc.vacant_tail(spare.saturating_add(most));

@@ -28,8 +28,8 @@ impl Frames for Core {
         // A pin for as long as the space is looked at. Who waits for an unpinned frame is not woken, for latches are held
         // here: it looks again by itself, and this takes a few instructions only.
         let old = f.word.fetch_add(1, Ordering::Acquire);
-        // SAFETY: pinned, and `FREE` was seen unset.
-        let serves = old & FREE == 0 && !unsafe { f.space() }.is_dropped();
+        // SAFETY: pinned, and it was neither free nor being read nor on its way out.
+        let serves = old & gone == 0 && !unsafe { f.space() }.is_dropped();
         f.word.fetch_sub(1, Ordering::Release);
         serves
     }

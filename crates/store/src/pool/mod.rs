@@ -222,7 +222,9 @@ impl Pager {
 
     fn stop_log_writer(&self) {
         self.core.log.end_service();
+        // The last to use the pager may be somebody whom that thread has just told of a commit.
         if let Some(t) = self.log_writer.lock().take()
+            && t.thread().id() != std::thread::current().id()
             && t.join().is_err()
         {
             self.core.log.stop("the log's writer panicked");

@@ -100,7 +100,8 @@ impl Pager {
         debug_assert!(space.id.is_temporary());
         if core.flag_dropped(space) {
             core.discard(&Dead::new(std::slice::from_ref(space)));
-        } else if !space.take_lost() {
+        }
+        if space.is_given_back() {
             return;
         }
         let Ok(file) = space.data(&core.files, false) else {
@@ -148,10 +149,7 @@ impl Pager {
 
 impl Core {
     fn lose(&self, space: &Space) {
-        if !space.is_dropped() {
-            space.lose();
-            self.flag_dropped(space);
-        }
+        self.flag_dropped(space);
     }
 
     /// Marks an exclusively latched frame of an unlogged page as dirty.

@@ -105,7 +105,7 @@ pub struct Space {
     pub file: FileId,
     dropped: AtomicBool,
     /// Temporary: a page could not be written, so the space was flagged as dropped; its pages are still its own.
-    lost: AtomicBool,
+    given_back: AtomicBool,
     /// Frames that cache its pages, and [`GONE`] once they have been counted as stale.
     frames: AtomicU32,
     /// Where its root is, as soon as anybody knew (0: not yet). For those who look for its pages by their numbers.
@@ -121,7 +121,7 @@ impl Space {
             id,
             file,
             dropped: AtomicBool::new(false),
-            lost: AtomicBool::new(false),
+            given_back: AtomicBool::new(false),
             frames: AtomicU32::new(0),
             root: AtomicU32::new(0),
             hashed: AtomicBool::new(false),
@@ -190,14 +190,9 @@ impl Space {
         self.frames.load(Ordering::Acquire) & !GONE
     }
 
-    /// Notes that the contents of a temporary space are lost, before it is flagged as dropped.
-    pub(crate) fn lose(&self) {
-        self.lost.store(true, Ordering::Release);
-    }
-
-    /// Whether they are; `true` is answered once.
-    pub(crate) fn take_lost(&self) -> bool {
-        self.lost.swap(false, Ordering::AcqRel)
+    /// Whether somebody else gives a temporary space's pages back, or has done so; the first who asks is to do it.
+    pub(crate) fn is_given_back(&self) -> bool {
+        self.given_back.swap(true, Ordering::AcqRel)
     }
 
     /// The open file, found once. `create` makes a missing one.

@@ -50,6 +50,9 @@ pub(crate) struct UnloggedUndo {
     /// Pages with what comes before it, the lowest first.
     pages: Vec<PageNo>,
     space: Option<Arc<Space>>,
+    /// How high the stack was when it could not be undone and was given up, so that savepoints from before are still
+    /// below all that came since.
+    given_up: u64,
 }
 
 impl UnloggedUndo {
@@ -60,12 +63,17 @@ impl UnloggedUndo {
             tail: Vec::new(),
             pages: Vec::new(),
             space: None,
+            given_up: 0,
         }
+    }
+
+    fn height(&self) -> u64 {
+        (self.pages.len() * PER_PAGE + self.tail.len()) as u64
     }
 
     /// How high the stack is, in bytes.
     pub fn position(&self) -> u64 {
-        (self.pages.len() * PER_PAGE + self.tail.len()) as u64
+        self.given_up + self.height()
     }
 
     /// Pushes a record, its payload in parts, about table `id`, which is handled by what `handler` returns. On error the
@@ -107,6 +115,7 @@ impl UnloggedUndo {
             for (_, handler) in &self.handlers {
                 handler.lose();
             }
+            self.given_up = self.position();
             self.forget();
         }
     }
@@ -120,7 +129,7 @@ impl UnloggedUndo {
     }
 
     fn try_undo_to(&mut self, position: u64) -> Result<()> {
-        while self.position() > position {
+        while self.position() > position && self.height() > 0 {
             self.bring(TRAILER)?;
             let at = self.tail.len() - TRAILER;
             let (no, len) = (get_u32(&self.tail, at), get_u32(&self.tail, at + 4));

@@ -949,7 +949,10 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             | ExprKind::SetUserVariable(..)
             | ExprKind::SystemVariable(..)
             | ExprKind::SeededRand(..) => false,
-            ExprKind::Function(f, _) => f.is_pure(),
+            // What a time becomes where a date is wanted depends on the day.
+            ExprKind::Function(f, args) => {
+                f.is_pure() && args.iter().all(|a| a.ty.base != BaseType::Time)
+            }
             // A quotient shows fewer digits than arithmetic around it goes on with.
             ExprKind::Arithmetic(ArithmeticOp::Div, _) => !quotient,
             // What zero dates become depends on sql_mode, what a time becomes on the day.
