@@ -1,6 +1,6 @@
 //! One connection, from greeting to goodbye, on a thread of its own.
 //!
-//! Lifecycle: [`run`] greets, logs in (`login`), then reads a command, runs it, sends its answer, until the client
+//! Lifecycle: [`run`] greets, logs in (`login`), then reads a command, runs it, sends its answer (or leaves it to the log, see `answer`), until the client
 //! quits, falls silent for longer than `wait_timeout`, breaks the protocol, is killed, or the server stops. The session is
 //! dropped at the end, which rolls back what was open.
 //!

@@ -30,7 +30,7 @@ const STACK: usize = (2 << 20) - (128 << 10);
 /// How long killed statements may take to notice.
 const KILLED_GRACE: Duration = Duration::from_secs(5);
 /// Pause after a failed accept (no file descriptors left, usually).
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long a client that is turned away may take to read why.
 const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
 

@@ -66,9 +66,9 @@ fn per_execution(s: &mut Session, sql: &str, params: &dyn Fn(i64) -> Vec<Value<'
     (COUNT.with(|c| c.get()) - before) as f64 / 100.0
 }
 
-#[test]
-fn hot_statements() {
-    let path = std::env::temp_dir().join(format!("millpond-alloc-{}", std::process::id()));
+/// A new database, its directory and a session.
+fn opened(name: &str) -> (std::path::PathBuf, Instance, Session) {
+    let path = std::env::temp_dir().join(format!("millpond-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
     let instance = Instance::open(InstanceOptions {
         path: path.clone(),
@@ -85,7 +85,13 @@ fn hot_statements() {
         host: "localhost".into(),
         ..ConnectionInfo::default()
     };
-    let mut s = instance.connect(info).expect("connect");
+    let s = instance.connect(info).expect("connect");
+    (path, instance, s)
+}
+
+#[test]
+fn hot_statements() {
+    let (path, instance, mut s) = opened("alloc");
     run(&mut s, "create database d");
     run(&mut s, "use d");
     run(
@@ -153,24 +159,7 @@ fn hot_statements() {
 
 #[test]
 fn statements_that_differ_in_literals_share_a_plan() {
-    let path = std::env::temp_dir().join(format!("millpond-general-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    let instance = Instance::open(InstanceOptions {
-        path: path.clone(),
-        store: Options {
-            pool_bytes: 16 << 20,
-            log_bytes: 16 << 20,
-            ..Options::default()
-        },
-        variables: Vec::new(),
-    })
-    .expect("open");
-    let info = ConnectionInfo {
-        user: "root".into(),
-        host: "localhost".into(),
-        ..ConnectionInfo::default()
-    };
-    let mut s = instance.connect(info).expect("connect");
+    let (path, instance, mut s) = opened("general");
     for q in [
         "create database d",
         "use d",

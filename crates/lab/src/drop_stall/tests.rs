@@ -1,15 +1,8 @@
 use super::*;
-use clap::Parser;
-
-#[derive(Parser)]
-struct Cli {
-    #[command(flatten)]
-    args: Args,
-}
+use crate::frame::parsed;
 
 fn args(list: &[&str]) -> Args {
-    let all = std::iter::once("lab").chain(list.iter().copied());
-    Cli::try_parse_from(all).unwrap().args
+    parsed(list)
 }
 
 #[test]

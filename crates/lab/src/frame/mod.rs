@@ -20,3 +20,15 @@ pub use progress::Progress;
 pub use size::Size;
 pub use stop::Stop;
 pub use subject::Subject;
+
+/// An experiment's arguments as the command line would give them.
+#[cfg(test)]
+pub fn parsed<A: clap::Args>(list: &[&str]) -> A {
+    #[derive(clap::Parser)]
+    struct Cli<A: clap::Args> {
+        #[command(flatten)]
+        args: A,
+    }
+    let all = std::iter::once("lab").chain(list.iter().copied());
+    <Cli<A> as clap::Parser>::try_parse_from(all).unwrap().args
+}

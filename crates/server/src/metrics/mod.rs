@@ -14,7 +14,7 @@
 mod http;
 mod text;
 
-use crate::server::{bind_tcp, named};
+use crate::server::{ACCEPT_PAUSE, bind_tcp, named};
 use millpond_sql::Instance;
 use socket2::Socket;
 use std::io::{self, ErrorKind};
@@ -23,10 +23,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
-
-/// Pause after a failed accept (no file descriptors left, usually).
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The metrics endpoint. Dropping it does not stop it; call [`MetricsServer::shutdown`].
 pub struct MetricsServer {

@@ -21,7 +21,8 @@
 //!
 //! **Locks.** `rounds`; the log's mutex is taken inside it for a moment to take the buffer, never the other way round.
 //!
-//! **Failure.** The first failed write or sync stops the log and wakes everybody.
+//! **Failure.** The first failed write or sync stops the log and wakes everybody. A sync that succeeds afterwards acknowledges
+//! nothing more: the failed one may have been about the same bytes. After [`Log::end_service`] callers run rounds themselves.
 
 use super::file::SLOTS;
 use super::{GROUP_HEADER, Log, group_head};

@@ -1,7 +1,8 @@
 //! The transaction system: begin, commit, rollback, recovery.
 //!
 //! Order of a commit: (1) the number goes into BEGIN, which decides it; (2) out of the active set, so new views see it; (3) the
-//! lane goes back and purge learns of it; (4) row locks, then metadata locks are released; (5) the wait for the log. Others may
+//! lane goes back and purge learns of it; (4) row locks, then metadata locks are released; (5) the wait for the log, which
+//! [`TxnSystem::commit_later`] leaves to whoever answers the client. Others may
 //! therefore read, and build on, what is not durable yet; their own commits lie later in the log.
 //!
 //! Failure: if (1) or a rollback fails (the log has stopped, a page is corrupt), the transaction's fate is recovery's
