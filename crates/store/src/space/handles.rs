@@ -105,7 +105,8 @@ impl Handles {
         let mut open = self.open.lock();
         let mut files: Vec<Arc<DataFile>> = open.iter().filter_map(Weak::upgrade).collect();
         let gone = open.len() - files.len();
-        files.sort_by_key(|f| f.handle.used.load(Ordering::Relaxed));
+        // Read once each: they are used while this sorts, and a sort whose keys change panics.
+        files.sort_by_cached_key(|f| f.handle.used.load(Ordering::Relaxed));
         let keep = files.len() - files.len() / share;
         let mut surplus = files.len() - keep.min(self.limit());
         let before = files.len();
@@ -177,5 +178,45 @@ impl Handle {
     /// Whether [`Handle::delete`] was called.
     pub fn is_deleted(&self) -> bool {
         self.deleted.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sim::SimStorage;
+
+    /// What the files are ordered by, to close some, is changed by those that use them.
+    #[test]
+    fn closing_among_files_in_use() {
+        let handles = Arc::new(Handles::new(Arc::new(SimStorage::new())));
+        handles.set_limit(1000);
+        let files: Vec<Arc<DataFile>> = (1000..1300)
+            .map(|no| {
+                let id = FileId(no);
+                let handle = handles.open(id, true).unwrap();
+                let file = DataFile::open(id, handle, &handles, true).unwrap();
+                handles.note(&file);
+                file
+            })
+            .collect();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|s| {
+            for step in [7, 11] {
+                let (files, done) = (&files, &done);
+                s.spawn(move || {
+                    let mut at = 0;
+                    while !done.load(Ordering::Relaxed) {
+                        at = (at + step) % files.len();
+                        files[at].handle().unwrap();
+                    }
+                });
+            }
+            // Orders them, and closes none.
+            let order = s.spawn(|| (0..2000).for_each(|_| _ = handles.close_some(usize::MAX)));
+            let ordered = order.join();
+            done.store(true, Ordering::Relaxed);
+            ordered.unwrap();
+        });
     }
 }
