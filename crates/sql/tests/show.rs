@@ -261,3 +261,23 @@ fn the_graveyard_is_shown() {
     c.ok("SET GLOBAL millpond_reclaim_bytes_per_sec = DEFAULT");
     assert_eq!(c.rows(rate), [(512u64 << 20).to_string()]);
 }
+
+/// How fast changed pages are written is a setting, within MySQL's bounds.
+#[test]
+fn io_capacity_is_set() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let both = "SELECT @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_io_capacity_max";
+    assert_eq!(c.rows(both), ["10000|20000"]);
+    c.ok("SET GLOBAL innodb_io_capacity = 99");
+    assert_eq!(
+        c.rows("SHOW WARNINGS"),
+        ["Warning|1292|Truncated incorrect innodb_io_capacity value: '99'"]
+    );
+    c.ok("SET GLOBAL innodb_io_capacity_max = 100000");
+    assert_eq!(c.rows(both), ["100|100000"]);
+    assert_eq!(c.code("SET SESSION innodb_io_capacity = 1000"), 1229);
+    assert_eq!(c.code("SET GLOBAL innodb_io_capacity = 'fast'"), 1232);
+    c.ok("SET GLOBAL innodb_io_capacity = DEFAULT, innodb_io_capacity_max = DEFAULT");
+    assert_eq!(c.rows(both), ["10000|20000"]);
+}

@@ -5,6 +5,7 @@ use crate::session::env::SqlMode;
 pub fn mode() -> SqlMode {
     SqlMode {
         strict: true,
+        strict_all: false,
         no_zero_date: true,
         no_zero_in_date: true,
         error_for_division_by_zero: true,

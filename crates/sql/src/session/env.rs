@@ -33,6 +33,8 @@ pub struct Diagnostic {
 pub struct SqlMode {
     /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES.
     pub strict: bool,
+    /// STRICT_ALL_TABLES, in which SET refuses values out of bounds.
+    pub strict_all: bool,
     /// NO_ZERO_DATE.
     pub no_zero_date: bool,
     /// NO_ZERO_IN_DATE.
@@ -100,6 +102,7 @@ impl SqlMode {
     /// MySQL 8's default: strict, no zero dates, errors for division by zero, ONLY_FULL_GROUP_BY.
     pub const DEFAULT: SqlMode = SqlMode {
         strict: true,
+        strict_all: false,
         no_zero_date: true,
         no_zero_in_date: true,
         error_for_division_by_zero: true,

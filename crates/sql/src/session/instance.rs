@@ -114,6 +114,8 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
             options.hash_index.parts = usize::try_from(n).unwrap_or(usize::MAX);
         }
         "innodb_open_files" => options.open_files = usize::try_from(n).unwrap_or(usize::MAX),
+        "innodb_io_capacity" => options.io_capacity = n,
+        "innodb_io_capacity_max" => options.io_capacity_max = n,
         "millpond_reclaim_bytes_per_sec" => options.reclaim_bytes_per_sec = n,
         _ => {}
     }
@@ -197,6 +199,11 @@ impl Instance {
         put(
             "innodb_adaptive_hash_index_parts",
             VarValue::UInt(store.hash_index.parts as u64),
+        );
+        put("innodb_io_capacity", VarValue::UInt(store.io_capacity));
+        put(
+            "innodb_io_capacity_max",
+            VarValue::UInt(store.io_capacity_max),
         );
         put(
             "millpond_reclaim_bytes_per_sec",

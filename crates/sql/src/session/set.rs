@@ -168,7 +168,7 @@ impl Session {
 
     fn converted(&mut self, index: usize, value: &Value<'_>) -> SqlResult<VarValue> {
         let def = &vars::all()[index];
-        let strict = self.env.sql_mode.get().strict;
+        let strict = self.env.sql_mode.get().strict_all;
         let converted = vars::convert(def, value, strict)?;
         if converted.clamped {
             self.env.warn(
@@ -253,6 +253,11 @@ impl Session {
             "slow_query_log" | "slow_query_log_file" => self.instance.apply_slow_log()?,
             "log_slow_admin_statements" => self.instance.0.slow_log.set_admin(n != 0),
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
+            "innodb_io_capacity" | "innodb_io_capacity_max" => {
+                let now = |name| self.instance.global_u64(name).unwrap_or(n);
+                let (pages, most) = (now("innodb_io_capacity"), now("innodb_io_capacity_max"));
+                self.instance.0.engine.set_io_capacity(pages, most);
+            }
             "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
             "millpond_drop_algorithm" => self.choose_drop_algorithm(drop_algorithm(value)),
             "innodb_lazy_drop_table" => {

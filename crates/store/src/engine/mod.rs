@@ -35,7 +35,7 @@ use crate::hash_index::HashOptions;
 use crate::io::Storage;
 use crate::log::{FlushAtCommit, OnDurable};
 use crate::page::Lsn;
-use crate::pool::{DropAlgorithm, Pager};
+use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
 use crate::table::Table;
 use crate::txn::{Isolation, MdlMode, Owner, Savepoint, Txn, TxnSystem};
 pub use partition::PartitionChange;
@@ -63,10 +63,14 @@ pub struct Options {
     pub file_per_table: bool,
     /// Adaptive hash index.
     pub hash_index: HashOptions,
-    /// Tables' files open at a time; 0: half of what the system allows the process.
+    /// Tables' files open at a time; 0: a quarter of what the system allows the process.
     pub open_files: usize,
     /// Bytes of dropped tables' space given back a second; 0: no limit.
     pub reclaim_bytes_per_sec: u64,
+    /// Changed pages written a second where there is a choice; see [`Engine::set_io_capacity`].
+    pub io_capacity: u64,
+    /// The same where space is short.
+    pub io_capacity_max: u64,
     /// What is done about cached pages of tables that go.
     pub drop_algorithm: DropAlgorithm,
 }
@@ -85,6 +89,8 @@ impl Default for Options {
             hash_index: HashOptions::default(),
             open_files: 0,
             reclaim_bytes_per_sec: RECLAIM_BYTES_PER_SEC,
+            io_capacity: IO_CAPACITY,
+            io_capacity_max: IO_CAPACITY_MAX,
             drop_algorithm: DropAlgorithm::default(),
         }
     }
@@ -370,6 +376,11 @@ impl Engine {
     /// Changes at run time how many bytes of dropped tables' space are given back a second; 0: no limit.
     pub fn set_reclaim_rate(&self, bytes_per_sec: u64) {
         self.0.reclaimer.shared().set_rate(bytes_per_sec);
+    }
+    /// Changes at run time how many changed pages a second are written in place to keep the pool clean, and how many at most
+    /// to keep the log from filling up (the higher of both). Where the log is all but full nothing limits it.
+    pub fn set_io_capacity(&self, pages: u64, most: u64) {
+        self.0.pager.set_io_capacity(pages, most);
     }
     /// How many of the tables' own files may be open at a time.
     pub fn open_files_limit(&self) -> usize {

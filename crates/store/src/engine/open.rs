@@ -38,6 +38,7 @@ pub(super) fn open(
     crate::sort::clean(&*storage)?;
     let pager = open_pager(&storage, &options)?;
     pager.set_drop_algorithm(options.drop_algorithm);
+    pager.set_io_capacity(options.io_capacity, options.io_capacity_max);
     if options.open_files > 0 {
         pager.set_open_files(options.open_files);
     }

@@ -56,6 +56,12 @@ pub trait File: Send + Sync {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
     /// Writes all of `buf` at `offset`, growing the file if needed.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// As [`File::write_at`], for whole [`SECTOR`]s at a multiple of their size, from memory aligned to [`DIRECT_ALIGN`]: need
+    /// not pass through the operating system's cache, where much would gather for one [`File::sync`] to write. Whoever
+    /// reads the place meanwhile may get anything; afterwards, what was written.
+    fn write_direct(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(buf, offset)
+    }
     /// Makes every completed write (and the length) durable.
     fn sync(&self) -> io::Result<()>;
     /// Length in bytes.

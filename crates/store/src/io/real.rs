@@ -4,9 +4,9 @@ use super::{AlignedBuf, File, SECTOR, Storage};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Name of the file whose lock means that the directory is taken.
 const LOCK_FILE: &str = "lock";
@@ -40,24 +40,20 @@ impl Storage for RealStorage {
             .write(true)
             .create(create)
             .truncate(false)
-            .open(path)?;
-        Ok(Arc::new(RealFile { file }))
+            .open(&path)?;
+        Ok(Arc::new(RealFile::new(file, path)))
     }
 
     fn open_direct(&self, name: &str) -> io::Result<Arc<dyn File>> {
-        let direct = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_DIRECT)
-            .open(self.root.join(name));
-        match direct {
+        let path = self.root.join(name);
+        match open_past_cache(&path) {
             // A disk whose sectors are larger refuses the read, as it would refuse writes.
             Ok(file)
                 if file
                     .read_exact_at(&mut AlignedBuf::new(SECTOR), SECTOR as u64)
                     .is_ok() =>
             {
-                Ok(Arc::new(RealFile { file }))
+                Ok(Arc::new(RealFile::new(file, path)))
             }
             // tmpfs, say, has no such mode.
             _ => self.open(name, false),
@@ -92,9 +88,9 @@ impl Storage for RealStorage {
     }
 
     fn handle_limit(&self) -> usize {
-        // Half of them, for connections need some too.
+        // A file may take two, and connections need some too.
         file_limits().map_or(FEW_FILES, |l| {
-            usize::try_from(l.rlim_cur / 2).unwrap_or(usize::MAX)
+            usize::try_from(l.rlim_cur / 4).unwrap_or(usize::MAX)
         })
     }
 
@@ -143,8 +139,39 @@ pub fn raise_file_limit() {
     }
 }
 
+fn open_past_cache(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_DIRECT)
+        .open(path)
+}
+
 struct RealFile {
     file: fs::File,
+    path: PathBuf,
+    /// The same file for writes past the cache, from the first one on; `None` inside where that can't be had.
+    direct: OnceLock<Option<fs::File>>,
+}
+
+impl RealFile {
+    fn new(file: fs::File, path: PathBuf) -> RealFile {
+        RealFile {
+            file,
+            path,
+            direct: OnceLock::new(),
+        }
+    }
+
+    fn past_cache(&self) -> Option<&fs::File> {
+        let open = || {
+            let direct = open_past_cache(&self.path).ok()?;
+            // The name may be gone, or be another file's by now.
+            let (one, other) = (self.file.metadata().ok()?, direct.metadata().ok()?);
+            ((one.dev(), one.ino()) == (other.dev(), other.ino())).then_some(direct)
+        };
+        self.direct.get_or_init(open).as_ref()
+    }
 }
 
 impl File for RealFile {
@@ -156,8 +183,19 @@ impl File for RealFile {
         self.file.write_all_at(buf, offset)
     }
 
+    fn write_direct(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        debug_assert_eq!(buf.as_ptr().align_offset(super::DIRECT_ALIGN), 0);
+        match self.past_cache().map(|f| f.write_all_at(buf, offset)) {
+            // A disk whose sectors are larger.
+            Some(Err(e)) if e.raw_os_error() == Some(libc::EINVAL) => self.write_at(buf, offset),
+            Some(done) => done,
+            None => self.write_at(buf, offset),
+        }
+    }
+
     fn sync(&self) -> io::Result<()> {
-        // fdatasync: also writes the metadata needed to read the data back, the length among it.
+        // fdatasync: also writes the metadata needed to read the data back, the length among it, and has the disk write what
+        // came to it through whichever handle.
         self.file.sync_data()
     }
 

@@ -404,6 +404,14 @@ impl File for SimFile {
         step
     }
 
+    fn write_direct(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        // What a real disk would refuse.
+        assert_eq!(buf.as_ptr().align_offset(super::DIRECT_ALIGN), 0);
+        assert!(buf.len().is_multiple_of(super::SECTOR));
+        assert!(offset.is_multiple_of(super::SECTOR as u64));
+        self.write_at(buf, offset)
+    }
+
     fn sync(&self) -> io::Result<()> {
         self.step(OpKind::Sync)?;
         let mut data = self.data.lock();

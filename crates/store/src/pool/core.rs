@@ -4,7 +4,7 @@
 //! all leaves to each other here: none is taken while another is held, except that a waiter for frames tries
 //! instances' lists while it holds `frame_wait`, and for what [`super::discard`] says of the algorithms of old.
 
-use super::cleaner::Signal;
+use super::cleaner::{Limits, Signal};
 use super::counters::Counters;
 use super::discard::Discards;
 use super::doublewrite::Doublewrite;
@@ -102,6 +102,7 @@ pub(crate) struct Core {
     pub stale_frames: AtomicI64,
     pub discards: Discards,
     pub cleaner: Signal,
+    pub write_limits: Limits,
     pub unlogged: Unlogged,
     pub counters: Counters,
     pub counts: Counts,
@@ -166,6 +167,7 @@ impl Core {
             stale_frames: AtomicI64::new(0),
             discards: Discards::default(),
             cleaner: Signal::default(),
+            write_limits: Limits::default(),
             unlogged: Unlogged::default(),
             counters: Counters::default(),
             counts: Counts::default(),

@@ -10,7 +10,7 @@
 //! so the earlier was complete.
 
 use crate::error::{Error, Result};
-use crate::io::{File, Storage};
+use crate::io::{AlignedBuf, File, Storage};
 use crate::page::{PAGE_SIZE, PageNo, get_u32, get_u64, page_no, put_u32, put_u64};
 use crate::space::FileId;
 use crate::space::layout;
@@ -35,7 +35,7 @@ pub(crate) struct Place {
 pub(crate) struct Doublewrite {
     file: Arc<dyn File>,
     /// Header page, then the images.
-    buf: Vec<u8>,
+    buf: AlignedBuf,
     places: Vec<Place>,
 }
 
@@ -59,7 +59,7 @@ impl Doublewrite {
         }
         Ok(Doublewrite {
             file,
-            buf: Vec::new(),
+            buf: AlignedBuf::new((1 + BATCH) * PAGE_SIZE),
             places: Vec::new(),
         })
     }
@@ -80,9 +80,6 @@ impl Doublewrite {
         assert!(!self.is_full());
         self.places.push(place);
         let at = self.places.len() * PAGE_SIZE;
-        if self.buf.len() < at + PAGE_SIZE {
-            self.buf.resize(at + PAGE_SIZE, 0);
-        }
         &mut self.buf[at..at + PAGE_SIZE]
     }
 
@@ -117,7 +114,7 @@ impl Doublewrite {
         put_u32(header, 8, places.len() as u32);
         put_u32(header, 12, crc);
         self.file
-            .write_at(&self.buf[..(1 + places.len()) * PAGE_SIZE], 0)
+            .write_direct(&self.buf[..(1 + places.len()) * PAGE_SIZE], 0)
             .map_err(|e| own_io("write", &e))?;
         self.file.sync().map_err(|e| own_io("sync", &e))?;
         // In place, neighbours in one write.
@@ -132,7 +129,7 @@ impl Doublewrite {
             let bytes = &self.buf[(1 + from) * PAGE_SIZE..(1 + from + run) * PAGE_SIZE];
             first
                 .file
-                .write_at(bytes, u64::from(first.page) * PAGE_SIZE as u64)
+                .write_direct(bytes, u64::from(first.page) * PAGE_SIZE as u64)
                 .map_err(|e| io("write", first.id, &e))?;
             from += run;
         }

@@ -19,7 +19,7 @@
 //! | `hashed` | looking pages up through the adaptive hash index |
 //! | `mtr` | mini-transactions |
 //! | `room` | log space for mini-transactions under way |
-//! | `cleaner` | the page cleaner, batches, checkpoints |
+//! | `cleaner` | the page cleaner: its rounds and pace, batches, checkpoints |
 //! | `doublewrite` | torn-page protection |
 //! | `recovery` | redo at open |
 //! | `spaces` | dropping spaces |
@@ -55,6 +55,7 @@ mod tests;
 mod unlogged;
 
 pub use self::check::CheckedPage;
+pub use self::cleaner::{IO_CAPACITY, IO_CAPACITY_MAX};
 pub use self::counters::Counter;
 pub use self::discard::DropAlgorithm;
 pub use self::giveback::{AtOnce, EXTENT_BYTES, Pace};
@@ -191,6 +192,12 @@ impl Pager {
     #[inline]
     pub fn log(&self) -> &Log {
         &self.core.log
+    }
+
+    /// Changes how many pages a second the cleaner writes where it has a choice, and where it is in a hurry. (The second
+    /// counts where it is higher.)
+    pub fn set_io_capacity(&self, pages: u64, most: u64) {
+        self.core.write_limits.set(pages, most);
     }
 
     /// What recovery did at [`Pager::open`].

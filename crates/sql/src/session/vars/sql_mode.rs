@@ -143,6 +143,7 @@ pub(crate) fn flags(bits: u64) -> SqlMode {
     let has = |b: u64| bits & b != 0;
     SqlMode {
         strict: has(STRICT_TRANS_TABLES | STRICT_ALL_TABLES),
+        strict_all: has(STRICT_ALL_TABLES),
         no_zero_date: has(NO_ZERO_DATE),
         no_zero_in_date: has(NO_ZERO_IN_DATE),
         error_for_division_by_zero: has(ERROR_FOR_DIVISION_BY_ZERO),

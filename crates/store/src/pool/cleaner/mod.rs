@@ -1,0 +1,302 @@
+//! The page cleaner: writes dirty pages, keeps frames free, writes checkpoints.
+//!
+//! One thread, in rounds. A round (1) evicts and writes from the LRU lists' tails until every instance has its stock of
+//! free frames, (2) writes the oldest dirty pages at the pace that the log's fill and the dirty pages' number ask for
+//! ([`pace`]), so that neither limit is ever hit suddenly and commits find the disk free, (3) writes a checkpoint if it gains
+//! enough, (4) once a second syncs what the log holds back and raises counters' marks. It sleeps when there is nothing to do.
+//! Unlogged pages are written in (1) only, and their file is cut in passing ([`super::unlogged`]). Between batches
+//! ([`batch`]) it does what a DROP asks of it (`discard::cleaner`).
+
+mod batch;
+mod pace;
+
+pub(crate) use pace::Limits;
+pub use pace::{IO_CAPACITY, IO_CAPACITY_MAX};
+
+use self::pace::{Load, Pace};
+use super::core::Core;
+use super::doublewrite::BATCH;
+use super::frame::{DIRTY, FREE, LOADING, PINS};
+use crate::error::Result;
+use crate::page::Lsn;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Pause between rounds while there is work: short, so that what is due goes in small portions.
+const ROUND: Duration = Duration::from_millis(10);
+/// Longest sleep.
+const IDLE: Duration = Duration::from_secs(1);
+/// LRU frames looked at for dirty pages per instance and round.
+const TAIL_DEPTH: usize = 1024;
+/// A checkpoint is written when it frees this share of the log.
+const CHECKPOINT_SHARE: u64 = 32;
+
+/// How threads talk to the cleaner.
+#[derive(Default)]
+pub(crate) struct Signal {
+    wanted: AtomicBool,
+    /// In a long sleep, where a hint that there may be work is welcome.
+    dozing: AtomicBool,
+    stop: AtomicBool,
+    mutex: Mutex<()>,
+    condvar: Condvar,
+}
+
+impl Signal {
+    /// Asks for a round now.
+    #[inline]
+    pub fn wake(&self) {
+        if !self.wanted.load(Ordering::Relaxed) {
+            self.wake_slow();
+        }
+    }
+
+    /// Asks for a round unless rounds are coming anyway.
+    pub fn nudge(&self) {
+        if self.dozing.load(Ordering::Relaxed) {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake_slow(&self) {
+        if !self.wanted.swap(true, Ordering::AcqRel) {
+            drop(self.mutex.lock());
+            self.condvar.notify_all();
+        }
+    }
+
+    /// Tells the cleaner to end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        drop(self.mutex.lock());
+        self.condvar.notify_all();
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    fn sleep(&self, most: Duration) {
+        let mut g = self.mutex.lock();
+        self.dozing.store(most >= IDLE, Ordering::Relaxed);
+        if !self.is_stopping() && !self.wanted.load(Ordering::Acquire) {
+            self.condvar.wait_for(&mut g, most);
+        }
+        self.dozing.store(false, Ordering::Relaxed);
+        self.wanted.store(false, Ordering::Release);
+    }
+}
+
+/// Lets those who wait for the cleaner know that it is gone, however it goes.
+struct Ending<'c>(&'c Core);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end_discards();
+    }
+}
+
+/// The cleaner thread's body.
+pub(crate) fn run(core: &Core) {
+    let _ending = Ending(core);
+    let mut last_tick = Instant::now();
+    let mut pace = Pace::new(Instant::now());
+    while !core.cleaner.is_stopping() {
+        core.serve_discards();
+        let busy = match core.round(&mut pace) {
+            Ok(busy) => busy,
+            Err(e) => {
+                core.log.stop(&e.to_string());
+                false
+            }
+        };
+        if last_tick.elapsed() >= IDLE && core.log.stopped().is_none() {
+            last_tick = Instant::now();
+            if let Err(e) = core.log.tick().and_then(|()| core.raise_counters_ahead()) {
+                core.log.stop(&e.to_string());
+            }
+        }
+        if core.log.stopped().is_some() {
+            // Nothing is written any more; let those who wait for something find out why.
+            core.wake_frame_waiters();
+            core.log_room.wake();
+            core.cleaner.sleep(IDLE);
+            continue;
+        }
+        core.cleaner.sleep(if busy { ROUND } else { IDLE });
+    }
+}
+
+impl Core {
+    /// One round; whether the next should follow soon.
+    fn round(&self, pace: &mut Pace) -> Result<bool> {
+        if self.log.stopped().is_some() {
+            return Ok(false);
+        }
+        let mut busy = self.stock_frames()?;
+        busy |= self.flush_oldest(pace)?;
+        self.advance_checkpoint(pace.is_idle())?;
+        self.review_log_room();
+        busy |= self.log_room.is_waited_for();
+        self.shrink_unlogged();
+        Ok(busy)
+    }
+
+    /// Brings every instance's free list to its stock. Whether writes were needed.
+    fn stock_frames(&self) -> Result<bool> {
+        let mut wrote = false;
+        for instance in &self.instances {
+            let low = instance.low_water();
+            let waiters = self.frame_waiters();
+            if waiters == 0 && instance.free_len.load(Ordering::Relaxed) >= low {
+                continue;
+            }
+            let target = low * 2;
+            for attempt in 0..2 {
+                let mut freed = Vec::new();
+                let depth = TAIL_DEPTH.min(instance.count as usize);
+                while instance.free_len.load(Ordering::Relaxed) + (freed.len() as u32) < target {
+                    let stale = self.seek_stale();
+                    match instance.evict(&self.arena, stale, depth) {
+                        Some(v) => freed.push(self.finish_claim(v)),
+                        None => break,
+                    }
+                }
+                self.give(&freed);
+                let lacking = target.saturating_sub(instance.free_len.load(Ordering::Relaxed));
+                if lacking == 0 || attempt == 1 {
+                    break;
+                }
+                let mut frames = Vec::new();
+                let most = (lacking as usize).max(64);
+                instance.tail(&self.arena, depth, most, &mut frames, |f| {
+                    let w = f.word.load(Ordering::Relaxed);
+                    w & DIRTY != 0 && w & (PINS | FREE | LOADING) == 0
+                });
+                if self.write_frames(&mut frames, &[])? == 0 {
+                    break;
+                }
+                wrote = true;
+            }
+        }
+        Ok(wrote || self.frame_waiters() > 0)
+    }
+
+    /// Writes oldest pages at a pace that suits the fill of log and pool.
+    fn flush_oldest(&self, pace: &mut Pace) -> Result<bool> {
+        let end = self.log.end_lsn();
+        let load = Load {
+            end,
+            oldest: self.oldest_dirty(),
+            capacity: self.log.capacity(),
+            dirty: self.dirty_frames(),
+            frames: u64::from(self.arena.count()),
+        };
+        let due = pace.due(&load, &self.write_limits, Instant::now());
+        let mut written = 0;
+        loop {
+            let (below, most) = match self.oldest_dirty() {
+                None => break,
+                Some(o) if o < due.must => (due.must, BATCH),
+                Some(_) if written < due.pages => (end, due.pages - written),
+                Some(o) if o < due.mark && written < due.most => (due.mark, due.most - written),
+                Some(_) => break,
+            };
+            let n = self.write_oldest(below, most.min(BATCH))?;
+            written += n;
+            if n == 0 || self.cleaner.is_stopping() {
+                break;
+            }
+            if self.frame_waiters() > 0 {
+                self.stock_frames()?;
+            }
+            self.serve_discards();
+            if self.log_room.is_waited_for() {
+                self.advance_checkpoint(false)?;
+                break;
+            }
+        }
+        pace.wrote(written);
+        Ok(written > 0 || due.soon)
+    }
+
+    fn dirty_frames(&self) -> u64 {
+        let each = self.instances.iter();
+        each.map(|i| u64::from(i.dirty_len.load(Ordering::Relaxed)))
+            .sum()
+    }
+
+    /// Least oldest-LSN of all dirty pages and bookkeeping pages. What is being written is not counted: for
+    /// checkpoints the caller holds `writing`.
+    fn oldest_dirty(&self) -> Option<Lsn> {
+        let metas = self.dirty_meta.lock().values().map(|d| d.oldest).min();
+        let frames = self.instances.iter();
+        frames
+            .filter_map(|i| i.flush_oldest(&self.arena))
+            .chain(metas)
+            .min()
+    }
+
+    /// Writes about `most` of the pages with an oldest LSN below `below`, oldest first; how many left the
+    /// flush lists.
+    pub fn write_oldest(&self, below: Lsn, most: usize) -> Result<usize> {
+        let mut frames = Vec::new();
+        let each = most.div_ceil(self.instances.len());
+        for instance in &self.instances {
+            instance.flush_head(&self.arena, below, each, &mut frames);
+        }
+        let metas: Vec<_> = {
+            let dirty = self.dirty_meta.lock();
+            let due = dirty.iter().filter(|(_, d)| d.oldest < below);
+            due.take(most).map(|(k, _)| *k).collect()
+        };
+        self.write_frames(&mut frames, &metas)
+    }
+
+    /// Writes a checkpoint if it is worth it.
+    pub fn advance_checkpoint(&self, idle: bool) -> Result<()> {
+        // What has been appended by now is either on disk, or dirty below, or younger than this.
+        let writing = self.writing.lock();
+        let end = self.log.end_lsn();
+        let lsn = self.oldest_dirty().unwrap_or(end).min(end);
+        drop(writing);
+        let gain = lsn.saturating_sub(self.log.checkpoint_lsn());
+        let worth = self.log.capacity() / CHECKPOINT_SHARE;
+        let full = self.log_room.is_waited_for();
+        if gain == 0 || !(gain >= worth || idle || full) {
+            return Ok(());
+        }
+        self.write_checkpoint(lsn)
+    }
+
+    fn write_checkpoint(&self, lsn: Lsn) -> Result<()> {
+        // Pages given up unwritten must be recoverable as such: dropped, or freed.
+        self.log.sync_to(self.stale_lsn.load(Ordering::Acquire))?;
+        self.log.write_checkpoint(lsn, &[])?;
+        self.counts.checkpoints.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes everything dirty and a checkpoint at the log's end. Others should be quiet, else what they
+    /// change meanwhile is left.
+    pub fn flush_all(&self) -> Result<()> {
+        loop {
+            self.log.tick()?;
+            let end = self.log.end_lsn();
+            let writing = self.writing.lock();
+            let oldest = self.oldest_dirty();
+            drop(writing);
+            match oldest {
+                Some(o) if o < end => {
+                    if self.write_oldest(end, BATCH * 4)? == 0 {
+                        // Latched by somebody just now.
+                        std::thread::yield_now();
+                    }
+                }
+                _ => return self.write_checkpoint(end),
+            }
+        }
+    }
+}
