@@ -43,6 +43,10 @@ pub trait Storage: Send + Sync {
     /// Takes the directory for this process; held until the storage is dropped. An error of kind
     /// `WouldBlock` means that another process holds it.
     fn lock(&self) -> io::Result<()>;
+    /// Threads, beside the caller's, that are worth having for writing to places here and there.
+    fn write_threads(&self) -> usize {
+        0
+    }
     /// Files that may be open at a time, beside others that the process needs.
     fn handle_limit(&self) -> usize {
         usize::MAX

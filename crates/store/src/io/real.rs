@@ -11,6 +11,9 @@ use std::sync::{Arc, OnceLock};
 /// Name of the file whose lock means that the directory is taken.
 const LOCK_FILE: &str = "lock";
 
+/// With the caller's they are as many as InnoDB's `innodb_write_io_threads` by default.
+const WRITE_THREADS: usize = 3;
+
 /// A directory of the file system.
 pub struct RealStorage {
     root: PathBuf,
@@ -85,6 +88,10 @@ impl Storage for RealStorage {
 
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         fs::File::open(self.root.join(folder))?.sync_all()
+    }
+
+    fn write_threads(&self) -> usize {
+        WRITE_THREADS
     }
 
     fn handle_limit(&self) -> usize {

@@ -9,6 +9,7 @@
 //! torn, the batch was never written in place. If an image differs from its entry, a later batch was being written,
 //! so the earlier was complete.
 
+use super::write_threads::{Job, What, WriteThreads};
 use crate::error::{Error, Result};
 use crate::io::{AlignedBuf, File, Storage};
 use crate::page::{PAGE_SIZE, PageNo, get_u32, get_u64, page_no, put_u32, put_u64};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 
 /// Pages in a batch, at most.
 pub(crate) const BATCH: usize = 192;
+/// Neighbours written with one call, at most.
+const RUN: usize = 64;
 const NAME: &str = "doublewrite";
 const MAGIC: u64 = u64::from_le_bytes(*b"MILL-DBW");
 const ENTRIES_AT: usize = 16;
@@ -35,8 +38,9 @@ pub(crate) struct Place {
 pub(crate) struct Doublewrite {
     file: Arc<dyn File>,
     /// Header page, then the images.
-    buf: AlignedBuf,
+    buf: Arc<AlignedBuf>,
     places: Vec<Place>,
+    threads: WriteThreads,
 }
 
 fn io(what: &str, id: FileId, e: &std::io::Error) -> Error {
@@ -45,6 +49,47 @@ fn io(what: &str, id: FileId, e: &std::io::Error) -> Error {
 
 fn own_io(what: &str, e: &std::io::Error) -> Error {
     Error::io(format!("{what} {NAME}"), e)
+}
+
+/// The batch's memory, while no write is under way.
+fn own(buf: &mut Arc<AlignedBuf>) -> &mut AlignedBuf {
+    Arc::get_mut(buf).expect("no batch is being written")
+}
+
+/// The writes in place, neighbours in one.
+fn writes(places: &[Place]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let mut from = 0;
+    while from < places.len() {
+        let first = &places[from];
+        let run = places[from..]
+            .iter()
+            .zip(first.page..)
+            .take(RUN)
+            .take_while(|(p, no)| p.id == first.id && p.page == *no)
+            .count();
+        let bytes = (1 + from) * PAGE_SIZE..(1 + from + run) * PAGE_SIZE;
+        jobs.push(Job {
+            id: first.id,
+            file: first.file.clone(),
+            what: What::Write(bytes, u64::from(first.page) * PAGE_SIZE as u64),
+        });
+        from += run;
+    }
+    jobs
+}
+
+/// A sync of each file.
+fn syncs(places: &[Place]) -> Vec<Job> {
+    let mut files: Vec<&Place> = places.iter().collect();
+    files.sort_by_key(|p| p.id);
+    files.dedup_by_key(|p| p.id);
+    let sync = |p: &Place| Job {
+        id: p.id,
+        file: p.file.clone(),
+        what: What::Sync,
+    };
+    files.into_iter().map(sync).collect()
 }
 
 impl Doublewrite {
@@ -59,8 +104,9 @@ impl Doublewrite {
         }
         Ok(Doublewrite {
             file,
-            buf: AlignedBuf::new((1 + BATCH) * PAGE_SIZE),
+            buf: Arc::new(AlignedBuf::new((1 + BATCH) * PAGE_SIZE)),
             places: Vec::new(),
+            threads: WriteThreads::new(storage.write_threads()),
         })
     }
 
@@ -80,7 +126,7 @@ impl Doublewrite {
         assert!(!self.is_full());
         self.places.push(place);
         let at = self.places.len() * PAGE_SIZE;
-        &mut self.buf[at..at + PAGE_SIZE]
+        &mut own(&mut self.buf)[at..at + PAGE_SIZE]
     }
 
     /// Writes the batch, seals its pages first, and makes it durable in place. Empty afterwards, also on error.
@@ -96,7 +142,7 @@ impl Doublewrite {
     }
 
     fn write_places(&mut self, places: &[Place]) -> Result<()> {
-        let (header, images) = self.buf.split_at_mut(PAGE_SIZE);
+        let (header, images) = own(&mut self.buf).split_at_mut(PAGE_SIZE);
         for (image, place) in images.chunks_exact_mut(PAGE_SIZE).zip(places) {
             debug_assert_eq!(page_no(image), place.page);
             layout::seal(image);
@@ -117,32 +163,8 @@ impl Doublewrite {
             .write_direct(&self.buf[..(1 + places.len()) * PAGE_SIZE], 0)
             .map_err(|e| own_io("write", &e))?;
         self.file.sync().map_err(|e| own_io("sync", &e))?;
-        // In place, neighbours in one write.
-        let mut from = 0;
-        while from < places.len() {
-            let first = &places[from];
-            let run = places[from..]
-                .iter()
-                .zip(first.page..)
-                .take_while(|(p, no)| p.id == first.id && p.page == *no)
-                .count();
-            let bytes = &self.buf[(1 + from) * PAGE_SIZE..(1 + from + run) * PAGE_SIZE];
-            first
-                .file
-                .write_direct(bytes, u64::from(first.page) * PAGE_SIZE as u64)
-                .map_err(|e| io("write", first.id, &e))?;
-            from += run;
-        }
-        let mut synced: Option<FileId> = None;
-        let mut by_file: Vec<&Place> = places.iter().collect();
-        by_file.sort_by_key(|p| p.id);
-        for p in by_file {
-            if synced != Some(p.id) {
-                p.file.sync().map_err(|e| io("sync", p.id, &e))?;
-                synced = Some(p.id);
-            }
-        }
-        Ok(())
+        self.threads.run(&self.buf, writes(places))?;
+        self.threads.run(&self.buf, syncs(places))
     }
 
     /// Recovery: puts back pages of the last batch that are broken in place. How many.

@@ -21,6 +21,7 @@
 //! | `room` | log space for mini-transactions under way |
 //! | `cleaner` | the page cleaner: its rounds and pace, batches, checkpoints |
 //! | `doublewrite` | torn-page protection |
+//! | `write_threads` | several calls to the disk at a time |
 //! | `recovery` | redo at open |
 //! | `spaces` | dropping spaces |
 //! | `giveback` | freeing spaces and deleting files, step by step |
@@ -53,6 +54,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod unlogged;
+mod write_threads;
 
 pub use self::check::CheckedPage;
 pub use self::cleaner::{IO_CAPACITY, IO_CAPACITY_MAX};

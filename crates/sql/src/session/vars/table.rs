@@ -544,7 +544,7 @@ pub(super) static VARS: &[Def] = &[
         "innodb_write_io_threads",
         Global,
         num(1, 64),
-        U(1),
+        U(4),
         ReadOnly,
     ),
     def("interactive_timeout", Both, num(1, YEAR), U(28_800), Free),
