@@ -131,3 +131,8 @@ fn dml() {
 fn misc() {
     run("misc");
 }
+
+#[test]
+fn strict() {
+    run("strict");
+}

@@ -24,6 +24,8 @@ struct Inserter<'s> {
     step: (u64, u64),
     found_rows: bool,
     strict: bool,
+    /// NULL is refused where it cannot be, strict or not: so for one row of VALUES.
+    no_nulls: bool,
     tz: i32,
     /// AUTO_INCREMENT values reserved: (next, how many).
     reserved: (u64, u64),
@@ -63,6 +65,7 @@ pub fn run<'s>(
         step: auto_increment,
         found_rows,
         strict: st.env.sql_mode.get().strict && !plan.ignore,
+        no_nulls: false,
         tz: st.env.tz_offset.get(),
         reserved: (0, 0),
         expected: 1,
@@ -85,6 +88,7 @@ pub fn run<'s>(
             let width = st.plan.params.max(1);
             let times = (all.len() / width).max(1);
             several = list.len() * times > 1;
+            i.no_nulls = !several && !plan.ignore;
             for time in 0..times {
                 if times > 1 {
                     st.params = &all[time * width..][..width];
@@ -151,7 +155,13 @@ impl<'s> Inserter<'s> {
         let schema = &*self.t.schema;
         let cx = self.cx(st);
         let none: [RowRef<'_>; 0] = [];
-        let mut values: Row<'_> = SmallVec::from_elem(Value::Null, schema.columns.len());
+        let reads = |g: &Given| matches!(g, Given::Value { reads_new, .. } if *reads_new);
+        let mut values: Row<'_> = if list.iter().any(reads) {
+            let columns = schema.columns.iter();
+            columns.map(|c| value::initial_value(c, &cx)).collect()
+        } else {
+            SmallVec::from_elem(Value::Null, schema.columns.len())
+        };
         // Values of subqueries are copied so that `self` is free to be changed.
         let subqueries = std::mem::take(&mut self.subqueries);
         let mut generated = false;
@@ -237,6 +247,9 @@ impl<'s> Inserter<'s> {
         let column = &self.t.schema.columns[c];
         let cx = self.cx(st);
         if Some(c) != self.plan.auto {
+            if self.no_nulls && v.is_null() && !column.nullable {
+                return Err(value::null_refused(column));
+            }
             // Defaults went through this already; it is cheap and changes nothing.
             return value::store(v, column, &cx);
         }
@@ -436,6 +449,9 @@ impl<'s> Inserter<'s> {
                     rows[1] = RowRef::Values(new);
                     rows[source] = RowRef::Values(&self.subqueries);
                     let v = value.expr.eval(&st.context(&rows))?.into_owned();
+                    if self.no_nulls && v.is_null() && !column.nullable {
+                        return Err(value::null_refused(column));
+                    }
                     value::store(v, column, &cx)?
                 }
             };

@@ -150,9 +150,18 @@ fn run_root<'s>(
             block::query(st, q, &[], &mut |_, _| Ok(Flow::Continue))?;
             Outcome::default()
         }
-        Root::Insert(i) => insert::run(st, i, auto_increment, found_rows)?,
-        Root::Update(u) => write::update(st, u, found_rows)?,
-        Root::Delete(d) => write::delete(st, d)?,
+        Root::Insert(i) => {
+            let _strict = env.write_strictly(i.ignore);
+            insert::run(st, i, auto_increment, found_rows)?
+        }
+        Root::Update(u) => {
+            let _strict = env.write_strictly(u.ignore);
+            write::update(st, u, found_rows)?
+        }
+        Root::Delete(d) => {
+            let _strict = env.write_strictly(d.ignore);
+            write::delete(st, d)?
+        }
         Root::Explain(rows) => {
             sink.columns(&plan.columns).map_err(sink_error)?;
             for r in rows {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use super::operators::{bits_of, number};
 use super::{EvalContext, Expr, func};
 use crate::error::{SqlError, SqlResult};
 use crate::row::encode_sort_value;
@@ -280,7 +281,7 @@ impl Accumulator {
         match &mut self.state {
             State::Count(n) => *n += 1,
             State::Sum(sum, n) => {
-                sum.add(&v)?;
+                sum.add(&number(v, cx)?)?;
                 *n += 1;
             }
             State::Extreme(best) => {
@@ -294,13 +295,13 @@ impl Accumulator {
                 }
             }
             State::Bits(b) => match spec.kind {
-                K::BitAnd => *b &= v.to_bits(),
-                K::BitOr => *b |= v.to_bits(),
-                _ => *b ^= v.to_bits(),
+                K::BitAnd => *b &= bits_of(&v, cx)?,
+                K::BitOr => *b |= bits_of(&v, cx)?,
+                _ => *b ^= bits_of(&v, cx)?,
             },
             State::Spread(n, mean, squares) => {
                 // Welford: no difference of large sums.
-                let x = v.to_f64();
+                let x = number(v, cx)?.to_f64();
                 *n += 1;
                 let d = x - *mean;
                 *mean += d / *n as f64;
@@ -400,7 +401,7 @@ impl Accumulator {
                 if !spec.order_by.is_empty() {
                     p.sort_by(|a, b| a.0.cmp(&b.0));
                 }
-                join(p, spec, session)
+                join(p, spec, session)?
             }
             State::Any(v) => v.clone().unwrap_or(Value::Null),
         })
@@ -408,7 +409,11 @@ impl Accumulator {
 }
 
 /// GROUP_CONCAT's text, cut at `group_concat_max_len` with warning 1260.
-fn join(pieces: &[Piece], spec: &AggregateSpec, session: &SessionEnv) -> Value<'static> {
+fn join(
+    pieces: &[Piece],
+    spec: &AggregateSpec,
+    session: &SessionEnv,
+) -> SqlResult<Value<'static>> {
     let max = (session.sys_var)("", "group_concat_max_len")
         .map_or(GROUP_CONCAT_MAX_LEN, |v| v.to_u64() as usize);
     let mut out = Vec::new();
@@ -423,9 +428,9 @@ fn join(pieces: &[Piece], spec: &AggregateSpec, session: &SessionEnv) -> Value<'
                 n -= 1;
             }
             out.truncate(n);
-            session.warn(1260, format!("Row {} was cut by GROUP_CONCAT()", i + 1));
+            session.complain(1260, format!("Row {} was cut by GROUP_CONCAT()", i + 1))?;
             break;
         }
     }
-    Value::Bytes(out.into())
+    Ok(Value::Bytes(out.into()))
 }

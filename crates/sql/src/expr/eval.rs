@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, func, interval, operators};
 use crate::error::SqlResult;
 use crate::row::lookup::integer_value;
 use crate::types::SqlType;
-use crate::value::{Value, cast, conform, write_text};
+use crate::value::{Value, cast, conform, number_of_text, write_text};
 
 fn truth_value(t: Option<bool>) -> Value<'static> {
     match t {
@@ -55,10 +56,10 @@ impl Expr {
             K::Subquery(s) => s.eval(cx)?,
             K::Arithmetic(op, args) => return operators::arithmetic(self, *op, args, cx),
             K::Negate(a) => return operators::negate(self, a, cx),
-            K::Bit(op, args) => operators::bits(*op, &args[0].eval(cx)?, &args[1].eval(cx)?),
+            K::Bit(op, args) => operators::bits(*op, args, cx)?,
             K::BitNot(a) => match a.eval(cx)? {
                 Value::Null => Value::Null,
-                v => Value::UInt(!v.to_bits()),
+                v => Value::UInt(!operators::bits_of(&v, cx)?),
             },
             K::Case(branches, last) => {
                 for (when, then) in branches {
@@ -94,7 +95,7 @@ impl Expr {
             K::TimestampDiff(args, unit) => {
                 interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit)
             }
-            K::Extract(a, unit) => interval::extract(&a.eval(cx)?, *unit, cx),
+            K::Extract(a, unit) => interval::extract(&a.eval(cx)?, *unit, cx)?,
             K::UserVariable(name) => {
                 let vars = cx.session.user_vars.borrow();
                 vars.get(&**name).cloned().unwrap_or(Value::Null)
@@ -151,7 +152,7 @@ impl Expr {
             K::Compare(op, args, collation) => {
                 let a = args[0].eval(cx)?;
                 let b = args[1].eval(cx)?;
-                Ok(match a.compare(&b, *collation) {
+                Ok(match compare(&a, &b, *collation, cx)? {
                     Some(o) => Some(op.holds(o)),
                     None if *op == super::CompareOp::NullSafeEq => Some(a.is_null() && b.is_null()),
                     None => None,
@@ -193,8 +194,8 @@ impl Expr {
                 collation,
             } => {
                 let v = args[0].eval(cx)?;
-                let low = v.compare(&args[1].eval(cx)?, *collation).map(|o| o.is_ge());
-                let high = v.compare(&args[2].eval(cx)?, *collation).map(|o| o.is_le());
+                let low = compare(&v, &args[1].eval(cx)?, *collation, cx)?.map(|o| o.is_ge());
+                let high = compare(&v, &args[2].eval(cx)?, *collation, cx)?.map(|o| o.is_le());
                 let within = match (low, high) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (Some(true), Some(true)) => Some(true),
@@ -205,7 +206,10 @@ impl Expr {
             K::InList(l) => l.truth(cx),
             K::Like(l) => l.truth(cx),
             K::Regexp(r) => r.truth(cx),
-            _ => Ok(self.eval(cx)?.truth()),
+            _ => Ok(match self.eval(cx)? {
+                Value::Bytes(b) => Some(number_of_text(&b, cx.session)? != 0.0),
+                v => v.truth(),
+            }),
         }
     }
 }

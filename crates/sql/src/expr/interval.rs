@@ -88,6 +88,10 @@ impl IntervalUnit {
                 | U::DayMicrosecond
         )
     }
+    /// Whether its amount is one number.
+    fn is_single(self) -> bool {
+        self.parts().is_empty() && self != U::YearMonth
+    }
     /// The units of a composite one's parts, last first, in microseconds.
     fn parts(self) -> &'static [i64] {
         const S: i64 = MICROS;
@@ -134,8 +138,8 @@ fn numbers(text: &[u8]) -> (Vec<i64>, bool) {
     (out, negative)
 }
 
-fn interval(amount: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -> Option<Interval> {
-    let whole = |unit: i64| amount_i64(amount, cx).checked_mul(unit);
+fn interval(amount: &Value<'_>, unit: IntervalUnit) -> Option<Interval> {
+    let whole = |unit: i64| amount.to_i64().checked_mul(unit);
     Some(match unit {
         U::Year => Interval::Months(whole(12)?),
         U::Quarter => Interval::Months(whole(3)?),
@@ -185,20 +189,23 @@ fn fraction_digits(text: &[u8], v: i64) -> i64 {
     (digits..6).fold(v, |v, _| v.saturating_mul(10))
 }
 
-fn amount_i64(v: &Value<'_>, cx: &EvalContext<'_>) -> i64 {
-    if let Value::Bytes(b) = v {
+/// Complains of a text that is not the number which an amount of one part must be.
+fn check_amount(v: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -> SqlResult<()> {
+    if let Value::Bytes(b) = v
+        && unit.is_single()
+    {
         let p = Decimal::parse_prefix(b);
         if p.used == 0 || !b[p.used..].trim_ascii().is_empty() {
-            truncated(cx.session, "INTEGER", v);
+            return truncated(cx.session, "INTEGER", v);
         }
     }
-    v.to_i64()
+    Ok(())
 }
 
-fn overflow(cx: &EvalContext<'_>, function: &str) -> Value<'static> {
+fn overflow(cx: &EvalContext<'_>, function: &str) -> SqlResult<Value<'static>> {
     let m = format!("Datetime function: {function} field overflow");
-    cx.session.warn(1441, m);
-    Value::Null
+    cx.session.complain(1441, m)?;
+    Ok(Value::Null)
 }
 
 /// Result type of `date ± INTERVAL n unit`.
@@ -235,8 +242,9 @@ pub(super) fn date_add<'a>(
     if v.is_null() || n.is_null() {
         return Ok(Value::Null);
     }
-    let Some(step) = interval(&n, unit, cx) else {
-        return Ok(overflow(cx, "date_add"));
+    check_amount(&n, unit, cx)?;
+    let Some(step) = interval(&n, unit) else {
+        return overflow(cx, "date_add");
     };
     let sign = if minus { -1 } else { 1 };
     if let Value::Time(t) = v {
@@ -256,7 +264,7 @@ pub(super) fn date_add<'a>(
             "Incorrect datetime value: '{}'",
             crate::value::printable(&v.to_text())
         );
-        cx.session.warn(1292, m);
+        cx.session.complain(1292, m)?;
         return Ok(Value::Null);
     };
     let moved = match step {
@@ -267,7 +275,7 @@ pub(super) fn date_add<'a>(
         Interval::Micros(m) => m.checked_mul(sign).and_then(|m| d.add_micros(m)),
     };
     let Some(moved) = moved else {
-        return Ok(overflow(cx, "date_add"));
+        return overflow(cx, "date_add");
     };
     let as_date = is_date && unit.is_date();
     Ok(if ty.is_string() {
@@ -346,23 +354,27 @@ fn parts_of(v: &Value<'_>, unit: IntervalUnit) -> Option<(Date, Time)> {
 }
 
 /// EXTRACT(unit FROM value).
-pub(super) fn extract(v: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -> Value<'static> {
+pub(super) fn extract(
+    v: &Value<'_>,
+    unit: IntervalUnit,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'static>> {
     if v.is_null() {
-        return Value::Null;
+        return Ok(Value::Null);
     }
     let Some((date, time)) = parts_of(v, unit) else {
         let m = format!(
             "Incorrect datetime value: '{}'",
             crate::value::printable(&v.to_text())
         );
-        cx.session.warn(1292, m);
-        return Value::Null;
+        cx.session.complain(1292, m)?;
+        return Ok(Value::Null);
     };
     let (h, m, s, micro) = time.parts();
     let (h, m, s, micro) = (h as i64, m as i64, s as i64, micro as i64);
     let day = date.day as i64;
     let sign = if time.micros < 0 { -1 } else { 1 };
-    Value::Int(match unit {
+    Ok(Value::Int(match unit {
         U::Year => date.year as i64,
         U::Quarter => (date.month as i64 + 2) / 3,
         U::Month => date.month as i64,
@@ -383,5 +395,5 @@ pub(super) fn extract(v: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -
         U::DayMinute => sign * (day * 10_000 + h * 100 + m),
         U::DaySecond => sign * (day * 1_000_000 + h * 10_000 + m * 100 + s),
         U::DayMicrosecond => sign * ((day * 1_000_000 + h * 10_000 + m * 100 + s) * MICROS + micro),
-    })
+    }))
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind};
 use crate::error::SqlResult;
 use crate::types::Collation;
@@ -80,7 +81,7 @@ impl InList {
         }
         let mut null = false;
         for e in &self.list {
-            match v.compare(&e.eval(cx)?, self.collation) {
+            match compare(&v, &e.eval(cx)?, self.collation, cx)? {
                 Some(Ordering::Equal) => return Ok(self.answer(true, false)),
                 Some(_) => {}
                 None => null = true,

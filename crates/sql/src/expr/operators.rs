@@ -1,11 +1,13 @@
 //! Arithmetic and bit operators on values.
 
+use std::cmp::Ordering;
+
 use super::{ArithmeticOp, BitOp, EvalContext, Expr, ExprKind};
 use crate::error::{SqlError, SqlResult};
-use crate::types::BaseType;
+use crate::types::{BaseType, Collation};
 use crate::types::derive::DIV_INCREMENT;
-use crate::value::convert::double_prefix;
-use crate::value::{Decimal, Value, truncated};
+use crate::value::convert::exact_integer;
+use crate::value::{Decimal, Value, number_of_text, truncated};
 
 /// Error 1690: a result outside of its type.
 #[cold]
@@ -14,28 +16,22 @@ pub(super) fn out_of_range(kind: &str, e: &Expr) -> SqlError {
 }
 
 /// A value as a number: dates as `YYYYMMDD`, texts as doubles.
-fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> Value<'a> {
-    match v {
-        Value::Bytes(b) => {
-            let (d, used) = double_prefix(&b);
-            if used == 0 || !b[used..].trim_ascii().is_empty() {
-                truncated(cx.session, "DOUBLE", &Value::Bytes(b));
-            }
-            Value::Double(d)
-        }
+pub(super) fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> SqlResult<Value<'a>> {
+    Ok(match v {
+        Value::Bytes(b) => Value::Double(number_of_text(&b, cx.session)?),
         Value::Date(d) => Value::Int(d.to_number()),
         Value::DateTime(d) if d.micro == 0 => Value::Int(d.to_number()),
         Value::Time(t) if t.micros % 1_000_000 == 0 => Value::Int(t.to_number()),
         v @ (Value::DateTime(_) | Value::Time(_)) => Value::Decimal(v.to_decimal()),
         v => v,
-    }
+    })
 }
 
 /// Evaluates an operand of arithmetic: quotients keep the digits beyond their type's scale.
 fn operand<'a>(e: &'a Expr, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
     match &e.kind {
         ExprKind::Arithmetic(op, args) => arithmetic_raw(e, *op, args, cx),
-        _ => Ok(number(e.eval(cx)?, cx)),
+        _ => number(e.eval(cx)?, cx),
     }
 }
 
@@ -56,7 +52,7 @@ pub(super) fn arithmetic<'a>(
 
 fn division_by_zero(cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
     if cx.session.sql_mode.get().error_for_division_by_zero {
-        cx.session.warn(1365, "Division by 0");
+        cx.session.complain(1365, "Division by 0")?;
     }
     Ok(Value::Null)
 }
@@ -199,7 +195,7 @@ fn doubles(
 
 /// `-a`.
 pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
-    Ok(match number(a.eval(cx)?, cx) {
+    Ok(match number(a.eval(cx)?, cx)? {
         Value::Int(v) => match v.checked_neg() {
             Some(v) => Value::Int(v),
             None => return Err(out_of_range("BIGINT", e)),
@@ -211,18 +207,51 @@ pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlR
     })
 }
 
-/// `a & b` and the like.
-pub(super) fn bits(op: BitOp, a: &Value<'_>, b: &Value<'_>) -> Value<'static> {
-    if a.is_null() || b.is_null() {
-        return Value::Null;
+/// Compares as [`Value::compare`] does, complaining of a text that is no number where it is compared with one.
+#[inline]
+pub(super) fn compare(
+    a: &Value<'_>,
+    b: &Value<'_>,
+    collation: Collation,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Option<Ordering>> {
+    match (a, b) {
+        (Value::Bytes(text), Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_))
+        | (Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_), Value::Bytes(text)) => {
+            number_of_text(text, cx.session)?;
+        }
+        _ => {}
     }
-    let (x, y) = (a.to_bits(), b.to_bits());
+    Ok(a.compare(b, collation))
+}
+
+/// The 64 bits of an operand.
+pub(super) fn bits_of(v: &Value<'_>, cx: &EvalContext<'_>) -> SqlResult<u64> {
+    if let Value::Bytes(b) = v
+        && exact_integer(b).is_none()
+    {
+        truncated(cx.session, "INTEGER", v)?;
+    }
+    Ok(v.to_bits())
+}
+
+/// `a & b` and the like.
+pub(super) fn bits<'a>(
+    op: BitOp,
+    args: &'a [Expr; 2],
+    cx: &EvalContext<'a>,
+) -> SqlResult<Value<'static>> {
+    let (a, b) = (args[0].eval(cx)?, args[1].eval(cx)?);
+    if a.is_null() || b.is_null() {
+        return Ok(Value::Null);
+    }
+    let (x, y) = (bits_of(&a, cx)?, bits_of(&b, cx)?);
     let shift = u32::try_from(y).unwrap_or(64);
-    Value::UInt(match op {
+    Ok(Value::UInt(match op {
         BitOp::And => x & y,
         BitOp::Or => x | y,
         BitOp::Xor => x ^ y,
         BitOp::ShiftLeft => x.checked_shl(shift).unwrap_or(0),
         BitOp::ShiftRight => x.checked_shr(shift).unwrap_or(0),
-    })
+    }))
 }

@@ -24,7 +24,7 @@ pub enum Given {
     Value {
         /// The expression.
         value: Rich,
-        /// Whether it reads columns that the same row's earlier items have set.
+        /// Whether it reads the row being made: what earlier items have set, in an INSERT also what has no value yet.
         reads_new: bool,
     },
 }
@@ -94,6 +94,8 @@ pub struct Delete {
     pub table: usize,
     /// Finds the rows.
     pub find: Block,
+    /// IGNORE.
+    pub ignore: bool,
 }
 
 impl Planner<'_, '_> {
@@ -137,12 +139,7 @@ impl Planner<'_, '_> {
             return Ok((Given::Default, Vec::new()));
         }
         let expr = self.bind(e, clause)?;
-        let mut reads = Vec::new();
-        expr.columns(&mut |s, c| {
-            if s == source {
-                reads.push(c);
-            }
-        });
+        let reads = reads(&expr, source);
         Ok((
             Given::Value {
                 value: Rich {
@@ -284,7 +281,11 @@ impl Planner<'_, '_> {
         if !i.assignments.is_empty() {
             let list = self.assignments(&i.assignments, &schema, 0)?;
             let mut row = Vec::new();
-            for (c, g) in list {
+            for (c, mut g) in list {
+                // What the row has not set yet reads as its default.
+                if let Given::Value { value, reads_new } = &mut g {
+                    *reads_new = !reads(&value.expr, 0).is_empty();
+                }
                 if columns.contains(&c) {
                     return Err(SqlError::new(
                         1110,
@@ -534,7 +535,12 @@ impl Planner<'_, '_> {
                 Vec::new(),
                 hints,
             )?;
-            Ok(Delete { table, find })
+            let ignore = self.statement.ignore;
+            Ok(Delete {
+                table,
+                find,
+                ignore,
+            })
         })();
         self.frames.truncate(depth);
         r
@@ -596,6 +602,17 @@ fn given_partitions(
         names.push(name.clone());
     }
     from::partitions_of(schema, &names, table)
+}
+
+/// The columns of a source that an expression reads.
+fn reads(e: &Expr, source: usize) -> Vec<usize> {
+    let mut reads = Vec::new();
+    e.columns(&mut |s, c| {
+        if s == source {
+            reads.push(c);
+        }
+    });
+    reads
 }
 
 fn is_default(e: &sp::Expr) -> bool {

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::temporary::TemporaryTables;
+use crate::error::{SqlError, SqlResult};
 use crate::types::Collation;
 use crate::value::time::truncate_micros;
 use crate::value::{DateTime, Value};
@@ -82,17 +83,28 @@ pub struct SessionEnv {
     pub rows_examined: Cell<u64>,
     /// `@name` variables.
     pub user_vars: RefCell<HashMap<String, Value<'static>>>,
+    /// Whether the current statement writes in strict mode: what its expressions would warn of is an error then.
+    pub strict_write: Cell<bool>,
     /// Warnings of the current statement.
     pub diagnostics: RefCell<Vec<Diagnostic>>,
     /// Reads `@@name`: (scope `"session"`, `"global"` or `""`, lower-case name).
     #[allow(clippy::type_complexity)]
-    pub sys_var: Box<dyn Fn(&str, &str) -> crate::SqlResult<Value<'static>> + Send>,
+    pub sys_var: Box<dyn Fn(&str, &str) -> SqlResult<Value<'static>> + Send>,
     /// The instance and the session's variables, for virtual tables; `None` outside of a session.
     pub facts: Option<std::sync::Arc<super::Facts>>,
     /// When the statement must have ended (`max_execution_time`).
     pub deadline: Cell<Option<std::time::Instant>>,
     /// The session's temporary tables.
     pub temporary: TemporaryTables,
+}
+
+/// Ends with the statement that writes strictly; see [`SessionEnv::write_strictly`].
+pub struct StrictWrite<'e>(&'e Cell<bool>);
+
+impl Drop for StrictWrite<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
 }
 
 /// Diagnostics kept per statement.
@@ -118,6 +130,24 @@ impl SessionEnv {
     /// Records a warning.
     pub fn warn(&self, code: u16, message: impl Into<String>) {
         self.diagnose(Level::Warning, code, message.into());
+    }
+    /// Records what an expression has to say about its operands (a division by zero, a text that is no number): an error
+    /// while a statement writes in strict mode, else a warning.
+    #[cold]
+    pub fn complain(&self, code: u16, message: impl Into<String>) -> SqlResult<()> {
+        if self.strict_write.get() {
+            return Err(SqlError::new(code, message));
+        }
+        self.warn(code, message);
+        Ok(())
+    }
+    /// Makes complaints errors for as long as the guard lives, if the mode is strict and the statement does not say IGNORE.
+    pub fn write_strictly(&self, ignore: bool) -> Option<StrictWrite<'_>> {
+        if ignore || !self.sql_mode.get().strict {
+            return None;
+        }
+        self.strict_write.set(true);
+        Some(StrictWrite(&self.strict_write))
     }
     /// Records a note.
     pub fn note(&self, code: u16, message: impl Into<String>) {
@@ -171,9 +201,10 @@ pub(crate) mod tests {
             rows_sent: Cell::new(0),
             rows_examined: Cell::new(0),
             user_vars: RefCell::default(),
+            strict_write: Cell::default(),
             diagnostics: RefCell::default(),
             sys_var: Box::new(|_, name| {
-                Err(crate::SqlError::new(
+                Err(SqlError::new(
                     1193,
                     format!("Unknown system variable '{name}'"),
                 ))

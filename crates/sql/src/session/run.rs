@@ -388,6 +388,7 @@ impl Session {
             memory_limit: self.settings.memory_limit,
             scratch: &mut self.scratch,
         };
+        let _strict = self.env.write_strictly(query.statement.ignore);
         let ran = exec::run(&plan, &mut cx, &mut fill);
         if let Some(e) = fill.error.take() {
             return Err(e);

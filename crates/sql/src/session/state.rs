@@ -118,6 +118,7 @@ impl Session {
             rows_sent: 0.into(),
             rows_examined: 0.into(),
             user_vars: HashMap::new().into(),
+            strict_write: false.into(),
             diagnostics: Vec::new().into(),
             sys_var: Box::new(move |scope, name| {
                 for_vars.vars.read(scope, name).map(|v| v.to_value())

@@ -11,14 +11,23 @@ use crate::session::env::SessionEnv;
 use crate::types::collation::{char_count, char_prefix};
 use crate::types::{BaseType, SqlType};
 
-/// Warning 1292 of a conversion that loses something.
+/// Complaint 1292 about a conversion that loses something.
 #[cold]
-pub(crate) fn truncated(session: &SessionEnv, kind: &str, v: &Value<'_>) {
+pub(crate) fn truncated(session: &SessionEnv, kind: &str, v: &Value<'_>) -> SqlResult<()> {
     let text = v.to_text();
-    session.warn(
+    session.complain(
         1292,
         format!("Truncated incorrect {kind} value: '{}'", printable(&text)),
-    );
+    )
+}
+
+/// The number that a text is in arithmetic and comparisons; what is none is complained of.
+pub(crate) fn number_of_text(b: &[u8], session: &SessionEnv) -> SqlResult<f64> {
+    let (v, used) = super::convert::double_prefix(b);
+    if used == 0 || !b[used..].trim_ascii().is_empty() {
+        truncated(session, "DOUBLE", &Value::Bytes(Cow::Borrowed(b)))?;
+    }
+    Ok(v)
 }
 
 /// Converts to a type as CAST does (warnings go to the session).
@@ -37,21 +46,18 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResu
                 v => v,
             };
             if full != 0 && !(1901..=2155).contains(&full) {
-                truncated(session, "YEAR", &value);
+                truncated(session, "YEAR", &value)?;
                 return Ok(Value::Null);
             }
             Value::UInt(full as u64)
         }
-        _ if ty.is_integer() => integer(value, ty.unsigned, session),
-        B::Decimal => decimal(value, ty, session),
+        _ if ty.is_integer() => integer(value, ty.unsigned, session)?,
+        B::Decimal => decimal(value, ty, session)?,
         B::Float | B::Double => {
-            if let Value::Bytes(b) = &value {
-                let (_, used) = super::convert::double_prefix(b);
-                if used == 0 || !b[used..].trim_ascii().is_empty() {
-                    truncated(session, "DOUBLE", &value);
-                }
-            }
-            let v = value.to_f64();
+            let v = match &value {
+                Value::Bytes(b) => number_of_text(b, session)?,
+                other => other.to_f64(),
+            };
             Value::Double(if ty.base == B::Float {
                 v as f32 as f64
             } else {
@@ -82,7 +88,7 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResu
                         "Incorrect datetime value: '{}'",
                         printable(&value.to_text())
                     );
-                    session.warn(1292, m);
+                    session.complain(1292, m)?;
                     Value::Null
                 }
             }
@@ -90,43 +96,55 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResu
         B::Time => match value.to_time() {
             Some(t) => Value::Time(Time::clamped(round_micros(t.micros, ty.decimals)).0),
             None => {
-                truncated(session, "time", &value);
+                truncated(session, "time", &value)?;
                 Value::Null
             }
         },
-        _ => text(value, ty, session),
+        _ => text(value, ty, session)?,
     })
 }
 
-fn integer<'a>(value: Value<'a>, unsigned: bool, session: &SessionEnv) -> Value<'a> {
+/// A decimal as an integer, clamped to what 128 bits hold.
+fn rounded(d: Decimal) -> i128 {
+    d.round_to_i128().unwrap_or(if d.is_negative() {
+        i128::MIN
+    } else {
+        i128::MAX
+    })
+}
+
+fn integer<'a>(value: Value<'a>, unsigned: bool, session: &SessionEnv) -> SqlResult<Value<'a>> {
     let wide = match &value {
         Value::Int(v) => *v as i128,
         Value::UInt(v) => *v as i128,
         Value::Bytes(b) => match exact_integer(b) {
             Some(v) => v,
             None => {
-                truncated(session, "INTEGER", &value);
+                truncated(session, "INTEGER", &value)?;
                 // Texts are read up to the first byte that is no digit; the point is one.
-                Decimal::parse_prefix(integer_prefix(b))
-                    .value
-                    .to_i128()
-                    .unwrap_or(0)
+                rounded(Decimal::parse_prefix(integer_prefix(b)).value)
             }
         },
         Value::Double(v) => v.round_ties_even() as i128,
-        other => other.to_decimal().round_to_i128().unwrap_or(i128::MAX),
+        other => rounded(other.to_decimal()),
     };
-    let (min, max) = (i64::MIN as i128, u64::MAX as i128);
+    // Texts and integers are 64 bits that signed and unsigned read differently; other numbers have one meaning.
+    let bits = matches!(value, Value::Int(_) | Value::UInt(_) | Value::Bytes(_));
+    let min = i64::MIN as i128;
+    let max = if unsigned || bits {
+        u64::MAX as i128
+    } else {
+        i64::MAX as i128
+    };
     if wide < min || wide > max {
-        truncated(session, "INTEGER", &value);
+        truncated(session, "INTEGER", &value)?;
     }
     let bits = wide.clamp(min, max) as u64;
-    // Negative numbers and large unsigned ones turn into each other.
-    if unsigned {
+    Ok(if unsigned {
         Value::UInt(bits)
     } else {
         Value::Int(bits as i64)
-    }
+    })
 }
 
 fn integer_prefix(b: &[u8]) -> &[u8] {
@@ -139,33 +157,30 @@ fn integer_prefix(b: &[u8]) -> &[u8] {
     &b[..blanks + sign + digits]
 }
 
-fn decimal<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> Value<'a> {
+fn decimal<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResult<Value<'a>> {
     if let Value::Bytes(b) = &value {
         let p = Decimal::parse_prefix(b);
         if p.used == 0 || !b[p.used..].trim_ascii().is_empty() {
-            truncated(session, "DECIMAL", &value);
+            truncated(session, "DECIMAL", &value)?;
         }
     }
     let d = value.to_decimal().round(ty.decimals);
     let max = Decimal::max(ty.length, ty.decimals);
     if d.abs() > max {
-        session.warn(
-            1264,
-            "Out of range value for column 'CAST' at row 1".to_string(),
-        );
-        return Value::Decimal(if d.is_negative() { max.negated() } else { max });
+        session.complain(1264, "Out of range value for column 'CAST' at row 1")?;
+        return Ok(Value::Decimal(if d.is_negative() { max.negated() } else { max }));
     }
-    Value::Decimal(d)
+    Ok(Value::Decimal(d))
 }
 
-fn text<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> Value<'a> {
+fn text<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResult<Value<'a>> {
     let bytes = match value {
         Value::Bytes(b) => b,
         other => Cow::Owned(other.to_text().into_owned()),
     };
     let max = ty.length as usize;
     if ty.is_blob() || max == 0 && !matches!(ty.base, BaseType::Char | BaseType::Binary) {
-        return Value::Bytes(bytes);
+        return Ok(Value::Bytes(bytes));
     }
     if ty.is_character() {
         if bytes.len() > max && char_count(&bytes) > max {
@@ -173,23 +188,23 @@ fn text<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> Value<'a> {
                 session,
                 &format!("CHAR({max})"),
                 &Value::Bytes(bytes.clone()),
-            );
+            )?;
             let n = char_prefix(&bytes, max);
-            return Value::Bytes(cut(bytes, n));
+            return Ok(Value::Bytes(cut(bytes, n)));
         }
     } else if bytes.len() > max {
         truncated(
             session,
             &format!("BINARY({max})"),
             &Value::Bytes(bytes.clone()),
-        );
-        return Value::Bytes(cut(bytes, max));
+        )?;
+        return Ok(Value::Bytes(cut(bytes, max)));
     } else if ty.base == BaseType::Binary && bytes.len() < max {
         let mut b = bytes.into_owned();
         b.resize(max, 0);
-        return Value::Bytes(Cow::Owned(b));
+        return Ok(Value::Bytes(Cow::Owned(b)));
     }
-    Value::Bytes(bytes)
+    Ok(Value::Bytes(bytes))
 }
 
 fn cut(b: Cow<'_, [u8]>, n: usize) -> Cow<'_, [u8]> {
@@ -240,6 +255,7 @@ mod tests {
     #[test]
     fn casts() {
         let session = env();
+        let decimal = |s: &str| Value::Decimal(Decimal::parse_prefix(s.as_bytes()).value);
         let char2 = SqlType {
             length: 2,
             ..SqlType::new(BaseType::Char)
@@ -255,6 +271,13 @@ mod tests {
             (Value::str("1.9"), SqlType::bigint(), "1", true),
             (Value::str("abc"), SqlType::bigint(), "0", true),
             (Value::Double(2.6), SqlType::bigint(), "3", false),
+            (Value::Double(1e20), SqlType::bigint(), "9223372036854775807", true),
+            (Value::Double(-1e20), SqlType::bigint(), "-9223372036854775808", true),
+            (Value::Double(1e19), SqlType::ubigint(), "10000000000000000000", false),
+            (decimal("9223372036854775808.0"), SqlType::bigint(), "9223372036854775807", true),
+            (decimal("-1e40"), SqlType::bigint(), "-9223372036854775808", true),
+            (Value::str("18446744073709551615"), SqlType::bigint(), "-1", false),
+            (Value::str("99999999999999999999x"), SqlType::ubigint(), "18446744073709551615", true),
             (Value::str("1.255"), SqlType::decimal(10, 2), "1.26", false),
             (Value::Int(12345), SqlType::decimal(4, 2), "99.99", true),
             (Value::Int(123), char2, "12", true),

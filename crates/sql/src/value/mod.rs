@@ -11,10 +11,10 @@ pub mod text;
 pub mod time;
 mod u256;
 
-pub(crate) use cast::truncated;
+pub(crate) use cast::{number_of_text, truncated};
 pub use cast::{cast, conform};
 pub use decimal::Decimal;
-pub use store::{StoreContext, default_value, implicit_zero, store};
+pub use store::{StoreContext, default_value, implicit_zero, initial_value, null_refused, store};
 pub(crate) use store::{date_allowed, printable};
 pub use text::write_text;
 pub use time::{Date, DateTime, Time};

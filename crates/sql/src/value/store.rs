@@ -112,8 +112,14 @@ fn null<'a>(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
     if column.nullable {
         return Ok(Value::Null);
     }
-    cx.raise(1048, format!("Column '{}' cannot be null", column.name))?;
+    let e = null_refused(column);
+    cx.raise(e.code, e.message)?;
     Ok(implicit_zero(&column.ty))
+}
+
+/// Error 1048.
+pub fn null_refused(column: &Column) -> SqlError {
+    SqlError::new(1048, format!("Column '{}' cannot be null", column.name))
 }
 
 fn fit_integer(v: i128, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
@@ -491,6 +497,15 @@ pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<
             Ok(implicit_zero(&column.ty))
         }
     }
+}
+
+/// What a column reads as in its own row before that has given it a value: the default, else NULL or the type's zero.
+pub fn initial_value(column: &Column, cx: &StoreContext<'_>) -> Value<'static> {
+    let missing = matches!(column.default, DefaultValue::None);
+    if missing && !column.nullable {
+        return implicit_zero(&column.ty);
+    }
+    default_value(column, cx).unwrap_or_else(|_| implicit_zero(&column.ty))
 }
 
 /// The zero of a column's type: what NOT NULL columns get where NULL or nothing was given and the mode is not strict.

@@ -8,11 +8,13 @@ mod wait;
 
 use std::borrow::Cow;
 
+use super::operators::{compare, number};
 use super::{EvalContext, Expr};
 use crate::error::{SqlError, SqlResult};
 use crate::types::derive::{common, common_collation, text_length};
 use crate::types::{BaseType, Collation, SqlType};
-use crate::value::{Date, DateTime, Decimal, Time, Value};
+use crate::value::convert::exact_integer;
+use crate::value::{Date, DateTime, Decimal, Time, Value, truncated};
 
 pub use numeric::RandState;
 pub(super) use string::unhex;
@@ -631,14 +633,24 @@ impl<'a> Call<'_, 'a> {
             v => Ok(v),
         }
     }
+    /// The same as a number.
+    fn number(&self, i: usize) -> Result<Value<'a>, Exit> {
+        Ok(number(self.value(i)?, self.cx)?)
+    }
     fn text(&self, i: usize) -> Result<Cow<'a, [u8]>, Exit> {
         self.args[i].text(self.cx)?.ok_or(Exit::Null)
     }
     fn int(&self, i: usize) -> Result<i64, Exit> {
-        Ok(self.value(i)?.to_i64())
+        let v = self.value(i)?;
+        if let Value::Bytes(b) = &v
+            && exact_integer(b).is_none()
+        {
+            truncated(self.cx.session, "INTEGER", &v)?;
+        }
+        Ok(v.to_i64())
     }
     fn double(&self, i: usize) -> Result<f64, Exit> {
-        Ok(self.value(i)?.to_f64())
+        Ok(self.number(i)?.to_f64())
     }
     fn decimal(&self, i: usize) -> Result<Decimal, Exit> {
         Ok(self.value(i)?.to_decimal())
@@ -652,14 +664,15 @@ impl<'a> Call<'_, 'a> {
             }
             v => v.to_datetime(),
         };
-        d.ok_or_else(|| {
+        let Some(d) = d else {
             let m = format!(
                 "Incorrect datetime value: '{}'",
                 crate::value::printable(&v.to_text())
             );
-            self.cx.session.warn(1292, m);
-            Exit::Null
-        })
+            self.cx.session.complain(1292, m)?;
+            return Err(Exit::Null);
+        };
+        Ok(d)
     }
     /// A date that the calendar has.
     fn date(&self, i: usize) -> Result<Date, Exit> {
@@ -668,10 +681,11 @@ impl<'a> Call<'_, 'a> {
     }
     fn time(&self, i: usize) -> Result<Time, Exit> {
         let v = self.value(i)?;
-        v.to_time().ok_or_else(|| {
-            crate::value::truncated(self.cx.session, "time", &v);
-            Exit::Null
-        })
+        let Some(t) = v.to_time() else {
+            truncated(self.cx.session, "time", &v)?;
+            return Err(Exit::Null);
+        };
+        Ok(t)
     }
     /// The collation that string arguments are compared under.
     fn collation(&self) -> Collation {
@@ -713,7 +727,7 @@ fn dispatch<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         NullIf => {
             let a = c.args[0].eval(c.cx)?;
             let b = c.args[1].eval(c.cx)?;
-            match a.compare(&b, c.collation()) {
+            match compare(&a, &b, c.collation(), c.cx)? {
                 Some(o) if o.is_eq() => Ok(Value::Null),
                 _ => Ok(a),
             }

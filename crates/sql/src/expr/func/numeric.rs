@@ -7,7 +7,6 @@ use super::{Call, Computed, Exit, Func};
 use crate::expr::Expr;
 use crate::expr::operators::out_of_range;
 use crate::types::{BaseType, SqlType};
-use crate::value::convert::double_prefix;
 use crate::value::time::{MICROS, Time};
 use crate::value::{Decimal, Value, conform};
 
@@ -101,7 +100,8 @@ fn defined<'a>(ok: bool, v: f64, c: &Call<'_, 'a>) -> Computed<'a> {
 
 fn logarithm<'a>(x: f64, v: f64, c: &Call<'_, 'a>) -> Computed<'a> {
     if x <= 0.0 {
-        c.cx.session.warn(3020, "Invalid argument for logarithm");
+        c.cx.session
+            .complain(3020, "Invalid argument for logarithm")?;
         return Err(Exit::Null);
     }
     finite(v, c)
@@ -110,7 +110,7 @@ fn logarithm<'a>(x: f64, v: f64, c: &Call<'_, 'a>) -> Computed<'a> {
 pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
     use Func::*;
     match f {
-        Abs => Ok(match c.value(0)? {
+        Abs => Ok(match c.number(0)? {
             Value::Int(v) => match v.checked_abs() {
                 Some(v) => Value::Int(v),
                 None => return Err(out_of_range("BIGINT", c.expr).into()),
@@ -121,7 +121,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         }),
         Ceil | Floor => {
             let up = f == Ceil;
-            let v = match c.value(0)? {
+            let v = match c.number(0)? {
                 Value::Decimal(d) => Value::Decimal(if up { d.ceil() } else { d.floor() }),
                 v @ (Value::Int(_) | Value::UInt(_)) => v,
                 v => {
@@ -188,7 +188,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             }
             Ok(Value::Double(random()))
         }
-        Sign => Ok(Value::Int(match c.value(0)? {
+        Sign => Ok(Value::Int(match c.number(0)? {
             Value::UInt(v) => (v > 0) as i64,
             Value::Int(v) => v.signum(),
             Value::Decimal(d) if d.is_zero() => 0,
@@ -214,7 +214,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn round<'a>(half_up: bool, c: &Call<'_, 'a>) -> Computed<'a> {
-    let v = c.value(0)?;
+    let v = c.number(0)?;
     let digits = if c.len() == 2 {
         c.int(1)?.clamp(-100, 100)
     } else {
@@ -222,7 +222,6 @@ fn round<'a>(half_up: bool, c: &Call<'_, 'a>) -> Computed<'a> {
     };
     let rounded = match v {
         Value::Double(d) => Value::Double(round_double(d, digits, half_up)),
-        Value::Bytes(b) => Value::Double(round_double(double_prefix(&b).0, digits, half_up)),
         v @ (Value::Int(_) | Value::UInt(_)) if digits >= 0 => v,
         v => {
             let d = v.to_decimal();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Call, Computed, Exit, Func};
+use crate::expr::operators::compare;
 use crate::types::Collation;
 use crate::types::collation::{char_count, char_prefix, next_char, same_weight};
 use crate::value::Value;
@@ -406,8 +407,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             let v = c.args[0].eval(c.cx)?;
             let collation = c.collation();
             for (i, a) in c.args.iter().enumerate().skip(1) {
-                if v.compare(&a.eval(c.cx)?, collation)
-                    .is_some_and(|o| o.is_eq())
+                if compare(&v, &a.eval(c.cx)?, collation, c.cx)?.is_some_and(|o| o.is_eq())
                 {
                     return Ok(Value::Int(i as i64));
                 }

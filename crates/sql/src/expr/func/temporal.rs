@@ -43,7 +43,7 @@ fn utc_now(c: &Call<'_, '_>) -> DateTime {
 fn time_value<'a>(micros: i64, c: &Call<'_, 'a>) -> Computed<'a> {
     let (t, clamped) = Time::clamped(micros);
     if clamped {
-        crate::value::truncated(c.cx.session, "time", &Value::Time(Time { micros }));
+        crate::value::truncated(c.cx.session, "time", &Value::Time(Time { micros }))?;
     }
     Ok(Value::Time(t))
 }
@@ -223,7 +223,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
                     "Incorrect datetime value: '{}' for function str_to_date",
                     crate::value::printable(&s)
                 );
-                session.warn(1411, m);
+                session.complain(1411, m)?;
                 return Err(Exit::Null);
             };
             Ok(match c.expr.ty.base {
