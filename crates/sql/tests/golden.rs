@@ -136,3 +136,8 @@ fn misc() {
 fn strict() {
     run("strict");
 }
+
+#[test]
+fn values() {
+    run("values");
+}

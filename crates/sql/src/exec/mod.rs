@@ -43,10 +43,11 @@ pub use state::{Scratch, overdue};
 
 use crate::error::{SqlError, SqlResult};
 use crate::plan::{Plan, Root};
-use crate::result::ResultSink;
+use crate::result::{ColumnMeta, ResultSink};
 use crate::session::env::SessionEnv;
 use crate::value::Value;
 use millpond_store::{Engine, Owner, Txn};
+use smallvec::SmallVec;
 use state::{Flow, State};
 
 /// What an execution needs.
@@ -135,7 +136,11 @@ fn run_root<'s>(
         Root::Query(q) if plan.into.is_empty() => {
             sink.columns(&plan.columns).map_err(sink_error)?;
             let counts = block::query(st, q, &[], &mut |_, row| {
-                sink.row(row).map_err(sink_error)?;
+                if has_hidden_digits(row, &plan.columns) {
+                    sink.row(&shown(row, &plan.columns)).map_err(sink_error)?;
+                } else {
+                    sink.row(row).map_err(sink_error)?;
+                }
                 sent();
                 Ok(Flow::Continue)
             })?;
@@ -175,6 +180,24 @@ fn run_root<'s>(
             }
         }
     })
+}
+
+/// Whether a row has decimals with more digits than their columns' types (see [`crate::expr::Expr::shown`]).
+fn has_hidden_digits(row: &[Value<'_>], columns: &[ColumnMeta]) -> bool {
+    let more = |(v, c): (&Value<'_>, &ColumnMeta)| match v {
+        Value::Decimal(d) => d.scale() > c.ty.decimals,
+        _ => false,
+    };
+    row.iter().zip(columns).any(more)
+}
+
+/// A row with its decimals rounded to its columns' types.
+fn shown<'v>(row: &'v [Value<'v>], columns: &[ColumnMeta]) -> SmallVec<[Value<'v>; 8]> {
+    let round = |(v, c): (&'v Value<'v>, &ColumnMeta)| match v {
+        Value::Decimal(d) => Value::Decimal(c.ty.shown(*d)),
+        v => v.borrowed(),
+    };
+    row.iter().zip(columns).map(round).collect()
 }
 
 /// Begins an execution; `None` if a table has changed since planning.

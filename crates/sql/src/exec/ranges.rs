@@ -40,7 +40,7 @@ enum Part {
 }
 
 fn look(e: &Expr, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Lookup> {
-    Ok(row::lookup(&e.eval(cx)?, ty))
+    Ok(row::lookup(&e.shown(cx)?, ty))
 }
 
 fn eq_part(c: &EqCond, column: &Column, cx: &EvalContext<'_>) -> SqlResult<Part> {

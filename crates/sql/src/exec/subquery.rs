@@ -157,12 +157,12 @@ fn operand<'s>(
 ) -> SqlResult<Value<'static>> {
     // Subqueries in it were numbered, and computed, before this one, unless they run per row.
     if value.subqueries.is_empty() {
-        return Ok(value.expr.eval(&st.context(rows))?.into_owned());
+        return Ok(value.expr.shown(&st.context(rows))?.into_owned());
     }
     let values = st.subquery_values(all, source, &value.subqueries, rows)?;
     let mut now: super::state::Rows<'_> = super::state::Rows::from_slice(rows);
     now[source] = RowRef::Values(&values);
-    Ok(value.expr.eval(&st.context(&now))?.into_owned())
+    Ok(value.expr.shown(&st.context(&now))?.into_owned())
 }
 
 /// The column of a subquery that stays the same.

@@ -58,6 +58,13 @@ impl AggregateKind {
             _ => return None,
         })
     }
+    /// Whether it computes with numbers, whatever it is given.
+    pub(super) fn takes_numbers(self) -> bool {
+        !matches!(
+            self,
+            K::CountStar | K::Count | K::Min | K::Max | K::GroupConcat | K::AnyValue
+        )
+    }
 }
 
 /// Longest result of GROUP_CONCAT unless `group_concat_max_len` says otherwise.
@@ -409,11 +416,7 @@ impl Accumulator {
 }
 
 /// GROUP_CONCAT's text, cut at `group_concat_max_len` with warning 1260.
-fn join(
-    pieces: &[Piece],
-    spec: &AggregateSpec,
-    session: &SessionEnv,
-) -> SqlResult<Value<'static>> {
+fn join(pieces: &[Piece], spec: &AggregateSpec, session: &SessionEnv) -> SqlResult<Value<'static>> {
     let max = (session.sys_var)("", "group_concat_max_len")
         .map_or(GROUP_CONCAT_MAX_LEN, |v| v.to_u64() as usize);
     let mut out = Vec::new();

@@ -44,6 +44,10 @@ impl Display for Expr {
                     _ => write!(f, "'{}'", text.replace('\'', "''")),
                 }
             }
+            K::BitString(v) => {
+                f.write_str("0x")?;
+                v.to_text().iter().try_for_each(|b| write!(f, "{b:02X}"))
+            }
             K::Column { label, .. } => f.write_str(label),
             K::Param(_) => f.write_str("?"),
             K::Compare(op, a, _) => write!(f, "({} {} {})", a[0], op.symbol(), a[1]),
@@ -112,6 +116,7 @@ impl Display for Expr {
             K::Cast(e) => write!(f, "cast({e} as {})", self.ty.column_type()),
             K::Collate(e) => write!(f, "({e} collate {})", self.ty.collation.name()),
             K::EnumIndex(e) => write!(f, "{e}"),
+            K::EnumBeside(args) => write!(f, "{}", args[0]),
             K::Function(func, args) => {
                 write!(f, "{}(", func.name().to_ascii_lowercase())?;
                 list(f, args)?;

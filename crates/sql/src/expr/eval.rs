@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, func, interval, operators};
 use crate::error::SqlResult;
-use crate::row::lookup::integer_value;
-use crate::types::SqlType;
+use crate::types::{BaseType, SqlType};
 use crate::value::{Value, cast, conform, number_of_text, write_text};
 
 fn truth_value(t: Option<bool>) -> Value<'static> {
@@ -22,7 +21,7 @@ impl Expr {
     fn leaf<'a>(&'a self, cx: &EvalContext<'a>) -> Option<Value<'a>> {
         match &self.kind {
             ExprKind::Column { source, column, .. } => Some(cx.column(*source, *column)),
-            ExprKind::Literal(v) => Some(v.borrowed()),
+            ExprKind::Literal(v) | ExprKind::BitString(v) => Some(v.borrowed()),
             ExprKind::Param(i) => Some(cx.params[*i].borrowed()),
             _ => None,
         }
@@ -37,10 +36,25 @@ impl Expr {
         }
     }
 
+    /// Evaluates, and rounds a decimal to the digits of its type: quotients and what is made of them carry more until they are
+    /// compared, grouped by or given out.
+    #[inline]
+    pub fn shown<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
+        let v = self.eval(cx)?;
+        // The digits of a variable's or parameter's value are not its type's.
+        let free = matches!(self.kind, ExprKind::Param(_) | ExprKind::UserVariable(_));
+        Ok(match v {
+            Value::Decimal(d) if !free => Value::Decimal(self.ty.shown(d)),
+            v => v,
+        })
+    }
+
     fn compute<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
         use ExprKind as K;
         Ok(match &self.kind {
-            K::Literal(_) | K::Column { .. } | K::Param(_) => self.leaf(cx).unwrap_or(Value::Null),
+            K::Literal(_) | K::BitString(_) | K::Column { .. } | K::Param(_) => {
+                self.leaf(cx).unwrap_or(Value::Null)
+            }
             K::Compare(..)
             | K::And(_)
             | K::Or(_)
@@ -86,7 +100,13 @@ impl Expr {
             K::Collate(a) => return a.eval(cx),
             K::EnumIndex(a) => match a.eval(cx)? {
                 Value::Null => Value::Null,
-                v => enum_index(&a.ty, &v.to_text()),
+                v => Value::Int(enum_index(&a.ty, &v.to_text())),
+            },
+            K::EnumBeside(args) => match (args[0].eval(cx)?, args[1].eval(cx)?) {
+                (Value::Bytes(b), other) if other.is_number() => {
+                    Value::Int(enum_index(&args[0].ty, &b))
+                }
+                (v, _) => v,
             },
             K::Function(f, args) => return func::call(self, *f, args, cx),
             K::DateAdd(args, unit, minus) => {
@@ -150,8 +170,8 @@ impl Expr {
         use ExprKind as K;
         match &self.kind {
             K::Compare(op, args, collation) => {
-                let a = args[0].eval(cx)?;
-                let b = args[1].eval(cx)?;
+                let a = args[0].shown(cx)?;
+                let b = args[1].shown(cx)?;
                 Ok(match compare(&a, &b, *collation, cx)? {
                     Some(o) => Some(op.holds(o)),
                     None if *op == super::CompareOp::NullSafeEq => Some(a.is_null() && b.is_null()),
@@ -193,9 +213,9 @@ impl Expr {
                 negated,
                 collation,
             } => {
-                let v = args[0].eval(cx)?;
-                let low = compare(&v, &args[1].eval(cx)?, *collation, cx)?.map(|o| o.is_ge());
-                let high = compare(&v, &args[2].eval(cx)?, *collation, cx)?.map(|o| o.is_le());
+                let v = args[0].shown(cx)?;
+                let low = compare(&v, &args[1].shown(cx)?, *collation, cx)?.map(|o| o.is_ge());
+                let high = compare(&v, &args[2].shown(cx)?, *collation, cx)?.map(|o| o.is_le());
                 let within = match (low, high) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (Some(true), Some(true)) => Some(true),
@@ -207,6 +227,12 @@ impl Expr {
             K::Like(l) => l.truth(cx),
             K::Regexp(r) => r.truth(cx),
             _ => Ok(match self.eval(cx)? {
+                Value::Bytes(b) if self.ty.base == BaseType::Enum => {
+                    Some(enum_index(&self.ty, &b) != 0)
+                }
+                Value::Bytes(b) if matches!(self.kind, K::BitString(_)) => {
+                    Some(bit_string(&b) != 0)
+                }
                 Value::Bytes(b) => Some(number_of_text(&b, cx.session)? != 0.0),
                 v => v.truth(),
             }),
@@ -215,11 +241,14 @@ impl Expr {
 }
 
 /// Position of an ENUM's member, as the number it is in arithmetic.
-fn enum_index(ty: &SqlType, text: &[u8]) -> Value<'static> {
-    let i = ty
-        .members
+pub(super) fn enum_index(ty: &SqlType, text: &[u8]) -> i64 {
+    ty.members
         .as_deref()
         .and_then(|m| m.iter().position(|m| m.as_bytes() == text))
-        .map_or(0, |i| i + 1);
-    integer_value(i as i128, &SqlType::bigint())
+        .map_or(0, |i| i as i64 + 1)
+}
+
+/// The number that a hexadecimal or bit literal is: of its last eight bytes.
+pub(super) fn bit_string(b: &[u8]) -> u64 {
+    b.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }

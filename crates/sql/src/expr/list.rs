@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
+use super::eval::enum_index;
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind};
 use crate::error::SqlResult;
-use crate::types::Collation;
+use crate::types::{BaseType, Collation};
 use crate::value::Value;
 
 /// `value [NOT] IN (list)`.
@@ -61,7 +62,7 @@ impl InList {
 
     /// Whether the value is in the list (NOT applied); `None` for NULL.
     pub(super) fn truth(&self, cx: &EvalContext<'_>) -> SqlResult<Option<bool>> {
-        let v = self.value.eval(cx)?;
+        let v = self.value.shown(cx)?;
         if v.is_null() {
             return Ok(None);
         }
@@ -81,7 +82,15 @@ impl InList {
         }
         let mut null = false;
         for e in &self.list {
-            match compare(&v, &e.eval(cx)?, self.collation, cx)? {
+            let item = e.shown(cx)?;
+            // An ENUM is its position beside a number.
+            let index = match &v {
+                Value::Bytes(b) if item.is_number() && self.value.ty.base == BaseType::Enum => {
+                    Some(Value::Int(enum_index(&self.value.ty, b)))
+                }
+                _ => None,
+            };
+            match compare(index.as_ref().unwrap_or(&v), &item, self.collation, cx)? {
                 Some(Ordering::Equal) => return Ok(self.answer(true, false)),
                 Some(_) => {}
                 None => null = true,

@@ -69,6 +69,8 @@ pub struct Expr {
 pub enum ExprKind {
     /// A constant.
     Literal(Value<'static>),
+    /// `0x41`, `b'101'`: a binary string, but a number where one is wanted.
+    BitString(Value<'static>),
     /// Column `column` of `rows[source]`.
     Column {
         /// Position in [`EvalContext::rows`].
@@ -129,6 +131,8 @@ pub enum ExprKind {
     Collate(Box<Expr>),
     /// An ENUM's position, for arithmetic and comparisons with numbers.
     EnumIndex(Box<Expr>),
+    /// An ENUM compared with a parameter: its position if that turns out to be a number, else its text.
+    EnumBeside(Box<[Expr; 2]>),
     /// A function of the catalogue.
     Function(Func, Vec<Expr>),
     /// `date + INTERVAL amount unit` (subtracted if the flag says so).
@@ -312,7 +316,7 @@ impl Expr {
     /// Its value, if it is a literal.
     pub fn as_constant(&self) -> Option<&Value<'static>> {
         match &self.kind {
-            ExprKind::Literal(v) => Some(v),
+            ExprKind::Literal(v) | ExprKind::BitString(v) => Some(v),
             _ => None,
         }
     }
@@ -321,6 +325,7 @@ impl Expr {
         use ExprKind as K;
         match &self.kind {
             K::Literal(_)
+            | K::BitString(_)
             | K::Column { .. }
             | K::Param(_)
             | K::Subquery(_)
@@ -330,6 +335,7 @@ impl Expr {
             | K::Xor(a)
             | K::Arithmetic(_, a)
             | K::Bit(_, a)
+            | K::EnumBeside(a)
             | K::DateAdd(a, ..)
             | K::TimestampDiff(a, _) => a.iter().collect(),
             K::And(v) | K::Or(v) | K::Function(_, v) => v.iter().collect(),
@@ -360,6 +366,7 @@ impl Expr {
         use ExprKind as K;
         match &mut self.kind {
             K::Literal(_)
+            | K::BitString(_)
             | K::Column { .. }
             | K::Param(_)
             | K::Subquery(_)
@@ -369,6 +376,7 @@ impl Expr {
             | K::Xor(a)
             | K::Arithmetic(_, a)
             | K::Bit(_, a)
+            | K::EnumBeside(a)
             | K::DateAdd(a, ..)
             | K::TimestampDiff(a, _) => a.iter_mut().collect(),
             K::And(v) | K::Or(v) | K::Function(_, v) => v.iter_mut().collect(),

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::{ArithmeticOp, BitOp, EvalContext, Expr, ExprKind};
+use super::{ArithmeticOp, BitOp, EvalContext, Expr};
 use crate::error::{SqlError, SqlResult};
-use crate::types::{BaseType, Collation};
 use crate::types::derive::DIV_INCREMENT;
+use crate::types::{BaseType, Collation};
 use crate::value::convert::exact_integer;
 use crate::value::{Decimal, Value, number_of_text, truncated};
 
@@ -27,24 +27,15 @@ pub(super) fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> SqlResult<Value<
     })
 }
 
-/// Evaluates an operand of arithmetic: quotients keep the digits beyond their type's scale.
-fn operand<'a>(e: &'a Expr, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
-    match &e.kind {
-        ExprKind::Arithmetic(op, args) => arithmetic_raw(e, *op, args, cx),
-        _ => number(e.eval(cx)?, cx),
-    }
-}
-
-/// `a op b`, as its type shows it.
+/// `a op b` in its type, but with the digits that a quotient has beyond its scale (see [`Expr::shown`]).
 pub(super) fn arithmetic<'a>(
     e: &'a Expr,
     op: ArithmeticOp,
     args: &'a [Expr; 2],
     cx: &EvalContext<'a>,
 ) -> SqlResult<Value<'a>> {
-    let v = arithmetic_raw(e, op, args, cx)?;
+    let v = compute(e, op, args, cx)?;
     Ok(match (&v, e.ty.base) {
-        (Value::Decimal(d), BaseType::Decimal) => Value::Decimal(d.round(e.ty.decimals)),
         (Value::Int(_), BaseType::BigInt) if !e.ty.unsigned => v,
         _ => crate::value::conform(v, &e.ty),
     })
@@ -57,15 +48,15 @@ fn division_by_zero(cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
     Ok(Value::Null)
 }
 
-fn arithmetic_raw<'a>(
+fn compute<'a>(
     e: &'a Expr,
     op: ArithmeticOp,
     args: &'a [Expr; 2],
     cx: &EvalContext<'a>,
 ) -> SqlResult<Value<'a>> {
     use ArithmeticOp as O;
-    let a = operand(&args[0], cx)?;
-    let b = operand(&args[1], cx)?;
+    let a = number(args[0].eval(cx)?, cx)?;
+    let b = number(args[1].eval(cx)?, cx)?;
     if a.is_null() || b.is_null() {
         return Ok(Value::Null);
     }
@@ -216,8 +207,7 @@ pub(super) fn compare(
     cx: &EvalContext<'_>,
 ) -> SqlResult<Option<Ordering>> {
     match (a, b) {
-        (Value::Bytes(text), Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_))
-        | (Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_), Value::Bytes(text)) => {
+        (Value::Bytes(text), other) | (other, Value::Bytes(text)) if other.is_number() => {
             number_of_text(text, cx.session)?;
         }
         _ => {}

@@ -82,10 +82,13 @@ impl Term {
 }
 
 fn column_of(e: &Expr, source: usize) -> Option<usize> {
-    match e.kind {
+    match &e.kind {
         ExprKind::Column {
             source: s, column, ..
-        } if s == source => Some(column),
+        } if *s == source => Some(*column),
+        // An ENUM's index has its order, and finds it by position as well as by text.
+        ExprKind::EnumIndex(inner) => column_of(inner, source),
+        ExprKind::EnumBeside(args) => column_of(&args[0], source),
         _ => None,
     }
 }
@@ -106,11 +109,13 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
                     (_, Some(c)) if !reads(&sides[0], source) => (c, 1, mirror(*op)),
                     _ => return None,
                 };
-            let (own, other) = (&sides[side].ty, &sides[1 - side]);
-            if !comparable(own, &other.ty, other, *collation) {
+            let other = &sides[1 - side];
+            if !comparable(&sides[side], other, *collation) {
                 return None;
             }
-            if own.base == BaseType::Enum && !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) {
+            if sides[side].ty.base == BaseType::Enum
+                && !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq)
+            {
                 return None;
             }
             let other = other.clone();
@@ -134,9 +139,8 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
             collation,
         } => {
             let c = column_of(&args[0], source)?;
-            let own = &args[0].ty;
-            let fits = |e: &Expr| !reads(e, source) && comparable(own, &e.ty, e, *collation);
-            if own.base == BaseType::Enum || !fits(&args[1]) || !fits(&args[2]) {
+            let fits = |e: &Expr| !reads(e, source) && comparable(&args[0], e, *collation);
+            if args[0].ty.base == BaseType::Enum || !fits(&args[1]) || !fits(&args[2]) {
                 return None;
             }
             Some((
@@ -148,7 +152,7 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
             let c = column_of(&l.value, source)?;
             l.list
                 .iter()
-                .all(|e| !reads(e, source) && comparable(&l.value.ty, &e.ty, e, l.collation))
+                .all(|e| !reads(e, source) && comparable(&l.value, e, l.collation))
                 .then(|| (c, Term::In(l.list.clone())))
         }
         ExprKind::Or(list) => {
@@ -194,11 +198,17 @@ fn mirror(op: CompareOp) -> CompareOp {
 
 /// Whether a comparison of a column with a value follows the order of the column's index. A placeholder's type is
 /// only known when it has a value; then `row::lookup` decides.
-fn comparable(own: &SqlType, other: &SqlType, value: &Expr, collation: Collation) -> bool {
+fn comparable(column: &Expr, value: &Expr, collation: Collation) -> bool {
+    let param = matches!(value.kind, ExprKind::Param(_));
+    if matches!(column.kind, ExprKind::EnumIndex(_)) {
+        return value.ty.is_numeric() && !param;
+    }
+    let (own, other) = (&column.ty, &value.ty);
     if own.is_string() {
-        return matches!(value.kind, ExprKind::Param(_))
+        return param
             || other.base == BaseType::Null
-            || other.is_string() && collation == own.collation;
+            || other.is_string() && collation == own.collation
+            || own.base == BaseType::Enum && other.is_integer();
     }
     true
 }

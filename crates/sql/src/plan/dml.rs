@@ -9,10 +9,10 @@ use super::joins::Tree;
 use super::nodes::{Block, Body, LevelFrom, Query, Rich, Source, SourceKind, Subquery};
 use super::scope::{Frame, Planner, rich};
 use crate::error::{SqlError, SqlResult};
-use crate::expr::Expr;
-use crate::expr::bind::unknown_column;
+use crate::expr::bind::{as_number, unknown_column};
+use crate::expr::{Expr, ExprKind};
 use crate::parse::sp;
-use crate::types::Schema;
+use crate::types::{Column, Schema};
 use millpond_store::{LockMode, WaitPolicy};
 
 /// What an assignment or a VALUES item gives a column.
@@ -166,6 +166,7 @@ impl Planner<'_, '_> {
             };
             let column = self.assigned(name, schema, source)?;
             let (mut given, reads) = self.given(&a.value, "field list", source)?;
+            for_column(&mut given, &schema.columns[column]);
             if let Given::Value { reads_new, .. } = &mut given {
                 *reads_new = reads.iter().any(|c| out.iter().any(|(o, _)| o == c));
             }
@@ -317,8 +318,9 @@ impl Planner<'_, '_> {
                     return Err(column_count(n as u64 + 1));
                 }
                 let mut out = Vec::new();
-                for e in list {
+                for (e, &c) in list.iter().zip(&*columns) {
                     let (mut g, reads) = self.given(e, "field list", 0)?;
+                    for_column(&mut g, &schema.columns[c]);
                     if let Given::Value { reads_new, .. } = &mut g {
                         *reads_new = !reads.is_empty();
                     }
@@ -602,6 +604,16 @@ fn given_partitions(
         names.push(name.clone());
     }
     from::partitions_of(schema, &names, table)
+}
+
+/// What a value is for its column: a hexadecimal literal is a number for a numeric one.
+fn for_column(g: &mut Given, column: &Column) {
+    if let Given::Value { value, .. } = g
+        && column.ty.is_numeric()
+        && matches!(value.expr.kind, ExprKind::BitString(_))
+    {
+        as_number(&mut value.expr);
+    }
 }
 
 /// The columns of a source that an expression reads.

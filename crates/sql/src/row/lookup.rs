@@ -9,7 +9,7 @@ use crate::value::{Decimal, Time, Value, parse_time};
 /// How a value from a WHERE clause relates to a column's domain, for use as an index key.
 ///
 /// The string cases hold under the column's own collation: a comparison under another must not use the index. ENUM columns sort by
-/// position but compare as texts: use them for equality only.
+/// position and compare as texts with texts: use them for equality only then.
 #[derive(Clone, Debug)]
 pub enum Lookup {
     /// A value of the column's type, equal to it.
@@ -59,6 +59,7 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
         },
         B::Enum => match value {
             Value::Bytes(b) if member(ty, b) > 0 => Lookup::Exact(value.borrowed().into_owned()),
+            Value::Int(_) | Value::UInt(_) => position(value, ty),
             _ => Lookup::Unusable,
         },
         _ => match value {
@@ -91,6 +92,18 @@ pub(crate) fn integer_value(v: i128, ty: &SqlType) -> Value<'static> {
         Value::UInt(v as u64)
     } else {
         Value::Int(v as i64)
+    }
+}
+
+/// An ENUM's member by position. That of no member (0) belongs to the empty string that bad input leaves.
+fn position(value: &Value<'_>, ty: &SqlType) -> Lookup {
+    let members = ty.members.as_deref().unwrap_or(&[]);
+    match usize::try_from(value.to_i64()) {
+        Ok(0) => Lookup::Unusable,
+        Ok(n) => members.get(n - 1).map_or(Lookup::AboveAll, |m| {
+            Lookup::Exact(Value::string(m.clone()))
+        }),
+        Err(_) => Lookup::BelowAll,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{BaseType, Collation, SqlType};
 use crate::result::*;
+use crate::value::Decimal;
 use crate::value::text::NOT_FIXED;
 use std::sync::Arc;
 
@@ -272,6 +273,15 @@ impl SqlType {
             self.base,
             TinyInt | SmallInt | MediumInt | Int | BigInt | Year
         )
+    }
+    /// A decimal with no more digits after the point than the type has.
+    #[inline]
+    pub fn shown(&self, d: Decimal) -> Decimal {
+        if self.base == BaseType::Decimal && d.scale() > self.decimals {
+            d.round(self.decimals)
+        } else {
+            d
+        }
     }
     /// Whether it is a number of any kind.
     pub fn is_numeric(&self) -> bool {

@@ -168,7 +168,11 @@ fn decimal<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResul
     let max = Decimal::max(ty.length, ty.decimals);
     if d.abs() > max {
         session.complain(1264, "Out of range value for column 'CAST' at row 1")?;
-        return Ok(Value::Decimal(if d.is_negative() { max.negated() } else { max }));
+        return Ok(Value::Decimal(if d.is_negative() {
+            max.negated()
+        } else {
+            max
+        }));
     }
     Ok(Value::Decimal(d))
 }
@@ -218,12 +222,13 @@ fn cut(b: Cow<'_, [u8]>, n: usize) -> Cow<'_, [u8]> {
 }
 
 /// Brings a value to the representation its static type promises: an integer type's `Int` or `UInt`, a DECIMAL's scale, a text
-/// for a string type. What does not convert is left alone; nothing is warned of.
+/// for a string type. A decimal may have more digits than that (a quotient has). What does not convert is left alone; nothing
+/// is warned of.
 pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
     use BaseType as B;
     match (ty.base, &value) {
         (_, Value::Null) | (B::Null, _) => value,
-        (B::Decimal, Value::Decimal(d)) if d.scale() == ty.decimals => value,
+        (B::Decimal, Value::Decimal(d)) if d.scale() >= ty.decimals => value,
         (B::Decimal, _) => Value::Decimal(value.to_decimal().round(ty.decimals)),
         (B::Float | B::Double, Value::Double(_)) => value,
         (B::Float | B::Double, _) => Value::Double(value.to_f64()),
@@ -271,13 +276,48 @@ mod tests {
             (Value::str("1.9"), SqlType::bigint(), "1", true),
             (Value::str("abc"), SqlType::bigint(), "0", true),
             (Value::Double(2.6), SqlType::bigint(), "3", false),
-            (Value::Double(1e20), SqlType::bigint(), "9223372036854775807", true),
-            (Value::Double(-1e20), SqlType::bigint(), "-9223372036854775808", true),
-            (Value::Double(1e19), SqlType::ubigint(), "10000000000000000000", false),
-            (decimal("9223372036854775808.0"), SqlType::bigint(), "9223372036854775807", true),
-            (decimal("-1e40"), SqlType::bigint(), "-9223372036854775808", true),
-            (Value::str("18446744073709551615"), SqlType::bigint(), "-1", false),
-            (Value::str("99999999999999999999x"), SqlType::ubigint(), "18446744073709551615", true),
+            (
+                Value::Double(1e20),
+                SqlType::bigint(),
+                "9223372036854775807",
+                true,
+            ),
+            (
+                Value::Double(-1e20),
+                SqlType::bigint(),
+                "-9223372036854775808",
+                true,
+            ),
+            (
+                Value::Double(1e19),
+                SqlType::ubigint(),
+                "10000000000000000000",
+                false,
+            ),
+            (
+                decimal("9223372036854775808.0"),
+                SqlType::bigint(),
+                "9223372036854775807",
+                true,
+            ),
+            (
+                decimal("-1e40"),
+                SqlType::bigint(),
+                "-9223372036854775808",
+                true,
+            ),
+            (
+                Value::str("18446744073709551615"),
+                SqlType::bigint(),
+                "-1",
+                false,
+            ),
+            (
+                Value::str("99999999999999999999x"),
+                SqlType::ubigint(),
+                "18446744073709551615",
+                true,
+            ),
             (Value::str("1.255"), SqlType::decimal(10, 2), "1.26", false),
             (Value::Int(12345), SqlType::decimal(4, 2), "99.99", true),
             (Value::Int(123), char2, "12", true),

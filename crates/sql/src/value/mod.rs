@@ -11,8 +11,8 @@ pub mod text;
 pub mod time;
 mod u256;
 
-pub(crate) use cast::{number_of_text, truncated};
 pub use cast::{cast, conform};
+pub(crate) use cast::{number_of_text, truncated};
 pub use decimal::Decimal;
 pub use store::{StoreContext, default_value, implicit_zero, initial_value, null_refused, store};
 pub(crate) use store::{date_allowed, printable};
@@ -47,6 +47,14 @@ impl Value<'_> {
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
+    }
+    /// Whether it is an integer, a decimal or a double.
+    #[inline]
+    pub fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_)
+        )
     }
     /// The same value, owning its bytes.
     pub fn into_owned(self) -> Value<'static> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sqlparser::ast;
 
-use super::{Scope, arithmetic, bind, branch, compare, is_null, is_param};
+use super::{Scope, arithmetic, as_number, bind, branch, compare, is_null, is_param};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{
@@ -18,6 +18,9 @@ use crate::value::Value;
 /// A call of a catalogue function with bound arguments.
 pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> Expr {
     infer_params(f, &mut args);
+    if f.takes_numbers() {
+        args.iter_mut().for_each(as_number);
+    }
     let (ty, may_be_null) = func::result_type(f, &args, scope.collation());
     let arg_null = match f {
         Func::Coalesce => args.iter().all(|a| a.nullable),
@@ -371,6 +374,9 @@ fn aggregate_call(
     let mut order_by = Vec::with_capacity(p.order_by.len());
     for (e, desc) in p.order_by {
         order_by.push((bind(e, scope)?, desc));
+    }
+    if kind.takes_numbers() {
+        args.iter_mut().for_each(as_number);
     }
     let ty = aggregate::result_type(kind, &args, scope.collation());
     scope.aggregate(AggregateSpec {

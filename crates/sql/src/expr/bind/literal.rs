@@ -90,7 +90,7 @@ pub(crate) fn literal_number(digits: &str) -> SqlResult<Value<'static>> {
 
 fn hex(digits: &str) -> SqlResult<Expr> {
     match unhex(digits.as_bytes()) {
-        Some(b) => Ok(string(b, Collation::Binary)),
+        Some(b) => Ok(bit_string(b)),
         None => Err(SqlError::syntax(format!("near 'x'{digits}''"))),
     }
 }
@@ -105,7 +105,15 @@ fn bits(digits: &str) -> SqlResult<Expr> {
         let n = out.len();
         out[n - 1 - i / 8] |= (d - b'0') << (i % 8);
     }
-    Ok(string(out, Collation::Binary))
+    Ok(bit_string(out))
+}
+
+fn bit_string(bytes: Vec<u8>) -> Expr {
+    let e = string(bytes, Collation::Binary);
+    match e.kind {
+        ExprKind::Literal(v) => Expr::new(ExprKind::BitString(v), e.ty, false),
+        _ => e,
+    }
 }
 
 /// `_utf8mb4'text'`, `_binary'text'`.
@@ -119,8 +127,11 @@ pub(super) fn introduced(
         return Err(SqlError::syntax(format!("near '{prefix}'")));
     };
     let mut e = value(v, scope)?;
-    if let ExprKind::Literal(v @ Value::Bytes(_)) = &e.kind {
-        e.ty = type_of(v, collation);
+    if let ExprKind::Literal(v @ Value::Bytes(_)) | ExprKind::BitString(v @ Value::Bytes(_)) =
+        e.kind
+    {
+        let ty = type_of(&v, collation);
+        e = Expr::literal(v, ty);
     }
     Ok(e)
 }

@@ -14,6 +14,7 @@ use super::{
     Regexp,
 };
 use crate::error::{SqlError, SqlResult};
+use crate::expr::eval::bit_string;
 use crate::session::env::SessionEnv;
 use crate::types::collation::char_count;
 use crate::types::{BaseType, Collation, SqlType, derive};
@@ -350,24 +351,32 @@ fn harmonise(a: &mut Expr, b: &mut Expr) {
     }
     constant_as(a, &b.ty);
     constant_as(b, &a.ty);
-    enum_as_number(a, &b.ty);
-    enum_as_number(b, &a.ty);
+    beside(a, b);
+    beside(b, a);
 }
 
-fn enum_as_number(e: &mut Expr, other: &SqlType) {
-    if e.ty.base == BaseType::Enum && !is_param(e) && other.is_numeric() {
-        number_of_enum(e);
+/// Makes a number of what is one beside a number; of an ENUM beside a parameter that is known when it runs.
+fn beside(e: &mut Expr, other: &Expr) {
+    if is_param(other) && e.ty.base == BaseType::Enum && !is_param(e) {
+        let inner = std::mem::replace(e, Expr::null());
+        let (ty, nullable) = (inner.ty.clone(), inner.nullable);
+        let kind = ExprKind::EnumBeside(Box::new([inner, other.clone()]));
+        *e = Expr::new(kind, ty, nullable);
+    } else if other.ty.is_numeric() {
+        as_number(e);
     }
 }
 
-fn number_of_enum(e: &mut Expr) {
-    let inner = std::mem::replace(e, Expr::null());
-    let nullable = inner.nullable;
-    *e = Expr::new(
-        ExprKind::EnumIndex(Box::new(inner)),
-        SqlType::bigint(),
-        nullable,
-    );
+/// What an ENUM, or a hexadecimal or bit literal, is where a number is wanted.
+pub(crate) fn as_number(e: &mut Expr) {
+    if let ExprKind::BitString(Value::Bytes(b)) = &e.kind {
+        *e = Expr::literal(Value::UInt(bit_string(b)), SqlType::ubigint());
+    } else if e.ty.base == BaseType::Enum && !is_param(e) {
+        let inner = std::mem::replace(e, Expr::null());
+        let nullable = inner.nullable;
+        let kind = ExprKind::EnumIndex(Box::new(inner));
+        *e = Expr::new(kind, SqlType::bigint(), nullable);
+    }
 }
 
 /// Reads a string constant as what it is compared with, where that is what the comparison would do for every row.
@@ -401,7 +410,10 @@ fn constant_as(e: &mut Expr, other: &SqlType) {
 fn comparison_collation(a: &Expr, b: &Expr) -> Collation {
     let rank = |e: &Expr| match e.kind {
         ExprKind::Collate(_) => 0,
-        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::UserVariable(_) => 3,
+        ExprKind::Literal(_)
+        | ExprKind::BitString(_)
+        | ExprKind::Param(_)
+        | ExprKind::UserVariable(_) => 3,
         ExprKind::Column { .. } => 1,
         _ => 2,
     };
@@ -555,9 +567,7 @@ fn binary(
         let nullable = a.nullable || b.nullable;
         let (mut a, mut b) = (a, b);
         for e in [&mut a, &mut b] {
-            if e.ty.base == BaseType::Enum {
-                number_of_enum(e);
-            }
+            as_number(e);
         }
         return Ok(Expr::new(
             ExprKind::Bit(bit, Box::new([a, b])),
@@ -583,9 +593,7 @@ fn binary(
 /// `a op b` in arithmetic.
 pub(super) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
     for e in [&mut a, &mut b] {
-        if e.ty.base == BaseType::Enum && !is_param(e) {
-            number_of_enum(e);
-        }
+        as_number(e);
     }
     // A placeholder may be any number: a decimal beside decimals, else a double.
     let decimal = |e: &Expr| e.ty.base == BaseType::Decimal;
@@ -688,8 +696,8 @@ fn in_list(
     }
     // An ENUM is a number only if all of the list is.
     let numbers = items.iter().all(|i| i.ty.is_numeric());
-    if value.ty.base == BaseType::Enum && numbers {
-        number_of_enum(&mut value);
+    if numbers {
+        as_number(&mut value);
     }
     let mut collation = value.ty.collation;
     let mut nullable = value.nullable;
@@ -698,6 +706,9 @@ fn in_list(
             i.ty = value.ty.clone();
         }
         constant_as(i, &value.ty);
+        if value.ty.is_numeric() {
+            as_number(i);
+        }
         nullable |= i.nullable;
         if i.ty.is_string() && value.ty.is_string() {
             collation = comparison_collation(&value, i);
@@ -797,9 +808,7 @@ fn unary(op: ast::UnaryOperator, e: &ast::Expr, scope: &mut dyn Scope) -> SqlRes
         U::Plus => e,
         U::Not | U::BangNot => not(e),
         U::Minus => {
-            if e.ty.base == BaseType::Enum && !is_param(&e) {
-                number_of_enum(&mut e);
-            }
+            as_number(&mut e);
             let ty = match e.ty.base {
                 BaseType::Decimal | BaseType::Double => e.ty.clone(),
                 BaseType::Null => SqlType::bigint(),
@@ -814,7 +823,10 @@ fn unary(op: ast::UnaryOperator, e: &ast::Expr, scope: &mut dyn Scope) -> SqlRes
             };
             Expr::new(ExprKind::Negate(Box::new(e)), ty, nullable)
         }
-        U::BitwiseNot => Expr::new(ExprKind::BitNot(Box::new(e)), SqlType::ubigint(), nullable),
+        U::BitwiseNot => {
+            as_number(&mut e);
+            Expr::new(ExprKind::BitNot(Box::new(e)), SqlType::ubigint(), nullable)
+        }
         other => return Err(SqlError::unsupported(format!("operator {other}"))),
     })
 }
@@ -918,8 +930,8 @@ fn cast_to(e: Expr, ty: &ast::DataType, scope: &mut dyn Scope) -> SqlResult<Expr
         D::Binary(None) | D::Varbinary(None) => text_of(&e, Collation::Binary),
         other => SqlType::from_ast(other, scope.collation())?,
     };
-    if e.ty.base == BaseType::Enum && ty.is_numeric() && !is_param(&e) {
-        number_of_enum(&mut e);
+    if ty.is_numeric() {
+        as_number(&mut e);
     }
     if is_param(&e) {
         e.ty = ty.clone();
@@ -933,15 +945,17 @@ fn cast_to(e: Expr, ty: &ast::DataType, scope: &mut dyn Scope) -> SqlResult<Expr
 fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
     if matches!(
         e.kind,
-        ExprKind::Literal(_) | ExprKind::Column { .. } | ExprKind::Collate(_)
+        ExprKind::Literal(_)
+            | ExprKind::BitString(_)
+            | ExprKind::Column { .. }
+            | ExprKind::Collate(_)
     ) {
         return e;
     }
     let mut foldable = true;
-    let quotient = matches!(e.kind, ExprKind::Arithmetic(..)) && e.ty.base == BaseType::Decimal;
     e.walk(&mut |x| {
         foldable &= match &x.kind {
-            ExprKind::Literal(_) => true,
+            ExprKind::Literal(_) | ExprKind::BitString(_) => true,
             ExprKind::Column { .. }
             | ExprKind::Param(_)
             | ExprKind::Subquery(_)
@@ -953,8 +967,6 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             ExprKind::Function(f, args) => {
                 f.is_pure() && args.iter().all(|a| a.ty.base != BaseType::Time)
             }
-            // A quotient shows fewer digits than arithmetic around it goes on with.
-            ExprKind::Arithmetic(ArithmeticOp::Div, _) => !quotient,
             // What zero dates become depends on sql_mode, what a time becomes on the day.
             ExprKind::Cast(_) => !x.ty.is_temporal(),
             _ => true,

@@ -354,6 +354,36 @@ impl Func {
                 | IsUsedLock
         )
     }
+    /// Whether its arguments are all numbers, whatever they are given as.
+    pub(super) fn takes_numbers(self) -> bool {
+        use Func::*;
+        matches!(
+            self,
+            Abs | Ceil
+                | Floor
+                | Round
+                | Truncate
+                | Pow
+                | Sqrt
+                | Exp
+                | Ln
+                | Log
+                | Log2
+                | Log10
+                | Sin
+                | Cos
+                | Tan
+                | Cot
+                | Asin
+                | Acos
+                | Atan
+                | Degrees
+                | Radians
+                | Rand
+                | Sign
+                | BitCount
+        )
+    }
     /// Whether the result follows from the arguments alone, whoever asks and when.
     pub(super) fn is_pure(self) -> bool {
         use Func::*;

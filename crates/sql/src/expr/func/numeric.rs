@@ -7,6 +7,7 @@ use super::{Call, Computed, Exit, Func};
 use crate::expr::Expr;
 use crate::expr::operators::out_of_range;
 use crate::types::{BaseType, SqlType};
+use crate::value::decimal::MAX_SCALE;
 use crate::value::time::{MICROS, Time};
 use crate::value::{Decimal, Value, conform};
 
@@ -71,7 +72,7 @@ pub(super) fn round_type(args: &[Expr]) -> SqlType {
     match ty.base {
         BaseType::Decimal => {
             let scale = match digits {
-                Some(d) => d.clamp(0, ty.decimals as i64) as u8,
+                Some(d) => d.clamp(0, i64::from(MAX_SCALE)) as u8,
                 None => ty.decimals,
             };
             SqlType::decimal(ty.integer_digits() + 1 + scale as u32, scale)

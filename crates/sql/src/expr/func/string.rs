@@ -407,8 +407,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             let v = c.args[0].eval(c.cx)?;
             let collation = c.collation();
             for (i, a) in c.args.iter().enumerate().skip(1) {
-                if compare(&v, &a.eval(c.cx)?, collation, c.cx)?.is_some_and(|o| o.is_eq())
-                {
+                if compare(&v, &a.eval(c.cx)?, collation, c.cx)?.is_some_and(|o| o.is_eq()) {
                     return Ok(Value::Int(i as i64));
                 }
             }
