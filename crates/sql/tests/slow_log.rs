@@ -189,8 +189,9 @@ fn a_file_that_cannot_be_opened_is_refused() {
     let path = logging(&db, &mut c);
     assert_eq!(
         c.code("SET GLOBAL slow_query_log_file = 'no/such/dir/x'"),
-        1016
+        1231
     );
+    assert_eq!(c.code("SET GLOBAL slow_query_log_file = ''"), 1231);
     assert_eq!(c.one("SELECT @@slow_query_log_file"), "slow.log");
     c.ok("SELECT 'still'");
     assert!(logged(&path, &mut c).contains("'still'"));

@@ -169,7 +169,7 @@ impl Instance {
             given.push((index, value));
         }
         let put = |name: &str, value: VarValue| globals.put(vars::known(name), value);
-        put("datadir", text(&format!("{}/", path.display())));
+        put("datadir", text(&data_directory(&path)));
         put("hostname", text(&hostname()));
         put(
             "innodb_buffer_pool_size",
@@ -414,6 +414,22 @@ impl Instance {
         done.map_err(|e| self.slow_log_error(&e))
     }
 
+    /// Error 1231 for a name that cannot be a log's: neither a file that can be written nor one that could be made.
+    pub(crate) fn check_log_name(&self, variable: &str, name: &str) -> SqlResult<()> {
+        let path = Path::new(&self.global_text("datadir").unwrap_or_default()).join(name);
+        let fits = match std::fs::metadata(&path) {
+            Ok(m) => !m.is_dir() && !m.permissions().readonly(),
+            Err(_) => path
+                .parent()
+                .and_then(|dir| std::fs::metadata(dir).ok())
+                .is_some_and(|m| m.is_dir() && !m.permissions().readonly()),
+        };
+        match fits && !name.is_empty() {
+            true => Ok(()),
+            false => Err(vars::wrong_value(&vars::all()[vars::known(variable)], name)),
+        }
+    }
+
     /// Error 1016 for a log file that cannot be opened.
     pub(crate) fn slow_log_error(&self, e: &std::io::Error) -> SqlError {
         let path = self.slow_log_path();
@@ -432,10 +448,33 @@ fn text(s: &str) -> VarValue {
     VarValue::Text(s.into())
 }
 
+/// `datadir` as MySQL shows it: absolute, whatever the process was given, and with a slash at its end.
+fn data_directory(path: &Path) -> String {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let shown = whole.to_string_lossy();
+    format!("{}/", shown.trim_end_matches('/'))
+}
+
 fn hostname() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map(|s| s.trim().to_string())
         .ok()
         .filter(|s| !s.is_empty())
         .unwrap_or_else(|| "localhost".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_directory_is_shown_absolute() {
+        let here = std::env::current_dir().unwrap();
+        for (given, shown) in [("rel1", "rel1/"), ("rel1/", "rel1/"), ("./a/b", "a/b/")] {
+            let whole = here.join(shown).to_string_lossy().into_owned();
+            assert_eq!(data_directory(Path::new(given)), whole);
+        }
+        assert_eq!(data_directory(Path::new("/")), "/");
+        assert_eq!(data_directory(Path::new("/a")), "/a/");
+    }
 }

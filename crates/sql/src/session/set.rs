@@ -170,6 +170,10 @@ impl Session {
         let def = &vars::all()[index];
         let strict = self.env.sql_mode.get().strict_all;
         let converted = vars::convert(def, value, strict)?;
+        if def.name == "slow_query_log_file" {
+            let name = converted.value.as_str();
+            self.instance.check_log_name(def.name, name)?;
+        }
         if converted.clamped {
             self.env.warn(
                 1292,

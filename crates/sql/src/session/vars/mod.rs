@@ -178,7 +178,8 @@ pub(crate) fn known(name: &str) -> usize {
     find(name).unwrap_or_else(|| panic!("no system variable {name}"))
 }
 
-fn wrong_value(def: &Def, shown: &str) -> SqlError {
+/// Error 1231.
+pub(crate) fn wrong_value(def: &Def, shown: &str) -> SqlError {
     SqlError::new(
         1231,
         format!(
