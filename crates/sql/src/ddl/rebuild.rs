@@ -165,7 +165,7 @@ impl<'a> Work<'a> {
 
     /// Adds a row of values as its columns take them.
     pub fn insert(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
-        let tz = self.env.tz_offset.get();
+        let tz = self.env.zone.get();
         let mut encoded = std::mem::take(&mut self.encoded);
         let added = rows::encode(&self.schema, values, tz, &mut encoded)
             .and_then(|()| self.insert_encoded(&encoded));
@@ -199,7 +199,7 @@ impl<'a> Work<'a> {
         match inserted {
             Ok(()) => {}
             Err(Error::DuplicateKey { index }) => {
-                let tz = self.env.tz_offset.get();
+                let tz = self.env.zone.get();
                 return Err(rows::duplicate(&self.schema, self.shown, index, row, tz));
             }
             Err(e) => return Err(self.wrap(e)),
@@ -517,7 +517,7 @@ impl<'a> Ddl<'a> {
         work: &mut Work<'_>,
     ) -> SqlResult<()> {
         let wrap = |e| store_error(e, &source.def().name);
-        let tz = self.env.tz_offset.get();
+        let tz = self.env.zone.get();
         let columns = &changed.schema.columns;
         // Rows of other partitions may have come before.
         let mut cx = store_context(self.env, work.rows());

@@ -53,7 +53,7 @@ pub fn put(v: &Value<'_>, out: &mut Vec<u8>) {
         Value::DateTime(d) => {
             out.push(DATETIME);
             put_date(&d.date, out);
-            out.extend_from_slice(&[d.hour, d.minute, d.second]);
+            out.extend_from_slice(&[d.hour, d.minute, d.second | u8::from(d.later) << 7]);
             out.extend_from_slice(&d.micro.to_le_bytes());
         }
         Value::Time(t) => {
@@ -121,8 +121,9 @@ impl<'b> Reader<'b> {
                     date,
                     hour,
                     minute,
-                    second,
+                    second: second & 127,
                     micro: u32::from_le_bytes(self.array()),
+                    later: second > 127,
                 })
             }
             TIME => Value::Time(Time {
@@ -215,6 +216,7 @@ mod tests {
                 minute: 59,
                 second: 58,
                 micro: 999_999,
+                later: true,
             }),
             Value::Time(Time { micros: -5 }),
         ];

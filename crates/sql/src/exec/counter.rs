@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::SqlResult;
 use crate::types::Schema;
-use crate::value::Value;
+use crate::value::{Value, Zone};
 use millpond_store::{Direction, Engine, Fetch, Isolation, KeyRange, ReadMode, Table};
 
 use super::store_error;
@@ -56,12 +56,12 @@ fn largest(engine: &Engine, table: &Table, schema: &Schema, column: usize) -> Sq
             Direction::Backward
         };
         let mut scan = table.scan(&mut txn, index, all, dir, ReadMode::Consistent, Fetch::Row)?;
-        Ok(scan
-            .next(&mut txn)?
-            .map(|r| match schema.layout().column(schema, r.row, column, 0) {
+        Ok(scan.next(&mut txn)?.map(|r| {
+            match schema.layout().column(schema, r.row, column, Zone::UTC) {
                 Value::UInt(v) => v,
                 v => u64::try_from(v.to_i64()).unwrap_or(0),
-            }))
+            }
+        }))
     };
     let found = read().map_err(wrap);
     engine.commit(txn).map_err(wrap)?;

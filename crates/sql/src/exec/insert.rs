@@ -12,7 +12,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::RowRef;
 use crate::plan::PlanTable;
 use crate::plan::dml::{Given, Insert, InsertRows, column_count};
-use crate::value::{self, StoreContext, Value};
+use crate::value::{self, StoreContext, Value, Zone};
 
 /// The values of a row being made.
 type Row<'v> = SmallVec<[Value<'v>; 16]>;
@@ -26,7 +26,7 @@ struct Inserter<'s> {
     strict: bool,
     /// NULL is refused where it cannot be, strict or not: so for one row of VALUES.
     no_nulls: bool,
-    tz: i32,
+    tz: Zone,
     /// AUTO_INCREMENT values reserved: (next, how many).
     reserved: (u64, u64),
     /// Rows that may still come and want a value.
@@ -66,7 +66,7 @@ pub fn run<'s>(
         found_rows,
         strict: st.env.sql_mode.get().strict && !plan.ignore,
         no_nulls: false,
-        tz: st.env.tz_offset.get(),
+        tz: st.env.zone.get(),
         reserved: (0, 0),
         expected: 1,
         subqueries,
@@ -519,7 +519,7 @@ pub fn finish_update(
     old: &[u8],
     values: &mut [Value<'_>],
     out: &mut Vec<u8>,
-    tz: i32,
+    tz: Zone,
     cx: &StoreContext<'_>,
     assigned: impl Fn(usize) -> bool,
 ) -> SqlResult<bool> {

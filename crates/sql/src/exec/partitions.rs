@@ -230,7 +230,7 @@ where
             };
             let row = match &mut covered {
                 None => RowRef::Stored(&t.schema, &head.row),
-                Some(c) => c.row(a.index, &found, st.env.tz_offset.get())?,
+                Some(c) => c.row(a.index, &found, st.env.zone.get())?,
             };
             let hit = Hit {
                 row,

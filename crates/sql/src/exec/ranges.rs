@@ -14,7 +14,7 @@ use crate::plan::nodes::{Access, EqCond, RangeCond};
 use crate::row::{self, Lookup};
 use crate::session::env::SessionEnv;
 use crate::types::{Column, Schema, SqlType};
-use crate::value::Value;
+use crate::value::{Value, Zone};
 
 /// What to read.
 pub enum Ranges {
@@ -40,7 +40,7 @@ enum Part {
 }
 
 fn look(e: &Expr, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Lookup> {
-    Ok(row::lookup(&e.shown(cx)?, ty))
+    Ok(row::lookup(&e.shown(cx)?, ty, cx.session.zone.get()))
 }
 
 fn eq_part(c: &EqCond, column: &Column, cx: &EvalContext<'_>) -> SqlResult<Part> {
@@ -90,7 +90,7 @@ pub fn build(
     cx: &EvalContext<'_>,
     key: &mut Vec<u8>,
 ) -> SqlResult<Ranges> {
-    let tz = cx.session.tz_offset.get();
+    let tz = cx.session.zone.get();
     let parts = &schema.indexes[a.index].parts;
     if a.unique {
         let mut values: Prefix = SmallVec::new();
@@ -136,7 +136,7 @@ fn alternative(
     cx: &EvalContext<'_>,
     list: &mut SmallVec<[KeyRange; 1]>,
 ) -> SqlResult<bool> {
-    let tz = cx.session.tz_offset.get();
+    let tz = cx.session.zone.get();
     let parts = &schema.indexes[index].parts;
     let mut prefixes: SmallVec<[Prefix; 1]> = SmallVec::new();
     prefixes.push(Prefix::new());
@@ -316,7 +316,7 @@ impl Bounds {
         Ok(b)
     }
 
-    fn range(&self, schema: &Schema, index: usize, prefix: &mut Prefix, tz: i32) -> KeyRange {
+    fn range(&self, schema: &Schema, index: usize, prefix: &mut Prefix, tz: Zone) -> KeyRange {
         let mut start = Vec::new();
         row::encode_key_values(schema, index, prefix, tz, &mut start);
         let open = |k: &Vec<u8>| {

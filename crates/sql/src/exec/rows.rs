@@ -3,13 +3,13 @@
 use crate::error::{SqlError, SqlResult};
 use crate::row;
 use crate::types::{Column, Schema};
-use crate::value::{self, StoreContext, Value, write_text};
+use crate::value::{self, StoreContext, Value, Zone, write_text};
 
 /// Longest key shown in a message, in characters.
 const SHOWN: usize = 64;
 
 /// 1062, showing the key as MySQL does: its parts joined by `-`.
-pub fn duplicate(schema: &Schema, table: &str, index: usize, row: &[u8], tz: i32) -> SqlError {
+pub fn duplicate(schema: &Schema, table: &str, index: usize, row: &[u8], tz: Zone) -> SqlError {
     let i = &schema.indexes[index];
     let mut shown = Vec::new();
     for (n, p) in i.parts.iter().enumerate() {
@@ -40,7 +40,7 @@ pub fn now_for(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'stati
 }
 
 /// Encodes a row.
-pub fn encode(schema: &Schema, values: &[Value<'_>], tz: i32, out: &mut Vec<u8>) -> SqlResult<()> {
+pub fn encode(schema: &Schema, values: &[Value<'_>], tz: Zone, out: &mut Vec<u8>) -> SqlResult<()> {
     out.clear();
     row::encode_row(schema, values, tz, out)
 }

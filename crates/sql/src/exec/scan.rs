@@ -12,7 +12,7 @@ use crate::plan::PlanTable;
 use crate::plan::nodes::{Access, CoveredColumn, Source, SourceKind};
 use crate::row;
 use crate::types::Schema;
-use crate::value::Value;
+use crate::value::{Value, Zone};
 
 /// A row found: for expressions, and as the store knows it.
 pub struct Hit<'h> {
@@ -179,7 +179,7 @@ where
         st.examined += 1;
         let row = match covered {
             None => RowRef::Stored(&t.schema, r.row),
-            Some(c) => c.row(a.index, &r, st.env.tz_offset.get())?,
+            Some(c) => c.row(a.index, &r, st.env.zone.get())?,
         };
         let flow = f(
             st,
@@ -224,11 +224,11 @@ impl<'c> Covered<'c> {
         })
     }
     /// The row of an index entry.
-    pub fn row(&mut self, index: usize, r: &ScanRow<'_>, tz: i32) -> SqlResult<RowRef<'_>> {
+    pub fn row(&mut self, index: usize, r: &ScanRow<'_>, tz: Zone) -> SqlResult<RowRef<'_>> {
         self.decode(index, r, tz)?;
         Ok(RowRef::Values(&self.values))
     }
-    fn decode(&mut self, index: usize, r: &ScanRow<'_>, tz: i32) -> SqlResult<()> {
+    fn decode(&mut self, index: usize, r: &ScanRow<'_>, tz: Zone) -> SqlResult<()> {
         for (wanted, clustered, index, key) in [
             (self.own, false, index, r.key),
             (self.clustered, true, 0, r.clustered_key),

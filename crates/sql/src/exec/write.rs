@@ -140,7 +140,7 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, found_rows: bool) -> SqlRes
     let t = &st.plan.tables[p.table];
     let name = &t.table.def().name;
     let schema = &*t.schema;
-    let tz = st.env.tz_offset.get();
+    let tz = st.env.zone.get();
     let strict = st.env.sql_mode.get().strict && !p.ignore;
     let auto = schema
         .columns

@@ -229,7 +229,7 @@ impl<'a> EvalContext<'a> {
             RowRef::Stored(schema, row) => {
                 schema
                     .layout()
-                    .column(schema, row, column, self.session.tz_offset.get())
+                    .column(schema, row, column, self.session.zone.get())
             }
             RowRef::Values(v) => v[column].borrowed(),
             RowRef::Nulls => Value::Null,

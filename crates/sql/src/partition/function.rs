@@ -209,7 +209,7 @@ pub fn put_key(value: &Value<'_>, ty: &SqlType, env: &SessionEnv, out: &mut Vec<
         let micros = if at.date.is_zero() {
             i64::MIN
         } else {
-            let (seconds, micro) = at.to_unix(env.tz_offset.get());
+            let (seconds, micro) = at.to_unix(env.zone.get());
             seconds * 1_000_000 + i64::from(micro)
         };
         return encode_sort_value(&Value::Int(micros), &SqlType::bigint(), false, out);

@@ -194,7 +194,8 @@ fn apply(
     nullable: bool,
     cx: &EvalContext<'_>,
 ) -> SqlResult<Result<(), Nothing>> {
-    let look = |e: &Expr| -> SqlResult<Lookup> { Ok(lookup(&e.eval(cx)?, ty)) };
+    let zone = cx.session.zone.get();
+    let look = |e: &Expr| -> SqlResult<Lookup> { Ok(lookup(&e.eval(cx)?, ty, zone)) };
     let mut values = Vec::new();
     match term {
         Term::Eq(e) => match look(e)? {

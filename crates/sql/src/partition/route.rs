@@ -33,7 +33,7 @@ impl Partitioning {
         env: &SessionEnv,
         buffer: &mut Vec<u8>,
     ) -> SqlResult<Option<usize>> {
-        let tz = env.tz_offset.get();
+        let tz = env.zone.get();
         let values: Vec<Value<'_>> = (0..schema.columns.len())
             .map(|c| schema.layout().column(schema, row, c, tz))
             .collect();
@@ -108,7 +108,7 @@ pub fn no_partition_for_row(
     row: &[u8],
     env: &SessionEnv,
 ) -> SqlError {
-    let tz = env.tz_offset.get();
+    let tz = env.zone.get();
     let values: Vec<Value<'_>> = (0..schema.columns.len())
         .map(|c| schema.layout().column(schema, row, c, tz))
         .collect();

@@ -10,7 +10,7 @@ use super::layout::{Form, form_of, read_fixed, write_fixed};
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::char_prefix;
 use crate::types::{BaseType, Collation, Column, KeyPart, Schema, SqlType};
-use crate::value::Value;
+use crate::value::{Value, Zone};
 
 /// The bytes of a string that a key part takes.
 #[inline]
@@ -70,7 +70,7 @@ pub fn encode_key_values(
     schema: &Schema,
     index: usize,
     values: &[Value<'_>],
-    tz: i32,
+    tz: Zone,
     out: &mut Vec<u8>,
 ) {
     for (part, value) in schema.indexes[index].parts.iter().zip(values) {
@@ -88,7 +88,7 @@ pub fn encode_key_values(
     }
 }
 
-fn encode_part(part: &KeyPart, column: &Column, value: &Value<'_>, tz: i32, out: &mut Vec<u8>) {
+fn encode_part(part: &KeyPart, column: &Column, value: &Value<'_>, tz: Zone, out: &mut Vec<u8>) {
     let (form, width) = form_of(&column.ty);
     if form == Form::Variable {
         let text = value.to_text();
@@ -137,7 +137,7 @@ pub fn decode_key<'a>(
     schema: &'a Schema,
     index: usize,
     key: &[u8],
-    tz: i32,
+    tz: Zone,
     out: &mut Vec<Value<'a>>,
 ) -> SqlResult<()> {
     let corrupt = || SqlError::new(1034, "Incorrect key file: an index key is cut short");
@@ -218,15 +218,15 @@ fn sort_value(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
         }
         B::Double | B::Float => {
             let v = Value::Double(value.to_f64());
-            let _ = write_fixed(Form::Double, 8, &v, ty, 0, out);
+            let _ = write_fixed(Form::Double, 8, &v, ty, Zone::UTC, out);
         }
         B::Date | B::DateTime | B::Timestamp => {
             let v = Value::DateTime(value.to_datetime().unwrap_or_default());
-            let _ = write_fixed(Form::DateTime(6), 8, &v, ty, 0, out);
+            let _ = write_fixed(Form::DateTime(6), 8, &v, ty, Zone::UTC, out);
         }
         B::Time => {
             let v = Value::Time(value.to_time().unwrap_or_default());
-            let _ = write_fixed(Form::Time, 6, &v, ty, 0, out);
+            let _ = write_fixed(Form::Time, 6, &v, ty, Zone::UTC, out);
         }
         B::Enum => {
             let i = super::layout::member(ty, &value.to_text());

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Column, Schema, SqlType};
 use crate::value::time::{Date, DateTime, Time};
-use crate::value::{Decimal, Value};
+use crate::value::{Decimal, Value, Zone};
 
 const WIDE: u8 = 1;
 
@@ -119,7 +119,7 @@ fn order_float(v: f32) -> u32 {
 
 /// Reads a fixed-width value.
 #[inline]
-pub(super) fn read_fixed<'a>(form: Form, b: &[u8], ty: &'a SqlType, tz: i32) -> Value<'a> {
+pub(super) fn read_fixed<'a>(form: Form, b: &[u8], ty: &'a SqlType, tz: Zone) -> Value<'a> {
     match form {
         Form::Signed => {
             let shift = 64 - 8 * b.len() as u32;
@@ -194,7 +194,7 @@ pub(super) fn write_fixed(
     width: u8,
     value: &Value<'_>,
     ty: &SqlType,
-    tz: i32,
+    tz: Zone,
     out: &mut Vec<u8>,
 ) -> Option<()> {
     let mut be = |v: u64, n: usize| out.extend_from_slice(&v.to_be_bytes()[8 - n..]);
@@ -301,7 +301,7 @@ impl RowLayout {
         schema: &'a Schema,
         row: &'a [u8],
         column: usize,
-        tz: i32,
+        tz: Zone,
     ) -> Value<'a> {
         if self.is_null(row, column) {
             return Value::Null;
@@ -331,7 +331,7 @@ fn mismatch(column: &Column, value: &Value<'_>) -> SqlError {
 pub fn encode_row(
     schema: &Schema,
     values: &[Value<'_>],
-    tz: i32,
+    tz: Zone,
     out: &mut Vec<u8>,
 ) -> SqlResult<()> {
     let layout = schema.layout();
@@ -381,7 +381,7 @@ pub fn encode_row(
 }
 
 /// All columns of a row, in order, appended to `out`.
-pub fn decode_row<'a>(schema: &'a Schema, row: &'a [u8], tz: i32, out: &mut Vec<Value<'a>>) {
+pub fn decode_row<'a>(schema: &'a Schema, row: &'a [u8], tz: Zone, out: &mut Vec<Value<'a>>) {
     out.reserve(schema.columns.len());
     for i in 0..schema.columns.len() {
         out.push(schema.layout().column(schema, row, i, tz));

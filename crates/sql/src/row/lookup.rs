@@ -4,7 +4,7 @@ use super::layout::member;
 use crate::types::{BaseType, SqlType};
 use crate::value::convert::{exact_decimal, exact_integer};
 use crate::value::time::{Date, DateTime, truncate_micros};
-use crate::value::{Decimal, Time, Value, parse_time};
+use crate::value::{Decimal, Time, Value, Zone, parse_time};
 
 /// How a value from a WHERE clause relates to a column's domain, for use as an index key.
 ///
@@ -27,7 +27,7 @@ pub enum Lookup {
 }
 
 /// Converts a constant for an index lookup on a column of type `ty`, as comparison `column op value` would treat it.
-pub fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
+pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
     use BaseType as B;
     if value.is_null() {
         return Lookup::Null;
@@ -48,7 +48,7 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
                 _ => Lookup::Unusable,
             }
         }
-        B::Date | B::DateTime | B::Timestamp => datetime(value, ty),
+        B::Date | B::DateTime | B::Timestamp => datetime(value, ty, zone),
         B::Time => match value {
             Value::Time(t) => time(*t, ty),
             Value::Bytes(b) => match parse_time::parse_time(b) {
@@ -175,7 +175,7 @@ fn decimal(value: &Value<'_>, ty: &SqlType) -> Lookup {
     Lookup::Above(Value::Decimal(cut))
 }
 
-fn datetime(value: &Value<'_>, ty: &SqlType) -> Lookup {
+fn datetime(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
     let d = match value {
         Value::Time(_) | Value::Double(_) => None,
         v => v.to_datetime(),
@@ -194,6 +194,10 @@ fn datetime(value: &Value<'_>, ty: &SqlType) -> Lookup {
         // A day inside the range that timestamps have in any time zone.
         let day = |year, month, day| Date { year, month, day };
         if !(day(1970, 1, 3)..day(2038, 1, 17)).contains(&d.date) || !d.date.exists() {
+            return Lookup::Unusable;
+        }
+        // Local times that a clock shows twice, or never, do not stand where their moment does.
+        if !zone.is_plain(d) {
             return Lookup::Unusable;
         }
     }
@@ -253,7 +257,12 @@ mod tests {
             (Value::Int(20240131), &date, "=2024-01-31"),
             (Value::str("x"), &date, "Unusable"),
         ] {
-            assert_eq!(show(lookup(&v, ty)), want, "{v:?} {}", ty.column_type());
+            assert_eq!(
+                show(lookup(&v, ty, Zone::UTC)),
+                want,
+                "{v:?} {}",
+                ty.column_type()
+            );
         }
     }
 }

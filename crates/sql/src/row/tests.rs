@@ -2,10 +2,10 @@ use super::*;
 use crate::types::tests::sample;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::time::{Date, DateTime, MAX_TIME, Time};
-use crate::value::{Decimal, Value};
+use crate::value::{Decimal, Value, Zone};
 use proptest::prelude::*;
 
-const TZ: i32 = 7200;
+const TZ: Zone = Zone::Fixed(7200);
 
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -102,6 +102,7 @@ fn value_of(ty: &SqlType) -> BoxedStrategy<Value<'static>> {
                     minute,
                     second: 7,
                     micro: micros(m, fsp),
+                    later: false,
                 })
             })
             .boxed(),
@@ -279,7 +280,7 @@ proptest! {
             }
             let said = c.compare(&v, column.ty.collation);
             let own = |k: &Value<'_>| c.compare(k, column.ty.collation).unwrap();
-            let want = match lookup(&v, &column.ty) {
+            let want = match lookup(&v, &column.ty, TZ) {
                 Lookup::Exact(k) => own(&k),
                 // The constant lies just above `k`: what is not above `k` is below it.
                 Lookup::Above(k) => if own(&k).is_gt() { Ordering::Greater } else { Ordering::Less },

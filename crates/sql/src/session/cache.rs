@@ -14,6 +14,7 @@ use crate::parse::{Kind, Statement};
 use crate::plan::Plan;
 use crate::stack;
 use crate::types::Collation;
+use crate::value::Zone;
 use crate::watch::{self, StatementKind};
 
 /// Statements a session holds on to.
@@ -28,8 +29,8 @@ pub(crate) struct Context {
     pub mode: u64,
     /// `collation_connection`.
     pub collation: Collation,
-    /// Offset of the session's time zone from UTC, seconds.
-    pub tz_offset: i32,
+    /// The session's time zone.
+    pub zone: Zone,
     /// How many FLUSH TABLES there had been when the session last looked.
     pub flushes: u64,
     /// If the session has temporary tables: which, by the connection's id and the number of changes of their names. So no two sessions
@@ -232,7 +233,7 @@ pub(super) mod tests {
             database: Some(database.into()),
             mode: 0,
             collation: Collation::Utf8mb4GeneralCi,
-            tz_offset: 0,
+            zone: Zone::UTC,
             flushes: 0,
             temporary: None,
         })

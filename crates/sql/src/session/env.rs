@@ -7,7 +7,7 @@ use super::temporary::TemporaryTables;
 use crate::error::{SqlError, SqlResult};
 use crate::types::Collation;
 use crate::value::time::truncate_micros;
-use crate::value::{DateTime, Value};
+use crate::value::{DateTime, Value, Zone};
 
 /// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +65,8 @@ pub struct SessionEnv {
     pub user: String,
     /// Start of the statement, seconds since 1970 UTC and microseconds.
     pub now: Cell<(i64, u32)>,
-    /// Session time zone: offset from UTC in seconds (named zones come later).
-    pub tz_offset: Cell<i32>,
+    /// Session time zone.
+    pub zone: Cell<Zone>,
     /// sql_mode.
     pub sql_mode: Cell<SqlMode>,
     /// `collation_connection`: that of literals.
@@ -171,7 +171,7 @@ impl SessionEnv {
     /// The statement's start in the session's time zone, with microseconds.
     pub fn local_now(&self) -> DateTime {
         let (seconds, micro) = self.now.get();
-        DateTime::from_unix(seconds, micro, self.tz_offset.get()).unwrap_or_default()
+        DateTime::from_unix(seconds, micro, self.zone.get()).unwrap_or_default()
     }
     /// The same cut to `fsp` digits after the second.
     pub fn local_now_fsp(&self, fsp: u8) -> DateTime {
@@ -192,7 +192,7 @@ pub(crate) mod tests {
             database: RefCell::new(Some("test".into())),
             user: "root@localhost".into(),
             now: Cell::new((1_706_704_496, 789_012)),
-            tz_offset: Cell::new(7200),
+            zone: Cell::new(Zone::Fixed(7200)),
             sql_mode: Cell::new(SqlMode::DEFAULT),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
             last_insert_id: Cell::new(42),

@@ -360,8 +360,8 @@ impl Session {
         s.min_examined_row_limit = number("min_examined_row_limit");
         let zone = vars.named("time_zone");
         self.env
-            .tz_offset
-            .set(vars::time_zone_offset(zone.as_str()).unwrap_or(0));
+            .zone
+            .set(vars::zone(zone.as_str()).unwrap_or_default());
         self.env.collation.set(
             Collation::by_name(vars.named("collation_connection").as_str())
                 .unwrap_or(Collation::Utf8mb4GeneralCi),

@@ -24,7 +24,7 @@ use crate::result::ResultSink;
 use crate::show;
 use crate::stack;
 use crate::types::Collation;
-use crate::value::Value;
+use crate::value::{Value, Zone};
 use crate::watch::{Running, StatementKind};
 
 /// What the hot path needs of the session's variables, kept up to date by `set`.
@@ -109,7 +109,7 @@ impl Session {
             database: None.into(),
             user: format!("{}@{host}", info.user),
             now: (0, 0).into(),
-            tz_offset: 0.into(),
+            zone: Zone::UTC.into(),
             sql_mode: sql_mode::flags(0).into(),
             collation: Collation::Utf8mb4GeneralCi.into(),
             last_insert_id: 0.into(),
@@ -155,7 +155,7 @@ impl Session {
                 database: None,
                 mode: 0,
                 collation: Collation::Utf8mb4GeneralCi,
-                tz_offset: 0,
+                zone: Zone::UTC,
                 flushes: 0,
                 temporary: None,
             }),
@@ -254,7 +254,7 @@ impl Session {
             database: self.env.database.borrow().clone(),
             mode: self.settings.mode,
             collation: self.env.collation.get(),
-            tz_offset: self.env.tz_offset.get(),
+            zone: self.env.zone.get(),
             flushes: self.flushes,
             temporary: self.env.temporary.names().map(|n| (self.id(), n)),
         };

@@ -8,7 +8,7 @@ use millpond_store::engine::GraveState;
 
 use super::table::{Ty, Virtual, n, opt, s};
 use crate::exec::store_error;
-use crate::value::{DateTime, Value};
+use crate::value::{DateTime, Value, Zone};
 
 const IS: &str = "information_schema";
 
@@ -37,7 +37,7 @@ fn graveyard() -> Virtual {
             ("STATE", Ty::Str(16)),
         ],
         |cx, emit| {
-            let tz = cx.env.tz_offset.get();
+            let tz = cx.env.zone.get();
             let mut emitted = Ok(());
             let engine = cx.facts.instance.engine();
             let visited = engine.each_grave(&mut |grave| {
@@ -69,7 +69,7 @@ fn graveyard() -> Virtual {
     )
 }
 
-fn time(at: SystemTime, tz: i32) -> Option<DateTime> {
+fn time(at: SystemTime, tz: Zone) -> Option<DateTime> {
     let seconds = at.duration_since(UNIX_EPOCH).ok()?.as_secs();
     DateTime::from_unix(i64::try_from(seconds).ok()?, 0, tz)
 }

@@ -55,7 +55,7 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
 fn partitions() -> Virtual {
     Virtual::new("information_schema", "PARTITIONS", COLUMNS, |cx, emit| {
         let instance = &cx.facts.instance;
-        let tz = cx.env.tz_offset.get();
+        let tz = cx.env.zone.get();
         let only = Only::default().narrowed(cx, 1, 2);
         each_table(instance, &only, |database, met| {
             let Met::Stored(def, schema) = met else {

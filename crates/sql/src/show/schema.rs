@@ -232,7 +232,7 @@ pub(super) fn tables_table(only: Only) -> Virtual {
     ];
     Virtual::new(IS, "TABLES", COLUMNS, move |cx, emit| {
         let instance = &cx.facts.instance;
-        let tz = cx.env.tz_offset.get();
+        let tz = cx.env.zone.get();
         each_table(instance, &only.narrowed(cx, 1, 2), |database, met| {
             let Met::Stored(def, schema) = met else {
                 let mut row = vec![s("def"), s(database), s(met.name()), s("SYSTEM VIEW")];

@@ -3,7 +3,7 @@
 use crate::parse::placeholders;
 use crate::session::env::SqlMode;
 use crate::value::time::DateTime;
-use crate::value::{Value, text};
+use crate::value::{Value, Zone, text};
 use std::fmt::Write;
 
 /// A statement that is to be logged.
@@ -53,7 +53,7 @@ impl Entry<'_> {
     pub fn format(&self) -> (Vec<u8>, Vec<u8>) {
         let mut before = String::with_capacity(256);
         let (s, us) = (self.end_us / 1_000_000, (self.end_us % 1_000_000) as u32);
-        let time = DateTime::from_unix(s as i64, us, 0).unwrap_or_default();
+        let time = DateTime::from_unix(s as i64, us, Zone::UTC).unwrap_or_default();
         let mut at = Vec::with_capacity(32);
         text::write_datetime(time, 6, &mut at);
         // 2024-01-02 03:04:05.678901 as ISO 8601 has it.

@@ -10,6 +10,7 @@ mod store;
 pub mod text;
 pub mod time;
 mod u256;
+pub mod zone;
 
 pub use cast::{cast, conform};
 pub(crate) use cast::{number_of_text, truncated};
@@ -18,6 +19,7 @@ pub use store::{StoreContext, default_value, implicit_zero, initial_value, null_
 pub(crate) use store::{date_allowed, printable};
 pub use text::write_text;
 pub use time::{Date, DateTime, Time};
+pub use zone::Zone;
 
 /// An SQL value. Its SQL type (length, collation, scale) is known statically from the expression.
 #[derive(Clone, Debug)]

@@ -299,6 +299,7 @@ pub fn datetime_from_number(n: i64, micro: u32) -> Option<ParsedDateTime> {
             minute: m as u8,
             second: s as u8,
             micro,
+            later: false,
         },
         has_time,
         trailing: false,

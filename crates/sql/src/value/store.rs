@@ -6,6 +6,7 @@ use super::convert::{double_prefix, exact_integer};
 use super::parse_time;
 use super::text::NOT_FIXED;
 use super::time::{self, DateTime, Time};
+use super::zone::Moment;
 use super::{Decimal, Value};
 use crate::error::{SqlError, SqlResult};
 use crate::row::lookup::{integer_range, integer_value};
@@ -50,6 +51,17 @@ impl StoreContext<'_> {
     fn note_truncated(&self, c: &Column) {
         let m = format!("Data truncated for column '{}' at row {}", c.name, self.row);
         self.session.note(1265, m);
+    }
+    /// A local time that the clocks of the session's zone passed over: refused, or moved to where they went on.
+    fn skipped(&self, kind: &str, v: &Value<'_>, c: &Column) -> SqlResult<()> {
+        if self.strict {
+            return self.incorrect(1292, kind, v, c);
+        }
+        let m = format!(
+            "Invalid TIMESTAMP value in column '{}' at row {}",
+            c.name, self.row
+        );
+        self.raise(1299, m)
     }
     fn incorrect(&self, code: u16, kind: &str, v: &Value<'_>, c: &Column) -> SqlResult<()> {
         let text = v.to_text();
@@ -434,10 +446,17 @@ fn datetime<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> Sql
         return Ok(zero);
     };
     if ty.base == BaseType::Timestamp && !d.is_zero() {
-        let (s, _) = d.to_unix(cx.session.tz_offset.get());
-        if !d.date.exists() || !(1..=time::MAX_TIMESTAMP).contains(&s) {
+        let zone = cx.session.zone.get();
+        let moment = d.date.exists().then(|| d.moment(zone));
+        let Some(moment) = moment.filter(|m| (1..=time::MAX_TIMESTAMP).contains(&m.seconds()))
+        else {
             cx.incorrect(1292, kind, &value, column)?;
             return Ok(zero);
+        };
+        if let Moment::Skipped(s) = moment {
+            cx.skipped(kind, &value, column)?;
+            let at = DateTime::from_unix(s, d.micro, zone).unwrap_or(d);
+            return Ok(Value::DateTime(at));
         }
     }
     Ok(Value::DateTime(d))

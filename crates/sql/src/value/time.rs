@@ -1,6 +1,11 @@
 //! Dates and times, with MySQL's ranges and zero values: calendar arithmetic, packing for rows and keys.
 //! Texts are read in `parse_time`, written in `text`, and formatted (DATE_FORMAT) in `time_format`.
 
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+use super::zone::{Moment, Zone};
+
 /// Largest TIME, 838:59:59, in microseconds.
 pub const MAX_TIME: i64 = (838 * 3600 + 59 * 60 + 59) * MICROS;
 /// Microseconds in a second.
@@ -23,8 +28,8 @@ pub struct Date {
     pub day: u8,
 }
 
-/// A date and time of day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// A date and time of day. Comparisons are of what a calendar and a clock show: `later` is no part of it.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DateTime {
     /// Date.
     pub date: Date,
@@ -36,6 +41,8 @@ pub struct DateTime {
     pub second: u8,
     /// Microsecond.
     pub micro: u32,
+    /// Whether it is the second of two moments that have this local time, the clock having been put back between them.
+    pub later: bool,
 }
 
 /// A TIME value: microseconds, negative allowed, within ±838:59:59.999999.
@@ -263,6 +270,32 @@ impl Date {
     }
 }
 
+impl PartialEq for DateTime {
+    fn eq(&self, other: &DateTime) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for DateTime {}
+
+impl PartialOrd for DateTime {
+    fn partial_cmp(&self, other: &DateTime) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for DateTime {
+    fn cmp(&self, other: &DateTime) -> Ordering {
+        (self.pack(), self.micro).cmp(&(other.pack(), other.micro))
+    }
+}
+
+impl Hash for DateTime {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.pack(), self.micro).hash(state);
+    }
+}
+
 impl From<Date> for DateTime {
     fn from(date: Date) -> DateTime {
         DateTime {
@@ -293,25 +326,31 @@ impl DateTime {
             minute: (s / 60 % 60) as u8,
             second: (s % 60) as u8,
             micro: (left % MICROS) as u32,
+            later: false,
         })
     }
     /// Later (or earlier) by microseconds.
     pub fn add_micros(self, micros: i64) -> Option<DateTime> {
         DateTime::from_days_micros(self.date.days(), self.day_micros().checked_add(micros)?)
     }
-    /// Seconds since 1970 and microseconds, taking it as `tz` seconds east of UTC. The calendar must have it.
-    pub fn to_unix(self, tz: i32) -> (i64, u32) {
+    /// The moment at which a clock of the zone shows it. The calendar must have it.
+    pub(crate) fn moment(self, zone: Zone) -> Moment {
         let days = self.date.days() - EPOCH_DAYS;
-        let s = days * 86_400 + self.day_micros() / MICROS - tz as i64;
-        (s, self.micro)
+        zone.moment(days * 86_400 + self.day_micros() / MICROS, self.later)
+    }
+    /// Seconds since 1970 and microseconds, taking it as the zone's time. The calendar must have it.
+    pub fn to_unix(self, zone: Zone) -> (i64, u32) {
+        (self.moment(zone).seconds(), self.micro)
     }
     /// From seconds since 1970 and microseconds.
-    pub fn from_unix(seconds: i64, micro: u32, tz: i32) -> Option<DateTime> {
-        let s = seconds.checked_add(tz as i64)?;
-        DateTime::from_days_micros(
+    pub fn from_unix(seconds: i64, micro: u32, zone: Zone) -> Option<DateTime> {
+        let (offset, later) = zone.offset_at(seconds);
+        let s = seconds.checked_add(i64::from(offset))?;
+        let at = DateTime::from_days_micros(
             EPOCH_DAYS + s.div_euclid(86_400),
             s.rem_euclid(86_400) * MICROS + micro as i64,
-        )
+        )?;
+        Some(DateTime { later, ..at })
     }
     /// Rounded half up to `fsp` digits after the second; `None` beyond the calendar.
     pub fn round(self, fsp: u8) -> Option<DateTime> {
@@ -349,6 +388,7 @@ impl DateTime {
             minute: (v >> 6 & 63) as u8,
             second: (v & 63) as u8,
             micro,
+            later: false,
         }
     }
     /// Its time of day.
@@ -441,13 +481,14 @@ mod tests {
             minute: 59,
             second: 59,
             micro: 999_999,
+            later: false,
         };
         assert_eq!(
             t.round(3),
             Some(DateTime::from(Date::new(2024, 1, 1).unwrap()))
         );
         assert_eq!(DateTime::unpack(t.pack(), t.micro), t);
-        let (s, m) = t.to_unix(3600);
-        assert_eq!(DateTime::from_unix(s, m, 3600), Some(t));
+        let (s, m) = t.to_unix(Zone::Fixed(3600));
+        assert_eq!(DateTime::from_unix(s, m, Zone::Fixed(3600)), Some(t));
     }
 }

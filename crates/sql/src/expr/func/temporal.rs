@@ -5,7 +5,7 @@ use crate::expr::Expr;
 use crate::expr::time_format::{self, Reads};
 use crate::types::{BaseType, SqlType};
 use crate::value::time::{self, MICROS, truncate_micros};
-use crate::value::{Date, DateTime, Decimal, Time, Value};
+use crate::value::{Date, DateTime, Decimal, Time, Value, Zone};
 
 /// Type of STR_TO_DATE: what a constant format reads, else a datetime with microseconds.
 pub(super) fn str_to_date_type(args: &[Expr]) -> SqlType {
@@ -37,7 +37,7 @@ fn cut(d: DateTime, fsp: u8) -> DateTime {
 
 fn utc_now(c: &Call<'_, '_>) -> DateTime {
     let (s, m) = c.cx.session.now.get();
-    DateTime::from_unix(s, m, 0).unwrap_or_default()
+    DateTime::from_unix(s, m, Zone::UTC).unwrap_or_default()
 }
 
 fn time_value<'a>(micros: i64, c: &Call<'_, 'a>) -> Computed<'a> {
@@ -48,28 +48,17 @@ fn time_value<'a>(micros: i64, c: &Call<'_, 'a>) -> Computed<'a> {
     Ok(Value::Time(t))
 }
 
-/// `+05:30` as seconds.
-fn zone(text: &[u8], session_tz: i32) -> Option<i32> {
+/// The zone that an argument of CONVERT_TZ names.
+fn zone(text: &[u8]) -> Option<Zone> {
     if text.eq_ignore_ascii_case(b"SYSTEM") {
-        return Some(session_tz);
+        return Some(Zone::UTC);
     }
-    if text.eq_ignore_ascii_case(b"UTC") {
-        return Some(0);
-    }
-    let (sign, rest) = match text.first()? {
-        b'+' => (1, &text[1..]),
-        b'-' => (-1, &text[1..]),
-        _ => return None,
-    };
-    let rest = std::str::from_utf8(rest).ok()?;
-    let (h, m) = rest.split_once(':')?;
-    let (h, m): (i32, i32) = (h.parse().ok()?, m.parse().ok()?);
-    (h <= 14 && m < 60).then_some(sign * (h * 3600 + m * 60))
+    Zone::by_name(std::str::from_utf8(text).ok()?)
 }
 
 pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
     let session = c.cx.session;
-    let tz = session.tz_offset.get();
+    let tz = session.zone.get();
     match f {
         Func::Now => Ok(Value::DateTime(session.local_now_fsp(fsp(c)?))),
         Func::SysDate => {
@@ -291,13 +280,17 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         _ => {
             let d = c.datetime(0)?;
             let (from, to) = (c.text(1)?, c.text(2)?);
-            let (Some(from), Some(to)) = (zone(&from, tz), zone(&to, tz)) else {
+            let (Some(from), Some(to)) = (zone(&from), zone(&to)) else {
                 return Err(Exit::Null);
             };
             if !d.date.exists() {
                 return Err(Exit::Null);
             }
             let (s, micro) = d.to_unix(from);
+            // What no TIMESTAMP can be stays as it is.
+            if !(1..=time::MAX_TIMESTAMP).contains(&s) {
+                return Ok(Value::DateTime(d));
+            }
             DateTime::from_unix(s, micro, to)
                 .map(Value::DateTime)
                 .ok_or(Exit::Null)

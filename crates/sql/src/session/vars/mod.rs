@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{SqlError, SqlResult};
 use crate::types::Collation;
-use crate::value::Value;
+use crate::value::{Value, Zone};
 
 /// MySQL's version number as far as behaviour goes.
 pub const VERSION_NUMBER: &str = "8.0.45";
@@ -56,7 +56,7 @@ pub(crate) enum Kind {
     NullableCharset,
     /// A collation.
     Collation,
-    /// `SYSTEM` or an offset such as `+02:00`.
+    /// `SYSTEM`, an offset such as `+02:00`, or a name such as `Europe/Zurich`.
     TimeZone,
     /// A storage engine: InnoDB.
     Engine,
@@ -333,11 +333,11 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
             let Some(t) = text else {
                 return Err(unknown_time_zone(&shown()));
             };
-            time_zone_offset(&t)?;
-            plain(VarValue::Text(if t.eq_ignore_ascii_case("system") {
-                "SYSTEM".into()
-            } else {
-                t.into()
+            let zone = zone(&t)?;
+            plain(VarValue::Text(match zone.name() {
+                _ if t.eq_ignore_ascii_case("system") => "SYSTEM".into(),
+                Some(name) => name.into(),
+                None => t.into(),
             }))
         }
         Kind::Engine => {
@@ -372,32 +372,12 @@ fn unknown_time_zone(name: &str) -> SqlError {
     SqlError::new(1298, format!("Unknown or incorrect time zone: '{name}'"))
 }
 
-/// Seconds east of UTC of a `time_zone` value; `SYSTEM` is UTC, which `system_time_zone` says. Named
-/// zones have no tables to look in, which is how MySQL is without `mysql_tzinfo_to_sql`.
-pub(crate) fn time_zone_offset(zone: &str) -> SqlResult<i32> {
-    if zone.eq_ignore_ascii_case("system") || zone.eq_ignore_ascii_case("utc") {
-        return Ok(0);
+/// The zone that a `time_zone` value means; `SYSTEM` is UTC, which `system_time_zone` says.
+pub(crate) fn zone(name: &str) -> SqlResult<Zone> {
+    if name.eq_ignore_ascii_case("system") {
+        return Ok(Zone::UTC);
     }
-    let parse = || -> Option<i32> {
-        let (sign, rest) = match zone.as_bytes().first()? {
-            b'+' => (1, &zone[1..]),
-            b'-' => (-1, &zone[1..]),
-            _ => return None,
-        };
-        let (h, m) = rest.split_once(':')?;
-        if h.is_empty() || h.len() > 2 || m.len() != 2 {
-            return None;
-        }
-        let digits = |s: &str| -> Option<i32> {
-            s.bytes()
-                .all(|b| b.is_ascii_digit())
-                .then(|| s.parse().ok())?
-        };
-        let (h, m) = (digits(h)?, digits(m)?);
-        let minutes = sign * (h * 60 + m);
-        (m < 60 && (-13 * 60 - 59..=14 * 60).contains(&minutes)).then_some(minutes * 60)
-    };
-    parse().ok_or_else(|| unknown_time_zone(zone))
+    Zone::by_name(name).ok_or_else(|| unknown_time_zone(name))
 }
 
 /// Global values.
@@ -628,23 +608,5 @@ mod tests {
                 .code,
             1115
         );
-    }
-
-    #[test]
-    fn time_zones_are_offsets() {
-        assert_eq!(time_zone_offset("+02:00"), Ok(7200));
-        assert_eq!(time_zone_offset("-13:59"), Ok(-50_340));
-        assert_eq!(time_zone_offset("+14:00"), Ok(50_400));
-        for bad in [
-            "+14:01",
-            "-14:00",
-            "02:00",
-            "+2",
-            "Mars/Olympus",
-            "+1:60",
-            "",
-        ] {
-            assert_eq!(time_zone_offset(bad).unwrap_err().code, 1298, "{bad}");
-        }
     }
 }
