@@ -281,3 +281,44 @@ fn io_capacity_is_set() {
     c.ok("SET GLOBAL innodb_io_capacity = DEFAULT, innodb_io_capacity_max = DEFAULT");
     assert_eq!(c.rows(both), ["10000|20000"]);
 }
+
+#[test]
+fn dumps_of_all_databases_find_what_they_ask_for() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for table in ["general_log", "slow_log"] {
+        assert_eq!(c.one(&format!("SELECT COUNT(*) FROM mysql.{table}")), "0");
+        let text = c.ok(&format!("SHOW CREATE TABLE mysql.{table}")).rows[0][1].clone();
+        assert!(text.contains("` timestamp(6) NOT NULL,\n"), "{text}");
+        // What was dumped is loaded again: there already.
+        c.ok("USE mysql");
+        c.ok(&text.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"));
+        let note = format!("Note 1050 Table '{table}' already exists");
+        assert_eq!(c.warnings(), [note]);
+        assert_eq!(c.code(&text), 1044);
+        c.ok("USE test");
+        c.ok(&text);
+    }
+    c.ok("CREATE DATABASE IF NOT EXISTS mysql");
+    let note = "Note 1007 Can't create database 'mysql'; database exists";
+    assert_eq!(c.warnings(), [note]);
+    assert_eq!(c.code("CREATE DATABASE mysql"), 1044);
+    assert_eq!(c.one("SHOW STATUS LIKE 'Ssl_cipher'"), "Ssl_cipher|");
+}
+
+#[test]
+fn utf8_and_utf8mb3_are_other_names_of_utf8mb4() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a VARCHAR(9) COLLATE utf8_bin, b VARCHAR(9) CHARACTER SET utf8mb3)");
+    c.ok("INSERT INTO t VALUES ('a', 'A')");
+    for collation in ["utf8_bin", "utf8mb3_bin", "UTF8MB4_BIN"] {
+        let asked = format!("SELECT COUNT(*) FROM t WHERE a = b COLLATE {collation}");
+        assert_eq!(c.one(&asked), "0");
+        c.ok(&format!("SET collation_connection = {collation}"));
+        assert_eq!(c.one("SELECT @@collation_connection"), "utf8mb4_bin");
+    }
+    assert_eq!(c.one("SELECT 'a' = 'A' COLLATE utf8_general_ci"), "1");
+    assert_eq!(c.one("SELECT CONVERT('a' USING utf8)"), "a");
+    assert_eq!(c.code("SELECT 'a' COLLATE utf8_nope_ci"), 1273);
+}

@@ -306,6 +306,9 @@ impl Ddl<'_> {
             return unsupported("PARTITION BY");
         }
         let name = table_name(&create.name)?;
+        if let Some(done) = self.system_table_exists(create, &name)? {
+            return Ok(Prepared::Exists(done));
+        }
         let (database, table) = self.target(&name)?;
         names::table(&table)?;
         let default = database_collation(self.engine, &database)?;
@@ -458,6 +461,22 @@ impl Ddl<'_> {
             return Ok(self.temporary(database, table).is_some());
         }
         self.exists(database, table)
+    }
+
+    /// CREATE TABLE IF NOT EXISTS of a system table, as dumps of all databases have it.
+    fn system_table_exists(
+        &self,
+        create: &sp::CreateTable,
+        name: &TableName,
+    ) -> SqlResult<Option<Done>> {
+        if !create.if_not_exists || create.temporary {
+            return Ok(None);
+        }
+        let (database, table) = super::qualified(name, self.env)?;
+        match crate::show::find(&database, &table) {
+            Some(_) => self.table_exists(true, &table).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn table_exists(&self, if_not_exists: bool, table: &str) -> SqlResult<Done> {

@@ -285,7 +285,9 @@ impl<'a> Ddl<'a> {
         options: &DatabaseOptions,
     ) -> SqlResult<Done> {
         names::database(name)?;
-        not_system(name, self.env)?;
+        if !(if_not_exists && is_system_schema(name)) {
+            not_system(name, self.env)?;
+        }
         let server = self.vars.named("collation_server");
         let default = Collation::by_name(server.as_str())?;
         let collation = collation_of(
@@ -293,10 +295,14 @@ impl<'a> Ddl<'a> {
             options.collation.as_deref(),
             default,
         )?;
-        match self
-            .engine
-            .create_database(self.owner, name, collation.name().as_bytes())
-        {
+        let made = match is_system_schema(name) {
+            true => Err(Error::DatabaseExists(name.to_string())),
+            false => {
+                let options = collation.name().as_bytes();
+                self.engine.create_database(self.owner, name, options)
+            }
+        };
+        match made {
             Ok(()) => {}
             Err(Error::DatabaseExists(_)) if if_not_exists => {
                 self.env.note(
@@ -337,31 +343,19 @@ fn unknown_tables(missing: &[(String, String)]) -> SqlError {
     SqlError::new(1051, format!("Unknown table '{}'", list.join(",")))
 }
 
-/// The collation that a CHARACTER SET and a COLLATE clause ask for together. `utf8` and `utf8mb3` are
-/// taken as utf8mb4, which holds all their texts.
+/// The collation that a CHARACTER SET and a COLLATE clause ask for together.
 pub(crate) fn collation_of(
     charset: Option<&str>,
     collation: Option<&str>,
     default: Collation,
 ) -> SqlResult<Collation> {
-    let charset = charset.map(|c| match c.to_ascii_lowercase().as_str() {
-        "utf8" | "utf8mb3" => "utf8mb4".to_string(),
-        other => other.to_string(),
-    });
-    let collation = collation.map(|c| {
-        let c = c.to_ascii_lowercase();
-        match c.strip_prefix("utf8_").or(c.strip_prefix("utf8mb3_")) {
-            Some(rest) => format!("utf8mb4_{rest}"),
-            None => c,
-        }
-    });
     match (charset, collation) {
         (None, None) => Ok(default),
-        (Some(charset), None) => Collation::of_charset(&charset),
-        (None, Some(collation)) => Collation::by_name(&collation),
+        (Some(charset), None) => Collation::of_charset(charset),
+        (None, Some(collation)) => Collation::by_name(collation),
         (Some(charset), Some(collation)) => {
-            let chosen = Collation::by_name(&collation)?;
-            if Collation::of_charset(&charset)?.charset() == chosen.charset() {
+            let chosen = Collation::by_name(collation)?;
+            if Collation::of_charset(charset)?.charset() == chosen.charset() {
                 Ok(chosen)
             } else {
                 Err(SqlError::new(

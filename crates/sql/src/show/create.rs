@@ -5,6 +5,7 @@ use std::fmt::Write;
 use millpond_store::TableDef;
 use millpond_store::space::FileId;
 
+use super::VirtualTable;
 use crate::partition::partition_text;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
 
@@ -183,6 +184,30 @@ pub(crate) fn table_text(
         let _ = write!(out, "\n/*!{version} {text} */");
     }
     out
+}
+
+/// The statement that would make a table like a system table.
+pub(crate) fn virtual_text(table: &dyn VirtualTable) -> String {
+    let lines: Vec<String> = table
+        .columns()
+        .iter()
+        .map(|c| {
+            let null = if c.nullable {
+                "DEFAULT NULL"
+            } else {
+                "NOT NULL"
+            };
+            format!("{} {} {null}", quote_name(c.name), c.ty.column_type())
+        })
+        .collect();
+    let collation = Collation::Utf8mb4GeneralCi;
+    format!(
+        "CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB DEFAULT CHARSET={} COLLATE={}",
+        quote_name(table.name()),
+        lines.join(",\n  "),
+        collation.charset(),
+        collation.name()
+    )
 }
 
 /// The statement that makes this database.

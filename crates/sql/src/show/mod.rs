@@ -14,6 +14,7 @@
 //! | `watch` | the stall record, waits |
 //! | `graveyard` | what DROP and TRUNCATE left to be given back |
 //! | `partitions` | information_schema.PARTITIONS |
+//! | `logs` | the tables of MySQL's logs |
 //! | `empty` | tables about things Millpond does not have |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `table` | the one implementation of [`VirtualTable`] |
@@ -24,6 +25,7 @@
 pub(crate) mod create;
 mod empty;
 mod graveyard;
+mod logs;
 mod of;
 mod partitions;
 mod pool;
@@ -105,6 +107,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(watch::tables(database));
     tables.extend(graveyard::tables(database));
     tables.extend(empty::tables(database));
+    tables.extend(logs::tables(database));
     tables.extend(partitions::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::create::{database_text, table_text};
+use super::create::{database_text, table_text, virtual_text};
+use super::logs::MYSQL;
 use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
@@ -147,6 +148,9 @@ fn create_table(name: &TableName, env: &SessionEnv) -> SqlResult<Shown> {
     let instance = &facts(env)?.instance;
     if is_system_schema(&database) {
         return match find(&database, &table) {
+            Some(shown) if shown.database() == MYSQL => {
+                Ok(definition(table, virtual_text(&*shown)))
+            }
             Some(_) => Err(SqlError::unsupported("SHOW CREATE TABLE of a system view")),
             None => Err(ddl::no_such_table(&database, &table)),
         };
@@ -168,10 +172,14 @@ fn create_table(name: &TableName, env: &SessionEnv) -> SqlResult<Shown> {
     let next = live.filter(|_| has_auto).and_then(|l| l.auto_increment);
     let own_file = instance.global_u64("innodb_file_per_table") == Some(1);
     let text = table_text(&def, &schema, next, own_file);
-    Ok(one_row(
+    Ok(definition(table, text))
+}
+
+fn definition(table: String, text: String) -> Shown {
+    one_row(
         &[("Table", Ty::Str(64)), ("Create Table", Ty::Str(1024))],
         vec![table, text],
-    ))
+    )
 }
 
 fn create_database(name: &str, if_not_exists: bool, env: &SessionEnv) -> SqlResult<Shown> {

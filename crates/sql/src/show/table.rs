@@ -26,6 +26,8 @@ pub(super) enum Ty {
     Double,
     /// A date and time, or NULL.
     NullTime,
+    /// Another type, with so many digits after the second.
+    Of(BaseType, u8),
 }
 
 pub(super) type Columns = &'static [(&'static str, Ty)];
@@ -89,6 +91,8 @@ fn column(name: &'static str, ty: Ty) -> VirtualColumn {
         Ty::NullNum => (SqlType::ubigint(), true),
         Ty::Double => (SqlType::new(BaseType::Double), false),
         Ty::NullTime => (SqlType::datetime(0), true),
+        Ty::Of(base, 0) => (SqlType::new(base), false),
+        Ty::Of(base, fsp) => (SqlType::temporal(base, fsp), false),
     };
     VirtualColumn { name, ty, nullable }
 }

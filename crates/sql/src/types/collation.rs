@@ -303,16 +303,24 @@ impl Collation {
         Collation::Utf8mb4Unicode520Ci,
         Collation::Utf8mb40900AiCi,
     ];
-    /// By name, case-insensitive; error 1273 for a collation Millpond does not have.
+    /// By name, case-insensitive; error 1273 for a collation Millpond does not have. Those of `utf8` and `utf8mb3` are
+    /// utf8mb4's, which order all their texts the same.
     pub fn by_name(name: &str) -> SqlResult<Collation> {
+        let lower = name.to_ascii_lowercase();
+        let alias = lower
+            .strip_prefix("utf8_")
+            .or(lower.strip_prefix("utf8mb3_"));
+        let meant = alias.map(|rest| format!("utf8mb4_{rest}")).unwrap_or(lower);
         Collation::ALL
             .into_iter()
-            .find(|c| c.name().eq_ignore_ascii_case(name))
+            .find(|c| c.name() == meant)
             .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{name}'")))
     }
-    /// A character set's default collation; error 1115 if there is no such set.
+    /// A character set's default collation; error 1115 if there is no such set. `utf8` and `utf8mb3` are taken as
+    /// utf8mb4, which holds all their texts.
     pub fn of_charset(name: &str) -> SqlResult<Collation> {
-        if name.eq_ignore_ascii_case("utf8mb4") {
+        let is = |n: &&str| name.eq_ignore_ascii_case(n);
+        if ["utf8mb4", "utf8", "utf8mb3"].iter().any(is) {
             Ok(Collation::Utf8mb4GeneralCi)
         } else if name.eq_ignore_ascii_case("binary") {
             Ok(Collation::Binary)
