@@ -322,3 +322,68 @@ fn utf8_and_utf8mb3_are_other_names_of_utf8mb4() {
     assert_eq!(c.one("SELECT CONVERT('a' USING utf8)"), "a");
     assert_eq!(c.code("SELECT 'a' COLLATE utf8_nope_ci"), 1273);
 }
+
+#[test]
+fn tables_have_sizes_and_indexes_cardinalities() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, few INT, many INT, s VARCHAR(20), KEY (few, many), KEY (s, few))");
+    let sizes =
+        "SELECT DATA_LENGTH, INDEX_LENGTH, AVG_ROW_LENGTH, DATA_FREE FROM information_schema.TABLES
+                 WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 't'";
+    assert_eq!(c.one(sizes), "0|0|0|0");
+    let row = |i: u32| format!("({i}, {}, {i}, 's{}')", i % 5, i / 10);
+    for chunk in 0..20 {
+        let rows: Vec<String> = (chunk * 500..chunk * 500 + 500).map(row).collect();
+        c.ok(&format!("INSERT INTO t VALUES {}", rows.join(",")));
+    }
+    let numbers =
+        |text: String| -> Vec<u64> { text.split('|').map(|n| n.parse().unwrap()).collect() };
+    let n = numbers(c.one(sizes));
+    let page = 16384;
+    assert!(
+        n.iter().take(2).all(|n| n % page == 0 && *n > 10 * page),
+        "{n:?}"
+    );
+    assert!((30..200).contains(&n[2]), "{n:?}");
+    let status = c.ok("SHOW TABLE STATUS LIKE 't'").rows.remove(0);
+    assert_eq!(
+        status[6..10],
+        [
+            n[0].to_string(),
+            "0".into(),
+            n[1].to_string(),
+            n[3].to_string()
+        ]
+    );
+    let counts: Vec<u64> = c
+        .ok("SHOW INDEX FROM t")
+        .rows
+        .iter()
+        .map(|r| r[6].parse().unwrap())
+        .collect();
+    // id; few; few, many; s; s, few.
+    let near = |n: u64, want: u64| (want * 7 / 10..=want * 13 / 10).contains(&n);
+    assert!(
+        near(counts[0], 10_000) && near(counts[2], 10_000),
+        "{counts:?}"
+    );
+    assert!((2..=60).contains(&counts[1]), "{counts:?}");
+    assert!(near(counts[3], 1000) && near(counts[4], 5000), "{counts:?}");
+    c.ok("TRUNCATE t");
+    assert_eq!(c.one(sizes), "0|0|0|0");
+}
+
+#[test]
+fn partitions_take_room_too() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, s CHAR(200)) PARTITION BY HASH (id) PARTITIONS 3");
+    for i in 0..300 {
+        c.ok(&format!("INSERT INTO t VALUES ({i}, REPEAT('x', 200))"));
+    }
+    let sum = "SELECT SUM(DATA_LENGTH), SUM(TABLE_ROWS) FROM information_schema";
+    let each = c.one(&format!("{sum}.PARTITIONS WHERE TABLE_NAME = 't'"));
+    assert_eq!(c.one(&format!("{sum}.TABLES WHERE TABLE_NAME = 't'")), each);
+    assert!(!each.starts_with("0|"), "{each}");
+}

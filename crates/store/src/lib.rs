@@ -41,5 +41,5 @@ pub use engine::{Engine, Options};
 pub use error::{Error, Result};
 pub use log::OnDurable;
 pub use pool::DropAlgorithm;
-pub use table::{Direction, Fetch, KeyRange, ReadMode, Scan, ScanRow, Table};
+pub use table::{Direction, Fetch, KeyRange, ReadMode, Scan, ScanRow, Table, TableSize};
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Txn, WaitPolicy};

@@ -131,6 +131,39 @@ pub fn key_part_decodable(schema: &Schema, index: usize, part: usize) -> bool {
                 || (ty.collation == Collation::Utf8mb4Bin && ty.base == BaseType::Char))
 }
 
+/// Appends where each part of an index key ends.
+pub fn key_part_ends(
+    schema: &Schema,
+    index: usize,
+    key: &[u8],
+    out: &mut Vec<usize>,
+) -> SqlResult<()> {
+    let corrupt = || SqlError::new(1034, "Incorrect key file: an index key is cut short");
+    let mut at = 0;
+    for part in &schema.indexes[index].parts {
+        let column = &schema.columns[part.column];
+        let flip = if part.desc { 0xff } else { 0 };
+        let mut null = false;
+        if column.nullable {
+            null = key.get(at).ok_or_else(corrupt)? ^ flip == 0;
+            at += 1;
+        }
+        if !null {
+            let (form, width) = form_of(&column.ty);
+            let rest = key.get(at..).ok_or_else(corrupt)?;
+            at += match form {
+                Form::Variable => {
+                    let len = column.ty.collation.sort_key_len(rest, flip);
+                    len.ok_or_else(corrupt)?
+                }
+                _ => width as usize,
+            };
+        }
+        out.push(at);
+    }
+    Ok(())
+}
+
 /// Reads the parts of an index key back, appending one value per part; a part that is not decodable gives `Value::Null`
 /// (ask [`key_part_decodable`] first).
 pub fn decode_key<'a>(

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 pub use key::{
     decode_key, encode_key_like, encode_key_values, encode_sort_value, key_part_decodable,
+    key_part_ends,
 };
 pub use layout::{RowLayout, decode_row, encode_row};
 pub use lookup::{Lookup, lookup};

@@ -55,6 +55,8 @@ pub(crate) struct Inner {
     pub aborted_connects: AtomicU64,
     /// Locks by name.
     pub user_locks: super::user_locks::UserLocks,
+    /// What SHOW INDEX found out about indexes.
+    pub cardinalities: crate::show::Cardinalities,
     /// Statements that sessions share.
     pub statements: SharedCache,
     /// How often FLUSH TABLES was said.
@@ -241,6 +243,7 @@ impl Instance {
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
             user_locks: Default::default(),
+            cardinalities: Default::default(),
             statements: SharedCache::new(),
             flushes: AtomicU64::new(0),
             prepared: AtomicU64::new(0),

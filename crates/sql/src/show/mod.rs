@@ -16,12 +16,14 @@
 //! | `partitions` | information_schema.PARTITIONS |
 //! | `logs` | the tables of MySQL's logs |
 //! | `empty` | tables about things Millpond does not have |
+//! | `cardinality` | how many values indexes have |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `table` | the one implementation of [`VirtualTable`] |
 //!
 //! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
 //! dropped meanwhile is left out.
 
+mod cardinality;
 pub(crate) mod create;
 mod empty;
 mod graveyard;
@@ -42,6 +44,7 @@ use crate::session::env::SessionEnv;
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
+pub(crate) use cardinality::Cardinalities;
 pub(crate) use of::{Shown, describe, of};
 pub(crate) use watch::truncate;
 

@@ -166,8 +166,8 @@ fn create_table(name: &TableName, env: &SessionEnv) -> SqlResult<Shown> {
     let schema = Schema::of(&def)?;
     let has_auto = schema.columns.iter().any(|c| c.auto_increment);
     let live = match &temporary {
-        Some(table) => schema::live_of(instance.engine(), table, &schema),
-        None => schema::live(instance, &database, &table, &schema),
+        Some(table) => schema::live_of(instance, table, &schema, schema::Want::Counter),
+        None => schema::live(instance, &database, &table, &schema, schema::Want::Counter),
     };
     let next = live.filter(|_| has_auto).and_then(|l| l.auto_increment);
     let own_file = instance.global_u64("innodb_file_per_table") == Some(1);

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use millpond_store::Isolation;
+use millpond_store::{Isolation, TableSize};
 
-use super::schema::{Met, Only, each_table};
+use super::schema::{Met, Only, Want, each_table};
 use super::table::{Columns, Ty, Virtual, n, s};
 use crate::error::SqlResult;
+use crate::exec::store_error;
 use crate::parse::PartitionMethod;
 use crate::partition::{By, Partition, Partitioning, quote_if_needed, value_text};
 use crate::session::Instance;
@@ -72,11 +73,13 @@ fn partitions() -> Virtual {
             row[18] = created;
             row[22] = s("");
             let Some(p) = &schema.partitioning else {
-                let live = super::schema::live(instance, database, &def.name, schema);
-                row[12] = live.map_or(Value::Null, |l| n(l.rows));
+                let live = super::schema::live(instance, database, &def.name, schema, Want::Sizes);
+                if let Some(live) = live {
+                    put_room(&mut row, live.rows, live.size);
+                }
                 return emit(&row);
             };
-            let rows = row_counts(instance, database, &def.name, schema);
+            let rooms = rooms(instance, database, &def.name, schema);
             row[7] = s(method(p));
             row[9] = match &p.by {
                 By::Expr(text) => s(&**text),
@@ -89,10 +92,9 @@ fn partitions() -> Virtual {
                 row[3] = s(&*part.name);
                 row[5] = n(at as u64 + 1);
                 row[11] = description(part);
-                row[12] = rows
-                    .as_ref()
-                    .and_then(|r| r.get(at))
-                    .map_or(Value::Null, |rows| n(*rows));
+                if let Some((rows, size)) = rooms.as_ref().and_then(|r| r.get(at)) {
+                    put_room(&mut row, *rows, *size);
+                }
                 row[22] = s(&*part.comment);
                 emit(&row)?;
             }
@@ -119,18 +121,28 @@ fn description(part: &Partition) -> Value<'static> {
     s(value_text(part)).into_owned()
 }
 
-/// Rows of each partition, unless DDL holds the table.
-fn row_counts(
+/// Fills in a table's or a partition's rows and the room they take.
+fn put_room(row: &mut [Value<'_>], rows: u64, size: TableSize) {
+    row[12] = n(rows);
+    row[13] = n(size.data.checked_div(rows).unwrap_or(0));
+    row[14] = n(size.data);
+    row[15] = n(0u64);
+    row[16] = n(size.indexes);
+    row[17] = n(size.free);
+}
+
+/// Rows of each partition and the room they take, unless DDL holds the table.
+fn rooms(
     instance: &Instance,
     database: &str,
     name: &str,
     schema: &Schema,
-) -> Option<Vec<u64>> {
+) -> Option<Vec<(u64, TableSize)>> {
     let engine = instance.engine();
     let owner = engine.owner();
     owner.set_metadata_timeout(0);
     let mut txn = engine.begin(&owner, Isolation::ReadUncommitted);
-    let counted = (|| -> SqlResult<Option<Vec<u64>>> {
+    let counted = (|| -> SqlResult<Option<Vec<(u64, TableSize)>>> {
         let Ok(table) = engine.open_table(&mut txn, database, name) else {
             return Ok(None);
         };
@@ -147,8 +159,12 @@ fn row_counts(
             return Ok(None);
         }
         let p: &Arc<Partitioning> = p;
-        let each = (0..p.parts.len()).map(|at| Ok(p.open(engine, &table, at)?.estimate_rows()));
-        each.collect::<SqlResult<Vec<u64>>>().map(Some)
+        let each = (0..p.parts.len()).map(|at| {
+            let part = p.open(engine, &table, at)?;
+            let size = part.size().map_err(|e| store_error(e, name))?;
+            Ok((part.estimate_rows(), size))
+        });
+        each.collect::<SqlResult<Vec<_>>>().map(Some)
     })();
     // Nothing was written: there is nothing a commit could fail to keep.
     let _ = engine.commit(txn);

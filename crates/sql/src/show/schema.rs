@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millpond_store::{Engine, Isolation, Table, TableDef};
+use millpond_store::{Engine, Isolation, Table, TableDef, TableSize};
 
 use super::create::{index_order, now_text};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
@@ -174,6 +174,17 @@ fn schemata() -> Virtual {
 pub(super) struct Live {
     pub rows: u64,
     pub auto_increment: Option<u64>,
+    pub size: TableSize,
+    /// How many values the leading parts of each index have, if it was asked for.
+    pub cardinality: Vec<Arc<[u64]>>,
+}
+
+/// What a listing wants to know of tables besides their rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    Counter,
+    Sizes,
+    Cardinality,
 }
 
 /// Opens a table for a moment, unless DDL holds it.
@@ -182,6 +193,7 @@ pub(super) fn live(
     database: &str,
     name: &str,
     schema: &Schema,
+    want: Want,
 ) -> Option<Live> {
     let engine = instance.engine();
     let owner = engine.owner();
@@ -190,19 +202,48 @@ pub(super) fn live(
     let live = engine
         .open_table(&mut txn, database, name)
         .ok()
-        .and_then(|table| live_of(engine, &table, schema));
+        .and_then(|table| live_of(instance, &table, schema, want));
     // Nothing was written: there is nothing a commit could fail to keep.
     let _ = engine.commit(txn);
     live
 }
 
 /// The same of a table that is open.
-pub(super) fn live_of(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> Option<Live> {
+pub(super) fn live_of(
+    instance: &Instance,
+    table: &Arc<Table>,
+    schema: &Schema,
+    want: Want,
+) -> Option<Live> {
+    let engine = instance.engine();
     counter::start(engine, table, schema).ok()?;
+    let rows = crate::partition::estimate_rows(Some(engine), table, schema);
     Some(Live {
-        rows: crate::partition::estimate_rows(Some(engine), table, schema),
+        rows,
         auto_increment: table.auto_increment_peek(),
+        size: match want {
+            Want::Sizes => size_of(engine, table, schema).ok()?,
+            _ => TableSize::default(),
+        },
+        cardinality: match want {
+            Want::Cardinality => instance.0.cardinalities.of(engine, table, schema, rows),
+            _ => Vec::new(),
+        },
     })
+}
+
+/// The room of a table, or of all its partitions.
+fn size_of(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<TableSize> {
+    let failed = |e| store_error(e, &table.def().name);
+    let Some(p) = &schema.partitioning else {
+        return table.size().map_err(failed);
+    };
+    let mut sum = TableSize::default();
+    for at in 0..p.parts.len() {
+        let part = p.open(engine, table, at)?;
+        sum = sum.plus(part.size().map_err(failed)?);
+    }
+    Ok(sum)
 }
 
 /// TABLES; SHOW TABLES and SHOW TABLE STATUS select from it.
@@ -240,7 +281,8 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 row[20] = s("");
                 return emit(&row);
             };
-            let live = live(instance, database, &def.name, schema);
+            let live = live(instance, database, &def.name, schema, Want::Sizes);
+            let number = |f: &dyn Fn(&Live) -> u64| live.as_ref().map_or(Value::Null, |l| n(f(l)));
             let has_auto = schema.columns.iter().any(|c| c.auto_increment);
             let auto = live.as_ref().and_then(|l| l.auto_increment);
             let created = i64::try_from(schema.created)
@@ -254,12 +296,12 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 s("InnoDB"),
                 n(10u64),
                 s("Dynamic"),
-                live.map_or(Value::Null, |l| n(l.rows)),
-                Value::Null,
-                Value::Null,
-                Value::Null,
-                Value::Null,
-                Value::Null,
+                number(&|l| l.rows),
+                number(&|l| l.size.data.checked_div(l.rows).unwrap_or(0)),
+                number(&|l| l.size.data),
+                n(0u64),
+                number(&|l| l.size.indexes),
+                number(&|l| l.size.free),
                 auto.filter(|_| has_auto).map_or(Value::Null, n),
                 created.map_or(Value::Null, Value::DateTime),
                 Value::Null,
@@ -521,13 +563,13 @@ pub(super) fn statistics(only: Only) -> Virtual {
             let Met::Stored(def, schema) = met else {
                 return Ok(());
             };
-            // Only a whole unique key's number of values is known: it is that of the rows.
-            let rows = live(instance, database, &def.name, schema).map(|l| l.rows);
+            let live = live(instance, database, &def.name, schema, Want::Cardinality);
+            let counts = live.map(|l| l.cardinality).unwrap_or_default();
             for i in index_order(schema) {
                 let index = &schema.indexes[i];
                 for (seq, part) in index.parts.iter().enumerate() {
                     let column = &schema.columns[part.column];
-                    let whole = index.unique && seq + 1 == index.parts.len();
+                    let values = counts.get(i).and_then(|c| c.get(seq));
                     emit(&[
                         s("def"),
                         s(database),
@@ -538,7 +580,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                         n(seq as u64 + 1),
                         s(&*column.name),
                         s(if part.desc { "D" } else { "A" }),
-                        rows.filter(|_| whole).map_or(Value::Null, n),
+                        values.map_or(Value::Null, |v| n(*v)),
                         part.prefix.map_or(Value::Null, n),
                         Value::Null,
                         s(if column.nullable { "YES" } else { "" }),

@@ -112,6 +112,33 @@ impl Tree {
         Ok(between(&low, &high, fork, &samples).round() as u64)
     }
 
+    /// Shows `f` the keys of up to so many leaves, at even shares of the tree: each leaf's in order, its first with `true`.
+    pub fn sample(&self, leaves: u64, f: &mut dyn FnMut(bool, &[u8])) -> Result<()> {
+        if self.root() == 0 {
+            return Ok(());
+        }
+        let root = self.root();
+        let mut seen: SmallVec<[u32; 32]> = SmallVec::new();
+        for probe in 0..leaves {
+            let share = (2 * probe + 1).wrapping_mul(u64::MAX / (2 * leaves));
+            let mut state = share;
+            let leaf = self.leaf(|page| {
+                if page_no(page) == root {
+                    state = share;
+                }
+                take_share(&mut state, slotted::count(page))
+            })?;
+            if seen.contains(&page_no(&leaf)) {
+                continue;
+            }
+            seen.push(page_no(&leaf));
+            for slot in 0..slotted::count(&leaf) {
+                f(slot == 0, slotted::key(&leaf, slot));
+            }
+        }
+        Ok(())
+    }
+
     fn path(&self, aim: Aim<'_>) -> Result<Path> {
         let mut path = Path::new();
         let root = self.root();
@@ -139,10 +166,7 @@ impl Tree {
                     if page_no(page) == root {
                         state = share;
                     }
-                    let wide = u128::from(state) * u128::from(count);
-                    // The fraction left over picks the way on the next level.
-                    state = wide as u64;
-                    (wide >> 64) as u16
+                    take_share(&mut state, count)
                 }
             };
             if page_no(page) == root {
@@ -167,6 +191,13 @@ impl Tree {
         path.push(Step { slot, count });
         Ok(path)
     }
+}
+
+/// The one of `count` ways that lies at a share of them. The fraction left over picks the way on the next level.
+fn take_share(share: &mut u64, count: u16) -> u16 {
+    let wide = u128::from(*share) * u128::from(count);
+    *share = wide as u64;
+    (wide >> 64) as u16
 }
 
 /// Entries between two positions whose ways part at `fork`, taking every subtree off the two ways for an average

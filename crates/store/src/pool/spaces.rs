@@ -6,7 +6,7 @@ use super::discard::{Dead, DropAlgorithm};
 use crate::error::{Error, Result};
 use crate::log::op::{Op, Target};
 use crate::page::{Lsn, PageNo};
-use crate::space::{FileId, Space, SpaceId};
+use crate::space::{EXTENT_PAGES, FileId, Space, SpaceId};
 use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -125,6 +125,18 @@ impl Pager {
             Err(e) => return Err(e),
         };
         Ok(file.alloc().lock().extent_count(space))
+    }
+
+    /// Pages used in the space's own extents (its root is not among them), and pages that these extents have.
+    pub fn space_room(&self, space: &Arc<Space>) -> Result<(u64, u64)> {
+        let file = match space.data(&self.core().files, false) {
+            Ok(f) => f,
+            Err(Error::Io { kind: NotFound, .. }) => return Ok((0, 0)),
+            Err(e) => return Err(e),
+        };
+        let alloc = file.alloc().lock();
+        let pages = alloc.extent_count(space.id) * u64::from(EXTENT_PAGES);
+        Ok((alloc.pages_of(space.id), pages))
     }
 
     /// Handles of tables' files that are open, and that may be.

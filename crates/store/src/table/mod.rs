@@ -36,12 +36,14 @@ mod read;
 mod scan;
 mod scratch;
 mod secondary;
+mod size;
 mod temporary;
 mod undo;
 mod write;
 
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
 pub use scan::Scan;
+pub use size::TableSize;
 
 use crate::catalog::{KeyCodec, TableDef, row as catalog_row};
 use crate::error::{Error, Result};
