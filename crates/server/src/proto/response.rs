@@ -55,12 +55,19 @@ pub fn column(out: &mut Vec<u8>, c: &ColumnMeta) {
     out.extend_from_slice(&c.ty.protocol_length().to_le_bytes());
     out.push(c.ty.protocol_type());
     out.extend_from_slice(&(c.flags | c.ty.protocol_flags()).to_le_bytes());
-    out.push(if c.ty.is_temporal() {
-        c.ty.length as u8
+    out.push(decimals(c));
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// Digits after the point or fractional digits of seconds. Drivers that fetch by the binary protocol print as many, and take
+/// 31 for "not fixed", which is also what MySQL says of strings that are computed.
+fn decimals(c: &ColumnMeta) -> u8 {
+    const NOT_FIXED: u8 = 31;
+    if c.ty.is_string() {
+        if c.table.is_empty() { NOT_FIXED } else { 0 }
     } else {
         c.ty.decimals
-    });
-    out.extend_from_slice(&[0, 0]);
+    }
 }
 
 /// Appends the definition of a prepared statement's parameter, as MySQL describes every one of them.
@@ -93,6 +100,36 @@ mod tests {
         };
         ok(&mut out, 0, &done, 3);
         assert_eq!(out, [0, 0xfc, 44, 1, 7, 3, 0, 1, 0, 2, b'h', b'i']);
+    }
+
+    #[test]
+    fn columns_tell_their_decimals() {
+        use millpond_sql::types::{BaseType, Collation, SqlType};
+        let text = SqlType::varchar(9, Collation::Utf8mb4Bin);
+        for (ty, table, want) in [
+            (SqlType::datetime(3), "t", 3),
+            (SqlType::datetime(0), "", 0),
+            (SqlType::temporal(BaseType::Time, 2), "", 2),
+            (SqlType::new(BaseType::Date), "t", 0),
+            (SqlType::double(), "t", 31),
+            (SqlType::decimal(10, 4), "t", 4),
+            (SqlType::bigint(), "", 0),
+            (text.clone(), "t", 0),
+            (text, "", 31),
+        ] {
+            let meta = ColumnMeta {
+                database: String::new(),
+                table: table.into(),
+                org_table: String::new(),
+                name: "c".into(),
+                org_name: String::new(),
+                ty,
+                flags: 0,
+            };
+            let mut out = Vec::new();
+            column(&mut out, &meta);
+            assert_eq!(out[out.len() - 3], want, "{:?}", meta.ty);
+        }
     }
 
     #[test]
