@@ -53,7 +53,8 @@ pub fn run<'s>(
     let t = &st.plan.tables[plan.table];
     let mut subqueries = Vec::new();
     if !plan.subqueries.is_empty() {
-        // The row being made, the row to be inserted (ON DUPLICATE KEY UPDATE), a group that is none, subqueries.
+        // The row being made, the row to be inserted and those selected (ON DUPLICATE KEY UPDATE), a group that is none,
+        // subqueries.
         let source = subquery_source(plan);
         let rows: Rows<'_> = std::iter::repeat_n(RowRef::Nulls, source + 1).collect();
         let all: Vec<usize> = (0..plan.subqueries.len()).collect();
@@ -136,7 +137,17 @@ pub fn run<'s>(
 
 /// Source of subquery values; see [`Insert`].
 fn subquery_source(plan: &Insert) -> usize {
-    if plan.update.is_some() { 3 } else { 2 }
+    2 + plan.carried.widths.len() + usize::from(plan.update.is_some())
+}
+
+/// The rows selected from each table, as far as ON DUPLICATE KEY UPDATE reads them.
+fn selected_rows<'v>(plan: &Insert, carried: &'v [Value<'_>]) -> Vec<Vec<Value<'v>>> {
+    let widths = &plan.carried.widths;
+    let mut rows: Vec<Vec<Value<'v>>> = widths.iter().map(|&n| vec![Value::Null; n]).collect();
+    for (&(table, column), v) in plan.carried.columns.iter().zip(carried) {
+        rows[table][column] = v.borrowed();
+    }
+    rows
 }
 
 impl<'s> Inserter<'s> {
@@ -195,7 +206,7 @@ impl<'s> Inserter<'s> {
         } else {
             self.rest(st, &mut values, &mut generated)?;
         }
-        self.put(st, &values, generated)
+        self.put(st, &values, &[], generated)
     }
 
     /// A row of SELECT.
@@ -203,16 +214,19 @@ impl<'s> Inserter<'s> {
         self.rows += 1;
         let schema = &*self.t.schema;
         let plan = self.plan;
-        if row.len() != plan.columns.len() {
+        let Some((row, carried)) = row
+            .split_at_checked(plan.columns.len())
+            .filter(|(_, more)| more.len() == plan.carried.columns.len())
+        else {
             return Err(column_count(self.rows));
-        }
+        };
         let mut values: Row<'_> = SmallVec::from_elem(Value::Null, schema.columns.len());
         let mut generated = false;
         for (v, &c) in row.iter().zip(&plan.columns) {
             values[c] = self.stored(st, c, v.borrowed(), &mut generated)?;
         }
         self.rest(st, &mut values, &mut generated)?;
-        self.put(st, &values, generated)
+        self.put(st, &values, carried, generated)
     }
 
     /// Columns that the statement does not name.
@@ -299,16 +313,22 @@ impl<'s> Inserter<'s> {
     }
 
     /// Stores the row, or does what is to be done with a duplicate.
-    fn put(&mut self, st: &mut State<'s>, values: &[Value<'_>], generated: bool) -> SqlResult<()> {
+    fn put(
+        &mut self,
+        st: &mut State<'s>,
+        values: &[Value<'_>],
+        carried: &[Value<'_>],
+        generated: bool,
+    ) -> SqlResult<()> {
         let t = self.t;
         let Some(p) = &t.schema.partitioning else {
-            return self.put_into(st, &t.table, 0, values, generated);
+            return self.put_into(st, (&t.table, 0), values, carried, generated);
         };
         let given = self.plan.partitions.as_deref();
         match partitions::target(st, t, p, given, values, &mut self.encoded) {
             Ok(part) => {
                 let open = p.open(st.engine, &t.table, part)?;
-                self.put_into(st, &open, part, values, generated)
+                self.put_into(st, (&open, part), values, carried, generated)
             }
             Err(e) if self.plan.ignore && partitions::ignorable(&e) => {
                 self.duplicates += 1;
@@ -327,9 +347,9 @@ impl<'s> Inserter<'s> {
     fn put_into(
         &mut self,
         st: &mut State<'s>,
-        table: &Table,
-        part: usize,
+        (table, part): (&Table, usize),
         values: &[Value<'_>],
+        carried: &[Value<'_>],
         generated: bool,
     ) -> SqlResult<()> {
         let t = self.t;
@@ -360,7 +380,7 @@ impl<'s> Inserter<'s> {
                 }
                 self.duplicates += 1;
                 if self.plan.update.is_some() {
-                    return self.update(st, (table, part), values, generated);
+                    return self.update(st, (table, part), values, carried, generated);
                 }
                 // As in MySQL, the same row again counts as one if no other key can be in the way.
                 let later = &t.schema.indexes[index + 1..];
@@ -420,6 +440,7 @@ impl<'s> Inserter<'s> {
         st: &mut State<'s>,
         (table, part): (&Table, usize),
         new: &[Value<'_>],
+        carried: &[Value<'_>],
         generated: bool,
     ) -> SqlResult<()> {
         let plan = self.plan;
@@ -438,6 +459,7 @@ impl<'s> Inserter<'s> {
             .map(|c| schema.layout().column(schema, &old_row, c, self.tz))
             .collect();
         let source = subquery_source(plan);
+        let selected = selected_rows(plan, carried);
         for (c, g) in set {
             let column = &schema.columns[*c];
             let v = match g {
@@ -447,6 +469,9 @@ impl<'s> Inserter<'s> {
                         std::iter::repeat_n(RowRef::Nulls, source + 1).collect();
                     rows[0] = RowRef::Values(&values);
                     rows[1] = RowRef::Values(new);
+                    for (n, r) in selected.iter().enumerate() {
+                        rows[2 + n] = RowRef::Values(r);
+                    }
                     rows[source] = RowRef::Values(&self.subqueries);
                     let v = value.expr.eval(&st.context(&rows))?.into_owned();
                     if self.no_nulls && v.is_null() && !column.nullable {

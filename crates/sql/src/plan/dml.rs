@@ -48,7 +48,10 @@ pub struct Insert {
     pub ignore: bool,
     /// ON DUPLICATE KEY UPDATE: (column, value).
     pub update: Option<Assignments>,
-    /// Subqueries of VALUES and ON DUPLICATE KEY UPDATE, all run once; their values are source 2 or 3.
+    /// What ON DUPLICATE KEY UPDATE reads of the tables selected from, which are sources 2 and so on.
+    pub carried: Carried,
+    /// Subqueries of VALUES and ON DUPLICATE KEY UPDATE, all run once; their values are the source after the next of the
+    /// last of those above.
     pub subqueries: Vec<Subquery>,
     /// The table's AUTO_INCREMENT column.
     pub auto: Option<usize>,
@@ -56,6 +59,15 @@ pub struct Insert {
     pub others: Vec<usize>,
     /// PARTITION (...): positions of the partitions that rows may go to.
     pub partitions: Option<Arc<[usize]>>,
+}
+
+/// Columns of the tables selected from that follow the columns to insert, for ON DUPLICATE KEY UPDATE.
+#[derive(Debug, Default)]
+pub struct Carried {
+    /// For each table its number of columns.
+    pub widths: Vec<usize>,
+    /// (table, column), in the order of the query's last columns.
+    pub columns: Vec<(usize, usize)>,
 }
 
 /// Where an INSERT's rows come from.
@@ -98,7 +110,7 @@ pub struct Delete {
     pub ignore: bool,
 }
 
-impl Planner<'_, '_> {
+impl<'p> Planner<'p, '_> {
     fn target(&mut self, name: &sp::ObjectName) -> SqlResult<(usize, String, String)> {
         let (database, table) = from::split_name(name)?;
         let database = self.database(database)?;
@@ -111,8 +123,17 @@ impl Planner<'_, '_> {
                 ),
             ));
         }
-        self.target = Some((database.clone(), table.clone()));
+        self.targets.push((database.clone(), table.clone()));
         Ok((self.open(&database, &table, true)?, database, table))
+    }
+
+    /// Whether statements that write lock what they only read.
+    pub(super) fn locks_reads(&self) -> bool {
+        use millpond_store::Isolation as I;
+        !matches!(
+            self.cx.txn.isolation(),
+            I::ReadCommitted | I::ReadUncommitted
+        )
     }
 
     fn target_source(&self, at: usize, database: &str, table: &str, alias: &str) -> Source {
@@ -129,7 +150,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    fn given(
+    pub(super) fn given(
         &mut self,
         e: &sp::Expr,
         clause: &'static str,
@@ -202,7 +223,7 @@ impl Planner<'_, '_> {
     }
 
     /// Plans INSERT and REPLACE.
-    pub fn insert(&mut self, i: &sp::Insert) -> SqlResult<Insert> {
+    pub fn insert(&mut self, i: &'p sp::Insert) -> SqlResult<Insert> {
         let sp::TableObject::TableName(name) = &i.table else {
             return Err(SqlError::unsupported("INSERT into this"));
         };
@@ -235,24 +256,37 @@ impl Planner<'_, '_> {
         f.visible = (0..schema.columns.len()).map(|c| (0, c)).collect();
         f.reachable = vec![0];
         self.frames.push(f);
-        let rows = self.insert_rows(i, &mut columns, named, table);
+        let mut on = match &i.on {
+            None => None,
+            Some(sp::OnInsert::DuplicateKeyUpdate(list)) => Some(OnDuplicate {
+                list,
+                alias: i.insert_alias.as_ref(),
+                columns: Vec::new(),
+                old: self.target_source(table, &database, &table_name, &table_name),
+                schema: schema.clone(),
+            }),
+            Some(_) => return Err(SqlError::unsupported("ON CONFLICT")),
+        };
+        let rows = self.insert_rows(i, &mut columns, named, table, &mut on);
         let f = self.frames.pop().expect("pushed above");
         let mut subqueries = f.subqueries;
         let rows = rows?;
-        let update = match &i.on {
-            None => None,
-            Some(sp::OnInsert::DuplicateKeyUpdate(list)) => {
-                let (update, more) = self.on_duplicate(
-                    i,
-                    list,
-                    &schema,
-                    self.target_source(table, &database, &table_name, &table_name),
-                    subqueries,
-                )?;
-                subqueries = more;
-                Some(update)
+        // Unless the query has bound it, among its tables.
+        if let Some(mut on) = on {
+            if !subqueries.is_empty() {
+                return Err(SqlError::unsupported(
+                    "subqueries in VALUES together with ON DUPLICATE KEY UPDATE",
+                ));
             }
-            Some(_) => return Err(SqlError::unsupported("ON CONFLICT")),
+            on.columns.clone_from(&columns);
+            self.on_duplicate(on, &[], &[])?;
+        }
+        let (update, carried) = match self.updating.take() {
+            None => (None, Carried::default()),
+            Some(u) => {
+                subqueries = u.subqueries;
+                (Some(u.set), u.carried)
+            }
         };
         let others = (0..schema.columns.len())
             .filter(|c| !columns.contains(c))
@@ -265,6 +299,7 @@ impl Planner<'_, '_> {
             replace: i.replace_into,
             ignore: i.ignore,
             update,
+            carried,
             subqueries,
             others,
             partitions,
@@ -277,6 +312,7 @@ impl Planner<'_, '_> {
         columns: &mut Vec<usize>,
         named: bool,
         table: usize,
+        on: &mut Option<OnDuplicate<'p>>,
     ) -> SqlResult<InsertRows> {
         let schema = self.tables[table].schema.clone();
         if !i.assignments.is_empty() {
@@ -339,15 +375,19 @@ impl Planner<'_, '_> {
         }
         let frames = std::mem::take(&mut self.frames);
         self.reading_target = false;
+        self.duplicates = on.take();
         let planned = self.query(q, 0);
+        *on = self.duplicates.take();
         self.frames = frames;
         let (mut query, _) = planned?;
-        if query.types.len() != columns.len() {
+        let carried = self
+            .updating
+            .as_ref()
+            .map_or(0, |u| u.carried.columns.len());
+        if query.types.len() - carried != columns.len() {
             return Err(column_count(1));
         }
-        if self.cx.txn.isolation() != millpond_store::Isolation::ReadCommitted
-            && self.cx.txn.isolation() != millpond_store::Isolation::ReadUncommitted
-        {
+        if self.locks_reads() {
             lock_sources(&mut query);
         }
         Ok(InsertRows::Query {
@@ -356,73 +396,63 @@ impl Planner<'_, '_> {
         })
     }
 
-    fn on_duplicate(
+    /// Binds ON DUPLICATE KEY UPDATE. Of the tables selected from, `shown` are the columns that unqualified names find.
+    /// Returns the columns of theirs that it reads.
+    pub(super) fn on_duplicate(
         &mut self,
-        i: &sp::Insert,
-        list: &[sp::Assignment],
-        schema: &Arc<Schema>,
-        old: Source,
-        subqueries: Vec<Subquery>,
-    ) -> SqlResult<(Assignments, Vec<Subquery>)> {
-        let mut f = Frame::new(0, 2);
-        let alias = i.insert_alias.as_ref();
-        let columns = match alias.and_then(|a| a.col_aliases.as_ref()) {
-            None => None,
-            Some(list) => {
-                if list.len() != schema.columns.len() {
-                    return Err(SqlError::unsupported("aliases for some columns of a row"));
-                }
-                Some(list.iter().map(|c| c.value.clone()).collect::<Vec<_>>())
-            }
-        };
-        let name = match alias {
-            Some(a) => from::split_name(&a.row_alias)?.1,
-            None => String::new(),
-        };
-        let visible = (0..schema.columns.len()).map(|c| (0, c));
-        f.reachable = if alias.is_some() { vec![0, 1] } else { vec![0] };
-        f.visible = match &columns {
+        on: OnDuplicate<'p>,
+        tables: &[Source],
+        shown: &[(usize, usize)],
+    ) -> SqlResult<Vec<(usize, usize)>> {
+        /// The first of the tables selected from.
+        const FIRST: usize = 2;
+        let mut f = Frame::new(0, FIRST + tables.len());
+        let new = on.inserted_row()?;
+        f.reachable = (0..f.count)
+            .filter(|&s| s != 1 || on.alias.is_some())
+            .collect();
+        f.visible = (0..on.schema.columns.len()).map(|c| (0, c)).collect();
+        if on.column_aliases().is_some() {
             // Column aliases are names of their own.
-            Some(_) => visible
-                .chain((0..schema.columns.len()).map(|c| (1, c)))
-                .collect(),
-            None => visible.collect(),
-        };
-        f.sources.push(old);
-        f.sources.push(Source {
-            name,
-            database: String::new(),
-            table: String::new(),
-            kind: SourceKind::Derived {
-                derived: usize::MAX,
-                columns: schema
-                    .columns
-                    .iter()
-                    .enumerate()
-                    .map(|(n, c)| {
-                        let name = columns.as_ref().map_or(&c.name, |l| &l[n]).clone();
-                        (name, c.ty.clone(), c.nullable)
-                    })
-                    .collect(),
-            },
-        });
-        f.nullable = vec![false, false];
-        f.inserted = Some((1, schema.clone()));
-        if !subqueries.is_empty() {
-            return Err(SqlError::unsupported(
-                "subqueries in VALUES together with ON DUPLICATE KEY UPDATE",
-            ));
+            f.visible.extend(on.columns.iter().map(|&c| (1, c)));
         }
+        f.visible.extend(shown.iter().map(|&(s, c)| (FIRST + s, c)));
+        let schema = on.schema;
+        f.sources = vec![on.old, new];
+        f.sources.extend(tables.iter().map(named_columns));
+        f.nullable = vec![false; f.count];
+        f.inserted = Some((1, schema.clone()));
+        let around = std::mem::take(&mut self.frames);
         self.frames.push(f);
-        let set = self.assignments(list, schema, 0);
+        let set = self.assignments(on.list, &schema, 0);
         let f = self.frames.pop().expect("pushed above");
+        self.frames = around;
         let set = set?;
         if f.subqueries.iter().any(|q| !q.outer.is_empty()) {
             return Err(SqlError::unsupported(
                 "correlated subquery in ON DUPLICATE KEY UPDATE",
             ));
         }
-        Ok((set, f.subqueries))
+        let mut read = Vec::new();
+        for (_, g) in &set {
+            if let Given::Value { value, .. } = g {
+                value.expr.columns(&mut |s, c| {
+                    if (FIRST..FIRST + tables.len()).contains(&s) && !read.contains(&(s - FIRST, c))
+                    {
+                        read.push((s - FIRST, c));
+                    }
+                });
+            }
+        }
+        self.updating = Some(Updating {
+            set,
+            subqueries: f.subqueries,
+            carried: Carried {
+                widths: tables.iter().map(Source::columns).collect(),
+                columns: read.clone(),
+            },
+        });
+        Ok(read)
     }
 
     /// The one table of an UPDATE or DELETE, in a new block.
@@ -473,13 +503,7 @@ impl Planner<'_, '_> {
         let (table, hints) = self.single(&u.table, "UPDATE")?;
         let schema = self.tables[table].schema.clone();
         let mut set = self.assignments(&u.assignments, &schema, 0)?;
-        let select = set
-            .iter()
-            .filter_map(|(_, g)| match g {
-                Given::Value { value, .. } => Some(value.expr.clone()),
-                Given::Default => None,
-            })
-            .collect();
+        let select = values_of(&set).collect();
         let find = self.find(
             u.selection.as_ref(),
             &u.order_by,
@@ -487,16 +511,7 @@ impl Planner<'_, '_> {
             select,
             hints,
         )?;
-        let source = find.subquery_source();
-        for (_, g) in &mut set {
-            if let Given::Value { value, .. } = g {
-                let expr = std::mem::replace(
-                    &mut value.expr,
-                    Expr::literal(crate::value::Value::Null, crate::types::SqlType::null()),
-                );
-                *value = rich(expr, source, &find.once);
-            }
-        }
+        enrich(&mut set, &find);
         let collect = !find.order.is_empty()
             || changes_scanned(&find, &schema, &set)
             || self.moves_partitions(&schema, &set)?;
@@ -590,6 +605,82 @@ impl Planner<'_, '_> {
     }
 }
 
+/// An ON DUPLICATE KEY UPDATE that is yet to be bound.
+pub struct OnDuplicate<'p> {
+    list: &'p [sp::Assignment],
+    alias: Option<&'p sp::InsertAliases>,
+    /// Columns that the statement gives.
+    columns: Vec<usize>,
+    old: Source,
+    schema: Arc<Schema>,
+}
+
+/// The same, bound.
+pub struct Updating {
+    set: Assignments,
+    subqueries: Vec<Subquery>,
+    carried: Carried,
+}
+
+impl OnDuplicate<'_> {
+    /// The names that `AS new(a, b)` gives the columns.
+    fn column_aliases(&self) -> Option<&[sp::Ident]> {
+        let list = self.alias?.col_aliases.as_deref()?;
+        (!list.is_empty()).then_some(list)
+    }
+
+    /// The row that was to be inserted, under its alias.
+    fn inserted_row(&self) -> SqlResult<Source> {
+        let own = self.schema.columns.iter().map(|c| c.name.clone());
+        let mut names: Vec<String> = own.collect();
+        if let Some(list) = self.column_aliases() {
+            if list.len() != self.columns.len() {
+                return Err(SqlError::new(
+                    1353,
+                    "In definition of view, derived table or common table expression, SELECT list \
+                     and column names list have different column counts",
+                ));
+            }
+            names.iter_mut().for_each(String::clear);
+            for (&c, alias) in self.columns.iter().zip(list) {
+                names[c].clone_from(&alias.value);
+            }
+        }
+        let columns = names.into_iter().zip(&self.schema.columns);
+        Ok(Source {
+            name: match self.alias {
+                Some(a) => from::split_name(&a.row_alias)?.1,
+                None => String::new(),
+            },
+            database: String::new(),
+            table: String::new(),
+            kind: SourceKind::Derived {
+                derived: usize::MAX,
+                columns: columns
+                    .map(|(name, c)| (name, c.ty.clone(), c.nullable))
+                    .collect(),
+            },
+        })
+    }
+}
+
+/// A table selected from, by its columns alone. Any of them may be NULL: it may be on the inner side of an outer join.
+fn named_columns(s: &Source) -> Source {
+    let columns = (0..s.columns()).map(|c| {
+        let (name, ty, _) = s.column(c);
+        (name.to_string(), ty.clone(), true)
+    });
+    Source {
+        name: s.name.clone(),
+        database: s.database.clone(),
+        table: String::new(),
+        kind: SourceKind::Derived {
+            derived: usize::MAX,
+            columns: columns.collect(),
+        },
+    }
+}
+
 /// INSERT ... PARTITION (...).
 fn given_partitions(
     i: &sp::Insert,
@@ -640,6 +731,28 @@ pub fn column_count(row: u64) -> SqlError {
     )
 }
 
+/// The values assigned.
+pub(super) fn values_of(set: &Assignments) -> impl Iterator<Item = Expr> {
+    set.iter().filter_map(|(_, g)| match g {
+        Given::Value { value, .. } => Some(value.expr.clone()),
+        Given::Default => None,
+    })
+}
+
+/// Notes which subqueries of the block that finds the rows each value needs.
+pub(super) fn enrich(set: &mut Assignments, find: &Block) {
+    let source = find.subquery_source();
+    for (_, g) in set {
+        if let Given::Value { value, .. } = g {
+            let expr = std::mem::replace(
+                &mut value.expr,
+                Expr::literal(crate::value::Value::Null, crate::types::SqlType::null()),
+            );
+            *value = rich(expr, source, &find.once);
+        }
+    }
+}
+
 /// Whether an assignment moves rows within the index that is scanned.
 fn changes_scanned(find: &Block, schema: &Schema, set: &[(usize, Given)]) -> bool {
     let Some(LevelFrom::Table(_, access)) = find.levels.first().map(|l| &l.from) else {
@@ -657,16 +770,17 @@ fn changes_scanned(find: &Block, schema: &Schema, set: &[(usize, Given)]) -> boo
     in_key(access.index) || in_key(0)
 }
 
+/// Has a source read with shared locks, unless it has a lock of its own.
+pub(super) fn lock_shared(s: &mut Source) {
+    if let SourceKind::Table { lock, .. } = &mut s.kind {
+        lock.get_or_insert((LockMode::Shared, WaitPolicy::Wait));
+    }
+}
+
 /// INSERT ... SELECT locks what it reads, shared.
 fn lock_sources(q: &mut Query) {
     match &mut q.body {
-        Body::Block(b) => {
-            for s in &mut b.sources {
-                if let SourceKind::Table { lock, .. } = &mut s.kind {
-                    lock.get_or_insert((LockMode::Shared, WaitPolicy::Wait));
-                }
-            }
-        }
+        Body::Block(b) => b.sources.iter_mut().for_each(lock_shared),
         Body::Union(u) => u.arms.iter_mut().for_each(|(q, _)| lock_sources(q)),
         Body::Values(_) => {}
     }

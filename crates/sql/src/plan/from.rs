@@ -379,13 +379,13 @@ impl Planner<'_, '_> {
             });
         }
         if self
-            .target
-            .as_ref()
-            .is_some_and(|(d, t)| *d == database && t == table)
+            .targets
+            .iter()
+            .any(|(d, t)| *d == database && t == table)
         {
             self.reading_target = true;
             // A subquery of UPDATE or DELETE; derived tables are read to their end first.
-            if self.frames.len() > 1 && self.frames[0].sources.first().is_some_and(is_target) {
+            if self.frames.len() > 1 && self.frames[0].sources.iter().any(is_target) {
                 return Err(SqlError::new(
                     1093,
                     format!("You can't specify target table '{table}' for update in FROM clause"),

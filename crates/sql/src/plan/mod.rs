@@ -250,8 +250,10 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         frames: Vec::new(),
         subquery_ids: 0,
         hash_ids: 0,
-        target: None,
+        targets: Vec::new(),
         reading_target: false,
+        duplicates: None,
+        updating: None,
         private: false,
         momentary: false,
     }
@@ -266,7 +268,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
     Plan {
         columns,
         params: p.statement.params,
-        writes: matches!(root, Root::Insert(_) | Root::Update(_) | Root::Delete(_))
+        writes: !matches!(root, Root::Query(_) | Root::Do(_) | Root::Explain(_))
             && p.tables.iter().any(|t| t.write && !t.table.is_temporary()),
         reusable: !p.momentary,
         private: p.private,

@@ -93,9 +93,12 @@ impl Planner<'_, '_> {
                 self.query(inner, base)
             }
             body => {
+                // The tables of a UNION cannot be named in ON DUPLICATE KEY UPDATE.
+                let duplicates = self.duplicates.take();
                 let mut arms = Vec::new();
                 let mut heads = Vec::new();
                 self.arms(body, false, base, &mut arms, &mut heads)?;
+                self.duplicates = duplicates;
                 if arms.len() == 1 && order.is_empty() && limit.is_none() {
                     let (q, _) = arms.pop().expect("one arm");
                     return Ok((q, heads));

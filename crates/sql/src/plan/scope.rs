@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sqlparser::tokenizer::Span;
 
+use super::dml::{OnDuplicate, Updating};
 use super::nodes::{Ask, Columns, Derived, Rich, Source, SourceKind, Subquery};
 use super::{PlanContext, PlanTable};
 use crate::error::{SqlError, SqlResult};
@@ -229,10 +230,14 @@ pub struct Planner<'p, 'c> {
     pub subquery_ids: usize,
     /// Hash joins numbered so far.
     pub hash_ids: usize,
-    /// The table that the statement writes to.
-    pub target: Option<(String, String)>,
-    /// Whether a query read it.
+    /// The tables that the statement writes to.
+    pub targets: Vec<(String, String)>,
+    /// Whether a query read one of them.
     pub reading_target: bool,
+    /// ON DUPLICATE KEY UPDATE, for the outermost SELECT of its INSERT to bind among its tables.
+    pub duplicates: Option<OnDuplicate<'p>>,
+    /// The same, bound.
+    pub updating: Option<Updating>,
     /// See [`super::Plan::private`].
     pub private: bool,
     /// The clock is part of the plan.

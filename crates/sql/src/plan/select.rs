@@ -10,7 +10,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::parse::sp;
 use crate::value::Value;
 
-impl Planner<'_, '_> {
+impl<'p> Planner<'p, '_> {
     /// Plans one SELECT.
     pub fn select(
         &mut self,
@@ -36,6 +36,7 @@ impl Planner<'_, '_> {
         if !s.named_window.is_empty() || s.qualify.is_some() || s.into.is_some() {
             return Err(SqlError::unsupported("this clause of SELECT"));
         }
+        let duplicates = self.duplicates.take();
         let mut from = self.bind_from(&s.from, locks)?;
         let modifiers = s.select_modifiers.as_ref();
         if modifiers.is_some_and(|m| m.straight_join)
@@ -48,7 +49,7 @@ impl Planner<'_, '_> {
             None => Vec::new(),
         };
         self.frame().allow_aggregates = true;
-        let (select, heads) = self.select_list(s)?;
+        let (mut select, mut heads) = self.select_list(s)?;
         let count = select.len();
         self.frame().names = heads
             .iter()
@@ -96,6 +97,13 @@ impl Planner<'_, '_> {
         }
         self.frame().aliases = Aliases::Hidden;
         let limit = self.limit(limit)?;
+        let plain =
+            group_by.is_empty() && s.distinct.is_none() && self.frame().aggregates.is_empty();
+        if plain && let Some(on) = duplicates {
+            self.carry(on, &mut select, &mut heads)?;
+        } else {
+            self.duplicates = duplicates;
+        }
         self.assemble(Parts {
             from,
             filter,
@@ -109,6 +117,28 @@ impl Planner<'_, '_> {
             limit,
             calc_found_rows: modifiers.is_some_and(|m| m.sql_calc_found_rows),
         })
+    }
+
+    /// Binds the ON DUPLICATE KEY UPDATE of the INSERT that this SELECT is for; the columns it reads of the tables here join the
+    /// select list.
+    fn carry(
+        &mut self,
+        on: super::dml::OnDuplicate<'p>,
+        select: &mut Vec<Expr>,
+        heads: &mut Vec<Head>,
+    ) -> SqlResult<()> {
+        let f = self.frame();
+        let (tables, shown) = (std::mem::take(&mut f.sources), f.visible.clone());
+        let read = self.on_duplicate(on, &tables, &shown);
+        let f = self.frame();
+        f.sources = tables;
+        for (s, c) in read? {
+            let f = self.frames.last().expect("a block is being planned");
+            let e = f.column_expr(s, c);
+            heads.push(self.head(&e, String::new(), true));
+            select.push(e);
+        }
+        Ok(())
     }
 
     /// Binds LIMIT.
