@@ -141,3 +141,8 @@ fn strict() {
 fn values() {
     run("values");
 }
+
+#[test]
+fn several() {
+    run("several");
+}

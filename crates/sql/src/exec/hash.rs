@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::levels::{self, Emit};
 use super::scan;
-use super::state::{Flow, Rows, State, row_bytes};
+use super::state::{Flow, Place, Rows, State, row_bytes};
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, RowRef};
 use crate::plan::nodes::{Block, HashJoin, Level, LevelFrom, SourceKind};
@@ -21,6 +21,8 @@ pub struct HashSide {
     stored: Vec<Box<[u8]>>,
     /// Rows as values (derived tables).
     values: Vec<Box<[Value<'static>]>>,
+    /// Where the rows of `stored` are, if that is asked for.
+    places: Vec<Place>,
     /// Key bytes to positions.
     map: HashMap<Box<[u8]>, Vec<u32>>,
 }
@@ -100,6 +102,13 @@ fn build<'s>(
                     _ => {
                         bytes += hit.bytes.len() + 32;
                         side.stored.push(hit.bytes.into());
+                        if !st.places.is_empty() {
+                            bytes += hit.clustered_key.len() + size_of::<Place>();
+                            side.places.push(Place {
+                                key: hit.clustered_key.into(),
+                                part: hit.part,
+                            });
+                        }
                         side.stored.len() - 1
                     }
                 };
@@ -194,6 +203,9 @@ pub fn probe<'s>(
             }
             _ => RowRef::Values(&side.values[at as usize]),
         };
+        if let Some(place) = side.places.get(at as usize) {
+            st.place(h.source, &place.key, place.part);
+        }
         if st.pass(b, &level.on, &now)? && emit(st, &now)? == Flow::Stop {
             return Ok(Flow::Stop);
         }

@@ -83,6 +83,7 @@ fn one<'s>(
                 if !st.pass(b, &level.on, &now)? {
                     return Ok(Flow::Reject);
                 }
+                st.place(*source, hit.clustered_key, hit.part);
                 emit(st, &now)
             })
         }
@@ -149,7 +150,10 @@ pub fn computed<'s>(
             }
             let plan = st.plan;
             let query = &plan.derived[*derived].query;
+            // Its sources have numbers of their own.
+            let places = std::mem::take(&mut st.places);
             let kept = Rc::new(block::collect(st, query, &[], usize::MAX)?);
+            st.places = places;
             st.derived[*derived] = Some(kept.clone());
             Ok(kept)
         }

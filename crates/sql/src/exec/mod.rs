@@ -11,6 +11,7 @@
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions |
 //! | `insert`, `write`, `rows` | INSERT and REPLACE; UPDATE and DELETE; what they share |
+//! | `several` | UPDATE and DELETE of several tables |
 //! | `error` | the store's errors as MySQL's |
 //!
 //! An execution pins the plan's tables first and does nothing if one has changed since. It never commits or rolls
@@ -31,6 +32,7 @@ mod partitions;
 pub(crate) mod ranges;
 pub(crate) mod rows;
 mod scan;
+mod several;
 mod sort;
 mod state;
 mod subquery;
@@ -167,6 +169,10 @@ fn run_root<'s>(
             let _strict = env.write_strictly(d.ignore);
             write::delete(st, d)?
         }
+        Root::Several(s) => {
+            let _strict = env.write_strictly(s.ignore);
+            several::run(st, s, found_rows)?
+        }
         Root::Explain(rows) => {
             sink.columns(&plan.columns).map_err(sink_error)?;
             for r in rows {
@@ -225,6 +231,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         derived: vec![None; plan.derived.len()],
         subqueries: vec![None; plan.subqueries],
         hashes: vec![None; plan.hashes],
+        places: Vec::new(),
         ticks: 0,
         rows: 0,
         examined: 0,

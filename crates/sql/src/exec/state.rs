@@ -20,6 +20,15 @@ const KILL_CHECK_ROWS: u32 = 1024;
 /// The current rows of all sources in sight.
 pub type Rows<'r> = SmallVec<[RowRef<'r>; 6]>;
 
+/// Where a row is: what changing it takes besides its bytes.
+#[derive(Clone, Default)]
+pub struct Place {
+    /// Clustered key.
+    pub key: Vec<u8>,
+    /// Position of its partition; 0 in a table without.
+    pub part: u32,
+}
+
 /// Computed rows, kept for the statement.
 pub type Kept2d = Vec<Box<[Value<'static>]>>;
 
@@ -88,6 +97,8 @@ pub struct State<'s> {
     pub subqueries: Vec<Option<Rc<Kept>>>,
     /// Built sides of hash joins.
     pub hashes: Vec<Option<Rc<HashSide>>>,
+    /// By source, where its current row is; empty unless the statement changes what a join finds.
+    pub places: Vec<Place>,
     /// Rows seen since the last look at KILL.
     pub ticks: u32,
     /// Rows seen before that.
@@ -125,6 +136,16 @@ impl<'s> State<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Notes where the current row of a source is, if that is asked for.
+    #[inline]
+    pub fn place(&mut self, source: usize, key: &[u8], part: u32) {
+        if let Some(place) = self.places.get_mut(source) {
+            place.key.clear();
+            place.key.extend_from_slice(key);
+            place.part = part;
+        }
     }
 
     /// How a table that has no lock clause of its own is read.

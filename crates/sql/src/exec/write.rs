@@ -15,7 +15,7 @@ use super::{Outcome, store_error};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::PlanTable;
-use crate::plan::dml::{Delete, Given, Update};
+use crate::plan::dml::{Assignments, Delete, Given, Update};
 use crate::plan::nodes::{Block, LevelFrom, SourceKind};
 use crate::row::encode_sort_value;
 use crate::value::{self, StoreContext, Value};
@@ -127,30 +127,143 @@ fn find<'s>(
     Ok(())
 }
 
-/// The partitions that the statement's PARTITION clause names.
-fn given_partitions(find: &Block) -> Option<&[usize]> {
-    match &find.sources.first()?.kind {
+/// The partitions that a table's PARTITION clause names.
+pub fn given_partitions(find: &Block, source: usize) -> Option<&[usize]> {
+    match &find.sources.get(source)?.kind {
         SourceKind::Table { partitions, .. } => partitions.as_deref(),
         _ => None,
+    }
+}
+
+/// A row's values after SET, of which each sees those before it. `source` is the row's among those that the values read.
+pub fn assigned<'v, 's: 'v>(
+    st: &mut State<'s>,
+    find: &'s Block,
+    (t, source): (&'s PlanTable, usize),
+    set: &'s Assignments,
+    old: &'v [u8],
+    rows: &[RowRef<'_>],
+    cx: &StoreContext<'_>,
+) -> SqlResult<SmallVec<[Value<'v>; 16]>> {
+    let schema = &*t.schema;
+    let tz = st.env.tz_offset.get();
+    let mut values: SmallVec<[Value<'v>; 16]> = (0..schema.columns.len())
+        .map(|c| schema.layout().column(schema, old, c, tz))
+        .collect();
+    for (c, g) in set {
+        let column = &schema.columns[*c];
+        values[*c] = match g {
+            Given::Default => value::default_value(column, cx)?,
+            Given::Value { value, reads_new } => {
+                let v = if *reads_new || !value.subqueries.is_empty() {
+                    let mut now: Rows<'_> = Rows::from_slice(rows);
+                    now[source] = RowRef::Values(&values);
+                    st.with_subqueries(find, &value.subqueries, &now, |st, rows| {
+                        Ok(value.expr.eval(&st.context(rows))?.into_owned())
+                    })?
+                } else {
+                    // Owned unless it is a number: it must outlive the borrow of this row's sources.
+                    value.expr.eval(&st.context(rows))?.into_owned()
+                };
+                value::store(v, column, cx)?
+            }
+        };
+    }
+    Ok(values)
+}
+
+/// Where changed rows are written, and by which rules.
+pub struct Written<'w> {
+    /// The table.
+    pub t: &'w PlanTable,
+    /// What the statement sets.
+    pub set: &'w Assignments,
+    /// PARTITION (...).
+    pub given: Option<&'w [usize]>,
+    /// IGNORE.
+    pub ignore: bool,
+}
+
+/// Writes a changed row, whose values after the change are given too; `false` if IGNORE passed over an error.
+pub fn put(
+    st: &mut State<'_>,
+    to: &Written<'_>,
+    row: &Changing<'_>,
+    values: &[Value<'_>],
+    buffer: &mut Vec<u8>,
+) -> SqlResult<bool> {
+    let t = to.t;
+    let schema = &*t.schema;
+    let name = &t.table.def().name;
+    let done = match &schema.partitioning {
+        None => t.table.update(st.txn, row.key, row.old, row.new),
+        Some(by) => match partitions::target(st, t, by, to.given, values, buffer) {
+            Err(e) if to.ignore && partitions::ignorable(&e) => {
+                st.env.warn(e.code, e.message);
+                return Ok(false);
+            }
+            target => partitions::update(st, t, by, row, target?)?,
+        },
+    };
+    match done {
+        Ok(()) => {}
+        Err(Error::DuplicateKey { index }) => {
+            let e = rows::duplicate(schema, name, index, row.new, st.env.tz_offset.get());
+            if !to.ignore {
+                return Err(e);
+            }
+            st.env.warn(e.code, e.message);
+            return Ok(false);
+        }
+        Err(e) => return Err(store_error(e, name)),
+    }
+    let mut set = to.set.iter().map(|(c, _)| *c);
+    if let Some(c) = set.find(|&c| schema.columns[c].auto_increment) {
+        let v = values[c].to_u64();
+        if v > 0 && v <= i64::MAX as u64 {
+            t.table.auto_increment_seen(v);
+        }
+    }
+    Ok(true)
+}
+
+/// Deletes a row.
+pub fn remove(
+    st: &mut State<'_>,
+    t: &PlanTable,
+    part: usize,
+    key: &[u8],
+    old: &[u8],
+) -> SqlResult<()> {
+    let done = match &t.schema.partitioning {
+        None => t.table.delete(st.txn, key, old),
+        Some(by) => by.open(st.engine, &t.table, part)?.delete(st.txn, key, old),
+    };
+    done.map_err(|e| store_error(e, &t.table.def().name))
+}
+
+/// How an UPDATE's OK describes it.
+pub fn updated(st: &State<'_>, matched: u64, changed: u64, found_rows: bool) -> Outcome {
+    Outcome {
+        affected: if found_rows { matched } else { changed },
+        info: format!(
+            "Rows matched: {matched}  Changed: {changed}  Warnings: {}",
+            st.env.diagnostics.borrow().len()
+        ),
+        ..Outcome::default()
     }
 }
 
 /// Runs UPDATE.
 pub fn update<'s>(st: &mut State<'s>, p: &'s Update, found_rows: bool) -> SqlResult<Outcome> {
     let t = &st.plan.tables[p.table];
-    let name = &t.table.def().name;
     let schema = &*t.schema;
     let tz = st.env.zone.get();
     let strict = st.env.sql_mode.get().strict && !p.ignore;
-    let auto = schema
-        .columns
-        .iter()
-        .position(|c| c.auto_increment)
-        .filter(|c| p.set.iter().any(|(s, _)| s == c));
     let mut matched = 0u64;
     let mut changed = 0u64;
     let mut new_row = st.scratch.take();
-    let given = given_partitions(&p.find);
+    let given = given_partitions(&p.find, 0);
     let mut buffer = st.scratch.take();
     find(
         st,
@@ -164,100 +277,41 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, found_rows: bool) -> SqlRes
                 strict,
                 row: matched,
             };
-            let mut values: SmallVec<[Value<'_>; 16]> = (0..schema.columns.len())
-                .map(|c| schema.layout().column(schema, old, c, tz))
-                .collect();
-            for (c, g) in &p.set {
-                let column = &schema.columns[*c];
-                values[*c] = match g {
-                    Given::Default => value::default_value(column, &cx)?,
-                    Given::Value { value, reads_new } => {
-                        let v = if *reads_new || !value.subqueries.is_empty() {
-                            let mut now: Rows<'_> = Rows::from_slice(rows);
-                            now[p.find.base] = RowRef::Values(&values);
-                            st.with_subqueries(&p.find, &value.subqueries, &now, |st, rows| {
-                                Ok(value.expr.eval(&st.context(rows))?.into_owned())
-                            })?
-                        } else {
-                            // Owned unless it is a number: it must outlive the borrow of this row's sources.
-                            value.expr.eval(&st.context(rows))?.into_owned()
-                        };
-                        value::store(v, column, &cx)?
-                    }
-                };
-            }
+            let mut values = assigned(st, &p.find, (t, p.find.base), &p.set, old, rows, &cx)?;
             let differs = finish_update(schema, old, &mut values, &mut new_row, tz, &cx, |c| {
                 p.set.iter().any(|(s, _)| *s == c)
             })?;
             if !differs {
                 return Ok(());
             }
-            let done = match &schema.partitioning {
-                None => t.table.update(st.txn, key, old, &new_row),
-                Some(by) => {
-                    let target = match partitions::target(st, t, by, given, &values, &mut buffer) {
-                        Err(e) if p.ignore && partitions::ignorable(&e) => {
-                            st.env.warn(e.code, e.message);
-                            return Ok(());
-                        }
-                        target => target?,
-                    };
-                    let row = Changing {
-                        part: part as usize,
-                        key,
-                        old,
-                        new: &new_row,
-                    };
-                    partitions::update(st, t, by, &row, target)?
-                }
+            let row = Changing {
+                part: part as usize,
+                key,
+                old,
+                new: &new_row,
             };
-            match done {
-                Ok(()) => changed += 1,
-                Err(Error::DuplicateKey { index }) => {
-                    let e = rows::duplicate(schema, name, index, &new_row, tz);
-                    if !p.ignore {
-                        return Err(e);
-                    }
-                    st.env.warn(e.code, e.message);
-                    return Ok(());
-                }
-                Err(e) => return Err(store_error(e, name)),
-            }
-            if let Some(c) = auto {
-                let v = values[c].to_u64();
-                if v > 0 && v <= i64::MAX as u64 {
-                    t.table.auto_increment_seen(v);
-                }
-            }
+            let to = Written {
+                t,
+                set: &p.set,
+                given,
+                ignore: p.ignore,
+            };
+            changed += u64::from(put(st, &to, &row, &values, &mut buffer)?);
             Ok(())
         },
     )?;
     st.scratch.give(new_row);
     st.scratch.give(buffer);
-    Ok(Outcome {
-        affected: if found_rows { matched } else { changed },
-        info: format!(
-            "Rows matched: {matched}  Changed: {changed}  Warnings: {}",
-            st.env.diagnostics.borrow().len()
-        ),
-        ..Outcome::default()
-    })
+    Ok(updated(st, matched, changed, found_rows))
 }
 
 /// Runs DELETE.
 pub fn delete<'s>(st: &mut State<'s>, p: &'s Delete) -> SqlResult<Outcome> {
     let t = &st.plan.tables[p.table];
-    let name = &t.table.def().name;
     let mut deleted = 0u64;
     let collect = !p.find.order.is_empty();
     find(st, &p.find, t, collect, &mut |st, key, old, part, _| {
-        let done = match &t.schema.partitioning {
-            None => t.table.delete(st.txn, key, old),
-            Some(by) => by
-                .open(st.engine, &t.table, part as usize)?
-                .delete(st.txn, key, old),
-        };
-        done.map_err(|e| store_error(e, name))?;
+        remove(st, t, part as usize, key, old)?;
         deleted += 1;
         Ok(())
     })?;

@@ -50,6 +50,8 @@ pub enum Kind {
     Update(Box<sp::Update>),
     /// DELETE: `plan::compile` takes it.
     Delete(Box<sp::Delete>),
+    /// UPDATE and DELETE of several tables: `plan::compile` takes it.
+    Several(Box<Several>),
     /// EXPLAIN of a statement: `plan::compile` takes it.
     Explain {
         /// Output format.
@@ -227,6 +229,26 @@ pub enum Kind {
     Deallocate(String),
     /// HELP 'topic'.
     Help(String),
+}
+
+/// UPDATE or DELETE of several tables.
+#[derive(Clone, Debug)]
+pub struct Several {
+    /// The join that finds the rows.
+    pub from: Vec<sp::TableWithJoins>,
+    /// What is done to them.
+    pub change: Change,
+    /// WHERE.
+    pub filter: Option<sp::Expr>,
+}
+
+/// What is done to the rows of several tables.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// SET.
+    Update(Vec<sp::Assignment>),
+    /// The tables whose rows go, by the names they have in the join.
+    Delete(Vec<TableName>),
 }
 
 /// What ALTER TABLE may change without touching columns or keys.
@@ -453,6 +475,7 @@ impl Statement {
                 | Kind::Insert(_)
                 | Kind::Update(_)
                 | Kind::Delete(_)
+                | Kind::Several(_)
                 | Kind::Explain { .. }
                 | Kind::Do(_)
         )

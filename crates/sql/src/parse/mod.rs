@@ -10,6 +10,7 @@
 //! | `depth` | how deeply a statement nests |
 //! | `cursor` | walking over tokens; errors as MySQL words them |
 //! | `statement` | dispatch by the first words; EXPLAIN, USE, KILL, PREPARE and the like |
+//! | `several` | UPDATE and DELETE of several tables |
 //! | `set` | SET |
 //! | `show` | SHOW |
 //! | `general` | statements without their literals |
@@ -29,6 +30,7 @@ mod lex;
 mod names;
 mod partition;
 mod set;
+mod several;
 mod show;
 mod statement;
 #[cfg(test)]

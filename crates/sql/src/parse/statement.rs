@@ -6,7 +6,7 @@ use sqlparser::tokenizer::Token;
 use super::ast::{ExplainFormat, Kind, PrepareSource, Statement, sp};
 use super::cursor::Cursor;
 use super::tokens::Tokens;
-use super::{alter, names, set, show};
+use super::{alter, names, set, several, show};
 use crate::error::{SqlError, SqlResult};
 
 /// Parses the statement at the cursor.
@@ -107,8 +107,8 @@ fn query(c: &mut Cursor<'_>) -> SqlResult<Kind> {
 }
 
 fn dml(c: &mut Cursor<'_>) -> SqlResult<Kind> {
-    if c.is("UPDATE") && several_tables(c) {
-        return Err(SqlError::unsupported("UPDATE of several tables"));
+    if let Some(kind) = several::parse(c)? {
+        return Ok(kind);
     }
     match c.parser.parse_statement() {
         Ok(Sp::Insert(i)) => Ok(Kind::Insert(Box::new(i))),
@@ -117,22 +117,6 @@ fn dml(c: &mut Cursor<'_>) -> SqlResult<Kind> {
         Ok(_) => Err(c.error()),
         Err(e) => Err(c.convert(e)),
     }
-}
-
-/// Whether a comma comes between UPDATE and SET.
-fn several_tables(c: &Cursor<'_>) -> bool {
-    let mut depth = 0;
-    for n in 1.. {
-        match &c.parser.peek_nth_token_ref(n).token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth -= 1,
-            Token::Comma if depth == 0 => return true,
-            Token::EOF => return false,
-            _ if c.is_nth(n, "SET") => return false,
-            _ => {}
-        }
-    }
-    false
 }
 
 fn explain(c: &mut Cursor<'_>, tokens: &Tokens) -> SqlResult<Kind> {

@@ -145,6 +145,7 @@ impl Table<'_> {
             }
             Root::Update(u) => self.block(&u.find, "UPDATE"),
             Root::Delete(d) => self.block(&d.find, "DELETE"),
+            Root::Several(s) => self.block(&s.find, if s.deletes { "DELETE" } else { "UPDATE" }),
             Root::Explain(_) => {}
         }
     }
@@ -421,6 +422,20 @@ fn tree(plan: &Plan, out: &mut String) {
                 &format!("Delete rows from {}", d.find.sources[0].name),
             );
             block_tree(plan, &d.find, 1, out);
+        }
+        Root::Several(s) => {
+            let names = s
+                .targets
+                .iter()
+                .map(|t| s.find.sources[t.source].name.as_str());
+            let verb = if s.deletes {
+                "Delete rows from"
+            } else {
+                "Update"
+            };
+            let names = names.collect::<Vec<_>>().join(", ");
+            line(out, 0, &format!("{verb} {names}"));
+            block_tree(plan, &s.find, 1, out);
         }
         Root::Explain(_) => {}
     }

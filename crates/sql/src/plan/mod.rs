@@ -13,6 +13,7 @@
 //! | `access` | the index and ranges to read one table by |
 //! | `joins` | the order and kind of loops |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
+//! | `several` | UPDATE and DELETE of several tables |
 //! | `explain` | EXPLAIN |
 //! | `nodes` | the trees themselves |
 //!
@@ -33,6 +34,7 @@ pub(crate) mod nodes;
 mod query;
 mod scope;
 mod select;
+pub(crate) mod several;
 
 use crate::error::{SqlError, SqlResult};
 use crate::parse::{ExplainFormat, Kind, ShowFilter, Statement, sp};
@@ -122,6 +124,8 @@ pub(crate) enum Root {
     Update(Box<dml::Update>),
     /// DELETE.
     Delete(Box<dml::Delete>),
+    /// UPDATE, DELETE of several tables.
+    Several(Box<several::Several>),
     /// EXPLAIN: the rows.
     Explain(Vec<Vec<crate::Value<'static>>>),
 }
@@ -135,7 +139,7 @@ impl Plan {
             Root::Insert(i) => i.subqueries.is_empty(),
             Root::Update(u) => u.find.is_settled(),
             Root::Delete(d) => d.find.is_settled(),
-            Root::Do(_) | Root::Explain(_) => false,
+            Root::Do(_) | Root::Several(_) | Root::Explain(_) => false,
         }
     }
     /// Whether it runs once per set of parameters: an INSERT of one row of VALUES.
@@ -194,6 +198,7 @@ pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Pla
         Kind::Insert(i) => (Root::Insert(Box::new(p.insert(i)?)), Vec::new()),
         Kind::Update(u) => (Root::Update(Box::new(p.update(u)?)), Vec::new()),
         Kind::Delete(d) => (Root::Delete(Box::new(p.delete(d)?)), Vec::new()),
+        Kind::Several(s) => (Root::Several(Box::new(p.several(s)?)), Vec::new()),
         Kind::Explain { format, statement } => return explained(*format, statement, cx),
         _ => return Err(SqlError::unsupported("this statement as a plan")),
     };

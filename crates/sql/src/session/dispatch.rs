@@ -5,7 +5,7 @@ use super::cache::Compiled;
 use super::counters::Counter;
 use crate::ddl::Ddl;
 use crate::error::{SqlError, SqlResult};
-use crate::parse::{Kind, Maintenance, PrepareSource, Show, Statement, sp};
+use crate::parse::{Change, Kind, Maintenance, PrepareSource, Show, Statement, sp};
 use crate::plan::{self, PlanContext};
 use crate::result::{ColumnMeta, ResultSink};
 use crate::show;
@@ -32,6 +32,10 @@ pub(super) fn counter(kind: &Kind) -> Option<Counter> {
         }
         Kind::Update(_) => C::Update,
         Kind::Delete(_) => C::Delete,
+        Kind::Several(s) => match s.change {
+            Change::Update(_) => C::UpdateMulti,
+            Change::Delete(_) => C::DeleteMulti,
+        },
         Kind::Explain { .. } => C::Explain,
         Kind::Do(_) => C::Do,
         Kind::CreateTable(_) | Kind::CreatePartitioned(..) | Kind::CreateTableLike { .. } => {

@@ -1,6 +1,6 @@
 //! Kinds of statements, and the classes under which the time line counts them.
 
-use crate::parse::{Kind, Maintenance};
+use crate::parse::{Change, Kind, Maintenance};
 
 macro_rules! kinds {
     ($($variant:ident = $name:literal, $class:ident;)*) => {
@@ -114,6 +114,10 @@ pub(crate) fn of(kind: &Kind) -> StatementKind {
         Kind::Insert(_) => S::Insert,
         Kind::Update(_) => S::Update,
         Kind::Delete(_) => S::Delete,
+        Kind::Several(s) => match s.change {
+            Change::Update(_) => S::Update,
+            Change::Delete(_) => S::Delete,
+        },
         Kind::Begin { .. } => S::Begin,
         Kind::Commit { .. } => S::Commit,
         Kind::Rollback { .. } => S::Rollback,
