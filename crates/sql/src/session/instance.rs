@@ -261,6 +261,7 @@ impl Instance {
         for seat in self.0.registry.all() {
             seat.kill(true);
         }
+        self.0.user_locks.wake();
         if let Err(e) = self.0.slow_log.stop() {
             tracing::error!(error = %e, "cannot close the slow query log");
         }
@@ -278,6 +279,7 @@ impl Instance {
         match self.0.registry.get(id) {
             Some(seat) => {
                 seat.kill(connection);
+                self.0.user_locks.wake();
                 Ok(())
             }
             None => Err(SqlError::new(1094, format!("Unknown thread id: {id}"))),

@@ -4,10 +4,11 @@
 //! locks, except that the statement's text is swapped under a mutex of the seat's own when it differs
 //! from the previous statement's.
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
 
 use millpond_store::Owner;
 
@@ -57,6 +58,8 @@ pub(crate) struct Seat {
     kill: AtomicU8,
     /// Held while `kill` and the owner's own flag change together.
     killing: Mutex<()>,
+    /// Wakes the session out of SLEEP.
+    woken: Condvar,
 }
 
 /// A row of the process list.
@@ -94,6 +97,7 @@ impl Seat {
             info: Mutex::new(None),
             kill: AtomicU8::new(ALIVE),
             killing: Mutex::new(()),
+            woken: Condvar::new(),
         }
     }
     /// A command starts.
@@ -146,9 +150,19 @@ impl Seat {
                 self.kill.store(KILL_QUERY, Ordering::Release);
             }
             self.owner.kill();
+            self.woken.notify_all();
         }
         if connection && let Some(hook) = &self.on_kill {
             (hook.0)();
+        }
+    }
+    /// Sleeps until a point in time, or until the session is killed.
+    pub fn doze(&self, until: Instant) {
+        let mut killing = self.killing.lock();
+        while !self.interrupted() {
+            if self.woken.wait_until(&mut killing, until).timed_out() {
+                break;
+            }
         }
     }
     fn process(&self, now_us: u64) -> Process {

@@ -1,11 +1,11 @@
 //! GET_LOCK and its kin: locks by name that belong to sessions, not to transactions.
 //!
-//! One map behind one mutex, which nothing else is locked under. A session that waits looks up now and then, for KILL does not
-//! wake it. Before it waits it follows who waits for whom from the lock's holder; if that leads back to itself,
+//! One map behind one mutex, which nothing else is locked under. KILL wakes those who wait, so that the one it means looks
+//! up. Before it waits it follows who waits for whom from the lock's holder; if that leads back to itself,
 //! the wait would last for ever, and is error 3058 instead.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -13,8 +13,6 @@ use crate::error::{SqlError, SqlResult};
 
 /// Longest name, in characters.
 const MAX_NAME: usize = 64;
-/// How long a waiter sleeps before it looks whether it was killed.
-const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
 struct State {
@@ -65,13 +63,13 @@ fn key(name: Option<&str>) -> SqlResult<String> {
 }
 
 impl UserLocks {
-    /// GET_LOCK: waits until `until` (`None`: for ever) for a lock; whether connection `id` has it then. `interrupted`: asked now and
-    /// then whether to give up, which gives `None`.
+    /// GET_LOCK: waits until `until` (`None`: for ever) for a lock; whether connection `id` has it then. `interrupted`: asked whenever
+    /// somebody calls [`UserLocks::wake`], and at the statement's `deadline`, whether to give up, which gives `None`.
     pub fn get(
         &self,
         id: u32,
         name: Option<&str>,
-        until: Option<Instant>,
+        (until, deadline): (Option<Instant>, Option<Instant>),
         interrupted: impl Fn() -> bool,
     ) -> SqlResult<Option<bool>> {
         let name = key(name)?;
@@ -104,11 +102,22 @@ impl UserLocks {
                 break Some(false);
             }
             state.waiting.insert(id, name.clone());
-            let left = until.map_or(LOOK, |u| (u - now).min(LOOK));
-            self.released.wait_for(&mut state, left);
+            match until.into_iter().chain(deadline).min() {
+                Some(at) => {
+                    self.released.wait_until(&mut state, at);
+                }
+                None => self.released.wait(&mut state),
+            }
         };
         state.waiting.remove(&id);
         Ok(got)
+    }
+
+    /// Has those who wait look whether they were interrupted.
+    pub fn wake(&self) {
+        // Under the mutex, so that it cannot fall between a waiter's look and its sleep.
+        let _state = self.state.lock();
+        self.released.notify_all();
     }
 
     /// RELEASE_LOCK: whether `id` held it; `None` if nobody did.
@@ -159,7 +168,7 @@ mod tests {
     fn locks_belong_to_connections() {
         let locks = UserLocks::default();
         let now = || Some(Instant::now());
-        let get = |id, name| locks.get(id, Some(name), now(), || false);
+        let get = |id, name| locks.get(id, Some(name), (now(), None), || false);
         assert_eq!(get(1, "a"), Ok(Some(true)));
         assert_eq!(get(1, "A"), Ok(Some(true)));
         assert_eq!(get(2, "a"), Ok(Some(false)));
@@ -170,7 +179,7 @@ mod tests {
         assert_eq!(locks.release(1, Some("a")), Ok(Some(true)));
         assert_eq!(locks.release(1, Some("a")), Ok(None));
         assert_eq!(get(2, "a"), Ok(Some(true)));
-        assert_eq!(locks.get(1, Some("a"), None, || true), Ok(None));
+        assert_eq!(locks.get(1, Some("a"), (None, None), || true), Ok(None));
         assert_eq!((locks.release_all(1), locks.release_all(2)), (0, 1));
         let code = |r: SqlResult<Option<u32>>| r.map_err(|e| e.code);
         assert_eq!(code(locks.holder(None)), Err(3057));
@@ -181,14 +190,20 @@ mod tests {
     fn a_circle_is_an_error() {
         let locks = UserLocks::default();
         let at_once = Some(Instant::now());
-        assert_eq!(locks.get(1, Some("a"), at_once, || false), Ok(Some(true)));
-        assert_eq!(locks.get(2, Some("b"), at_once, || false), Ok(Some(true)));
+        assert_eq!(
+            locks.get(1, Some("a"), (at_once, None), || false),
+            Ok(Some(true))
+        );
+        assert_eq!(
+            locks.get(2, Some("b"), (at_once, None), || false),
+            Ok(Some(true))
+        );
         std::thread::scope(|s| {
-            let one = s.spawn(|| locks.get(1, Some("b"), None, || false));
+            let one = s.spawn(|| locks.get(1, Some("b"), (None, None), || false));
             while !locks.state.lock().waiting.contains_key(&1) {
                 std::thread::yield_now();
             }
-            let two = locks.get(2, Some("a"), None, || false);
+            let two = locks.get(2, Some("a"), (None, None), || false);
             assert_eq!(two.map_err(|e| e.code), Err(3058));
             locks.release_all(2);
             assert_eq!(one.join().ok(), Some(Ok(Some(true))));

@@ -7,8 +7,6 @@ use crate::error::SqlError;
 use crate::expr::RowRef;
 use crate::value::Value;
 
-/// How long SLEEP sleeps before it looks whether it was killed.
-const LOOK: Duration = Duration::from_millis(20);
 /// Longest wait that is told from one without end: a year.
 const LONGEST: f64 = 365.0 * 86_400.0;
 /// Evaluations between two looks at whether BENCHMARK was killed.
@@ -59,7 +57,12 @@ fn sleep<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         if left.is_zero() {
             return Ok(Value::Int(0));
         }
-        std::thread::sleep(left.min(LOOK));
+        let session = c.cx.session;
+        let until = session.deadline.get().map_or(until, |d| d.min(until));
+        match &session.facts {
+            Some(facts) => facts.seat.doze(until),
+            None => std::thread::sleep(left),
+        }
     }
 }
 
@@ -101,7 +104,7 @@ fn lock<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             let until = (0.0..LONGEST)
                 .contains(&seconds)
                 .then(|| Instant::now() + Duration::from_secs_f64(seconds));
-            said(locks.get(id, name, until, || stop(c).is_some())?)
+            said(locks.get(id, name, (until, s.deadline.get()), || stop(c).is_some())?)
         }
         Func::ReleaseLock => said(locks.release(id, name)?),
         Func::IsFreeLock => said(Some(locks.holder(name)?.is_none())),
