@@ -115,7 +115,7 @@ fn wrong_settings_are_refused() {
         ("SET autocommit = 1.5", 1232),
         ("SET wait_timeout = 'x'", 1232),
         ("SET sql_mode = 'NOPE'", 1231),
-        ("SET sql_safe_updates = 1", 1235),
+        ("SET div_precision_increment = 6", 1235),
         ("SET max_allowed_packet = 1024", 1621),
         ("SET time_zone = 'Mars/Olympus'", 1298),
         ("SET NAMES latin1", 1115),
@@ -688,5 +688,104 @@ fn the_logs_counters_are_shown() {
         let before = count(&mut c, name);
         c.ok(&format!("INSERT INTO t VALUES ({id})"));
         assert!(count(&mut c, name) > before, "{name}");
+    }
+}
+
+#[test]
+fn careful_clients_are_heeded() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, k INT, v INT, KEY (k))");
+    c.ok("INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)");
+    c.ok("SET sql_safe_updates = 1, sql_select_limit = 2, max_join_size = 1000000");
+    for sql in [
+        "UPDATE t SET v = 0",
+        "UPDATE t SET v = 0 WHERE v = 1",
+        "DELETE FROM t",
+        "DELETE a FROM t a JOIN t b ON b.id = a.v",
+    ] {
+        assert_eq!(c.code(sql), 1175, "{sql}");
+    }
+    for sql in [
+        "UPDATE t SET v = 0 LIMIT 1",
+        "UPDATE t SET v = v WHERE k = 1",
+        "DELETE FROM t WHERE id = 9",
+        "UPDATE t a JOIN t b ON b.id = 1 SET a.v = 5 WHERE a.id = 2",
+    ] {
+        c.ok(sql);
+    }
+    // Only what is sent is limited, and only if the statement says nothing itself.
+    assert_eq!(c.rows("SELECT id FROM t ORDER BY id DESC"), ["3", "2"]);
+    assert_eq!(c.rows("SELECT id FROM t UNION ALL SELECT 9").len(), 2);
+    assert_eq!(c.rows("SELECT id FROM t LIMIT 3").len(), 3);
+    assert_eq!(c.one("SELECT COUNT(*) FROM (SELECT id FROM t) d"), "3");
+    assert_eq!(c.rows("SELECT SQL_CALC_FOUND_ROWS id FROM t").len(), 2);
+    assert_eq!(c.one("SELECT FOUND_ROWS()"), "3");
+    assert!(c.rows("SHOW VARIABLES LIKE 'innodb%'").len() > 2);
+    c.ok("CREATE TABLE copy SELECT * FROM t");
+    c.ok("INSERT INTO copy SELECT * FROM t");
+    assert_eq!(c.one("SELECT COUNT(*) FROM copy"), "6");
+    c.ok("SET sql_select_limit = 0");
+    assert!(c.rows("SELECT id FROM t").is_empty());
+    c.ok("SET sql_select_limit = DEFAULT, max_join_size = 5");
+    assert_eq!(c.one("SELECT @@sql_big_selects"), "0");
+    assert_eq!(c.code("SELECT * FROM t a, t b WHERE a.v < b.v"), 1104);
+    c.ok("SELECT * FROM t WHERE id = 1");
+    c.ok("SET sql_big_selects = 1");
+    c.ok("SELECT * FROM t a, t b WHERE a.v < b.v");
+}
+
+#[test]
+fn insert_id_is_for_one_insert() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)");
+    c.ok("SET insert_id = 10");
+    assert_eq!(c.one("SELECT @@insert_id"), "10");
+    let done = c.ok("INSERT INTO t (v) VALUES (1), (2)").done;
+    assert_eq!(done.last_insert_id, 10);
+    assert_eq!(c.one("SELECT @@insert_id"), "0");
+    c.ok("INSERT INTO t (v) VALUES (3)");
+    assert_eq!(c.rows("SELECT id FROM t"), ["10", "11", "12"]);
+}
+
+#[test]
+fn commands_take_parameters() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let set = c.0.prepare("SET @a = ?, @b = ? + 1").expect("prepare");
+    assert_eq!(set.params, 2);
+    let mut sink = Collector::default();
+    c.0.execute_prepared(&set, &[Value::str("x"), Value::Int(4)], &mut sink)
+        .expect("execute");
+    assert_eq!(c.one("SELECT @a, @b"), "x|5");
+    let kill = c.0.prepare("KILL QUERY ?").expect("prepare");
+    let ran =
+        c.0.execute_prepared(&kill, &[Value::Int(1 << 30)], &mut sink);
+    assert_eq!(ran.map_err(|e| e.code), Err(1094));
+}
+
+#[test]
+fn kill_wakes_who_waits() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("DO GET_LOCK('x', 0)");
+    for (sql, answer) in [
+        ("SELECT SLEEP(100000)", "1"),
+        ("SELECT GET_LOCK('x', -1)", "NULL"),
+    ] {
+        let mut other = db.client();
+        let id = other.one("SELECT CONNECTION_ID()");
+        std::thread::scope(|s| {
+            let waits = s.spawn(move || other.one(sql));
+            let busy = format!(
+                "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND info = \"{sql}\""
+            );
+            while c.one(&busy) == "0" {
+                std::thread::yield_now();
+            }
+            c.ok(&format!("KILL QUERY {id}"));
+            assert_eq!(waits.join().expect("joins"), answer);
+        });
     }
 }

@@ -26,8 +26,6 @@ pub type Out<'e, 's> = dyn FnMut(&mut State<'s>, &[Value<'_>]) -> SqlResult<Flow
 /// How many rows there were.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Rows given out.
-    pub sent: u64,
     /// Rows there would have been without LIMIT, if they were counted, else those given out.
     pub found: u64,
 }
@@ -56,7 +54,7 @@ pub fn query<'s>(
                     break;
                 }
             }
-            Ok(Counts { sent: n, found: n })
+            Ok(Counts { found: n })
         }
     }
 }
@@ -344,10 +342,7 @@ impl<'s> Tail<'s> {
         let found = if self.calc { self.seen } else { self.sent };
         st.scratch.give(std::mem::take(&mut self.key));
         st.scratch.give(std::mem::take(&mut self.order));
-        Ok(Counts {
-            sent: self.sent,
-            found,
-        })
+        Ok(Counts { found })
     }
 }
 
@@ -447,10 +442,7 @@ fn union<'s>(
             out(st, r)
         })?;
     }
-    Ok(Counts {
-        sent: tail.sent,
-        found: tail.sent,
-    })
+    Ok(Counts { found: tail.sent })
 }
 
 /// What comes after the arms of a UNION.

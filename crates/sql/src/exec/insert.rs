@@ -29,6 +29,8 @@ struct Inserter<'s> {
     tz: Zone,
     /// AUTO_INCREMENT values reserved: (next, how many).
     reserved: (u64, u64),
+    /// `reserved` starts where `insert_id` says: the table's counter must be told.
+    forced: bool,
     /// Rows that may still come and want a value.
     expected: u64,
     subqueries: Vec<Value<'static>>,
@@ -48,6 +50,7 @@ pub fn run<'s>(
     st: &mut State<'s>,
     plan: &'s Insert,
     auto_increment: (u64, u64),
+    insert_id: u64,
     found_rows: bool,
 ) -> SqlResult<Outcome> {
     let t = &st.plan.tables[plan.table];
@@ -68,7 +71,9 @@ pub fn run<'s>(
         strict: st.env.sql_mode.get().strict && !plan.ignore,
         no_nulls: false,
         tz: st.env.zone.get(),
-        reserved: (0, 0),
+        // Values asked for by `insert_id` are nobody's to reserve.
+        reserved: (insert_id, if insert_id > 0 { u64::MAX } else { 0 }),
+        forced: insert_id > 0,
         expected: 1,
         subqueries,
         encoded: st.scratch.take(),
@@ -412,7 +417,7 @@ impl<'s> Inserter<'s> {
     fn give_back(&mut self) {
         self.reserved = (
             self.reserved.0.saturating_sub(self.step.0),
-            self.reserved.1 + 1,
+            self.reserved.1.saturating_add(1),
         );
     }
 
@@ -421,6 +426,9 @@ impl<'s> Inserter<'s> {
         let v = &values[c];
         if generated {
             self.generated.get_or_insert(v.to_u64());
+            if self.forced {
+                self.t.table.auto_increment_seen(v.to_u64());
+            }
             return;
         }
         let positive = match v {

@@ -73,6 +73,10 @@ pub struct ExecContext<'a> {
     pub auto_increment: (u64, u64),
     /// Bytes that one sort, grouping or join buffer may take.
     pub memory_limit: usize,
+    /// `sql_select_limit`.
+    pub select_limit: u64,
+    /// `insert_id`: the first AUTO_INCREMENT value to generate; 0: the table's next.
+    pub insert_id: u64,
     /// The session's buffers.
     pub scratch: &'a mut Scratch,
 }
@@ -113,23 +117,35 @@ fn sink_error(e: std::io::Error) -> SqlError {
 
 /// Runs a plan.
 pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> SqlResult<Run> {
-    let (auto_increment, found_rows) = (cx.auto_increment, cx.found_rows);
+    let ways = Ways {
+        auto_increment: cx.auto_increment,
+        insert_id: cx.insert_id,
+        found_rows: cx.found_rows,
+        select_limit: cx.select_limit,
+    };
     let env = cx.env;
     let Some(mut st) = start(plan, cx)? else {
         return Ok(Run::Stale);
     };
-    let outcome = run_root(&mut st, plan, auto_increment, found_rows, sink);
+    let outcome = run_root(&mut st, plan, &ways, sink);
     env.rows_examined.set(env.rows_examined.get() + st.examined);
     let outcome = outcome?;
     plan.note_rows(st.rows + u64::from(st.ticks));
     Ok(Run::Done(outcome))
 }
 
+/// What of an [`ExecContext`] single kinds of statements ask for.
+struct Ways {
+    auto_increment: (u64, u64),
+    insert_id: u64,
+    found_rows: bool,
+    select_limit: u64,
+}
+
 fn run_root<'s>(
     st: &mut State<'s>,
     plan: &'s Plan,
-    auto_increment: (u64, u64),
-    found_rows: bool,
+    ways: &Ways,
     sink: &mut dyn ResultSink,
 ) -> SqlResult<Outcome> {
     let env = st.env;
@@ -137,20 +153,7 @@ fn run_root<'s>(
     Ok(match &plan.root {
         Root::Query(q) if plan.into.is_empty() => {
             sink.columns(&plan.columns).map_err(sink_error)?;
-            let counts = block::query(st, q, &[], &mut |_, row| {
-                if has_hidden_digits(row, &plan.columns) {
-                    sink.row(&shown(row, &plan.columns)).map_err(sink_error)?;
-                } else {
-                    sink.row(row).map_err(sink_error)?;
-                }
-                sent();
-                Ok(Flow::Continue)
-            })?;
-            Outcome {
-                affected: counts.sent,
-                found_rows: counts.found,
-                ..Outcome::default()
-            }
+            query(st, plan, q, ways.select_limit, sink)?
         }
         Root::Query(q) => into_variables(st, plan, q)?,
         Root::Do(q) => {
@@ -159,11 +162,11 @@ fn run_root<'s>(
         }
         Root::Insert(i) => {
             let _strict = env.write_strictly(i.ignore);
-            insert::run(st, i, auto_increment, found_rows)?
+            insert::run(st, i, ways.auto_increment, ways.insert_id, ways.found_rows)?
         }
         Root::Update(u) => {
             let _strict = env.write_strictly(u.ignore);
-            write::update(st, u, found_rows)?
+            write::update(st, u, ways.found_rows)?
         }
         Root::Delete(d) => {
             let _strict = env.write_strictly(d.ignore);
@@ -171,7 +174,7 @@ fn run_root<'s>(
         }
         Root::Several(s) => {
             let _strict = env.write_strictly(s.ignore);
-            several::run(st, s, found_rows)?
+            several::run(st, s, ways.found_rows)?
         }
         Root::Explain(rows) => {
             sink.columns(&plan.columns).map_err(sink_error)?;
@@ -204,6 +207,49 @@ fn shown<'v>(row: &'v [Value<'v>], columns: &[ColumnMeta]) -> SmallVec<[Value<'v
         v => v.borrowed(),
     };
     row.iter().zip(columns).map(round).collect()
+}
+
+/// Sends a query's rows, `limit` of them at most if it has no LIMIT of its own.
+fn query<'s>(
+    st: &mut State<'s>,
+    plan: &Plan,
+    q: &'s crate::plan::nodes::Query,
+    limit: u64,
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
+    let env = st.env;
+    let limit = if limit < u64::MAX && plan.is_unlimited() {
+        limit
+    } else {
+        u64::MAX
+    };
+    let mut sent = 0;
+    let counts = if limit == 0 && !q.calc_found_rows {
+        block::Counts::default()
+    } else {
+        block::query(st, q, &[], &mut |_, row| {
+            if sent < limit {
+                if has_hidden_digits(row, &plan.columns) {
+                    sink.row(&shown(row, &plan.columns)).map_err(sink_error)?;
+                } else {
+                    sink.row(row).map_err(sink_error)?;
+                }
+                env.rows_sent.set(env.rows_sent.get() + 1);
+                sent += 1;
+            }
+            // SQL_CALC_FOUND_ROWS wants to know how many there are.
+            Ok(if sent < limit || q.calc_found_rows {
+                Flow::Continue
+            } else {
+                Flow::Stop
+            })
+        })?
+    };
+    Ok(Outcome {
+        affected: sent,
+        found_rows: counts.found,
+        ..Outcome::default()
+    })
 }
 
 /// Begins an execution; `None` if a table has changed since planning.

@@ -110,7 +110,7 @@ fn made<'s>(
     };
     let at = (t, target.source);
     let mut values = write::assigned(st, &p.find, at, &target.set, old, rows, &cx)?;
-    let tz = st.env.tz_offset.get();
+    let tz = st.env.zone.get();
     let set = |c| target.set.iter().any(|(s, _)| *s == c);
     if !finish_update(&t.schema, old, &mut values, new, tz, &cx, set)? {
         new.clear();
@@ -146,7 +146,7 @@ fn change(
     if new.is_empty() {
         return Ok(false);
     }
-    let tz = st.env.tz_offset.get();
+    let tz = st.env.zone.get();
     let values: Vec<Value<'_>> = (0..t.schema.columns.len())
         .map(|c| t.schema.layout().column(&t.schema, new, c, tz))
         .collect();

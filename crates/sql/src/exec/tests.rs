@@ -128,6 +128,8 @@ impl Fixture {
                 lock_reads: false,
                 auto_increment: (1, 1),
                 memory_limit: self.memory_limit,
+                select_limit: u64::MAX,
+                insert_id: 0,
                 scratch: &mut self.scratch,
             },
             &mut rows,

@@ -146,7 +146,7 @@ pub fn assigned<'v, 's: 'v>(
     cx: &StoreContext<'_>,
 ) -> SqlResult<SmallVec<[Value<'v>; 16]>> {
     let schema = &*t.schema;
-    let tz = st.env.tz_offset.get();
+    let tz = st.env.zone.get();
     let mut values: SmallVec<[Value<'v>; 16]> = (0..schema.columns.len())
         .map(|c| schema.layout().column(schema, old, c, tz))
         .collect();
@@ -208,7 +208,7 @@ pub fn put(
     match done {
         Ok(()) => {}
         Err(Error::DuplicateKey { index }) => {
-            let e = rows::duplicate(schema, name, index, row.new, st.env.tz_offset.get());
+            let e = rows::duplicate(schema, name, index, row.new, st.env.zone.get());
             if !to.ignore {
                 return Err(e);
             }

@@ -698,7 +698,7 @@ fn given_partitions(
 }
 
 /// What a value is for its column: a hexadecimal literal is a number for a numeric one.
-fn for_column(g: &mut Given, column: &Column) {
+pub(super) fn for_column(g: &mut Given, column: &Column) {
     if let Given::Value { value, .. } = g
         && column.ty.is_numeric()
         && matches!(value.expr.kind, ExprKind::BitString(_))

@@ -79,6 +79,8 @@ pub struct Plan {
     pub(crate) derived: Vec<nodes::Derived>,
     pub(crate) subqueries: usize,
     pub(crate) hashes: usize,
+    /// A SELECT, not what SHOW and SET make.
+    limitable: bool,
     /// SELECT ... INTO: names of user variables.
     pub(crate) into: Vec<String>,
     /// An execution read so many rows that the tables may have outgrown the plan.
@@ -169,6 +171,34 @@ impl Plan {
                 now > t.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS)
             })
     }
+    /// Whether `sql_select_limit` bounds its rows: a SELECT without a LIMIT of its own.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        match &self.root {
+            Root::Query(q) => self.limitable && q.is_unlimited(),
+            _ => false,
+        }
+    }
+    /// Whether `sql_safe_updates` forbids it: it reads a table whose rows it changes neither by a key nor up to a LIMIT.
+    pub(crate) fn is_reckless(&self) -> bool {
+        let one = |b: &nodes::Block| b.limit.count.is_none() && !b.is_keyed(0);
+        match &self.root {
+            Root::Update(u) => one(&u.find),
+            Root::Delete(d) => one(&d.find),
+            Root::Several(s) => s.targets.iter().any(|t| !s.find.is_keyed(t.source)),
+            _ => false,
+        }
+    }
+    /// How many combinations of rows a SELECT would look at.
+    pub(crate) fn combinations(&self) -> f64 {
+        match &self.root {
+            Root::Query(q) => q.combinations(),
+            _ => 0.0,
+        }
+    }
+    /// Whether it makes rows.
+    pub(crate) fn is_insert(&self) -> bool {
+        matches!(self.root, Root::Insert(_))
+    }
     /// Whether it returns rows.
     pub fn is_query(&self) -> bool {
         !self.columns.is_empty()
@@ -205,11 +235,16 @@ pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Pla
     Ok(finish(p, root, columns))
 }
 
-/// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed).
-pub fn compile_exprs(list: &[sp::Expr], cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+/// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed), of a statement with `params`
+/// placeholders.
+pub fn compile_exprs(
+    list: &[sp::Expr],
+    params: usize,
+    cx: &mut PlanContext<'_>,
+) -> SqlResult<Plan> {
     let statement = Statement {
         kind: Kind::Empty,
-        params: 0,
+        params,
         text: String::new(),
         ignore: false,
         into: Vec::new(),
@@ -284,6 +319,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         derived: p.derived,
         subqueries: p.subquery_ids,
         hashes: p.hash_ids,
+        limitable: matches!(p.statement.kind, Kind::Query(_)),
         into: p.statement.into.clone(),
     }
 }
@@ -308,6 +344,7 @@ fn explained(
         derived: Vec::new(),
         subqueries: 0,
         hashes: 0,
+        limitable: false,
         into: Vec::new(),
     })
 }

@@ -118,7 +118,50 @@ impl Query {
     }
 }
 
+impl Query {
+    /// Whether it has no LIMIT.
+    pub fn is_unlimited(&self) -> bool {
+        match &self.body {
+            Body::Block(b) => b.limit.count.is_none(),
+            Body::Union(u) => u.limit.count.is_none(),
+            Body::Values(_) => true,
+        }
+    }
+    /// How many combinations of rows it would look at, in its largest SELECT.
+    pub fn combinations(&self) -> f64 {
+        match &self.body {
+            Body::Block(b) => combinations(&b.levels),
+            Body::Union(u) => {
+                let arms = u.arms.iter().map(|(q, _)| q.combinations());
+                arms.fold(0.0, f64::max)
+            }
+            Body::Values(_) => 0.0,
+        }
+    }
+}
+
+fn combinations(levels: &[Level]) -> f64 {
+    let of = |l: &Level| match &l.from {
+        LevelFrom::Nest(list) => combinations(list),
+        _ => l.rows.max(1) as f64,
+    };
+    levels.iter().map(of).product()
+}
+
+/// Whether a source is read by a key.
+fn is_keyed(levels: &[Level], source: usize) -> bool {
+    levels.iter().any(|l| match &l.from {
+        LevelFrom::Table(s, access) => *s == source && access.is_bounded(),
+        LevelFrom::Nest(list) => is_keyed(list, source),
+        LevelFrom::Rows(_) | LevelFrom::Hash(_) => false,
+    })
+}
+
 impl Block {
+    /// Whether conditions on a key bound what is read of a source.
+    pub fn is_keyed(&self, source: usize) -> bool {
+        is_keyed(&self.levels, source)
+    }
     /// See [`Query::is_settled`].
     pub fn is_settled(&self) -> bool {
         self.subqueries.is_empty()

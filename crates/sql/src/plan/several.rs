@@ -1,7 +1,7 @@
 //! UPDATE and DELETE of several tables: a join finds the rows of all of them before any is changed.
 
 use super::assemble::Parts;
-use super::dml::{Assignments, Given, enrich, lock_shared, values_of};
+use super::dml::{Assignments, Given, enrich, for_column, lock_shared, values_of};
 use super::from;
 use super::nodes::{Block, Body, SourceKind};
 use super::scope::{Frame, Planner};
@@ -137,6 +137,9 @@ impl Planner<'_, '_> {
                 continue;
             };
             let (mut given, reads) = self.given(&a.value, "field list", source)?;
+            if let SourceKind::Table { schema, .. } = &self.frame().sources[source].kind {
+                for_column(&mut given, &schema.columns[column]);
+            }
             if let Given::Value { reads_new, .. } = &mut given {
                 *reads_new = reads.iter().any(|c| target.set.iter().any(|(o, _)| o == c));
             }

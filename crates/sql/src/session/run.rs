@@ -12,6 +12,7 @@ use millpond_store::Isolation;
 use super::Session;
 use super::cache::{Compiled, Kept};
 use super::counters::Counter;
+use super::vars::{self, VarValue};
 use crate::ddl::{Ddl, Done, Fill, Home, Prepared, Work};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{self, ExecContext, Outcome, Run};
@@ -165,6 +166,7 @@ impl Session {
                 self.check_locked(&def.database, &def.name, used.write)?;
             }
         }
+        self.check_careful(plan)?;
         if params.len() < plan.params {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }
@@ -188,9 +190,39 @@ impl Session {
             lock_reads,
             auto_increment: self.settings.auto_increment,
             memory_limit: self.settings.memory_limit,
+            select_limit: self.settings.select_limit,
+            insert_id: self.settings.insert_id,
             scratch: &mut self.scratch,
         };
-        exec::run(plan, &mut cx, sink)
+        let ran = exec::run(plan, &mut cx, sink);
+        if self.settings.insert_id != 0 && plan.is_insert() && !matches!(ran, Ok(Run::Stale)) {
+            // It is for one INSERT.
+            self.settings.insert_id = 0;
+            let insert_id = vars::known("insert_id");
+            self.facts.vars.put(insert_id, VarValue::UInt(0));
+        }
+        ran
+    }
+
+    /// What `sql_safe_updates` and `max_join_size` refuse: errors 1175 and 1104.
+    #[inline]
+    fn check_careful(&self, plan: &Plan) -> SqlResult<()> {
+        if self.settings.safe_updates && plan.is_reckless() {
+            return Err(SqlError::new(
+                1175,
+                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY \
+                 column. ",
+            ));
+        }
+        let most = self.settings.max_join_size;
+        if most < u64::MAX && plan.combinations() > most as f64 {
+            return Err(SqlError::new(
+                1104,
+                "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET \
+                 SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay",
+            ));
+        }
+        Ok(())
     }
 
     /// Reports a planned statement's end, its transaction being over where it had to.
@@ -282,6 +314,7 @@ impl Session {
             };
             let plan = plan::compile_exprs(
                 exprs,
+                params.len(),
                 &mut PlanContext {
                     engine: &s.instance.0.engine,
                     txn,
@@ -386,6 +419,8 @@ impl Session {
             lock_reads: false,
             auto_increment: self.settings.auto_increment,
             memory_limit: self.settings.memory_limit,
+            select_limit: u64::MAX,
+            insert_id: 0,
             scratch: &mut self.scratch,
         };
         let _strict = self.env.write_strictly(query.statement.ignore);

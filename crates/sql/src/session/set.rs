@@ -220,6 +220,12 @@ impl Session {
                 self.env.last_insert_id.set(id);
                 self.facts.vars.last_insert_id.store(id, Ordering::Relaxed);
             }
+            "insert_id" => self.settings.insert_id = value.as_u64().unwrap_or(0),
+            "max_join_size" => {
+                // As MySQL has it: a bound is meant to be observed.
+                let big = VarValue::Bool(value == VarValue::UInt(u64::MAX));
+                self.facts.vars.put(vars::known("sql_big_selects"), big);
+            }
             "timestamp" => {
                 self.settings.timestamp = match value {
                     VarValue::Double(v) if v > 0.0 => {
@@ -352,6 +358,13 @@ impl Session {
         s.notes = number("sql_notes") != 0;
         s.wait_timeout = number("wait_timeout");
         s.max_execution_ms = number("max_execution_time");
+        s.select_limit = number("sql_select_limit");
+        s.safe_updates = number("sql_safe_updates") != 0;
+        s.max_join_size = if number("sql_big_selects") != 0 {
+            u64::MAX
+        } else {
+            number("max_join_size")
+        };
         // In whole microseconds, as MySQL keeps it.
         s.long_query_ns = match vars.named("long_query_time") {
             VarValue::Double(v) => (v * 1e6).round() as u64 * 1000,

@@ -48,6 +48,14 @@ pub(super) struct Settings {
     pub wait_timeout: u64,
     /// `max_execution_time`, milliseconds; 0: none.
     pub max_execution_ms: u64,
+    /// `sql_select_limit`.
+    pub select_limit: u64,
+    /// `sql_safe_updates`.
+    pub safe_updates: bool,
+    /// `max_join_size`, unless `sql_big_selects` is on.
+    pub max_join_size: u64,
+    /// `insert_id`, for the next INSERT; 0: none.
+    pub insert_id: u64,
 }
 
 /// One connection's state. Runs on one thread at a time.
@@ -148,6 +156,10 @@ impl Session {
                 min_examined_row_limit: 0,
                 wait_timeout: 0,
                 max_execution_ms: 0,
+                select_limit: u64::MAX,
+                safe_updates: false,
+                max_join_size: u64::MAX,
+                insert_id: 0,
             },
             context_key: 0,
             flushes: instance.0.flushes.load(Ordering::Relaxed),
@@ -301,6 +313,7 @@ impl Session {
         self.facts.vars.last_insert_id.store(0, Ordering::Relaxed);
         self.multi_statements = self.info.multi_statements;
         self.settings.timestamp = None;
+        self.settings.insert_id = 0;
         self.settings.next_isolation = None;
         self.settings.next_read_only = None;
         self.start_variables()?;

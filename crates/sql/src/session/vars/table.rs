@@ -547,6 +547,7 @@ pub(super) static VARS: &[Def] = &[
         U(4),
         ReadOnly,
     ),
+    def("insert_id", Session, num(0, MAX), U(0), Free),
     def("interactive_timeout", Both, num(1, YEAR), U(28_800), Free),
     def(
         "join_buffer_size",
@@ -654,7 +655,7 @@ pub(super) static VARS: &[Def] = &[
         U(16_777_216),
         Fixed,
     ),
-    def("max_join_size", Both, num(1, MAX), U(MAX), Fixed),
+    def("max_join_size", Both, num(1, MAX), U(MAX), Free),
     def(
         "max_length_for_sort_data",
         Both,
@@ -905,7 +906,7 @@ pub(super) static VARS: &[Def] = &[
     def("socket", Global, TEXT, T(""), ReadOnly),
     def("sort_buffer_size", Both, num(32_768, MAX), U(262_144), Free),
     def("sql_auto_is_null", Both, BOOL, B(false), Fixed),
-    def("sql_big_selects", Both, BOOL, B(true), Fixed),
+    def("sql_big_selects", Both, BOOL, B(true), Free),
     def("sql_buffer_result", Both, BOOL, B(false), Fixed),
     def(
         "sql_generate_invisible_primary_key",
@@ -928,8 +929,8 @@ pub(super) static VARS: &[Def] = &[
     def("sql_notes", Both, BOOL, B(true), Free),
     def("sql_quote_show_create", Both, BOOL, B(true), Fixed),
     def("sql_require_primary_key", Both, BOOL, B(false), Free),
-    def("sql_safe_updates", Both, BOOL, B(false), Fixed),
-    def("sql_select_limit", Both, num(0, MAX), U(MAX), Fixed),
+    def("sql_safe_updates", Both, BOOL, B(false), Free),
+    def("sql_select_limit", Both, num(0, MAX), U(MAX), Free),
     def("sql_warnings", Both, BOOL, B(false), Fixed),
     def("ssl_ca", Global, TEXT, T(""), ReadOnly),
     def("ssl_cert", Global, TEXT, T(""), ReadOnly),
