@@ -1,5 +1,7 @@
 //! Subqueries in expressions.
 
+mod row;
+
 use std::rc::Rc;
 
 use hashbrown::HashSet;
@@ -12,11 +14,14 @@ use crate::expr::{CompareOp, RowRef};
 use crate::plan::nodes::{Ask, Rich, Subquery};
 use crate::types::{BaseType, SqlType};
 use crate::value::Value;
+use row::Left;
 
 /// The result of a subquery that stays the same during a statement.
 pub enum Kept {
     /// A value.
     Value(Value<'static>),
+    /// Rows to look a row up in.
+    Table(row::Table),
     /// A column.
     Rows {
         /// Its values.
@@ -100,6 +105,28 @@ pub fn value<'s>(
             };
             Ok(found.map_or(Value::Null, |f| Value::bool(f != *negated)))
         }
+        Ask::Row {
+            values,
+            test,
+            collations,
+        } => {
+            let mut left = Vec::with_capacity(values.len());
+            for v in values {
+                left.push(operand(st, all, source, v, rows)?);
+            }
+            let types: Vec<&SqlType> = values.iter().map(|v| &v.expr.ty).collect();
+            row::value(
+                st,
+                q,
+                *test,
+                &Left {
+                    values: &left,
+                    types: &types,
+                    collations,
+                },
+                rows,
+            )
+        }
         Ask::Quantified {
             value,
             op,
@@ -165,6 +192,23 @@ fn operand<'s>(
     Ok(value.expr.shown(&st.context(&now))?.into_owned())
 }
 
+/// The type whose bytes are equal where values of these two are, if there is one.
+fn byte_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let same = left.base == right.base
+        && left.unsigned == right.unsigned
+        && left.decimals == right.decimals
+        && left.collation == right.collation
+        && left.base != BaseType::Enum;
+    if left.is_integer() && right.is_integer() && left.unsigned == right.unsigned {
+        return Some(if left.unsigned {
+            SqlType::ubigint()
+        } else {
+            SqlType::bigint()
+        });
+    }
+    same.then(|| left.clone())
+}
+
 /// The column of a subquery that stays the same.
 fn column<'s>(
     st: &mut State<'s>,
@@ -177,22 +221,7 @@ fn column<'s>(
     }
     let got = block::collect(st, &q.query, rows, usize::MAX)?;
     let right = &q.query.types[0];
-    let same = left.base == right.base
-        && left.unsigned == right.unsigned
-        && left.decimals == right.decimals
-        && left.collation == right.collation
-        && left.base != BaseType::Enum;
-    let both_integers = left.is_integer() && right.is_integer() && left.unsigned == right.unsigned;
-    let ty = if both_integers {
-        Some(if left.unsigned {
-            SqlType::ubigint()
-        } else {
-            SqlType::bigint()
-        })
-    } else {
-        same.then(|| left.clone())
-    };
-    let mut set = ty.map(|ty| (ty, HashSet::new()));
+    let mut set = byte_type(left, right).map(|ty| (ty, HashSet::new()));
     let mut null = false;
     let cx = st.context(rows);
     let mut buffer = Vec::new();

@@ -23,7 +23,7 @@ use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub(crate) use bind::literal_number;
-pub use bind::{Scope, SubqueryKind, bind};
+pub use bind::{RowTest, Scope, SubqueryKind, bind};
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
 pub use like::{Like, Regexp, pattern_prefix};

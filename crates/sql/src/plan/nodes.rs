@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use millpond_store::{LockMode, WaitPolicy};
 
-use crate::expr::{AggregateSpec, CompareOp, Expr};
+use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
 use crate::partition::Prune;
 use crate::show::VirtualTable;
 use crate::types::{Collation, Schema, SqlType};
@@ -440,6 +440,15 @@ pub enum Ask {
         negated: bool,
         /// Collation of strings.
         collation: Collation,
+    },
+    /// `(values) op`, `(values) IN`.
+    Row {
+        /// Left side.
+        values: Vec<Rich>,
+        /// What is asked of the two.
+        test: RowTest,
+        /// Collation of strings, by column.
+        collations: Vec<Collation>,
     },
     /// `value op ANY | ALL`.
     Quantified {

@@ -369,10 +369,14 @@ impl Scope for Planner<'_, '_> {
         let (mut planned, outer) = self.nested_query(query, base)?;
         self.frame().clause = clause;
         let exists = matches!(kind, SubqueryKind::Exists { .. });
-        if !exists && planned.types.len() != 1 {
+        let wanted = match &kind {
+            SubqueryKind::Row { values, .. } => values.len(),
+            _ => 1,
+        };
+        if !exists && planned.types.len() != wanted {
             return Err(SqlError::new(
                 1241,
-                format!("Operand should contain {} column(s)", 1),
+                format!("Operand should contain {wanted} column(s)"),
             ));
         }
         let f = self.frame();
@@ -399,6 +403,20 @@ impl Scope for Planner<'_, '_> {
                         value,
                         negated,
                         collation,
+                    },
+                    SqlType::boolean(),
+                )
+            }
+            SubqueryKind::Row { values, test } => {
+                let pairs = values.iter().zip(&planned.types);
+                let collations = pairs.map(|(v, ty)| collation_of(v, ty)).collect();
+                let rich = |v| value_rich(v, &mut reads);
+                let values = values.into_iter().map(rich).collect();
+                (
+                    Ask::Row {
+                        values,
+                        test,
+                        collations,
                     },
                     SqlType::boolean(),
                 )

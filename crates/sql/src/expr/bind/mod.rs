@@ -38,6 +38,13 @@ pub enum SubqueryKind {
         /// NOT.
         negated: bool,
     },
+    /// `(values) op (subquery)`, or `(values) [NOT] IN (subquery)`.
+    Row {
+        /// The left side.
+        values: Vec<Expr>,
+        /// What is asked of the two.
+        test: RowTest,
+    },
     /// `value op ANY|ALL (subquery)`.
     Quantified {
         /// The left side.
@@ -46,6 +53,18 @@ pub enum SubqueryKind {
         op: CompareOp,
         /// ALL rather than ANY.
         all: bool,
+    },
+}
+
+/// What is asked of a row and the rows of a subquery.
+#[derive(Clone, Copy, Debug)]
+pub enum RowTest {
+    /// How it compares to the one row there is.
+    Compare(CompareOp),
+    /// Whether it is among them.
+    In {
+        /// Rather whether it is not.
+        negated: bool,
     },
 }
 
@@ -146,9 +165,18 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
             subquery,
             negated,
         } => {
-            let value = bind(expr, scope)?;
             let negated = *negated;
-            scope.subquery(subquery, SubqueryKind::In { value, negated })?
+            let kind = match row(expr) {
+                Some(v) => SubqueryKind::Row {
+                    values: bind_all(v, scope)?,
+                    test: RowTest::In { negated },
+                },
+                None => SubqueryKind::In {
+                    value: bind(expr, scope)?,
+                    negated,
+                },
+            };
+            scope.subquery(subquery, kind)?
         }
         A::Exists { subquery, negated } => {
             let negated = *negated;
@@ -619,10 +647,36 @@ pub(super) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
     Expr::new(ExprKind::Arithmetic(op, Box::new([a, b])), ty, nullable)
 }
 
-fn row(e: &ast::Expr) -> Option<&[ast::Expr]> {
+/// The parts of `(a, b)` and `ROW(a, b)`.
+fn row(e: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     match e {
-        ast::Expr::Tuple(v) if v.len() > 1 => Some(v),
+        ast::Expr::Tuple(v) if v.len() > 1 => Some(v.iter().collect()),
         ast::Expr::Nested(e) => row(e),
+        ast::Expr::Function(f) if object_name(&f.name).eq_ignore_ascii_case("row") => {
+            let ast::FunctionArguments::List(list) = &f.args else {
+                return None;
+            };
+            let parts = list.args.iter().map(|a| match a {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(e)) => Some(e),
+                _ => None,
+            });
+            parts
+                .collect::<Option<Vec<_>>>()
+                .filter(|parts| parts.len() > 1)
+        }
+        _ => None,
+    }
+}
+
+fn bind_all(list: Vec<&ast::Expr>, scope: &mut dyn Scope) -> SqlResult<Vec<Expr>> {
+    list.into_iter().map(|e| bind(e, scope)).collect()
+}
+
+/// The query of `(SELECT ...)`.
+fn subquery_of(e: &ast::Expr) -> Option<&ast::Query> {
+    match e {
+        ast::Expr::Subquery(q) => Some(q),
+        ast::Expr::Nested(e) => subquery_of(e),
         _ => None,
     }
 }
@@ -640,6 +694,16 @@ fn compare_rows(
             let (a, b) = (bind(left, scope)?, bind(right, scope)?);
             return Ok(compare(op, a, b));
         }
+        (Some(v), None) if let Some(q) = subquery_of(right) => {
+            let values = bind_all(v, scope)?;
+            let test = RowTest::Compare(op);
+            return scope.subquery(q, SubqueryKind::Row { values, test });
+        }
+        (None, Some(v)) if let Some(q) = subquery_of(left) => {
+            let values = bind_all(v, scope)?;
+            let test = RowTest::Compare(op.flipped());
+            return scope.subquery(q, SubqueryKind::Row { values, test });
+        }
         (Some(v), None) | (None, Some(v)) => {
             let m = format!("Operand should contain {} column(s)", v.len());
             return Err(SqlError::new(1241, m));
@@ -649,30 +713,37 @@ fn compare_rows(
         let m = format!("Operand should contain {} column(s)", a.len());
         return Err(SqlError::new(1241, m));
     }
+    if matches!(op, CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::Ne) {
+        // Parts may be rows themselves.
+        let parts = a
+            .into_iter()
+            .zip(b)
+            .map(|(x, y)| compare_rows(op, x, y, scope));
+        let parts = parts.collect::<SqlResult<Vec<_>>>()?;
+        return Ok(if op == CompareOp::Ne {
+            or(parts)
+        } else {
+            and(parts)
+        });
+    }
     let mut pairs = Vec::with_capacity(a.len());
-    for (x, y) in a.iter().zip(b) {
+    for (x, y) in a.into_iter().zip(b) {
         pairs.push((bind(x, scope)?, bind(y, scope)?));
     }
     let part = |op: CompareOp, p: &(Expr, Expr)| compare(op, p.0.clone(), p.1.clone());
-    Ok(match op {
-        CompareOp::Eq | CompareOp::NullSafeEq => and(pairs.iter().map(|p| part(op, p)).collect()),
-        CompareOp::Ne => or(pairs.iter().map(|p| part(op, p)).collect()),
-        // (a, b) < (c, d) is a < c or (a = c and b < d).
-        _ => {
-            let strict = match op {
-                CompareOp::Le => CompareOp::Lt,
-                CompareOp::Ge => CompareOp::Gt,
-                other => other,
-            };
-            let last = pairs.len() - 1;
-            let mut e = part(op, &pairs[last]);
-            for p in pairs[..last].iter().rev() {
-                let tie = and(vec![part(CompareOp::Eq, p), e]);
-                e = or(vec![part(strict, p), tie]);
-            }
-            e
-        }
-    })
+    // (a, b) < (c, d) is a < c or (a = c and b < d).
+    let strict = match op {
+        CompareOp::Le => CompareOp::Lt,
+        CompareOp::Ge => CompareOp::Gt,
+        other => other,
+    };
+    let last = pairs.len() - 1;
+    let mut e = part(op, &pairs[last]);
+    for p in pairs[..last].iter().rev() {
+        let tie = and(vec![part(CompareOp::Eq, p), e]);
+        e = or(vec![part(strict, p), tie]);
+    }
+    Ok(e)
 }
 
 fn in_list(
@@ -740,6 +811,17 @@ fn quantified(
     let ast::Expr::Subquery(q) = right else {
         return Err(SqlError::syntax(format!("near '{right}'")));
     };
+    if let Some(parts) = row(left) {
+        // MySQL has no others for rows.
+        let negated = match (op, all) {
+            (CompareOp::Eq, false) => false,
+            (CompareOp::Ne, true) => true,
+            _ => return Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
+        };
+        let values = bind_all(parts, scope)?;
+        let test = RowTest::In { negated };
+        return scope.subquery(q, SubqueryKind::Row { values, test });
+    }
     let value = bind(left, scope)?;
     scope.subquery(q, SubqueryKind::Quantified { value, op, all })
 }
