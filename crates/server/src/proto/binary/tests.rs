@@ -59,6 +59,7 @@ fn temporal_values_round_trip() {
         minute: 59,
         second: 58,
         micro: 123_456,
+        later: false,
     };
     for t in [
         t,
