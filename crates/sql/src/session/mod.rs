@@ -48,6 +48,7 @@ pub use counters::Counter;
 pub(crate) use instance::unix_us as now_us;
 pub use instance::{Instance, InstanceOptions};
 pub use millpond_store::{Error as StoreError, OnDurable};
+pub(crate) use registry::Process;
 pub use state::Session;
 pub use unsettled::{Unsettled, commit_error};
 pub use vars::VERSION;

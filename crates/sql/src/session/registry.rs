@@ -165,7 +165,8 @@ impl Seat {
             }
         }
     }
-    fn process(&self, now_us: u64) -> Process {
+    /// Its row of the process list.
+    pub fn process(&self, now_us: u64) -> Process {
         let command = self.command.load(Ordering::Relaxed);
         let idle = command == Command::Sleep as u8;
         let since = self.since_us.load(Ordering::Relaxed);

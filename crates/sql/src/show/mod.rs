@@ -14,6 +14,7 @@
 //! | `watch` | the stall record, waits |
 //! | `graveyard` | what DROP and TRUNCATE left to be given back |
 //! | `partitions` | information_schema.PARTITIONS |
+//! | `locks` | transactions, locks and who waits for whom |
 //! | `logs` | the tables of MySQL's logs |
 //! | `empty` | tables about things Millpond does not have |
 //! | `cardinality` | how many values indexes have |
@@ -27,6 +28,7 @@ mod cardinality;
 pub(crate) mod create;
 mod empty;
 mod graveyard;
+mod locks;
 mod logs;
 mod of;
 mod partitions;
@@ -111,6 +113,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(graveyard::tables(database));
     tables.extend(empty::tables(database));
     tables.extend(logs::tables(database));
+    tables.extend(locks::tables(database));
     tables.extend(partitions::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables

@@ -273,8 +273,18 @@ pub(crate) fn of(show: &Show, env: &SessionEnv) -> SqlResult<Shown> {
             ];
             Shown::some(schema::tables_table(only), &columns, 2, filter)
         }
-        Show::OpenTables { .. } => {
-            return Err(SqlError::unsupported("SHOW OPEN TABLES"));
+        Show::OpenTables {
+            database: db,
+            filter,
+        } => {
+            let db = match db {
+                Some(_) => Some(database(db.as_ref(), env)?),
+                None => None,
+            };
+            Shown {
+                like: 1,
+                ..Shown::whole(super::locks::open_tables(db), filter)
+            }
         }
         Show::Columns {
             full,

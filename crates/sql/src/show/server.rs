@@ -1,9 +1,13 @@
 //! Variables, status, sessions, engines, character sets: the server as tables.
 
+use std::fmt::Write;
+
 use super::Emit;
+use super::locks::metadata_waits;
 use super::table::{Context, Ty, Virtual, n, opt, s};
 use crate::error::SqlResult;
 use crate::parse::Scope;
+use crate::session::Process;
 use crate::session::env::Level;
 use crate::session::vars::{self, VarScope};
 use crate::types::Collation;
@@ -114,8 +118,7 @@ pub(super) fn processlist(database: &'static str, short: bool) -> Virtual {
             ("INFO", Ty::NullText),
         ],
         move |cx, emit| {
-            let now = crate::session::now_us();
-            for p in cx.facts.instance.0.registry.processes(now) {
+            for p in processes(cx) {
                 let info = p.info.map(|i| {
                     if short {
                         i.chars().take(SHORT_INFO).collect()
@@ -137,6 +140,39 @@ pub(super) fn processlist(database: &'static str, short: bool) -> Virtual {
             Ok(())
         },
     )
+}
+
+/// Sessions and what they are doing.
+pub(super) fn processes(cx: &Context<'_>) -> Vec<Process> {
+    let instance = &cx.facts.instance;
+    let waiting = metadata_waits(instance.engine());
+    let mut all = instance.0.registry.processes(crate::session::now_us());
+    for p in &mut all {
+        p.state = state(p, waiting.get(&u64::from(p.id)).copied());
+    }
+    all
+}
+
+/// One session.
+pub(super) fn process(cx: &Context<'_>, id: u64) -> Option<Process> {
+    let seat = cx.facts.instance.0.registry.get(u32::try_from(id).ok()?)?;
+    let mut p = seat.process(crate::session::now_us());
+    p.state = state(&p, None);
+    Some(p)
+}
+
+/// The process list's State: for a wait what is waited for, else MySQL's words for what such a statement does.
+fn state(p: &Process, waiting: Option<&'static str>) -> &'static str {
+    let idle = p.state.is_empty();
+    let text = p.info.as_deref().unwrap_or_default().trim_start();
+    let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
+    match word.unwrap_or_default().to_ascii_uppercase().as_str() {
+        _ if idle => p.state,
+        _ if waiting.is_some() => waiting.unwrap_or_default(),
+        "UPDATE" | "DELETE" => "updating",
+        "INSERT" | "REPLACE" => "update",
+        _ => p.state,
+    }
 }
 
 /// SHOW WARNINGS and SHOW ERRORS: what the statement before left.
@@ -230,9 +266,27 @@ pub(super) fn engine_status() -> Virtual {
         ],
         |cx, emit| {
             let report = cx.facts.instance.engine().status().report;
-            emit(&[s("InnoDB"), s(""), s(report)])
+            emit(&[s("InnoDB"), s(""), s(with_statements(cx, &report))])
         },
     )
+}
+
+/// The report, with what each transaction's session is and runs.
+fn with_statements(cx: &Context<'_>, report: &str) -> String {
+    let mut out = String::with_capacity(report.len() + 256);
+    for line in report.lines() {
+        out.push_str(line);
+        let id = line.strip_prefix("MySQL thread id ");
+        if let Some(p) = id.and_then(|id| process(cx, id.parse().ok()?)) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, " {} {} {}", p.host, p.user, p.state);
+            if let Some(info) = &p.info {
+                let _ = write!(out, "\n{info}");
+            }
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// SHOW CHARACTER SET.

@@ -363,6 +363,15 @@ impl Catalog {
         self.cache.each(|t| t.save_auto_increment())
     }
 
+    /// Calls `f` with the definition of each open table and partition.
+    pub fn each_open(&self, f: &mut dyn FnMut(&TableDef)) {
+        // `each` fails only with what it is given.
+        let _ = self.cache.each(|table| {
+            f(&table.def);
+            Ok(())
+        });
+    }
+
     /// Open tables.
     pub fn open_tables(&self) -> usize {
         self.cache.len()

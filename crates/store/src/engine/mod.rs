@@ -29,6 +29,7 @@ mod reclaim;
 mod status;
 mod temporary;
 
+use crate::catalog::row::split_partition;
 use crate::catalog::{Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
 use crate::hash_index::HashOptions;
@@ -37,7 +38,9 @@ use crate::log::{FlushAtCommit, OnDurable};
 use crate::page::Lsn;
 use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
 use crate::table::Table;
-use crate::txn::{Isolation, MdlMode, Owner, Savepoint, Txn, TxnSystem};
+use crate::txn::{
+    Isolation, LockInfo, MdlMode, Owner, Savepoint, Txn, TxnInfo, TxnSystem, WaitInfo,
+};
 pub use partition::PartitionChange;
 use reclaim::Reclaimer;
 use std::ops::ControlFlow;
@@ -405,6 +408,29 @@ impl Engine {
     /// Numbers about each buffer pool instance, and how they have grown since an earlier look.
     pub fn pool_instances(&self) -> Vec<crate::pool::InstanceLook> {
         self.0.pager.instance_looks()
+    }
+    /// Unfinished transactions that wrote or locked.
+    pub fn transactions(&self) -> Vec<TxnInfo> {
+        self.0.sys.transactions()
+    }
+    /// Calls `f` with each row lock that is held, until it breaks. Nobody waits for a listing.
+    pub fn each_row_lock(&self, f: &mut dyn FnMut(LockInfo) -> ControlFlow<()>) {
+        self.0.sys.each_row_lock(f);
+    }
+    /// Metadata locks that are held.
+    pub fn metadata_locks(&self) -> Vec<LockInfo> {
+        self.0.sys.metadata_locks()
+    }
+    /// Who waits for a lock, and for whom.
+    pub fn waits(&self) -> Vec<WaitInfo> {
+        self.0.sys.waits()
+    }
+    /// Calls `f` with the definition of each open table and partition, and of a partition its table's name and its own.
+    #[allow(clippy::type_complexity)]
+    pub fn each_open_table(&self, f: &mut dyn FnMut(&TableDef, Option<(&str, &str)>)) {
+        self.0
+            .catalog
+            .each_open(&mut |def| f(def, split_partition(&def.name)));
     }
     /// Counters and the status report.
     pub fn status(&self) -> EngineStatus {

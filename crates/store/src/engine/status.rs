@@ -148,7 +148,7 @@ impl Inner {
         let now = SystemTime::now();
         for t in self.sys.transactions() {
             let seconds = now.duration_since(t.started).map_or(0, |d| d.as_secs());
-            writeln!(w, "---TRANSACTION {}, ACTIVE {seconds} sec", t.id)?;
+            writeln!(w, "---TRANSACTION {}, ACTIVE {seconds} sec", t.who.trx)?;
             if let Some(what) = &t.waiting {
                 writeln!(w, "LOCK WAIT for {what}")?;
             }
@@ -157,7 +157,7 @@ impl Inner {
                 "{} row lock(s), undo log entries {}",
                 t.locks, t.rows_changed
             )?;
-            writeln!(w, "MySQL thread id {}", t.tag)?;
+            writeln!(w, "MySQL thread id {}", t.who.tag)?;
         }
 
         title(w, "FILE I/O")?;

@@ -11,9 +11,9 @@
 //!
 //! Lock order: an owner's `held`, then a lock's queue, then an owner's `wait`; the map of names is taken alone.
 
-use super::Owner;
 use super::locks::{LockSystem, Target};
 use super::owner::Woken;
+use super::{Locked, Owner};
 use crate::error::{Error, Result};
 use crate::wait::{self, Class};
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -156,6 +156,16 @@ impl MdlList {
             return self.entries.iter().position(|h| Arc::ptr_eq(&h.lock, lock));
         }
         self.index.get(&address(lock)).copied()
+    }
+
+    /// What is locked, for a listing.
+    pub(super) fn locked(&self) -> impl Iterator<Item = Locked> + '_ {
+        let held = self.entries.iter().filter_map(|h| Some((h, h.mode?)));
+        held.map(|(h, mode)| Locked::Metadata {
+            name: h.lock.name().to_string(),
+            mode,
+            lasting: h.lasting,
+        })
     }
 
     #[inline]

@@ -9,11 +9,13 @@
 //! | `purge` | what no view needs any more, oldest first |
 //! | `locks` | row locks (point and key-range), waits, deadlock detection |
 //! | `mdl` | metadata locks per table |
+//! | `list` | listings of transactions, locks and waits |
 //! | `owner` | who waits: one per connection; kill and timeouts |
 //!
 //! The module knows rows only as bytes; what an undo record means is [`UndoHandler`]'s business
 //! (`table/`).
 
+pub mod list;
 pub mod locks;
 pub mod mdl;
 pub mod owner;
@@ -25,10 +27,11 @@ pub mod undo;
 pub(crate) mod unlogged;
 mod views;
 
+pub use list::{LockInfo, Locked, Party, TxnInfo, WaitInfo};
 pub use locks::{Lock, LockSystem, TryLock};
 pub use mdl::{MdlLock, MdlMode, MdlSystem};
 pub use owner::Owner;
-pub use sys::{TxnInfo, TxnSystem};
+pub use sys::TxnSystem;
 pub use undo::UndoRoom;
 
 use crate::error::Result;

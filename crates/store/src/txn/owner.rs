@@ -13,14 +13,14 @@
 //! Lock order: `held`, then lock-table shards and metadata-lock queues, then `wait`. `view`, then the
 //! active set.
 
-use super::TrxId;
 use super::locks::{PointRef, RangeRef};
 use super::mdl::MdlList;
 use super::sys::TxnSystem;
 use super::views::ViewSlot;
+use super::{Isolation, TrxId};
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -39,6 +39,8 @@ pub struct Owner {
     metadata_timeout_s: AtomicU64,
     /// Nanoseconds spent in waits for row and metadata locks.
     waited_ns: AtomicU64,
+    /// Of the transaction begun last, for listings.
+    isolation: AtomicU8,
     /// Undo records of the running transaction: half of its weight when a deadlock victim is chosen.
     pub(super) changes: AtomicU64,
     pub(super) held: Mutex<Held>,
@@ -96,6 +98,23 @@ impl Owner {
     /// Number of the owner, unique among living owners.
     pub fn no(&self) -> u32 {
         self.no
+    }
+
+    /// Isolation of the transaction begun last.
+    pub(super) fn isolation(&self) -> Isolation {
+        let all = [
+            Isolation::ReadUncommitted,
+            Isolation::ReadCommitted,
+            Isolation::Serializable,
+        ];
+        let now = self.isolation.load(Ordering::Relaxed);
+        let known = all.into_iter().find(|i| *i as u8 == now);
+        known.unwrap_or(Isolation::RepeatableRead)
+    }
+
+    #[inline]
+    pub(super) fn note_isolation(&self, isolation: Isolation) {
+        self.isolation.store(isolation as u8, Ordering::Relaxed);
     }
 
     /// Nanoseconds that the owner has waited for row and metadata locks since it was made. Only ever grows.
@@ -256,6 +275,7 @@ impl Registry {
             row_timeout_s: AtomicU64::new(DEFAULT_ROW_TIMEOUT_S),
             metadata_timeout_s: AtomicU64::new(DEFAULT_METADATA_TIMEOUT_S),
             waited_ns: AtomicU64::new(0),
+            isolation: AtomicU8::new(Isolation::RepeatableRead as u8),
             changes: AtomicU64::new(0),
             held: Mutex::default(),
             view: Mutex::default(),

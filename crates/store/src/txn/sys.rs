@@ -25,30 +25,11 @@ use crate::pool::Pager;
 use crate::space::SpaceId;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::SystemTime;
 
 /// The pager's counter that transaction ids come from.
 const ID_COUNTER: usize = 0;
 /// Ids taken from the counter at a time: it cannot be asked under the active set's mutex.
 const ID_BATCH: u64 = 256;
-
-/// A transaction in a listing.
-#[derive(Clone, Debug)]
-pub struct TxnInfo {
-    /// The owner's tag ([`Owner::set_tag`]).
-    pub tag: u64,
-    /// Id; 0 before the first write.
-    pub id: TrxId,
-    /// When it first wrote or locked.
-    pub started: SystemTime,
-    /// Undo records.
-    pub rows_changed: u64,
-    /// Row locks.
-    pub locks: u64,
-    /// What it waits for.
-    pub waiting: Option<String>,
-}
 
 /// The transaction system of an engine.
 pub struct TxnSystem {
@@ -110,6 +91,7 @@ impl TxnSystem {
     /// Starts a transaction: no id, no view, no cost.
     #[inline]
     pub fn begin(&self, owner: &Arc<Owner>, isolation: Isolation) -> Txn {
+        owner.note_isolation(isolation);
         Txn {
             owner: owner.clone(),
             isolation,
@@ -343,29 +325,6 @@ impl TxnSystem {
     /// returns none.
     pub fn take_recovered(&self) -> Vec<Txn> {
         std::mem::take(&mut *self.recovered.lock())
-    }
-
-    /// Unfinished transactions that wrote or locked.
-    pub fn transactions(&self) -> Vec<TxnInfo> {
-        let mut all = Vec::new();
-        for owner in self.registry.all() {
-            let (id, started, locks) = {
-                let held = owner.held.lock();
-                let locks = (held.points.len() + held.ranges.len()) as u64;
-                (held.trx, held.started, locks)
-            };
-            if let Some(started) = started {
-                all.push(TxnInfo {
-                    tag: owner.tag(),
-                    id,
-                    started,
-                    rows_changed: owner.changes.load(Ordering::Relaxed),
-                    locks,
-                    waiting: self.locks.waiting_for(owner.no()),
-                });
-            }
-        }
-        all
     }
 
     /// The id the next writing transaction gets.

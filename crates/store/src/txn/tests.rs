@@ -13,6 +13,7 @@ use crate::pool::{MIN_POOL_BYTES, Mtr, PageH, Pager, PagerOptions};
 use crate::space::{AllocKind, FileId, Space, SpaceId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -270,10 +271,37 @@ fn implicit_locks_end_with_their_transaction() {
     assert_eq!(locks.try_lock(&b, TREE, b"0", mode), TryLock::Conflict);
     let info = toy.sys.transactions();
     assert_eq!(
-        (info[0].id, info[0].rows_changed, info[0].locks),
+        (info[0].who.trx, info[0].rows_changed, info[0].locks),
         (id, 1, 1)
     );
-    toy.sys.commit(txn).unwrap();
+    let mut held = Vec::new();
+    toy.sys.each_row_lock(&mut |lock| {
+        held.push(lock);
+        ControlFlow::Continue(())
+    });
+    let on_row = |mode| Locked::Point {
+        space: TREE,
+        key: b"0".to_vec(),
+        mode,
+    };
+    assert_eq!(held.len(), 1);
+    assert_eq!(
+        (held[0].who.trx, &held[0].what),
+        (id, &on_row(LockMode::Exclusive))
+    );
+    std::thread::scope(|s| {
+        s.spawn(|| locks.lock(&b, TREE, b"0", mode, WaitPolicy::Wait).unwrap());
+        until("waiting", || !toy.sys.waits().is_empty());
+        let wait = toy.sys.waits().remove(0);
+        assert_eq!(
+            (wait.lock.who.owner, &wait.lock.what),
+            (b.no(), &on_row(mode))
+        );
+        assert_eq!(wait.blockers, held);
+        toy.sys.commit(txn).unwrap();
+    });
+    locks.release_all(&b);
+    assert!(toy.sys.waits().is_empty());
     assert!(!toy.sys.convert_implicit(id, TREE, b"0"));
     assert_eq!(locks.try_lock(&b, TREE, b"0", mode), TryLock::New);
     locks.release_all(&b);

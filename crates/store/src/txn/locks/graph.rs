@@ -19,9 +19,10 @@ use parking_lot::Mutex;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What an owner waits for.
+#[derive(Clone)]
 pub(in super::super) enum Target {
     /// A point lock.
     Point(PointRef),
@@ -112,6 +113,14 @@ impl WaitGraph {
             self.row_wait_us.fetch_add(us, Ordering::Relaxed);
             self.row_wait_max_us.fetch_max(us, Ordering::Relaxed);
         }
+    }
+
+    pub(super) fn waiting(&self) -> Vec<(Arc<Owner>, Target, Duration)> {
+        let nodes = self.waiting.lock();
+        nodes
+            .values()
+            .map(|n| (n.owner.clone(), n.target.clone(), n.since.elapsed()))
+            .collect()
     }
 
     pub(super) fn stats(&self) -> LockStats {

@@ -281,6 +281,35 @@ impl LockSystem {
     }
 
     /// What an owner waits for, as text.
+    /// The key and the mode in which an owner holds the lock that it remembers by this name, if it still does.
+    pub(super) fn held_at(&self, at: PointRef, no: u32) -> Option<(SpaceId, Key, LockMode)> {
+        self.points.held_at(at, no)
+    }
+
+    /// The key and the mode that an owner waits for.
+    pub(super) fn awaited_at(&self, at: PointRef, no: u32) -> Option<(SpaceId, Key, LockMode)> {
+        self.points.describe(at, no)
+    }
+
+    /// The mode in which an owner holds a key.
+    pub(super) fn mode_of(&self, no: u32, tree: SpaceId, key: &[u8]) -> Option<LockMode> {
+        self.points.mode_of(no, tree, key)
+    }
+
+    /// Who waits, for what, since how long.
+    pub(super) fn waiting(&self) -> Vec<(Arc<Owner>, Target, Duration)> {
+        self.graph.waiting()
+    }
+
+    /// Owners of row locks in the way of what an owner waits for.
+    pub(super) fn row_blockers(&self, target: &Target, no: u32, out: &mut Vec<u32>) {
+        match target {
+            Target::Point(at) => self.points.blockers(*at, no, out),
+            Target::Insert(tree, key) => self.ranges.blockers(no, *tree, key, out),
+            Target::Metadata(..) => {}
+        }
+    }
+
     pub(super) fn waiting_for(&self, no: u32) -> Option<String> {
         self.graph.waiting_for(self, no)
     }

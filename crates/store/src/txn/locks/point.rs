@@ -280,6 +280,18 @@ impl Points {
         );
     }
 
+    /// Tree, key and mode of what an owner holds at `at`, unless it was released meanwhile.
+    pub(super) fn held_at(&self, at: PointRef, no: u32) -> Option<(SpaceId, Key, LockMode)> {
+        let shard = self.shards[at.shard()].0.lock();
+        let entry = shard.get(at.slot())?;
+        // A free slot is in no table.
+        if shard.find(entry.hash, entry.tree, &entry.key) != Some(at.slot()) {
+            return None;
+        }
+        let mode = entry.mode_of(no)?;
+        Some((entry.tree, entry.key.clone(), mode))
+    }
+
     /// Tree, key and mode an owner waits for at `at`.
     pub(super) fn describe(&self, at: PointRef, no: u32) -> Option<(SpaceId, Key, LockMode)> {
         let shard = self.shards[at.shard()].0.lock();

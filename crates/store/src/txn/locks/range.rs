@@ -7,7 +7,7 @@
 //! An owner remembers the union of what it locked as intervals; it releases all of them at once, which is
 //! why a segment may be merged across the borders of remembered intervals.
 
-use super::super::Owner;
+use super::super::{Locked, Owner};
 use super::Key;
 use crate::space::SpaceId;
 use crate::wait::{self, Class};
@@ -27,6 +27,23 @@ pub(in super::super) struct RangeRef {
     start: Key,
     /// `None`: to the end of the tree.
     end: Option<Key>,
+}
+
+impl RangeRef {
+    /// It, for a listing.
+    pub(in super::super) fn locked(&self) -> Locked {
+        Locked::Range {
+            space: self.tree,
+            start: self.start.to_vec(),
+            end: self.end.as_ref().map(|end| end.to_vec()),
+        }
+    }
+
+    /// Whether a key may not be inserted for it.
+    pub(in super::super) fn covers(&self, tree: SpaceId, key: &[u8]) -> bool {
+        let before_end = self.end.as_ref().is_none_or(|end| *key < end[..]);
+        self.tree == tree && self.start[..] <= *key && before_end
+    }
 }
 
 struct Segment {

@@ -1,0 +1,148 @@
+//! Who blocks whom, as the tables of information_schema and performance_schema tell.
+
+mod support;
+
+use support::TestDb;
+
+/// Waits until a query's only value is this.
+fn until(c: &mut support::Client, sql: &str, want: &str) {
+    while c.one(sql) != want {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_row_wait_is_told_with_its_blocker() {
+    let db = TestDb::new();
+    let (mut a, mut b, mut c) = (db.client(), db.client(), db.client());
+    let (ida, idb) = (
+        a.one("SELECT CONNECTION_ID()"),
+        b.one("SELECT CONNECTION_ID()"),
+    );
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY, v INT, KEY (v))");
+    a.ok("INSERT INTO t VALUES (1, 10), (5, 50)");
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET v = 11 WHERE id = 5");
+    let update = "UPDATE t SET v = 12 WHERE id = 5";
+    std::thread::scope(|s| {
+        let waiter = s.spawn(|| b.ok(update));
+        until(
+            &mut c,
+            "SELECT COUNT(*) FROM performance_schema.data_lock_waits",
+            "1",
+        );
+        assert_eq!(
+            c.one(
+                "SELECT requesting_thread_id, blocking_thread_id, r.lock_mode, r.lock_status, r.lock_data, r.object_name, r.index_name,
+                        b.lock_status, b.lock_data
+                 FROM performance_schema.data_lock_waits w
+                 JOIN performance_schema.data_locks r ON r.engine_lock_id = w.requesting_engine_lock_id
+                 JOIN performance_schema.data_locks b ON b.engine_lock_id = w.blocking_engine_lock_id"
+            ),
+            format!("{idb}|{ida}|X,REC_NOT_GAP|WAITING|5|t|PRIMARY|GRANTED|5")
+        );
+        assert_eq!(
+            c.one(&format!(
+                "SELECT trx_state, trx_query, trx_isolation_level FROM information_schema.INNODB_TRX
+                 WHERE trx_mysql_thread_id = {idb}"
+            )),
+            format!("LOCK WAIT|{update}|REPEATABLE READ")
+        );
+        assert_eq!(
+            c.one(
+                "SELECT blocked.trx_mysql_thread_id, blocking.trx_mysql_thread_id, blocking.trx_rows_modified > 0
+                 FROM performance_schema.data_lock_waits w
+                 JOIN information_schema.INNODB_TRX blocked ON blocked.trx_id = w.requesting_engine_transaction_id
+                 JOIN information_schema.INNODB_TRX blocking ON blocking.trx_id = w.blocking_engine_transaction_id"
+            ),
+            format!("{idb}|{ida}|1")
+        );
+        let state = |table: &str, id: &str| format!("SELECT {table} WHERE {id} = {idb}");
+        let listed = state("state, info FROM information_schema.PROCESSLIST", "id");
+        assert_eq!(c.one(&listed), format!("updating|{update}"));
+        let thread = "processlist_state, processlist_info FROM performance_schema.threads";
+        assert_eq!(
+            c.one(&state(thread, "thread_id")),
+            format!("updating|{update}")
+        );
+        let report = c.one("SHOW ENGINE INNODB STATUS");
+        let line = format!("MySQL thread id {idb} localhost root updating\n{update}\n");
+        assert!(report.contains(&line), "{report}");
+        a.ok("COMMIT");
+        waiter.join().unwrap();
+    });
+    assert_eq!(
+        c.one("SELECT COUNT(*) FROM performance_schema.data_lock_waits"),
+        "0"
+    );
+    assert_eq!(
+        c.one("SELECT COUNT(*) FROM performance_schema.data_locks"),
+        "0"
+    );
+}
+
+#[test]
+fn gaps_and_insertions_are_told() {
+    let db = TestDb::new();
+    let (mut a, mut b, mut c) = (db.client(), db.client(), db.client());
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    a.ok("INSERT INTO t VALUES (1), (9)");
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM t WHERE id > 3 FOR UPDATE");
+    std::thread::scope(|s| {
+        let waiter = s.spawn(|| b.ok("INSERT INTO t VALUES (5)"));
+        until(
+            &mut c,
+            "SELECT COUNT(*) FROM performance_schema.data_lock_waits",
+            "1",
+        );
+        assert_eq!(
+            c.one(
+                "SELECT r.lock_mode, r.lock_data, b.lock_mode, b.lock_status, b.lock_data
+                 FROM performance_schema.data_lock_waits w
+                 JOIN performance_schema.data_locks r ON r.engine_lock_id = w.requesting_engine_lock_id
+                 JOIN performance_schema.data_locks b ON b.engine_lock_id = w.blocking_engine_lock_id"
+            ),
+            "X,GAP,INSERT_INTENTION|5|X,GAP|GRANTED|supremum pseudo-record"
+        );
+        a.ok("ROLLBACK");
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn metadata_waits_are_told() {
+    let db = TestDb::new();
+    let (mut a, mut b, mut c) = (db.client(), db.client(), db.client());
+    let (ida, idb) = (
+        a.one("SELECT CONNECTION_ID()"),
+        b.one("SELECT CONNECTION_ID()"),
+    );
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM t");
+    std::thread::scope(|s| {
+        let waiter = s.spawn(|| b.ok("DROP TABLE t"));
+        let state = format!(
+            "SELECT COALESCE(MAX(state), '') FROM information_schema.PROCESSLIST WHERE id = {idb}"
+        );
+        until(&mut c, &state, "Waiting for table metadata lock");
+        assert_eq!(
+            c.rows(
+                "SELECT object_type, object_schema, object_name, lock_type, lock_status, owner_thread_id
+                 FROM performance_schema.metadata_locks WHERE object_name = 't' ORDER BY owner_thread_id"
+            ),
+            [
+                format!("TABLE|test|t|SHARED_READ|GRANTED|{ida}"),
+                format!("TABLE|test|t|EXCLUSIVE|PENDING|{idb}"),
+            ]
+        );
+        assert_eq!(
+            c.rows("SHOW OPEN TABLES FROM test LIKE 't'"),
+            ["test|t|1|1"]
+        );
+        a.ok("COMMIT");
+        waiter.join().unwrap();
+    });
+    assert!(c.rows("SHOW OPEN TABLES FROM test").is_empty());
+}
