@@ -119,6 +119,9 @@ impl Dialect for MillpondDialect {
     fn supports_double_ampersand_operator(&self) -> bool {
         true
     }
+    fn allow_extract_custom(&self) -> bool {
+        true
+    }
     fn supports_comment_optimizer_hint(&self) -> bool {
         true
     }
@@ -219,6 +222,9 @@ impl Dialect for MillpondDialect {
                 }))
             }
             t if is_word(t, "INTERVAL") => Some(interval(parser)),
+            t if is_word(t, "CHAR") && parser.peek_nth_token_ref(1).token == Token::LParen => {
+                Some(characters(parser))
+            }
             _ => None,
         }
     }
@@ -251,6 +257,51 @@ fn chain(
         .ok_or_else(|| ParserError::ParserError("an operator without operands".into()))
 }
 
+fn call(name: &str, args: Vec<Expr>) -> Expr {
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args
+                .into_iter()
+                .map(|e| FunctionArg::Unnamed(FunctionArgExpr::Expr(e)))
+                .collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// `CHAR(n, ... [USING charset])`.
+fn characters(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    parser.expect_token(&Token::LParen)?;
+    let args = parser.parse_comma_separated(Parser::parse_expr)?;
+    let charset = if parser.parse_keyword(Keyword::USING) {
+        Some(parser.parse_object_name(false)?)
+    } else {
+        None
+    };
+    parser.expect_token(&Token::RParen)?;
+    let bytes = call("char", args);
+    Ok(match charset {
+        None => bytes,
+        Some(charset) => Expr::Convert {
+            is_try: false,
+            expr: Box::new(bytes),
+            data_type: None,
+            charset: Some(charset),
+            target_before_value: false,
+            styles: Vec::new(),
+        },
+    })
+}
+
 /// `INTERVAL expr unit`, or the function `INTERVAL(n, a, b, ...)`.
 fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
     let word = parser.next_token();
@@ -270,23 +321,7 @@ fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
         }));
     }
     match value {
-        Expr::Tuple(args) => Ok(Expr::Function(Function {
-            name: ObjectName::from(vec![Ident::new("interval")]),
-            uses_odbc_syntax: false,
-            parameters: FunctionArguments::None,
-            args: FunctionArguments::List(FunctionArgumentList {
-                duplicate_treatment: None,
-                args: args
-                    .into_iter()
-                    .map(|e| FunctionArg::Unnamed(FunctionArgExpr::Expr(e)))
-                    .collect(),
-                clauses: Vec::new(),
-            }),
-            filter: None,
-            null_treatment: None,
-            over: None,
-            within_group: Vec::new(),
-        })),
+        Expr::Tuple(args) => Ok(call("interval", args)),
         _ => {
             let found = parser.peek_token();
             drop(word);

@@ -5,14 +5,17 @@ use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
+mod definitions;
+
 use std::borrow::Cow;
 
 use super::cursor::near;
 use super::depth;
 use super::general::unescape;
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::session::env::SqlMode;
 use crate::stack;
+use crate::types::Collation;
 
 /// Tokens of a statement and what was taken out of them.
 #[derive(Default)]
@@ -72,6 +75,9 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
     statement_modifiers(&mut out);
     insert_partitions(&mut out);
     into_variables(&mut out);
+    into_file(&out.tokens)?;
+    definitions::adjust(&mut out.tokens)?;
+    casts(&mut out.tokens)?;
     Ok(out)
 }
 
@@ -212,6 +218,58 @@ fn into_variables(out: &mut Tokens) {
         }
     }
     out.tokens.drain(at..end);
+}
+
+/// Refuses SELECT ... INTO OUTFILE and INTO DUMPFILE.
+fn into_file(list: &[TokenWithSpan]) -> SqlResult<()> {
+    let text = |t: &Token| {
+        matches!(
+            t,
+            Token::SingleQuotedString(_) | Token::DoubleQuotedString(_)
+        )
+    };
+    let found = list.windows(3).any(|w| {
+        is(&w[0], "INTO") && (is(&w[1], "OUTFILE") || is(&w[1], "DUMPFILE")) && text(&w[2].token)
+    });
+    if found {
+        return Err(SqlError::unsupported("SELECT ... INTO a file"));
+    }
+    Ok(())
+}
+
+/// Takes the character set out of `CAST(x AS CHAR(n) CHARACTER SET y)` and `CONVERT(x, CHAR CHARACTER SET y)`, where texts are Unicode
+/// anyway; for the character set `binary` the type becomes BINARY.
+fn casts(list: &mut Vec<TokenWithSpan>) -> SqlResult<()> {
+    let mut i = 1;
+    while i < list.len() {
+        let cast =
+            is(&list[i], "CHAR") && (is(&list[i - 1], "AS") || list[i - 1].token == Token::Comma);
+        let mut at = i + 1;
+        if cast && list.get(at).is_some_and(|t| t.token == Token::LParen) {
+            at += 3;
+        }
+        let words = match list.get(at..) {
+            Some([a, b, ..]) if is(a, "CHARACTER") && is(b, "SET") => 2,
+            Some([a, ..]) if is(a, "CHARSET") => 1,
+            _ => 0,
+        };
+        if cast
+            && words > 0
+            && let Some(name) = list.get(at + words)
+        {
+            let name = match &name.token {
+                Token::Word(w) => w.value.clone(),
+                Token::SingleQuotedString(s) => s.clone(),
+                _ => return Ok(()),
+            };
+            if Collation::of_charset(&name)? == Collation::Binary {
+                list[i] = keyword("BINARY", Keyword::BINARY, list[i].span);
+            }
+            list.drain(at..=at + words);
+        }
+        i += 1;
+    }
+    Ok(())
 }
 
 /// Words that may stand between SELECT and its list.
