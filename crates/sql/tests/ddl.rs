@@ -535,3 +535,94 @@ fn old_snapshots_are_told_of_truncate_and_rebuild() {
     assert!(a.rows("SELECT * FROM emptied").is_empty());
     assert_eq!(a.rows("SELECT b FROM rebuilt WHERE a = 1"), ["1"]);
 }
+
+#[test]
+fn tables_are_altered_in_all_of_mysqls_words() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10), KEY ka (a), KEY ks (s)) KEY_BLOCK_SIZE=4 AVG_ROW_LENGTH=5");
+    c.ok("INSERT INTO t VALUES (1, 2, 'x'), (2, 3, 'X')");
+    c.ok("ALTER TABLE t RENAME INDEX ka TO kb, RENAME KEY ks TO ka, ALTER INDEX kb VISIBLE");
+    c.ok("ALTER TABLE t ADD COLUMN (p INT, q INT DEFAULT 4), ADD INDEX kq (q) KEY_BLOCK_SIZE=8");
+    c.ok(
+        "ALTER TABLE t KEY_BLOCK_SIZE=8 MAX_ROWS=5, ROW_FORMAT=DYNAMIC, ORDER BY a, COMMENT='one'",
+    );
+    assert_eq!(
+        c.warnings(),
+        [
+            "Warning 1105 ORDER BY ignored as there is a user-defined clustered index in the table 't'"
+        ]
+    );
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE s = 'x'"), "2");
+    c.ok("ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE s = 'x'"), "1");
+    c.ok("ALTER TABLE t DEFAULT CHARSET=utf8mb4, COLLATE=utf8mb4_unicode_ci, ADD w CHAR(2)");
+    // Other changes and a new name come together.
+    c.ok("ALTER TABLE t DROP p, COMMENT 'two', RENAME TO u, AUTO_INCREMENT=7, ENGINE=InnoDB");
+    assert_eq!(c.code("SELECT * FROM t"), 1146);
+    assert_eq!(
+        c.rows("SELECT id, a, s, q FROM u ORDER BY id"),
+        ["1|2|x|4", "2|3|X|4"]
+    );
+    let shown = c.rows("SHOW CREATE TABLE u").concat();
+    assert_eq!(
+        shown,
+        "u|CREATE TABLE `u` (\n  `id` int NOT NULL,\n  `a` int DEFAULT NULL,\n  \
+         `s` varchar(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,\n  \
+         `q` int DEFAULT '4',\n  `w` char(2) DEFAULT NULL,\n  \
+         PRIMARY KEY (`id`),\n  KEY `kb` (`a`),\n  KEY `ka` (`s`),\n  KEY `kq` (`q`)\n\
+         ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci COMMENT='two'"
+    );
+    c.ok("CREATE TABLE t (v VARCHAR(5) BINARY, x CHAR(3) CHARACTER SET utf8mb4 BINARY NOT NULL, KEY (v) VISIBLE)");
+    c.ok("INSERT INTO t VALUES ('a', 'b'), ('A', 'B')");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE v = 'A'"), "1");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE x = 'b'"), "1");
+    for (sql, code) in [
+        ("ALTER TABLE t ORDER BY v", 1235),
+        ("ALTER TABLE u ORDER BY nope", 1054),
+        ("ALTER TABLE u RENAME INDEX nope TO n", 1176),
+        ("ALTER TABLE u RENAME INDEX ka TO kb", 1061),
+        ("ALTER TABLE u RENAME INDEX `PRIMARY` TO n", 1280),
+        ("ALTER TABLE u RENAME TO t, COMMENT 'x'", 1050),
+        ("ALTER TABLE u ALTER INDEX ka INVISIBLE", 1235),
+        ("ALTER TABLE u ADD KEY (a) INVISIBLE", 1235),
+        ("ALTER TABLE u CONVERT TO CHARACTER SET nope", 1115),
+        ("ALTER TABLE u MODIFY a INT ZEROFILL", 1235),
+        ("ALTER TABLE u DISCARD TABLESPACE", 1235),
+        ("ALTER TABLE u COMMENT 'x' nonsense", 1064),
+        ("SELECT 1 INTO OUTFILE '/tmp/x'", 1235),
+        ("SELECT * INTO DUMPFILE '/tmp/x' FROM u", 1235),
+    ] {
+        assert_eq!(c.code(sql), code, "{sql}");
+    }
+    assert!(
+        c.rows("SHOW CREATE TABLE u")
+            .concat()
+            .contains("COMMENT='two'")
+    );
+}
+
+#[test]
+fn databases_are_altered() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    c.ok("ALTER DATABASE test CHARACTER SET utf8mb4 COLLATE utf8mb4_bin");
+    assert_eq!(c.one("SELECT @@collation_database"), "utf8mb4_bin");
+    c.ok("CREATE TABLE t (s VARCHAR(5))");
+    c.ok("ALTER SCHEMA DEFAULT COLLATE = utf8mb4_unicode_ci");
+    assert_eq!(c.code("ALTER DATABASE nope COLLATE utf8mb4_bin"), 1049);
+    assert_eq!(c.code("ALTER DATABASE mysql COLLATE utf8mb4_bin"), 1044);
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    let of = |what: &str| {
+        format!(
+            "SELECT {what}_collation FROM information_schema.{what}s WHERE {what}_schema = 'test'"
+        )
+    };
+    assert_eq!(c.one(&of("table")), "utf8mb4_bin");
+    assert_eq!(
+        c.one("SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = 'test'"),
+        "utf8mb4_unicode_ci"
+    );
+}

@@ -8,12 +8,11 @@ use millpond_store::engine::TemporaryChange;
 use millpond_store::{Isolation, TableDef};
 
 use super::change::{Change, Changed, Way};
-use super::create::table_comment;
 use super::key::{self, KeyKind, KeySpec};
 use super::{Ddl, Done, names, table_name};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{counter, store_error};
-use crate::parse::{AlterOption, TableName, sp};
+use crate::parse::{AlterAction, TableName, sp};
 use crate::types::Schema;
 
 fn unsupported<T>(what: &str) -> SqlResult<T> {
@@ -65,6 +64,13 @@ fn refused(what: &str, instead: &str) -> SqlError {
         format!(
             "{what} is not supported. Reason: the table is locked exclusively meanwhile. Try {instead}."
         ),
+    )
+}
+
+fn would_copy() -> SqlError {
+    SqlError::new(
+        1846,
+        "ALGORITHM=INPLACE is not supported. Reason: the rows must be written anew. Try ALGORITHM=COPY.",
     )
 }
 
@@ -153,12 +159,12 @@ impl<'a> Ddl<'a> {
             }
             .map_err(wrap)?,
             Way::Copy if no_copy => {
-                return Err(SqlError::new(
-                    1846,
-                    "ALGORITHM=INPLACE is not supported. Reason: the rows must be written anew. Try ALGORITHM=COPY.",
-                ));
+                return Err(would_copy());
             }
-            Way::Copy => return Ok(records(self.rebuild(database, table, changed)?)),
+            Way::Copy => {
+                let rows = self.rebuild(database, table, changed, (database, table))?;
+                return Ok(records(rows));
+            }
         }
         Ok(records(0))
     }
@@ -243,79 +249,98 @@ impl<'a> Ddl<'a> {
         self.change(&database, &table, false, |c| c.drop_key(name))
     }
 
-    /// ALTER TABLE with changes to columns or keys.
-    pub(super) fn alter_table(&self, alter: &sp::AlterTable) -> SqlResult<Done> {
-        use sp::AlterTableOperation as Op;
-        let name = table_name(&alter.name)?;
-        let (database, table) = self.target(&name)?;
+    /// ALTER TABLE.
+    pub(super) fn alter_table(&self, name: &TableName, actions: &[AlterAction]) -> SqlResult<Done> {
+        let (database, table) = self.target(name)?;
         let mut clauses = Clauses::default();
         let mut changes = Vec::new();
-        for op in &alter.operations {
-            if !clauses.take(op)? {
-                changes.push(op);
+        let (mut next, mut to) = (None, None);
+        for action in actions {
+            match action {
+                AlterAction::Definition(op) if clauses.take(op)? => {}
+                AlterAction::Definition(op)
+                    if let sp::AlterTableOperation::AutoIncrement { value, .. } = &**op =>
+                {
+                    let n = value.to_string().parse();
+                    next = Some(n.map_err(|_| SqlError::syntax(format_args!("near '{value}'")))?);
+                }
+                AlterAction::AutoIncrement(n) => next = Some(*n),
+                AlterAction::Rename(new) => to = Some(new),
+                AlterAction::Keys => self.env.note(
+                    1031,
+                    format!("Table storage engine for '{table}' doesn't have this option"),
+                ),
+                AlterAction::Ignored => {}
+                AlterAction::Engine(engine) => {
+                    self.engine_option(engine, &table)?;
+                    changes.push(action);
+                }
+                _ => changes.push(action),
             }
         }
-        match changes.as_slice() {
-            [Op::RenameTable { table_name: to }] => {
-                let (sp::RenameTableNameKind::As(to) | sp::RenameTableNameKind::To(to)) = to;
-                self.rename(&name, &table_name(to)?)?;
-                Ok(Done::default())
+        let done = match to {
+            Some(to) if changes.is_empty() => {
+                self.rename(name, to)?;
+                Done::default()
             }
-            [Op::AutoIncrement { value, .. }] => {
-                let next = value
-                    .to_string()
-                    .parse()
-                    .map_err(|_| SqlError::syntax(format_args!("near '{value}'")))?;
-                self.alter_options(&name, &[AlterOption::AutoIncrement(next)])
-            }
-            _ => self.change(&database, &table, clauses.no_copy, |c| {
-                changes.iter().try_for_each(|op| c.apply(op))
-            }),
+            _ => self.alter(&database, &table, &clauses, &changes, to)?,
+        };
+        if let Some(next) = next {
+            let (database, table) = match to {
+                Some(to) => self.target(to)?,
+                None => (database, table),
+            };
+            self.start_counting(&database, &table, next)?;
         }
+        Ok(done)
     }
 
-    /// ALTER TABLE with table options only.
-    pub(super) fn alter_options(
+    /// Makes all changes at once, and gives the table another name by the same step.
+    fn alter(
         &self,
-        table: &TableName,
-        options: &[AlterOption],
+        database: &str,
+        table: &str,
+        clauses: &Clauses,
+        changes: &[&AlterAction],
+        to: Option<&TableName>,
     ) -> SqlResult<Done> {
-        let (database, name) = self.target(table)?;
-        let changing = |o: &&AlterOption| !matches!(o, AlterOption::Keys);
-        if options.iter().filter(changing).count() > 1 {
-            return unsupported("several changes in one ALTER TABLE");
+        let to = match to {
+            Some(to) => Some(self.target(to)?),
+            None => None,
+        };
+        if let Some((database, name)) = &to {
+            names::table(name)?;
+            let exists = self.engine.database(database);
+            exists.map_err(|e| store_error(e, database))?;
         }
-        self.definition(&database, &name)?;
-        for option in options {
-            match option {
-                AlterOption::Engine(engine) => {
-                    self.engine_option(engine, &name)?;
-                    self.recreate(&database, &name)?;
+        let default = super::database_collation(self.engine, database)?;
+        self.locked(database, table, || {
+            let (_, old) = self.definition(database, table)?;
+            let mut change = Change::of(table, &old, self.mode, self.env);
+            changes
+                .iter()
+                .try_for_each(|action| change.apply(action, default))?;
+            let anew = change.anew;
+            let mut changed = change.finish()?;
+            self.repartition(&old, &mut changed.schema)?;
+            match &to {
+                // OPTIMIZE does the same.
+                None if anew => {
+                    let own = (database, table);
+                    self.rebuild(database, table, changed, own)?;
+                    Ok(records(0))
                 }
-                AlterOption::Force => {
-                    self.recreate(&database, &name)?;
+                None => self.make_change(database, table, &old, changed, clauses.no_copy),
+                Some(_) if self.temporary(database, table).is_some() => {
+                    unsupported("other changes of a temporary table together with RENAME")
                 }
-                AlterOption::Comment(text) => {
-                    let comment = table_comment(text, &name)?;
-                    self.locked(&database, &name, || {
-                        let (_, mut schema) = self.definition(&database, &name)?;
-                        schema.comment = comment;
-                        self.set_body(&database, &name, schema.table_body())
-                    })?;
+                Some(_) if clauses.no_copy => Err(would_copy()),
+                Some((d, name)) => {
+                    let rows = self.rebuild(database, table, changed, (d, name))?;
+                    Ok(records(rows))
                 }
-                AlterOption::AutoIncrement(next) => {
-                    self.start_counting(&database, &name, *next)?;
-                }
-                AlterOption::Rename(to) => {
-                    self.rename(table, to)?;
-                }
-                AlterOption::Keys => self.env.note(
-                    1031,
-                    format!("Table storage engine for '{name}' doesn't have this option"),
-                ),
             }
-        }
-        Ok(records(0))
+        })
     }
 
     /// Lets a table's AUTO_INCREMENT column go on at `next` at least. Values already given stay given.

@@ -2,13 +2,13 @@
 //! the names of their columns. Pure: nothing here touches the store.
 
 use super::column::{self, ColumnSpec, read_default};
-use super::create::{check_row_size, key_of};
+use super::create::{check_row_size, key_of, table_comment};
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
 use crate::error::{SqlError, SqlResult};
-use crate::parse::sp;
+use crate::parse::{AlterAction, DatabaseOptions, sp};
 use crate::session::env::SessionEnv;
-use crate::types::{Column, DefaultValue, Index, Schema};
+use crate::types::{Collation, Column, DefaultValue, Index, Schema};
 
 /// A column of the changed table.
 struct Changing {
@@ -26,6 +26,10 @@ pub(super) struct Change<'a> {
     env: &'a SessionEnv,
     columns: Vec<Changing>,
     keys: Vec<KeySpec>,
+    collation: Collation,
+    comment: String,
+    /// The rows are to be written anew, whatever else changes.
+    pub anew: bool,
 }
 
 /// What a change comes to.
@@ -84,6 +88,9 @@ impl<'a> Change<'a> {
             env,
             columns: columns.collect(),
             keys: keys.collect(),
+            collation: old.collation,
+            comment: old.comment.clone(),
+            anew: false,
         }
     }
 
@@ -106,7 +113,7 @@ impl<'a> Change<'a> {
             name,
             data_type,
             options,
-            self.old.collation,
+            self.collation,
             self.mode,
             self.env,
         )
@@ -271,8 +278,100 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Applies one operation.
-    pub fn apply(&mut self, op: &sp::AlterTableOperation) -> SqlResult<()> {
+    /// The position of a key; error 1176 if there's none.
+    fn key(&self, name: &str) -> SqlResult<usize> {
+        let named = |k: &KeySpec| {
+            let name_of = k.name.as_deref();
+            name_of.is_some_and(|n| n.eq_ignore_ascii_case(name))
+        };
+        self.keys.iter().position(named).ok_or_else(|| {
+            SqlError::new(
+                1176,
+                format!("Key '{name}' doesn't exist in table '{}'", self.table),
+            )
+        })
+    }
+
+    fn rename_key(&mut self, from: &str, to: &str) -> SqlResult<()> {
+        let at = self.key(from)?;
+        for name in [from, to] {
+            if name.eq_ignore_ascii_case(PRIMARY) {
+                return Err(SqlError::new(
+                    1280,
+                    format!("Incorrect index name '{name}'"),
+                ));
+            }
+        }
+        if self.key(to).is_ok_and(|other| other != at) {
+            return Err(SqlError::new(1061, format!("Duplicate key name '{to}'")));
+        }
+        self.keys[at].name = Some(to.to_string());
+        Ok(())
+    }
+
+    /// CONVERT TO CHARACTER SET.
+    fn convert(&mut self, to: Collation) -> SqlResult<()> {
+        if to == Collation::Binary {
+            return unsupported("CONVERT TO CHARACTER SET binary");
+        }
+        self.collation = to;
+        for c in &mut self.columns {
+            if c.column.ty.is_character() {
+                c.column.ty.collation = to;
+            }
+        }
+        Ok(())
+    }
+
+    /// ORDER BY: the clustered index is the order.
+    fn order(&self, columns: &[String]) -> SqlResult<()> {
+        for name in columns {
+            if self.position(name).is_err() {
+                return Err(SqlError::new(
+                    1054,
+                    format!("Unknown column '{name}' in 'order clause'"),
+                ));
+            }
+        }
+        if self.old.indexes[0].parts.is_empty() {
+            return unsupported("ORDER BY of a table without a clustered index");
+        }
+        self.env.warn(
+            1105,
+            format!(
+                "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
+                self.table
+            ),
+        );
+        Ok(())
+    }
+
+    /// Applies one change. `default`: the database's collation.
+    pub fn apply(&mut self, action: &AlterAction, default: Collation) -> SqlResult<()> {
+        let collation = |o: &DatabaseOptions, default| {
+            super::collation_of(o.charset.as_deref(), o.collation.as_deref(), default)
+        };
+        match action {
+            AlterAction::Definition(op) => self.define(op)?,
+            AlterAction::RenameIndex { from, to } => self.rename_key(from, to)?,
+            AlterAction::IndexVisible(name) => {
+                self.key(name)?;
+            }
+            AlterAction::DefaultCollation(o) => self.collation = collation(o, self.collation)?,
+            AlterAction::Convert(o) => self.convert(collation(o, default)?)?,
+            AlterAction::OrderBy(columns) => self.order(columns)?,
+            AlterAction::Comment(text) => self.comment = table_comment(text, self.table)?,
+            AlterAction::Engine(_) | AlterAction::Force => self.anew = true,
+            AlterAction::AutoIncrement(_)
+            | AlterAction::Rename(_)
+            | AlterAction::Keys
+            | AlterAction::Ignored => {}
+        }
+        Ok(())
+    }
+
+    /// Applies an operation on columns or keys.
+    fn define(&mut self, op: &sp::AlterTableOperation) -> SqlResult<()> {
         use sp::AlterTableOperation as Op;
         match op {
             Op::AddColumn {
@@ -341,8 +440,8 @@ impl<'a> Change<'a> {
             schema: Schema::new(
                 columns,
                 indexes,
-                self.old.collation,
-                self.old.comment.clone(),
+                self.collation,
+                self.comment,
                 self.old.created,
             ),
             from,

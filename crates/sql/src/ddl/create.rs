@@ -38,10 +38,12 @@ const OTHER_ENGINES: [&str; 10] = [
 ];
 
 /// Table options that InnoDB takes and does nothing with.
-const IGNORED: [&str; 9] = [
+const IGNORED: [&str; 11] = [
     "AVG_ROW_LENGTH",
     "CHECKSUM",
     "DELAY_KEY_WRITE",
+    "INSERT_METHOD",
+    "KEY_BLOCK_SIZE",
     "MAX_ROWS",
     "MIN_ROWS",
     "PACK_KEYS",
@@ -264,7 +266,6 @@ impl Ddl<'_> {
                     return refuse();
                 }
             }
-            "KEY_BLOCK_SIZE" if value == "0" => {}
             "ENCRYPTION" if value.eq_ignore_ascii_case("n") => {}
             "COMPRESSION" if value.is_empty() || value.eq_ignore_ascii_case("none") => {}
             _ if IGNORED.contains(&key) => {}

@@ -139,8 +139,7 @@ impl<'a> Ddl<'a> {
             } => self.create_table_like(*if_not_exists, *temporary, name, like),
             Kind::CreateIndex(create) => self.create_index_statement(create),
             Kind::DropIndex { name, table } => self.drop_index(table, name),
-            Kind::AlterTable(alter) => self.alter_table(alter),
-            Kind::AlterTableOptions { table, options } => self.alter_options(table, options),
+            Kind::AlterTable { table, actions } => self.alter_table(table, actions),
             Kind::AlterPartitions { table, op } => self.alter_partitions(table, op),
             Kind::DropTables {
                 if_exists,
@@ -164,7 +163,7 @@ impl<'a> Ddl<'a> {
                 name,
                 options,
             } => self.create_database(*if_not_exists, name, options),
-            Kind::AlterDatabase { .. } => Err(SqlError::unsupported("ALTER DATABASE")),
+            Kind::AlterDatabase { name, options } => self.alter_database(name.as_deref(), options),
             Kind::DropDatabase { if_exists, name } => self.drop_database(*if_exists, name),
             _ => Err(SqlError::unsupported("this statement")),
         }
@@ -312,6 +311,25 @@ impl<'a> Ddl<'a> {
             }
             Err(e) => return Err(store_error(e, name)),
         }
+        Ok(Done {
+            affected: 1,
+            ..Done::default()
+        })
+    }
+
+    /// ALTER DATABASE: what tables made from now on have.
+    fn alter_database(&self, name: Option<&str>, options: &DatabaseOptions) -> SqlResult<Done> {
+        let name = match name {
+            Some(name) => name.to_string(),
+            None => current_database(self.env)?,
+        };
+        not_system(&name, self.env)?;
+        let now = database_collation(self.engine, &name)?;
+        let (charset, collation) = (options.charset.as_deref(), options.collation.as_deref());
+        let then = collation_of(charset, collation, now)?;
+        self.engine
+            .set_database_options(self.owner, &name, then.name().as_bytes())
+            .map_err(|e| store_error(e, &name))?;
         Ok(Done {
             affected: 1,
             ..Done::default()

@@ -211,7 +211,12 @@ impl<'a> Ddl<'a> {
     /// Writes the whole table anew under other partitions.
     fn write_anew(&self, t: &Target<'_>, schema: Schema) -> SqlResult<Done> {
         let from = (0..schema.columns.len()).map(Some).collect();
-        let rows = self.rebuild(t.database, t.table, Changed { schema, from })?;
+        let rows = self.rebuild(
+            t.database,
+            t.table,
+            Changed { schema, from },
+            (t.database, t.table),
+        )?;
         Ok(records(rows))
     }
 

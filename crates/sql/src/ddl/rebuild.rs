@@ -272,13 +272,12 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Gives the table its name. With `replace` the table that has the name is dropped.
+    /// Gives the table its name, and drops the one it takes the place of, which may have another.
     pub fn place(
         mut self,
         owner: &Arc<Owner>,
-        database: &str,
-        name: &str,
-        replace: bool,
+        (database, name): (&str, &str),
+        replaced: Option<(&str, &str)>,
     ) -> SqlResult<()> {
         let target = (database.to_string(), name.to_string());
         if let Some(table) = self.table.take() {
@@ -295,15 +294,15 @@ impl<'a> Work<'a> {
         }
         let old = (WORK_DATABASE.to_string(), format!("{}-old", self.name.1));
         let mut renames = Vec::new();
-        if replace {
-            renames.push((target.clone(), old.clone()));
+        if let Some((database, name)) = replaced {
+            renames.push(((database.to_string(), name.to_string()), old.clone()));
         }
         renames.push((self.name.clone(), target));
         self.engine
             .place_table(owner, &renames)
             .map_err(|e| self.wrap(e))?;
         self.placed = true;
-        if replace {
+        if replaced.is_some() {
             self.engine
                 .drop_tables(owner, &[old])
                 .map_err(|e| self.wrap(e))?;
@@ -458,12 +457,13 @@ fn value_of_new(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'stat
 }
 
 impl<'a> Ddl<'a> {
-    /// Writes a locked table anew under a changed definition; returns how many rows it has.
+    /// Writes a locked table anew under a changed definition and, perhaps, another name; returns how many rows it has.
     pub(super) fn rebuild(
         &self,
         database: &str,
         table: &str,
         mut changed: Changed,
+        name: (&str, &str),
     ) -> SqlResult<u64> {
         let wrap = |e| store_error(e, table);
         let (def, old) = self.definition(database, table)?;
@@ -504,7 +504,7 @@ impl<'a> Ddl<'a> {
         let mut work = copied?;
         work.finish()?;
         let rows = work.rows();
-        work.place(self.owner, database, table, true)?;
+        work.place(self.owner, name, Some((database, table)))?;
         Ok(rows)
     }
 
@@ -602,7 +602,8 @@ impl<'a> Ddl<'a> {
         self.locked(database, table, || {
             let (_, schema) = self.definition(database, table)?;
             let from = (0..schema.columns.len()).map(Some).collect();
-            self.rebuild(database, table, Changed { schema, from })
+            let changed = Changed { schema, from };
+            self.rebuild(database, table, changed, (database, table))
         })?;
         Ok(())
     }

@@ -1,9 +1,8 @@
-//! ALTER: what sqlparser parses, and MySQL's table options and key switches, which it does not.
+//! ALTER: changes of columns and keys as sqlparser parses them, and what else ALTER TABLE does in MySQL.
 
-use sqlparser::ast::Statement as Sp;
 use sqlparser::tokenizer::Token;
 
-use super::ast::{AlterOption, Kind};
+use super::ast::{AlterAction, DatabaseOptions, Kind, sp};
 use super::cursor::Cursor;
 use super::names::database_options;
 use super::partition;
@@ -43,79 +42,203 @@ pub fn parse(c: &mut Cursor<'_>) -> SqlResult<Kind> {
     if let Some(kind) = partition::alter(c)? {
         return Ok(kind);
     }
-    if let Some(kind) = options(c)? {
-        return Ok(kind);
-    }
-    match c.parser.parse_statement() {
-        Ok(Sp::AlterTable(a)) => Ok(Kind::AlterTable(Box::new(a))),
-        Ok(_) => Err(c.error()),
-        Err(e) => Err(c.convert(e)),
-    }
-}
-
-/// An ALTER TABLE that consists of options only; `None` (and nothing consumed) otherwise.
-fn options(c: &mut Cursor<'_>) -> SqlResult<Option<Kind>> {
-    let name_tokens = if matches!(c.parser.peek_nth_token_ref(3).token, Token::Period) {
-        3
-    } else {
-        1
-    };
-    let at = 2 + name_tokens;
-    let starts = [
-        "ENGINE",
-        "COMMENT",
-        "AUTO_INCREMENT",
-        "DISABLE",
-        "ENABLE",
-        "FORCE",
-        "ROW_FORMAT",
-        "KEY_BLOCK_SIZE",
-        "STATS_PERSISTENT",
-    ];
-    let rename = c.is_nth(at, "RENAME")
-        && !["COLUMN", "INDEX", "KEY"]
-            .iter()
-            .any(|w| c.is_nth(at + 1, w));
-    if !rename && !starts.iter().any(|w| c.is_nth(at, w)) {
-        return Ok(None);
-    }
     c.next();
     c.next();
     let table = c.table_name()?;
-    let mut list = Vec::new();
-    loop {
-        let value = |c: &mut Cursor<'_>| c.eat_token(&Token::Eq);
-        if c.eat("ENGINE") {
-            value(c);
-            list.push(AlterOption::Engine(c.ident_or_string()?));
-        } else if c.eat("COMMENT") {
-            value(c);
-            list.push(AlterOption::Comment(c.string()?));
-        } else if c.eat("AUTO_INCREMENT") {
-            value(c);
-            list.push(AlterOption::AutoIncrement(c.number()?));
-        } else if c.eat_all(&["DISABLE", "KEYS"]) || c.eat_all(&["ENABLE", "KEYS"]) {
-            list.push(AlterOption::Keys);
-        } else if c.eat("FORCE") {
-            list.push(AlterOption::Force);
-        } else if c.eat("RENAME") {
-            if !c.eat("TO") && !c.eat("AS") {
-                c.eat_token(&Token::Eq);
-            }
-            list.push(AlterOption::Rename(c.table_name()?));
-        } else if c.eat("ROW_FORMAT") || c.eat("KEY_BLOCK_SIZE") || c.eat("STATS_PERSISTENT") {
-            value(c);
-            c.next();
-            list.push(AlterOption::Keys);
-        } else {
-            drain(c);
-            return Err(SqlError::unsupported("this combination of ALTER TABLE"));
-        }
-        if !c.eat_token(&Token::Comma) {
-            return Ok(Some(Kind::AlterTableOptions {
-                table,
-                options: list,
-            }));
+    let mut actions = Vec::new();
+    while !c.at_end() {
+        action(c, &mut actions)?;
+        // Table options may follow one another without commas.
+        if !c.eat_token(&Token::Comma) && !c.at_end() && !starts_option(c) {
+            return Err(c.error());
         }
     }
+    Ok(Kind::AlterTable { table, actions })
+}
+
+/// Table options that have a number or a word as value and change nothing for InnoDB.
+const IGNORED: [&str; 15] = [
+    "ROW_FORMAT",
+    "KEY_BLOCK_SIZE",
+    "AVG_ROW_LENGTH",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "PACK_KEYS",
+    "CHECKSUM",
+    "TABLE_CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "STATS_PERSISTENT",
+    "STATS_AUTO_RECALC",
+    "STATS_SAMPLE_PAGES",
+    "INSERT_METHOD",
+    "AUTOEXTEND_SIZE",
+    "COMPRESSION",
+];
+
+/// Whether a table option comes next.
+fn starts_option(c: &Cursor<'_>) -> bool {
+    let words = [
+        "ENGINE",
+        "COMMENT",
+        "AUTO_INCREMENT",
+        "DEFAULT",
+        "CHARSET",
+        "COLLATE",
+    ];
+    words.iter().chain(&IGNORED).any(|w| c.is(w)) || c.is("CHARACTER") && c.is_nth(1, "SET")
+}
+
+/// Parses what comes up to the next comma.
+fn action(c: &mut Cursor<'_>, out: &mut Vec<AlterAction>) -> SqlResult<()> {
+    let value = |c: &mut Cursor<'_>| c.eat_token(&Token::Eq);
+    out.push(if c.eat("ENGINE") {
+        value(c);
+        AlterAction::Engine(c.ident_or_string()?)
+    } else if c.eat("COMMENT") {
+        value(c);
+        AlterAction::Comment(c.string()?)
+    } else if c.eat("AUTO_INCREMENT") {
+        value(c);
+        AlterAction::AutoIncrement(c.number()?)
+    } else if c.eat_all(&["DISABLE", "KEYS"]) || c.eat_all(&["ENABLE", "KEYS"]) {
+        AlterAction::Keys
+    } else if c.eat("FORCE") {
+        AlterAction::Force
+    } else if c.eat_all(&["RENAME", "INDEX"]) || c.eat_all(&["RENAME", "KEY"]) {
+        let from = c.ident()?;
+        c.expect("TO")?;
+        AlterAction::RenameIndex {
+            from,
+            to: c.ident()?,
+        }
+    } else if c.is("RENAME") && !c.is_nth(1, "COLUMN") {
+        c.next();
+        if !c.eat("TO") && !c.eat("AS") {
+            value(c);
+        }
+        AlterAction::Rename(c.table_name()?)
+    } else if c.eat_all(&["ALTER", "INDEX"]) || c.eat_all(&["ALTER", "KEY"]) {
+        let name = c.ident()?;
+        if c.is("INVISIBLE") {
+            return Err(SqlError::unsupported("INVISIBLE"));
+        }
+        c.expect("VISIBLE")?;
+        AlterAction::IndexVisible(name)
+    } else if c.eat_all(&["CONVERT", "TO"]) {
+        AlterAction::Convert(convert(c)?)
+    } else if c.eat_all(&["ORDER", "BY"]) {
+        AlterAction::OrderBy(order(c)?)
+    } else if is_collation(c) {
+        AlterAction::DefaultCollation(default_collation(c)?)
+    } else if IGNORED.iter().any(|w| c.eat(w)) {
+        value(c);
+        c.next();
+        AlterAction::Ignored
+    } else if c.is("DISCARD") || c.is("IMPORT") {
+        drain(c);
+        return Err(SqlError::unsupported("DISCARD and IMPORT TABLESPACE"));
+    } else if c.is("ADD") && adds_columns(c) {
+        return add_columns(c, out);
+    } else {
+        let op = c.parser.parse_alter_table_operation();
+        AlterAction::Definition(Box::new(op.map_err(|e| c.convert(e))?))
+    });
+    Ok(())
+}
+
+fn is_collation(c: &Cursor<'_>) -> bool {
+    let at = usize::from(c.is("DEFAULT"));
+    c.is_nth(at, "CHARSET")
+        || c.is_nth(at, "COLLATE")
+        || c.is_nth(at, "CHARACTER") && c.is_nth(at + 1, "SET")
+}
+
+/// `[DEFAULT] CHARACTER SET [=] x` and `[DEFAULT] COLLATE [=] y`, as many as stand together.
+fn default_collation(c: &mut Cursor<'_>) -> SqlResult<DatabaseOptions> {
+    let mut o = DatabaseOptions::default();
+    while is_collation(c) {
+        c.eat("DEFAULT");
+        let collation = c.eat("COLLATE");
+        if !collation && !c.eat("CHARSET") {
+            c.expect("CHARACTER")?;
+            c.expect("SET")?;
+        }
+        c.eat_token(&Token::Eq);
+        let name = Some(c.ident_or_string()?.to_lowercase());
+        if collation {
+            o.collation = name;
+        } else {
+            o.charset = name;
+        }
+        // A comma may stand between the two.
+        if c.parser.peek_token_ref().token == Token::Comma
+            && (c.is_nth(1, "COLLATE") || c.is_nth(1, "DEFAULT") && c.is_nth(2, "COLLATE"))
+        {
+            c.next();
+        }
+    }
+    Ok(o)
+}
+
+/// `CHARACTER SET x [COLLATE y]`, where x may be DEFAULT.
+fn convert(c: &mut Cursor<'_>) -> SqlResult<DatabaseOptions> {
+    if !c.eat("CHARSET") {
+        c.expect("CHARACTER")?;
+        c.expect("SET")?;
+    }
+    c.eat_token(&Token::Eq);
+    let charset = if c.eat("DEFAULT") {
+        None
+    } else {
+        Some(c.ident_or_string()?.to_lowercase())
+    };
+    let mut collation = None;
+    if c.eat("COLLATE") {
+        c.eat_token(&Token::Eq);
+        collation = Some(c.ident_or_string()?.to_lowercase());
+    }
+    Ok(DatabaseOptions { charset, collation })
+}
+
+fn order(c: &mut Cursor<'_>) -> SqlResult<Vec<String>> {
+    let mut columns = Vec::new();
+    loop {
+        columns.push(c.ident()?);
+        if !c.eat("ASC") {
+            c.eat("DESC");
+        }
+        // What follows a comma is a column unless it is another change.
+        let next = &c.parser.peek_nth_token_ref(2).token;
+        let more = matches!(next, Token::Comma | Token::EOF | Token::SemiColon)
+            || c.is_nth(2, "ASC")
+            || c.is_nth(2, "DESC");
+        if c.parser.peek_token_ref().token != Token::Comma || !more || c.is_nth(1, "FORCE") {
+            return Ok(columns);
+        }
+        c.next();
+    }
+}
+
+/// `ADD [COLUMN] (definitions)`.
+fn adds_columns(c: &Cursor<'_>) -> bool {
+    let at = 1 + usize::from(c.is_nth(1, "COLUMN"));
+    c.parser.peek_nth_token_ref(at).token == Token::LParen
+}
+
+fn add_columns(c: &mut Cursor<'_>, out: &mut Vec<AlterAction>) -> SqlResult<()> {
+    c.next();
+    c.eat("COLUMN");
+    c.expect_token(&Token::LParen)?;
+    let list = c.parser.parse_comma_separated(|p| p.parse_column_def());
+    for column_def in list.map_err(|e| c.convert(e))? {
+        out.push(AlterAction::Definition(Box::new(
+            sp::AlterTableOperation::AddColumn {
+                column_keyword: true,
+                if_not_exists: false,
+                column_def,
+                column_position: None,
+            },
+        )));
+    }
+    c.expect_token(&Token::RParen)
 }

@@ -86,13 +86,11 @@ pub enum Kind {
         table: TableName,
     },
     /// ALTER TABLE.
-    AlterTable(Box<sp::AlterTable>),
-    /// ALTER TABLE with table options, key switches and RENAME only.
-    AlterTableOptions {
+    AlterTable {
         /// Table.
         table: TableName,
-        /// Options, in order.
-        options: Vec<AlterOption>,
+        /// What is to change, in order.
+        actions: Vec<AlterAction>,
     },
     /// ALTER TABLE that changes partitions.
     AlterPartitions {
@@ -251,9 +249,26 @@ pub enum Change {
     Delete(Vec<TableName>),
 }
 
-/// What ALTER TABLE may change without touching columns or keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AlterOption {
+/// One of the changes of an ALTER TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterAction {
+    /// Of columns and keys, as sqlparser reads them; ALGORITHM and LOCK.
+    Definition(Box<sp::AlterTableOperation>),
+    /// RENAME INDEX.
+    RenameIndex {
+        /// Name now.
+        from: String,
+        /// Name then.
+        to: String,
+    },
+    /// ALTER INDEX ... VISIBLE, which every index is.
+    IndexVisible(String),
+    /// DEFAULT CHARACTER SET, COLLATE: for columns to come.
+    DefaultCollation(DatabaseOptions),
+    /// CONVERT TO CHARACTER SET: also of the columns there are.
+    Convert(DatabaseOptions),
+    /// ORDER BY these columns.
+    OrderBy(Vec<String>),
     /// ENGINE: a rebuild.
     Engine(String),
     /// FORCE: a rebuild.
@@ -264,8 +279,10 @@ pub enum AlterOption {
     AutoIncrement(u64),
     /// RENAME TO.
     Rename(TableName),
-    /// DISABLE KEYS, ENABLE KEYS, ROW_FORMAT and the like: accepted, without meaning here.
+    /// DISABLE KEYS, ENABLE KEYS: accepted, without meaning here.
     Keys,
+    /// ROW_FORMAT, AVG_ROW_LENGTH and the like, which change nothing for InnoDB either.
+    Ignored,
 }
 
 /// EXPLAIN's formats.

@@ -110,13 +110,12 @@ impl Session {
         let check_object = |o| check(&crate::ddl::table_name(o)?);
         match kind {
             Kind::CreateIndex(c) => check_object(&c.table_name),
-            Kind::AlterTable(a) => check_object(&a.name),
             Kind::AlterPartitions {
                 table,
                 op: PartitionOp::Exchange { table: other, .. },
             } => check(table).and_then(|()| check(other)),
             Kind::DropIndex { table, .. }
-            | Kind::AlterTableOptions { table, .. }
+            | Kind::AlterTable { table, .. }
             | Kind::AlterPartitions { table, .. } => check(table),
             Kind::Truncate(table) => check(table),
             Kind::DropTables { names, .. } => names.iter().try_for_each(check),

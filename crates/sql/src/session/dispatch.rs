@@ -43,9 +43,7 @@ pub(super) fn counter(kind: &Kind) -> Option<Counter> {
         }
         Kind::CreateIndex(_) => C::CreateIndex,
         Kind::DropIndex { .. } => C::DropIndex,
-        Kind::AlterTable(_) | Kind::AlterTableOptions { .. } | Kind::AlterPartitions { .. } => {
-            C::AlterTable
-        }
+        Kind::AlterTable { .. } | Kind::AlterPartitions { .. } => C::AlterTable,
         Kind::DropTables { .. } => C::DropTable,
         Kind::DropViews { .. } => C::DropView,
         Kind::Truncate(_) => C::Truncate,
@@ -145,8 +143,7 @@ fn is_definition(kind: &Kind) -> bool {
             | Kind::CreateTableLike { .. }
             | Kind::CreateIndex(_)
             | Kind::DropIndex { .. }
-            | Kind::AlterTable(_)
-            | Kind::AlterTableOptions { .. }
+            | Kind::AlterTable { .. }
             | Kind::AlterPartitions { .. }
             | Kind::DropTables { .. }
             | Kind::DropViews { .. }
@@ -357,6 +354,9 @@ impl Session {
             }
             _ => {
                 let done = self.noting_temporary(|s| s.ddl().execute(&statement.kind))?;
+                if let Kind::AlterDatabase { .. } = statement.kind {
+                    self.refresh_database_variables();
+                }
                 if let Kind::DropDatabase { name, .. } = &statement.kind
                     && self.env.database.borrow().as_deref() == Some(name)
                 {

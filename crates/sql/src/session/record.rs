@@ -33,8 +33,7 @@ impl Default for Current {
 fn is_administrative(kind: &Kind) -> bool {
     matches!(
         kind,
-        Kind::AlterTable(_)
-            | Kind::AlterTableOptions { .. }
+        Kind::AlterTable { .. }
             | Kind::CreateIndex(_)
             | Kind::DropIndex { .. }
             | Kind::Maintain { .. }

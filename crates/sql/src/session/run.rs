@@ -436,7 +436,7 @@ impl Session {
         }
         work.finish()?;
         let rows = work.rows();
-        work.place(&self.owner, &new.database, &new.table, false)?;
+        work.place(&self.owner, (&new.database, &new.table), None)?;
         Ok(Done {
             affected: rows,
             info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),

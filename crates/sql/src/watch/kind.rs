@@ -124,7 +124,7 @@ pub(crate) fn of(kind: &Kind) -> StatementKind {
         Kind::CreateTable(_) | Kind::CreateTableLike { .. } => S::CreateTable,
         Kind::DropTables { .. } => S::DropTable,
         Kind::Truncate(_) => S::TruncateTable,
-        Kind::AlterTable(_) | Kind::AlterTableOptions { .. } => S::AlterTable,
+        Kind::AlterTable { .. } => S::AlterTable,
         Kind::RenameTables(_) => S::RenameTable,
         Kind::Maintain {
             op: Maintenance::Optimize,
@@ -156,8 +156,7 @@ pub(crate) fn object(kind: &Kind) -> (Option<String>, Option<String>) {
         Kind::CreateTableLike { name, .. } => table(name),
         Kind::DropTables { names, .. } | Kind::Maintain { tables: names, .. } => tables(names),
         Kind::Truncate(t) => table(t),
-        Kind::AlterTable(a) => parsed(&a.name),
-        Kind::AlterTableOptions { table: t, .. } | Kind::DropIndex { table: t, .. } => table(t),
+        Kind::AlterTable { table: t, .. } | Kind::DropIndex { table: t, .. } => table(t),
         Kind::RenameTables(pairs) => {
             let from: Vec<TableName> = pairs.iter().map(|(from, _)| from.clone()).collect();
             tables(&from)

@@ -186,6 +186,22 @@ impl Inner {
         })
     }
 
+    pub(super) fn set_database_options(
+        &self,
+        owner: &Arc<Owner>,
+        name: &str,
+        body: &[u8],
+    ) -> Result<()> {
+        let key = row::database_key(name)?;
+        self.ddl(owner, |txn, _| {
+            self.lock_database(txn, name, MdlMode::Exclusive)?;
+            let old = lock_row(&self.catalog.databases, txn, &key)?;
+            let old = old.ok_or_else(|| Error::NoSuchDatabase(name.into()))?;
+            let new = row::encode_database(name, body);
+            self.catalog.databases.update(txn, &key, &old, &new)
+        })
+    }
+
     pub(super) fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
         self.ddl(owner, |txn, after| {
             self.lock_database(txn, name, MdlMode::Exclusive)?;

@@ -240,6 +240,10 @@ impl Engine {
     pub fn create_database(&self, owner: &Arc<Owner>, name: &str, body: &[u8]) -> Result<()> {
         self.0.create_database(owner, name, body)
     }
+    /// Gives a database other options.
+    pub fn set_database_options(&self, owner: &Arc<Owner>, name: &str, body: &[u8]) -> Result<()> {
+        self.0.set_database_options(owner, name, body)
+    }
     /// Drops a database and its tables, atomically; returns how many tables there were.
     pub fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
         self.0.drop_database(owner, name)
