@@ -6,6 +6,7 @@ use crate::settings::{self, EngineArgs, Error, File};
 const DATA_FILE: &str = "data";
 
 #[derive(clap::Args)]
+#[command(mut_arg("data", |a| a.help("Data directory; it must be there [default: millpond-data]")))]
 pub struct Args {
     #[command(flatten)]
     engine: EngineArgs,

@@ -122,12 +122,22 @@ impl File {
     fn parse(text: &str) -> Result<File, Error> {
         let mut file = File::default();
         for (key, value) in text.parse::<toml::Table>()? {
-            file.set(&key, &value).map_err(|e| format!("{key}: {e}"))?;
+            file.set(&key, &value)?;
         }
         Ok(file)
     }
 
     fn set(&mut self, key: &str, value: &toml::Value) -> Result<(), String> {
+        self.take(key, value)
+            .map_err(|e| format!("{key}: {e}"))?
+            .ok_or_else(|| match text_of(value) {
+                Ok(text) => format!("{key} = {text}: unknown setting"),
+                Err(_) => format!("[{key}]: unknown setting"),
+            })
+    }
+
+    /// Takes a setting over; `None` if there is none of this name.
+    fn take(&mut self, key: &str, value: &toml::Value) -> Result<Option<()>, String> {
         match key.replace('_', "-").as_str() {
             "data" => self.data = Some(scalar(value)?),
             "pool" => self.pool = Some(scalar(value)?),
@@ -145,9 +155,9 @@ impl File {
                     self.variables.push(assignment.parse()?);
                 }
             }
-            _ => return Err("unknown setting".into()),
+            _ => return Ok(None),
         }
-        Ok(())
+        Ok(Some(()))
     }
 }
 
@@ -157,12 +167,19 @@ fn text_of(value: &toml::Value) -> Result<String, String> {
         toml::Value::Integer(n) => Ok(n.to_string()),
         toml::Value::Float(n) => Ok(n.to_string()),
         toml::Value::Boolean(b) => Ok((if *b { "ON" } else { "OFF" }).into()),
-        _ => Err("must be a string, a number or a boolean".into()),
+        other => Err(format!(
+            "a value of type {} is no string, number or boolean",
+            other.type_str()
+        )),
     }
 }
 
 fn scalar<T: FromStr<Err: std::fmt::Display>>(value: &toml::Value) -> Result<T, String> {
-    text_of(value)?.parse().map_err(|e: T::Err| e.to_string())
+    let text = text_of(value)?;
+    text.parse().map_err(|e: T::Err| match e.to_string() {
+        e if e.contains(&*text) => e,
+        e => format!("'{text}': {e}"),
+    })
 }
 
 /// Default data directory.
@@ -233,11 +250,13 @@ mod tests {
             ]
         );
         for (bad, names) in [
-            ("prot = 1", "prot: unknown setting"),
-            ("port = 99999", "port: "),
-            ("bind = 'here'", "bind: "),
-            ("metrics_addr = '9104'", "metrics_addr: "),
-            ("port = [1]", "port: "),
+            ("prot = 1", "prot = 1: unknown setting"),
+            ("port = 99999", "port: '99999': "),
+            ("bind = 'here'", "bind: 'here': "),
+            ("metrics_addr = '9104'", "metrics_addr: '9104': "),
+            ("pool = '12X'", "pool: '12X': unknown unit 'X'"),
+            ("port = [1]", "port: a value of type array is no "),
+            ("[prot]", "[prot]: unknown setting"),
             ("port =", "TOML"),
         ] {
             let e = File::parse(bad).unwrap_err().to_string();

@@ -219,7 +219,7 @@ fn settings_come_from_flags_environment_and_file() {
     let config = config.to_str().unwrap();
     let out = run(&["serve", "--config", config], &dir.data());
     assert!(
-        stderr(&out).contains("prot: unknown setting"),
+        stderr(&out).contains("prot = 1: unknown setting"),
         "{}",
         stderr(&out)
     );
@@ -251,6 +251,59 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
         assert!(!out.status.success(), "{args:?}");
         assert!(stderr(&out).contains(reason), "{args:?}: {}", stderr(&out));
     }
+}
+
+#[test]
+fn check_says_that_it_makes_nothing() {
+    let help = run(&["check", "--help"], Path::new("."));
+    let text = stdout(&help);
+    assert!(
+        text.contains("it must be there") && !text.contains("created"),
+        "{text}"
+    );
+}
+
+#[test]
+fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
+    let dir = Dir::new();
+    let lab = |args: &[&str], report: &Path| {
+        let out = Command::new(env!("CARGO_BIN_EXE_millpond"))
+            .arg("lab")
+            .args(args)
+            .arg("--report")
+            .arg(report)
+            .current_dir(&dir.0)
+            .output()
+            .unwrap();
+        assert!(!out.status.success(), "{args:?}");
+        stderr(&out).to_string()
+    };
+    let missing = dir.0.join("no/such/report.html");
+    let target = ["--target", "mysql://root@127.0.0.1:1"];
+    for experiment in [
+        "drop-throughput",
+        "drop-stall",
+        "truncate-scale",
+        "many-tables",
+    ] {
+        // Known before anybody is asked for anything.
+        let args = [&[experiment][..], &target].concat();
+        assert!(lab(&args, &missing).contains("--report"), "{experiment}");
+    }
+    assert!(lab(&["qps", "no.log"], &missing).contains("--report"));
+    let earlier = dir.0.join("report.html");
+    std::fs::write(&earlier, "earlier").unwrap();
+    for experiment in [
+        "drop-throughput",
+        "drop-stall",
+        "truncate-scale",
+        "many-tables",
+    ] {
+        let args = [&[experiment][..], &target].concat();
+        assert!(!lab(&args, &earlier).contains("--report"), "{experiment}");
+        assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "earlier");
+    }
+    assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 1);
 }
 
 #[test]

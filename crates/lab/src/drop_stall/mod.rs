@@ -28,6 +28,9 @@ const INTERVAL: f64 = 30.0;
 /// A stall is a time in which less than this part of the base case's usual rate gets done.
 const STALL: f64 = 0.1;
 
+/// The subcommand.
+const EXPERIMENT: &str = "drop-stall";
+
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
@@ -201,6 +204,7 @@ struct Results {
 
 /// Runs the experiment, prints its tables, writes its report.
 pub fn run(args: &Args) -> Result<()> {
+    args.report.check(EXPERIMENT)?;
     let stop = Stop::on_signals()?;
     let chosen = args.targets.chosen()?;
     let mut results = Results {
@@ -214,7 +218,8 @@ pub fn run(args: &Args) -> Result<()> {
     let progress = Progress::new(units);
     let ended = measure::all(args, &chosen, &mut results, &progress, &stop);
     progress.end();
-    conclude(&args.report, &results.report(shortfall(&ended, &stop)))
+    let report = results.report(shortfall(&ended, &stop));
+    conclude(&args.report, &report, !results.cells.is_empty())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What is said about it.
 
 use super::oltp::Kind;
-use super::{Cell, Results, Run, STALL};
+use super::{Cell, EXPERIMENT, Results, Run, STALL};
 use crate::algorithm::Algorithm;
 use crate::report::{
     Axis, Block, Card, Figure, Mark, Panel, Report, Series, Table, grouped, num, ratio, seconds,
@@ -96,7 +96,7 @@ impl Results {
         blocks.push(Block::Table(self.beside_the_article()));
         let plan = &self.plan;
         Report {
-            experiment: "drop-stall",
+            experiment: EXPERIMENT,
             title: "What queries feel of drops beside them".into(),
             intro: format!(
                 "{} threads run sysbench's read and write mix on a cached table of {} rows for {} s, without anything beside \

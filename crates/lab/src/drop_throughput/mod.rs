@@ -19,6 +19,9 @@ const ARTICLE: [(f64, [f64; 3]); 3] = [
 /// The servers of its columns.
 const ARTICLE_SERVERS: [&str; 3] = ["MySQL 5.1.56", "Percona Server 5.1.56", "MySQL 5.6.2"];
 
+/// The subcommand.
+const EXPERIMENT: &str = "drop-throughput";
+
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
@@ -135,6 +138,7 @@ struct Results {
 
 /// Runs the experiment, prints its table, writes its report.
 pub fn run(args: &Args) -> Result<()> {
+    args.report.check(EXPERIMENT)?;
     let stop = Stop::on_signals()?;
     let chosen = args.targets.chosen()?;
     let plan = args.plan();
@@ -149,7 +153,8 @@ pub fn run(args: &Args) -> Result<()> {
     let progress = Progress::new(units);
     let ended = measure::all(args, &chosen, &mut results, &progress, &stop);
     progress.end();
-    conclude(&args.report, &results.report(shortfall(&ended, &stop)))
+    let report = results.report(shortfall(&ended, &stop));
+    conclude(&args.report, &report, !results.cells.is_empty())
 }
 
 #[cfg(test)]

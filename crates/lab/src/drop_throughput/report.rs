@@ -1,6 +1,6 @@
 //! What is said about it.
 
-use super::{ARTICLE, ARTICLE_SERVERS, Cell, Results, Round};
+use super::{ARTICLE, ARTICLE_SERVERS, Cell, EXPERIMENT, Results, Round};
 use crate::algorithm::Algorithm;
 use crate::frame::Size;
 use crate::report::{
@@ -48,7 +48,7 @@ impl Results {
         blocks.push(Block::Heading("Beside the article".into()));
         blocks.push(Block::Table(self.beside_the_article()));
         Report {
-            experiment: "drop-throughput",
+            experiment: EXPERIMENT,
             title: "Drop throughput against what is cached".into(),
             intro: format!(
                 "{} tables created and dropped one after the other on one connection, with the buffer pool holding nothing and \

@@ -1,7 +1,7 @@
 //! The report of one run, or of runs on several file systems side by side.
 
 use super::run::{Outcome, Phase};
-use super::{Plan, report::rate};
+use super::{EXPERIMENT, Plan, report::rate};
 use crate::frame::Conditions;
 use crate::report::{
     Axis, Bar, Bars, Block, Card, Figure, Group, Panel, Report, Series, Table, grouped, num,
@@ -76,7 +76,7 @@ impl Comparison {
         blocks.push(Block::Heading("Beside the article".into()));
         blocks.push(Block::Table(self.beside_the_article()));
         Report {
-            experiment: "many-tables",
+            experiment: EXPERIMENT,
             title: format!("Create, fill, read and drop {n} tables"),
             intro: format!(
                 "{n} tables of one column, {} thread{}: create each, insert a row into each, read each, drop each. After \

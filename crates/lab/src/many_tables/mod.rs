@@ -17,6 +17,9 @@ use images::{Kind, Mounted};
 use report::Report;
 use std::path::{Path, PathBuf};
 
+/// The subcommand.
+const EXPERIMENT: &str = "many-tables";
+
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
@@ -98,6 +101,9 @@ impl Args {
 /// Runs the experiment, prints its table, writes its files.
 pub fn run(args: &Args) -> Result<()> {
     let plan = args.plan()?;
+    if args.report.is_named() || !args.filesystems.is_empty() {
+        args.report.check(EXPERIMENT)?;
+    }
     let stop = Stop::on_signals()?;
     if !args.filesystems.is_empty() {
         return run_on_filesystems(args, plan, &stop);
@@ -176,7 +182,8 @@ fn run_on_filesystems(args: &Args, plan: Plan, stop: &Stop) -> Result<()> {
         skipped: Vec::new(),
     };
     let ended = each_filesystem(args, &mut all, stop);
-    conclude(&args.report, &all.report(shortfall(&ended, stop)))
+    let report = all.report(shortfall(&ended, stop));
+    conclude(&args.report, &report, !all.places.is_empty())
 }
 
 fn each_filesystem(args: &Args, all: &mut Comparison, stop: &Stop) -> Result<()> {

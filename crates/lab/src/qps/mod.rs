@@ -12,6 +12,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
+/// The subcommand.
+const EXPERIMENT: &str = "qps";
+
 /// What to read.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
@@ -65,6 +68,7 @@ struct Results {
 
 /// Reads the log, prints a table, writes the report.
 pub fn run(args: &Args) -> Result<()> {
+    args.report.check(EXPERIMENT)?;
     let shown = args.log.display();
     let results = match args.log.to_str() {
         Some("-") => Results::read(std::io::stdin().lock(), "standard input", args.every),
@@ -77,7 +81,7 @@ pub fn run(args: &Args) -> Result<()> {
     if results.seconds.is_empty() {
         return Err(format!("{shown}: no query of a slow log found").into());
     }
-    conclude(&args.report, &results.report())
+    conclude(&args.report, &results.report(), true)
 }
 
 impl Results {

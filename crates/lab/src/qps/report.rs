@@ -1,6 +1,6 @@
 //! What is said about it.
 
-use super::Results;
+use super::{EXPERIMENT, Results};
 use crate::report::{
     Axis, Block, Card, Figure, Mark, Panel, Report, Series, Table, grouped, num, seconds,
 };
@@ -26,7 +26,7 @@ impl Results {
             blocks.push(Block::Table(self.ddl()));
         }
         Report {
-            experiment: "qps",
+            experiment: EXPERIMENT,
             title: "Queries per second from a slow log".into(),
             intro: format!(
                 "Queries counted by the second of their timestamps, averaged over {} s. Log: {}.",

@@ -14,6 +14,9 @@ use crate::stats::median;
 /// GiB of the article's buffer pools.
 const ARTICLE: [f64; 5] = [32.0, 64.0, 128.0, 256.0, 450.0];
 
+/// The subcommand.
+const EXPERIMENT: &str = "truncate-scale";
+
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
@@ -113,6 +116,7 @@ struct Results {
 
 /// Runs the experiment, prints its tables, writes its report.
 pub fn run(args: &Args) -> Result<()> {
+    args.report.check(EXPERIMENT)?;
     let stop = Stop::on_signals()?;
     let chosen = args.targets.chosen()?;
     let mut results = Results {
@@ -125,7 +129,8 @@ pub fn run(args: &Args) -> Result<()> {
     let progress = Progress::new(measure::units(&results.plan, &args.targets, &chosen));
     let ended = measure::all(args, &chosen, &mut results, &progress, &stop);
     progress.end();
-    conclude(&args.report, &results.report(shortfall(&ended, &stop)))
+    let report = results.report(shortfall(&ended, &stop));
+    conclude(&args.report, &report, !results.cells.is_empty())
 }
 
 #[cfg(test)]

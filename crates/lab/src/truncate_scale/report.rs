@@ -1,6 +1,6 @@
 //! What is said about it.
 
-use super::{Cell, Results, Round};
+use super::{Cell, EXPERIMENT, Results, Round};
 use crate::algorithm::Algorithm;
 use crate::frame::Size;
 use crate::report::{
@@ -32,7 +32,7 @@ impl Results {
         blocks.push(Block::Heading("Truncate".into()));
         blocks.push(Block::LinearAndLog(self.figure(&truncate, |r| r.truncate)));
         Report {
-            experiment: "truncate-scale",
+            experiment: EXPERIMENT,
             title: "Create, drop and truncate against the size of the pool".into(),
             intro: format!(
                 "A big table fills the buffer pool; then {n} empty tables are created and dropped, and truncated, by {} connections at \
