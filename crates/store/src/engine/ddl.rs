@@ -5,7 +5,7 @@
 //! Up to (4) a failure or a crash undoes everything; from (4) on a crash finishes it, for the graveyard knows
 //! the rest. Nothing here depends on how much a table holds.
 
-use super::reclaim::Held;
+use super::reclaim::{Held, Reclaimer};
 use super::{Inner, NewTable, Rename, TableName, no_table};
 use crate::catalog::row::{self, Grave, Late, TableRow};
 use crate::catalog::{IndexDef, TableDef, full_name};
@@ -30,13 +30,55 @@ pub(super) struct Dead {
     pub partitioned: bool,
 }
 
-/// What is left to do once a DDL transaction is durable.
+/// What is left to do once a DDL transaction is durable. Dropping it lets the reclaimer at the graves, however the DDL ends.
 pub(super) struct Aftermath<'r> {
     pub dead: Vec<Dead>,
-    /// New graves.
-    pub graves: u64,
-    /// Their spaces, which the reclaimer leaves alone until they are buried.
+    reclaimer: &'r Reclaimer,
+    /// Graves that the transaction digs.
+    dug: u64,
+    /// Graves of what it builds, dug by others before and removed by it.
+    built: u64,
+    committed: bool,
+    /// The spaces of all of them, which the reclaimer leaves alone until they are buried.
     unburied: Held<'r>,
+}
+
+impl<'r> Aftermath<'r> {
+    fn new(reclaimer: &'r Reclaimer) -> Aftermath<'r> {
+        Aftermath {
+            dead: Vec::new(),
+            reclaimer,
+            dug: 0,
+            built: 0,
+            committed: false,
+            unburied: reclaimer.hold(),
+        }
+    }
+
+    /// Keeps the reclaimer away from a space, before its grave's row is written.
+    pub fn hold(&mut self, space: SpaceId) {
+        self.unburied.add(space);
+    }
+
+    /// A grave of what is being built is there, whatever becomes of the transaction, which is to remove it.
+    pub fn building(&mut self) {
+        self.reclaimer.shared().graves_added(1);
+        self.built += 1;
+    }
+}
+
+impl Drop for Aftermath<'_> {
+    fn drop(&mut self) {
+        self.unburied.release();
+        let (stay, go) = match self.committed {
+            true => (self.dug, self.built),
+            false => (self.built, self.dug),
+        };
+        self.reclaimer.shared().graves_removed(go);
+        if stay > 0 {
+            self.reclaimer.wake();
+        }
+    }
 }
 
 /// A table's row as DDL reads it.
@@ -54,24 +96,17 @@ impl Inner {
         f: impl FnOnce(&mut Txn, &mut Aftermath<'_>) -> Result<R>,
     ) -> Result<R> {
         let mut txn = self.sys.begin(owner, Isolation::ReadCommitted);
-        let mut aftermath = Aftermath {
-            dead: Vec::new(),
-            graves: 0,
-            unburied: self.reclaimer.hold(),
-        };
+        let mut aftermath = Aftermath::new(&self.reclaimer);
         match f(&mut txn, &mut aftermath) {
             Ok(r) => {
                 let lsn = self.sys.commit_no_wait(txn)?;
+                aftermath.committed = true;
                 self.pager.log().sync_to(lsn)?;
                 for d in &aftermath.dead {
                     self.catalog.bury(d.table, &d.spaces, d.gone);
                     if d.spaces.is_empty() && !d.partitioned {
                         self.pager.drop_empty();
                     }
-                }
-                drop(aftermath.unburied);
-                if aftermath.graves > 0 {
-                    self.reclaimer.wake(aftermath.graves);
                 }
                 Ok(r)
             }
@@ -371,8 +406,10 @@ impl Inner {
         grave: Grave,
         after: &mut Aftermath<'_>,
     ) -> Result<()> {
-        after.graves += 1;
-        after.unburied.add(grave.space);
+        after.hold(grave.space);
+        // Before anybody can see it, so that the reclaimer never counts down first.
+        self.reclaimer.shared().graves_added(1);
+        after.dug += 1;
         self.catalog
             .graveyard
             .insert(txn, &row::encode_grave(&grave))

@@ -31,10 +31,8 @@ impl Inner {
         body: Vec<u8>,
     ) -> Result<()> {
         let space = self.pager.new_space_id()?;
-        let mut building = self.reclaimer.hold();
-        building.add(space);
-        let mut dug = false;
-        let result = self.ddl(owner, |txn, _| {
+        self.ddl(owner, |txn, after| {
+            after.hold(space);
             self.lock_tables(txn, [(database, name)].into_iter())?;
             let found = self.find(txn, database, name)?;
             let mut new = found.row.clone();
@@ -52,26 +50,19 @@ impl Inner {
                 // Older views may know rows that the index will not have, even if none is left now.
                 let at = new.created.len() - 1;
                 new.created[at] = self.sys.reserve(txn, 0)?.trx_id();
-                self.build(txn, &found, &mut new, &mut dug)?;
+                self.build(txn, &found, &mut new, after)?;
             }
             self.replace(txn, &found, &new)
-        });
-        drop(building);
-        match (dug, &result) {
-            (true, Ok(())) => self.reclaimer.forgotten(),
-            (true, Err(_)) => self.reclaimer.wake(0),
-            (false, _) => {}
-        }
-        result
+        })
     }
 
-    /// Builds the last index of `new` from the rows, if there are any. `dug`: it has a grave now.
+    /// Builds the last index of `new` from the rows, if there are any.
     fn build(
         &self,
         txn: &mut Txn,
         found: &Found,
         new: &mut TableRow,
-        dug: &mut bool,
+        after: &mut Aftermath<'_>,
     ) -> Result<()> {
         let at = new.def.indexes.len() - 1;
         let (id, file) = (new.def.indexes[at].space, new.def.file);
@@ -90,8 +81,7 @@ impl Inner {
         self.catalog.graveyard.insert(&mut digging, &bytes)?;
         // Durable before the space's first page, for that comes later in the log.
         self.sys.commit_no_wait(digging)?;
-        *dug = true;
-        self.reclaimer.shared().graves_added(1);
+        after.building();
 
         let space = self.pager.space(id, file);
         let mut entries = Entries::new(sorted, at, new.def.indexes[at].unique);

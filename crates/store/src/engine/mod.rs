@@ -28,6 +28,8 @@ mod partition;
 mod reclaim;
 mod status;
 mod temporary;
+#[cfg(test)]
+mod tests;
 
 use crate::catalog::row::split_partition;
 use crate::catalog::{Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name};

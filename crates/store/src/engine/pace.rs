@@ -96,8 +96,8 @@ impl Shared {
         self.graves.fetch_add(n, Ordering::Relaxed);
     }
 
-    pub fn grave_removed(&self) {
-        self.graves.fetch_sub(1, Ordering::Relaxed);
+    pub fn graves_removed(&self, n: u64) {
+        self.graves.fetch_sub(n, Ordering::Relaxed);
     }
 
     /// Graves there are.

@@ -65,17 +65,22 @@ impl Held<'_> {
             self.spaces.push(space);
         }
     }
-}
 
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
+    /// Holds them no longer.
+    pub fn release(&mut self) {
         if self.spaces.is_empty() {
             return;
         }
         let mut state = self.shared.state.lock();
-        for space in &self.spaces {
-            state.held.remove(space);
+        for space in self.spaces.drain(..) {
+            state.held.remove(&space);
         }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 
@@ -113,16 +118,10 @@ impl Reclaimer {
         })
     }
 
-    /// Tells that there are `new` more graves.
-    pub fn wake(&self, new: u64) {
-        self.shared.graves_added(new);
+    /// Tells that there are more graves.
+    pub fn wake(&self) {
         self.shared.state.lock().work = true;
         self.shared.wake.notify_all();
-    }
-
-    /// A grave was removed by the DDL that had dug it.
-    pub fn forgotten(&self) {
-        self.shared.grave_removed();
     }
 
     /// For spaces whose graves are to be left alone.
@@ -384,6 +383,7 @@ impl Worker {
         let doomed = grave.file != FileId::SHARED && self.is_doomed(grave.file)?;
         let root = if doomed { 0 } else { grave.root };
         let tree = &self.catalog.graveyard.indexes[0].tree;
+        let mut removed = false;
         tree.edit(&grave.space.0.to_be_bytes(), 0, |leaf| {
             if leaf.value().is_none_or(|v| RowHeader::read(v).marked()) {
                 return Ok(());
@@ -397,10 +397,13 @@ impl Worker {
                 r => r?,
             }
             leaf.remove();
+            removed = true;
             Ok(())
         })?;
-        self.shared.spaces.fetch_add(1, Ordering::Relaxed);
-        self.shared.grave_removed();
+        if removed {
+            self.shared.spaces.fetch_add(1, Ordering::Relaxed);
+            self.shared.graves_removed(1);
+        }
         Ok(())
     }
 }

@@ -61,6 +61,7 @@ impl Core {
 impl Core {
     /// Cuts up to `most` vacant extents off a file's end, leaving `spare` vacant ones; the bytes cut.
     fn cut_step(&self, file: &Arc<DataFile>, spare: u32, most: u32) -> Result<Option<u64>> {
+        let _room = self.room_for_group()?;
         // No page in that part of the file is being written. First, lest who makes the file longer wait for a batch.
         let writing = self.writing.lock();
         let _growing = file.hold_growth();
@@ -208,14 +209,12 @@ impl Pager {
     /// Logs, durably, that these files of tables are about to be deleted: recovery does nothing for them any more.
     pub fn doom_files(&self, files: &[FileId]) -> Result<()> {
         let core = self.core();
-        let mut end = 0;
-        for &file in files {
-            if matches!(file, FileId::SHARED | FileId::UNDO | FileId::TEMP) {
-                return Err(Error::Invalid(format!("{} cannot be deleted", file.name())));
-            }
-            end = core.log_gone(SpaceId::FILE, file);
+        let lasting = |f: &&FileId| matches!(**f, FileId::SHARED | FileId::UNDO | FileId::TEMP);
+        if let Some(file) = files.iter().find(lasting) {
+            return Err(Error::Invalid(format!("{} cannot be deleted", file.name())));
         }
-        core.log.sync_to(end)
+        let gone: Vec<_> = files.iter().map(|&file| (SpaceId::FILE, file)).collect();
+        core.log.sync_to(core.log_gone(&gone)?)
     }
 
     /// Cuts a doomed file shorter step by step, then removes it. Whether it is gone, which is durable once

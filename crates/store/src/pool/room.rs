@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Pages a mini-transaction may rewrite besides those it allocates.
 const PAGES_BESIDES: u64 = 8;
-/// Room left for groups that reserve nothing: counters and drops, some bytes each.
+/// Room left for groups that reserve nothing: counters, some bytes each.
 const UNRESERVED: u64 = 64 << 10;
 /// A waiter looks again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -60,7 +60,33 @@ impl LogRoom {
     }
 }
 
+/// Log space for a group that is not a mini-transaction's; given back when this is dropped.
+pub(super) struct HeldRoom<'c> {
+    room: &'c LogRoom,
+    bytes: u64,
+}
+
+impl Drop for HeldRoom<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.room.release(self.bytes);
+        }
+    }
+}
+
 impl Core {
+    /// Room for one group of some KiB that no mini-transaction appends. Take it as one begins a mini-transaction, with no
+    /// latch held.
+    pub(super) fn room_for_group(&self) -> Result<HeldRoom<'_>> {
+        self.log.relieve()?;
+        let bytes = match self.log_room.is_tight() {
+            true => self.reserve_log(0)?,
+            false => 0,
+        };
+        let room = &self.log_room;
+        Ok(HeldRoom { room, bytes })
+    }
+
     /// Called after each append: watches the log's fill.
     #[inline]
     pub fn after_append(&self, end: Lsn) {

@@ -7,34 +7,47 @@ use crate::error::{Error, Result};
 use crate::log::op::{Op, Target};
 use crate::page::{Lsn, PageNo};
 use crate::space::{EXTENT_PAGES, FileId, Space, SpaceId};
+use smallvec::SmallVec;
 use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// How many of the gone one group names: some KiB.
+const GONE_A_GROUP: usize = 128;
+
 impl Core {
-    /// Logs that a space (or, for [`SpaceId::FILE`], a whole file) is gone: recovery does nothing for it.
-    pub(super) fn log_gone(&self, space: SpaceId, file: FileId) -> Lsn {
-        let mut group = Vec::with_capacity(32);
-        let target = Target {
-            space,
-            file,
-            page: 0,
-        };
-        Op::Free.encode(target, None, &mut group);
-        let (end, ()) = self.log.append(&group, |_, _| ());
-        self.stale_lsn.fetch_max(end, Ordering::AcqRel);
-        self.after_append(end);
-        end
+    /// Logs that spaces (or, for [`SpaceId::FILE`], whole files) are gone: recovery does nothing for them. Hold no latch.
+    pub(super) fn log_gone(&self, gone: &[(SpaceId, FileId)]) -> Result<Lsn> {
+        let mut end = 0;
+        for some in gone.chunks(GONE_A_GROUP) {
+            let _room = self.room_for_group()?;
+            let mut group = Vec::with_capacity(some.len() * 16);
+            for &(space, file) in some {
+                let page = 0;
+                let target = Target { space, file, page };
+                Op::Free.encode(target, None, &mut group);
+            }
+            (end, ()) = self.log.append(&group, |_, _| ());
+            self.stale_lsn.fetch_max(end, Ordering::AcqRel);
+            self.after_append(end);
+        }
+        Ok(end)
     }
 
-    fn space_dies(&self, space: &Space) {
-        debug_assert!(!space.id.is_temporary(), "see `drop_temporary_space`");
-        if space.is_dropped() {
-            return;
+    fn spaces_die(&self, spaces: &[Arc<Space>]) {
+        let live = spaces.iter().filter(|s| {
+            debug_assert!(!s.id.is_temporary(), "see `drop_temporary_space`");
+            !s.is_dropped()
+        });
+        let live: SmallVec<[(SpaceId, FileId); 4]> = live.map(|s| (s.id, s.file)).collect();
+        // First the log record, so that a checkpoint that passes pages given up unwritten knows it. If there can be no record,
+        // the log has stopped, and no checkpoint passes anything any more.
+        if let Err(e) = self.log_gone(&live) {
+            tracing::warn!("spaces die without a note in the log: {e}");
         }
-        // First the log record, so that a checkpoint that passes pages given up unwritten knows it.
-        self.log_gone(space.id, space.file);
-        self.flag_dropped(space);
+        for space in spaces {
+            self.flag_dropped(space);
+        }
     }
 
     /// Flips a space's flag; its frames are stale from now on. `false` if it was flipped before.
@@ -61,9 +74,7 @@ impl Pager {
     /// That is all in O(1), for their flags are flipped; then the chosen [`DropAlgorithm`] does what it does about the frames.
     pub fn drop_spaces(&self, spaces: &[Arc<Space>]) {
         let core = self.core();
-        for space in spaces {
-            core.space_dies(space);
-        }
+        core.spaces_die(spaces);
         core.discard(&Dead::new(spaces));
     }
 
@@ -84,7 +95,7 @@ impl Pager {
     /// before the last start. Frames are looked for only if there are any, which is so if nobody dropped it in this life.
     pub fn ensure_dropped(&self, space: &Arc<Space>) {
         match space.cached() {
-            0 => self.core().space_dies(space),
+            0 => self.core().spaces_die(std::slice::from_ref(space)),
             _ => self.drop_space(space),
         }
     }

@@ -250,3 +250,43 @@ fn a_log_far_smaller_than_what_is_written_never_runs_over() {
     assert!(pager.stats().checkpoints > 5, "{:?}", pager.stats());
     assert_eq!(problems(&pager, FileId::SHARED), []);
 }
+
+/// What says that spaces are gone waits for room in the log, like everything else that is appended.
+#[test]
+fn many_spaces_die_at_once_and_the_log_does_not_run_over() {
+    let disk = SimStorage::new();
+    let opts = PagerOptions {
+        log_bytes: 1 << 20,
+        ..options()
+    };
+    let pager = Pager::create(Arc::new(disk.clone()), opts).unwrap();
+    let kept = pager.space(pager.new_space_id().unwrap(), FileId::SHARED);
+    let page = new_page(&pager, &kept, AllocKind::Root, 1);
+    let first = 1 << 40;
+    let dead: Vec<_> = (first..first + 200_000)
+        .map(|id| pager.space(SpaceId(id), FileId::SHARED))
+        .collect();
+    // No page is written meanwhile, so no checkpoint moves.
+    let writing = pager.core().writing.lock();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        let dying = s.spawn(|| {
+            pager.drop_spaces(&dead);
+            done.store(true, Ordering::Relaxed);
+        });
+        while !dying.is_finished() && !pager.core().log_room.is_waited_for() {
+            std::thread::yield_now();
+        }
+        assert!(!done.load(Ordering::Relaxed), "the log is large enough");
+        drop(writing);
+    });
+    assert!(dead.iter().all(|s| s.is_dropped()));
+    let end = set(&pager, &kept, page, 2);
+    pager.log().sync_to(end).unwrap();
+    let id = kept.id;
+    drop((pager, kept, dead));
+    disk.kill();
+    let pager = reopen(&disk);
+    let kept = pager.space(id, FileId::SHARED);
+    assert_eq!(get(&pager, &kept, page), 2);
+}
