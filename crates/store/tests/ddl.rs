@@ -579,3 +579,19 @@ fn old_snapshots_do_not_see_truncated_tables_as_empty() {
     before.commit();
     db.check();
 }
+
+/// Tables locked for a change of several steps are unlocked when one of them panics.
+#[test]
+fn a_panic_between_the_steps_of_a_change_unlocks_its_tables() {
+    let db = Db::new();
+    let (one, other) = (db.session(), db.session());
+    one.create(table("t", &[("PRIMARY", true, &[0])]));
+    let names = [((D.to_string(), "t".to_string()), true)];
+    let changed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _held = db.engine.hold_tables(&one.owner, &names).unwrap();
+        panic!("a bug");
+    }));
+    assert!(changed.is_err());
+    other.owner.set_metadata_timeout(0);
+    db.engine.truncate_table(&other.owner, D, "t").unwrap();
+}

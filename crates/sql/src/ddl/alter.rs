@@ -99,12 +99,11 @@ impl<'a> Ddl<'a> {
             return work();
         }
         let lock = [((database.to_string(), table.to_string()), true)];
-        self.engine
-            .lock_tables(self.owner, &lock)
+        let _held = self
+            .engine
+            .hold_tables(self.owner, &lock)
             .map_err(|e| store_error(e, table))?;
-        let done = work();
-        self.engine.unlock_tables(self.owner);
-        done
+        work()
     }
 
     /// Makes a change to a locked table.

@@ -416,12 +416,11 @@ impl<'a> Ddl<'a> {
             ((database.to_string(), table.to_string()), true),
             (other.clone(), true),
         ];
-        self.engine
-            .lock_tables(self.owner, &locks)
+        let _held = self
+            .engine
+            .hold_tables(self.owner, &locks)
             .map_err(|e| store_error(e, table))?;
-        let done = work();
-        self.engine.unlock_tables(self.owner);
-        done
+        work()
     }
 
     fn exchange_locked(

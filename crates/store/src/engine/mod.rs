@@ -139,6 +139,19 @@ pub struct EngineStatus {
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
+/// Tables locked by [`Engine::hold_tables`]; unlocked when this is dropped.
+#[must_use]
+pub struct HeldTables<'a> {
+    engine: &'a Engine,
+    owner: &'a Owner,
+}
+
+impl Drop for HeldTables<'_> {
+    fn drop(&mut self) {
+        self.engine.unlock_tables(self.owner);
+    }
+}
+
 struct Inner {
     storage: Arc<dyn Storage>,
     pager: Arc<Pager>,
@@ -365,6 +378,18 @@ impl Engine {
     /// is. The owner has no transaction open and no such locks yet.
     pub fn lock_tables(&self, owner: &Arc<Owner>, tables: &[(TableName, bool)]) -> Result<()> {
         self.0.lock_tables_lasting(owner, tables)
+    }
+    /// The same until the guard is dropped, however that comes about.
+    pub fn hold_tables<'a>(
+        &'a self,
+        owner: &'a Arc<Owner>,
+        tables: &[(TableName, bool)],
+    ) -> Result<HeldTables<'a>> {
+        self.lock_tables(owner, tables)?;
+        Ok(HeldTables {
+            engine: self,
+            owner,
+        })
     }
     /// Releases what [`Engine::lock_tables`] took.
     pub fn unlock_tables(&self, owner: &Owner) {

@@ -200,6 +200,15 @@ impl MdlList {
         }
     }
 
+    /// Releases everything, lasting or not: the owner goes.
+    pub(super) fn release(&mut self) {
+        for h in &mut self.entries {
+            if let Some(mode) = h.mode.take() {
+                h.lock.release(mode);
+            }
+        }
+    }
+
     /// Takes out released handles beyond [`KEPT_HANDLES`] entries, for the caller to drop without the mutex.
     fn trim(&mut self) -> Vec<MdlHeld> {
         if self.entries.len() <= KEPT_HANDLES {
@@ -540,6 +549,24 @@ mod tests {
         mdl.release_lasting(&a);
         mdl.lock(&b, &t, MdlMode::Exclusive).unwrap();
     }
+
+    /// Whatever an owner still holds goes with it.
+    #[test]
+    fn an_owner_that_goes_holds_nothing() {
+        let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
+        let registry = Arc::new(Registry::default());
+        let (a, b) = (registry.owner(Weak::new()), registry.owner(Weak::new()));
+        let (t, u) = (mdl.get("db\0t"), mdl.get("db\0u"));
+        mdl.lock(&a, &t, MdlMode::Exclusive).unwrap();
+        mdl.make_lasting(&a, &t);
+        mdl.lock(&a, &u, MdlMode::Shared).unwrap();
+        b.set_metadata_timeout(0);
+        assert!(mdl.lock(&b, &t, MdlMode::Shared).is_err());
+        drop(a);
+        mdl.lock(&b, &t, MdlMode::Exclusive).unwrap();
+        mdl.lock(&b, &u, MdlMode::Exclusive).unwrap();
+    }
+
     /// A list long enough to be indexed finds, releases and forgets as a short one does.
     #[test]
     fn many_locks_of_one_owner() {

@@ -241,6 +241,8 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        // Nothing, unless its user panicked between taking locks and noting that.
+        self.held.get_mut().mdl.release();
         self.registry.release(self.no);
     }
 }
