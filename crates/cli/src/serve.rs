@@ -67,6 +67,11 @@ pub fn run(args: &Args) -> Result<(), Error> {
             .variables
             .push(("max_connections".into(), n.to_string()));
     }
+    millpond_store::io::real::raise_file_limit();
+    lower_connections(
+        &mut options.variables,
+        millpond_store::io::real::file_limit(),
+    );
     let data = options.path.clone();
     let pool = Size(options.store.pool_bytes as u64);
     let socket = args.socket.clone().or(file.socket);
@@ -119,6 +124,27 @@ pub fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
+/// Lowers `max_connections` to what the limit of open files allows. Half of it is for files: tables' take up to that much
+/// (a quarter of them may be open, with two descriptors each).
+fn lower_connections(variables: &mut Vec<(String, String)>, files: Option<u64>) {
+    /// MySQL's default.
+    const CONNECTIONS: u64 = 151;
+    /// What else is open: the log, the shared files, sockets that listen.
+    const OTHERS: u64 = 32;
+    const LEAST: u64 = 10;
+    const NAME: &str = "max_connections";
+    let Some(files) = files else { return };
+    let most = (files / 2).saturating_sub(OTHERS).max(LEAST);
+    let set = variables.iter().rfind(|v| v.0 == NAME);
+    let asked = set.map_or(Some(CONNECTIONS), |v| v.1.parse().ok());
+    if let Some(asked) = asked.filter(|n| *n > most) {
+        tracing::warn!(
+            "Changed limits: max_connections: {most} (requested {asked}), as {files} files may be open"
+        );
+        variables.push((NAME.into(), most.to_string()));
+    }
+}
+
 fn log_to_stderr(level: Option<&String>) -> Result<(), Error> {
     let level = match level {
         Some(level) => level
@@ -154,4 +180,28 @@ fn greet(server: &Server<Instance>, metrics: Option<&MetricsServer>, data: &Path
         println!("Metrics are at http://{}/metrics", metrics.addr());
     }
     println!("Stop with Ctrl-C.");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_descriptors_for_files() {
+        let after = |set: Option<&str>, files| {
+            let mut variables = Vec::new();
+            if let Some(n) = set {
+                variables.push(("max_connections".to_string(), n.to_string()));
+            }
+            lower_connections(&mut variables, files);
+            variables.pop().map(|v| v.1)
+        };
+        let some = |n: &str| Some(n.to_string());
+        assert_eq!(after(None, Some(256)), some("96"));
+        assert_eq!(after(None, Some(1024)), None);
+        assert_eq!(after(Some("5000"), Some(1024)), some("480"));
+        assert_eq!(after(Some("100"), Some(1024)), some("100"));
+        assert_eq!(after(None, Some(20)), some("10"));
+        assert_eq!(after(Some("5000"), None), some("5000"));
+    }
 }

@@ -137,6 +137,11 @@ fn file_limits() -> Option<libc::rlimit> {
     (rc == 0).then_some(limits)
 }
 
+/// Files that the process may have open now, if the system says so.
+pub fn file_limit() -> Option<u64> {
+    file_limits().map(|l| l.rlim_cur)
+}
+
 /// Lets the process open as many files as its hard limit allows; a server's business, before it opens a database.
 pub fn raise_file_limit() {
     if let Some(mut limits) = file_limits() {

@@ -66,6 +66,8 @@ struct Disk {
     /// Handles that may be open, and that are.
     most_handles: Option<usize>,
     handles: usize,
+    /// A file that cannot be opened.
+    shut: Option<String>,
     cut: bool,
     locked: bool,
     /// Incremented by `restart`: handles of an earlier life fail for ever.
@@ -117,9 +119,14 @@ impl SimStorage {
         self.disk.lock().capacity = bytes;
     }
 
-    /// Limits how many handles may be open; half of them are for data files.
+    /// Limits how many handles may be open, of which a sync of a folder takes one; half of them are for data files.
     pub fn set_handle_limit(&self, handles: Option<usize>) {
         self.disk.lock().most_handles = handles;
+    }
+
+    /// Keeps a file that is there from being opened, or no longer.
+    pub fn shut(&self, name: Option<&str>) {
+        self.disk.lock().shut = name.map(Into::into);
     }
 
     /// Handles that are open.
@@ -280,6 +287,8 @@ impl Storage for SimStorage {
             disk.created.insert(name.to_string());
         } else if disk.cut {
             return Err(io::Error::other("simulated power cut"));
+        } else if disk.shut.as_deref() == Some(name) {
+            return Err(io::ErrorKind::PermissionDenied.into());
         }
         if disk.most_handles.is_some_and(|most| disk.handles >= most) {
             return Err(io::Error::from_raw_os_error(24));
@@ -334,6 +343,9 @@ impl Storage for SimStorage {
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         let mut disk = self.disk.lock();
         let life = disk.life;
+        if disk.most_handles.is_some_and(|most| disk.handles >= most) {
+            return Err(io::Error::from_raw_os_error(24));
+        }
         disk.step(OpKind::SyncFolder, folder, life)?;
         let inside = |n: &String| n.rsplit_once('/').map_or("", |(f, _)| f) == folder;
         disk.created.retain(|n| !inside(n));

@@ -15,6 +15,7 @@ use super::lists::{Instance, Stale, Victim};
 use super::look::Looks;
 use super::room::LogRoom;
 use super::stats::Counts;
+use super::trouble::Trouble;
 use super::unlogged::Unlogged;
 use crate::error::{Error, Result};
 use crate::hash_index::HashIndex;
@@ -102,6 +103,7 @@ pub(crate) struct Core {
     pub stale_frames: AtomicI64,
     pub discards: Discards,
     pub cleaner: Signal,
+    pub trouble: Trouble,
     pub write_limits: Limits,
     pub unlogged: Unlogged,
     pub counters: Counters,
@@ -167,6 +169,7 @@ impl Core {
             stale_frames: AtomicI64::new(0),
             discards: Discards::default(),
             cleaner: Signal::default(),
+            trouble: Trouble::default(),
             write_limits: Limits::default(),
             unlogged: Unlogged::default(),
             counters: Counters::default(),

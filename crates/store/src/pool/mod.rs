@@ -28,6 +28,7 @@
 //! | `discard` | what is done about frames of dropped spaces, by choice |
 //! | `counters` | numbers that are never given out twice |
 //! | `check` | offline verification of files |
+//! | `trouble` | pages that cannot be written for now |
 //! | `unlogged` | pages of temporary tables |
 //! | `stats` | numbers about all that |
 //!
@@ -53,6 +54,7 @@ mod spaces;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod trouble;
 mod unlogged;
 mod write_threads;
 
@@ -65,6 +67,7 @@ pub use self::guard::{FrameHint, PageRead, Pin};
 pub use self::look::{InstanceLook, InstanceStats};
 pub use self::mtr::{Mtr, PageH};
 pub use self::recovery::RecoveryReport;
+pub(crate) use self::room::patiently;
 pub use self::stats::PoolStats;
 pub use self::unlogged::UnloggedStats;
 

@@ -4,6 +4,10 @@
 //! mini-transaction reserves what a large one might need before it takes its first latch, and waits, holding nothing, until
 //! the cleaner has moved the checkpoint if there is not that much.
 //!
+//! **When nothing helps.** If the checkpoint stands because pages cannot be written ([`super::trouble`]), whoever has waited
+//! for [`PATIENCE`] gets that as an error. Those who must not fail ([`patiently`]) wait on: ends of transactions, which
+//! would otherwise be left undecided.
+//!
 //! Locks: `reserved` is a leaf.
 
 use super::core::Core;
@@ -11,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::page::{Lsn, PAGE_SIZE};
 use crate::wait::{self, Class};
 use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Pages a mini-transaction may rewrite besides those it allocates.
 const PAGES_BESIDES: u64 = 8;
@@ -20,6 +25,25 @@ const PAGES_BESIDES: u64 = 8;
 const UNRESERVED: u64 = 64 << 10;
 /// A waiter looks again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How long a full log is waited for if there is a reason to believe that it stays full.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
+
+thread_local! {
+    static PATIENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, in which the wait for room in the log goes on until there is some.
+pub(crate) fn patiently<R>(f: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            PATIENT.set(self.0);
+        }
+    }
+    let _before = Before(PATIENT.replace(true));
+    f()
+}
 
 /// See the module.
 #[derive(Default)]
@@ -111,6 +135,7 @@ impl Core {
     pub fn reserve_log(&self, new_pages: usize) -> Result<u64> {
         let need = (new_pages as u64 + PAGES_BESIDES) * PAGE_SIZE as u64;
         let need = need.min(self.log.capacity() / 4);
+        let begun = Instant::now();
         let mut reserved = self.log_room.reserved.lock();
         self.log_room.waiters.fetch_add(1, Ordering::AcqRel);
         let result = loop {
@@ -120,6 +145,12 @@ impl Core {
             }
             if let Some(why) = self.log.stopped() {
                 break Err(Error::Stopped(why));
+            }
+            if !PATIENT.get()
+                && begun.elapsed() >= PATIENCE
+                && let Some(why) = self.trouble.present()
+            {
+                break Err(full(why));
             }
             self.cleaner.wake();
             wait::during(Class::LogRoom, || {
@@ -137,5 +168,21 @@ impl Core {
             self.log_room.tight.store(false, Ordering::Release);
         }
         self.log_room.wake();
+    }
+}
+
+/// The log is full, and why it stays so.
+fn full(why: Error) -> Error {
+    match why {
+        Error::Io {
+            what,
+            kind,
+            message,
+        } => Error::Io {
+            what: format!("the redo log is full, because changed pages cannot be written: {what}"),
+            kind,
+            message,
+        },
+        why => why,
     }
 }

@@ -3,6 +3,7 @@
 use super::Pager;
 use super::core::Core;
 use super::discard::{Dead, DropAlgorithm};
+use super::room::patiently;
 use crate::error::{Error, Result};
 use crate::log::op::{Op, Target};
 use crate::page::{Lsn, PageNo};
@@ -42,7 +43,7 @@ impl Core {
         let live: SmallVec<[(SpaceId, FileId); 4]> = live.map(|s| (s.id, s.file)).collect();
         // First the log record, so that a checkpoint that passes pages given up unwritten knows it. If there can be no record,
         // the log has stopped, and no checkpoint passes anything any more.
-        if let Err(e) = self.log_gone(&live) {
+        if let Err(e) = patiently(|| self.log_gone(&live)) {
             tracing::warn!("spaces die without a note in the log: {e}");
         }
         for space in spaces {

@@ -109,9 +109,14 @@ impl DataFile {
         self.handle.is_deleted()
     }
 
-    /// Whether forgetting the file now would lose nothing, provided that nobody refers to it.
+    /// Whether the file's entry in its folder is durable. Until then no page is written, and it must not be forgotten.
     pub fn is_settled(&self) -> bool {
-        !self.folder_owed.load(Ordering::Relaxed)
+        !self.folder_owed.load(Ordering::Acquire)
+    }
+
+    /// Its folder has been synced.
+    pub fn settle(&self) {
+        self.folder_owed.store(false, Ordering::Release);
     }
 
     /// The allocation state.
@@ -138,11 +143,6 @@ impl DataFile {
         self.read_raw(no, buf)?;
         layout::verify(buf, space.0, no)
             .map_err(|e| Error::Corrupt(format!("{}, page {no}: {e}", self.name)))
-    }
-
-    /// Whether the folder entry of the file is yet to be made durable; the answer `true` is given once.
-    pub fn take_folder_debt(&self) -> bool {
-        self.folder_owed.load(Ordering::Relaxed) && self.folder_owed.swap(false, Ordering::Relaxed)
     }
 
     /// Picks a free page for the space and marks it used in memory; grows the file if it must.

@@ -43,6 +43,11 @@ enum State {
     Deleted,
 }
 
+/// Whether the process or the system has no descriptor left (EMFILE, ENFILE).
+pub(crate) fn is_lack(e: &std::io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(24 | 23))
+}
+
 impl Handles {
     pub fn new(storage: Arc<dyn Storage>) -> Handles {
         let limit = storage.handle_limit();
@@ -76,11 +81,22 @@ impl Handles {
     /// Opens a file of the storage, closing others if the process has too many.
     pub fn open(&self, id: FileId, create: bool) -> Result<Arc<dyn File>> {
         let name = id.name();
+        self.with_room(|| self.storage.open(&name, create))
+            .map_err(|e| Error::io(format!("open {name}"), &e))
+    }
+
+    /// Makes creations and removals in a folder durable, which takes a descriptor. If there is none, see [`is_lack`],
+    /// nothing has been tried.
+    pub fn sync_folder(&self, folder: &str) -> std::io::Result<()> {
+        self.with_room(|| self.storage.sync_folder(folder))
+    }
+
+    /// Does what needs a descriptor, closing files if there is none left.
+    fn with_room<R>(&self, f: impl Fn() -> std::io::Result<R>) -> std::io::Result<R> {
         loop {
-            match self.storage.open(&name, create) {
-                // EMFILE, ENFILE
-                Err(e) if matches!(e.raw_os_error(), Some(24 | 23)) && self.close_some(2) => {}
-                r => return r.map_err(|e| Error::io(format!("open {name}"), &e)),
+            match f() {
+                Err(e) if is_lack(&e) && self.close_some(2) => {}
+                done => return done,
             }
         }
     }
@@ -107,7 +123,7 @@ impl Handles {
         let gone = open.len() - files.len();
         // Read once each: they are used while this sorts, and a sort whose keys change panics.
         files.sort_by_cached_key(|f| f.handle.used.load(Ordering::Relaxed));
-        let keep = files.len() - files.len() / share;
+        let keep = files.len() - files.len().div_ceil(share);
         let mut surplus = files.len() - keep.min(self.limit());
         let before = files.len();
         files.retain(|f| {
@@ -212,7 +228,7 @@ mod tests {
                     }
                 });
             }
-            // Orders them, and closes none.
+            // Orders them, and closes one.
             let order = s.spawn(|| (0..2000).for_each(|_| _ = handles.close_some(usize::MAX)));
             let ordered = order.join();
             done.store(true, Ordering::Relaxed);

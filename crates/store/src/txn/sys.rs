@@ -21,7 +21,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::page::Lsn;
-use crate::pool::Pager;
+use crate::pool::{Pager, patiently};
 use crate::space::SpaceId;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -216,7 +216,7 @@ impl TxnSystem {
             return Ok(0);
         }
         let number = self.views.next_id();
-        match self.write_number(&txn.undo, number) {
+        match patiently(|| self.write_number(&txn.undo, number)) {
             Ok(lsn) => {
                 self.finish(&mut txn, number);
                 Ok(lsn)
@@ -237,9 +237,10 @@ impl TxnSystem {
         }
         let begin = txn.undo.begin;
         let number = self.views.next_id();
-        let done = self
-            .undo_until(&mut txn, begin, handler)
-            .and_then(|()| self.write_number(&txn.undo, number));
+        let done = patiently(|| {
+            self.undo_until(&mut txn, begin, handler)?;
+            self.write_number(&txn.undo, number)
+        });
         match done {
             Ok(_) => {
                 self.finish(&mut txn, number);
@@ -264,7 +265,7 @@ impl TxnSystem {
             Position::NONE => txn.undo.begin,
             at => at,
         };
-        self.undo_until(txn, until, handler)
+        patiently(|| self.undo_until(txn, until, handler))
     }
 
     /// Steps 2 to 4. `number` 0: nothing was written.

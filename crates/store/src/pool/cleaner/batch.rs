@@ -7,29 +7,45 @@
 //!
 //! **Failure.** The first failed write or sync stops the log. The frames concerned become dirty again, so
 //! they are never evicted and what they hold can still be read.
+//! A file or folder that cannot be opened, because the process has no descriptor left, say, is no failed write: what belongs
+//! to it stays dirty for a later batch ([`Wrote::skipped`]), and [`super::super::trouble`] lets people know.
 
-use super::super::core::{Core, DirtyMeta};
+use super::super::core::Core;
 use super::super::doublewrite::Place;
 use super::super::frame::{FREE, FrameNo, LOADING};
-use crate::error::Result;
-use crate::page::{page_lsn, page_no};
+use crate::error::{Error, Result};
+use crate::io::File;
+use crate::page::{PageNo, page_lsn, page_no};
 use crate::space::FileId;
 use crate::space::alloc::SlotNo;
+use crate::space::file::DataFile;
+use crate::space::handles::is_lack;
 use crate::wait::{self, Class};
 use parking_lot::lock_api::RawRwLock as _;
-use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// A pinned frame, after the page it holds, in whose order it is written.
+type Pinned = (FileId, PageNo, FrameNo);
+
+/// What became of an attempt to write pages.
+#[derive(Default)]
+pub(crate) struct Wrote {
+    /// Pages that left the flush lists.
+    pub gone: usize,
+    /// Why some of the others stay; a latch is no reason.
+    pub skipped: Option<Error>,
+}
+
 impl Core {
-    /// Writes what of these frames and bookkeeping pages is dirty and not in use; how many left the
-    /// flush lists.
+    /// Writes what of these frames and bookkeeping pages is dirty and not in use.
     pub(super) fn write_frames(
         &self,
         frames: &mut [FrameNo],
         metas: &[(FileId, SlotNo)],
-    ) -> Result<usize> {
+    ) -> Result<Wrote> {
         // Pinned, a frame stays what it is.
-        let mut pinned: Vec<(FileId, u32, FrameNo)> = Vec::with_capacity(frames.len());
+        let mut pinned: Vec<Pinned> = Vec::with_capacity(frames.len());
         for n in frames.iter() {
             let f = self.arena.frame(*n);
             if f.word.fetch_add(1, Ordering::Acquire) & (FREE | LOADING) != 0 {
@@ -45,56 +61,111 @@ impl Core {
         // Those of the unlogged file come last.
         let logged = pinned.partition_point(|(id, ..)| *id != FileId::TEMP);
         let (mut rest, unlogged) = pinned.split_at(logged);
-        let mut gone = self.write_unlogged(unlogged);
-        let mut result = Ok(());
+        let mut wrote = Wrote {
+            gone: self.write_unlogged(unlogged),
+            skipped: None,
+        };
+        let mut result = self.settle_folders(rest, metas, &mut wrote);
         while result.is_ok() && !(metas.is_empty() && rest.is_empty()) {
-            result = self.write_batch(&mut rest, &mut metas, &mut gone);
+            result = self.write_batch(&mut rest, &mut metas, &mut wrote);
         }
         for (_, _, n) in &pinned {
             self.unpin(*n);
         }
         self.wake_frame_waiters();
-        result.map(|()| gone)
+        if let Some(e) = &wrote.skipped {
+            self.trouble.note(e);
+        }
+        result.map(|()| wrote)
+    }
+
+    /// Makes the names of new files durable, before the first of their pages is written.
+    fn settle_folders(
+        &self,
+        frames: &[Pinned],
+        metas: &[(FileId, SlotNo)],
+        wrote: &mut Wrote,
+    ) -> Result<()> {
+        let mut new: Vec<Arc<DataFile>> = Vec::new();
+        for of_one in frames.chunk_by(|a, b| a.0 == b.0) {
+            // SAFETY: pinned and not free.
+            let space = unsafe { self.arena.frame(of_one[0].2).space() };
+            new.extend(space.data(&self.files, false).ok().cloned());
+        }
+        let dirty = self.dirty_meta.lock();
+        new.extend(
+            metas
+                .iter()
+                .filter_map(|k| Some(dirty.get(k)?.file.clone())),
+        );
+        drop(dirty);
+        new.retain(|f| !f.is_settled());
+        for folder in ["", "tables"] {
+            let mut inside = new.iter().filter(|f| f.id.folder() == folder).peekable();
+            if inside.peek().is_none() {
+                continue;
+            }
+            match self.files.handles().sync_folder(folder) {
+                Ok(()) => inside.for_each(|f| f.settle()),
+                Err(e) => {
+                    let lacking = is_lack(&e);
+                    let e = Error::io(format!("sync folder '{folder}'"), &e);
+                    if !lacking {
+                        self.log.stop(&e.to_string());
+                        return Err(e);
+                    }
+                    wrote.skipped = Some(e);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What to write the file's pages through; `None`: not now.
+    fn writable(&self, file: &DataFile, wrote: &mut Wrote) -> Option<Arc<dyn File>> {
+        if !file.is_settled() {
+            return None;
+        }
+        match file.handle() {
+            Ok(handle) => Some(handle),
+            Err(e) => {
+                if !file.is_deleted() {
+                    wrote.skipped = Some(e);
+                }
+                None
+            }
+        }
     }
 
     /// Gathers and writes one batch from the fronts of the two lists.
     fn write_batch(
         &self,
-        frames: &mut &[(FileId, u32, FrameNo)],
+        frames: &mut &[Pinned],
         metas: &mut &[(FileId, SlotNo)],
-        gone: &mut usize,
+        wrote: &mut Wrote,
     ) -> Result<()> {
         let mut dw = self.writing.lock();
         let mut youngest = 0;
         let mut copied = Vec::new();
         let mut at_work = Vec::new();
-        let mut folders: BTreeSet<&'static str> = BTreeSet::new();
         while let Some((key, more)) = metas.split_first() {
             if dw.is_full() {
                 break;
             }
             *metas = more;
-            let Some(DirtyMeta { file, .. }) = self.dirty_meta.lock().remove(key) else {
+            // It stays in the list, so that no checkpoint passes it, until it can be written.
+            let Some(file) = self.dirty_meta.lock().get(key).map(|d| d.file.clone()) else {
                 continue;
             };
-            *gone += 1;
-            let handle = match file.handle() {
-                Ok(handle) => handle,
-                Err(_) if file.is_deleted() => continue,
-                Err(e) => {
-                    // It is in no list any more: no checkpoint may pass it.
-                    self.log.stop(&e.to_string());
-                    return Err(e);
-                }
+            let Some(handle) = self.writable(&file, wrote) else {
+                continue;
             };
-            if file.take_folder_debt() {
-                folders.insert(key.0.folder());
-            }
-            let page = crate::space::alloc::page_of(key.1);
+            self.dirty_meta.lock().remove(key);
+            wrote.gone += 1;
             let place = Place {
                 id: key.0,
                 file: handle,
-                page,
+                page: crate::space::alloc::page_of(key.1),
             };
             let bytes = dw.add(place);
             let lsn = file.alloc().lock().image(key.0, key.1, bytes);
@@ -102,51 +173,47 @@ impl Core {
             at_work.push(file);
             youngest = youngest.max(lsn);
         }
-        while let Some(((id, page, n), more)) = frames.split_first() {
+        while let Some((&(id, page, n), more)) = frames.split_first() {
             if dw.is_full() {
                 break;
             }
             *frames = more;
-            let f = self.arena.frame(*n);
+            let f = self.arena.frame(n);
+            // Opening a file takes its time, so that comes before the latch.
+            let mut handle = None;
+            if self.is_dirty(n) && !self.is_stale(n) {
+                // SAFETY: pinned and not free.
+                match unsafe { f.space() }.data(&self.files, false) {
+                    Ok(file) => handle = self.writable(file, wrote),
+                    Err(e) => wrote.skipped = Some(e),
+                }
+            }
             if !f.latch.try_lock_shared() {
                 continue;
             }
-            let instance = self.instance(*n);
+            let instance = self.instance(n);
             let mut copy = || {
-                if !self.is_dirty(*n) {
+                if !self.is_dirty(n) {
                     return;
                 }
-                if self.is_stale(*n) {
-                    if instance.flush_unlink(&self.arena, *n) {
+                if self.is_stale(n) {
+                    if instance.flush_unlink(&self.arena, n) {
                         self.counts.discarded.fetch_add(1, Ordering::Relaxed);
-                        *gone += 1;
+                        wrote.gone += 1;
                     }
                     return;
                 }
-                // SAFETY: pinned and not free.
-                let space = unsafe { f.space() };
-                let Ok((file, handle)) = space
-                    .data(&self.files, false)
-                    .and_then(|file| Ok((file, file.handle()?)))
-                else {
+                let Some(file) = handle.take() else {
                     return;
                 };
-                if file.take_folder_debt() {
-                    folders.insert(id.folder());
-                }
                 // SAFETY: latched.
-                let bytes = unsafe { self.arena.page_ref(*n) };
-                debug_assert_eq!(page_no(bytes), *page);
+                let bytes = unsafe { self.arena.page_ref(n) };
+                debug_assert_eq!(page_no(bytes), page);
                 youngest = youngest.max(page_lsn(bytes));
-                let place = Place {
-                    id: *id,
-                    file: handle,
-                    page: *page,
-                };
-                dw.add(place).copy_from_slice(bytes);
-                instance.flush_unlink(&self.arena, *n);
-                copied.push(*n);
-                *gone += 1;
+                dw.add(Place { id, file, page }).copy_from_slice(bytes);
+                instance.flush_unlink(&self.arena, n);
+                copied.push(n);
+                wrote.gone += 1;
             };
             copy();
             // SAFETY: latched above.
@@ -157,12 +224,7 @@ impl Core {
             return Ok(());
         }
         self.counts.pending_writes.store(count, Ordering::Relaxed);
-        let result = self.log.sync_to(youngest).and_then(|()| {
-            for folder in folders {
-                self.sync_folder(folder)?;
-            }
-            dw.write()
-        });
+        let result = self.log.sync_to(youngest).and_then(|()| dw.write());
         self.counts.pending_writes.store(0, Ordering::Relaxed);
         match result {
             Ok(()) => {
@@ -204,7 +266,7 @@ impl Core {
 
     pub fn sync_folder(&self, folder: &str) -> Result<()> {
         self.files
-            .storage()
+            .handles()
             .sync_folder(folder)
             .map_err(|e| crate::Error::io(format!("sync folder '{folder}'"), &e))
     }

@@ -13,6 +13,7 @@ mod pace;
 pub(crate) use pace::Limits;
 pub use pace::{IO_CAPACITY, IO_CAPACITY_MAX};
 
+use self::batch::Wrote;
 use self::pace::{Load, Pace};
 use super::core::Core;
 use super::doublewrite::BATCH;
@@ -175,7 +176,7 @@ impl Core {
                     let w = f.word.load(Ordering::Relaxed);
                     w & DIRTY != 0 && w & (PINS | FREE | LOADING) == 0
                 });
-                if self.write_frames(&mut frames, &[])? == 0 {
+                if self.write_frames(&mut frames, &[])?.gone == 0 {
                     break;
                 }
                 wrote = true;
@@ -204,7 +205,7 @@ impl Core {
                 Some(o) if o < due.mark && written < due.most => (due.mark, due.most - written),
                 Some(_) => break,
             };
-            let n = self.write_oldest(below, most.min(BATCH))?;
+            let n = self.write_oldest(below, most.min(BATCH))?.gone;
             written += n;
             if n == 0 || self.cleaner.is_stopping() {
                 break;
@@ -239,9 +240,8 @@ impl Core {
             .min()
     }
 
-    /// Writes about `most` of the pages with an oldest LSN below `below`, oldest first; how many left the
-    /// flush lists.
-    pub fn write_oldest(&self, below: Lsn, most: usize) -> Result<usize> {
+    /// Writes about `most` of the pages with an oldest LSN below `below`, oldest first.
+    pub fn write_oldest(&self, below: Lsn, most: usize) -> Result<Wrote> {
         let mut frames = Vec::new();
         let each = most.div_ceil(self.instances.len());
         for instance in &self.instances {
@@ -280,7 +280,7 @@ impl Core {
     }
 
     /// Writes everything dirty and a checkpoint at the log's end. Others should be quiet, else what they
-    /// change meanwhile is left.
+    /// change meanwhile is left. Fails if something cannot be written for now, which loses nothing: the log has it.
     pub fn flush_all(&self) -> Result<()> {
         loop {
             self.log.tick()?;
@@ -290,10 +290,15 @@ impl Core {
             drop(writing);
             match oldest {
                 Some(o) if o < end => {
-                    if self.write_oldest(end, BATCH * 4)? == 0 {
-                        // Latched by somebody just now.
-                        std::thread::yield_now();
+                    let wrote = self.write_oldest(end, BATCH * 4)?;
+                    if wrote.gone > 0 {
+                        continue;
                     }
+                    if let Some(e) = wrote.skipped {
+                        return Err(e);
+                    }
+                    // Latched by somebody just now.
+                    std::thread::yield_now();
                 }
                 _ => return self.write_checkpoint(end),
             }

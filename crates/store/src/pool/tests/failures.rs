@@ -290,3 +290,97 @@ fn many_spaces_die_at_once_and_the_log_does_not_run_over() {
     let kept = pager.space(id, FileId::SHARED);
     assert_eq!(get(&pager, &kept, page), 2);
 }
+
+/// As if everybody else in the process had taken descriptors: those of tables are closed, and cannot be opened again.
+fn take_descriptors(disk: &SimStorage, pager: &Pager) {
+    disk.set_handle_limit(Some(1));
+    assert!(pager.core().sync_folder("tables").is_err());
+}
+
+#[test]
+fn a_lack_of_descriptors_puts_writes_off() {
+    let disk = SimStorage::new();
+    let pager = create(&disk);
+    let file = pager.new_file_id().unwrap();
+    let space = pager.space(pager.new_space_id().unwrap(), file);
+    let page = new_page(&pager, &space, AllocKind::Root, 1);
+    let refused = |e: Error, what: &str| {
+        assert!(e.to_string().contains(what), "{e}");
+        assert_eq!(pager.log().stopped(), None);
+        assert!(pager.log().checkpoint_lsn() < pager.log().end_lsn());
+        disk.set_handle_limit(None);
+        pager.flush().unwrap();
+        assert_eq!(pager.log().checkpoint_lsn(), pager.log().end_lsn());
+    };
+    take_descriptors(&disk, &pager);
+    refused(pager.flush().unwrap_err(), "sync folder 'tables'");
+    set(&pager, &space, page, 2);
+    take_descriptors(&disk, &pager);
+    refused(pager.flush().unwrap_err(), &format!("open {}", file.name()));
+    // A page of the file's bookkeeping alone.
+    new_page(&pager, &space, AllocKind::Root, 3);
+    set(&pager, &space, page, 4);
+    take_descriptors(&disk, &pager);
+    refused(pager.flush().unwrap_err(), &format!("open {}", file.name()));
+    let id = space.id;
+    pager.close().unwrap();
+    drop((pager, space));
+    disk.kill();
+    let pager = reopen(&disk);
+    assert_eq!(pager.recovery().groups, 0);
+    assert_eq!(get(&pager, &pager.space(id, file), page), 4);
+    assert_eq!(problems(&pager, file), []);
+}
+
+/// A file that cannot be opened holds the checkpoint. Whoever waits for room in the log is told so, the end of a transaction
+/// waits on, closing fails, and nothing is lost.
+#[test]
+fn a_log_that_stays_full_is_an_error_to_writers() {
+    let disk = SimStorage::new();
+    let opts = PagerOptions {
+        log_bytes: 1 << 20,
+        ..options()
+    };
+    let pager = Pager::create(Arc::new(disk.clone()), opts).unwrap();
+    let file = pager.new_file_id().unwrap();
+    let space = pager.space(pager.new_space_id().unwrap(), file);
+    let other = pager.space(pager.new_space_id().unwrap(), FileId::SHARED);
+    let page = new_page(&pager, &space, AllocKind::Root, 1);
+    let busy = new_page(&pager, &other, AllocKind::Root, 1);
+    pager.flush().unwrap();
+    take_descriptors(&disk, &pager);
+    disk.set_handle_limit(None);
+    let name = file.name();
+    disk.shut(Some(&name));
+    let end = set(&pager, &space, page, 2);
+    pager.log().sync_to(end).unwrap();
+    let write = || {
+        let _pin = pager.pin(&other, busy).unwrap();
+        let mut m = pager.mtr_in(&other, 0)?;
+        let h = m.try_latch(&other, busy).unwrap();
+        let data = &[1; 12000];
+        m.apply(h, Op::Bytes { offset: 200, data });
+        Ok::<_, Error>(m.commit())
+    };
+    // Ten times as much as the log takes.
+    let e = (0..1000).find_map(|_| write().err()).unwrap().to_string();
+    assert!(e.starts_with("the redo log is full"), "{e}");
+    assert!(e.contains(&name), "{e}");
+    assert_eq!(pager.log().stopped(), None);
+    let e = pager.flush().unwrap_err().to_string();
+    assert!(e.contains(&name), "{e}");
+    std::thread::scope(|s| {
+        let ending = s.spawn(|| patiently(write).unwrap());
+        while !pager.core().log_room.is_waited_for() {
+            std::thread::yield_now();
+        }
+        disk.shut(None);
+        ending.join().unwrap();
+    });
+    write().unwrap();
+    let (id, disk2) = (space.id, disk.clone());
+    drop((pager, space, other));
+    disk2.kill();
+    let pager = reopen(&disk2);
+    assert_eq!(get(&pager, &pager.space(id, file), page), 2);
+}
