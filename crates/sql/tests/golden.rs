@@ -146,3 +146,8 @@ fn values() {
 fn several() {
     run("several");
 }
+
+#[test]
+fn coercion() {
+    run("coercion");
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sqlparser::ast;
 
-use super::{Scope, arithmetic, as_number, bind, branch, compare, is_null, is_param};
+use super::{Scope, arithmetic, as_number, bind, branch, compare_agreeing, is_null, is_param};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{
@@ -326,7 +326,7 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
             // Only the comparison coerces; the result is the first argument as it is.
             let b = args.remove(1);
             let a = args.remove(0);
-            let when = compare(CompareOp::Eq, a.clone(), b);
+            let when = compare_agreeing(CompareOp::Eq, a.clone(), b)?;
             let mut e = branch(
                 vec![(when, Expr::literal(Value::Null, SqlType::null()))],
                 Some(a),

@@ -1,8 +1,11 @@
 //! From sqlparser's expressions to bound ones: names, types, coercions, constants.
 
 mod call;
+mod coercion;
 mod literal;
 
+use coercion::agree;
+pub(super) use coercion::collation_of;
 pub(crate) use literal::literal_number;
 
 use std::sync::Arc;
@@ -153,7 +156,7 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
             high,
         } => {
             let args = [bind(expr, scope)?, bind(low, scope)?, bind(high, scope)?];
-            between(args, *negated)
+            between(args, *negated)?
         }
         A::InList {
             expr,
@@ -434,44 +437,38 @@ fn constant_as(e: &mut Expr, other: &SqlType) {
     }
 }
 
-/// The collation of a comparison: what COLLATE says, else a column's before a constant's, else the stricter.
-fn comparison_collation(a: &Expr, b: &Expr) -> Collation {
-    let rank = |e: &Expr| match e.kind {
-        ExprKind::Collate(_) => 0,
-        ExprKind::Literal(_)
-        | ExprKind::BitString(_)
-        | ExprKind::Param(_)
-        | ExprKind::UserVariable(_) => 3,
-        ExprKind::Column { .. } => 1,
-        _ => 2,
-    };
-    match (a.ty.is_string(), b.ty.is_string()) {
-        (true, true) if rank(a) < rank(b) && b.ty.collation != Collation::Binary => a.ty.collation,
-        (true, true) if rank(b) < rank(a) && a.ty.collation != Collation::Binary => b.ty.collation,
-        _ => derive::common_collation(&a.ty, &b.ty),
-    }
+/// The collation of a comparison.
+fn comparison_collation(list: &[&Expr]) -> Collation {
+    coercion::collation_of(list).unwrap_or(Collation::Utf8mb4GeneralCi)
 }
 
 /// `a op b`.
 pub(super) fn compare(op: CompareOp, mut a: Expr, mut b: Expr) -> Expr {
     harmonise(&mut a, &mut b);
-    let collation = comparison_collation(&a, &b);
+    let collation = comparison_collation(&[&a, &b]);
     let nullable = op != CompareOp::NullSafeEq && (a.nullable || b.nullable);
     predicate(ExprKind::Compare(op, Box::new([a, b]), collation), nullable)
 }
 
-fn between(mut args: [Expr; 3], negated: bool) -> Expr {
+/// The same as a statement has it: error 1267 where the sides agree on no collation.
+fn compare_agreeing(op: CompareOp, a: Expr, b: Expr) -> SqlResult<Expr> {
+    agree(&[&a, &b], op.symbol())?;
+    Ok(compare(op, a, b))
+}
+
+fn between(mut args: [Expr; 3], negated: bool) -> SqlResult<Expr> {
     let [v, low, high] = &mut args;
     harmonise(v, low);
     harmonise(v, high);
-    let collation = comparison_collation(v, low);
+    agree(&[v, low, high], "between")?;
+    let collation = comparison_collation(&[v, low, high]);
     let nullable = v.nullable || low.nullable || high.nullable;
     let kind = ExprKind::Between {
         args: Box::new(args),
         negated,
         collation,
     };
-    predicate(kind, nullable)
+    Ok(predicate(kind, nullable))
 }
 
 /// `all of them`, flattened.
@@ -692,7 +689,7 @@ fn compare_rows(
         (Some(a), Some(b)) => (a, b),
         (None, None) => {
             let (a, b) = (bind(left, scope)?, bind(right, scope)?);
-            return Ok(compare(op, a, b));
+            return compare_agreeing(op, a, b);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
             let values = bind_all(v, scope)?;
@@ -728,7 +725,9 @@ fn compare_rows(
     }
     let mut pairs = Vec::with_capacity(a.len());
     for (x, y) in a.into_iter().zip(b) {
-        pairs.push((bind(x, scope)?, bind(y, scope)?));
+        let (x, y) = (bind(x, scope)?, bind(y, scope)?);
+        agree(&[&x, &y], op.symbol())?;
+        pairs.push((x, y));
     }
     let part = |op: CompareOp, p: &(Expr, Expr)| compare(op, p.0.clone(), p.1.clone());
     // (a, b) < (c, d) is a < c or (a = c and b < d).
@@ -770,7 +769,6 @@ fn in_list(
     if numbers {
         as_number(&mut value);
     }
-    let mut collation = value.ty.collation;
     let mut nullable = value.nullable;
     for i in &mut items {
         if is_param(i) {
@@ -781,15 +779,19 @@ fn in_list(
             as_number(i);
         }
         nullable |= i.nullable;
-        if i.ty.is_string() && value.ty.is_string() {
-            collation = comparison_collation(&value, i);
-        }
     }
     if is_param(&value)
         && let Some(first) = items.first()
     {
         value.ty = first.ty.clone();
     }
+    // Numbers among the items have no say, nor has a list beside a number.
+    let mut strings = vec![&value];
+    if value.ty.is_string() {
+        strings.extend(&items);
+    }
+    agree(&strings, " IN ")?;
+    let collation = comparison_collation(&strings);
     let l = InList::new(value, items, negated, collation);
     Ok(predicate(ExprKind::InList(Box::new(l)), nullable))
 }
@@ -856,7 +858,8 @@ fn like(
             }
         }
     };
-    let collation = comparison_collation(&value, &pattern);
+    agree(&[&value, &pattern], "like")?;
+    let collation = comparison_collation(&[&value, &pattern]);
     let nullable = value.nullable || pattern.nullable;
     let l = Like {
         value,
@@ -869,7 +872,7 @@ fn like(
 }
 
 fn regexp(value: Expr, pattern: Expr, negated: bool) -> Expr {
-    let collation = comparison_collation(&value, &pattern);
+    let collation = comparison_collation(&[&value, &pattern]);
     let nullable = value.nullable || pattern.nullable;
     let r = Regexp::new(value, pattern, negated, collation);
     predicate(ExprKind::Regexp(Box::new(r)), nullable)
@@ -927,7 +930,7 @@ fn case(
     for c in conditions {
         let when = bind(&c.condition, scope)?;
         let when = match &operand {
-            Some(o) => compare(CompareOp::Eq, o.clone(), when),
+            Some(o) => compare_agreeing(CompareOp::Eq, o.clone(), when)?,
             None => when,
         };
         branches.push((when, bind(&c.result, scope)?));
@@ -946,11 +949,15 @@ fn branch(branches: Vec<(Expr, Expr)>, last: Option<Expr>) -> Expr {
     let ty = results()
         .filter(known)
         .fold(SqlType::null(), |t, e| derive::common(&t, &e.ty));
-    let ty = if ty.base == BaseType::Null {
+    let mut ty = if ty.base == BaseType::Null {
         results().next().map_or(ty, |e| e.ty.clone())
     } else {
         ty
     };
+    if ty.is_string() {
+        let all: Vec<&Expr> = results().collect();
+        ty.collation = coercion::collation_of(&all).unwrap_or(ty.collation);
+    }
     let nullable = last.is_none() || results().any(|e| e.nullable);
     Expr::new(ExprKind::Case(branches, last.map(Box::new)), ty, nullable)
 }
@@ -1049,8 +1056,13 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             ExprKind::Function(f, args) => {
                 f.is_pure() && args.iter().all(|a| a.ty.base != BaseType::Time)
             }
+            // A constant of a firm collation is not just any constant.
+            ExprKind::Collate(_) => false,
             // What zero dates become depends on sql_mode, what a time becomes on the day.
-            ExprKind::Cast(_) => !x.ty.is_temporal(),
+            // What is cast to a binary string compares as one, unlike a constant.
+            ExprKind::Cast(_) => {
+                !(x.ty.is_temporal() || x.ty.is_string() && x.ty.collation == Collation::Binary)
+            }
             _ => true,
         }
     });

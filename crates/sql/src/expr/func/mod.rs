@@ -8,10 +8,11 @@ mod wait;
 
 use std::borrow::Cow;
 
+use super::bind::collation_of;
 use super::operators::{compare, number};
 use super::{EvalContext, Expr};
 use crate::error::{SqlError, SqlResult};
-use crate::types::derive::{common, common_collation, text_length};
+use crate::types::derive::{common, text_length};
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::convert::exact_integer;
 use crate::value::{Date, DateTime, Decimal, Time, Value, truncated};
@@ -514,7 +515,10 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         Sqrt | Ln | Log | Log2 | Log10 | Cot | Asin | Acos => (SqlType::double(), true),
         Sign => (int(2), false),
         Greatest | Least | Coalesce => {
-            let ty = args.iter().fold(SqlType::null(), |t, a| common(&t, &a.ty));
+            let mut ty = args.iter().fold(SqlType::null(), |t, a| common(&t, &a.ty));
+            if ty.is_string() {
+                ty.collation = joint(args, ty.collation);
+            }
             (ty, false)
         }
         Crc32 => (
@@ -610,16 +614,13 @@ fn sized(count: Option<&Expr>, least: u32) -> u32 {
 
 /// The collation that string arguments have in common.
 pub(super) fn joint(args: &[Expr], otherwise: Collation) -> Collation {
-    let mut strings = args.iter().filter(|a| a.ty.is_string()).map(|a| &a.ty);
-    let Some(first) = strings.next() else {
-        return otherwise;
-    };
-    strings
-        .fold(first.clone(), |t, o| SqlType {
-            collation: common_collation(&t, o),
-            ..t
-        })
-        .collation
+    let mut own = args.iter().filter(|a| a.ty.is_string());
+    match own.next() {
+        None => otherwise,
+        // What most are, row for row.
+        Some(first) if own.all(|a| a.ty.collation == first.ty.collation) => first.ty.collation,
+        Some(_) => collation_of(&args.iter().collect::<Vec<_>>()).unwrap_or(otherwise),
+    }
 }
 
 fn own(args: &[Expr], i: usize, otherwise: Collation) -> Collation {

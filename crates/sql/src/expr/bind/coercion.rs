@@ -1,0 +1,125 @@
+//! Under which collation several strings are compared or joined: that of the one that holds to its own most firmly (MySQL's
+//! coercibility), whatever their order.
+
+use crate::error::{SqlError, SqlResult};
+use crate::expr::{Expr, ExprKind};
+use crate::types::Collation;
+
+/// How firmly a string holds to its collation, the firmest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Hold {
+    /// COLLATE.
+    Explicit,
+    /// Made of strings that agree on none.
+    Mixed,
+    /// A column, or what is made of columns.
+    Implicit,
+    /// What the session or the server says of itself.
+    System,
+    /// A constant.
+    Constant,
+}
+
+impl Hold {
+    /// As messages have it.
+    fn name(self) -> &'static str {
+        match self {
+            Hold::Explicit => "EXPLICIT",
+            Hold::Mixed => "NONE",
+            Hold::Implicit => "IMPLICIT",
+            Hold::System => "SYSCONST",
+            Hold::Constant => "COERCIBLE",
+        }
+    }
+}
+
+type Held = (Hold, Collation);
+
+/// What an expression holds to; `None` if it is no string.
+fn held(e: &Expr) -> Option<Held> {
+    if !e.ty.is_string() {
+        return None;
+    }
+    let hold = match &e.kind {
+        ExprKind::Collate(_) => Hold::Explicit,
+        ExprKind::Literal(_)
+        | ExprKind::BitString(_)
+        | ExprKind::Param(_)
+        | ExprKind::UserVariable(_) => Hold::Constant,
+        ExprKind::Function(_, args) => made_of(args.iter()),
+        ExprKind::Case(branches, last) => {
+            made_of(branches.iter().map(|(_, r)| r).chain(last.as_deref()))
+        }
+        _ => Hold::Implicit,
+    };
+    Some((hold, e.ty.collation))
+}
+
+/// The hold of what is made of these.
+fn made_of<'e>(parts: impl Iterator<Item = &'e Expr>) -> Hold {
+    let mut all: Option<Held> = None;
+    for part in parts.filter_map(held) {
+        all = Some(all.map_or(part, |a| both(a, part)));
+    }
+    all.map_or(Hold::System, |a| a.0)
+}
+
+/// What two hold to together.
+fn both(a: Held, b: Held) -> Held {
+    let binary = |h: Held| h.1 == Collation::Binary;
+    if a.1 == b.1 {
+        return (a.0.min(b.0), a.1);
+    }
+    if a.0 != b.0 {
+        return if a.0 < b.0 { a } else { b };
+    }
+    match (binary(a), binary(b)) {
+        (true, _) => a,
+        (_, true) => b,
+        _ if a.0 == Hold::Explicit => (Hold::Mixed, Collation::Utf8mb4Bin),
+        _ if a.1 == Collation::Utf8mb4Bin => a,
+        _ if b.1 == Collation::Utf8mb4Bin => b,
+        _ => (Hold::Mixed, Collation::Utf8mb4Bin),
+    }
+}
+
+fn together(list: &[&Expr]) -> Option<Held> {
+    list.iter().filter_map(|e| held(e)).reduce(both)
+}
+
+/// The collation that strings are compared or joined under; where they agree on none, the binary one.
+pub(in crate::expr) fn collation_of(list: &[&Expr]) -> Option<Collation> {
+    together(list).map(|h| h.1)
+}
+
+/// The same for a comparison, which cannot be made where they agree on none: 1267, 1270 or 1271.
+pub(super) fn agree(list: &[&Expr], operation: &str) -> SqlResult<()> {
+    if together(list).is_none_or(|h| h.0 != Hold::Mixed) {
+        return Ok(());
+    }
+    let all: Vec<String> = list
+        .iter()
+        .filter_map(|e| held(e))
+        .map(|(hold, c)| format!("({},{})", c.name(), hold.name()))
+        .collect();
+    Err(match all.len() {
+        2 => SqlError::new(
+            1267,
+            format!(
+                "Illegal mix of collations {} and {} for operation '{operation}'",
+                all[0], all[1]
+            ),
+        ),
+        3 => SqlError::new(
+            1270,
+            format!(
+                "Illegal mix of collations {} for operation '{operation}'",
+                all.join(", ")
+            ),
+        ),
+        _ => SqlError::new(
+            1271,
+            format!("Illegal mix of collations for operation '{operation}'"),
+        ),
+    })
+}
