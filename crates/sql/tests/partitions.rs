@@ -305,8 +305,10 @@ fn explain_shows_the_partitions_read() {
         ("r PARTITION (p3, p1)", "p1,p3"),
         ("r PARTITION (p3, p1) WHERE a < 15", "p1"),
         ("y WHERE d = '2000-06-06'", "y1"),
-        ("y WHERE d < '2001-01-01'", "y0,y1"),
-        ("y WHERE d >= '2001-01-01' AND d < '2002-01-01'", "y2"),
+        // 2001-00-00 is a day before it.
+        ("y WHERE d < '2001-01-01'", "y0,y1,y2"),
+        ("y WHERE d < '2000-12-31'", "y0,y1"),
+        ("y WHERE d >= '2001-01-01' AND d <= '2001-12-31'", "y2"),
         ("y WHERE d BETWEEN '2000-12-31' AND '2001-01-01'", "y1,y2"),
         ("d WHERE d >= '2020-01-10' AND d < '2020-01-20'", "d1"),
         ("d WHERE d >= '2020-01-10' AND d < '2020-03-01'", "d0,d1,d2"),

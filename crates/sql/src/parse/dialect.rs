@@ -204,14 +204,22 @@ impl Dialect for MillpondDialect {
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        let sign = match &parser.peek_token_ref().token {
+            Token::ExclamationMark => Some(UnaryOperator::Not),
+            Token::Minus => Some(UnaryOperator::Minus),
+            Token::Plus => Some(UnaryOperator::Plus),
+            Token::Tilde => Some(UnaryOperator::BitwiseNot),
+            _ => None,
+        };
+        if let Some(op) = sign {
+            parser.advance_token();
+            let operand = parser.parse_subexpr(UNARY);
+            return Some(operand.map(|e| Expr::UnaryOp {
+                op,
+                expr: Box::new(e),
+            }));
+        }
         match &parser.peek_token_ref().token {
-            Token::ExclamationMark => {
-                parser.advance_token();
-                Some(parser.parse_subexpr(UNARY).map(|e| Expr::UnaryOp {
-                    op: UnaryOperator::Not,
-                    expr: Box::new(e),
-                }))
-            }
             t if is_word(t, "BINARY") => {
                 parser.advance_token();
                 Some(parser.parse_subexpr(UNARY).map(|e| Expr::Cast {

@@ -18,7 +18,7 @@ use crate::plan::conditions::Term;
 use crate::row::{Lookup, lookup};
 use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Schema, SqlType};
-use crate::value::{DateTime, Value};
+use crate::value::{Date, DateTime, Value};
 
 /// Most combinations of values that are looked at one by one.
 const MAX_POINTS: usize = 1000;
@@ -195,7 +195,7 @@ fn apply(
     cx: &EvalContext<'_>,
 ) -> SqlResult<Result<(), Nothing>> {
     let zone = cx.session.zone.get();
-    let look = |e: &Expr| -> SqlResult<Lookup> { Ok(lookup(&e.eval(cx)?, ty, zone)) };
+    let look = |e: &Expr| -> SqlResult<Lookup> { Ok(lookup(&e.shown(cx)?, ty, zone)) };
     let mut values = Vec::new();
     match term {
         Term::Eq(e) => match look(e)? {
@@ -263,7 +263,7 @@ fn bytes(v: &Value<'_>, ty: &SqlType, env: &SessionEnv) -> Vec<u8> {
 
 /// The higher of two lower bounds.
 fn raise(cond: &mut Cond, v: Value<'static>, inclusive: bool, ty: &SqlType, env: &SessionEnv) {
-    let (v, inclusive) = match step(&v, ty, 1) {
+    let (v, inclusive) = match step_in_month(&v, ty, 1) {
         Some(next) if !inclusive => (next, true),
         _ => (v, inclusive),
     };
@@ -275,7 +275,7 @@ fn raise(cond: &mut Cond, v: Value<'static>, inclusive: bool, ty: &SqlType, env:
 
 /// The lower of two upper bounds.
 fn lower_to(cond: &mut Cond, v: Value<'static>, inclusive: bool, ty: &SqlType, env: &SessionEnv) {
-    let (v, inclusive) = match step(&v, ty, -1) {
+    let (v, inclusive) = match step_in_month(&v, ty, -1) {
         Some(before) if !inclusive => (before, true),
         _ => (v, inclusive),
     };
@@ -295,7 +295,7 @@ fn step(v: &Value<'_>, ty: &SqlType, by: i64) -> Option<Value<'static>> {
             n.checked_add_signed(by).map(Value::UInt)
         }
         Value::Date(d) if d.exists() && !d.has_zero() => {
-            crate::value::time::Date::from_days(d.days() + by).map(Value::Date)
+            Date::from_days(d.days() + by).map(Value::Date)
         }
         Value::DateTime(d) if d.date.exists() && !d.date.has_zero() => {
             let unit = 10i64.pow(6 - u32::from(ty.decimals.min(6)));
@@ -303,6 +303,16 @@ fn step(v: &Value<'_>, ty: &SqlType, by: i64) -> Option<Value<'static>> {
         }
         _ => None,
     }
+}
+
+/// The same, but not from one month to another: between them lies a day 0, which a column may hold.
+fn step_in_month(v: &Value<'_>, ty: &SqlType, by: i64) -> Option<Value<'static>> {
+    let month = |v: &Value<'_>| match v {
+        Value::Date(d) => d.month,
+        Value::DateTime(d) => d.date.month,
+        _ => 0,
+    };
+    step(v, ty, by).filter(|next| month(next) == month(v))
 }
 
 /// The partitions that conditions on the deciding columns leave.
@@ -446,16 +456,24 @@ fn of_expr(
         return Ok(None);
     };
     let mut row = vec![Value::Null; schema.columns.len()];
-    let mut image = |b: &Option<(Value<'static>, bool)>| -> SqlResult<Option<(Vec<u8>, bool)>> {
-        let Some((v, _)) = b else { return Ok(None) };
-        row[f.columns[0]] = v.clone();
+    let column = f.columns[0];
+    let column_type = &schema.columns[column].ty;
+    let mut image = |b: &Option<(Value<'static>, bool)>, inwards| -> SqlResult<_> {
+        let Some((v, inclusive)) = b else {
+            return Ok(None);
+        };
+        // Days 0 are NULL then, which is looked at by itself.
+        let stepped = (!inclusive && monotone == Monotone::RisingOrNull)
+            .then(|| step(v, column_type, inwards))
+            .flatten();
+        row[column] = stepped.unwrap_or_else(|| v.clone());
         let image = f.value(&row, env)?;
         Ok((!image.is_null()).then(|| (bytes(&image, ty, env), true)))
     };
     Ok(Some(Slot {
         eq: None,
-        lower: image(&cond.lower)?,
-        upper: image(&cond.upper)?,
+        lower: image(&cond.lower, 1)?,
+        upper: image(&cond.upper, -1)?,
         not_null: cond.not_null,
         and_null: monotone == Monotone::RisingOrNull && cond.not_null && !within_month(cond),
     }))

@@ -59,7 +59,7 @@ pub(super) fn number(digits: &str) -> SqlResult<Expr> {
     }
     if digits.contains(['e', 'E']) {
         let (v, _) = double_prefix(text);
-        if v.abs() == f64::MAX {
+        if digits.parse::<f64>().is_ok_and(f64::is_infinite) {
             let m = format!("Illegal double '{digits}' value found during parsing");
             return Err(SqlError::new(1367, m));
         }
