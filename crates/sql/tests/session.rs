@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use millpond_sql::{SqlError, Value};
+use millpond_sql::{SqlError, Value, value};
 use support::{Collector, TestDb};
 
 #[test]
@@ -788,4 +788,48 @@ fn kill_wakes_who_waits() {
             assert_eq!(waits.join().expect("joins"), answer);
         });
     }
+}
+
+#[test]
+fn placeholders_have_the_types_of_their_values() {
+    use millpond_sql::types::BaseType as B;
+    let db = TestDb::new();
+    let mut c = db.client();
+    let p = c.0.prepare("SELECT ?, ? + 1, -?").expect("prepare");
+    let mut run = |v: Value<'static>| {
+        let mut sink = Collector::default();
+        c.0.execute_prepared(&p, &[v.clone(), v.clone(), v], &mut sink)
+            .expect("execute");
+        let answer = sink.answers.pop().expect("an answer");
+        let types: Vec<B> = answer.columns.iter().map(|c| c.ty.base).collect();
+        (types, answer.rows[0].join("|"))
+    };
+    let decimal = Value::Decimal(value::Decimal::from_i128(150, 2));
+    for (v, types, row) in [
+        (Value::Int(7), [B::BigInt; 3], "7|8|-7"),
+        (Value::Double(0.5), [B::Double; 3], "0.5|1.5|-0.5"),
+        (
+            Value::Int(i64::MAX - 1),
+            [B::BigInt; 3],
+            "9223372036854775806|9223372036854775807|-9223372036854775806",
+        ),
+        (decimal, [B::Decimal; 3], "1.50|2.50|-1.50"),
+        (
+            Value::str("4"),
+            [B::LongText, B::Double, B::Double],
+            "4|5|-4",
+        ),
+        (
+            Value::Null,
+            [B::LongText, B::Double, B::Double],
+            "NULL|NULL|NULL",
+        ),
+    ] {
+        assert_eq!(run(v), (types.to_vec(), row.to_string()));
+    }
+    c.ok("SET @n = 3");
+    c.ok("PREPARE s FROM 'SELECT ? DIV 2, ? * 2'");
+    assert_eq!(c.one("EXECUTE s USING @n, @n"), "1|6");
+    c.ok("SET @n = 2.5");
+    assert_eq!(c.one("EXECUTE s USING @n, @n"), "1|5.0");
 }

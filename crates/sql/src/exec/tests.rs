@@ -107,6 +107,7 @@ impl Fixture {
                 engine: &engine,
                 txn: &mut txn,
                 env: &self.env,
+                params: None,
             },
         );
         engine.commit(txn).expect("commit");

@@ -41,7 +41,8 @@ use crate::parse::{ExplainFormat, Kind, ShowFilter, Statement, sp};
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
 use crate::show::VirtualTable;
-use crate::types::Schema;
+use crate::types::{Collation, Schema, SqlType};
+use crate::value::Value;
 use millpond_store::{Engine, Table, Txn};
 use scope::Planner;
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub struct PlanContext<'a> {
     pub txn: &'a mut Txn,
     /// The session: current database, sql_mode, variables.
     pub env: &'a SessionEnv,
+    /// Values of `?`, for the types of those that stand where any may; `None` if they are yet to come.
+    pub params: Option<&'a [Value<'a>]>,
 }
 
 /// A statement ready to run, any number of times, in any transaction.
@@ -73,6 +76,8 @@ pub struct Plan {
     /// `session::cache::Context` says: the type of a variable, the state of RAND(seed). Other sessions
     /// make their own.
     pub private: bool,
+    /// The types that placeholders were taken to have where nothing around them says it: `None` for texts and NULL.
+    pub(crate) param_types: Vec<(usize, Option<SqlType>)>,
     /// The tables it pins, with whether it writes to each.
     pub tables: Vec<PlanTable>,
     pub(crate) root: Root,
@@ -171,6 +176,13 @@ impl Plan {
                 now > t.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS)
             })
     }
+    /// Whether it is right for these values of its placeholders.
+    #[inline]
+    pub(crate) fn fits(&self, params: &[Value<'_>]) -> bool {
+        let fits =
+            |(n, ty): &(usize, Option<SqlType>)| params.get(*n).map(param_type) == Some(ty.clone());
+        self.param_types.iter().all(fits)
+    }
     /// Whether `sql_select_limit` bounds its rows: a SELECT without a LIMIT of its own.
     pub(crate) fn is_unlimited(&self) -> bool {
         match &self.root {
@@ -202,6 +214,14 @@ impl Plan {
     /// Whether it returns rows.
     pub fn is_query(&self) -> bool {
         !self.columns.is_empty()
+    }
+}
+
+/// The type that a placeholder has by its value; `None` for texts and NULL, which any may be.
+fn param_type(v: &Value<'_>) -> Option<SqlType> {
+    match v {
+        Value::Null | Value::Bytes(_) => None,
+        v => Some(crate::expr::bind::type_of(v, Collation::Binary)),
     }
 }
 
@@ -296,6 +316,7 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         updating: None,
         private: false,
         momentary: false,
+        param_types: Vec::new(),
     }
 }
 
@@ -311,7 +332,8 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         writes: !matches!(root, Root::Query(_) | Root::Do(_) | Root::Explain(_))
             && p.tables.iter().any(|t| t.write && !t.table.is_temporary()),
         reusable: !p.momentary,
-        private: p.private,
+        private: p.private || !p.param_types.is_empty(),
+        param_types: p.param_types,
         tables: p.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),
@@ -337,6 +359,7 @@ fn explained(
         writes: false,
         reusable: false,
         private: true,
+        param_types: inner.param_types,
         tables: inner.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),

@@ -242,6 +242,8 @@ pub struct Planner<'p, 'c> {
     pub private: bool,
     /// The clock is part of the plan.
     pub momentary: bool,
+    /// See [`super::Plan::param_types`].
+    pub param_types: Vec<(usize, Option<SqlType>)>,
 }
 
 impl Planner<'_, '_> {
@@ -335,6 +337,14 @@ impl Scope for Planner<'_, '_> {
         text.trim_start_matches('?')
             .parse()
             .map_err(|_| SqlError::syntax(format_args!("bad placeholder '{text}'")))
+    }
+    fn param_type(&mut self, n: usize) -> Option<SqlType> {
+        let value = self.cx.params.and_then(|p| p.get(n));
+        let ty = value.and_then(super::param_type);
+        if !self.param_types.iter().any(|(known, _)| *known == n) {
+            self.param_types.push((n, ty.clone()));
+        }
+        ty
     }
     fn aggregate(&mut self, spec: AggregateSpec) -> SqlResult<Expr> {
         let f = self.frame();

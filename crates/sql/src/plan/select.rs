@@ -6,6 +6,7 @@ use super::heads::{Head, column_flags, computed};
 use super::nodes::{Limit, Query, SourceKind};
 use super::scope::{Aliases, Frame, Planner};
 use crate::error::{SqlError, SqlResult};
+use crate::expr::bind::by_value;
 use crate::expr::{Expr, ExprKind};
 use crate::parse::sp;
 use crate::value::Value;
@@ -207,7 +208,8 @@ impl<'p> Planner<'p, '_> {
                 }
                 _ => return Err(SqlError::unsupported("this select item")),
             };
-            let bound = self.bind(e, "field list")?;
+            let mut bound = self.bind(e, "field list")?;
+            by_value(&mut bound, self);
             let named = matches!(item, sp::SelectItem::ExprWithAlias { .. });
             heads.push(self.head(&bound, name, named));
             select.push(bound);

@@ -459,6 +459,7 @@ impl Session {
                 engine: &self.instance.0.engine,
                 txn,
                 env: &self.env,
+                params: None,
             },
         )
     }

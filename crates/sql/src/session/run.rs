@@ -61,8 +61,8 @@ impl Session {
     ) -> SqlResult<Outcome> {
         for _ in 0..MAX_RECOMPILES {
             let current = match kept {
-                Some(k) => k,
-                None => kept.insert(self.compile_to_keep(compiled)?),
+                Some(k) if k.plan.fits(params) => k,
+                _ => kept.insert(self.compile_to_keep(compiled, Some(params))?),
             };
             if let Run::Done(outcome) = self.run(&current.plan, params, sink)? {
                 return Ok(outcome);
@@ -79,9 +79,13 @@ impl Session {
     }
 
     /// Plans a statement for now and later.
-    fn compile_to_keep(&mut self, compiled: &Compiled) -> SqlResult<Kept> {
+    fn compile_to_keep(
+        &mut self,
+        compiled: &Compiled,
+        params: Option<&[Value<'_>]>,
+    ) -> SqlResult<Kept> {
         let kept = Kept {
-            plan: Arc::new(self.compile(compiled)?),
+            plan: Arc::new(self.compile(compiled, params)?),
             context: self.context.clone(),
         };
         compiled.share(&kept);
@@ -132,7 +136,11 @@ impl Session {
     }
 
     /// Plans a statement in the open transaction.
-    pub(super) fn compile(&mut self, compiled: &Compiled) -> SqlResult<Plan> {
+    pub(super) fn compile(
+        &mut self,
+        compiled: &Compiled,
+        params: Option<&[Value<'_>]>,
+    ) -> SqlResult<Plan> {
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
         };
@@ -140,6 +148,7 @@ impl Session {
             engine: &self.instance.0.engine,
             txn,
             env: &self.env,
+            params,
         };
         stack::lent(compiled.statement.run, || {
             plan::compile(&compiled.statement, cx)
@@ -319,6 +328,7 @@ impl Session {
                     engine: &s.instance.0.engine,
                     txn,
                     env: &s.env,
+                    params: Some(params),
                 },
             )?;
             let mut rows = Rows::default();
@@ -374,7 +384,7 @@ impl Session {
         by: Option<&PartitionBy>,
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
-        let plan = self.compile(query)?;
+        let plan = self.compile(query, Some(params))?;
         self.txn.touched |= !plan.tables.is_empty();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
@@ -460,7 +470,7 @@ impl Session {
             }
             let current = match &mut kept {
                 Some(k) => k,
-                None => kept.insert(s.compile_to_keep(compiled)?),
+                None => kept.insert(s.compile_to_keep(compiled, None)?),
             };
             Ok(current.plan.columns.clone())
         });

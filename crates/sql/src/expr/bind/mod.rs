@@ -79,6 +79,10 @@ pub trait Scope {
     fn column(&mut self, qualifier: &[&str], name: &str) -> SqlResult<Expr>;
     /// Position of a `?` placeholder; `text` and `span` are sqlparser's (`?` alone, or `?3` if the parser numbered them).
     fn param(&mut self, text: &str, span: sqlparser::tokenizer::Span) -> SqlResult<usize>;
+    /// The type of a placeholder's value, where nothing else says what it is; `None` if that is not known or tells nothing.
+    fn param_type(&mut self, _n: usize) -> Option<SqlType> {
+        None
+    }
     /// Takes an aggregate (its arguments bound in this scope) and gives the expression that stands for its result.
     fn aggregate(&mut self, _spec: AggregateSpec) -> SqlResult<Expr> {
         Err(SqlError::new(1111, "Invalid use of group function"))
@@ -368,6 +372,20 @@ fn predicate(kind: ExprKind, nullable: bool) -> Expr {
     Expr::new(kind, SqlType::boolean(), nullable)
 }
 
+/// Gives a placeholder the type of its value.
+pub fn by_value(e: &mut Expr, scope: &mut dyn Scope) {
+    if let ExprKind::Param(n) = e.kind
+        && let Some(ty) = scope.param_type(n)
+    {
+        e.ty = ty;
+    }
+}
+
+/// A placeholder of which only the place it stands in tells what it is.
+fn is_free(e: &Expr) -> bool {
+    is_param(e) && e.ty.is_string()
+}
+
 fn is_param(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Param(_))
 }
@@ -567,7 +585,7 @@ fn binary(
         let kind = ExprKind::SetUserVariable(Arc::from(name), Box::new(value));
         return Ok(Expr::new(kind, ty, nullable));
     }
-    let (a, b) = (bind(left, scope)?, bind(right, scope)?);
+    let (mut a, mut b) = (bind(left, scope)?, bind(right, scope)?);
     let math = match op {
         B::Plus => Some(ArithmeticOp::Add),
         B::Minus => Some(ArithmeticOp::Sub),
@@ -578,6 +596,8 @@ fn binary(
         _ => None,
     };
     if let Some(m) = math {
+        by_value(&mut a, scope);
+        by_value(&mut b, scope);
         return Ok(arithmetic(m, a, b));
     }
     let bit = match op {
@@ -629,7 +649,7 @@ pub(super) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
             SqlType::double()
         }
     };
-    match (is_param(&a), is_param(&b)) {
+    match (is_free(&a), is_free(&b)) {
         (true, true) => (a.ty, b.ty) = (SqlType::double(), SqlType::double()),
         (true, false) => a.ty = free(&b),
         (false, true) => b.ty = free(&a),
@@ -888,6 +908,9 @@ fn unary(op: ast::UnaryOperator, e: &ast::Expr, scope: &mut dyn Scope) -> SqlRes
         return literal::number(&format!("-{digits}"));
     }
     let mut e = bind(e, scope)?;
+    if op == U::Minus || op == U::Plus {
+        by_value(&mut e, scope);
+    }
     let nullable = e.nullable;
     Ok(match op {
         U::Plus => e,
