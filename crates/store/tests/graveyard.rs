@@ -285,6 +285,36 @@ fn a_full_disk_takes_the_graveyard_first() {
     }
 }
 
+/// What cannot be given back for now keeps nothing else waiting.
+#[test]
+fn a_grave_that_cannot_be_dug_up_is_passed_by() {
+    let db = Db::new();
+    for name in ["stuck", "other"] {
+        fill(&db, name, true, 0..10).unwrap();
+    }
+    fill(&db, "shared", false, 0..10).unwrap();
+    let file = |name: &str| db.engine.table_def(D, name).unwrap().file.name();
+    let (stuck, other) = (file("stuck"), file("other"));
+    let failing = stuck.clone();
+    db.disk.on_step(move |kind, name| match kind {
+        OpKind::Remove if name == failing => Step::Fail,
+        _ => Step::Go,
+    });
+    let names = ["stuck", "other", "shared"].map(|n| (D.to_string(), n.to_string()));
+    db.engine.drop_tables(&db.engine.owner(), &names).unwrap();
+    wait_until(|| graves(&db.engine).len() == 1 && length(&db.disk, &other).is_none());
+    assert!(length(&db.disk, &stuck).is_some());
+    let counter = |n: &str| db.engine.status().counter(n);
+    assert_eq!(counter("Millpond_graveyard_spaces"), 1);
+    db.disk.clear_hook();
+    // The next DROP has all graves looked at again.
+    fill(&db, "last", false, 0..10).unwrap();
+    drop_table(&db, "last");
+    wait_until(|| counter("Millpond_graveyard_spaces") == 0);
+    assert_eq!(length(&db.disk, &stuck), None);
+    db.check();
+}
+
 /// Tables are dropped and truncated while purge works on their history, while an abandoned transaction on them is rolled
 /// back in the background, while checkpoints pass (the log is small), and while a snapshot older than all of it is open.
 #[test]

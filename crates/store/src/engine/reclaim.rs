@@ -9,6 +9,7 @@
 //!
 //! **A grave is left alone** while its space is being built and until the DDL that dug it has buried the space
 //! ([`Reclaimer::hold`]): purge may be at work in it that long.
+//! **Failure.** A grave that cannot be dug up is left for a later pass, and does not keep others waiting.
 //! **Rate.** [`pace`](super::pace) makes the thread wait between steps, unless somebody needs the space now.
 
 use super::pace::{Ending, Paced, Shared};
@@ -164,6 +165,23 @@ fn table_files(storage: &dyn Storage) -> Result<Vec<FileId>> {
         .collect())
 }
 
+/// Graves that a pass has had to leave.
+#[derive(Default)]
+struct Left {
+    count: u64,
+    first: Option<(SpaceId, Error)>,
+}
+
+impl Left {
+    fn result(self) -> Result<()> {
+        let Some((space, why)) = self.first else {
+            return Ok(());
+        };
+        tracing::error!(graves = self.count, first = space.0, "dead spaces are left");
+        Err(why)
+    }
+}
+
 struct Worker {
     shared: Arc<Shared>,
     pager: Arc<Pager>,
@@ -283,32 +301,53 @@ impl Worker {
 
     fn dig_up_all(&self) -> Result<()> {
         let mut pace = Paced::new(&self.shared);
+        let mut left = Left::default();
         let mut after = None;
-        loop {
+        'all: loop {
             let graves = self.catalog.graves_after(after, BATCH)?;
-            let Some(last) = graves.last() else {
-                return Ok(());
-            };
+            let Some(last) = graves.last() else { break };
             after = Some(last.space);
             for some in graves.chunks(FILES_AT_A_TIME) {
                 let (files, spaces): (Vec<&Grave>, _) = some.iter().partition(|g| g.whole_file);
-                if !self.dig_up_spaces(&spaces, &mut pace)?
-                    || !self.dig_up_files(&files, &mut pace)?
+                if !self.dig_up_spaces(&spaces, &mut pace, &mut left)?
+                    || !self.dig_up_files(&files, &mut pace, &mut left)?
                 {
-                    return Ok(());
+                    break 'all;
                 }
             }
         }
+        left.result()
+    }
+
+    /// Notes why a grave is left, unless nothing can be written any more, so that there is no use in going on.
+    fn leave(&self, grave: &Grave, why: Error, left: &mut Left) -> Result<()> {
+        if self.pager.log().stopped().is_some() {
+            return Err(why);
+        }
+        left.count += 1;
+        left.first.get_or_insert((grave.space, why));
+        Ok(())
     }
 
     /// Whether the pass may go on.
-    fn dig_up_spaces(&self, graves: &[&Grave], pace: &mut Paced<'_>) -> Result<bool> {
+    fn dig_up_spaces(
+        &self,
+        graves: &[&Grave],
+        pace: &mut Paced<'_>,
+        left: &mut Left,
+    ) -> Result<bool> {
         for grave in graves {
             if !self.shared.begin_grave(grave.space) {
                 continue;
             }
             let done = self.dig_up_space(grave.space, pace);
-            if !self.shared.end_grave() || !done? {
+            let go_on = self.shared.end_grave();
+            match done {
+                Ok(true) if go_on => {}
+                Ok(_) => return Ok(false),
+                Err(e) => self.leave(grave, e, left)?,
+            }
+            if !go_on {
                 return Ok(false);
             }
         }
@@ -332,7 +371,12 @@ impl Worker {
     }
 
     /// Deletes files, with one sync of the log before and one of their folder after. Whether the pass may go on.
-    fn dig_up_files(&self, graves: &[&Grave], pace: &mut Paced<'_>) -> Result<bool> {
+    fn dig_up_files(
+        &self,
+        graves: &[&Grave],
+        pace: &mut Paced<'_>,
+        left: &mut Left,
+    ) -> Result<bool> {
         let held = |g: &&&Grave| !self.shared.is_held(g.space);
         let graves: Vec<&Grave> = graves.iter().filter(held).copied().collect();
         if graves.is_empty() {
@@ -340,23 +384,23 @@ impl Worker {
         }
         let files: Vec<FileId> = graves.iter().map(|g| g.file).collect();
         self.pager.doom_files(&files)?;
-        let (mut gone, mut go_on) = (0, true);
-        for grave in &graves {
+        let (mut gone, mut go_on) = (Vec::new(), true);
+        for grave in graves {
             // Not held a moment ago, it is not held any more: DDL has no more to do with it.
             self.shared.begin_grave(grave.space);
             let done = self.pager.cut_away(grave.file, pace);
             go_on = self.shared.end_grave();
-            if !done? {
-                go_on = false;
-                break;
+            match done {
+                Ok(true) => gone.push(grave),
+                Ok(false) => go_on = false,
+                Err(e) => self.leave(grave, e, left)?,
             }
-            gone += 1;
             if !go_on {
                 break;
             }
         }
         self.pager.sync_tables()?;
-        for grave in &graves[..gone] {
+        for grave in gone {
             self.remove(grave)?;
         }
         Ok(go_on)
