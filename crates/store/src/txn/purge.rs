@@ -9,8 +9,11 @@
 //! are purged again, which is harmless.
 //!
 //! **Life of a lane here:** *idle* (nothing to purge that purge knows of), *queued* (in the heap, under the
-//! number of its first unpurged transaction), *taken* by a thread. The end of a transaction makes an idle lane queued; a
+//! number of its first unpurged transaction), *taken* by a thread, or parked. The end of a transaction makes an idle lane queued; a
 //! thread that has come to the end of a lane makes it idle unless a transaction has ended in it meanwhile.
+//!
+//! **Failure.** A lane in which something fails, a page that cannot be read, say, is *parked*: left alone for a while, then tried again,
+//! while the others are served. Only a log that has stopped ends the threads.
 //!
 //! Threads sleep until enough transactions have ended or some time has passed.
 //! They hold no latch and no mutex while calling the handler.
@@ -28,7 +31,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Transactions that end before sleeping threads are woken.
 const WAKE_AFTER: u32 = 64;
@@ -36,6 +39,9 @@ const WAKE_AFTER: u32 = 64;
 /// nothing is, so that the leavings of the last few transactions do not wait for others to follow.
 const NAP_FIRST: Duration = Duration::from_millis(10);
 const NAP_LONGEST: Duration = Duration::from_secs(1);
+/// How long a lane is parked after its first failure, and after many.
+const PARK_FIRST: Duration = Duration::from_millis(100);
+const PARK_LONGEST: Duration = Duration::from_secs(60);
 /// Undo pages a thread walks in one lane before it looks at the others.
 const PAGES_PER_TURN: u32 = 64;
 
@@ -53,13 +59,18 @@ pub(super) struct Purge {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// Number and id of a lane's first unpurged transaction, lane.
+type Queued = (u64, TrxId, u32);
+
 #[derive(Default)]
 struct State {
     /// Lanes no transaction has; the last is taken first.
     free: Vec<Lane>,
     heads: Vec<Head>,
-    /// Queued lanes: number and id of the first unpurged transaction, lane.
-    queue: BinaryHeap<Reverse<(u64, TrxId, u32)>>,
+    /// Queued lanes.
+    queue: BinaryHeap<Reverse<Queued>>,
+    /// Parked lanes, and until when.
+    parked: Vec<(Instant, Queued)>,
     /// Ends since a thread was woken.
     ended: u32,
     sleeping: u32,
@@ -77,6 +88,8 @@ struct Head {
     /// Transactions ended in the lane since opening.
     ended: u64,
     idle: bool,
+    /// Failures since something was last purged.
+    failures: u32,
 }
 
 /// Why a thread left a lane.
@@ -85,6 +98,20 @@ enum Left {
     End,
     /// At a transaction that is finished: its number and id.
     At(u64, TrxId),
+    /// Something failed there.
+    Failing(u64, TrxId),
+}
+
+impl State {
+    /// The lane whose turn it is.
+    fn next(&mut self) -> Option<Queued> {
+        if !self.parked.is_empty() {
+            let now = Instant::now();
+            let due = self.parked.extract_if(.., |(until, _)| *until <= now);
+            self.queue.extend(due.map(|(_, queued)| Reverse(queued)));
+        }
+        self.queue.pop().map(|Reverse(queued)| queued)
+    }
 }
 
 impl Purge {
@@ -109,6 +136,7 @@ impl Purge {
             counted: false,
             ended: 0,
             idle: false,
+            failures: 0,
         });
         // What is there is found out by the first visit.
         state.queue.push(Reverse((0, 0, lane.no)));
@@ -135,6 +163,7 @@ impl Purge {
             counted: false,
             ended: 0,
             idle: true,
+            failures: 0,
         };
         if state.heads.len() <= no {
             // Lanes made at the same time may arrive out of order.
@@ -147,6 +176,12 @@ impl Purge {
         Ok(lane)
     }
 
+    /// A transaction is about to leave the active set, and to be history. Purge may come to it the moment that it has, so it is
+    /// counted before.
+    pub(super) fn ending(&self) {
+        self.history.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Takes a lane back from a transaction that has ended. `number` 0: it wrote nothing.
     #[inline]
     pub(super) fn give_lane(&self, lane: Lane, number: u64, trx: TrxId) {
@@ -156,7 +191,6 @@ impl Purge {
         if number == 0 {
             return;
         }
-        self.history.fetch_add(1, Ordering::Relaxed);
         let head = &mut state.heads[no as usize];
         head.ended += 1;
         if head.idle {
@@ -258,7 +292,7 @@ impl TxnSystem {
                     state.sleeping -= 1;
                 }
                 Err(e) => {
-                    // The engine has stopped or a page is corrupt: history stays, data is unharmed.
+                    // Nothing can be written any more: history stays, data is unharmed.
                     tracing::error!("purge has stopped: {e}");
                     return;
                 }
@@ -315,15 +349,15 @@ impl TxnSystem {
         }
     }
 
-    /// Purges in the lane whose turn it is. `false`: there is nothing to do now.
+    /// Purges in the lane whose turn it is. `false`: there is nothing to do now. An error if there never will be.
     fn purge_next(
         &self,
         handler: &dyn UndoHandler,
         view: &mut ReadView,
         buffer: &mut [u8],
     ) -> Result<bool> {
-        let next = self.purge.state.lock().queue.pop();
-        let Some(Reverse((number, id, lane))) = next else {
+        let next = self.purge.state.lock().next();
+        let Some((number, id, lane)) = next else {
             return Ok(false);
         };
         if !view.sees(id) {
@@ -336,12 +370,18 @@ impl TxnSystem {
         let mut head = self.purge.state.lock().heads[lane as usize];
         match self.purge_lane(handler, view, buffer, lane, &mut head) {
             Ok(left) => {
+                head.failures = 0;
                 self.return_lane(lane, Some(head), left);
                 Ok(true)
             }
             Err(e) => {
-                self.return_lane(lane, Some(head), Left::At(number, id));
-                Err(e)
+                head.failures += 1;
+                self.return_lane(lane, Some(head), Left::Failing(number, id));
+                if self.undo.pager.log().stopped().is_some() {
+                    return Err(e);
+                }
+                tracing::error!(lane, "history is not purged for now: {e}");
+                Ok(true)
             }
         }
     }
@@ -355,9 +395,16 @@ impl TxnSystem {
             head.at = moved.at;
             head.trx = moved.trx;
             head.counted = moved.counted;
+            head.failures = moved.failures;
         }
+        let failures = head.failures;
         match left {
             Left::At(number, id) => state.queue.push(Reverse((number, id, lane))),
+            Left::Failing(number, id) => {
+                let wait = PARK_FIRST * (1 << failures.min(16));
+                let until = Instant::now() + wait.min(PARK_LONGEST);
+                state.parked.push((until, (number, id, lane)));
+            }
             // Its number is not known here: it is looked up at the lane's turn.
             Left::End if ended_meanwhile => state.queue.push(Reverse((0, 0, lane))),
             Left::End => head.idle = true,

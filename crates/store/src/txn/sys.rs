@@ -6,7 +6,8 @@
 //! therefore read, and build on, what is not durable yet; their own commits lie later in the log.
 //!
 //! Failure: if (1) or a rollback fails (the log has stopped, a page is corrupt), the transaction's fate is recovery's
-//! business. It stays in the active set, so that nobody sees its changes; its locks are released, its lane is not reused.
+//! business, and the engine stops: what the transaction wrote is undecided, and once nobody can commit any more, nobody can build
+//! on it. It stays in the active set, so that nobody sees its changes; its locks are released, its lane is not reused.
 //!
 //! Lock order: see `docs/locking.md`.
 
@@ -19,7 +20,7 @@ use super::views::Views;
 use super::{
     Isolation, LockSystem, MdlSystem, Owner, ReadView, Savepoint, TrxId, Txn, UndoHandler,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::page::Lsn;
 use crate::pool::{Pager, patiently};
 use crate::space::SpaceId;
@@ -222,7 +223,7 @@ impl TxnSystem {
                 Ok(lsn)
             }
             Err(e) => {
-                self.leave_to_recovery(&mut txn);
+                self.leave_to_recovery(&mut txn, &e);
                 Err(e)
             }
         }
@@ -247,7 +248,7 @@ impl TxnSystem {
                 Ok(())
             }
             Err(e) => {
-                self.leave_to_recovery(&mut txn);
+                self.leave_to_recovery(&mut txn, &e);
                 Err(e)
             }
         }
@@ -273,6 +274,9 @@ impl TxnSystem {
         txn.finished = true;
         self.close_view(txn);
         if txn.id != 0 {
+            if number != 0 {
+                self.purge.ending();
+            }
             self.views.end(txn.id);
             if let Some(lane) = txn.undo.lane.take() {
                 self.purge.give_lane(lane, number, txn.id);
@@ -281,7 +285,10 @@ impl TxnSystem {
         self.release_locks(txn);
     }
 
-    fn leave_to_recovery(&self, txn: &mut Txn) {
+    fn leave_to_recovery(&self, txn: &mut Txn, why: &Error) {
+        // Before anybody gets its locks.
+        let what = format!("transaction {} could not be ended: {why}", txn.id);
+        self.undo.pager.log().stop(&what);
         txn.undo_unlogged(0);
         txn.finished = true;
         self.close_view(txn);

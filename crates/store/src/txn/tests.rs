@@ -31,6 +31,8 @@ struct Toy {
     sys: Arc<TxnSystem>,
     /// Purged records: transaction and position.
     purged: Mutex<Vec<(TrxId, RollPtr)>>,
+    /// A row whose records can be neither purged nor undone; `ROWS`: none.
+    broken: AtomicU64,
 }
 
 struct Random(u64);
@@ -82,6 +84,7 @@ impl Toy {
             pager,
             page,
             purged: Mutex::default(),
+            broken: AtomicU64::new(ROWS),
         }))
     }
 
@@ -147,6 +150,13 @@ impl Toy {
         version[0]
     }
 
+    fn check(&self, row: u64) -> Result<()> {
+        if self.broken.load(Ordering::Relaxed) == row {
+            return Err(Error::Corrupt("a broken row".into()));
+        }
+        Ok(())
+    }
+
     fn values(&self) -> Vec<u64> {
         (0..ROWS).map(|r| self.newest(r)[0]).collect()
     }
@@ -155,6 +165,7 @@ impl Toy {
 impl UndoHandler for Toy {
     fn undo(&self, trx: TrxId, at: RollPtr, payload: &[u8]) -> Result<()> {
         let row = get_u64(payload, 0);
+        self.check(row)?;
         let (mut mtr, h) = self.latched()?;
         let now = Toy::row_in(mtr.page(h), row);
         if now[1] == trx && now[2] == at.0 {
@@ -168,6 +179,7 @@ impl UndoHandler for Toy {
     fn purge(&self, trx: TrxId, at: RollPtr, payload: &[u8], oldest: &ReadView) -> Result<()> {
         assert!(oldest.sees(trx));
         assert!(get_u64(payload, 0) < ROWS);
+        self.check(get_u64(payload, 0))?;
         self.purged.lock().push((trx, at));
         Ok(())
     }
@@ -321,6 +333,82 @@ fn a_dropped_transaction_is_rolled_back() {
     until("rolled back", || !toy.sys.is_active(id));
     assert_eq!(toy.values()[0], 0);
     toy.sys.stop_purge();
+    close(toy);
+}
+
+/// What fails in one lane keeps neither the others nor abandoned transactions waiting, and is tried again.
+#[test]
+fn a_failure_of_purge_parks_a_lane() {
+    let toy = Toy::create(&SimStorage::new()).unwrap();
+    let owners = [(); 3].map(|()| toy.sys.owner());
+    // Each has a lane of its own, as they are open at the same time.
+    let txns: Vec<Txn> = (0..3)
+        .map(|i| {
+            let mut txn = toy.sys.begin(&owners[i], Isolation::RepeatableRead);
+            toy.write(&mut txn, i as u64, 1, 0).unwrap();
+            txn
+        })
+        .collect();
+    for txn in txns {
+        toy.sys.commit(txn).unwrap();
+    }
+    toy.broken.store(0, Ordering::Relaxed);
+    toy.sys.start_purge(toy.clone(), 1);
+    until("the others' history is purged", || {
+        toy.sys.history_length() == 1
+    });
+    let mut txn = toy.sys.begin(&owners[0], Isolation::RepeatableRead);
+    toy.write(&mut txn, 5, 1, 0).unwrap();
+    drop(txn);
+    until("rolled back", || toy.values()[5] == 0);
+    toy.broken.store(ROWS, Ordering::Relaxed);
+    until("all is purged", || toy.sys.history_length() == 0);
+    close(toy);
+}
+
+/// What a transaction wrote that can be neither committed nor undone is nobody's to build on: nothing commits any more.
+#[test]
+fn a_failed_rollback_stops_the_engine() {
+    let toy = Toy::create(&SimStorage::new()).unwrap();
+    let [a, b] = [toy.sys.owner(), toy.sys.owner()];
+    let mut txn = toy.sys.begin(&a, Isolation::RepeatableRead);
+    toy.write(&mut txn, 0, 1, 0).unwrap();
+    let id = txn.id();
+    toy.broken.store(0, Ordering::Relaxed);
+    assert!(toy.sys.rollback(txn, &*toy).is_err());
+    let why = toy.pager.log().stopped().unwrap();
+    assert!(why.contains("a broken row"), "{why}");
+    assert!(toy.sys.is_active(id));
+    let mut other = toy.sys.begin(&b, Isolation::RepeatableRead);
+    toy.write(&mut other, 1, 1, 0).unwrap();
+    let refused = toy.sys.commit(other);
+    assert!(matches!(refused, Err(Error::Stopped(_))), "{refused:?}");
+}
+
+/// Purge may be at a transaction the moment that it has ended: it is history by then.
+#[test]
+fn history_never_falls_below_nothing() {
+    let toy = Toy::create(&SimStorage::new()).unwrap();
+    toy.sys.start_purge(toy.clone(), 2);
+    let done = AtomicU64::new(0);
+    std::thread::scope(|s| {
+        for row in 0..4 {
+            let (toy, done) = (&toy, &done);
+            s.spawn(move || {
+                let owner = toy.sys.owner();
+                for i in 0..500 {
+                    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+                    toy.write(&mut txn, row, i, 0).unwrap();
+                    toy.sys.commit_no_wait(txn).unwrap();
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        while done.load(Ordering::Relaxed) < 4 {
+            assert!(toy.sys.history_length() <= 2000);
+        }
+    });
+    until("all is purged", || toy.sys.history_length() == 0);
     close(toy);
 }
 
