@@ -663,3 +663,34 @@ fn partitions_come_and_go_under_load() {
         c.rows("SELECT COUNT(*) FROM t FORCE INDEX (PRIMARY)")
     );
 }
+
+#[test]
+fn maintenance_answers_with_rows() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 3");
+    c.ok("CREATE TABLE plain (a INT)");
+    c.ok("INSERT INTO t VALUES (1), (2), (3)");
+    for op in ["analyze", "check"] {
+        assert_eq!(
+            c.rows(&format!("ALTER TABLE t {op} PARTITION p0, p2")),
+            [format!("test.t|{op}|status|OK")]
+        );
+    }
+    assert_eq!(
+        c.rows("ALTER TABLE t OPTIMIZE PARTITION ALL"),
+        [
+            "test.t|optimize|note|Table does not support optimize on partitions. All partitions will be rebuilt and analyzed.",
+            "test.t|optimize|status|OK"
+        ]
+    );
+    assert_eq!(
+        c.rows("ALTER TABLE t CHECK PARTITION p0, nope"),
+        [
+            "test.t|check|Error|Error in list of partitions to test.t",
+            "test.t|check|status|Operation failed"
+        ]
+    );
+    assert_eq!(c.code("ALTER TABLE plain ANALYZE PARTITION ALL"), 1505);
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "3");
+}

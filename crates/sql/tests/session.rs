@@ -643,6 +643,10 @@ fn functions_that_wait() {
     assert_eq!(a.one("SELECT SLEEP(1000)"), "1");
     assert_eq!(a.code("SELECT id FROM t WHERE SLEEP(1000 + 0 * id)"), 3024);
     a.ok("SET max_execution_time = 0");
+    assert_eq!(
+        a.one("/* x */ SELECT /*+ SET_VAR(x=1) MAX_EXECUTION_TIME( 1 ) */ SLEEP(1000)"),
+        "1"
+    );
     // Locks by name.
     let me = a.one("SELECT CONNECTION_ID()");
     assert_eq!(

@@ -24,6 +24,8 @@ pub struct Statement {
     /// For each SELECT, by the position of its keyword, the source text of the select list's items: the
     /// headings of items without an alias.
     pub headings: Vec<(sqlparser::tokenizer::Location, Vec<String>)>,
+    /// MAX_EXECUTION_TIME(n) among the optimizer hints of a SELECT, milliseconds.
+    pub time_limit: Option<u64>,
     /// Its longest run of tokens: bounds how deep it nests (see `stack`).
     pub run: usize,
 }
@@ -201,6 +203,8 @@ pub enum Kind {
         tables: Vec<TableName>,
         /// Upper-case words after the tables (`QUICK`, `EXTENDED`).
         options: Vec<String>,
+        /// Partitions of the one table (ALTER TABLE ... CHECK PARTITION), if it is about partitions.
+        partitions: Option<Partitions>,
     },
     /// KILL [CONNECTION | QUERY] id.
     Kill {
@@ -376,6 +380,9 @@ pub enum SetValue {
     /// Any other expression.
     Expr(sp::Expr),
 }
+
+/// Partitions by name; `None`: ALL.
+pub type Partitions = Option<Vec<String>>;
 
 /// Table maintenance statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

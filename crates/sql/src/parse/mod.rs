@@ -104,6 +104,7 @@ fn wrap(kind: Kind, tokens: tokens::Tokens, text: &str) -> Statement {
         ignore: tokens.ignore,
         into: tokens.into,
         headings: tokens.headings,
+        time_limit: tokens.time_limit,
         run: tokens.run,
     }
 }

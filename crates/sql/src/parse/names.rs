@@ -298,5 +298,6 @@ fn maintain(c: &mut Cursor<'_>, first: &str) -> SqlResult<Kind> {
         op,
         tables,
         options,
+        partitions: None,
     })
 }

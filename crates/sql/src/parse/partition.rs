@@ -2,7 +2,7 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::ast::{Kind, TableName, sp};
+use super::ast::{Kind, Maintenance, TableName, sp};
 use super::cursor::Cursor;
 use super::statement::drain;
 use crate::error::{SqlError, SqlResult};
@@ -340,8 +340,46 @@ pub fn alter(c: &mut Cursor<'_>) -> SqlResult<Option<Kind>> {
     c.next();
     c.next();
     let table = c.table_name()?;
+    if let Some(op) = maintenance(c) {
+        c.next();
+        partition_word(c)?;
+        return Ok(Some(Kind::Maintain {
+            op,
+            tables: vec![table],
+            partitions: Some(names_or_all(c)?),
+            options: words(c),
+        }));
+    }
     let op = operation(c)?;
     Ok(Some(Kind::AlterPartitions { table, op }))
+}
+
+fn maintenance(c: &Cursor<'_>) -> Option<Maintenance> {
+    Some(match c.peek_word()?.as_str() {
+        "ANALYZE" => Maintenance::Analyze,
+        "CHECK" => Maintenance::Check,
+        "OPTIMIZE" => Maintenance::Optimize,
+        "REPAIR" => Maintenance::Repair,
+        _ => return None,
+    })
+}
+
+/// QUICK, EXTENDED and the like.
+fn words(c: &mut Cursor<'_>) -> Vec<String> {
+    let mut list = Vec::new();
+    while let Some(w) = c.peek_word() {
+        list.push(w);
+        c.next();
+    }
+    list
+}
+
+fn partition_word(c: &mut Cursor<'_>) -> SqlResult<()> {
+    c.expect("PARTITION")?;
+    if !c.eat("NO_WRITE_TO_BINLOG") {
+        c.eat("LOCAL");
+    }
+    Ok(())
 }
 
 fn operation(c: &mut Cursor<'_>) -> SqlResult<PartitionOp> {
@@ -354,10 +392,7 @@ fn operation(c: &mut Cursor<'_>) -> SqlResult<PartitionOp> {
     }
     let word = c.peek_word().unwrap_or_default();
     c.next();
-    c.expect("PARTITION")?;
-    if !c.eat("NO_WRITE_TO_BINLOG") {
-        c.eat("LOCAL");
-    }
+    partition_word(c)?;
     Ok(match word.as_str() {
         "ADD" => {
             let count = count(c)?;
@@ -373,7 +408,7 @@ fn operation(c: &mut Cursor<'_>) -> SqlResult<PartitionOp> {
         "DROP" => PartitionOp::Drop(names(c)?),
         "TRUNCATE" => PartitionOp::Truncate(names_or_all(c)?),
         "COALESCE" => PartitionOp::Coalesce(c.number()?),
-        "REBUILD" | "OPTIMIZE" => PartitionOp::Rebuild(names_or_all(c)?),
+        "REBUILD" => PartitionOp::Rebuild(names_or_all(c)?),
         "REORGANIZE" => {
             if c.at_end() {
                 return Err(SqlError::new(

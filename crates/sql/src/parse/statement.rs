@@ -167,6 +167,7 @@ fn explain(c: &mut Cursor<'_>, tokens: &Tokens) -> SqlResult<Kind> {
             ignore: tokens.ignore,
             into: tokens.into.clone(),
             headings: tokens.headings.clone(),
+            time_limit: None,
             run: tokens.run,
         }),
     })

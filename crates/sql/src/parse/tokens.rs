@@ -3,7 +3,7 @@
 
 use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace, Word};
 
 mod definitions;
 
@@ -30,6 +30,8 @@ pub struct Tokens {
     pub into: Vec<String>,
     /// See [`super::Statement::headings`].
     pub headings: Vec<(Location, Vec<String>)>,
+    /// See [`super::Statement::time_limit`].
+    pub time_limit: Option<u64>,
     /// See [`super::Statement::run`].
     pub run: usize,
 }
@@ -64,6 +66,7 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
         .with_unescape(false)
         .tokenize_with_location()
         .map_err(|e| near(text, e.location))?;
+    out.time_limit = time_limit(&raw);
     out.tokens = raw
         .into_iter()
         .filter(|t| !matches!(t.token, Token::Whitespace(_)))
@@ -79,6 +82,24 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
     definitions::adjust(&mut out.tokens)?;
     casts(&mut out.tokens)?;
     Ok(out)
+}
+
+/// MAX_EXECUTION_TIME(n) among the hints behind the first word, if that is SELECT.
+fn time_limit(raw: &[TokenWithSpan]) -> Option<u64> {
+    let blank = |t: &TokenWithSpan| matches!(&t.token, Token::Whitespace(w) if !is_hint(w));
+    let mut list = raw.iter().filter(|t| !blank(t));
+    let first = list.find(|t| !matches!(t.token, Token::Whitespace(_)))?;
+    let Token::Whitespace(Whitespace::MultiLineComment(text)) = &list.next()?.token else {
+        return None;
+    };
+    let hint = text.to_ascii_uppercase();
+    let (_, rest) = hint.split_once("MAX_EXECUTION_TIME")?;
+    let (n, _) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
+    is(first, "SELECT").then(|| n.trim().parse().ok()).flatten()
+}
+
+fn is_hint(w: &Whitespace) -> bool {
+    matches!(w, Whitespace::MultiLineComment(text) if text.starts_with('+'))
 }
 
 fn unescape_in_place(s: &mut String, quote: u8, mode: SqlMode) {

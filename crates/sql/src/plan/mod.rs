@@ -84,6 +84,8 @@ pub struct Plan {
     pub(crate) derived: Vec<nodes::Derived>,
     pub(crate) subqueries: usize,
     pub(crate) hashes: usize,
+    /// MAX_EXECUTION_TIME(n), milliseconds.
+    pub(crate) time_limit: Option<u64>,
     /// A SELECT, not what SHOW and SET make.
     limitable: bool,
     /// SELECT ... INTO: names of user variables.
@@ -269,6 +271,7 @@ pub fn compile_exprs(
         ignore: false,
         into: Vec::new(),
         headings: Vec::new(),
+        time_limit: None,
         run: 0,
     };
     let mut p = planner(&statement, cx);
@@ -293,6 +296,7 @@ pub fn compile_virtual(
         ignore: false,
         into: Vec::new(),
         headings: Vec::new(),
+        time_limit: None,
         run: 0,
     };
     let mut p = planner(&statement, cx);
@@ -341,6 +345,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         derived: p.derived,
         subqueries: p.subquery_ids,
         hashes: p.hash_ids,
+        time_limit: p.statement.time_limit,
         limitable: matches!(p.statement.kind, Kind::Query(_)),
         into: p.statement.into.clone(),
     }
@@ -367,6 +372,7 @@ fn explained(
         derived: Vec::new(),
         subqueries: 0,
         hashes: 0,
+        time_limit: None,
         limitable: false,
         into: Vec::new(),
     })

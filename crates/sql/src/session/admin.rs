@@ -7,7 +7,7 @@ use millpond_store::{Direction, Error, Fetch, KeyRange, Owner, ReadMode, Table, 
 use super::Session;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{Kind, Maintenance, PartitionOp, TableName};
+use crate::parse::{Kind, Maintenance, PartitionOp, Partitions, TableName};
 use crate::partition::Partitioning;
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
@@ -176,6 +176,7 @@ impl Session {
         op: Maintenance,
         tables: &[TableName],
         options: &[String],
+        partitions: Option<&Partitions>,
     ) -> SqlResult<Vec<Vec<Value<'static>>>> {
         let name = match op {
             Maintenance::Analyze => "analyze",
@@ -208,7 +209,27 @@ impl Session {
                 add("status", "Operation failed".into());
                 continue;
             }
+            if let Some(asked) = partitions
+                && !self.has_partitions(&database, &table, asked.as_deref().unwrap_or(&[]))?
+            {
+                add("Error", format!("Error in list of partitions to {shown}"));
+                add("status", "Operation failed".into());
+                continue;
+            }
             match op {
+                Maintenance::Optimize if let Some(partitions) = partitions => {
+                    add(
+                        "note",
+                        "Table does not support optimize on partitions. All partitions will be rebuilt and analyzed."
+                            .into(),
+                    );
+                    self.check_locked(&database, &table, true)?;
+                    self.ddl().execute(&Kind::AlterPartitions {
+                        table: t.clone(),
+                        op: PartitionOp::Rebuild(partitions.clone()),
+                    })?;
+                    add("status", "OK".into());
+                }
                 Maintenance::Check => {
                     let problems = self.check_table(&database, &table)?;
                     if problems.is_empty() {
@@ -240,6 +261,24 @@ impl Session {
             }
         }
         Ok(rows)
+    }
+
+    /// Whether a table has these partitions; error 1505 if it has none at all.
+    fn has_partitions(&self, database: &str, table: &str, names: &[String]) -> SqlResult<bool> {
+        let def = self.instance.0.engine.table_def(database, table);
+        let schema = Schema::of(&def.map_err(|e| store_error(e, table))?)?;
+        let Some(p) = &schema.partitioning else {
+            return Err(SqlError::new(
+                1505,
+                "Partition management on a not partitioned table is not possible",
+            ));
+        };
+        let has = |name: &String| {
+            p.parts
+                .iter()
+                .any(|part| part.name.eq_ignore_ascii_case(name))
+        };
+        Ok(names.iter().all(has))
     }
 
     /// Reads every index in one view and compares what they hold; a row in the wrong partition is a problem too.

@@ -247,6 +247,7 @@ pub(super) mod tests {
             ignore: false,
             into: Vec::new(),
             headings: Vec::new(),
+            time_limit: None,
             run: 0,
         };
         Arc::new(Compiled::new(statement, text.into()))

@@ -330,8 +330,9 @@ impl Session {
                 op,
                 tables,
                 options,
+                partitions,
             } => {
-                let rows = self.maintain(*op, tables, options)?;
+                let rows = self.maintain(*op, tables, options, partitions.as_ref())?;
                 let columns = super::admin::maintain_columns(*op);
                 self.send_rows(&columns, &rows, more, sink)
             }

@@ -185,10 +185,11 @@ impl Session {
         };
         let lock_reads = txn.isolation() == Isolation::Serializable
             && (self.txn.explicit || !self.settings.autocommit);
-        let limited = plan.is_query() && self.settings.max_execution_ms > 0;
-        self.env.deadline.set(
-            limited.then(|| Instant::now() + Duration::from_millis(self.settings.max_execution_ms)),
-        );
+        let limit = plan.time_limit.unwrap_or(self.settings.max_execution_ms);
+        let limited = plan.is_query() && limit > 0;
+        self.env
+            .deadline
+            .set(limited.then(|| Instant::now() + Duration::from_millis(limit)));
         let mut cx = ExecContext {
             engine: &self.instance.0.engine,
             txn,
