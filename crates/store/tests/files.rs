@@ -1,7 +1,9 @@
-//! Tables with files of their own, many more than the process may have open.
+//! Files: those of tables, many more than the process may have open; those that a database cannot be without.
 
 mod common;
 use common::*;
+use millpond_store::Error;
+use millpond_store::io::Storage;
 use millpond_store::io::sim::SimStorage;
 
 const TABLES: i64 = 600;
@@ -67,4 +69,44 @@ fn more_tables_than_handles() {
     db.check();
     assert!(!disk.files().iter().any(|(n, _)| n.starts_with("tables/")));
     assert!(disk.handles() <= HANDLES);
+}
+
+fn bytes_of(disk: &SimStorage, name: &str) -> Vec<u8> {
+    let file = disk.open(name, false).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+/// A directory that has lost one of its files is not taken for a new or an empty database, and stays as it is.
+#[test]
+fn a_lost_file_is_named_and_nothing_is_changed() {
+    for clean in [true, false] {
+        let db = Db::new();
+        let mut s = db.session();
+        s.create(table(&name(0), &[("PRIMARY", true, &[0])]));
+        put(&mut s, 0, 1);
+        if clean {
+            db.engine.close().unwrap();
+        }
+        let disk = db.disk.clone();
+        drop((s, db));
+        disk.kill();
+        for lost in ["data", "undo", "redo"] {
+            let disk = disk.copy();
+            disk.remove(lost).unwrap();
+            let before = disk.copy();
+            let Err(Error::Corrupt(why)) = open(&disk).map(drop) else {
+                panic!("it was opened without {lost}");
+            };
+            assert!(why.starts_with(&format!("file {lost}")), "{why}");
+            let after = disk.files();
+            assert_eq!(after, before.files());
+            for (name, _) in after {
+                assert!(bytes_of(&disk, &name) == bytes_of(&before, &name), "{name}");
+            }
+        }
+        let db = Db::on(disk);
+        assert_eq!(rows(&mut db.session(), 0), [[1, 0]]);
+    }
 }

@@ -35,6 +35,7 @@ pub(super) fn open(
         }
         _ => Error::io("lock the directory", &e),
     })?;
+    check_files(&*storage)?;
     crate::sort::clean(&*storage)?;
     let pager = open_pager(&storage, &options)?;
     pager.set_drop_algorithm(options.drop_algorithm);
@@ -64,6 +65,29 @@ pub(super) fn open(
     })
 }
 
+/// Refuses a directory that has lost one of its files, before anything in it is changed.
+///
+/// At creation the log comes first, and nothing is logged before the names of the data files are durable. So without a log
+/// there are no data files, and with a log that was ever used there are both.
+fn check_files(storage: &dyn Storage) -> Result<()> {
+    let files = [FileId::SHARED, FileId::UNDO].map(FileId::name);
+    let missing = |what: String| {
+        let what = format!("{what} is missing from the data directory; nothing was changed");
+        Err(Error::Corrupt(what))
+    };
+    if !Log::exists(storage) {
+        return match files.iter().find(|f| storage.exists(f)) {
+            Some(f) => missing(format!("file redo, which goes with {f},")),
+            None => Ok(()),
+        };
+    }
+    let lost = files.iter().find(|f| !storage.exists(f));
+    match lost {
+        Some(f) if Log::was_used(storage)? => missing(format!("file {f}")),
+        _ => Ok(()),
+    }
+}
+
 fn open_pager(storage: &Arc<dyn Storage>, options: &Options) -> Result<Arc<Pager>> {
     let pager_options = PagerOptions {
         pool_bytes: options.pool_bytes,
@@ -73,19 +97,13 @@ fn open_pager(storage: &Arc<dyn Storage>, options: &Options) -> Result<Arc<Pager
         hash_index: options.hash_index,
     };
     let has_data = storage.exists(&FileId::SHARED.name());
-    match (Log::exists(&**storage), has_data) {
-        (true, true) => Pager::open(storage.clone(), pager_options),
-        (false, false) => Pager::create(storage.clone(), pager_options),
-        (false, true) => Err(Error::Corrupt(
-            "the directory has data but no redo log".into(),
-        )),
-        // The data file is created once the log is complete. Without it the creation was cut short, or only the file's
-        // entry in the folder was lost, with nothing in it yet.
-        (true, false) => match Log::open(&**storage, options.flush_at_commit) {
-            Ok(_) => Pager::open(storage.clone(), pager_options),
-            Err(_) => Pager::create(storage.clone(), pager_options),
-        },
+    if Log::exists(&**storage)
+        // Without data files the creation was cut short, perhaps while the log was being written.
+        && (has_data || Log::open(&**storage, options.flush_at_commit).is_ok())
+    {
+        return Pager::open(storage.clone(), pager_options);
     }
+    Pager::create(storage.clone(), pager_options)
 }
 
 fn roll_back_recovered(sys: &Arc<TxnSystem>, handler: &Handler) -> Result<()> {

@@ -138,6 +138,15 @@ impl Log {
         LogFile::exists(storage)
     }
 
+    /// Whether something was ever logged, as far as can be seen. A log that cannot be opened was never finished.
+    pub fn was_used(storage: &dyn Storage) -> Result<bool> {
+        let Ok((log, found)) = Log::open(storage, FlushAtCommit::Sync) else {
+            return Ok(false);
+        };
+        let first = found.checkpoint;
+        Ok(first > FIRST_LSN || log.walk(first, &mut |_, _, _| Ok(()))? > first)
+    }
+
     /// Opens an existing log: reads the newest valid checkpoint. Nothing may be appended before
     /// [`Log::scan`] has run to the end.
     pub fn open(storage: &dyn Storage, f: FlushAtCommit) -> Result<(Log, Recovery)> {
@@ -174,9 +183,14 @@ impl Log {
         }
     }
 
-    /// Recovery: calls `visit(start, end, payload)` for each whole group from `from` (the checkpoint)
-    /// on, in order, then positions the log's end after the last and begins a new epoch.
-    pub fn scan(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<()> {
+    /// Calls `visit(start, end, payload)` for each whole group from `from` (the checkpoint) on, in order. Changes nothing; where
+    /// the log ends.
+    pub fn walk(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<Lsn> {
+        Ok(self.read_groups(from, visit)?.0)
+    }
+
+    /// The end of the log, and the epoch of the last group.
+    fn read_groups(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<(Lsn, u32)> {
         let mut reader = Reader {
             file: &self.file,
             buf: Vec::new(),
@@ -196,7 +210,12 @@ impl Log {
             }
             reader.advance(end);
         }
-        let end = reader.position();
+        Ok((reader.position(), epoch))
+    }
+
+    /// Recovery: as [`Log::walk`], then positions the log's end after the last and begins a new epoch.
+    pub fn scan(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<()> {
+        let (end, epoch) = self.read_groups(from, visit)?;
         let mut tail = vec![0; (end % SECTOR as u64) as usize];
         let sector = end - tail.len() as u64;
         self.file.read(&mut tail, sector)?;

@@ -12,7 +12,7 @@
 use super::write_threads::{Job, What, WriteThreads};
 use crate::error::{Error, Result};
 use crate::io::{AlignedBuf, File, Storage};
-use crate::page::{PAGE_SIZE, PageNo, get_u32, get_u64, page_no, put_u32, put_u64};
+use crate::page::{Lsn, PAGE_SIZE, PageNo, get_u32, get_u64, page_lsn, page_no, put_u32, put_u64};
 use crate::space::FileId;
 use crate::space::layout;
 use std::sync::Arc;
@@ -167,35 +167,64 @@ impl Doublewrite {
         self.threads.run(&self.buf, syncs(places))
     }
 
-    /// Recovery: puts back pages of the last batch that are broken in place. How many.
-    pub fn restore(storage: &dyn Storage) -> Result<usize> {
+    /// Calls `f` for each page of the last batch whose image is intact.
+    fn each_image(
+        storage: &dyn Storage,
+        mut f: impl FnMut(FileId, PageNo, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         if !storage.exists(NAME) {
-            return Ok(0);
+            return Ok(());
         }
         let file = storage.open(NAME, false).map_err(|e| own_io("open", &e))?;
         let mut header = vec![0; PAGE_SIZE];
         if file.read_at(&mut header, 0).is_err() || get_u64(&header, 0) != MAGIC {
-            return Ok(0);
+            return Ok(());
         }
         let count = get_u32(&header, 8) as usize;
         if count > BATCH {
-            return Ok(0);
+            return Ok(());
         }
         let entries = &header[ENTRIES_AT..ENTRIES_AT + count * ENTRY];
         if crc32c::crc32c(entries) != get_u32(&header, 12) {
-            return Ok(0);
+            return Ok(());
         }
-        let mut restored = 0;
         let mut image = vec![0; PAGE_SIZE];
-        let mut current = vec![0; PAGE_SIZE];
         for (i, e) in entries.chunks_exact(ENTRY).enumerate() {
             let (id, page, crc) = (FileId(get_u64(e, 0)), get_u32(e, 8), get_u32(e, 12));
             let at = (1 + i as u64) * PAGE_SIZE as u64;
             let intact = file.read_at(&mut image, at).is_ok()
                 && layout::verify(&image, 0, page).is_ok()
                 && get_u32(&image, 0) == crc;
-            if !intact || !storage.exists(&id.name()) {
-                continue;
+            if intact {
+                f(id, page, &image)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Recovery: refuses a log that ends before a change whose page was about to be written. The log was durable that far, so
+    /// it is no crash that has taken it.
+    pub fn check(storage: &dyn Storage, log_end: Lsn) -> Result<()> {
+        Self::each_image(storage, |id, page, image| {
+            let lsn = page_lsn(image);
+            if lsn <= log_end {
+                return Ok(());
+            }
+            Err(Error::Corrupt(format!(
+                "file redo is damaged: what can be read of it ends at LSN {log_end}, but page {page} of {} was written with \
+                 changes up to LSN {lsn}",
+                id.name()
+            )))
+        })
+    }
+
+    /// Recovery: puts back pages of the last batch that are broken in place. How many.
+    pub fn restore(storage: &dyn Storage) -> Result<usize> {
+        let mut restored = 0;
+        let mut current = vec![0; PAGE_SIZE];
+        Self::each_image(storage, |id, page, image| {
+            if !storage.exists(&id.name()) {
+                return Ok(());
             }
             let home = storage
                 .open(&id.name(), false)
@@ -204,13 +233,14 @@ impl Doublewrite {
             if home.read_at(&mut current, offset).is_ok()
                 && layout::verify(&current, 0, page).is_ok()
             {
-                continue;
+                return Ok(());
             }
-            home.write_at(&image, offset)
+            home.write_at(image, offset)
                 .map_err(|e| io("write", id, &e))?;
             home.sync().map_err(|e| io("sync", id, &e))?;
             restored += 1;
-        }
+            Ok(())
+        })?;
         Ok(restored)
     }
 }

@@ -1,9 +1,9 @@
 //! Redo at open: brings the data files to the state that the log describes.
 //!
-//! 1. Torn pages are put back from the doublewrite file.
-//! 2. The log is scanned once for what need not be redone: spaces that were dropped, files that were deleted,
+//! 1. The log is scanned once for what need not be redone: spaces that were dropped, files that were deleted,
 //!    pages that were freed (up to where they were). Their pages may never have been written, so redoing the
-//!    operations before would work on wrong contents.
+//!    operations before would work on wrong contents. A log that ends before what pages were written for is refused.
+//! 2. Torn pages are put back from the doublewrite file.
 //! 3. The log is scanned again, a chunk at a time. A chunk's operations are sorted by page; workers, each with its own
 //!    pages, apply those that are younger than the page. Changed pages stay in the workers' caches, up to a budget, and
 //!    are written through the doublewrite file. A page's LSN once read is remembered, so a page that was on disk in its
@@ -155,11 +155,10 @@ pub(crate) fn recover(
 ) -> Result<RecoveryReport> {
     let mut report = RecoveryReport {
         from,
-        restored: Doublewrite::restore(storage)? as u64,
         ..RecoveryReport::default()
     };
     let mut gone = Gone::default();
-    log.scan(from, &mut |start, _, payload| {
+    report.to = log.walk(from, &mut |start, _, payload| {
         report.groups += 1;
         for op in decode(payload) {
             let (target, op) = op?;
@@ -167,8 +166,11 @@ pub(crate) fn recover(
         }
         Ok(())
     })?;
-    report.to = log.end_lsn();
+    // Nothing has been changed so far.
+    Doublewrite::check(storage, report.to)?;
+    report.restored = Doublewrite::restore(storage)? as u64;
     if report.groups == 0 {
+        log.scan(from, &mut |_, _, _| Ok(()))?;
         return Ok(report);
     }
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(1, 4));

@@ -384,3 +384,40 @@ fn a_log_that_stays_full_is_an_error_to_writers() {
     let pager = reopen(&disk2);
     assert_eq!(get(&pager, &pager.space(id, file), page), 2);
 }
+
+fn bytes_of(disk: &SimStorage, name: &str) -> Vec<u8> {
+    let file = crate::io::Storage::open(disk, name, false).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+/// No crash takes what was durable before a page was written. A log that lacks it is damaged, and nothing is done to the rest.
+#[test]
+fn a_log_that_ends_before_what_pages_hold_is_refused() {
+    let disk = SimStorage::new();
+    let pager = create(&disk);
+    let space = pager.space(pager.new_space_id().unwrap(), FileId::SHARED);
+    let page = new_page(&pager, &space, AllocKind::Extent, 1);
+    pager.log().tick().unwrap();
+    let before = bytes_of(&disk, "redo");
+    let end = set(&pager, &space, page, 2);
+    pager.core().write_oldest(end, 100).unwrap();
+    drop((pager, space));
+    disk.kill();
+    let whole = disk.copy();
+    disk.corrupt("redo", 0, &before);
+    let damaged = disk.copy();
+    let opened = Pager::open(Arc::new(disk.clone()), options());
+    let Err(Error::Corrupt(why)) = opened.map(drop) else {
+        panic!("it was opened");
+    };
+    assert!(why.starts_with("file redo is damaged"), "{why}");
+    for (name, _) in damaged.files() {
+        assert!(
+            bytes_of(&disk, &name) == bytes_of(&damaged, &name),
+            "{name}"
+        );
+    }
+    assert_eq!(problems(&reopen(&whole), FileId::SHARED), []);
+}
