@@ -12,7 +12,8 @@ use super::state::{Flow, Kept2d, State};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, RowRef};
 use crate::plan::nodes::{Ask, Rich, Subquery};
-use crate::types::{BaseType, SqlType};
+use crate::types::SqlType;
+use crate::types::derive::byte_type;
 use crate::value::Value;
 use row::Left;
 
@@ -190,23 +191,6 @@ fn operand<'s>(
     let mut now: super::state::Rows<'_> = super::state::Rows::from_slice(rows);
     now[source] = RowRef::Values(&values);
     Ok(value.expr.shown(&st.context(&now))?.into_owned())
-}
-
-/// The type whose bytes are equal where values of these two are, if there is one.
-fn byte_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
-    let same = left.base == right.base
-        && left.unsigned == right.unsigned
-        && left.decimals == right.decimals
-        && left.collation == right.collation
-        && left.base != BaseType::Enum;
-    if left.is_integer() && right.is_integer() && left.unsigned == right.unsigned {
-        return Some(if left.unsigned {
-            SqlType::ubigint()
-        } else {
-            SqlType::bigint()
-        });
-    }
-    same.then(|| left.clone())
 }
 
 /// The column of a subquery that stays the same.

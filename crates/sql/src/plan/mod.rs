@@ -25,6 +25,7 @@ pub(crate) mod access;
 mod assemble;
 pub(crate) mod conditions;
 pub(crate) mod dml;
+mod exists;
 mod explain;
 mod from;
 mod group;
@@ -317,6 +318,7 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         targets: Vec::new(),
         reading_target: false,
         duplicates: None,
+        exists: exists::Exists::default(),
         updating: None,
         private: false,
         momentary: false,

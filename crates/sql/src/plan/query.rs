@@ -2,6 +2,7 @@
 
 use super::access::{self};
 use super::assemble::Parts;
+use super::exists::Exists;
 use super::from;
 use super::heads::{Head, computed, unify};
 use super::nodes::{Body, Limit, OrderKey, Query, Source, SourceKind, Union, VirtualRef};
@@ -93,6 +94,7 @@ impl Planner<'_, '_> {
                 self.query(inner, base)
             }
             body => {
+                self.exists = Exists::Plain;
                 // The tables of a UNION cannot be named in ON DUPLICATE KEY UPDATE.
                 let duplicates = self.duplicates.take();
                 let mut arms = Vec::new();

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use sqlparser::tokenizer::Span;
 
 use super::dml::{OnDuplicate, Updating};
+use super::exists::Exists;
 use super::nodes::{Ask, Columns, Derived, Rich, Source, SourceKind, Subquery};
 use super::{PlanContext, PlanTable};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
-use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, Scope, SubqueryKind};
+use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, RowTest, Scope, SubqueryKind};
 use crate::parse::{Statement, sp};
 use crate::session::env::SessionEnv;
 use crate::types::{Schema, SqlType};
@@ -238,6 +239,8 @@ pub struct Planner<'p, 'c> {
     pub duplicates: Option<OnDuplicate<'p>>,
     /// The same, bound.
     pub updating: Option<Updating>,
+    /// The EXISTS being planned.
+    pub exists: Exists,
     /// See [`super::Plan::private`].
     pub private: bool,
     /// The clock is part of the plan.
@@ -285,6 +288,26 @@ fn aggregate_label(a: &AggregateSpec) -> String {
     let args: Vec<String> = a.args.iter().map(ToString::to_string).collect();
     let distinct = if a.distinct { "distinct " } else { "" };
     format!("{name}({distinct}{})", args.join(","))
+}
+
+/// What an EXISTS that was turned into a look-up asks, and whether it was NOT EXISTS.
+fn as_lookup(kind: SubqueryKind, turned: Exists) -> (SubqueryKind, Option<bool>) {
+    match (kind, turned) {
+        (SubqueryKind::Exists { negated }, Exists::Turned(mut values)) => {
+            let kind = match values.len() {
+                1 => SubqueryKind::In {
+                    value: values.remove(0),
+                    negated: false,
+                },
+                _ => SubqueryKind::Row {
+                    values,
+                    test: RowTest::In { negated: false },
+                },
+            };
+            (kind, Some(negated))
+        }
+        (kind, _) => (kind, None),
+    }
 }
 
 /// See [`Planner::rich`].
@@ -376,8 +399,14 @@ impl Scope for Planner<'_, '_> {
         };
         let (base, source, clause) = (f.width(), f.subquery_source(), f.clause);
         // A name in the inner block must not see aliases that are only visible in this clause's own list.
-        let (mut planned, outer) = self.nested_query(query, base)?;
+        if matches!(kind, SubqueryKind::Exists { .. }) {
+            self.exists = Exists::Asked;
+        }
+        let nested = self.nested_query(query, base);
+        let turned = std::mem::take(&mut self.exists);
+        let (mut planned, outer) = nested?;
         self.frame().clause = clause;
+        let (kind, negated) = as_lookup(kind, turned);
         let exists = matches!(kind, SubqueryKind::Exists { .. });
         let wanted = match &kind {
             SubqueryKind::Row { values, .. } => values.len(),
@@ -457,7 +486,16 @@ impl Scope for Planner<'_, '_> {
         self.subquery_ids += 1;
         let f = self.frame();
         f.subqueries[at].id = id;
-        Ok(Expr::column(source, at, ty, !exists, "subquery"))
+        let said = Expr::column(source, at, ty, !exists, "subquery");
+        Ok(match negated {
+            // EXISTS is never NULL.
+            Some(n) => Expr::new(
+                ExprKind::IsTruth(Box::new(said), true, n),
+                SqlType::boolean(),
+                false,
+            ),
+            None => said,
+        })
     }
     fn inserted_value(&mut self, column: &str) -> SqlResult<Expr> {
         let clause = self.frames.last().map_or("field list", |f| f.clause);

@@ -1,6 +1,7 @@
 //! SELECT: binding its clauses in MySQL's order.
 
 use super::assemble::Parts;
+use super::exists::Exists;
 use super::from;
 use super::heads::{Head, column_flags, computed};
 use super::nodes::{Limit, Query, SourceKind};
@@ -38,14 +39,16 @@ impl<'p> Planner<'p, '_> {
             return Err(SqlError::unsupported("this clause of SELECT"));
         }
         let duplicates = self.duplicates.take();
+        let exists = std::mem::take(&mut self.exists);
         let mut from = self.bind_from(&s.from, locks)?;
+        let from_alone = self.frame().outer.is_empty();
         let modifiers = s.select_modifiers.as_ref();
         if modifiers.is_some_and(|m| m.straight_join)
             && let Some(super::joins::Tree::Inner { straight, .. }) = &mut from.tree
         {
             *straight = true;
         }
-        let filter = match &s.selection {
+        let mut filter = match &s.selection {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
@@ -97,20 +100,36 @@ impl<'p> Planner<'p, '_> {
             order_keys.push((e, o.options.sort == Some(sp::OrderBySort::Desc)));
         }
         self.frame().aliases = Aliases::Hidden;
+        let whole = limit.is_none() && locks.is_empty();
         let limit = self.limit(limit)?;
-        let plain =
-            group_by.is_empty() && s.distinct.is_none() && self.frame().aggregates.is_empty();
+        let ungrouped = group_by.is_empty() && self.frame().aggregates.is_empty();
+        let plain = ungrouped && s.distinct.is_none();
+        let mut distinct = matches!(s.distinct, Some(sp::Distinct::Distinct));
         if plain && let Some(on) = duplicates {
             self.carry(on, &mut select, &mut heads)?;
         } else {
             self.duplicates = duplicates;
+        }
+        if matches!(exists, Exists::Asked)
+            && (ungrouped && from_alone && whole && having.is_empty())
+            && let Some((own, around)) = self.equalities(&mut filter)
+        {
+            heads = own
+                .iter()
+                .map(|e| self.head(e, String::new(), true))
+                .collect();
+            select = own;
+            order_keys.clear();
+            distinct = false;
+            self.exists = Exists::Turned(around);
+            self.forget_outer();
         }
         self.assemble(Parts {
             from,
             filter,
             select,
             heads,
-            distinct: matches!(s.distinct, Some(sp::Distinct::Distinct)),
+            distinct,
             keys,
             grouped: !group_by.is_empty(),
             having,

@@ -125,6 +125,23 @@ pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
     }
 }
 
+/// The type whose bytes are equal where values of these two are, if there is one.
+pub fn byte_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let same = left.base == right.base
+        && left.unsigned == right.unsigned
+        && left.decimals == right.decimals
+        && left.collation == right.collation
+        && left.base != BaseType::Enum;
+    if left.is_integer() && right.is_integer() && left.unsigned == right.unsigned {
+        return Some(if left.unsigned {
+            SqlType::ubigint()
+        } else {
+            SqlType::bigint()
+        });
+    }
+    same.then(|| left.clone())
+}
+
 /// A type that holds the values of both: of IF, CASE, COALESCE, UNION.
 pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     use BaseType as B;

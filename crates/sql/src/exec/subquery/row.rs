@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use hashbrown::HashSet;
 
-use super::{Kept, byte_type};
+use super::Kept;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::block;
 use crate::exec::hash::hash_value;
 use crate::exec::state::{Flow, Kept2d, State};
 use crate::expr::{CompareOp, RowRef, RowTest};
 use crate::plan::nodes::Subquery;
+use crate::types::derive::byte_type;
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
