@@ -93,6 +93,16 @@ expect "the copy is the same" \
     "$(db suite_sh -e 'SELECT COUNT(*), SUM(u), SUM(LENGTH(b)), MAX(dt) FROM t')" \
     "$(db suite_sh2 -e 'SELECT COUNT(*), SUM(u), SUM(LENGTH(b)), MAX(dt) FROM t')"
 db -e 'DROP DATABASE suite_sh2' >/dev/null
+db -e 'CREATE DATABASE suite_zz; CREATE TABLE suite_zz.t (id INT PRIMARY KEY); INSERT INTO suite_zz.t VALUES (7)' >/dev/null
+expect "dump of all databases" "" \
+    "$(mariadb-dump --no-defaults -uroot -S "$socket" --single-transaction --skip-comments --all-databases 2>&1 >"$tmp/all.sql")"
+db -e 'DROP DATABASE suite_zz' >/dev/null
+expect "which loads" "" "$(db <"$tmp/all.sql" 2>&1)"
+expect "those behind mysql too" "7" "$(db suite_zz -N -e 'SELECT id FROM t')"
+db -e 'DROP DATABASE suite_zz' >/dev/null
+expect "latin1 out and back" "$(printf 'caf\351')" \
+    "$(printf "SELECT 'caf\351'" | mariadb --no-defaults -uroot -S "$socket" -N --default-character-set=latin1)"
+
 
 expect "ping" "mysqld is alive" "$(admin ping)"
 expect_match "status" '^Uptime: [0-9]+ +Threads: [0-9]+ +Questions: [0-9]+' "$(admin status)"

@@ -18,6 +18,7 @@ use crate::backend::Backend;
 use crate::proto::response;
 use crate::wire::{self, PacketWriter};
 use millpond_sql::session::{OnDurable, StoreError, Unsettled, commit_error};
+use millpond_sql::types::Encoding;
 use parking_lot::{Condvar, Mutex};
 use socket2::Socket;
 use std::io::{self, ErrorKind, Write};
@@ -99,7 +100,7 @@ impl<B: Backend> OnDurable for Answer<B> {
             let sequence = wire::sequence_of(&held.bytes);
             held.bytes.clear();
             wire::encode(&mut held.bytes, sequence, |p| {
-                response::err(p, &commit_error(e));
+                response::err(p, &commit_error(e), Encoding::Utf8);
             });
         }
         self.backend.settled(unsettled);

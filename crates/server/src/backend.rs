@@ -2,6 +2,7 @@
 //! protocol alone. Dispatch is static.
 
 use millpond_sql::session::{Counter, OnDurable, Unsettled};
+use millpond_sql::types::Encodings;
 use millpond_sql::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
 use std::sync::Arc;
 
@@ -41,6 +42,11 @@ pub trait BackendSession {
     fn leave_commits_unsettled(&mut self);
     fn take_unsettled(&mut self) -> Option<Unsettled>;
     fn settle(&self, unsettled: Unsettled) -> SqlResult<()>;
+    /// UTF-8 both ways unless a session says otherwise.
+    fn encodings(&self) -> Arc<Encodings> {
+        Arc::default()
+    }
+    fn set_collation_id(&mut self, _id: u16) {}
 }
 
 impl Backend for Instance {
@@ -125,5 +131,11 @@ impl BackendSession for Session {
     }
     fn settle(&self, unsettled: Unsettled) -> SqlResult<()> {
         Session::settle(self, unsettled)
+    }
+    fn encodings(&self) -> Arc<Encodings> {
+        Session::encodings(self)
+    }
+    fn set_collation_id(&mut self, id: u16) {
+        Session::set_collation_id(self, id);
     }
 }

@@ -18,6 +18,7 @@ use crate::sink::Shape;
 use crate::statements::Statements;
 use crate::wire::{PacketReader, PacketWriter, ReadError};
 use millpond_sql::session::{Counter, Unsettled};
+use millpond_sql::types::{Encoding, Encodings};
 use millpond_sql::{Completion, SqlError};
 use socket2::Socket;
 use std::any::Any;
@@ -52,6 +53,8 @@ struct Connection<'a, B: Backend> {
     reader: PacketReader,
     writer: PacketWriter,
     session: B::Session,
+    /// What the client's bytes mean.
+    encodings: Arc<Encodings>,
     capabilities: u32,
     statements: Statements,
     shape: Shape,
@@ -86,6 +89,7 @@ pub(crate) fn run<B: Backend>(
         peer,
         reader,
         writer,
+        encodings: session.encodings(),
         session,
         capabilities,
         statements: Statements::default(),
@@ -125,7 +129,7 @@ fn tell_panic(writer: &mut PacketWriter, panic: &(dyn Any + Send)) {
 
 /// Sends an error before closing; that it may not arrive is of no consequence.
 fn last_words(writer: &mut PacketWriter, e: &SqlError) {
-    writer.packet(|p| response::err(p, e));
+    writer.packet(|p| response::err(p, e, Encoding::Utf8));
     let _ = writer.flush();
 }
 
@@ -259,6 +263,7 @@ impl<B: Backend> Connection<'_, B> {
 
     #[cold]
     fn err(&mut self, e: &SqlError) {
-        self.writer.packet(|p| response::err(p, e));
+        let encoding = self.encodings.results();
+        self.writer.packet(|p| response::err(p, e, encoding));
     }
 }

@@ -3,26 +3,31 @@
 //! Clients send binary strings raw between quotes (`_binary'…'`). The SQL layer takes text; so a string literal that
 //! is not UTF-8 becomes a hexadecimal literal, which is a binary string as well. Anywhere else such bytes are an error.
 
+use millpond_sql::types::Encoding;
 use millpond_sql::{SqlError, SqlResult};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The statement as text.
+/// The statement as text, from a client's encoding.
 #[inline]
-pub fn text(mut sql: &[u8], no_backslash_escapes: bool) -> SqlResult<Cow<'_, str>> {
+pub fn text(
+    mut sql: &[u8],
+    no_backslash_escapes: bool,
+    client: Encoding,
+) -> SqlResult<Cow<'_, str>> {
     // Some clients count a string's terminating zero.
     while let [text @ .., 0] = sql {
         sql = text;
     }
     match std::str::from_utf8(sql) {
-        Ok(s) => Ok(Cow::Borrowed(s)),
-        Err(_) => rewrite(sql, no_backslash_escapes).map(Cow::Owned),
+        Ok(s) if client == Encoding::Utf8 || s.is_ascii() => Ok(Cow::Borrowed(s)),
+        _ => rewrite(sql, no_backslash_escapes, client).map(Cow::Owned),
     }
 }
 
-/// Replaces every string literal that is not UTF-8.
+/// Replaces every string literal that is not UTF-8; converts what is in another encoding, but for literals that are bytes.
 #[cold]
-fn rewrite(sql: &[u8], no_backslash_escapes: bool) -> SqlResult<String> {
+fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResult<String> {
     let mut out = String::with_capacity(sql.len() * 2);
     let mut at = 0;
     while at < sql.len() {
@@ -44,9 +49,13 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool) -> SqlResult<String> {
             };
         let token = &sql[at..end];
         at = end;
+        if client != Encoding::Utf8 && !(is_string(token) && introducer(&out).is_some()) {
+            client.decode(token, &mut out);
+            continue;
+        }
         match std::str::from_utf8(token) {
             Ok(s) => out.push_str(s),
-            Err(_) if token[0] == b'\'' || token[0] == b'"' => {
+            Err(_) if is_string(token) => {
                 let bytes = unescape(token, no_backslash_escapes);
                 drop_introducer(&mut out);
                 out.push_str(" x'");
@@ -69,6 +78,10 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool) -> SqlResult<String> {
         }
     }
     Ok(out)
+}
+
+fn is_string(token: &[u8]) -> bool {
+    matches!(token[0], b'\'' | b'"')
 }
 
 fn unclosed() -> SqlError {
@@ -136,18 +149,22 @@ fn unescape(token: &[u8], no_backslash_escapes: bool) -> Vec<u8> {
 
 /// Removes a `_binary` that introduced the literal: hexadecimal literals are binary anyway.
 fn drop_introducer(out: &mut String) {
+    if let Some(start) = introducer(out) {
+        out.truncate(start);
+    }
+}
+
+/// Where the `_binary` begins that introduces the literal to come, if one does.
+fn introducer(out: &str) -> Option<usize> {
     const INTRODUCER: &str = "_binary";
     let kept = out.trim_end().len();
-    let Some(start) = kept.checked_sub(INTRODUCER.len()) else {
-        return;
-    };
+    let start = kept.checked_sub(INTRODUCER.len())?;
     let matches = out
         .get(start..kept)
         .is_some_and(|s| s.eq_ignore_ascii_case(INTRODUCER));
     let before = out.as_bytes()[..start].last();
-    if matches && !before.is_some_and(|c| c.is_ascii_alphanumeric() || *c == b'_' || *c == b'$') {
-        out.truncate(start);
-    }
+    let whole = !before.is_some_and(|c| c.is_ascii_alphanumeric() || *c == b'_' || *c == b'$');
+    (matches && whole).then_some(start)
 }
 
 #[cfg(test)]
@@ -155,18 +172,23 @@ mod tests {
     use super::*;
 
     fn hex(sql: &[u8]) -> String {
-        text(sql, false).unwrap().into_owned()
+        text(sql, false, Encoding::Utf8).unwrap().into_owned()
     }
 
     #[test]
     fn text_is_left_alone() {
         let sql = "INSERT INTO t VALUES (_binary'é', 'a\\'b')";
-        assert!(matches!(text(sql.as_bytes(), false), Ok(Cow::Borrowed(s)) if s == sql));
+        assert!(
+            matches!(text(sql.as_bytes(), false, Encoding::Utf8), Ok(Cow::Borrowed(s)) if s == sql)
+        );
     }
 
     #[test]
     fn terminating_zeros_are_no_text() {
-        assert_eq!(text(b"SELECT 1\0\0", false).unwrap(), "SELECT 1");
+        assert_eq!(
+            text(b"SELECT 1\0\0", false, Encoding::Utf8).unwrap(),
+            "SELECT 1"
+        );
     }
 
     #[test]
@@ -177,7 +199,10 @@ mod tests {
         );
         assert_eq!(hex(b"SELECT \"\xff\"\"\""), "SELECT  x'ff22'");
         assert_eq!(hex(b"SELECT a_binary'\xff'"), "SELECT a_binary x'ff'");
-        assert_eq!(text(b"SELECT '\xff\\'", true).unwrap(), "SELECT  x'ff5c'");
+        assert_eq!(
+            text(b"SELECT '\xff\\'", true, Encoding::Utf8).unwrap(),
+            "SELECT  x'ff5c'"
+        );
     }
 
     #[test]
@@ -191,7 +216,7 @@ mod tests {
             "SELECT /*!40101  x'ff' */"
         );
         for sql in [&b"SELECT `\xff`"[..], b"SELECT \xff", b"/* \xff */"] {
-            assert_eq!(text(sql, false).unwrap_err().code, 1300);
+            assert_eq!(text(sql, false, Encoding::Utf8).unwrap_err().code, 1300);
         }
     }
 
@@ -207,7 +232,16 @@ mod tests {
                 let alphabet = b"'\"`\\/*!-# \nax\xff\xc3\xa9_b";
                 sql.push(alphabet[(x % alphabet.len() as u64) as usize]);
             }
-            let _ = text(&sql, x & 1 == 0);
+            let _ = text(&sql, x & 1 == 0, Encoding::Utf8);
         }
+    }
+
+    #[test]
+    fn other_encodings_are_converted_but_for_bytes() {
+        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1).unwrap().into_owned();
+        assert_eq!(latin1(b"SELECT 'caf\xe9' AS \xe4"), "SELECT 'café' AS ä");
+        // What happens to be UTF-8 is latin1 all the same.
+        assert_eq!(latin1("'é'".as_bytes()), "'Ã©'");
+        assert_eq!(latin1(b"_binary'\xe9', '\xe9'"), " x'e9', 'é'");
     }
 }

@@ -12,6 +12,7 @@ use crate::proto::response;
 use crate::wire::PacketWriter;
 use hashbrown::HashMap;
 use millpond_sql::SqlError;
+use millpond_sql::types::Encoding;
 use parking_lot::{Condvar, Mutex};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
@@ -365,6 +366,6 @@ impl<B> Shared<B> {
 fn refuse(socket: Arc<Socket>, e: &SqlError) {
     let mut writer = PacketWriter::new(socket);
     writer.set_timeout(REFUSAL_TIMEOUT);
-    writer.packet(|p| response::err(p, e));
+    writer.packet(|p| response::err(p, e, Encoding::Utf8));
     let _ = writer.flush();
 }

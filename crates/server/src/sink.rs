@@ -3,7 +3,7 @@
 use crate::proto::{binary, capability, lenenc, response, status, text};
 use crate::wire::PacketWriter;
 use millpond_sql::result::ColumnMeta;
-use millpond_sql::types::SqlType;
+use millpond_sql::types::{Encoding, Encodings, SqlType};
 use millpond_sql::{Completion, ResultSink, Value};
 use std::io;
 
@@ -13,11 +13,13 @@ use std::io;
 pub struct Shape {
     types: Vec<SqlType>,
     wire: Vec<u8>,
-    /// Address and number of the columns that `encoded` describes.
-    key: (usize, usize),
+    key: Key,
     /// The column count packet and the definitions, with sequence ids from 1.
     encoded: Vec<u8>,
 }
+
+/// Address and number of the columns that are described, and for whom.
+type Key = (usize, usize, Encoding);
 
 impl Shape {
     fn set(&mut self, columns: &[ColumnMeta]) {
@@ -47,6 +49,10 @@ pub struct WireSink<'a> {
     deprecate_eof: bool,
     /// Status flags of the last result, for the EOF after column definitions.
     status: u16,
+    /// What the client wants, which a SET on the way may change.
+    encodings: &'a Encodings,
+    /// Of the result at hand.
+    encoding: Encoding,
     /// Columns whose address identifies them for as long as this sink lives: a prepared statement's.
     lasting: Option<&'a [ColumnMeta]>,
     in_rows: bool,
@@ -60,6 +66,7 @@ impl<'a> WireSink<'a> {
         format: Format,
         capabilities: u32,
         status: u16,
+        encodings: &'a Encodings,
         lasting: Option<&'a [ColumnMeta]>,
     ) -> WireSink<'a> {
         WireSink {
@@ -68,6 +75,8 @@ impl<'a> WireSink<'a> {
             format,
             deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0,
             status,
+            encodings,
+            encoding: Encoding::Utf8,
             lasting,
             in_rows: false,
         }
@@ -77,7 +86,8 @@ impl<'a> WireSink<'a> {
     fn definitions(&mut self, columns: &[ColumnMeta]) {
         /// More definitions than this are not worth keeping, and would wrap the sequence id.
         const MOST_KEPT: usize = 100;
-        let key = (columns.as_ptr() as usize, columns.len());
+        let encoding = self.encoding;
+        let key = (columns.as_ptr() as usize, columns.len(), encoding);
         let lasting = self.out.sequence() == 1
             && columns.len() <= MOST_KEPT
             && self.lasting.is_some_and(|l| std::ptr::eq(l, columns));
@@ -91,9 +101,9 @@ impl<'a> WireSink<'a> {
         self.out
             .packet(|p| lenenc::put_lenenc(p, columns.len() as u64));
         for c in columns {
-            self.out.packet(|p| response::column(p, c));
+            self.out.packet(|p| response::column(p, c, encoding));
         }
-        self.shape.key = (0, 0);
+        self.shape.key = Key::default();
         if lasting {
             self.shape.encoded.clear();
             self.shape
@@ -104,8 +114,37 @@ impl<'a> WireSink<'a> {
     }
 }
 
+impl WireSink<'_> {
+    #[inline]
+    fn plain_row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        let Shape { types, wire, .. } = &*self.shape;
+        match self.format {
+            Format::Text => self.out.packet(|p| text::row(p, types, row)),
+            Format::Binary => self.out.packet(|p| binary::row(p, types, wire, row)),
+        }
+        self.out.flush_if_due()
+    }
+
+    /// A row whose texts are converted first.
+    #[cold]
+    fn encoded_row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        let types = &self.shape.types;
+        let each = row.iter().zip(types).map(|(v, ty)| match v {
+            Value::Bytes(text) if response::is_text(ty) => {
+                let mut out = Vec::with_capacity(text.len());
+                self.encoding.encode(text, &mut out);
+                Value::Bytes(out.into())
+            }
+            other => other.clone(),
+        });
+        let row: Vec<Value<'_>> = each.collect();
+        self.plain_row(&row)
+    }
+}
+
 impl ResultSink for WireSink<'_> {
     fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
+        self.encoding = self.encodings.results();
         self.definitions(columns);
         if !self.deprecate_eof {
             let status = self.status;
@@ -117,12 +156,10 @@ impl ResultSink for WireSink<'_> {
 
     #[inline]
     fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
-        let Shape { types, wire, .. } = &*self.shape;
-        match self.format {
-            Format::Text => self.out.packet(|p| text::row(p, types, row)),
-            Format::Binary => self.out.packet(|p| binary::row(p, types, wire, row)),
+        if self.encoding != Encoding::Utf8 {
+            return self.encoded_row(row);
         }
-        self.out.flush_if_due()
+        self.plain_row(row)
     }
 
     #[inline]

@@ -548,3 +548,74 @@ fn temporary_tables_go_with_their_connection() {
     let base: Option<i32> = watcher.exec_first(&read, ()).unwrap();
     assert_eq!(base, Some(7));
 }
+
+#[test]
+fn latin1_and_ascii_clients_are_converted_for() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20), b VARBINARY(20))")
+        .unwrap();
+    c.query_drop("INSERT INTO t VALUES (1, 'café €', 'é'), (2, 'жук', 'ж')")
+        .unwrap();
+    let mut one = |sql: &str| -> Vec<u8> { c.query_first(sql).unwrap().unwrap() };
+    assert_eq!(one("SELECT s FROM t WHERE id = 1"), "café €".as_bytes());
+    let mut c = db.connect();
+    let database: String = {
+        let mut all = db.connect();
+        let names: Vec<String> = all.query("SHOW DATABASES").unwrap();
+        let system = ["information_schema", "mysql", "performance_schema"];
+        names
+            .into_iter()
+            .find(|n| !system.contains(&n.as_str()))
+            .unwrap()
+    };
+    c.select_db(&database).unwrap();
+    c.query_drop("SET NAMES latin1").unwrap();
+    let settings: (String, String, String) = c
+        .query_first(
+            "SELECT @@character_set_client, @@character_set_results, @@character_set_connection",
+        )
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        settings,
+        ("latin1".into(), "latin1".into(), "utf8mb4".into())
+    );
+    let rows: Vec<(Vec<u8>, Vec<u8>)> = c.query("SELECT s, b FROM t ORDER BY id").unwrap();
+    // Texts are converted, with question marks for what there is not; bytes are not touched.
+    assert_eq!(rows[0], (b"caf\xe9 \x80".to_vec(), "é".into()));
+    assert_eq!(rows[1], (b"???".to_vec(), "ж".into()));
+    let column = c.query_iter("SELECT s, b, id AS `é` FROM t").unwrap();
+    let of = |i: usize| {
+        (
+            column.columns().as_ref()[i].character_set(),
+            column.columns().as_ref()[i].column_length(),
+        )
+    };
+    assert_eq!((of(0), of(1).0), ((8, 20), 63));
+    drop(column);
+    // Two bytes of latin1 are two characters.
+    let hex: String = c.query_first("SELECT HEX('é')").unwrap().unwrap();
+    assert_eq!(hex, "C383C2A9");
+    let hex: String = c.query_first("SELECT HEX(_binary'é')").unwrap().unwrap();
+    assert_eq!(hex, "C3A9");
+    c.exec_drop("INSERT INTO t VALUES (3, ?, NULL)", (b"\xfcber".to_vec(),))
+        .unwrap();
+    let back: Vec<u8> = c
+        .exec_first("SELECT s FROM t WHERE id = ?", (3,))
+        .unwrap()
+        .unwrap();
+    assert_eq!(back, b"\xfcber");
+    c.query_drop("SET NAMES utf8mb4").unwrap();
+    let back: String = c
+        .exec_first("SELECT s FROM t WHERE id = ?", (3,))
+        .unwrap()
+        .unwrap();
+    assert_eq!(back, "über");
+    c.query_drop("SET character_set_results = ascii").unwrap();
+    let back: String = c
+        .query_first("SELECT s FROM t WHERE id = 3")
+        .unwrap()
+        .unwrap();
+    assert_eq!(back, "?ber");
+}

@@ -4,8 +4,8 @@ mod support;
 
 use std::sync::Arc;
 
-use millpond_sql::{SqlError, Value, value};
-use support::{Collector, TestDb};
+use millpond_sql::{ConnectionInfo, SqlError, Value, value};
+use support::{Client, Collector, TestDb};
 
 #[test]
 fn variables_are_read_and_set() {
@@ -118,7 +118,7 @@ fn wrong_settings_are_refused() {
         ("SET div_precision_increment = 6", 1235),
         ("SET max_allowed_packet = 1024", 1621),
         ("SET time_zone = 'Mars/Olympus'", 1298),
-        ("SET NAMES latin1", 1115),
+        ("SET NAMES gbk", 1115),
         ("SET NAMES utf8mb4 COLLATE utf8mb4_klingon_ci", 1273),
         ("SET NAMES binary COLLATE utf8mb4_bin", 1253),
         ("SET PERSIST wait_timeout = 10", 1235),
@@ -836,4 +836,36 @@ fn placeholders_have_the_types_of_their_values() {
     assert_eq!(c.one("EXECUTE s USING @n, @n"), "1|6");
     c.ok("SET @n = 2.5");
     assert_eq!(c.one("EXECUTE s USING @n, @n"), "1|5.0");
+}
+
+#[test]
+fn a_client_gets_the_character_set_it_asks_for_or_an_error() {
+    let db = TestDb::new();
+    let connect = |collation_id| {
+        db.instance().connect(ConnectionInfo {
+            user: "root".into(),
+            collation_id,
+            ..ConnectionInfo::default()
+        })
+    };
+    for (id, client) in [
+        (8, "latin1"),
+        (11, "ascii"),
+        (33, "utf8mb3"),
+        (255, "utf8mb4"),
+        (0, "utf8mb4"),
+    ] {
+        let mut c = Client(connect(id).unwrap());
+        let sets = c.one("SELECT @@character_set_client, @@character_set_results");
+        assert_eq!(sets, format!("{client}|{client}"), "{id}");
+    }
+    // gbk
+    assert_eq!(connect(28).err().unwrap().code, 1115);
+    let mut c = db.client();
+    assert_eq!(c.code("SET NAMES gbk"), 1115);
+    assert_eq!(c.code("SET character_set_connection = latin1"), 1115);
+    assert_eq!(
+        c.code("CREATE TABLE t (a VARCHAR(9) CHARACTER SET latin1)"),
+        1115
+    );
 }

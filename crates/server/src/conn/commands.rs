@@ -3,10 +3,11 @@
 use super::Connection;
 use crate::backend::{Backend, BackendSession};
 use crate::literal;
-use crate::proto::{Cursor, capability, command, lenenc, response, status};
+use crate::proto::{Cursor, binary, capability, command, lenenc, response, status};
 use crate::sink::{Format, TextRows, WireSink};
 use crate::statements::{Statement, malformed};
 use millpond_sql::session::Counter;
+use millpond_sql::types::Encoding;
 use millpond_sql::{Prepared, SqlError, SqlResult, Value};
 use smallvec::SmallVec;
 use std::ops::{ControlFlow, Range};
@@ -25,13 +26,14 @@ impl<B: Backend> Connection<'_, B> {
         let sets = text
             .get(..3)
             .is_some_and(|w| w.eq_ignore_ascii_case(b"set"));
-        let done = literal::text(text, no_escapes).and_then(|sql| {
+        let done = literal::text(text, no_escapes, self.encodings.client()).and_then(|sql| {
             let mut sink = WireSink::new(
                 &mut self.writer,
                 &mut self.shape,
                 Format::Text,
                 self.capabilities,
                 before,
+                &self.encodings,
                 None,
             );
             self.session.execute(&sql, &mut sink)
@@ -68,12 +70,17 @@ impl<B: Backend> Connection<'_, B> {
         let (prepared, shape, types, long) = statement.parts();
         let mut params: SmallVec<[Value<'_>; INLINE_PARAMS]> = SmallVec::new();
         Statement::bind(types, long, prepared.params, &mut c, &mut params)?;
+        let client = self.encodings.client();
+        if client != Encoding::Utf8 {
+            binary::decode_texts(client, types, &mut params);
+        }
         let mut sink = WireSink::new(
             &mut self.writer,
             shape,
             Format::Binary,
             self.capabilities,
             self.session.status_flags(),
+            &self.encodings,
             Some(&prepared.columns),
         );
         let done = self.session.execute_prepared(prepared, &params, &mut sink);
@@ -126,7 +133,8 @@ impl<B: Backend> Connection<'_, B> {
 
     fn text(&self, body: Range<usize>) -> SqlResult<String> {
         let no_escapes = self.session.status_flags() & status::NO_BACKSLASH_ESCAPES != 0;
-        literal::text(self.reader.bytes(body), no_escapes).map(|s| s.into_owned())
+        literal::text(self.reader.bytes(body), no_escapes, self.encodings.client())
+            .map(|s| s.into_owned())
     }
 
     fn prepare(&mut self, body: Range<usize>) -> SqlResult<()> {
@@ -159,7 +167,8 @@ impl<B: Backend> Connection<'_, B> {
             self.eof_unless_deprecated();
         }
         for c in &prepared.columns {
-            self.writer.packet(|p| response::column(p, c));
+            let encoding = self.encodings.results();
+            self.writer.packet(|p| response::column(p, c, encoding));
         }
         if columns > 0 {
             self.eof_unless_deprecated();
@@ -274,6 +283,7 @@ impl<B: Backend> Connection<'_, B> {
             Format::Text,
             self.capabilities,
             before,
+            &self.encodings,
             None,
         );
         self.session.execute("SHOW PROCESSLIST", &mut sink)
@@ -297,8 +307,9 @@ impl<B: Backend> Connection<'_, B> {
         let prepared = self.session.prepare(&sql)?;
         for column in &prepared.columns {
             if wild.is_empty() || like(column.name.to_lowercase().as_bytes(), wild.as_bytes()) {
+                let encoding = self.encodings.results();
                 self.writer.packet(|p| {
-                    response::column(p, column);
+                    response::column(p, column, encoding);
                     // The default value: NULL, as MySQL answers without looking.
                     lenenc::put_bytes(p, b"");
                 });

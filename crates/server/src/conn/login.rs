@@ -183,6 +183,7 @@ impl<B: Backend> Connection<'_, B> {
         let database = login
             .database
             .map(|db| String::from_utf8_lossy(db).into_owned());
+        let collation = login.collation;
         let known = Known::of(&login);
         let mut seq = self.writer.sequence();
         let password = known.exchange(
@@ -197,7 +198,10 @@ impl<B: Backend> Connection<'_, B> {
         };
         let changed = password
             .and_then(|password| admit(&user, self.peer, password))
-            .and_then(|()| self.reset_session())
+            .and_then(|()| {
+                self.session.set_collation_id(collation);
+                self.reset_session()
+            })
             .and_then(|()| match &database {
                 Some(db) => self.session.use_database(db),
                 None => {

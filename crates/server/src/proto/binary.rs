@@ -7,6 +7,7 @@
 use super::field;
 use super::lenenc::{Cursor, Malformed, close_bytes, put_bytes};
 use millpond_sql::Value;
+use millpond_sql::types::Encoding;
 use millpond_sql::types::SqlType;
 use millpond_sql::value::{Date, DateTime, Time, write_text};
 use std::borrow::Cow;
@@ -271,6 +272,18 @@ pub fn params<'a, 'b: 'a>(
         out.extend(std::iter::once(v));
     }
     Ok(())
+}
+
+/// Takes texts among parameters for what they mean in the client's character set. Parameters declared as BLOBs are bytes.
+pub fn decode_texts(client: Encoding, types: &[ParamType], params: &mut [Value<'_>]) {
+    for (v, ty) in params.iter_mut().zip(types) {
+        let blob = (field::TINY_BLOB..=field::BLOB).contains(&ty.wire);
+        if let (Value::Bytes(text), false) = (&*v, blob) {
+            let mut out = String::with_capacity(text.len());
+            client.decode(text, &mut out);
+            *v = Value::Bytes(out.into_bytes().into());
+        }
+    }
 }
 
 /// Reads declared parameter types.

@@ -2,6 +2,7 @@
 
 use super::lenenc::{put_bytes, put_lenenc};
 use millpond_sql::result::ColumnMeta;
+use millpond_sql::types::{Collation, Encoding, SqlType};
 use millpond_sql::{Completion, SqlError};
 
 /// Appends an OK payload; `header` is 0x00, or 0xfe for the one that ends a result set.
@@ -24,7 +25,7 @@ pub fn eof(out: &mut Vec<u8>, warnings: u16, status: u16) {
 }
 
 /// Appends an ERR payload.
-pub fn err(out: &mut Vec<u8>, e: &SqlError) {
+pub fn err(out: &mut Vec<u8>, e: &SqlError, encoding: Encoding) {
     /// As MySQL: a message is 512 bytes at most.
     const MAX_MESSAGE: usize = 511;
     out.push(0xff);
@@ -39,24 +40,45 @@ pub fn err(out: &mut Vec<u8>, e: &SqlError) {
     while !e.message.is_char_boundary(end) {
         end -= 1;
     }
-    out.extend_from_slice(&e.message.as_bytes()[..end]);
+    encoding.encode(&e.message.as_bytes()[..end], out);
 }
 
-/// Appends a column definition payload.
-pub fn column(out: &mut Vec<u8>, c: &ColumnMeta) {
+/// Appends a column definition payload, for results in this encoding.
+pub fn column(out: &mut Vec<u8>, c: &ColumnMeta, encoding: Encoding) {
+    let name = |out: &mut Vec<u8>, name: &str| match encoding {
+        Encoding::Utf8 => put_bytes(out, name.as_bytes()),
+        _ => {
+            let mut encoded = Vec::new();
+            encoding.encode(name.as_bytes(), &mut encoded);
+            put_bytes(out, &encoded);
+        }
+    };
+    // One byte a character where UTF-8 may take four.
+    let (charset, length) = match encoding.collation_id() {
+        Some(id) if is_text(&c.ty) => (id, c.ty.protocol_length() / MAX_UTF8),
+        _ => (c.ty.protocol_charset(), c.ty.protocol_length()),
+    };
     put_bytes(out, b"def");
-    put_bytes(out, c.database.as_bytes());
-    put_bytes(out, c.table.as_bytes());
-    put_bytes(out, c.org_table.as_bytes());
-    put_bytes(out, c.name.as_bytes());
-    put_bytes(out, c.org_name.as_bytes());
+    name(out, &c.database);
+    name(out, &c.table);
+    name(out, &c.org_table);
+    name(out, &c.name);
+    name(out, &c.org_name);
     out.push(0x0c);
-    out.extend_from_slice(&c.ty.protocol_charset().to_le_bytes());
-    out.extend_from_slice(&c.ty.protocol_length().to_le_bytes());
+    out.extend_from_slice(&charset.to_le_bytes());
+    out.extend_from_slice(&length.to_le_bytes());
     out.push(c.ty.protocol_type());
     out.extend_from_slice(&(c.flags | c.ty.protocol_flags()).to_le_bytes());
     out.push(decimals(c));
     out.extend_from_slice(&[0, 0]);
+}
+
+/// Longest character in UTF-8, by which lengths of texts are counted.
+const MAX_UTF8: u32 = 4;
+
+/// Whether values are texts, which are converted for the client.
+pub fn is_text(ty: &SqlType) -> bool {
+    ty.is_string() && ty.collation != Collation::Binary
 }
 
 /// Digits after the point or fractional digits of seconds. Drivers that fetch by the binary protocol print as many, and take
@@ -127,7 +149,7 @@ mod tests {
                 flags: 0,
             };
             let mut out = Vec::new();
-            column(&mut out, &meta);
+            column(&mut out, &meta, Encoding::Utf8);
             assert_eq!(out[out.len() - 3], want, "{:?}", meta.ty);
         }
     }
@@ -135,7 +157,11 @@ mod tests {
     #[test]
     fn err_cuts_long_messages_between_characters() {
         let mut out = Vec::new();
-        err(&mut out, &SqlError::new(1064, "é".repeat(400)));
+        err(
+            &mut out,
+            &SqlError::new(1064, "é".repeat(400)),
+            Encoding::Utf8,
+        );
         assert_eq!(&out[..9], b"\xff\x28\x04#42000");
         assert_eq!(out.len(), 9 + 510);
         assert!(std::str::from_utf8(&out[9..]).is_ok());

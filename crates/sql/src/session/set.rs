@@ -10,7 +10,7 @@ use super::vars::{self, Access, VarScope, VarValue, sql_mode};
 use crate::ddl;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::{Scope, SetItem, SetValue};
-use crate::types::Collation;
+use crate::types::{Collation, Encoding};
 use crate::value::Value;
 
 /// The isolation level that a variable names.
@@ -36,6 +36,11 @@ fn text(s: &str) -> VarValue {
     VarValue::Text(s.into())
 }
 
+/// What literals of a client's character set are taken as: UTF-8 where there is no other.
+pub(super) fn connection_charset(client: &'static str) -> &'static str {
+    vars::charset_name(client).unwrap_or("utf8mb4")
+}
+
 /// A character set's default collation.
 fn charset_collation(charset: &str) -> SqlResult<Collation> {
     ddl::collation_of(Some(charset), None, Collation::Utf8mb4GeneralCi)
@@ -57,7 +62,8 @@ impl Session {
                     self.set_names(charset.as_deref(), collation.as_deref())?;
                 }
                 SetItem::CharacterSet(charset) => {
-                    let name = vars::charset_name(charset.as_deref().unwrap_or("utf8mb4"))?;
+                    let name = charset.as_deref().unwrap_or("utf8mb4");
+                    let name = vars::client_charset_name(name)?;
                     let database = self.facts.vars.named("character_set_database");
                     let connection = database.as_str().to_string();
                     self.put_charset(name, Some(name), &connection);
@@ -299,9 +305,10 @@ impl Session {
     }
 
     fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
-        let charset = vars::charset_name(charset.unwrap_or("utf8mb4"))?;
-        let chosen = ddl::collation_of(Some(charset), collation, Collation::Utf8mb4GeneralCi)?;
-        self.put_charset(charset, Some(charset), charset);
+        let charset = vars::client_charset_name(charset.unwrap_or("utf8mb4"))?;
+        let connection = connection_charset(charset);
+        let chosen = ddl::collation_of(Some(connection), collation, Collation::Utf8mb4GeneralCi)?;
+        self.put_charset(charset, Some(charset), connection);
         self.facts
             .vars
             .put(vars::known("collation_connection"), text(chosen.name()));
@@ -378,6 +385,11 @@ impl Session {
         self.env.collation.set(
             Collation::by_name(vars.named("collation_connection").as_str())
                 .unwrap_or(Collation::Utf8mb4GeneralCi),
+        );
+        let encoding = |name| Encoding::of_charset(vars.named(name).as_str());
+        self.encodings.set(
+            encoding("character_set_client"),
+            encoding("character_set_results"),
         );
         self.owner
             .set_row_timeout(number("innodb_lock_wait_timeout"));

@@ -12,6 +12,7 @@ use super::env::{Diagnostic, Level, SessionEnv, SqlMode};
 use super::instance::unix_us;
 use super::record::Current;
 use super::registry::{Command, Seat};
+use super::set::connection_charset;
 use super::shared::MAX_TEXT;
 use super::transaction::Transaction;
 use super::unsettled::Deferral;
@@ -23,7 +24,7 @@ use crate::parse;
 use crate::result::ResultSink;
 use crate::show;
 use crate::stack;
-use crate::types::Collation;
+use crate::types::{Collation, Encoding, Encodings};
 use crate::value::{Value, Zone};
 use crate::watch::{Running, StatementKind};
 
@@ -83,6 +84,7 @@ pub struct Session {
     cache: Cache,
     multi_statements: bool,
     info: ConnectionInfo,
+    pub(super) encodings: Arc<Encodings>,
     pub(super) current: Current,
     pub(super) unsettled: Deferral,
     /// Address of the text last shown in the process list, to see whether it differs.
@@ -178,6 +180,7 @@ impl Session {
             cache: Cache::default(),
             multi_statements: info.multi_statements,
             info,
+            encodings: Arc::default(),
             current: Current::default(),
             unsettled: Deferral::default(),
             shown: 0,
@@ -199,22 +202,19 @@ impl Session {
             let timeout = self.facts.vars.named("interactive_timeout");
             self.facts.vars.put(vars::known("wait_timeout"), timeout);
         }
-        let (charset, collation) = match self.info.collation_id {
-            0 => (None, None),
-            63 => (Some("binary"), Some(Collation::Binary)),
-            192 => (Some("utf8mb3"), Some(Collation::Utf8mb4UnicodeCi)),
-            33 | 76 | 83 | 193..=223 => (Some("utf8mb3"), Some(Collation::Utf8mb4GeneralCi)),
-            // One that there is not compares as general_ci does, and says so.
-            id => (
-                Some("utf8mb4"),
-                Collation::ALL
+        let id = self.info.collation_id;
+        if id != 0 {
+            let charset = Encoding::charset_of_collation(id)?;
+            let connection = connection_charset(charset);
+            // A collation of UTF-8 that there is not compares as general_ci does, and says so.
+            let collation = match id {
+                192 => Collation::Utf8mb4UnicodeCi,
+                _ => Collation::ALL
                     .into_iter()
                     .find(|c| c.id() == id)
-                    .or(Some(Collation::Utf8mb4GeneralCi)),
-            ),
-        };
-        if let (Some(charset), Some(collation)) = (charset, collation) {
-            self.put_charset(charset, Some(charset), charset);
+                    .unwrap_or(Collation::Utf8mb4GeneralCi),
+            };
+            self.put_charset(charset, Some(charset), connection);
             self.facts.vars.put(
                 vars::known("collation_connection"),
                 VarValue::Text(collation.name().into()),
@@ -318,6 +318,16 @@ impl Session {
         self.settings.next_read_only = None;
         self.start_variables()?;
         rolled_back
+    }
+
+    /// What the client's bytes mean, kept up to date by SET.
+    pub fn encodings(&self) -> Arc<Encodings> {
+        self.encodings.clone()
+    }
+
+    /// The collation id of a new handshake, in force from the next [`Session::reset`].
+    pub fn set_collation_id(&mut self, id: u16) {
+        self.info.collation_id = id;
     }
 
     /// SERVER_STATUS_* flags now.

@@ -9,10 +9,12 @@ mod ast;
 pub(crate) mod body;
 pub(crate) mod collation;
 pub mod derive;
+mod encoding;
 mod general_ci;
 mod names;
 mod uca;
 
+pub use encoding::{Encoding, Encodings};
 pub use names::MAX_VARCHAR_BYTES;
 
 /// A type as a column or expression has it.

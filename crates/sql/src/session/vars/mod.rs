@@ -52,8 +52,8 @@ pub(crate) enum Kind {
     SqlMode,
     /// A character set.
     Charset,
-    /// A character set, or NULL: no conversion.
-    NullableCharset,
+    /// A character set of clients; NULL, if it may be: no conversion.
+    ClientCharset { nullable: bool },
     /// A collation.
     Collation,
     /// `SYSTEM`, an offset such as `+02:00`, or a name such as `Europe/Zurich`.
@@ -224,7 +224,9 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
     };
     if value.is_null() {
         return match def.kind {
-            Kind::Text { nullable: true } | Kind::NullableCharset => plain(VarValue::Null),
+            Kind::Text { nullable: true } | Kind::ClientCharset { nullable: true } => {
+                plain(VarValue::Null)
+            }
             _ => Err(wrong_value(def, "NULL")),
         };
     }
@@ -317,11 +319,15 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
             };
             plain(VarValue::Text(sql_mode::format(bits).into()))
         }
-        Kind::Charset | Kind::NullableCharset => {
+        Kind::Charset | Kind::ClientCharset { .. } => {
             let Some(t) = text else {
                 return Err(wrong_type(def));
             };
-            plain(VarValue::Text(charset_name(&t)?.into()))
+            let name = match def.kind {
+                Kind::Charset => charset_name(&t)?,
+                _ => client_charset_name(&t)?,
+            };
+            plain(VarValue::Text(name.into()))
         }
         Kind::Collation => {
             let Some(t) = text else {
@@ -365,6 +371,15 @@ pub(crate) fn charset_name(name: &str) -> SqlResult<&'static str> {
             1115,
             format!("Unknown character set: '{name}'"),
         )),
+    }
+}
+
+/// The same of a character set that a client may have: latin1 and ascii too, which are converted at the door.
+pub(crate) fn client_charset_name(name: &str) -> SqlResult<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
+        "latin1" => Ok("latin1"),
+        "ascii" => Ok("ascii"),
+        _ => charset_name(name),
     }
 }
 
@@ -603,7 +618,7 @@ mod tests {
             Ok(VarValue::Text("READ-COMMITTED".into()))
         );
         assert_eq!(
-            set("character_set_client", Value::str("latin1"), true)
+            set("character_set_connection", Value::str("latin1"), true)
                 .unwrap_err()
                 .code,
             1115

@@ -93,7 +93,13 @@ pub(super) static VARS: &[Def] = &[
         U(8_388_608),
         Fixed,
     ),
-    def("character_set_client", Both, CHARSET, T("utf8mb4"), Free),
+    def(
+        "character_set_client",
+        Both,
+        Kind::ClientCharset { nullable: false },
+        T("utf8mb4"),
+        Free,
+    ),
     def(
         "character_set_connection",
         Both,
@@ -112,7 +118,7 @@ pub(super) static VARS: &[Def] = &[
     def(
         "character_set_results",
         Both,
-        Kind::NullableCharset,
+        Kind::ClientCharset { nullable: true },
         T("utf8mb4"),
         Free,
     ),
