@@ -69,7 +69,9 @@ pub fn sqlstate(code: u16) -> &'static str {
         | 1106
         | 1107
         | 1110
-        | 1112..=1115
+        | 1112
+        | 1113
+        | 1115
         | 1118
         | 1120
         | 1121
@@ -106,5 +108,18 @@ pub fn sqlstate(code: u16) -> &'static str {
         1792 => "25006",
         3572 => "HY000",
         _ => "HY000",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sqlstate;
+
+    #[test]
+    fn a_full_table_is_no_syntax_error() {
+        assert_eq!(sqlstate(1114), "HY000");
+        for code in [1112, 1113, 1115] {
+            assert_eq!(sqlstate(code), "42000");
+        }
     }
 }

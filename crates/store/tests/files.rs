@@ -2,9 +2,9 @@
 
 mod common;
 use common::*;
-use millpond_store::Error;
 use millpond_store::io::Storage;
 use millpond_store::io::sim::SimStorage;
+use millpond_store::{Error, Options};
 
 const TABLES: i64 = 600;
 /// Half of them for tables; a batch being written keeps up to 192 at work.
@@ -108,5 +108,25 @@ fn a_lost_file_is_named_and_nothing_is_changed() {
         }
         let db = Db::on(disk);
         assert_eq!(rows(&mut db.session(), 0), [[1, 0]]);
+    }
+}
+
+/// A log that is too small is refused by its size, also where there is one already.
+#[test]
+fn a_log_below_the_minimum_is_refused() {
+    let disk = SimStorage::new();
+    let small = || Options {
+        log_bytes: 1 << 10,
+        ..options()
+    };
+    for _ in 0..2 {
+        let files = disk.files();
+        let Err(Error::Invalid(why)) = open_with(&disk, small()).map(drop) else {
+            panic!("it was opened");
+        };
+        assert!(why.ends_with("below the minimum of 1048576"), "{why}");
+        assert_eq!(disk.files(), files);
+        Db::on(disk.clone()).engine.close().unwrap();
+        disk.kill();
     }
 }

@@ -1,10 +1,12 @@
 //! The store's errors as MySQL's, in one place.
 
+use super::report::report;
 use crate::error::SqlError;
 use millpond_store::Error;
 
 /// The store's error as MySQL's; `table` names the table for messages that do.
 pub fn store_error(e: Error, table: &str) -> SqlError {
+    report(&e, table);
     match e {
         Error::Io { .. } if e.is_full() => {
             SqlError::new(1114, format!("The table '{table}' is full ({e})"))
@@ -13,6 +15,9 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             1030,
             format!("Got error from storage engine: {what}: {message}"),
         ),
+        Error::Corrupt(what) if table.is_empty() => {
+            SqlError::new(1712, format!("Index or data is corrupted: {what}"))
+        }
         Error::Corrupt(what) => SqlError::new(
             1712,
             format!("Index or data of table '{table}' is corrupted: {what}"),

@@ -13,6 +13,7 @@
 //! | `insert`, `write`, `rows` | INSERT and REPLACE; UPDATE and DELETE; what they share |
 //! | `several` | UPDATE and DELETE of several tables |
 //! | `error` | the store's errors as MySQL's |
+//! | `report` | damage that statements meet, in the server's log |
 //!
 //! An execution pins the plan's tables first and does nothing if one has changed since. It never commits or rolls
 //! back: a statement that fails half way leaves its changes to the caller, who returns to the savepoint it took.
@@ -30,6 +31,7 @@ mod insert;
 mod levels;
 mod partitions;
 pub(crate) mod ranges;
+mod report;
 pub(crate) mod rows;
 mod scan;
 mod several;

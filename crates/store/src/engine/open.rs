@@ -9,7 +9,7 @@ use super::{Inner, Options};
 use crate::catalog::{Catalog, CodecFactory, Handler};
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::log::Log;
+use crate::log::{Log, MIN_CAPACITY};
 use crate::pool::{Pager, PagerOptions};
 use crate::space::{FileId, SpaceId};
 use crate::table::Context;
@@ -29,6 +29,11 @@ pub(super) fn open(
     options: Options,
     codecs: Arc<dyn CodecFactory>,
 ) -> Result<Inner> {
+    if options.log_bytes < MIN_CAPACITY {
+        let (asked, least) = (options.log_bytes, MIN_CAPACITY);
+        let what = format!("a redo log of {asked} bytes is below the minimum of {least}");
+        return Err(Error::Invalid(what));
+    }
     storage.lock().map_err(|e| match e.kind() {
         std::io::ErrorKind::WouldBlock => {
             Error::Locked("the directory is in use by another process".into())
