@@ -172,14 +172,22 @@ pub(crate) enum Prepared {
     New(Box<New>),
 }
 
+/// Digits that any INT may have.
+const INT_DIGITS: u32 = 10;
+
 /// The column that holds a query's.
 fn selected_column(meta: &ColumnMeta) -> SqlResult<Column> {
     if meta.ty.base == BaseType::Null {
         return unsupported("CREATE TABLE ... SELECT of a column that is always NULL");
     }
+    // As in MySQL, what has few digits (a constant, a truth value) is an INT.
+    let mut ty = meta.ty.clone();
+    if ty.base == BaseType::BigInt && !ty.unsigned && ty.length < INT_DIGITS {
+        ty = SqlType::new(BaseType::Int);
+    }
     Ok(Column {
         name: meta.name.clone(),
-        ty: meta.ty.clone(),
+        ty,
         nullable: meta.flags & FLAG_NOT_NULL == 0,
         default: DefaultValue::None,
         auto_increment: false,

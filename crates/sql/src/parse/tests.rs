@@ -194,12 +194,12 @@ fn placeholders_are_numbered() {
 #[test]
 fn headings_are_the_source_text() {
     let s = parse_one(
-        "select distinct  a+ 1, count( * ) , 'x', (select 2  , 3) from t union select 5",
+        "select distinct  a+ 1, count( * ) , 'x', (select 2  , 3), 'y' 'z' from t union select 5",
         mode(),
     )
     .unwrap();
     let all: Vec<Vec<String>> = s.headings.into_iter().map(|h| h.1).collect();
-    assert_eq!(all[0], ["a+ 1", "count( * )", "x", "(select 2  , 3)"]);
+    assert_eq!(all[0], ["a+ 1", "count( * )", "x", "(select 2  , 3)", "y"]);
     assert_eq!(all[1], ["2", "3"]);
     assert_eq!(all[2], ["5"]);
 }

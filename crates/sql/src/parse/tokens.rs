@@ -379,10 +379,16 @@ fn headings(text: &str, tokens: &[TokenWithSpan], out: &mut Vec<(Location, Vec<S
             if from < to {
                 let start = lines.offset(tokens[from].span.start);
                 let end = lines.offset(tokens[to - 1].span.end);
-                // A string literal's heading is its content.
+                let is_text = |t: &TokenWithSpan| {
+                    matches!(
+                        t.token,
+                        Token::SingleQuotedString(_) | Token::DoubleQuotedString(_)
+                    )
+                };
+                // A string literal's heading is its content; of several in a row, the first one's.
                 items.push(match &tokens[from].token {
                     Token::SingleQuotedString(s) | Token::DoubleQuotedString(s)
-                        if to == from + 1 =>
+                        if tokens[from..to].iter().all(is_text) =>
                     {
                         s.clone()
                     }

@@ -81,15 +81,9 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
         let exact = |t: &SqlType| t.is_integer() || t.base == B::Decimal;
         if exact(a) && exact(b) {
             let scale = |t: &SqlType| if t.is_integer() { 0 } else { t.decimals };
-            let whole = |t: &SqlType| {
-                if t.is_integer() {
-                    20
-                } else {
-                    t.length.saturating_sub(u32::from(t.decimals))
-                }
-            };
+            let whole = a.integer_digits().max(b.integer_digits());
             let s = scale(a).max(scale(b));
-            return SqlType::decimal((whole(a).max(whole(b)) + u32::from(s)).min(65), s);
+            return SqlType::decimal((whole + u32::from(s)).min(65), s);
         }
         return SqlType::double();
     }

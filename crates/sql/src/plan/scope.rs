@@ -10,7 +10,7 @@ use super::exists::Exists;
 use super::nodes::{Ask, Columns, Derived, Rich, Source, SourceKind, Subquery};
 use super::{PlanContext, PlanTable};
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::unknown_column;
+use crate::expr::bind::{as_number, unknown_column};
 use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, RowTest, Scope, SubqueryKind};
 use crate::parse::{Statement, sp};
 use crate::session::env::SessionEnv;
@@ -434,7 +434,10 @@ impl Scope for Planner<'_, '_> {
                 planned.limit_to_one();
                 (Ask::Exists { negated }, SqlType::boolean())
             }
-            SubqueryKind::In { value, negated } => {
+            SubqueryKind::In { mut value, negated } => {
+                if first.is_numeric() {
+                    as_number(&mut value);
+                }
                 let collation = collation_of(&value, &first);
                 let value = value_rich(value, &mut reads);
                 (
@@ -460,7 +463,10 @@ impl Scope for Planner<'_, '_> {
                     SqlType::boolean(),
                 )
             }
-            SubqueryKind::Quantified { value, op, all } => {
+            SubqueryKind::Quantified { mut value, op, all } => {
+                if first.is_numeric() {
+                    as_number(&mut value);
+                }
                 let collation = collation_of(&value, &first);
                 let value = value_rich(value, &mut reads);
                 (

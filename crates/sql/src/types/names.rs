@@ -327,14 +327,8 @@ impl SqlType {
                 }
             }
             Int => 10,
-            BigInt if self.length == 1 => 1,
-            BigInt => {
-                if self.unsigned {
-                    20
-                } else {
-                    19
-                }
-            }
+            // A constant's length is that of its digits.
+            BigInt => self.length.min(if self.unsigned { 20 } else { 19 }),
             Year => 4,
             Decimal => self.length - self.decimals as u32,
             Date => 8,

@@ -45,10 +45,9 @@ fn string(bytes: Vec<u8>, collation: Collation) -> Expr {
 pub(super) fn number(digits: &str) -> SqlResult<Expr> {
     let text = digits.as_bytes();
     if let Some(v) = exact_integer(text) {
-        let length = digits.len() as u32;
         if let Ok(v) = i64::try_from(v) {
             let ty = SqlType {
-                length: length.max(2),
+                length: digits.len() as u32,
                 ..SqlType::bigint()
             };
             return Ok(Expr::literal(Value::Int(v), ty));
