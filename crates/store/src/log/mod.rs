@@ -213,6 +213,26 @@ impl Log {
         Ok((reader.position(), epoch))
     }
 
+    /// Where, not far behind the log's end, whole groups of its last epoch begin again. A crash leaves such if a round
+    /// was on the disk before the one ahead of it; so does damage, which nothing tells from that. `None`: there are none.
+    pub fn resumes_after(&self, end: Lsn) -> Result<Option<Lsn>> {
+        let (epoch, limit) = {
+            let c = self.checkpoint.lock();
+            (c.epoch, c.lsn + self.file.capacity)
+        };
+        // Rounds begin with a sector.
+        let from = (end / SECTOR as u64 + 1) * SECTOR as u64;
+        let window = (Reader::STEP as u64).min(limit.saturating_sub(from));
+        let mut bytes = vec![0; window as usize];
+        self.file.read(&mut bytes, from)?;
+        let begins = |at: &usize| {
+            let group = whole_group(&bytes[*at..], from + *at as u64);
+            group.is_some_and(|(_, e, _)| e == epoch)
+        };
+        let at = (0..bytes.len()).step_by(SECTOR).find(begins);
+        Ok(at.map(|at| from + at as u64))
+    }
+
     /// Recovery: as [`Log::walk`], then positions the log's end after the last and begins a new epoch.
     pub fn scan(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<()> {
         let (end, epoch) = self.read_groups(from, visit)?;
@@ -410,6 +430,16 @@ fn group_head(start: Lsn, len: u32, epoch: u32, payload_crc: u32) -> [u8; GROUP_
     head
 }
 
+/// Length field, epoch and payload of the group that `bytes`, at LSN `start`, begin with, if all of it is there and valid.
+fn whole_group(bytes: &[u8], start: Lsn) -> Option<(u32, u32, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk::<GROUP_HEADER>()?;
+    let len = u32::from_le_bytes(head[..4].try_into().unwrap());
+    let epoch = u32::from_le_bytes(head[4..8].try_into().unwrap());
+    let payload = rest.get(..(len & !FILLER) as usize)?;
+    let valid = len != 0 && *head == group_head(start, len, epoch, crc32c::crc32c(payload));
+    valid.then_some((len, epoch, payload))
+}
+
 /// Start LSN, epoch, whether it says nothing, and payload.
 type Group<'a> = (Lsn, u32, bool, &'a [u8]);
 
@@ -462,18 +492,18 @@ impl Reader<'_> {
         if !self.ensure(GROUP_HEADER)? {
             return Ok(None);
         }
-        let mut head = [0; GROUP_HEADER];
-        head.copy_from_slice(&self.buf[self.at..self.at + GROUP_HEADER]);
-        let len = u32::from_le_bytes(head[..4].try_into().unwrap());
-        let e = u32::from_le_bytes(head[4..8].try_into().unwrap());
+        let word = |at: usize| {
+            let at = self.at + at;
+            u32::from_le_bytes(self.buf[at..at + 4].try_into().unwrap())
+        };
+        let (len, e) = (word(0), word(4));
         let whole = GROUP_HEADER + (len & !FILLER) as usize;
         if len == 0 || e < epoch || whole as u64 > self.file.capacity || !self.ensure(whole)? {
             return Ok(None);
         }
         let start = self.position();
-        let payload = &self.buf[self.at + GROUP_HEADER..self.at + whole];
-        let valid = head == group_head(start, len, e, crc32c::crc32c(payload));
-        Ok(valid.then_some((start, e, len & FILLER != 0, payload)))
+        let group = whole_group(&self.buf[self.at..], start);
+        Ok(group.map(|(len, e, payload)| (start, e, len & FILLER != 0, payload)))
     }
 }
 

@@ -41,6 +41,35 @@ fn synced_groups_come_back_and_the_log_goes_on() {
     assert_eq!(reopen(&disk).1.len(), 3);
 }
 
+/// What is whole behind the end is seen, until an opening has begun a new epoch.
+#[test]
+fn a_gap_is_noticed() {
+    let disk = SimStorage::new();
+    let log = Log::create(&disk, CAPACITY, FlushAtCommit::Sync).unwrap();
+    let starts: Vec<Lsn> = (0..4)
+        .map(|i| {
+            let start = log.end_lsn().next_multiple_of(SECTOR as u64);
+            let (end, ()) = log.append(&[i; 2000], |_, _| ());
+            log.sync_to(end).unwrap();
+            start
+        })
+        .collect();
+    disk.kill();
+    let look = || {
+        let (log, found) = Log::open(&disk, FlushAtCommit::Sync).unwrap();
+        let end = log.walk(found.checkpoint, &mut |_, _, _| Ok(())).unwrap();
+        (end, log.resumes_after(end).unwrap())
+    };
+    assert_eq!(look().1, None);
+    disk.corrupt("redo", 8192 + starts[1] + 1000, &[9; 10]);
+    assert_eq!(look(), (starts[1], Some(starts[2])));
+    let (log, found) = reopen(&disk);
+    assert_eq!(found.len(), 1);
+    let (end, ()) = log.append(b"new", |_, _| ());
+    log.sync_to(end).unwrap();
+    assert_eq!(look().1, None);
+}
+
 /// The group after a lost one survives the first cut; a new group of the lost one's exact length must
 /// not make it valid again.
 #[test]

@@ -168,6 +168,13 @@ pub(crate) fn recover(
     })?;
     // Nothing has been changed so far.
     Doublewrite::check(storage, report.to)?;
+    if let Some(lsn) = log.resumes_after(report.to)? {
+        let end = report.to;
+        tracing::warn!(
+            "the redo log ends at LSN {end}, but goes on at LSN {lsn}: the last commits were being written at the crash, or the \
+             file is damaged there; what lies behind is not redone"
+        );
+    }
     report.restored = Doublewrite::restore(storage)? as u64;
     if report.groups == 0 {
         log.scan(from, &mut |_, _, _| Ok(()))?;
