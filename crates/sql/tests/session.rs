@@ -869,3 +869,68 @@ fn a_client_gets_the_character_set_it_asks_for_or_an_error() {
         1115
     );
 }
+
+/// Whether a statement waits: it is killed when it is seen to run, unless it has ended by then.
+fn waits(c: &mut support::Client, sql: &str, by: &mut support::Client) -> bool {
+    let id = c.one("SELECT CONNECTION_ID()");
+    std::thread::scope(|s| {
+        let run = s.spawn(|| c.run(sql).map_err(|e| e.code));
+        let busy = format!(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND info = '{sql}'"
+        );
+        while by.one(&busy) == "0" && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        by.ok(&format!("KILL QUERY {id}"));
+        matches!(run.join().expect("joins"), Err(1317))
+    })
+}
+
+#[test]
+fn a_global_read_lock_keeps_changes_out() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    a.ok("CREATE TABLE p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2");
+    b.ok("SET autocommit = 0");
+    // As mariadb-dump --lock-all-tables does.
+    a.ok("FLUSH TABLES");
+    a.ok("FLUSH TABLES WITH READ LOCK");
+    a.ok("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    for sql in [
+        "INSERT INTO t VALUES (9)",
+        "DELETE FROM p",
+        "CREATE TABLE u (a INT)",
+        "DROP TABLE t",
+        "OPTIMIZE TABLE t",
+        "LOCK TABLES t WRITE",
+        "CREATE DATABASE other",
+    ] {
+        assert_eq!(a.code(sql), 1223, "{sql}");
+    }
+    a.ok("CREATE TEMPORARY TABLE mine (a INT)");
+    a.ok("INSERT INTO mine VALUES (1)");
+    a.ok("DROP TEMPORARY TABLE mine");
+    assert_eq!(a.one("SELECT COUNT(*) FROM t"), "0");
+    assert_eq!(b.one("SELECT COUNT(*) FROM t"), "0");
+    b.ok("LOCK TABLES t READ");
+    b.ok("UNLOCK TABLES");
+    for sql in [
+        "INSERT INTO p VALUES (1)",
+        "TRUNCATE TABLE t",
+        "CREATE DATABASE other",
+    ] {
+        assert!(waits(&mut b, sql, &mut a), "{sql}");
+    }
+    a.ok("UNLOCK TABLES");
+    b.ok("INSERT INTO p VALUES (1)");
+    // It waits for those who have written.
+    assert!(waits(&mut a, "FLUSH TABLES WITH READ LOCK", &mut b));
+    b.ok("COMMIT");
+    a.ok("FLUSH TABLES WITH READ LOCK");
+    drop(a);
+    b.ok("CREATE TABLE u (a INT)");
+    b.ok("FLUSH TABLES u, t WITH READ LOCK");
+    assert_eq!(b.code("INSERT INTO u VALUES (1)"), 1099);
+    assert_eq!(b.code("SELECT * FROM p"), 1100);
+}

@@ -28,12 +28,25 @@ pub(super) fn maintain_columns(_op: Maintenance) -> [ColumnMeta; 4] {
     ]
 }
 
+/// Error 1223.
+fn conflicting() -> SqlError {
+    SqlError::new(
+        1223,
+        "Can't execute the query because you have a conflicting read lock",
+    )
+}
+
 impl Session {
     /// LOCK TABLES, in place of what was locked before.
     pub(super) fn lock_tables(
         &mut self,
         tables: &[(TableName, Option<String>, bool)],
     ) -> SqlResult<()> {
+        if self.read_locked {
+            // All are locked for reading already.
+            let write = tables.iter().any(|(.., write)| *write);
+            return if write { Err(conflicting()) } else { Ok(()) };
+        }
         self.unlock_tables();
         let mut names: Vec<((String, String), bool)> = Vec::new();
         for (table, _, write) in tables {
@@ -58,17 +71,53 @@ impl Session {
         Ok(())
     }
 
-    /// Releases what LOCK TABLES took.
-    pub(super) fn unlock_tables(&mut self) {
+    /// FLUSH TABLES WITH READ LOCK.
+    fn lock_everything(&mut self) -> SqlResult<()> {
         if !self.locked.is_empty() {
+            return Err(SqlError::new(
+                1192,
+                "Can't execute the given command because you have active locked tables or an active transaction",
+            ));
+        }
+        if !self.read_locked {
+            let engine = self.instance.engine();
+            engine
+                .lock_everything(&self.owner)
+                .map_err(|e| store_error(e, ""))?;
+            self.read_locked = true;
+        }
+        Ok(())
+    }
+
+    /// Error 1223 for a change after the session's own FLUSH TABLES WITH READ LOCK.
+    #[inline]
+    pub(super) fn check_read_lock(&self) -> SqlResult<()> {
+        if self.read_locked {
+            Err(conflicting())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Releases what LOCK TABLES took, as START TRANSACTION does.
+    pub(super) fn unlock_named(&mut self) {
+        if !self.read_locked {
+            self.unlock_tables();
+        }
+    }
+
+    /// Releases what LOCK TABLES and FLUSH TABLES WITH READ LOCK took.
+    pub(super) fn unlock_tables(&mut self) {
+        if !self.locked.is_empty() || self.read_locked {
             self.locked.clear();
+            self.read_locked = false;
             self.instance.engine().unlock_tables(&self.owner);
         }
     }
 
     /// UNLOCK TABLES: with locked tables it also commits.
     pub(super) fn unlock_statement(&mut self) -> SqlResult<()> {
-        if self.locked.is_empty() {
+        if self.locked.is_empty() && !self.read_locked {
             return Ok(());
         }
         let committed = self.commit_now();
@@ -97,7 +146,11 @@ impl Session {
 
     /// What DDL may do while tables are locked: change those tables (error 1100), nothing else (error 1192).
     pub(super) fn check_ddl_locked(&self, kind: &Kind) -> SqlResult<()> {
-        if self.locked.is_empty() || super::dispatch::is_temporary(kind) {
+        if super::dispatch::is_temporary(kind) {
+            return Ok(());
+        }
+        self.check_read_lock()?;
+        if self.locked.is_empty() {
             return Ok(());
         }
         let check = |t: &TableName| {
@@ -148,6 +201,15 @@ impl Session {
                 }
                 self.note_flush_tables();
                 Ok(())
+            }
+            "TABLES WITH READ LOCK" if tables.is_empty() => {
+                self.note_flush_tables();
+                self.lock_everything()
+            }
+            "TABLES WITH READ LOCK" => {
+                let list: Vec<_> = tables.iter().map(|t| (t.clone(), None, false)).collect();
+                self.note_flush_tables();
+                self.lock_tables(&list)
             }
             "STATUS" => {
                 self.instance.0.registry.drain(self.seat());
@@ -242,6 +304,7 @@ impl Session {
                     }
                 }
                 Maintenance::Optimize => {
+                    self.check_read_lock()?;
                     add(
                         "note",
                         "Table does not support optimize, doing recreate + analyze instead".into(),

@@ -165,6 +165,7 @@ impl Session {
     ) -> SqlResult<Run> {
         if plan.writes {
             self.check_writable()?;
+            self.check_read_lock()?;
         }
         if !self.locked.is_empty() {
             for used in &plan.tables {

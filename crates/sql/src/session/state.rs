@@ -79,6 +79,8 @@ pub struct Session {
     pub(super) found_rows: bool,
     /// Tables that LOCK TABLES holds, by database and name, and whether for writing.
     pub(super) locked: Vec<((String, String), bool)>,
+    /// FLUSH TABLES WITH READ LOCK is in force.
+    pub(super) read_locked: bool,
     /// COMMIT RELEASE and ROLLBACK RELEASE end the connection.
     pub(super) released: bool,
     cache: Cache,
@@ -176,6 +178,7 @@ impl Session {
             named: HashMap::new(),
             found_rows: info.found_rows,
             locked: Vec::new(),
+            read_locked: false,
             released: false,
             cache: Cache::default(),
             multi_statements: info.multi_statements,

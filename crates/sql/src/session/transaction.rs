@@ -130,7 +130,7 @@ impl Session {
     /// START TRANSACTION, BEGIN.
     pub(super) fn begin(&mut self, snapshot: bool, read_only: Option<bool>) -> SqlResult<()> {
         self.commit_now()?;
-        self.unlock_tables();
+        self.unlock_named();
         self.ensure_transaction();
         self.txn.explicit = true;
         if let Some(read_only) = read_only {

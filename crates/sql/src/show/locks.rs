@@ -283,8 +283,12 @@ fn metadata_locks() -> Virtual {
                 continue;
             }
             emit(&[
-                s(if table.is_some() { "TABLE" } else { "SCHEMA" }),
-                s(database),
+                s(match table {
+                    Some(_) => "TABLE",
+                    None if database.is_empty() => "GLOBAL",
+                    None => "SCHEMA",
+                }),
+                opt((!database.is_empty()).then_some(database)),
                 opt(table),
                 Value::Null,
                 n(0u64),
@@ -300,7 +304,7 @@ fn metadata_locks() -> Virtual {
     })
 }
 
-/// Database and table of a metadata lock's name.
+/// Database and table of a metadata lock's name; the one above all has neither.
 fn split_name(name: &str) -> (&str, Option<&str>) {
     match name.split_once('\0') {
         Some((database, table)) => (database, Some(table)),
@@ -511,9 +515,10 @@ fn threads() -> Virtual {
 /// What the process list says of those who wait for metadata locks, by connection.
 pub(super) fn metadata_waits(engine: &Engine) -> HashMap<u64, &'static str> {
     let state = |w: &WaitInfo| match &w.lock.what {
-        Locked::Metadata { name, .. } => Some(match split_name(name).1 {
-            Some(_) => "Waiting for table metadata lock",
-            None => "Waiting for schema metadata lock",
+        Locked::Metadata { name, .. } => Some(match split_name(name) {
+            (_, Some(_)) => "Waiting for table metadata lock",
+            ("", None) => "Waiting for global read lock",
+            _ => "Waiting for schema metadata lock",
         }),
         _ => None,
     };

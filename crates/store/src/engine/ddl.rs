@@ -88,9 +88,24 @@ pub(super) struct Found {
     pub row: TableRow,
 }
 
+/// The metadata lock above all names: DDL holds it as writers do, who keeps everything as it is holds it as readers do.
+const EVERYTHING: &str = "";
+
 impl Inner {
     /// Runs a DDL transaction.
     pub(super) fn ddl<R>(
+        &self,
+        owner: &Arc<Owner>,
+        f: impl FnOnce(&mut Txn, &mut Aftermath<'_>) -> Result<R>,
+    ) -> Result<R> {
+        self.on_catalog(owner, |txn, aftermath| {
+            self.lock_database(txn, EVERYTHING, MdlMode::Write)?;
+            f(txn, aftermath)
+        })
+    }
+
+    /// Runs a transaction on the catalog.
+    fn on_catalog<R>(
         &self,
         owner: &Arc<Owner>,
         f: impl FnOnce(&mut Txn, &mut Aftermath<'_>) -> Result<R>,
@@ -158,7 +173,12 @@ impl Inner {
         tables: &[(TableName, bool)],
     ) -> Result<()> {
         let mdl = self.sys.mdl();
-        let locked = self.ddl(owner, |txn, _| {
+        let locked = self.on_catalog(owner, |txn, _| {
+            if tables.iter().any(|(_, write)| *write) {
+                // What is locked for DDL: what comes above tables cannot be taken later.
+                self.lock_database(txn, EVERYTHING, MdlMode::Write)?;
+                mdl.make_lasting(owner, &mdl.get(EVERYTHING));
+            }
             let databases: BTreeSet<&str> = tables.iter().map(|(t, _)| &*t.0).collect();
             for database in databases {
                 self.lock_database(txn, database, MdlMode::Shared)?;
@@ -178,6 +198,28 @@ impl Inner {
                 mdl.make_lasting(owner, &lock);
                 if self.catalog.table(txn, database, name)?.is_none() {
                     return Err(no_table(database, name));
+                }
+            }
+            Ok(())
+        });
+        if locked.is_err() {
+            mdl.release_lasting(owner);
+        }
+        locked
+    }
+
+    /// Keeps everybody from changing anything, beyond the end of transactions: first DDL is kept out, so that the tables there are
+    /// stay those, then writers of each.
+    pub(super) fn lock_everything(&self, owner: &Arc<Owner>) -> Result<()> {
+        let mdl = self.sys.mdl();
+        let locked = self.on_catalog(owner, |txn, _| {
+            self.lock_database(txn, EVERYTHING, MdlMode::ReadOnly)?;
+            mdl.make_lasting(owner, &mdl.get(EVERYTHING));
+            for database in self.catalog.database_names(txn)? {
+                for table in self.catalog.table_names(txn, &database)? {
+                    let lock = mdl.get(&full_name(&database, &table));
+                    mdl.lock(owner, &lock, MdlMode::ReadOnly)?;
+                    mdl.make_lasting(owner, &lock);
                 }
             }
             Ok(())

@@ -391,7 +391,12 @@ impl Engine {
             owner,
         })
     }
-    /// Releases what [`Engine::lock_tables`] took.
+    /// Keeps everybody else from changing rows and definitions until [`Engine::unlock_tables`]; waits for transactions that have
+    /// written.
+    pub fn lock_everything(&self, owner: &Arc<Owner>) -> Result<()> {
+        self.0.lock_everything(owner)
+    }
+    /// Releases what [`Engine::lock_tables`] and [`Engine::lock_everything`] took.
     pub fn unlock_tables(&self, owner: &Owner) {
         self.0.sys.mdl().release_lasting(owner);
     }
