@@ -104,6 +104,10 @@ expect "latin1 out and back" "$(printf 'caf\351')" \
     "$(printf "SELECT 'caf\351'" | mariadb --no-defaults -uroot -S "$socket" -N --default-character-set=latin1)"
 
 
+expect "dump with all tables locked" "1" \
+    "$(mariadb-dump --no-defaults -uroot -S "$socket" --lock-all-tables --skip-comments suite_sh t 2>&1 | grep -c '^CREATE TABLE')"
+expect_match "a careful client" '^ERROR 1175' "$(db --safe-updates suite_sh -e 'DELETE FROM t')"
+
 expect "ping" "mysqld is alive" "$(admin ping)"
 expect_match "status" '^Uptime: [0-9]+ +Threads: [0-9]+ +Questions: [0-9]+' "$(admin status)"
 expect_match "process list" 'root.*localhost' "$(admin processlist)"
