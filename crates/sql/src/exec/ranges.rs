@@ -14,7 +14,7 @@ use crate::plan::nodes::{Access, EqCond, RangeCond};
 use crate::row::{self, Lookup};
 use crate::session::env::SessionEnv;
 use crate::types::{Column, Schema, SqlType};
-use crate::value::{Value, Zone};
+use crate::value::{Value, Zone, number_of_text};
 
 /// What to read.
 pub enum Ranges {
@@ -40,7 +40,14 @@ enum Part {
 }
 
 fn look(e: &Expr, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Lookup> {
-    Ok(row::lookup(&e.shown(cx)?, ty, cx.session.zone.get()))
+    let v = e.shown(cx)?;
+    // What the comparison would say of each row.
+    if let Value::Bytes(text) = &v
+        && ty.is_numeric()
+    {
+        number_of_text(text, cx.session)?;
+    }
+    Ok(row::lookup(&v, ty, cx.session.zone.get()))
 }
 
 fn eq_part(c: &EqCond, column: &Column, cx: &EvalContext<'_>) -> SqlResult<Part> {
@@ -382,7 +389,11 @@ pub fn estimate(table: &Arc<Table>, schema: &Schema, a: &Access, env: &SessionEn
         session: env,
     };
     let mut key = Vec::new();
-    match build(a, schema, &cx, &mut key).ok()? {
+    // Warnings are for whoever runs it.
+    let before = env.diagnostics.borrow().len();
+    let built = build(a, schema, &cx, &mut key);
+    env.diagnostics.borrow_mut().truncate(before);
+    match built.ok()? {
         Ranges::Nothing => Some(0),
         Ranges::Point => Some(1),
         Ranges::List { list, .. } => {
