@@ -934,3 +934,53 @@ fn a_global_read_lock_keeps_changes_out() {
     assert_eq!(b.code("INSERT INTO u VALUES (1)"), 1099);
     assert_eq!(b.code("SELECT * FROM p"), 1100);
 }
+
+#[test]
+fn distinct_in_aggregates_goes_to_disk_beyond_the_memory() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE d (n INT PRIMARY KEY)");
+    let digits: Vec<String> = (0..100).map(|n| format!("({n})")).collect();
+    c.ok(&format!("INSERT INTO d VALUES {}", digits.join(",")));
+    for name in ["sort_buffer_size", "join_buffer_size", "tmp_table_size"] {
+        c.ok(&format!("SET {name} = 1024"));
+    }
+    let from = "FROM (SELECT x.n * 100 + y.n AS v FROM d x JOIN d y) t";
+    // Each value twice; some 1.3 MB of keys where 32 kB are to be had.
+    let twice = format!("{from} JOIN (SELECT 0 AS z UNION ALL SELECT 1) u");
+    assert_eq!(
+        c.one(&format!(
+            "SELECT COUNT(DISTINCT v), SUM(DISTINCT v), COUNT(DISTINCT v, z), BIT_OR(DISTINCT v), COUNT(*) {twice}"
+        )),
+        "10000|49995000|20000|16383|20000"
+    );
+    assert_eq!(
+        c.rows(&format!(
+            "SELECT z, COUNT(DISTINCT v), SUM(DISTINCT v) {twice} GROUP BY z"
+        )),
+        ["0|10000|49995000", "1|10000|49995000"]
+    );
+    assert_eq!(
+        c.one(&format!(
+            "SELECT GROUP_CONCAT(DISTINCT v ORDER BY v DESC) {twice}"
+        ))[..15],
+        *"9999,9998,9997,"
+    );
+    assert_eq!(
+        c.warnings(),
+        ["Warning 1260 Row 206 was cut by GROUP_CONCAT()"]
+    );
+    assert_eq!(
+        c.one(&format!("SELECT LENGTH(GROUP_CONCAT(v)) {twice}")),
+        "1024"
+    );
+    // Many groups with a few values each cannot all go to disk: they have a bound.
+    let groups =
+        format!("SELECT v % 400, COUNT(DISTINCT v, z, x.n) {twice} JOIN d x GROUP BY v % 400");
+    assert_eq!(c.code(&groups), 1038);
+    c.ok("SET tmp_table_size = 16777216");
+    assert_eq!(
+        c.rows("SELECT COUNT(DISTINCT n), n % 2 FROM d GROUP BY n % 2"),
+        ["50|0", "50|1"]
+    );
+}

@@ -70,6 +70,16 @@ pub fn put_all(values: &[Value<'_>], out: &mut Vec<u8>) {
     }
 }
 
+/// All values that were put.
+pub fn values_of(bytes: &[u8]) -> Vec<Value<'_>> {
+    let mut reader = Reader(bytes);
+    let mut values = Vec::new();
+    while !reader.is_empty() {
+        values.push(reader.value());
+    }
+    values
+}
+
 /// Reads what was put.
 pub struct Reader<'b>(pub &'b [u8]);
 

@@ -9,7 +9,7 @@ use super::levels::Emit;
 use super::sort::Sorter;
 use super::state::{Flow, Rows, State, row_bytes};
 use crate::error::SqlResult;
-use crate::expr::{Accumulator, RowRef};
+use crate::expr::{Accumulator, Room, RowRef};
 use crate::plan::nodes::{Block, Group, SourceKind};
 use crate::row::encode_sort_value;
 use crate::value::Value;
@@ -36,6 +36,8 @@ pub struct Groups<'s> {
     last: Vec<u8>,
     key: Vec<u8>,
     bytes: usize,
+    /// What the aggregates keep.
+    room: Room,
     aside: Option<Sorter>,
 }
 
@@ -50,6 +52,7 @@ impl<'s> Groups<'s> {
             last: Vec::new(),
             key: Vec::new(),
             bytes: 0,
+            room: Room::default(),
             aside: None,
         }
     }
@@ -98,6 +101,7 @@ impl<'s> Groups<'s> {
             } else if self.last != self.key {
                 std::mem::swap(&mut self.last, &mut self.key);
                 let done = self.list.pop().expect("a group is open");
+                self.room.clear();
                 self.add(rows);
                 if self.emit(st, done, rows, emit)? == Flow::Stop {
                     self.list.clear();
@@ -107,7 +111,7 @@ impl<'s> Groups<'s> {
             0
         } else if let Some(&at) = self.map.get(&self.key[..]) {
             at as usize
-        } else if self.aside.is_some() || self.bytes > st.memory_limit {
+        } else if self.aside.is_some() || self.bytes + self.room.used > st.memory_limit {
             return self.put_aside(st, rows);
         } else {
             let at = self.list.len();
@@ -128,8 +132,9 @@ impl<'s> Groups<'s> {
 
     fn update(&mut self, st: &State<'s>, at: usize, rows: &[RowRef<'_>]) -> SqlResult<()> {
         let cx = st.context(rows);
+        self.room.limit = st.memory_limit;
         for (acc, spec) in self.list[at].state.iter_mut().zip(&self.g.aggregates) {
-            acc.update(spec, &cx)?;
+            acc.update(spec, &cx, &mut self.room)?;
         }
         Ok(())
     }
@@ -157,6 +162,7 @@ impl<'s> Groups<'s> {
         let b = self.b;
         // The memory is needed for sorting.
         self.map = HashMap::new();
+        self.room.clear();
         aside.drain(st, |st, key, bytes| {
             let mut r = Reader(bytes);
             let put: Vec<PutRow<'_>> = (b.base..b.width()).map(|_| codec::row(&mut r)).collect();
@@ -171,6 +177,7 @@ impl<'s> Groups<'s> {
                 };
             }
             if self.list.is_empty() || self.last != key {
+                self.room.clear();
                 if let Some(done) = self.list.pop()
                     && self.emit(st, done, rows, emit)? == Flow::Stop
                 {

@@ -42,7 +42,9 @@ mod subquery;
 mod tests;
 mod write;
 
+pub(crate) use codec::{put as put_value, values_of};
 pub use error::store_error;
+pub(crate) use state::interrupted;
 pub use state::{Scratch, overdue};
 
 use crate::error::{SqlError, SqlResult};

@@ -1,8 +1,8 @@
 //! Aggregate functions: what they compute and their running state.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 
+use super::distinct::{Fresh, Room, Seen, aside_bytes};
 use super::operators::{bits_of, number};
 use super::{EvalContext, Expr, func};
 use crate::error::{SqlError, SqlResult};
@@ -178,6 +178,58 @@ impl Sum {
 /// A row that GROUP_CONCAT keeps: its sort key and its text.
 type Piece = (Vec<u8>, Vec<u8>);
 
+/// What GROUP_CONCAT keeps: no more than it may show, and some.
+#[derive(Clone, Debug, Default)]
+struct Pieces {
+    list: Vec<Piece>,
+    /// Bytes of the texts.
+    bytes: usize,
+    /// Bytes from which on it is worth looking what is too much; 0: not known yet.
+    look: usize,
+}
+
+impl Pieces {
+    fn push(&mut self, piece: Piece, spec: &AggregateSpec, session: &SessionEnv) {
+        self.bytes += piece.1.len() + 1;
+        self.list.push(piece);
+        if self.look == 0 {
+            self.look = 2 * max_len(session).max(GROUP_CONCAT_MAX_LEN);
+        }
+        if self.bytes > self.look {
+            self.prune(spec, session);
+        }
+    }
+
+    /// Lets go of what lies behind the longest result, the piece that shows that it was cut excepted.
+    fn prune(&mut self, spec: &AggregateSpec, session: &SessionEnv) {
+        let max = max_len(session);
+        self.sort(spec);
+        let mut bytes = 0;
+        let kept = self.list.iter().position(|piece| {
+            bytes += piece.1.len();
+            bytes > max
+        });
+        if let Some(last) = kept {
+            self.list.truncate(last + 1);
+        }
+        self.bytes = bytes;
+        // Empty texts take room too, and none of the result.
+        self.look = (2 * max).max(bytes + GROUP_CONCAT_MAX_LEN);
+    }
+
+    fn sort(&mut self, spec: &AggregateSpec) {
+        if !spec.order_by.is_empty() {
+            self.list.sort_by(|a, b| a.0.cmp(&b.0));
+        }
+    }
+}
+
+/// `group_concat_max_len`.
+fn max_len(session: &SessionEnv) -> usize {
+    (session.sys_var)("", "group_concat_max_len")
+        .map_or(GROUP_CONCAT_MAX_LEN, |v| v.to_u64() as usize)
+}
+
 #[derive(Clone, Debug)]
 enum State {
     Count(i64),
@@ -186,16 +238,58 @@ enum State {
     Bits(u64),
     /// Count, mean, sum of squared distances from the mean.
     Spread(i64, f64, f64),
-    Pieces(Vec<Piece>),
+    Pieces(Pieces),
     Any(Option<Value<'static>>),
 }
 
+impl State {
+    /// Takes a value in: a number where numbers are computed with, bits where bits are.
+    fn take(&mut self, spec: &AggregateSpec, v: Value<'_>) -> SqlResult<()> {
+        match self {
+            State::Count(n) => *n += 1,
+            State::Sum(sum, n) => {
+                sum.add(&v)?;
+                *n += 1;
+            }
+            State::Extreme(best) => {
+                let wanted = if spec.kind == K::Min {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                };
+                if best.is_null() || v.compare(best, spec.ty.collation) == Some(wanted) {
+                    *best = v.into_owned();
+                }
+            }
+            State::Bits(b) => match spec.kind {
+                K::BitAnd => *b &= v.to_u64(),
+                K::BitOr => *b |= v.to_u64(),
+                _ => *b ^= v.to_u64(),
+            },
+            State::Spread(n, mean, squares) => {
+                // Welford: no difference of large sums.
+                let x = v.to_f64();
+                *n += 1;
+                let d = x - *mean;
+                *mean += d / *n as f64;
+                *squares += d * (x - *mean);
+            }
+            State::Any(first) => {
+                if first.is_none() {
+                    *first = Some(v.into_owned());
+                }
+            }
+            State::Pieces(_) => {}
+        }
+        Ok(())
+    }
+}
+
 /// An aggregate's running state for one group.
-#[derive(Clone, Debug)]
 pub struct Accumulator {
     state: State,
-    /// What DISTINCT has seen, as sort keys.
-    seen: Option<HashSet<Vec<u8>>>,
+    /// What DISTINCT has seen.
+    seen: Option<Box<Seen>>,
     key: Vec<u8>,
 }
 
@@ -209,14 +303,14 @@ impl AggregateSpec {
             K::BitAnd => State::Bits(u64::MAX),
             K::BitOr | K::BitXor => State::Bits(0),
             K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => State::Spread(0, 0.0, 0.0),
-            K::GroupConcat => State::Pieces(Vec::new()),
+            K::GroupConcat => State::Pieces(Pieces::default()),
             K::AnyValue => State::Any(None),
         };
         // A value seen twice is no other minimum.
         let distinct = self.distinct && !matches!(self.kind, K::Min | K::Max | K::AnyValue);
         Accumulator {
             state,
-            seen: distinct.then(HashSet::new),
+            seen: distinct.then(Box::default),
             key: Vec::new(),
         }
     }
@@ -264,7 +358,12 @@ fn place(e: &Expr) -> String {
 
 impl Accumulator {
     /// Takes one row in.
-    pub fn update(&mut self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<()> {
+    pub fn update(
+        &mut self,
+        spec: &AggregateSpec,
+        cx: &EvalContext<'_>,
+        room: &mut Room,
+    ) -> SqlResult<()> {
         if spec.kind == K::CountStar {
             if let State::Count(n) = &mut self.state {
                 *n += 1;
@@ -272,7 +371,7 @@ impl Accumulator {
             return Ok(());
         }
         if spec.kind == K::GroupConcat {
-            return self.concat(spec, cx);
+            return self.concat(spec, cx, room);
         }
         let v = spec.args[0].eval(cx)?;
         let null = match spec.args.len() {
@@ -282,46 +381,19 @@ impl Accumulator {
         if null && spec.kind != K::AnyValue {
             return Ok(());
         }
-        if !self.first_time(spec, cx)? {
+        let fresh = self.first_time(spec, cx, room)?;
+        if fresh == Fresh::Before {
             return Ok(());
         }
-        match &mut self.state {
-            State::Count(n) => *n += 1,
-            State::Sum(sum, n) => {
-                sum.add(&number(v, cx)?)?;
-                *n += 1;
-            }
-            State::Extreme(best) => {
-                let wanted = if spec.kind == K::Min {
-                    Ordering::Less
-                } else {
-                    Ordering::Greater
-                };
-                if best.is_null() || v.compare(best, spec.ty.collation) == Some(wanted) {
-                    *best = v.into_owned();
-                }
-            }
-            State::Bits(b) => match spec.kind {
-                K::BitAnd => *b &= bits_of(&v, cx)?,
-                K::BitOr => *b |= bits_of(&v, cx)?,
-                _ => *b ^= bits_of(&v, cx)?,
-            },
-            State::Spread(n, mean, squares) => {
-                // Welford: no difference of large sums.
-                let x = number(v, cx)?.to_f64();
-                *n += 1;
-                let d = x - *mean;
-                *mean += d / *n as f64;
-                *squares += d * (x - *mean);
-            }
-            State::Any(first) => {
-                if first.is_none() {
-                    *first = Some(v.into_owned());
-                }
-            }
-            State::Pieces(_) => {}
+        let v = match &self.state {
+            State::Sum(..) | State::Spread(..) => number(v, cx)?,
+            State::Bits(_) => Value::UInt(bits_of(&v, cx)?),
+            _ => v,
+        };
+        match (fresh, &mut self.seen) {
+            (Fresh::Later, Some(seen)) => seen.put_aside(&self.key, &aside_bytes(&v)),
+            _ => self.state.take(spec, v),
         }
-        Ok(())
     }
 
     fn any_null(&self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<bool> {
@@ -333,23 +405,29 @@ impl Accumulator {
         Ok(false)
     }
 
-    /// Whether DISTINCT has not met these arguments yet (always, without DISTINCT).
-    fn first_time(&mut self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<bool> {
+    /// Whether DISTINCT has met these arguments (never, without DISTINCT).
+    fn first_time(
+        &mut self,
+        spec: &AggregateSpec,
+        cx: &EvalContext<'_>,
+        room: &mut Room,
+    ) -> SqlResult<Fresh> {
         let Some(seen) = &mut self.seen else {
-            return Ok(true);
+            return Ok(Fresh::New);
         };
         self.key.clear();
         for a in &spec.args {
             encode_sort_value(&a.eval(cx)?, &a.ty, false, &mut self.key);
         }
-        if seen.contains(&self.key) {
-            return Ok(false);
-        }
-        seen.insert(self.key.clone());
-        Ok(true)
+        seen.see(&self.key, room, cx.session)
     }
 
-    fn concat(&mut self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<()> {
+    fn concat(
+        &mut self,
+        spec: &AggregateSpec,
+        cx: &EvalContext<'_>,
+        room: &mut Room,
+    ) -> SqlResult<()> {
         let mut text = Vec::new();
         for a in &spec.args {
             match a.text(cx)? {
@@ -357,15 +435,22 @@ impl Accumulator {
                 None => return Ok(()),
             }
         }
-        if !self.first_time(spec, cx)? {
+        let fresh = self.first_time(spec, cx, room)?;
+        if fresh == Fresh::Before {
             return Ok(());
         }
         let mut key = Vec::new();
         for (e, desc) in &spec.order_by {
             encode_sort_value(&e.eval(cx)?, &e.ty, *desc, &mut key);
         }
-        if let State::Pieces(p) = &mut self.state {
-            p.push((key, text));
+        match (fresh, &mut self.seen, &mut self.state) {
+            (Fresh::Later, Some(seen), _) => {
+                let pair = [Value::Bytes(key.into()), Value::Bytes(text.into())];
+                let bytes: Vec<u8> = pair.iter().flat_map(aside_bytes).collect();
+                seen.put_aside(&self.key, &bytes)?;
+            }
+            (_, _, State::Pieces(p)) => p.push((key, text), spec, cx.session),
+            _ => {}
         }
         Ok(())
     }
@@ -376,6 +461,21 @@ impl Accumulator {
         spec: &AggregateSpec,
         session: &SessionEnv,
     ) -> SqlResult<Value<'static>> {
+        if let Some(seen) = &mut self.seen {
+            let state = &mut self.state;
+            seen.rest(session, |bytes| {
+                let mut values = crate::exec::values_of(bytes).into_iter();
+                let first = values.next().unwrap_or(Value::Null);
+                match (&mut *state, values.next()) {
+                    (State::Pieces(p), Some(text)) => {
+                        let piece = (first.to_text().into(), text.to_text().into());
+                        p.push(piece, spec, session);
+                        Ok(())
+                    }
+                    (state, _) => state.take(spec, first),
+                }
+            })?;
+        }
         Ok(match &mut self.state {
             State::Count(n) => Value::Int(*n),
             State::Sum(_, 0) => Value::Null,
@@ -403,12 +503,10 @@ impl Accumulator {
                 let root = matches!(spec.kind, K::StddevPop | K::StddevSamp);
                 Value::Double(if root { variance.sqrt() } else { variance })
             }
-            State::Pieces(p) if p.is_empty() => Value::Null,
+            State::Pieces(p) if p.list.is_empty() => Value::Null,
             State::Pieces(p) => {
-                if !spec.order_by.is_empty() {
-                    p.sort_by(|a, b| a.0.cmp(&b.0));
-                }
-                join(p, spec, session)?
+                p.sort(spec);
+                join(&p.list, spec, session)?
             }
             State::Any(v) => v.clone().unwrap_or(Value::Null),
         })
@@ -417,8 +515,7 @@ impl Accumulator {
 
 /// GROUP_CONCAT's text, cut at `group_concat_max_len` with warning 1260.
 fn join(pieces: &[Piece], spec: &AggregateSpec, session: &SessionEnv) -> SqlResult<Value<'static>> {
-    let max = (session.sys_var)("", "group_concat_max_len")
-        .map_or(GROUP_CONCAT_MAX_LEN, |v| v.to_u64() as usize);
+    let max = max_len(session);
     let mut out = Vec::new();
     for (i, (_, text)) in pieces.iter().enumerate() {
         if i > 0 {

@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod bind;
 mod display;
+mod distinct;
 mod eval;
 mod func;
 pub mod interval;
@@ -24,6 +25,7 @@ use crate::value::Value;
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub(crate) use bind::literal_number;
 pub use bind::{RowTest, Scope, SubqueryKind, bind};
+pub use distinct::Room;
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
 pub use like::{Like, Regexp, pattern_prefix};

@@ -1,3 +1,4 @@
+use crate::expr::Room;
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 
@@ -286,7 +287,7 @@ fn aggregate(sql: &str, values: &[Value<'static>]) -> String {
             params: &[],
             session: &scope.session,
         };
-        state.update(&spec, &cx).unwrap();
+        state.update(&spec, &cx, &mut Room::new(1 << 20)).unwrap();
     }
     let result = state.finish(&spec, &scope.session).unwrap();
     shown(&result, &e.ty)
