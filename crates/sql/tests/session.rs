@@ -984,3 +984,74 @@ fn distinct_in_aggregates_goes_to_disk_beyond_the_memory() {
         ["50|0", "50|1"]
     );
 }
+
+#[test]
+fn addresses_periods_sets_and_patterns() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for (expression, value) in [
+        ("SOUNDEX('Quadratically')", "Q36324"),
+        ("SOUNDEX('Tymczak')", "T520"),
+        ("SOUNDEX('1x2')", "X000"),
+        ("SOUNDEX('')", ""),
+        ("PERIOD_ADD(202312, 2)", "202402"),
+        ("PERIOD_ADD(9912, 1)", "200001"),
+        ("PERIOD_DIFF(9802, 199703)", "11"),
+        ("INET_ATON('10.0.5.9')", "167773449"),
+        ("INET_ATON('127.1')", "2130706433"),
+        ("INET_ATON('1.2.3')", "16908291"),
+        ("INET_ATON('256.1.1.1')", "NULL"),
+        ("INET_ATON('1.')", "NULL"),
+        ("INET_NTOA(167773449)", "10.0.5.9"),
+        ("INET_NTOA(4294967296)", "NULL"),
+        (
+            "HEX(INET6_ATON('fdfe::5a55:caff:fefa:9089'))",
+            "FDFE0000000000005A55CAFFFEFA9089",
+        ),
+        ("INET6_NTOA(INET6_ATON('::ffff:1.2.3.4'))", "::ffff:1.2.3.4"),
+        ("INET6_NTOA(INET6_ATON('::1.2.3.4'))", "::1.2.3.4"),
+        ("INET6_NTOA(INET6_ATON('1:0:0:2:0:0:0:3'))", "1:0:0:2::3"),
+        ("INET6_NTOA('abc')", "NULL"),
+        (
+            "CONCAT(IS_IPV4('1.2.3.4'), IS_IPV4('1.2.3'), IS_IPV6('::1'), IS_IPV6('1.2.3.4'))",
+            "1010",
+        ),
+        ("MAKE_SET(1|4, 'hello', 'nice', NULL, 'world')", "hello"),
+        ("MAKE_SET(5, 'a', NULL, 'c')", "a,c"),
+        ("MAKE_SET(NULL, 'a')", "NULL"),
+        ("EXPORT_SET(5, 'Y', 'N', ',', 4)", "Y,N,Y,N"),
+        (
+            "EXPORT_SET(6, '1', '0', '', 65)",
+            "0110000000000000000000000000000000000000000000000000000000000000",
+        ),
+        ("LENGTH(RANDOM_BYTES(10))", "10"),
+        ("REGEXP_LIKE('Michael!', '.*')", "1"),
+        ("REGEXP_LIKE('abc', 'ABC', 'c')", "0"),
+        ("REGEXP_INSTR('dog cat dog', 'dog', 2)", "9"),
+        ("REGEXP_INSTR('äa aa aaa', 'a{2}')", "4"),
+        ("REGEXP_SUBSTR('abc def ghi', '[a-z]+', 1, 3)", "ghi"),
+        ("REGEXP_SUBSTR('abc', 'z')", "NULL"),
+        ("REGEXP_REPLACE('a b c', 'b', 'X')", "a X c"),
+        (
+            "REGEXP_REPLACE('abc def ghi', '[a-z]+', 'X', 1, 3)",
+            "abc def X",
+        ),
+        ("REGEXP_REPLACE('abc', '(b)', '[$1]')", "a[b]c"),
+    ] {
+        assert_eq!(
+            c.one(&format!("SELECT {expression}")),
+            value,
+            "{expression}"
+        );
+    }
+    assert_eq!(c.code("SELECT WEIGHT_STRING('a')"), 1235);
+    assert_eq!(c.code("SELECT PERIOD_ADD(0, 5)"), 1210);
+    assert_eq!(c.code("SELECT RANDOM_BYTES(0)"), 1690);
+    assert_eq!(c.code("SELECT REGEXP_INSTR('a', 'a', 5)"), 3686);
+    assert_eq!(c.code("SELECT REGEXP_LIKE('a', '(')"), 3685);
+    c.ok("SELECT INET_ATON('x')");
+    assert_eq!(
+        c.warnings(),
+        ["Warning 1411 Incorrect string value: 'x' for function inet_aton"]
+    );
+}

@@ -1,7 +1,9 @@
 //! The catalogue of functions: names, arity, result types, and dispatch to the files that compute them.
 
 mod info;
+mod net;
 mod numeric;
+mod regexp;
 mod string;
 mod temporal;
 mod wait;
@@ -150,6 +152,22 @@ pub enum Func {
     ReleaseAllLocks,
     IsFreeLock,
     IsUsedLock,
+    Soundex,
+    PeriodAdd,
+    PeriodDiff,
+    InetAton,
+    InetNtoa,
+    Inet6Aton,
+    Inet6Ntoa,
+    IsIpv4,
+    IsIpv6,
+    MakeSet,
+    ExportSet,
+    RandomBytes,
+    RegexpLike,
+    RegexpInstr,
+    RegexpSubstr,
+    RegexpReplace,
 }
 
 /// Any number of arguments.
@@ -305,6 +323,22 @@ static CATALOGUE: &[(&str, Func, usize, usize)] = &[
     ("RELEASE_ALL_LOCKS", Func::ReleaseAllLocks, 0, 0),
     ("IS_FREE_LOCK", Func::IsFreeLock, 1, 1),
     ("IS_USED_LOCK", Func::IsUsedLock, 1, 1),
+    ("SOUNDEX", Func::Soundex, 1, 1),
+    ("PERIOD_ADD", Func::PeriodAdd, 2, 2),
+    ("PERIOD_DIFF", Func::PeriodDiff, 2, 2),
+    ("INET_ATON", Func::InetAton, 1, 1),
+    ("INET_NTOA", Func::InetNtoa, 1, 1),
+    ("INET6_ATON", Func::Inet6Aton, 1, 1),
+    ("INET6_NTOA", Func::Inet6Ntoa, 1, 1),
+    ("IS_IPV4", Func::IsIpv4, 1, 1),
+    ("IS_IPV6", Func::IsIpv6, 1, 1),
+    ("MAKE_SET", Func::MakeSet, 2, ANY),
+    ("EXPORT_SET", Func::ExportSet, 3, 5),
+    ("RANDOM_BYTES", Func::RandomBytes, 1, 1),
+    ("REGEXP_LIKE", Func::RegexpLike, 2, 3),
+    ("REGEXP_INSTR", Func::RegexpInstr, 2, 6),
+    ("REGEXP_SUBSTR", Func::RegexpSubstr, 2, 5),
+    ("REGEXP_REPLACE", Func::RegexpReplace, 3, 6),
 ];
 
 /// The function of a name and number of arguments: `None` if there is no such name, error 1582 if the number is wrong.
@@ -353,6 +387,7 @@ impl Func {
                 | ReleaseAllLocks
                 | IsFreeLock
                 | IsUsedLock
+                | RandomBytes
         )
     }
     /// Whether its arguments are all numbers, whatever they are given as.
@@ -587,6 +622,22 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         Benchmark | GetLock | ReleaseLock | IsFreeLock => (SqlType::bigint(), true),
         IsUsedLock => (SqlType::ubigint(), true),
         ReleaseAllLocks => (SqlType::ubigint(), false),
+        Soundex => (plain(len(0).max(4)), false),
+        PeriodAdd | PeriodDiff => (int(6), false),
+        InetAton => (SqlType::ubigint(), true),
+        InetNtoa => (plain(15), true),
+        Inet6Aton => (SqlType::varchar(16, Collation::Binary), true),
+        Inet6Ntoa => (plain(39), true),
+        IsIpv4 | IsIpv6 | RegexpLike => (int(1), false),
+        MakeSet => (text(sum().saturating_add(args.len() as u32)), true),
+        ExportSet => {
+            let each = len(1).max(len(2)).saturating_add(len(3).max(1));
+            (text(each.saturating_mul(64)), false)
+        }
+        RandomBytes => (SqlType::varchar(1024, Collation::Binary), false),
+        RegexpInstr => (int(10), false),
+        RegexpSubstr => (SqlType::varchar(len(0), own(args, 0, collation)), true),
+        RegexpReplace => (text(len(0).saturating_mul(len(2).max(1))), false),
     }
 }
 
@@ -752,6 +803,9 @@ fn dispatch<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         | SecToTime | TimeToSec | AddTime | SubTime | ConvertTz => temporal::call(f, c),
         Database | User | CurrentUser | Version | ConnectionId | LastInsertId | RowCount
         | FoundRows | Uuid | Charset | CollationOf => info::call(f, c),
+        Soundex | PeriodAdd | PeriodDiff | InetAton | InetNtoa | Inet6Aton | Inet6Ntoa | IsIpv4
+        | IsIpv6 | MakeSet | ExportSet | RandomBytes => net::call(f, c),
+        RegexpLike | RegexpInstr | RegexpSubstr | RegexpReplace => regexp::call(f, c),
         Sleep | Benchmark | GetLock | ReleaseLock | ReleaseAllLocks | IsFreeLock | IsUsedLock => {
             wait::call(f, c)
         }
