@@ -5,8 +5,8 @@
 //! the cleaner has moved the checkpoint if there is not that much.
 //!
 //! **When nothing helps.** If the checkpoint stands because pages cannot be written ([`super::trouble`]), whoever has waited
-//! for [`PATIENCE`] gets that as an error. Those who must not fail ([`patiently`]) wait on: ends of transactions, which
-//! would otherwise be left undecided.
+//! for [`PATIENCE`] gets that as an error. Those who must not fail ([`patiently`]) have a part of the log to themselves, and wait on
+//! if that is full too: ends of transactions, which would otherwise be left undecided.
 //!
 //! Locks: `reserved` is a leaf.
 
@@ -26,6 +26,9 @@ const UNRESERVED: u64 = 64 << 10;
 /// A waiter looks again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// Room that only those have who must not fail: a share of the log, and the most that is.
+const ENDINGS_SHARE: u64 = 8;
+const ENDINGS: u64 = 4 << 20;
 /// How long a full log is waited for if there is a reason to believe that it stays full.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
 
@@ -135,11 +138,15 @@ impl Core {
     pub fn reserve_log(&self, new_pages: usize) -> Result<u64> {
         let need = (new_pages as u64 + PAGES_BESIDES) * PAGE_SIZE as u64;
         let need = need.min(self.log.capacity() / 4);
+        let endings = match PATIENT.get() {
+            true => 0,
+            false => ENDINGS.min(self.log.capacity() / ENDINGS_SHARE),
+        };
         let begun = Instant::now();
         let mut reserved = self.log_room.reserved.lock();
         self.log_room.waiters.fetch_add(1, Ordering::AcqRel);
         let result = loop {
-            if self.log.room() >= *reserved + need + UNRESERVED {
+            if self.log.room() >= *reserved + need + UNRESERVED + endings {
                 *reserved += need;
                 break Ok(need);
             }

@@ -332,8 +332,8 @@ fn a_lack_of_descriptors_puts_writes_off() {
     assert_eq!(problems(&pager, file), []);
 }
 
-/// A file that cannot be opened holds the checkpoint. Whoever waits for room in the log is told so, the end of a transaction
-/// waits on, closing fails, and nothing is lost.
+/// A file that cannot be opened holds the checkpoint. Whoever waits for room in the log is told so, transactions
+/// can end, closing fails, and nothing is lost.
 #[test]
 fn a_log_that_stays_full_is_an_error_to_writers() {
     let disk = SimStorage::new();
@@ -369,14 +369,13 @@ fn a_log_that_stays_full_is_an_error_to_writers() {
     assert_eq!(pager.log().stopped(), None);
     let e = pager.flush().unwrap_err().to_string();
     assert!(e.contains(&name), "{e}");
-    std::thread::scope(|s| {
-        let ending = s.spawn(|| patiently(write).unwrap());
-        while !pager.core().log_room.is_waited_for() {
-            std::thread::yield_now();
-        }
-        disk.shut(None);
-        ending.join().unwrap();
-    });
+    // What a transaction needs to end is kept free.
+    for _ in 0..3 {
+        patiently(write).unwrap();
+    }
+    assert!(write().is_err());
+    disk.shut(None);
+    pager.flush().unwrap();
     write().unwrap();
     let (id, disk2) = (space.id, disk.clone());
     drop((pager, space, other));
