@@ -16,7 +16,11 @@ pub enum Error {
         kind: std::io::ErrorKind,
         /// Text of the underlying error.
         message: String,
+        /// Whether no descriptor was left (see [`Error::is_passing`]).
+        lack: bool,
     },
+    /// No page of the buffer pool became free in time; why, for people.
+    NoFrame(String),
     /// A page, log record or catalog row is not what it must be.
     Corrupt(String),
     /// The engine stopped accepting writes after a failed log write or fsync; the cause.
@@ -64,6 +68,7 @@ impl Error {
             what: what.into(),
             kind: e.kind(),
             message: e.to_string(),
+            lack: crate::space::handles::is_lack(e),
         }
     }
 }
@@ -80,12 +85,19 @@ impl Error {
             }
         )
     }
+
+    /// Whether nothing is wrong with what was asked for, and the same may succeed a moment later: the process had no
+    /// descriptor left, or the buffer pool no page.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Error::Io { lack: true, .. } | Error::NoFrame(_))
+    }
 }
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Error::Io { what, message, .. } => write!(f, "{what}: {message}"),
+            Error::NoFrame(why) => write!(f, "no page of the buffer pool became free: {why}"),
             Error::Corrupt(s) => write!(f, "corrupt data: {s}"),
             Error::Stopped(s) => write!(f, "the engine stopped accepting writes: {s}"),
             Error::DuplicateKey { index } => write!(f, "duplicate key in index {index}"),

@@ -521,12 +521,7 @@ impl Core {
                 break Err(Error::Stopped(why));
             }
             if Instant::now() >= deadline {
-                break Err(Error::Invalid(format!(
-                    "no free page frame within {} s: the buffer pool of {} pages is too small for \
-                     this load",
-                    FRAME_PATIENCE.as_secs(),
-                    self.arena.count()
-                )));
+                break Err(self.no_frame());
             }
             self.counts.waits.fetch_add(1, Ordering::Relaxed);
             self.cleaner.wake();
@@ -537,6 +532,18 @@ impl Core {
         drop(guard);
         self.waiters.fetch_sub(1, Ordering::SeqCst);
         result
+    }
+
+    /// Why there is no frame to be had, once all patience is gone.
+    pub fn no_frame(&self) -> Error {
+        let why = match self.trouble.present() {
+            Some(e) => format!("changed pages cannot be written for now: {e}"),
+            None => format!("{} pages are too few for this load", self.arena.count()),
+        };
+        Error::NoFrame(format!(
+            "{} s were not enough: {why}",
+            FRAME_PATIENCE.as_secs()
+        ))
     }
 
     // --- reading ---

@@ -199,6 +199,11 @@ impl Pager {
         &self.core.log
     }
 
+    /// Lets people know, now and then, that the end of a transaction waits because of this.
+    pub(crate) fn end_waits(&self, transaction: u64, why: &Error) {
+        self.core.trouble.end_waits(transaction, why);
+    }
+
     /// Changes how many pages a second the cleaner writes where it has a choice, and where it is in a hurry. (The second
     /// counts where it is higher.)
     pub fn set_io_capacity(&self, pages: u64, most: u64) {

@@ -185,10 +185,12 @@ fn full(why: Error) -> Error {
             what,
             kind,
             message,
+            lack,
         } => Error::Io {
             what: format!("the redo log is full, because changed pages cannot be written: {what}"),
             kind,
             message,
+            lack,
         },
         why => why,
     }

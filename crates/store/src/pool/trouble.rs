@@ -3,6 +3,8 @@
 //! They stay dirty and are tried again in every round of the cleaner, so nothing is lost, but no checkpoint passes them.
 //! The log says so now and then; once it is full for that reason, whoever wants to write is told
 //! ([`super::room`]).
+//!
+//! Ends of transactions that wait for such a lack to pass ([`Error::is_passing`]) are told of here as well.
 
 use crate::error::Error;
 use parking_lot::Mutex;
@@ -17,6 +19,8 @@ const FRESH: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Trouble {
     last: Mutex<Option<Last>>,
+    /// When the log was last told of an end that waits. A leaf as well.
+    ends_told: Mutex<Option<Instant>>,
 }
 
 struct Last {
@@ -39,6 +43,15 @@ impl Trouble {
         };
         let why = why.clone();
         *last = Some(Last { why, at, told });
+    }
+
+    /// The end of a transaction waits because of this.
+    pub fn end_waits(&self, transaction: u64, why: &Error) {
+        let mut told = self.ends_told.lock();
+        if told.is_none_or(|at| at.elapsed() >= REMIND) {
+            *told = Some(Instant::now());
+            tracing::warn!(transaction, "the end of a transaction waits: {why}");
+        }
     }
 
     /// Why pages are not being written just now, if so.

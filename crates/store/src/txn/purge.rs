@@ -260,7 +260,7 @@ impl TxnSystem {
         self.purge.purged.load(Ordering::Relaxed)
     }
 
-    fn stopping(&self) -> bool {
+    pub(super) fn stopping(&self) -> bool {
         self.purge.stop.load(Ordering::Acquire)
     }
 

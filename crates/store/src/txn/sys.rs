@@ -5,8 +5,9 @@
 //! [`TxnSystem::commit_later`] leaves to whoever answers the client. Others may
 //! therefore read, and build on, what is not durable yet; their own commits lie later in the log.
 //!
-//! Failure: if (1) or a rollback fails (the log has stopped, a page is corrupt), the transaction's fate is recovery's
-//! business, and the engine stops: what the transaction wrote is undecided, and once nobody can commit any more, nobody can build
+//! Failure: (1) and rollbacks wait for what is lacking for the moment ([`Error::is_passing`]), for as long as it takes: both may be
+//! done again from where they failed. If one fails for good (the log has stopped, a page is corrupt), the transaction's fate is
+//! recovery's business, and the engine stops: what the transaction wrote is undecided, and once nobody can commit any more, nobody can build
 //! on it. It stays in the active set, so that nobody sees its changes; its locks are released, its lane is not reused.
 //!
 //! Lock order: see `docs/locking.md`.
@@ -26,11 +27,15 @@ use crate::pool::{Pager, patiently};
 use crate::space::SpaceId;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The pager's counter that transaction ids come from.
 const ID_COUNTER: usize = 0;
 /// Ids taken from the counter at a time: it cannot be asked under the active set's mutex.
 const ID_BATCH: u64 = 256;
+/// Pauses before a transaction's end is tried again: the first and the longest.
+const RETRY_FIRST: Duration = Duration::from_millis(10);
+const RETRY_LONGEST: Duration = Duration::from_secs(1);
 
 /// The transaction system of an engine.
 pub struct TxnSystem {
@@ -217,7 +222,7 @@ impl TxnSystem {
             return Ok(0);
         }
         let number = self.views.next_id();
-        match patiently(|| self.write_number(&txn.undo, number)) {
+        match self.persist(txn.id, || self.write_number(&txn.undo, number)) {
             Ok(lsn) => {
                 self.finish(&mut txn, number);
                 Ok(lsn)
@@ -238,7 +243,7 @@ impl TxnSystem {
         }
         let begin = txn.undo.begin;
         let number = self.views.next_id();
-        let done = patiently(|| {
+        let done = self.persist(txn.id, || {
             self.undo_until(&mut txn, begin, handler)?;
             self.write_number(&txn.undo, number)
         });
@@ -267,6 +272,26 @@ impl TxnSystem {
             at => at,
         };
         patiently(|| self.undo_until(txn, until, handler))
+    }
+
+    /// Does what ends a transaction, again and again while it fails for a lack that may pass, unless the engine is being closed: what
+    /// is unfinished then is recovery's business anyway.
+    fn persist<R>(&self, id: TrxId, mut end: impl FnMut() -> Result<R>) -> Result<R> {
+        let mut wait = RETRY_FIRST;
+        loop {
+            match patiently(&mut end) {
+                Err(e) if e.is_passing() && self.may_wait() => {
+                    self.undo.pager.end_waits(id, &e);
+                    std::thread::sleep(wait);
+                    wait = (wait * 2).min(RETRY_LONGEST);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn may_wait(&self) -> bool {
+        self.undo.pager.log().stopped().is_none() && !self.stopping()
     }
 
     /// Steps 2 to 4. `number` 0: nothing was written.

@@ -33,6 +33,8 @@ struct Toy {
     purged: Mutex<Vec<(TrxId, RollPtr)>>,
     /// A row whose records can be neither purged nor undone; `ROWS`: none.
     broken: AtomicU64,
+    /// How many more times undoing fails for lack of a descriptor or a frame, by turns.
+    lacking: AtomicU64,
 }
 
 struct Random(u64);
@@ -85,6 +87,7 @@ impl Toy {
             page,
             purged: Mutex::default(),
             broken: AtomicU64::new(ROWS),
+            lacking: AtomicU64::new(0),
         }))
     }
 
@@ -157,6 +160,18 @@ impl Toy {
         Ok(())
     }
 
+    fn lack(&self) -> Result<()> {
+        let left = self.lacking.load(Ordering::Relaxed);
+        if left == 0 {
+            return Ok(());
+        }
+        self.lacking.store(left - 1, Ordering::Relaxed);
+        Err(match left % 2 {
+            0 => Error::io("open a table", &std::io::Error::from_raw_os_error(24)),
+            _ => Error::NoFrame("all are in use".into()),
+        })
+    }
+
     fn values(&self) -> Vec<u64> {
         (0..ROWS).map(|r| self.newest(r)[0]).collect()
     }
@@ -173,7 +188,8 @@ impl UndoHandler for Toy {
             Toy::put(&mut mtr, h, row, old);
             mtr.commit();
         }
-        Ok(())
+        // Late, so that what has been undone is undone again.
+        self.lack()
     }
 
     fn purge(&self, trx: TrxId, at: RollPtr, payload: &[u8], oldest: &ReadView) -> Result<()> {
@@ -383,6 +399,31 @@ fn a_failed_rollback_stops_the_engine() {
     toy.write(&mut other, 1, 1, 0).unwrap();
     let refused = toy.sys.commit(other);
     assert!(matches!(refused, Err(Error::Stopped(_))), "{refused:?}");
+}
+
+/// A rollback waits for a lack to pass, and does the rest then; only if the engine closes it is left to recovery.
+#[test]
+fn a_rollback_outlasts_a_lack() {
+    let disk = SimStorage::new();
+    let toy = Toy::create(&disk).unwrap();
+    let owner = toy.sys.owner();
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    for row in 0..3 {
+        toy.write(&mut txn, row, 1, 0).unwrap();
+    }
+    let id = txn.id();
+    toy.lacking.store(3, Ordering::Relaxed);
+    toy.sys.rollback(txn, &*toy).unwrap();
+    assert_eq!(toy.lacking.load(Ordering::Relaxed), 0);
+    assert_eq!(toy.pager.log().stopped(), None);
+    assert!(!toy.sys.is_active(id));
+    assert_eq!(toy.values(), [0; ROWS as usize]);
+
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    toy.write(&mut txn, 5, 1, 0).unwrap();
+    toy.sys.stop_purge();
+    toy.lacking.store(u64::MAX, Ordering::Relaxed);
+    assert!(toy.sys.rollback(txn, &*toy).unwrap_err().is_passing());
 }
 
 /// Purge may be at a transaction the moment that it has ended: it is history by then.
