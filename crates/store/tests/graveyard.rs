@@ -315,6 +315,36 @@ fn a_grave_that_cannot_be_dug_up_is_passed_by() {
     db.check();
 }
 
+/// A check finds no fault with a graveyard that shrinks meanwhile, as it does after a start.
+#[test]
+fn a_check_beside_the_reclaimer() {
+    let db = slow(&SimStorage::new());
+    let names: Vec<String> = (0..24).map(|i| format!("k{i}")).collect();
+    let mut indexes: Vec<(&str, bool, &[u8])> = vec![("PRIMARY", true, &[0])];
+    indexes.extend(names.iter().map(|n| (n.as_str(), false, &[1u8][..])));
+    let mut s = db.session();
+    for i in 0..200 {
+        s.create(table(&format!("t{i}"), &indexes));
+        let t = s.open(&format!("t{i}"));
+        s.insert(&t, &ints(&[1, 2])).unwrap();
+        s.commit();
+    }
+    drop(s);
+    db.engine.drop_database(&db.engine.owner(), D).unwrap();
+    assert!(db.engine.status().counter("Millpond_graveyard_spaces") > 4500);
+    db.disk.kill();
+    // Leaves of the graveyard are freed while the check is under way.
+    let options = Options {
+        reclaim_bytes_per_sec: 0,
+        ..options()
+    };
+    let again = Db {
+        engine: open_with(&db.disk, options).unwrap(),
+        disk: db.disk.clone(),
+    };
+    assert_eq!(again.engine.check().unwrap(), [] as [String; 0]);
+}
+
 /// Tables are dropped and truncated while purge works on their history, while an abandoned transaction on them is rolled
 /// back in the background, while checkpoints pass (the log is small), and while a snapshot older than all of it is open.
 #[test]
