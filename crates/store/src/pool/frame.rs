@@ -107,7 +107,8 @@ impl Frame {
     /// The space of a frame that is not free.
     ///
     /// # Safety
-    /// The caller holds a pin or the instance's list mutex, and has seen `FREE` unset since.
+    /// The caller holds a pin or the instance's list mutex, and has seen `FREE` unset since; or it holds the flush list's mutex, and
+    /// the frame is in that list, which it leaves before its space is taken away.
     #[inline]
     pub unsafe fn space(&self) -> &Arc<Space> {
         // SAFETY: per the contract nobody writes the field now.

@@ -219,6 +219,28 @@ impl Instance {
         }
     }
 
+    /// Moves those of the LRU list's last `depth` frames that `pick` picks to the young end, out of the way of whoever looks for
+    /// frames at the tail. How many.
+    pub fn set_aside(&self, arena: &Arena, depth: usize, pick: impl Fn(&Frame) -> bool) -> u32 {
+        let mut l = self.lists.lock();
+        let clock = self.evictions.load(Ordering::Relaxed);
+        let mut at = l.tail;
+        let mut moved = 0;
+        for _ in 0..depth.min(l.young + l.old) {
+            let n = at;
+            let f = arena.frame(n);
+            at = f.lru_prev.load(Ordering::Relaxed);
+            if pick(f) {
+                f.placed.store(clock, Ordering::Relaxed);
+                l.unlink(arena, n);
+                l.insert_head(arena, n);
+                moved += 1;
+            }
+        }
+        self.publish(&l);
+        moved
+    }
+
     pub(super) fn publish(&self, l: &Lists) {
         let free = l.free.len() as u32 + (l.end - l.virgin);
         self.free_len.store(free, Ordering::Relaxed);
@@ -261,16 +283,28 @@ impl Instance {
         (l.head != NONE).then(|| arena.frame(l.head).oldest.load(Ordering::Relaxed))
     }
 
-    /// Copies up to `most` frames from the flush list's head whose oldest LSN is below `below`.
-    pub fn flush_head(&self, arena: &Arena, below: Lsn, most: usize, out: &mut Vec<FrameNo>) {
+    /// Copies up to `most` frames from the flush list's head whose oldest LSN is below `below`, but for those that `skip` picks.
+    pub fn flush_head(
+        &self,
+        arena: &Arena,
+        below: Lsn,
+        most: usize,
+        out: &mut Vec<FrameNo>,
+        skip: impl Fn(&Frame) -> bool,
+    ) {
         let l = self.flush.lock();
         let mut at = l.head;
-        for _ in 0..most {
-            if at == NONE || arena.frame(at).oldest.load(Ordering::Relaxed) >= below {
+        let mut picked = 0;
+        while picked < most && at != NONE {
+            let f = arena.frame(at);
+            if f.oldest.load(Ordering::Relaxed) >= below {
                 return;
             }
-            out.push(at);
-            at = arena.frame(at).flush_next.load(Ordering::Relaxed);
+            if !skip(f) {
+                out.push(at);
+                picked += 1;
+            }
+            at = f.flush_next.load(Ordering::Relaxed);
         }
     }
 

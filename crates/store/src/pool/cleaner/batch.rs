@@ -8,11 +8,12 @@
 //! **Failure.** The first failed write or sync stops the log. The frames concerned become dirty again, so
 //! they are never evicted and what they hold can still be read.
 //! A file or folder that cannot be opened, because the process has no descriptor left, say, is no failed write: what belongs
-//! to it stays dirty for a later batch ([`Wrote::skipped`]), and [`super::super::trouble`] lets people know.
+//! to it stays dirty for a later round ([`Failing`]), and [`super::super::trouble`] lets people know.
 
 use super::super::core::Core;
 use super::super::doublewrite::Place;
 use super::super::frame::{FREE, FrameNo, LOADING};
+use super::failing::Failing;
 use crate::error::{Error, Result};
 use crate::io::File;
 use crate::page::{PageNo, page_lsn, page_no};
@@ -28,22 +29,16 @@ use std::sync::atomic::Ordering;
 /// A pinned frame, after the page it holds, in whose order it is written.
 type Pinned = (FileId, PageNo, FrameNo);
 
-/// What became of an attempt to write pages.
-#[derive(Default)]
-pub(crate) struct Wrote {
-    /// Pages that left the flush lists.
-    pub gone: usize,
-    /// Why some of the others stay; a latch is no reason.
-    pub skipped: Option<Error>,
-}
-
 impl Core {
-    /// Writes what of these frames and bookkeeping pages is dirty and not in use.
+    /// Writes what of these frames and bookkeeping pages is dirty, not in use, and not of a failing file; how many pages left the
+    /// flush lists.
     pub(super) fn write_frames(
         &self,
         frames: &mut [FrameNo],
         metas: &[(FileId, SlotNo)],
-    ) -> Result<Wrote> {
+        failing: &mut Failing,
+    ) -> Result<usize> {
+        let known = failing.len();
         // Pinned, a frame stays what it is.
         let mut pinned: Vec<Pinned> = Vec::with_capacity(frames.len());
         for n in frames.iter() {
@@ -61,22 +56,23 @@ impl Core {
         // Those of the unlogged file come last.
         let logged = pinned.partition_point(|(id, ..)| *id != FileId::TEMP);
         let (mut rest, unlogged) = pinned.split_at(logged);
-        let mut wrote = Wrote {
-            gone: self.write_unlogged(unlogged),
-            skipped: None,
-        };
-        let mut result = self.settle_folders(rest, metas, &mut wrote);
+        let mut gone = self.write_unlogged(unlogged);
+        let mut result = self.settle_folders(rest, metas, failing);
         while result.is_ok() && !(metas.is_empty() && rest.is_empty()) {
-            result = self.write_batch(&mut rest, &mut metas, &mut wrote);
+            result = self
+                .write_batch(&mut rest, &mut metas, failing)
+                .map(|n| gone += n);
         }
         for (_, _, n) in &pinned {
             self.unpin(*n);
         }
         self.wake_frame_waiters();
-        if let Some(e) = &wrote.skipped {
+        if failing.len() > known
+            && let Some(e) = &failing.why
+        {
             self.trouble.note(e);
         }
-        result.map(|()| wrote)
+        result.map(|()| gone)
     }
 
     /// Makes the names of new files durable, before the first of their pages is written.
@@ -84,7 +80,7 @@ impl Core {
         &self,
         frames: &[Pinned],
         metas: &[(FileId, SlotNo)],
-        wrote: &mut Wrote,
+        failing: &mut Failing,
     ) -> Result<()> {
         let mut new: Vec<Arc<DataFile>> = Vec::new();
         for of_one in frames.chunk_by(|a, b| a.0 == b.0) {
@@ -114,7 +110,7 @@ impl Core {
                         self.log.stop(&e.to_string());
                         return Err(e);
                     }
-                    wrote.skipped = Some(e);
+                    inside.for_each(|f| failing.add(f.id, e.clone()));
                 }
             }
         }
@@ -122,29 +118,30 @@ impl Core {
     }
 
     /// What to write the file's pages through; `None`: not now.
-    fn writable(&self, file: &DataFile, wrote: &mut Wrote) -> Option<Arc<dyn File>> {
-        if !file.is_settled() {
+    fn writable(&self, file: &DataFile, failing: &mut Failing) -> Option<Arc<dyn File>> {
+        if failing.has(file.id) || !file.is_settled() {
             return None;
         }
         match file.handle() {
             Ok(handle) => Some(handle),
             Err(e) => {
                 if !file.is_deleted() {
-                    wrote.skipped = Some(e);
+                    failing.add(file.id, e);
                 }
                 None
             }
         }
     }
 
-    /// Gathers and writes one batch from the fronts of the two lists.
+    /// Gathers and writes one batch from the fronts of the two lists; how many pages left the flush lists.
     fn write_batch(
         &self,
         frames: &mut &[Pinned],
         metas: &mut &[(FileId, SlotNo)],
-        wrote: &mut Wrote,
-    ) -> Result<()> {
+        failing: &mut Failing,
+    ) -> Result<usize> {
         let mut dw = self.writing.lock();
+        let mut gone = 0;
         let mut youngest = 0;
         let mut copied = Vec::new();
         let mut at_work = Vec::new();
@@ -157,11 +154,11 @@ impl Core {
             let Some(file) = self.dirty_meta.lock().get(key).map(|d| d.file.clone()) else {
                 continue;
             };
-            let Some(handle) = self.writable(&file, wrote) else {
+            let Some(handle) = self.writable(&file, failing) else {
                 continue;
             };
             self.dirty_meta.lock().remove(key);
-            wrote.gone += 1;
+            gone += 1;
             let place = Place {
                 id: key.0,
                 file: handle,
@@ -181,11 +178,11 @@ impl Core {
             let f = self.arena.frame(n);
             // Opening a file takes its time, so that comes before the latch.
             let mut handle = None;
-            if self.is_dirty(n) && !self.is_stale(n) {
+            if self.is_dirty(n) && !self.is_stale(n) && !failing.has(id) {
                 // SAFETY: pinned and not free.
                 match unsafe { f.space() }.data(&self.files, false) {
-                    Ok(file) => handle = self.writable(file, wrote),
-                    Err(e) => wrote.skipped = Some(e),
+                    Ok(file) => handle = self.writable(file, failing),
+                    Err(e) => failing.add(id, e),
                 }
             }
             if !f.latch.try_lock_shared() {
@@ -199,7 +196,7 @@ impl Core {
                 if self.is_stale(n) {
                     if instance.flush_unlink(&self.arena, n) {
                         self.counts.discarded.fetch_add(1, Ordering::Relaxed);
-                        wrote.gone += 1;
+                        gone += 1;
                     }
                     return;
                 }
@@ -213,7 +210,7 @@ impl Core {
                 dw.add(Place { id, file, page }).copy_from_slice(bytes);
                 instance.flush_unlink(&self.arena, n);
                 copied.push(n);
-                wrote.gone += 1;
+                gone += 1;
             };
             copy();
             // SAFETY: latched above.
@@ -221,7 +218,7 @@ impl Core {
         }
         let count = dw.len() as u64;
         if count == 0 {
-            return Ok(());
+            return Ok(gone);
         }
         self.counts.pending_writes.store(count, Ordering::Relaxed);
         let result = self.log.sync_to(youngest).and_then(|()| dw.write());
@@ -236,7 +233,7 @@ impl Core {
                 self.counts
                     .doublewrite_batches
                     .fetch_add(1, Ordering::Relaxed);
-                Ok(())
+                Ok(gone)
             }
             Err(e) => {
                 // Before the frames become evictable in any way and before a checkpoint can be computed.

@@ -6,18 +6,21 @@
 //! enough, (4) once a second syncs what the log holds back and raises counters' marks. It sleeps when there is nothing to do.
 //! Unlogged pages are written in (1) only, and their file is cut in passing ([`super::unlogged`]). Between batches
 //! ([`batch`]) it does what a DROP asks of it (`discard::cleaner`).
+//! Files that cannot be opened are passed over until the next round ([`failing`]).
 
 mod batch;
+mod failing;
 mod pace;
 
+pub(crate) use failing::Failing;
 pub(crate) use pace::Limits;
 pub use pace::{IO_CAPACITY, IO_CAPACITY_MAX};
 
-use self::batch::Wrote;
 use self::pace::{Load, Pace};
 use super::core::Core;
 use super::doublewrite::BATCH;
 use super::frame::{DIRTY, FREE, LOADING, PINS};
+use super::lists::Instance;
 use crate::error::Result;
 use crate::page::Lsn;
 use parking_lot::{Condvar, Mutex};
@@ -136,8 +139,9 @@ impl Core {
         if self.log.stopped().is_some() {
             return Ok(false);
         }
-        let mut busy = self.stock_frames()?;
-        busy |= self.flush_oldest(pace)?;
+        let mut failing = Failing::default();
+        let mut busy = self.stock_frames(&mut failing)?;
+        busy |= self.flush_oldest(pace, &mut failing)?;
         self.advance_checkpoint(pace.is_idle())?;
         self.review_log_room();
         busy |= self.log_room.is_waited_for();
@@ -146,47 +150,63 @@ impl Core {
     }
 
     /// Brings every instance's free list to its stock. Whether writes were needed.
-    fn stock_frames(&self) -> Result<bool> {
+    fn stock_frames(&self, failing: &mut Failing) -> Result<bool> {
         let mut wrote = false;
         for instance in &self.instances {
-            let low = instance.low_water();
-            let waiters = self.frame_waiters();
-            if waiters == 0 && instance.free_len.load(Ordering::Relaxed) >= low {
-                continue;
-            }
-            let target = low * 2;
-            for attempt in 0..2 {
-                let mut freed = Vec::new();
-                let depth = TAIL_DEPTH.min(instance.count as usize);
-                while instance.free_len.load(Ordering::Relaxed) + (freed.len() as u32) < target {
-                    let stale = self.seek_stale();
-                    match instance.evict(&self.arena, stale, depth) {
-                        Some(v) => freed.push(self.finish_claim(v)),
-                        None => break,
-                    }
-                }
-                self.give(&freed);
-                let lacking = target.saturating_sub(instance.free_len.load(Ordering::Relaxed));
-                if lacking == 0 || attempt == 1 {
-                    break;
-                }
-                let mut frames = Vec::new();
-                let most = (lacking as usize).max(64);
-                instance.tail(&self.arena, depth, most, &mut frames, |f| {
-                    let w = f.word.load(Ordering::Relaxed);
-                    w & DIRTY != 0 && w & (PINS | FREE | LOADING) == 0
-                });
-                if self.write_frames(&mut frames, &[])?.gone == 0 {
-                    break;
-                }
-                wrote = true;
+            let enough = instance.free_len.load(Ordering::Relaxed) >= instance.low_water();
+            if self.frame_waiters() > 0 || !enough {
+                wrote |= self.stock_instance(instance, failing)?;
             }
         }
         Ok(wrote || self.frame_waiters() > 0)
     }
 
+    /// Evicts, writes from the tail, and evicts again. Frames at the tail that cannot be written are set aside first.
+    fn stock_instance(&self, instance: &Instance, failing: &mut Failing) -> Result<bool> {
+        let target = instance.low_water() * 2;
+        let depth = TAIL_DEPTH.min(instance.count as usize);
+        let (mut wrote, mut aside) = (false, 0);
+        loop {
+            self.evict_to(instance, target, depth);
+            let lacking = target.saturating_sub(instance.free_len.load(Ordering::Relaxed));
+            if lacking == 0 || wrote {
+                return Ok(wrote);
+            }
+            let mut frames = Vec::new();
+            let most = (lacking as usize).max(64);
+            instance.tail(&self.arena, depth, most, &mut frames, |f| {
+                let w = f.word.load(Ordering::Relaxed);
+                // SAFETY: what is in the LRU list is not free, and the list is locked.
+                w & DIRTY != 0 && w & (PINS | FREE | LOADING) == 0 && !unsafe { failing.holds(f) }
+            });
+            wrote = self.write_frames(&mut frames, &[], failing)? > 0;
+            let moved = match failing.is_empty() {
+                true => 0,
+                // SAFETY: as above.
+                false => instance.set_aside(&self.arena, depth, |f| unsafe { failing.holds(f) }),
+            };
+            aside += moved;
+            if !wrote && (moved == 0 || aside > instance.count) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Fills an instance's free list from its LRU list's tail, as far as that goes.
+    fn evict_to(&self, instance: &Instance, target: u32, depth: usize) {
+        let mut freed = Vec::new();
+        while instance.free_len.load(Ordering::Relaxed) + (freed.len() as u32) < target {
+            let stale = self.seek_stale();
+            match instance.evict(&self.arena, stale, depth) {
+                Some(v) => freed.push(self.finish_claim(v)),
+                None => break,
+            }
+        }
+        self.give(&freed);
+    }
+
     /// Writes oldest pages at a pace that suits the fill of log and pool.
-    fn flush_oldest(&self, pace: &mut Pace) -> Result<bool> {
+    fn flush_oldest(&self, pace: &mut Pace, failing: &mut Failing) -> Result<bool> {
         let end = self.log.end_lsn();
         let load = Load {
             end,
@@ -197,21 +217,27 @@ impl Core {
         };
         let due = pace.due(&load, &self.write_limits, Instant::now());
         let mut written = 0;
+        // Whether what is left of what must go cannot be written: younger pages are due all the same.
+        let mut stuck = false;
         loop {
             let (below, most) = match self.oldest_dirty() {
                 None => break,
-                Some(o) if o < due.must => (due.must, BATCH),
+                Some(o) if o < due.must && !stuck => (due.must, BATCH),
                 Some(_) if written < due.pages => (end, due.pages - written),
                 Some(o) if o < due.mark && written < due.most => (due.mark, due.most - written),
                 Some(_) => break,
             };
-            let n = self.write_oldest(below, most.min(BATCH))?.gone;
+            let n = self.write_oldest(below, most.min(BATCH), failing)?;
             written += n;
+            if n == 0 && below == due.must && !stuck && !failing.is_empty() {
+                stuck = true;
+                continue;
+            }
             if n == 0 || self.cleaner.is_stopping() {
                 break;
             }
             if self.frame_waiters() > 0 {
-                self.stock_frames()?;
+                self.stock_frames(failing)?;
             }
             self.serve_discards();
             if self.log_room.is_waited_for() {
@@ -240,19 +266,31 @@ impl Core {
             .min()
     }
 
-    /// Writes about `most` of the pages with an oldest LSN below `below`, oldest first.
-    pub fn write_oldest(&self, below: Lsn, most: usize) -> Result<Wrote> {
-        let mut frames = Vec::new();
+    /// Writes about `most` of the pages with an oldest LSN below `below`, oldest first, but for those of failing files; how many
+    /// left the flush lists. If none did, there are none that can be written, but for those somebody has latched.
+    pub fn write_oldest(&self, below: Lsn, most: usize, failing: &mut Failing) -> Result<usize> {
         let each = most.div_ceil(self.instances.len());
-        for instance in &self.instances {
-            instance.flush_head(&self.arena, below, each, &mut frames);
+        loop {
+            let known = failing.len();
+            let mut frames = Vec::new();
+            for instance in &self.instances {
+                instance.flush_head(&self.arena, below, each, &mut frames, |f| {
+                    // SAFETY: in the flush list, which is locked.
+                    unsafe { failing.holds(f) }
+                });
+            }
+            let metas: Vec<_> = {
+                let dirty = self.dirty_meta.lock();
+                let due = dirty
+                    .iter()
+                    .filter(|(k, d)| d.oldest < below && !failing.has(k.0));
+                due.take(most).map(|(k, _)| *k).collect()
+            };
+            let gone = self.write_frames(&mut frames, &metas, failing)?;
+            if gone > 0 || failing.len() == known {
+                return Ok(gone);
+            }
         }
-        let metas: Vec<_> = {
-            let dirty = self.dirty_meta.lock();
-            let due = dirty.iter().filter(|(_, d)| d.oldest < below);
-            due.take(most).map(|(k, _)| *k).collect()
-        };
-        self.write_frames(&mut frames, &metas)
     }
 
     /// Writes a checkpoint if it is worth it.
@@ -282,6 +320,7 @@ impl Core {
     /// Writes everything dirty and a checkpoint at the log's end. Others should be quiet, else what they
     /// change meanwhile is left. Fails if something cannot be written for now, which loses nothing: the log has it.
     pub fn flush_all(&self) -> Result<()> {
+        let mut failing = Failing::default();
         loop {
             self.log.tick()?;
             let end = self.log.end_lsn();
@@ -290,11 +329,10 @@ impl Core {
             drop(writing);
             match oldest {
                 Some(o) if o < end => {
-                    let wrote = self.write_oldest(end, BATCH * 4)?;
-                    if wrote.gone > 0 {
+                    if self.write_oldest(end, BATCH * 4, &mut failing)? > 0 {
                         continue;
                     }
-                    if let Some(e) = wrote.skipped {
+                    if let Some(e) = failing.why {
                         return Err(e);
                     }
                     // Latched by somebody just now.

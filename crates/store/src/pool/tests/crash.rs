@@ -4,6 +4,7 @@
 use super::*;
 use crate::io::sim::{OpKind, Step};
 use crate::page::Lsn;
+use crate::pool::cleaner::Failing;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What happened, with the end of the group that made it so.
@@ -425,7 +426,10 @@ fn discard_and_checkpoint(discard: impl FnOnce(&Pager, &Arc<Space>, PageNo)) {
     pager.log().sync_to(pager.log().end_lsn()).unwrap();
     discard(&pager, &space, page);
     let discarded = pager.log().end_lsn();
-    pager.core().write_oldest(between, 100).unwrap();
+    pager
+        .core()
+        .write_oldest(between, 100, &mut Failing::default())
+        .unwrap();
     pager.core().advance_checkpoint(true).unwrap();
     assert_eq!(pager.stats().discarded, 1);
     assert!(pager.log().checkpoint_lsn() >= between);

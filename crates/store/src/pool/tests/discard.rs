@@ -3,6 +3,7 @@
 use super::*;
 use crate::io::{File, Storage};
 use crate::page::PAGE_SIZE;
+use crate::pool::cleaner::Failing;
 use crate::pool::frame::{DIRTY, DOOMED, FREE};
 use parking_lot::{Condvar, RwLock};
 use std::collections::HashSet;
@@ -309,7 +310,8 @@ fn conforms(choose: &(dyn Fn(&mut Rng) -> DropAlgorithm + Sync), instances: usiz
         s.spawn(move || {
             let core = pager.core();
             while !done.load(Ordering::Relaxed) {
-                core.write_oldest(core.log.end_lsn(), 32).unwrap();
+                core.write_oldest(core.log.end_lsn(), 32, &mut Failing::default())
+                    .unwrap();
                 core.advance_checkpoint(true).unwrap();
             }
         });
@@ -457,7 +459,8 @@ fn a_drop_beside_the_batch_that_writes_it() {
             let (pager, doomed) = (&pager, &doomed);
             s.spawn(|| {
                 let core = pager.core();
-                core.write_oldest(core.log.end_lsn(), 100).unwrap()
+                core.write_oldest(core.log.end_lsn(), 100, &mut Failing::default())
+                    .unwrap()
             });
             watch.gate.wait_for_one();
             let drop = s.spawn(|| pager.drop_space(&doomed.space));

@@ -3,6 +3,8 @@
 use super::*;
 use crate::io::sim::{OpKind, Step};
 use crate::page::PAGE_SIZE;
+use crate::pool::cleaner::Failing;
+use crate::pool::core::Lookup;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -384,6 +386,70 @@ fn a_log_that_stays_full_is_an_error_to_writers() {
     assert_eq!(get(&pager, &pager.space(id, file), page), 2);
 }
 
+/// Whether a page in the pool has changes that are not in place.
+fn is_dirty(pager: &Pager, space: &Space, page: PageNo) -> bool {
+    let core = pager.core();
+    let Lookup::Pinned(n) = core.lookup(space.id.0, page) else {
+        return false;
+    };
+    let dirty = core.is_dirty(n);
+    core.unpin(n);
+    dirty
+}
+
+/// Most of the pool are changed pages of one file that cannot be opened: the oldest, and at the tail of the LRU list. Those of
+/// others are written all the same, and give their frames to new ones.
+#[test]
+fn one_file_that_cannot_be_opened_is_passed_over() {
+    const STUCK: u64 = 1200;
+    let disk = SimStorage::new();
+    let opts = PagerOptions {
+        pool_bytes: 24 << 20,
+        ..options()
+    };
+    let pager = Pager::create(Arc::new(disk.clone()), opts).unwrap();
+    let file = pager.new_file_id().unwrap();
+    let space = pager.space(pager.new_space_id().unwrap(), file);
+    let other = pager.space(pager.new_space_id().unwrap(), FileId::SHARED);
+    let stuck: Vec<_> = (0..STUCK)
+        .map(|i| new_page(&pager, &space, AllocKind::Extent, i))
+        .collect();
+    pager.flush().unwrap();
+    take_descriptors(&disk, &pager);
+    disk.set_handle_limit(None);
+    disk.shut(Some(&file.name()));
+    for p in &stuck {
+        set(&pager, &space, *p, 4711);
+    }
+    let healthy = new_page(&pager, &other, AllocKind::Extent, 1);
+    let (core, end) = (pager.core(), pager.log().end_lsn());
+    // The cleaner may have it latched at the first attempt.
+    let cleaned = (0..10).any(|_| {
+        core.write_oldest(end, 100, &mut Failing::default())
+            .unwrap();
+        !is_dirty(&pager, &other, healthy)
+    });
+    assert!(cleaned);
+    assert!(is_dirty(&pager, &space, stuck[0]));
+    let why = core.no_frame();
+    assert!(why.is_passing());
+    assert!(why.to_string().contains(&file.name()), "{why}");
+    let many: Vec<_> = (0..1000)
+        .map(|i| new_page(&pager, &other, AllocKind::Extent, i))
+        .collect();
+    for (i, p) in many.iter().enumerate() {
+        assert_eq!(get(&pager, &other, *p), i as u64);
+    }
+    assert!(stuck.iter().all(|p| is_dirty(&pager, &space, *p)));
+    assert_eq!(pager.log().stopped(), None);
+    for i in core.instances.iter() {
+        i.check(&core.arena);
+    }
+    disk.shut(None);
+    pager.flush().unwrap();
+    assert!(!stuck.iter().any(|p| is_dirty(&pager, &space, *p)));
+}
+
 fn bytes_of(disk: &SimStorage, name: &str) -> Vec<u8> {
     let file = crate::io::Storage::open(disk, name, false).unwrap();
     let mut bytes = vec![0; file.len().unwrap() as usize];
@@ -401,7 +467,10 @@ fn a_log_that_ends_before_what_pages_hold_is_refused() {
     pager.log().tick().unwrap();
     let before = bytes_of(&disk, "redo");
     let end = set(&pager, &space, page, 2);
-    pager.core().write_oldest(end, 100).unwrap();
+    pager
+        .core()
+        .write_oldest(end, 100, &mut Failing::default())
+        .unwrap();
     drop((pager, space));
     disk.kill();
     let whole = disk.copy();
