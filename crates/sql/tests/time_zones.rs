@@ -52,6 +52,28 @@ fn timestamps_keep_their_moment_through_gaps_and_overlaps() {
 }
 
 #[test]
+fn partitions_are_found_on_both_sides_of_an_hour_that_repeats() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("SET time_zone = '+00:00'");
+    c.ok(
+        "CREATE TABLE t (id INT, ts TIMESTAMP NOT NULL) PARTITION BY RANGE (UNIX_TIMESTAMP(ts)) (
+          PARTITION p0 VALUES LESS THAN (UNIX_TIMESTAMP('2024-10-27 01:00:00')),
+          PARTITION p1 VALUES LESS THAN MAXVALUE)",
+    );
+    c.ok("INSERT INTO t VALUES (1, '2024-10-27 00:30:00'), (2, '2024-10-27 01:30:00'), (3, '2024-10-27 02:30:00')");
+    c.ok("SET time_zone = 'Europe/Zurich'");
+    for (condition, ids) in [
+        ("ts < '2024-10-27 03:00:00'", &["1", "2"][..]),
+        ("ts > '2024-10-27 01:59:59'", &["1", "2", "3"]),
+        ("ts >= '2024-10-27 03:00:00'", &["3"]),
+    ] {
+        let sql = format!("SELECT id FROM t WHERE {condition} ORDER BY id");
+        assert_eq!(c.rows(&sql), ids, "{condition}");
+    }
+}
+
+#[test]
 fn an_index_finds_what_a_scan_finds() {
     let db = TestDb::new();
     let mut c = db.client();

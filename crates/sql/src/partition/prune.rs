@@ -263,7 +263,7 @@ fn bytes(v: &Value<'_>, ty: &SqlType, env: &SessionEnv) -> Vec<u8> {
 
 /// The higher of two lower bounds.
 fn raise(cond: &mut Cond, v: Value<'static>, inclusive: bool, ty: &SqlType, env: &SessionEnv) {
-    let (v, inclusive) = match step_in_month(&v, ty, 1) {
+    let (v, inclusive) = match neighbour(&v, ty, 1, env) {
         Some(next) if !inclusive => (next, true),
         _ => (v, inclusive),
     };
@@ -275,7 +275,7 @@ fn raise(cond: &mut Cond, v: Value<'static>, inclusive: bool, ty: &SqlType, env:
 
 /// The lower of two upper bounds.
 fn lower_to(cond: &mut Cond, v: Value<'static>, inclusive: bool, ty: &SqlType, env: &SessionEnv) {
-    let (v, inclusive) = match step_in_month(&v, ty, -1) {
+    let (v, inclusive) = match neighbour(&v, ty, -1, env) {
         Some(before) if !inclusive => (before, true),
         _ => (v, inclusive),
     };
@@ -305,14 +305,19 @@ fn step(v: &Value<'_>, ty: &SqlType, by: i64) -> Option<Value<'static>> {
     }
 }
 
-/// The same, but not from one month to another: between them lies a day 0, which a column may hold.
-fn step_in_month(v: &Value<'_>, ty: &SqlType, by: i64) -> Option<Value<'static>> {
+/// The same where no other value of the column stands between the two: not from one month to another, between which lies a day 0
+/// that a column may hold, and not to a TIMESTAMP that the clock shows twice, as only one of its moments would be meant.
+fn neighbour(v: &Value<'_>, ty: &SqlType, by: i64, env: &SessionEnv) -> Option<Value<'static>> {
     let month = |v: &Value<'_>| match v {
         Value::Date(d) => d.month,
         Value::DateTime(d) => d.date.month,
         _ => 0,
     };
-    step(v, ty, by).filter(|next| month(next) == month(v))
+    let once = |v: &Value<'_>| match v {
+        Value::DateTime(d) if ty.base == BaseType::Timestamp => env.zone.get().is_plain(*d),
+        _ => true,
+    };
+    step(v, ty, by).filter(|next| month(next) == month(v) && once(next))
 }
 
 /// The partitions that conditions on the deciding columns leave.
