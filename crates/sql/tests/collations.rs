@@ -30,6 +30,59 @@ fn clients_connect_with_what_they_are_used_to() {
 }
 
 #[test]
+fn what_comes_through_a_query_yields_as_it_did_in_it() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (s VARCHAR(9) COLLATE utf8mb4_general_ci, d DATE)");
+    c.ok("INSERT INTO t VALUES ('A', '2020-01-02'), ('b', NULL), ('x', NULL)");
+    c.ok("SET NAMES utf8mb4 COLLATE utf8mb4_0900_ai_ci");
+    for (found, condition) in [
+        ("A", "s = (SELECT 'a')"),
+        ("A", "s = (SELECT MAX('a'))"),
+        ("A", "s = (SELECT UPPER(k) FROM (SELECT 'a' AS k) d)"),
+        ("A", "s IN (SELECT 'a')"),
+        ("A", "(s, 1) IN (SELECT 'a', 1)"),
+        ("A", "s >= ALL (SELECT 'a') AND s < ANY (SELECT 'B')"),
+        ("A", "d = (SELECT DATE_ADD('2020-01-01', INTERVAL 1 DAY))"),
+        (
+            "x",
+            "s NOT IN (WITH k AS (SELECT 'a' AS k UNION SELECT 'B') SELECT k FROM k)",
+        ),
+    ] {
+        assert_eq!(
+            c.rows(&format!("SELECT s FROM t WHERE {condition}")),
+            [found],
+            "{condition}"
+        );
+    }
+    for keys in [
+        "(SELECT 'a' AS k UNION ALL SELECT 'B') d ON d.k = t.s",
+        "(VALUES ROW('a'), ROW('B')) d (k) ON d.k = t.s",
+        "(SELECT s AS k FROM t WHERE s < 'x' UNION SELECT 'a') d ON d.k = t.s",
+        "(SELECT s AS k FROM t UNION SELECT 'a') d ON d.k = t.s AND d.k <> 'X'",
+    ] {
+        let sql = format!("SELECT s FROM t JOIN {keys} ORDER BY s");
+        assert_eq!(c.rows(&sql), ["A", "b"], "{keys}");
+    }
+    // Columns that come through a query hold to theirs.
+    c.ok("CREATE TABLE u (s VARCHAR(9) COLLATE utf8mb4_unicode_ci)");
+    for other in [
+        "(SELECT s FROM u) d",
+        "(SELECT MAX(s) AS s FROM u) d",
+        "u d",
+    ] {
+        let sql = format!("SELECT * FROM t JOIN {other} ON d.s = t.s");
+        assert_eq!(c.code(&sql), 1267, "{other}");
+    }
+    // The server's own tables yield to stored ones, and its functions to them.
+    c.ok("INSERT INTO u VALUES ('U')");
+    assert_eq!(
+        c.rows("SELECT table_name FROM information_schema.tables i JOIN u ON u.s = i.table_name WHERE table_schema = DATABASE()"),
+        ["u"]
+    );
+}
+
+#[test]
 fn columns_sort_and_search_by_their_collation() {
     let db = TestDb::new();
     let mut c = db.client();

@@ -23,6 +23,7 @@ use crate::types::{Collation, Schema, SqlType};
 use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
+pub use bind::coercion::Hold;
 pub(crate) use bind::literal_number;
 pub use bind::{RowTest, Scope, SubqueryKind, bind};
 pub use distinct::Room;
@@ -82,6 +83,8 @@ pub enum ExprKind {
         column: usize,
         /// Name for messages, qualified as MySQL prints it.
         label: Arc<str>,
+        /// How firmly it holds to its collation.
+        hold: Hold,
     },
     /// A `?` placeholder by position.
     Param(usize),
@@ -260,8 +263,16 @@ impl Expr {
             source,
             column,
             label: Arc::from(label),
+            hold: Hold::Implicit,
         };
         Expr::new(kind, ty, nullable)
+    }
+    /// The column, holding to its collation as firmly as what it stands for.
+    pub(crate) fn held(mut self, firmly: Hold) -> Expr {
+        if let ExprKind::Column { hold, .. } = &mut self.kind {
+            *hold = firmly;
+        }
+        self
     }
     /// `a op b` with the collation that follows from both.
     pub fn compare(op: CompareOp, a: Expr, b: Expr) -> Expr {

@@ -6,11 +6,13 @@ use super::access::Hints;
 use super::assemble::Parts;
 use super::from::{self, From};
 use super::joins::Tree;
-use super::nodes::{Block, Body, LevelFrom, Query, Rich, Source, SourceKind, Subquery};
+use super::nodes::{
+    Block, Body, DerivedColumn, LevelFrom, Query, Rich, Source, SourceKind, Subquery,
+};
 use super::scope::{Frame, Planner, rich};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, unknown_column};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, Hold};
 use crate::parse::sp;
 use crate::types::{Column, Schema};
 use millpond_store::{LockMode, WaitPolicy};
@@ -657,7 +659,12 @@ impl OnDuplicate<'_> {
             kind: SourceKind::Derived {
                 derived: usize::MAX,
                 columns: columns
-                    .map(|(name, c)| (name, c.ty.clone(), c.nullable))
+                    .map(|(name, c)| DerivedColumn {
+                        name,
+                        ty: c.ty.clone(),
+                        nullable: c.nullable,
+                        hold: Hold::Implicit,
+                    })
                     .collect(),
             },
         })
@@ -668,7 +675,12 @@ impl OnDuplicate<'_> {
 fn named_columns(s: &Source) -> Source {
     let columns = (0..s.columns()).map(|c| {
         let (name, ty, _) = s.column(c);
-        (name.to_string(), ty.clone(), true)
+        DerivedColumn {
+            name: name.to_string(),
+            ty: ty.clone(),
+            nullable: true,
+            hold: s.hold(c),
+        }
     });
     Source {
         name: s.name.clone(),

@@ -3,7 +3,7 @@
 use super::PlanTable;
 use super::access::Hints;
 use super::joins::Tree;
-use super::nodes::{Columns, Derived, Query, Source, SourceKind, VirtualRef};
+use super::nodes::{Columns, Derived, DerivedColumn, Query, Source, SourceKind, VirtualRef};
 use super::scope::{Cte, Planner};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
@@ -506,13 +506,18 @@ fn derived_columns(
     let mut out: Columns = Vec::new();
     for (n, h) in heads.into_iter().enumerate() {
         let name = given.get(n).cloned().unwrap_or(h.meta.name);
-        if out.iter().any(|(o, _, _)| o.eq_ignore_ascii_case(&name)) {
+        if out.iter().any(|o| o.name.eq_ignore_ascii_case(&name)) {
             return Err(SqlError::new(
                 1060,
                 format!("Duplicate column name '{name}'"),
             ));
         }
-        out.push((name, query.types[n].clone(), h.nullable));
+        out.push(DerivedColumn {
+            name,
+            ty: query.types[n].clone(),
+            nullable: h.nullable,
+            hold: h.hold,
+        });
     }
     Ok(out)
 }

@@ -141,6 +141,7 @@ fn offending(
             source,
             column,
             label,
+            ..
         } = &x.kind
             && *source >= c.base
             && *source < c.base + c.sources.len()

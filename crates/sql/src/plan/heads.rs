@@ -1,6 +1,8 @@
 //! Result columns: what the client is told of them, and the types of UNIONs.
 
 use super::conditions;
+use crate::expr::Hold;
+use crate::expr::bind::coercion::united;
 use crate::result::{
     ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_NOT_NULL,
     FLAG_PRI_KEY, FLAG_UNIQUE_KEY,
@@ -14,6 +16,20 @@ pub struct Head {
     pub meta: ColumnMeta,
     /// Whether it can be NULL.
     pub nullable: bool,
+    /// How firmly it holds to its collation.
+    pub hold: Hold,
+}
+
+impl Head {
+    /// The column of a UNION that has the values of both.
+    pub fn unite(&mut self, other: &Head) {
+        let (hold, collation) = united((self.hold, &self.meta.ty), (other.hold, &other.meta.ty));
+        let mut ty = unify(&self.meta.ty, &other.meta.ty);
+        ty.collation = collation.filter(|_| ty.is_string()).unwrap_or(ty.collation);
+        self.hold = hold;
+        self.nullable |= other.nullable;
+        self.meta = computed(std::mem::take(&mut self.meta.name), &ty, self.nullable);
+    }
 }
 
 /// A computed column's description.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use millpond_store::{LockMode, WaitPolicy};
 
-use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
+use crate::expr::{AggregateSpec, CompareOp, Expr, Hold, RowTest};
 use crate::partition::Prune;
 use crate::show::VirtualTable;
 use crate::types::{Collation, Schema, SqlType};
@@ -216,8 +216,21 @@ pub struct Source {
     pub kind: SourceKind,
 }
 
-/// Columns of a derived table: name, type, whether it can be NULL.
-pub type Columns = Vec<(String, SqlType, bool)>;
+/// Columns of a derived table.
+pub type Columns = Vec<DerivedColumn>;
+
+/// A column of a derived table.
+#[derive(Clone, Debug)]
+pub struct DerivedColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+    /// How firmly it holds to its collation.
+    pub hold: Hold,
+}
 
 /// What a source is.
 #[derive(Debug)]

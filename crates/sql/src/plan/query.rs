@@ -5,17 +5,23 @@ use super::assemble::Parts;
 use super::exists::Exists;
 use super::from;
 use super::heads::{Head, computed, unify};
-use super::nodes::{Body, Limit, OrderKey, Query, Source, SourceKind, Union, VirtualRef};
+use super::nodes::{
+    Body, DerivedColumn, Limit, OrderKey, Query, Source, SourceKind, Union, VirtualRef,
+};
 use super::scope::{Aliases, Cte, Frame, Planner};
 use super::select::{checked_position, position};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::Expr;
+use crate::expr::bind::coercion::made_of;
 use crate::parse::{ShowFilter, sp};
-use crate::result::{ColumnMeta, FLAG_NOT_NULL};
+use crate::result::ColumnMeta;
 use crate::show::VirtualTable;
 use crate::types::SqlType;
 use crate::value::Value;
 use std::sync::Arc;
+
+/// A query within others, its columns, and which of their columns it reads: (source, column).
+pub type Nested = (Query, Vec<Head>, Vec<(usize, usize)>);
 
 impl Query {
     /// One row is enough to know (EXISTS).
@@ -32,19 +38,15 @@ impl Query {
 }
 
 impl Planner<'_, '_> {
-    /// Plans a query inside of blocks with `base` sources, in their scope; also which of their columns it reads.
-    pub fn nested_query(
-        &mut self,
-        q: &sp::Query,
-        base: usize,
-    ) -> SqlResult<(Query, Vec<(usize, usize)>)> {
+    /// Plans a query inside of blocks with `base` sources, in their scope.
+    pub fn nested_query(&mut self, q: &sp::Query, base: usize) -> SqlResult<Nested> {
         let depth = self.frames.len();
         // A frame without sources stands between, to collect what is read of the blocks around.
         self.frames.push(Frame::new(base, 0));
         let planned = self.query(q, base);
         self.frames.truncate(depth + 1);
         let collector = self.frames.pop().expect("pushed above");
-        let (planned, _) = planned?;
+        let (planned, heads) = planned?;
         let mut outer: Vec<(usize, usize)> = collector
             .outer
             .into_iter()
@@ -52,7 +54,7 @@ impl Planner<'_, '_> {
             .collect();
         outer.sort_unstable();
         outer.dedup();
-        Ok((planned, outer))
+        Ok((planned, heads, outer))
     }
 
     /// Plans a query inside of blocks with `base` sources.
@@ -171,14 +173,7 @@ impl Planner<'_, '_> {
             ));
         } else {
             for (a, b) in heads.iter_mut().zip(h) {
-                a.meta.ty = unify(&a.meta.ty, &b.meta.ty);
-                a.nullable |= b.nullable;
-                a.meta.database.clear();
-                a.meta.table.clear();
-                a.meta.org_table.clear();
-                a.meta.org_name.clear();
-                a.meta.flags =
-                    if a.nullable { 0 } else { FLAG_NOT_NULL } | a.meta.ty.protocol_flags();
+                a.unite(&b);
             }
         }
         arms.push((query, distinct));
@@ -203,7 +198,12 @@ impl Planner<'_, '_> {
                 derived: usize::MAX,
                 columns: heads
                     .iter()
-                    .map(|h| (h.meta.name.clone(), h.meta.ty.clone(), h.nullable))
+                    .map(|h| DerivedColumn {
+                        name: h.meta.name.clone(),
+                        ty: h.meta.ty.clone(),
+                        nullable: h.nullable,
+                        hold: h.hold,
+                    })
                     .collect(),
             },
         });
@@ -431,6 +431,7 @@ impl Planner<'_, '_> {
             .map(|(n, ty)| Head {
                 meta: computed(format!("column_{n}"), ty, true),
                 nullable: true,
+                hold: made_of(rows.iter().map(|row| &row[n])),
             })
             .collect();
         Ok((rows, types, heads))

@@ -5,13 +5,18 @@ use std::sync::Arc;
 
 use sqlparser::tokenizer::Span;
 
+use super::conditions::string_collation;
 use super::dml::{OnDuplicate, Updating};
 use super::exists::Exists;
+use super::heads::Head;
 use super::nodes::{Ask, Columns, Derived, Rich, Source, SourceKind, Subquery};
 use super::{PlanContext, PlanTable};
 use crate::error::{SqlError, SqlResult};
+use crate::expr::bind::coercion::{hold_of, made_of, united};
 use crate::expr::bind::{as_number, unknown_column};
-use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, RowTest, Scope, SubqueryKind};
+use crate::expr::{
+    AggregateKind, AggregateSpec, Expr, ExprKind, Hold, RowTest, Scope, SubqueryKind,
+};
 use crate::parse::{Statement, sp};
 use crate::session::env::SessionEnv;
 use crate::types::{Schema, SqlType};
@@ -107,6 +112,7 @@ impl Frame {
             nullable || self.nullable[source],
             &label,
         )
+        .held(s.hold(column))
     }
     fn lookup(&self, qualifier: &[&str], name: &str, clause: &str) -> SqlResult<Option<Expr>> {
         let mut found: Option<(usize, usize)> = None;
@@ -177,13 +183,21 @@ impl Source {
                 (&c.name, &c.ty, c.nullable)
             }
             SourceKind::Derived { columns, .. } => {
-                let (n, t, nullable) = &columns[at];
-                (n, t, *nullable)
+                let c = &columns[at];
+                (&c.name, &c.ty, c.nullable)
             }
             SourceKind::Virtual { table, .. } => {
                 let c = &table.0.columns()[at];
                 (c.name, &c.ty, c.nullable)
             }
+        }
+    }
+    /// How firmly a column holds to its collation.
+    pub fn hold(&self, at: usize) -> Hold {
+        match &self.kind {
+            SourceKind::Table { .. } => Hold::Implicit,
+            SourceKind::Derived { columns, .. } => columns[at].hold,
+            SourceKind::Virtual { .. } => Hold::Listed,
         }
     }
     /// Number of columns.
@@ -384,6 +398,7 @@ impl Scope for Planner<'_, '_> {
         }
         let (ty, nullable) = (spec.ty.clone(), spec.nullable());
         let label = aggregate_label(&spec);
+        let hold = made_of(spec.args.iter());
         let at = match f.aggregates.iter().position(|a| a.same(&spec)) {
             Some(at) => at,
             None => {
@@ -391,7 +406,7 @@ impl Scope for Planner<'_, '_> {
                 f.aggregates.len() - 1
             }
         };
-        Ok(Expr::column(group, at, ty, nullable, &label))
+        Ok(Expr::column(group, at, ty, nullable, &label).held(hold))
     }
     fn subquery(&mut self, query: &sp::Query, kind: SubqueryKind) -> SqlResult<Expr> {
         let Some(f) = self.frames.last() else {
@@ -404,7 +419,7 @@ impl Scope for Planner<'_, '_> {
         }
         let nested = self.nested_query(query, base);
         let turned = std::mem::take(&mut self.exists);
-        let (mut planned, outer) = nested?;
+        let (mut planned, heads, outer) = nested?;
         self.frame().clause = clause;
         let (kind, negated) = as_lookup(kind, turned);
         let exists = matches!(kind, SubqueryKind::Exists { .. });
@@ -425,9 +440,12 @@ impl Scope for Planner<'_, '_> {
             value.columns(&mut |s, c| reads.push((s, c)));
             rich(value, source, &[])
         };
-        let collation_of = |value: &Expr, first: &SqlType| {
-            crate::plan::conditions::string_collation(&value.ty, first)
+        let collation_of = |value: &Expr, column: &Head| {
+            let both = united((hold_of(value), &value.ty), (column.hold, &column.meta.ty));
+            both.1
+                .unwrap_or_else(|| string_collation(&value.ty, &column.meta.ty))
         };
+        let hold = heads.first().map_or(Hold::Constant, |h| h.hold);
         let (ask, ty) = match kind {
             SubqueryKind::Scalar => (Ask::Scalar, first),
             SubqueryKind::Exists { negated } => {
@@ -438,7 +456,7 @@ impl Scope for Planner<'_, '_> {
                 if first.is_numeric() {
                     as_number(&mut value);
                 }
-                let collation = collation_of(&value, &first);
+                let collation = collation_of(&value, &heads[0]);
                 let value = value_rich(value, &mut reads);
                 (
                     Ask::In {
@@ -450,8 +468,8 @@ impl Scope for Planner<'_, '_> {
                 )
             }
             SubqueryKind::Row { values, test } => {
-                let pairs = values.iter().zip(&planned.types);
-                let collations = pairs.map(|(v, ty)| collation_of(v, ty)).collect();
+                let pairs = values.iter().zip(&heads);
+                let collations = pairs.map(|(v, head)| collation_of(v, head)).collect();
                 let rich = |v| value_rich(v, &mut reads);
                 let values = values.into_iter().map(rich).collect();
                 (
@@ -467,7 +485,7 @@ impl Scope for Planner<'_, '_> {
                 if first.is_numeric() {
                     as_number(&mut value);
                 }
-                let collation = collation_of(&value, &first);
+                let collation = collation_of(&value, &heads[0]);
                 let value = value_rich(value, &mut reads);
                 (
                     Ask::Quantified {
@@ -492,7 +510,7 @@ impl Scope for Planner<'_, '_> {
         self.subquery_ids += 1;
         let f = self.frame();
         f.subqueries[at].id = id;
-        let said = Expr::column(source, at, ty, !exists, "subquery");
+        let said = Expr::column(source, at, ty, !exists, "subquery").held(hold);
         Ok(match negated {
             // EXISTS is never NULL.
             Some(n) => Expr::new(

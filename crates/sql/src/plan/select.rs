@@ -8,6 +8,7 @@ use super::nodes::{Limit, Query, SourceKind};
 use super::scope::{Aliases, Frame, Planner};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::by_value;
+use crate::expr::bind::coercion::hold_of;
 use crate::expr::{Expr, ExprKind};
 use crate::parse::sp;
 use crate::value::Value;
@@ -295,11 +296,13 @@ impl<'p> Planner<'p, '_> {
             return Head {
                 meta,
                 nullable: e.nullable,
+                hold: hold_of(e),
             };
         }
         Head {
             meta: computed(name, &e.ty, e.nullable),
             nullable: e.nullable,
+            hold: hold_of(e),
         }
     }
 }

@@ -3,17 +3,19 @@
 
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
-use crate::types::Collation;
+use crate::types::{Collation, SqlType};
 
 /// How firmly a string holds to its collation, the firmest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Hold {
+pub enum Hold {
     /// COLLATE.
     Explicit,
     /// Made of strings that agree on none.
     Mixed,
     /// A column, or what is made of columns.
     Implicit,
+    /// A column of a table that the server makes up. Those of stored tables win, whatever their collation.
+    Listed,
     /// What the session or the server says of itself.
     System,
     /// A constant.
@@ -26,7 +28,7 @@ impl Hold {
         match self {
             Hold::Explicit => "EXPLICIT",
             Hold::Mixed => "NONE",
-            Hold::Implicit => "IMPLICIT",
+            Hold::Implicit | Hold::Listed => "IMPLICIT",
             Hold::System => "SYSCONST",
             Hold::Constant => "COERCIBLE",
         }
@@ -41,11 +43,14 @@ fn held(e: &Expr) -> Option<Held> {
         return None;
     }
     let hold = match &e.kind {
+        ExprKind::Column { hold, .. } => *hold,
         ExprKind::Collate(_) => Hold::Explicit,
         ExprKind::Literal(_)
         | ExprKind::BitString(_)
         | ExprKind::Param(_)
-        | ExprKind::UserVariable(_) => Hold::Constant,
+        | ExprKind::UserVariable(_)
+        | ExprKind::DateAdd(..) => Hold::Constant,
+        ExprKind::SystemVariable(..) => Hold::System,
         ExprKind::Function(_, args) => made_of(args.iter()),
         ExprKind::Case(branches, last) => {
             made_of(branches.iter().map(|(_, r)| r).chain(last.as_deref()))
@@ -55,8 +60,28 @@ fn held(e: &Expr) -> Option<Held> {
     Some((hold, e.ty.collation))
 }
 
+/// What a column of a query's result holds to that has this expression; a constant if it is no string.
+pub(crate) fn hold_of(e: &Expr) -> Hold {
+    held(e).map_or(Hold::Constant, |h| h.0)
+}
+
+/// What a column holds to that has strings of these two columns; where they agree on none, to what its type says.
+pub(crate) fn united(a: (Hold, &SqlType), b: (Hold, &SqlType)) -> (Hold, Option<Collation>) {
+    let column = |(hold, ty): (Hold, &SqlType)| ty.is_string().then_some((hold, ty.collation));
+    match (column(a), column(b)) {
+        (Some(a), Some(b)) => match both(a, b) {
+            (Hold::Mixed, _) => (Hold::Implicit, None),
+            (hold, collation) => (hold, Some(collation)),
+        },
+        (Some((hold, collation)), None) | (None, Some((hold, collation))) => {
+            (hold, Some(collation))
+        }
+        (None, None) => (Hold::Constant, None),
+    }
+}
+
 /// The hold of what is made of these.
-fn made_of<'e>(parts: impl Iterator<Item = &'e Expr>) -> Hold {
+pub(crate) fn made_of<'e>(parts: impl Iterator<Item = &'e Expr>) -> Hold {
     let mut all: Option<Held> = None;
     for part in parts.filter_map(held) {
         all = Some(all.map_or(part, |a| both(a, part)));

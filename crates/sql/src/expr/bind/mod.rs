@@ -1,7 +1,7 @@
 //! From sqlparser's expressions to bound ones: names, types, coercions, constants.
 
 mod call;
-mod coercion;
+pub(crate) mod coercion;
 mod literal;
 
 use coercion::agree;
