@@ -106,6 +106,16 @@ fn equalities_are_looked_up() {
         let dependent = plan.iter().any(|l| l.contains("|DEPENDENT "));
         assert_eq!(!dependent, once, "{condition}: {plan:?}");
     }
+    // Sources of which each row might meet each of the other: not all of that is kept.
+    c.ok("CREATE TABLE many (x INT)");
+    c.ok(&format!(
+        "INSERT INTO many VALUES {}",
+        vec!["(1)"; 1100].join(",")
+    ));
+    let sql = "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM many m, many n WHERE m.x = a.y)";
+    assert_eq!(c.rows(&format!("{sql} AND id = 1")), ["1"]);
+    let plan = c.rows(&format!("EXPLAIN {sql}"));
+    assert!(plan.iter().any(|l| l.contains("|DEPENDENT ")), "{plan:?}");
     // It is never NULL.
     let sql = "SELECT EXISTS (SELECT 1 FROM b WHERE b.x = a.y), NOT EXISTS (SELECT 1 FROM b WHERE b.x = a.y) FROM a ORDER BY id";
     assert_eq!(c.rows(sql), ["1|0", "0|1", "0|1", "1|0"]);

@@ -1,5 +1,6 @@
 //! Subqueries in expressions.
 
+mod keep;
 mod row;
 
 use std::rc::Rc;
@@ -21,6 +22,10 @@ use row::Left;
 pub enum Kept {
     /// A value.
     Value(Value<'static>),
+    /// Nothing so far: that many times its rows were read.
+    Read(u32),
+    /// Nothing: its rows do not fit into memory.
+    TooLarge,
     /// Rows to look a row up in.
     Table(row::Table),
     /// A column.
@@ -84,8 +89,15 @@ pub fn value<'s>(
             collation,
         } => {
             let left = operand(st, all, source, value, rows)?;
-            let found = if keep {
-                let kept = column(st, q, &value.expr.ty, rows)?;
+            if q.exists && left.is_null() {
+                return Ok(Value::Null);
+            }
+            let kept = if keep {
+                column(st, q, &value.expr.ty, rows)?
+            } else {
+                None
+            };
+            let found = if let Some(kept) = kept {
                 member(st, &kept, &left, &value.expr.ty, *collation)?
             } else {
                 let mut found = Some(false);
@@ -160,7 +172,7 @@ pub fn value<'s>(
             };
             if keep {
                 let kept = column(st, q, &value.expr.ty, rows)?;
-                if let Kept::Rows { rows, .. } = &*kept {
+                if let Some(Kept::Rows { rows, .. }) = kept.as_deref() {
                     for r in rows {
                         if step(&r[0]) == Flow::Stop {
                             break;
@@ -193,21 +205,21 @@ fn operand<'s>(
     Ok(value.expr.shown(&st.context(&now))?.into_owned())
 }
 
-/// The column of a subquery that stays the same.
+/// The column of a subquery that stays the same, if it is kept.
 fn column<'s>(
     st: &mut State<'s>,
     q: &'s Subquery,
     left: &SqlType,
     rows: &[RowRef<'_>],
-) -> SqlResult<Rc<Kept>> {
-    if let Some(kept) = &st.subqueries[q.id] {
-        return Ok(kept.clone());
-    }
-    let got = block::collect(st, &q.query, rows, usize::MAX)?;
+) -> SqlResult<Option<Rc<Kept>>> {
     let right = &q.query.types[0];
+    keep::kept(st, q, rows, |st, got| hashed(st, got, left, right))
+}
+
+fn hashed(st: &State<'_>, got: Kept2d, left: &SqlType, right: &SqlType) -> SqlResult<Kept> {
     let mut set = byte_type(left, right).map(|ty| (ty, HashSet::new()));
     let mut null = false;
-    let cx = st.context(rows);
+    let cx = st.context(&[]);
     let mut buffer = Vec::new();
     for r in &got {
         if r[0].is_null() {
@@ -218,13 +230,11 @@ fn column<'s>(
             set.insert(buffer.as_slice().into());
         }
     }
-    let kept = Rc::new(Kept::Rows {
+    Ok(Kept::Rows {
         rows: got,
         null,
         set,
-    });
-    st.subqueries[q.id] = Some(kept.clone());
-    Ok(kept)
+    })
 }
 
 /// `left IN column`.

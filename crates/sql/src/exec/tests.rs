@@ -229,6 +229,55 @@ fn derived_tables_stay_within_memory() {
 }
 
 #[test]
+fn exists_keeps_its_rows_where_that_helps_and_can() {
+    let mut f = Fixture::new();
+    f.fill(0, 3000);
+    let read = |f: &mut Fixture, sql: &str, found: i64| {
+        let p = f.compile(sql);
+        let before = f.env.rows_examined.get();
+        assert_eq!(f.done(&p, &[]).1, [[found]], "{sql}");
+        f.env.rows_examined.get() - before
+    };
+    let one = "exists (select 1 from t y where y.a + 1 = x.a + 1)";
+    let two = "exists (select 1 from t y where y.a + 1 = x.a + 1 and y.id + 1 = x.id + 1)";
+    for condition in [one, two] {
+        // One row around it: up to the first that is equal.
+        let sql = format!("select count(*) from t x where x.id = 7 and {condition}");
+        assert!(read(&mut f, &sql, 1) < 300, "{condition}");
+        // Many: once for all.
+        let sql = format!("select count(*) from t x where {condition}");
+        assert!(read(&mut f, &sql, 3000) < 10_000, "{condition}");
+    }
+    f.memory_limit = 10_000;
+    for condition in [one, two] {
+        let sql = format!("select count(*) from t x where x.id < 20 and {condition}");
+        read(&mut f, &sql, 20);
+        let sql = format!("select count(*) from t x where x.id < 20 and not {condition}");
+        read(&mut f, &sql, 0);
+    }
+    // A plan made for few rows serves as many as there come to be.
+    f.sql("create table u (id int primary key, k int)");
+    let p = f.compile(
+        "select count(*) from t x where x.id < 5 and exists (select 1 from u where u.k = x.a)",
+    );
+    assert_eq!(f.done(&p, &[]).1, [[0]]);
+    f.sql("insert into u select id, id + 3 from t");
+    assert_eq!(f.done(&p, &[]).1, [[2]]);
+}
+
+#[test]
+fn a_plan_that_fails_for_lack_of_memory_does_not_last() {
+    let mut f = Fixture::new();
+    f.memory_limit = 10_000;
+    let p =
+        f.compile("select count(*) from t x join (select id + 0 k from t) q on x.a + 0 = q.k + 0");
+    assert_eq!(f.done(&p, &[]).1, [[0]]);
+    f.fill(0, 3000);
+    assert_eq!(f.run(&p, &[]).unwrap_err().code, 1038);
+    assert!(matches!(f.run(&p, &[]), Ok((Run::Stale, _))));
+}
+
+#[test]
 fn outcomes_of_changes() {
     let mut f = Fixture::new();
     f.fill(0, 10);

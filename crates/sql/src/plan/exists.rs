@@ -1,5 +1,5 @@
-//! EXISTS that depends on the rows around it by equalities alone, asked as IN is: its own rows are read once, into a hash table,
-//! instead of once per row around it.
+//! EXISTS that depends on the rows around it by equalities alone, asked as IN is: its own rows are read into a hash table, instead
+//! of once per row around it. The execution does so only once it has been asked a few times.
 
 use super::nodes::SourceKind;
 use super::scope::Planner;
@@ -63,13 +63,15 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Whether the block reads stored tables only, and few enough rows of them.
+    /// Whether the block reads stored tables only, and few enough rows of them, even if each meets each.
     fn is_small(&self) -> bool {
         self.frames.last().is_some_and(|f| {
-            f.sources.iter().all(|s| match &s.kind {
-                SourceKind::Table { table, .. } => self.tables[*table].rows <= MOST_ROWS,
-                _ => false,
-            })
+            let mut pairs = f.sources.iter().map(|s| match &s.kind {
+                SourceKind::Table { table, .. } => Some(self.tables[*table].rows.max(1)),
+                _ => None,
+            });
+            let all = pairs.try_fold(1, |all: u64, rows| Some(all.saturating_mul(rows?)));
+            all.is_some_and(|rows| rows <= MOST_ROWS)
         })
     }
 

@@ -420,6 +420,8 @@ pub struct Subquery {
     pub ask: Ask,
     /// Whether it reads a source of a block around it: then its result is not kept.
     pub correlated: bool,
+    /// Whether it is an EXISTS that is asked as IN is (see [`super::exists`]). NULL is as good as false then.
+    pub exists: bool,
     /// Position in the execution's table of kept results.
     pub id: usize,
     /// Columns it reads of the blocks around: (source, column).

@@ -501,6 +501,7 @@ impl Scope for Planner<'_, '_> {
         f.subqueries.push(Subquery {
             query: planned,
             correlated: !outer.is_empty(),
+            exists: negated.is_some(),
             ask,
             id: 0,
             outer: reads,

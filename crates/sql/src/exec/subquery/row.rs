@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hashbrown::HashSet;
 
-use super::Kept;
+use super::{Kept, keep};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::block;
 use crate::exec::hash::hash_value;
@@ -48,7 +48,7 @@ pub fn value<'s>(
     let said = match test {
         RowTest::Compare(op) => {
             let kept = table(st, q, left, rows)?;
-            let Kept::Table(t) = &*kept else {
+            let Some(Kept::Table(t)) = kept.as_deref() else {
                 return Ok(Value::Null);
             };
             let nulls = vec![Value::Null; left.values.len()];
@@ -59,18 +59,22 @@ pub fn value<'s>(
             }
         }
         RowTest::In { negated } => {
-            let found = if q.correlated {
+            if q.exists && left.values.iter().any(Value::is_null) {
+                return Ok(Value::Null);
+            }
+            let kept = if q.correlated {
+                None
+            } else {
+                table(st, q, left, rows)?
+            };
+            let found = if let Some(Kept::Table(t)) = kept.as_deref() {
+                member(st, t, left)?
+            } else {
                 let mut found = Some(false);
                 block::query(st, &q.query, rows, &mut |_, r| {
                     Ok(meet(left, r, &mut found))
                 })?;
                 found
-            } else {
-                let kept = table(st, q, left, rows)?;
-                match &*kept {
-                    Kept::Table(t) => member(st, t, left)?,
-                    _ => Some(false),
-                }
             };
             found.map(|f| f != negated)
         }
@@ -91,20 +95,17 @@ fn meet(left: &Left<'_>, right: &[Value<'_>], found: &mut Option<bool>) -> Flow 
     Flow::Continue
 }
 
-/// The subquery's rows, read once if they stay the same.
+/// The subquery's rows, read once if they stay the same and are kept.
 fn table<'s>(
     st: &mut State<'s>,
     q: &'s Subquery,
     left: &Left<'_>,
     rows: &[RowRef<'_>],
-) -> SqlResult<Rc<Kept>> {
-    if !q.correlated
-        && let Some(kept) = &st.subqueries[q.id]
-    {
-        return Ok(kept.clone());
-    }
-    let got = block::collect(st, &q.query, rows, usize::MAX)?;
-    let right = &q.query.types;
+) -> SqlResult<Option<Rc<Kept>>> {
+    keep::kept(st, q, rows, |st, got| hashed(st, got, left, &q.query.types))
+}
+
+fn hashed(st: &State<'_>, got: Kept2d, left: &Left<'_>, right: &[SqlType]) -> SqlResult<Kept> {
     let types = left.types.iter().zip(right).map(|(l, r)| byte_type(l, r));
     let mut set = types
         .collect::<Option<Vec<_>>>()
@@ -119,13 +120,11 @@ fn table<'s>(
             set.insert(buffer.as_slice().into());
         }
     }
-    let kept = Rc::new(Kept::Table(Table {
+    Ok(Kept::Table(Table {
         rows: got,
         null,
         set,
-    }));
-    st.subqueries[q.id] = Some(kept.clone());
-    Ok(kept)
+    }))
 }
 
 /// A row's bytes as `types` have them.
