@@ -110,6 +110,26 @@ fn gaps_and_insertions_are_told() {
     });
 }
 
+/// A listing of locks takes as much memory as a derived table may, and leaves the session as it was.
+#[test]
+fn a_listing_of_many_locks_stays_within_memory() {
+    let db = TestDb::new();
+    let (mut a, mut c) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    let values: Vec<_> = (1..=4000).map(|i| format!("({i})")).collect();
+    a.ok(&format!("INSERT INTO t VALUES {}", values.join(",")));
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM t FOR UPDATE");
+    for size in ["sort_buffer_size", "join_buffer_size", "tmp_table_size"] {
+        c.ok(&format!("SET {size} = 32768"));
+    }
+    let all = "SELECT COUNT(*) >= 4000 FROM performance_schema.data_locks";
+    assert_eq!(c.code(all), 1038);
+    c.ok("SET tmp_table_size = 16777216");
+    assert_eq!(c.one(all), "1");
+    a.ok("ROLLBACK");
+}
+
 #[test]
 fn metadata_waits_are_told() {
     let db = TestDb::new();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::block;
 use super::hash;
 use super::scan;
-use super::state::{Flow, Kept2d, Rows, State};
+use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::nodes::{Block, Level, LevelFrom, Query, Source, SourceKind};
@@ -163,8 +163,15 @@ pub fn computed<'s>(
             for (c, e) in known {
                 values.push((*c, e.eval(&cx)?));
             }
+            // Elsewhere there are as many rows as definitions; of locks there may be any number.
+            let bounded = table.0.database() == "performance_schema";
+            let mut bytes = 0;
             let mut out: Kept2d = Vec::new();
             table.0.rows(st.env, &values, &mut |r: &[Value<'_>]| {
+                if bounded {
+                    bytes += row_bytes(r);
+                    st.check_memory(bytes, table.0.name())?;
+                }
                 out.push(r.iter().map(|v| v.clone().into_owned()).collect());
                 Ok(())
             })?;

@@ -8,9 +8,10 @@ use hashbrown::HashMap;
 use millpond_store::space::SpaceId;
 use millpond_store::txn::{LockInfo, Locked, MdlMode, Party, WaitInfo};
 use millpond_store::{Engine, Isolation, LockMode, TableDef};
+use std::cell::OnceCell;
 use std::fmt::Write;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
@@ -81,9 +82,23 @@ fn metadata_mode(mode: MdlMode) -> &'static str {
     }
 }
 
+/// An open table, or a partition of one.
+struct Open {
+    def: TableDef,
+    /// Read when the first of its locks is shown.
+    schema: OnceCell<Option<Schema>>,
+}
+
+impl Open {
+    fn schema(&self) -> Option<&Schema> {
+        let read = || Schema::of(&self.def).ok();
+        self.schema.get_or_init(read).as_ref()
+    }
+}
+
 /// An index that a space is of.
 struct Place {
-    def: Arc<TableDef>,
+    of: Rc<Open>,
     /// The table's name, and the partition's.
     table: String,
     partition: Option<String>,
@@ -94,10 +109,13 @@ struct Place {
 fn places(engine: &Engine) -> HashMap<SpaceId, Place> {
     let mut map = HashMap::new();
     engine.each_open_table(&mut |def, partition| {
-        let def = Arc::new(def.clone());
+        let open = Rc::new(Open {
+            def: def.clone(),
+            schema: OnceCell::new(),
+        });
         for (index, of) in def.indexes.iter().enumerate() {
             let place = Place {
-                def: def.clone(),
+                of: open.clone(),
                 table: partition.map_or(&*def.name, |p| p.0).to_string(),
                 partition: partition.map(|p| p.1.to_string()),
                 index,
@@ -116,10 +134,7 @@ fn lock_data(what: &Locked, place: Option<&Place>) -> Option<String> {
         Locked::Range { end: None, .. } => return Some("supremum pseudo-record".into()),
         Locked::Metadata { .. } => return None,
     };
-    let read = place.and_then(|p| {
-        let schema = Schema::of(&p.def).ok()?;
-        key_text(&schema, p.index, key)
-    });
+    let read = place.and_then(|p| key_text(p.of.schema()?, p.index, key));
     Some(read.unwrap_or_else(|| format!("0x{}", hex(key))))
 }
 
@@ -181,11 +196,11 @@ fn data_locks() -> Virtual {
                 n(trx_id(lock.who)),
                 n(lock.who.tag),
                 Value::Null,
-                opt(place.map(|p| p.def.database.clone())),
+                opt(place.map(|p| p.of.def.database.clone())),
                 opt(place.map(|p| p.table.clone())),
                 opt(place.and_then(|p| p.partition.clone())),
                 Value::Null,
-                opt(place.map(|p| p.def.indexes[p.index].name.clone())),
+                opt(place.map(|p| p.of.def.indexes[p.index].name.clone())),
                 n(space.0),
                 s("RECORD"),
                 s(lock_mode(&lock.what)),
