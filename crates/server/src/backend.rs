@@ -47,6 +47,7 @@ pub trait BackendSession {
         Arc::default()
     }
     fn set_collation_id(&mut self, _id: u16) {}
+    fn converted_texts(&mut self, _which: impl Iterator<Item = bool>) {}
 }
 
 impl Backend for Instance {
@@ -134,6 +135,9 @@ impl BackendSession for Session {
     }
     fn encodings(&self) -> Arc<Encodings> {
         Session::encodings(self)
+    }
+    fn converted_texts(&mut self, which: impl Iterator<Item = bool>) {
+        Session::converted_texts(self, which);
     }
     fn set_collation_id(&mut self, id: u16) {
         Session::set_collation_id(self, id);

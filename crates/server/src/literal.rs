@@ -2,6 +2,9 @@
 //!
 //! Clients send binary strings raw between quotes (`_binary'…'`). The SQL layer takes text; so a string literal that
 //! is not UTF-8 becomes a hexadecimal literal, which is a binary string as well. Anywhere else such bytes are an error.
+//!
+//! What a latin1 client sends is converted; the SQL layer turns it back where bytes are wanted (`expr/bind/sent`). An ascii client's
+//! literal of more than ASCII is taken for bytes.
 
 use millpond_sql::types::Encoding;
 use millpond_sql::{SqlError, SqlResult};
@@ -49,13 +52,16 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
             };
         let token = &sql[at..end];
         at = end;
-        if client != Encoding::Utf8 && !(is_string(token) && introducer(&out).is_some()) {
+        // What is no ASCII says nothing in ASCII: a literal of it is bytes.
+        let bytes = client == Encoding::Ascii && !token.is_ascii();
+        let raw = is_string(token) && (bytes || introducer(&out).is_some());
+        if client != Encoding::Utf8 && !raw {
             client.decode(token, &mut out);
             continue;
         }
         match std::str::from_utf8(token) {
-            Ok(s) => out.push_str(s),
-            Err(_) if is_string(token) => {
+            Ok(s) if !bytes => out.push_str(s),
+            Ok(_) | Err(_) if is_string(token) => {
                 let bytes = unescape(token, no_backslash_escapes);
                 drop_introducer(&mut out);
                 out.push_str(" x'");
@@ -64,6 +70,7 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
                 }
                 out.push('\'');
             }
+            Ok(s) => out.push_str(s),
             Err(e) => {
                 let bad = &token[e.valid_up_to()..];
                 let mut shown = String::new();
@@ -243,5 +250,13 @@ mod tests {
         // What happens to be UTF-8 is latin1 all the same.
         assert_eq!(latin1("'é'".as_bytes()), "'Ã©'");
         assert_eq!(latin1(b"_binary'\xe9', '\xe9'"), " x'e9', 'é'");
+    }
+
+    #[test]
+    fn what_no_ascii_client_can_mean_is_bytes() {
+        let ascii = |sql: &[u8]| text(sql, false, Encoding::Ascii).unwrap().into_owned();
+        assert_eq!(ascii(b"SELECT '\xe9', 'a'"), "SELECT  x'e9', 'a'");
+        assert_eq!(ascii("SELECT 'é'".as_bytes()), "SELECT  x'c3a9'");
+        assert_eq!(ascii(b"SELECT 1 AS \xe9"), "SELECT 1 AS ?");
     }
 }

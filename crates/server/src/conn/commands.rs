@@ -71,7 +71,9 @@ impl<B: Backend> Connection<'_, B> {
         let mut params: SmallVec<[Value<'_>; INLINE_PARAMS]> = SmallVec::new();
         Statement::bind(types, long, prepared.params, &mut c, &mut params)?;
         let client = self.encodings.client();
-        if client != Encoding::Utf8 {
+        if client == Encoding::Latin1 {
+            let texts = types.iter().map(|ty| !ty.is_bytes());
+            self.session.converted_texts(texts);
             binary::decode_texts(client, types, &mut params);
         }
         let mut sink = WireSink::new(

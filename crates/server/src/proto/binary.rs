@@ -145,6 +145,13 @@ pub struct ParamType {
     pub unsigned: bool,
 }
 
+impl ParamType {
+    /// Whether its values are bytes whatever the client's character set.
+    pub fn is_bytes(self) -> bool {
+        (field::TINY_BLOB..=field::BLOB).contains(&self.wire)
+    }
+}
+
 /// Reads one parameter that is not NULL. Strings borrow from the packet.
 #[inline]
 pub fn param<'a>(c: &mut Cursor<'a>, ty: ParamType) -> Result<Value<'a>, Malformed> {
@@ -277,8 +284,7 @@ pub fn params<'a, 'b: 'a>(
 /// Takes texts among parameters for what they mean in the client's character set. Parameters declared as BLOBs are bytes.
 pub fn decode_texts(client: Encoding, types: &[ParamType], params: &mut [Value<'_>]) {
     for (v, ty) in params.iter_mut().zip(types) {
-        let blob = (field::TINY_BLOB..=field::BLOB).contains(&ty.wire);
-        if let (Value::Bytes(text), false) = (&*v, blob) {
+        if let (Value::Bytes(text), false) = (&*v, ty.is_bytes()) {
             let mut out = String::with_capacity(text.len());
             client.decode(text, &mut out);
             *v = Value::Bytes(out.into_bytes().into());

@@ -1,5 +1,6 @@
 //! The protocol layer against a stand-in for the database, byte by byte.
 
+mod bytes;
 mod commits;
 mod support;
 

@@ -11,10 +11,10 @@ use super::nodes::{
 };
 use super::scope::{Frame, Planner, rich};
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::{as_number, unknown_column};
-use crate::expr::{Expr, ExprKind, Hold};
+use crate::expr::bind::{as_number, into_bytes, unknown_column};
+use crate::expr::{Expr, ExprKind, Hold, Scope};
 use crate::parse::sp;
-use crate::types::{Column, Schema};
+use crate::types::{Collation, Column, Schema};
 use millpond_store::{LockMode, WaitPolicy};
 
 /// What an assignment or a VALUES item gives a column.
@@ -189,7 +189,7 @@ impl<'p> Planner<'p, '_> {
             };
             let column = self.assigned(name, schema, source)?;
             let (mut given, reads) = self.given(&a.value, "field list", source)?;
-            for_column(&mut given, &schema.columns[column]);
+            for_column(&mut given, &schema.columns[column], self);
             if let Given::Value { reads_new, .. } = &mut given {
                 *reads_new = reads.iter().any(|c| out.iter().any(|(o, _)| o == c));
             }
@@ -358,7 +358,7 @@ impl<'p> Planner<'p, '_> {
                 let mut out = Vec::new();
                 for (e, &c) in list.iter().zip(&*columns) {
                     let (mut g, reads) = self.given(e, "field list", 0)?;
-                    for_column(&mut g, &schema.columns[c]);
+                    for_column(&mut g, &schema.columns[c], self);
                     if let Given::Value { reads_new, .. } = &mut g {
                         *reads_new = !reads.is_empty();
                     }
@@ -389,6 +389,9 @@ impl<'p> Planner<'p, '_> {
         if query.types.len() - carried != columns.len() {
             return Err(column_count(1));
         }
+        let at = |n: &usize| is_binary(&schema.columns[columns[*n]]);
+        let binary: Vec<usize> = (0..columns.len()).filter(at).collect();
+        select_bytes(&mut query, &binary, self);
         if self.locks_reads() {
             lock_sources(&mut query);
         }
@@ -710,12 +713,46 @@ fn given_partitions(
 }
 
 /// What a value is for its column: a hexadecimal literal is a number for a numeric one.
-pub(super) fn for_column(g: &mut Given, column: &Column) {
-    if let Given::Value { value, .. } = g
-        && column.ty.is_numeric()
-        && matches!(value.expr.kind, ExprKind::BitString(_))
-    {
+/// A text is what the client sent for a binary one.
+pub(super) fn for_column(g: &mut Given, column: &Column, scope: &mut dyn Scope) {
+    let Given::Value { value, .. } = g else {
+        return;
+    };
+    if column.ty.is_numeric() && matches!(value.expr.kind, ExprKind::BitString(_)) {
         as_number(&mut value.expr);
+    }
+    if is_binary(column) {
+        into_bytes(&mut value.expr, scope);
+    }
+}
+
+fn is_binary(column: &Column) -> bool {
+    column.ty.is_string() && column.ty.collation == Collation::Binary
+}
+
+/// The same for the rows of a query, by the positions of the binary columns.
+fn select_bytes(query: &mut Query, binary: &[usize], scope: &mut dyn Scope) {
+    let mut each = |e: Option<&mut Expr>| {
+        if let Some(e) = e {
+            into_bytes(e, scope);
+        }
+    };
+    match &mut query.body {
+        Body::Block(b) => {
+            for n in binary {
+                each(b.select.get_mut(*n).map(|r| &mut r.expr));
+            }
+        }
+        Body::Values(rows) => {
+            for row in rows {
+                binary.iter().for_each(|n| each(row.get_mut(*n)));
+            }
+        }
+        Body::Union(u) => {
+            for (arm, _) in &mut u.arms {
+                select_bytes(arm, binary, scope);
+            }
+        }
     }
 }
 

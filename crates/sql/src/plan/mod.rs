@@ -79,6 +79,8 @@ pub struct Plan {
     pub private: bool,
     /// The types that placeholders were taken to have where nothing around them says it: `None` for texts and NULL.
     pub(crate) param_types: Vec<(usize, Option<SqlType>)>,
+    /// Placeholders that stand where bytes are wanted.
+    pub(crate) bytes_params: Vec<usize>,
     /// The tables it pins, with whether it writes to each.
     pub tables: Vec<PlanTable>,
     pub(crate) root: Root,
@@ -323,6 +325,7 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         private: false,
         momentary: false,
         param_types: Vec::new(),
+        bytes_params: Vec::new(),
     }
 }
 
@@ -340,6 +343,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         reusable: !p.momentary,
         private: p.private || !p.param_types.is_empty(),
         param_types: p.param_types,
+        bytes_params: p.bytes_params,
         tables: p.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),
@@ -367,6 +371,7 @@ fn explained(
         reusable: false,
         private: true,
         param_types: inner.param_types,
+        bytes_params: inner.bytes_params,
         tables: inner.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),

@@ -261,6 +261,8 @@ pub struct Planner<'p, 'c> {
     pub momentary: bool,
     /// See [`super::Plan::param_types`].
     pub param_types: Vec<(usize, Option<SqlType>)>,
+    /// See [`super::Plan::bytes_params`].
+    pub bytes_params: Vec<usize>,
 }
 
 impl Planner<'_, '_> {
@@ -382,6 +384,9 @@ impl Scope for Planner<'_, '_> {
             self.param_types.push((n, ty.clone()));
         }
         ty
+    }
+    fn bytes_param(&mut self, n: usize) {
+        self.bytes_params.push(n);
     }
     fn aggregate(&mut self, spec: AggregateSpec) -> SqlResult<Expr> {
         let f = self.frame();

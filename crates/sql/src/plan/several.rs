@@ -138,7 +138,8 @@ impl Planner<'_, '_> {
             };
             let (mut given, reads) = self.given(&a.value, "field list", source)?;
             if let SourceKind::Table { schema, .. } = &self.frame().sources[source].kind {
-                for_column(&mut given, &schema.columns[column]);
+                let schema = schema.clone();
+                for_column(&mut given, &schema.columns[column], self);
             }
             if let Given::Value { reads_new, .. } = &mut given {
                 *reads_new = reads.iter().any(|c| target.set.iter().any(|(o, _)| o == c));

@@ -13,7 +13,7 @@ use super::counters::Counter;
 use crate::parse::{Kind, Statement};
 use crate::plan::Plan;
 use crate::stack;
-use crate::types::Collation;
+use crate::types::{Collation, Encoding};
 use crate::value::Zone;
 use crate::watch::{self, StatementKind};
 
@@ -29,6 +29,8 @@ pub(crate) struct Context {
     pub mode: u64,
     /// `collation_connection`.
     pub collation: Collation,
+    /// What the client's bytes mean, where a text becomes bytes.
+    pub client: Encoding,
     /// The session's time zone.
     pub zone: Zone,
     /// How many FLUSH TABLES there had been when the session last looked.
@@ -233,6 +235,7 @@ pub(super) mod tests {
             database: Some(database.into()),
             mode: 0,
             collation: Collation::Utf8mb4GeneralCi,
+            client: Encoding::Utf8,
             zone: Zone::UTC,
             flushes: 0,
             temporary: None,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::temporary::TemporaryTables;
 use crate::error::{SqlError, SqlResult};
-use crate::types::Collation;
+use crate::types::{Collation, Encoding};
 use crate::value::time::truncate_micros;
 use crate::value::{DateTime, Value, Zone};
 
@@ -71,6 +71,8 @@ pub struct SessionEnv {
     pub sql_mode: Cell<SqlMode>,
     /// `collation_connection`: that of literals.
     pub collation: Cell<Collation>,
+    /// What the client's bytes mean (`character_set_client`).
+    pub client: Cell<Encoding>,
     /// LAST_INSERT_ID().
     pub last_insert_id: Cell<u64>,
     /// ROW_COUNT().
@@ -195,6 +197,7 @@ pub(crate) mod tests {
             zone: Cell::new(Zone::Fixed(7200)),
             sql_mode: Cell::new(SqlMode::DEFAULT),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
+            client: Cell::default(),
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),
             found_rows: Cell::new(4),

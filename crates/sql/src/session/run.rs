@@ -64,6 +64,8 @@ impl Session {
                 Some(k) if k.plan.fits(params) => k,
                 _ => kept.insert(self.compile_to_keep(compiled, Some(params))?),
             };
+            let sent = self.sent_params(&current.plan, params);
+            let params = sent.as_deref().unwrap_or(params);
             if let Run::Done(outcome) = self.run(&current.plan, params, sink)? {
                 return Ok(outcome);
             }
@@ -76,6 +78,23 @@ impl Session {
             1615,
             "Prepared statement needs to be re-prepared",
         ))
+    }
+
+    /// The parameters, with the bytes the client sent for texts where the plan wants bytes; `None` if there are no such.
+    #[inline]
+    fn sent_params<'v>(&self, plan: &Plan, params: &[Value<'v>]) -> Option<Vec<Value<'v>>> {
+        if self.texts.is_empty() || plan.bytes_params.is_empty() {
+            return None;
+        }
+        let mut sent = params.to_vec();
+        for n in &plan.bytes_params {
+            if let (Some(Value::Bytes(text)), Some(true)) = (sent.get_mut(*n), self.texts.get(*n))
+                && let Some(bytes) = self.env.client.get().sent(text)
+            {
+                *text = bytes.into();
+            }
+        }
+        Some(sent)
     }
 
     /// Plans a statement for now and later.

@@ -387,10 +387,10 @@ impl Session {
                 .unwrap_or(Collation::Utf8mb4GeneralCi),
         );
         let encoding = |name| Encoding::of_charset(vars.named(name).as_str());
-        self.encodings.set(
-            encoding("character_set_client"),
-            encoding("character_set_results"),
-        );
+        let client = encoding("character_set_client");
+        self.env.client.set(client);
+        self.encodings
+            .set(client, encoding("character_set_results"));
         self.owner
             .set_row_timeout(number("innodb_lock_wait_timeout"));
         self.owner.set_metadata_timeout(number("lock_wait_timeout"));

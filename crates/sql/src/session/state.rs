@@ -87,6 +87,8 @@ pub struct Session {
     multi_statements: bool,
     info: ConnectionInfo,
     pub(super) encodings: Arc<Encodings>,
+    /// Which parameters of the execution to come were texts that have been converted; empty: none.
+    pub(super) texts: Vec<bool>,
     pub(super) current: Current,
     pub(super) unsettled: Deferral,
     /// Address of the text last shown in the process list, to see whether it differs.
@@ -124,6 +126,7 @@ impl Session {
             zone: Zone::UTC.into(),
             sql_mode: sql_mode::flags(0).into(),
             collation: Collation::Utf8mb4GeneralCi.into(),
+            client: Encoding::Utf8.into(),
             last_insert_id: 0.into(),
             row_count: 0.into(),
             found_rows: 0.into(),
@@ -171,6 +174,7 @@ impl Session {
                 database: None,
                 mode: 0,
                 collation: Collation::Utf8mb4GeneralCi,
+                client: Encoding::Utf8,
                 zone: Zone::UTC,
                 flushes: 0,
                 temporary: None,
@@ -181,6 +185,7 @@ impl Session {
             read_locked: false,
             released: false,
             cache: Cache::default(),
+            texts: Vec::new(),
             multi_statements: info.multi_statements,
             info,
             encodings: Arc::default(),
@@ -269,6 +274,7 @@ impl Session {
             database: self.env.database.borrow().clone(),
             mode: self.settings.mode,
             collation: self.env.collation.get(),
+            client: self.env.client.get(),
             zone: self.env.zone.get(),
             flushes: self.flushes,
             temporary: self.env.temporary.names().map(|n| (self.id(), n)),
@@ -474,6 +480,10 @@ impl Session {
         mode: SqlMode,
         sink: &mut dyn ResultSink,
     ) -> Option<SqlResult<()>> {
+        // Which of its literals become bytes is a question for its own plan.
+        if self.env.client.get() != Encoding::Utf8 && !sql.is_ascii() {
+            return None;
+        }
         let general = parse::generalize(sql, mode)?;
         let key = self.key(&general.text);
         let context = self.context.clone();
@@ -604,7 +614,19 @@ impl Session {
                 "Incorrect arguments to mysqld_stmt_execute",
             ));
         }
-        self.one_statement(statement.compiled()?, Command::Execute, params, false, sink)
+        let done = match statement.compiled() {
+            Ok(c) => self.one_statement(c, Command::Execute, params, false, sink),
+            Err(e) => Err(e),
+        };
+        self.texts.clear();
+        done
+    }
+
+    /// Says which parameters of the next [`Session::execute_prepared`] are texts converted from the client's character set. Where
+    /// bytes are wanted they become what the client sent.
+    pub fn converted_texts(&mut self, which: impl Iterator<Item = bool>) {
+        self.texts.clear();
+        self.texts.extend(which);
     }
 
     /// Marks the start of a statement: clock, process list, counters, KILL QUERY of before.

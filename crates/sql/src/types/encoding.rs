@@ -4,7 +4,7 @@ use crate::error::{SqlError, SqlResult};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What a client's bytes mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Encoding {
     /// UTF-8, or no conversion at all (`binary`).
@@ -67,6 +67,15 @@ impl Encoding {
             (_, 0x80..0xa0) => HIGH[usize::from(*b - 0x80)],
             _ => char::from(*b),
         }));
+    }
+
+    /// The bytes that a client sent as this text; `None` if it cannot have sent them.
+    pub fn sent(self, text: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(text.len());
+        self.encode(text, &mut bytes);
+        let mut back = String::with_capacity(text.len());
+        self.decode(&bytes, &mut back);
+        (back.as_bytes() == text).then_some(bytes)
     }
 
     /// Appends a text's bytes. Characters there are none for become question marks.

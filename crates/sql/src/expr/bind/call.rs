@@ -5,7 +5,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sqlparser::ast;
 
-use super::{Scope, arithmetic, as_number, bind, branch, compare_agreeing, is_null, is_param};
+use super::{
+    Scope, arithmetic, as_number, bind, branch, compare_agreeing, is_null, is_param, sent,
+};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{
@@ -17,6 +19,7 @@ use crate::value::Value;
 
 /// A call of a catalogue function with bound arguments.
 pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> Expr {
+    sent::beside_bytes(&mut args, scope);
     infer_params(f, &mut args);
     if f.takes_numbers() {
         args.iter_mut().for_each(as_number);

@@ -3,10 +3,12 @@
 mod call;
 pub(crate) mod coercion;
 mod literal;
+mod sent;
 
 use coercion::agree;
 pub(super) use coercion::collation_of;
 pub(crate) use literal::literal_number;
+pub(crate) use sent::into_bytes;
 
 use std::sync::Arc;
 
@@ -83,6 +85,8 @@ pub trait Scope {
     fn param_type(&mut self, _n: usize) -> Option<SqlType> {
         None
     }
+    /// Notes that a placeholder stands where bytes are wanted: a text for it is what the client sent.
+    fn bytes_param(&mut self, _n: usize) {}
     /// Takes an aggregate (its arguments bound in this scope) and gives the expression that stands for its result.
     fn aggregate(&mut self, _spec: AggregateSpec) -> SqlResult<Expr> {
         Err(SqlError::new(1111, "Invalid use of group function"))
@@ -159,7 +163,8 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
             low,
             high,
         } => {
-            let args = [bind(expr, scope)?, bind(low, scope)?, bind(high, scope)?];
+            let mut args = [bind(expr, scope)?, bind(low, scope)?, bind(high, scope)?];
+            sent::beside_bytes(&mut args, scope);
             between(args, *negated)?
         }
         A::InList {
@@ -708,7 +713,8 @@ fn compare_rows(
     let (a, b) = match (row(left), row(right)) {
         (Some(a), Some(b)) => (a, b),
         (None, None) => {
-            let (a, b) = (bind(left, scope)?, bind(right, scope)?);
+            let (mut a, mut b) = (bind(left, scope)?, bind(right, scope)?);
+            sent::beside_bytes([&mut a, &mut b], scope);
             return compare_agreeing(op, a, b);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
@@ -745,7 +751,8 @@ fn compare_rows(
     }
     let mut pairs = Vec::with_capacity(a.len());
     for (x, y) in a.into_iter().zip(b) {
-        let (x, y) = (bind(x, scope)?, bind(y, scope)?);
+        let (mut x, mut y) = (bind(x, scope)?, bind(y, scope)?);
+        sent::beside_bytes([&mut x, &mut y], scope);
         agree(&[&x, &y], op.symbol())?;
         pairs.push((x, y));
     }
@@ -784,6 +791,7 @@ fn in_list(
     for item in list {
         items.push(bind(item, scope)?);
     }
+    sent::beside_bytes(std::iter::once(&mut value).chain(&mut items), scope);
     // An ENUM is a number only if all of the list is.
     let numbers = items.iter().all(|i| i.ty.is_numeric());
     if numbers {
@@ -855,8 +863,9 @@ fn like(
     negated: bool,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
-    let value = bind(expr, scope)?;
+    let mut value = bind(expr, scope)?;
     let mut pattern = bind(pattern, scope)?;
+    sent::beside_bytes([&mut value, &mut pattern], scope);
     if is_param(&pattern) {
         pattern.ty = SqlType::varchar(255, scope.collation());
     }
@@ -958,10 +967,14 @@ fn case(
         };
         branches.push((when, bind(&c.result, scope)?));
     }
-    let last = match last {
+    let mut last = match last {
         Some(e) => Some(bind(e, scope)?),
         None => None,
     };
+    sent::beside_bytes(
+        branches.iter_mut().map(|b| &mut b.1).chain(&mut last),
+        scope,
+    );
     Ok(branch(branches, last))
 }
 
