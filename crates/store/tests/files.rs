@@ -71,6 +71,49 @@ fn more_tables_than_handles() {
     assert!(disk.handles() <= HANDLES);
 }
 
+/// A rollback that needs a table's file, while others have all descriptors, goes on when there are some again.
+#[test]
+fn a_rollback_without_descriptors_is_put_off() {
+    let disk = SimStorage::new();
+    disk.set_handle_limit(Some(40));
+    let db = Db::on(disk.clone());
+    let (mut s, mut other) = (db.session(), db.session());
+    let apart = |i| {
+        let mut t = table(&name(i), &[("PRIMARY", true, &[0])]);
+        t.file_per_table = Some(true);
+        t
+    };
+    s.create(apart(0));
+    s.create(table(&name(1), &[("PRIMARY", true, &[0])]));
+    put(&mut s, 0, 0);
+    let t = s.open(&name(0));
+    s.insert(&t, &ints(&[1, 0])).unwrap();
+    // More than the pool takes: the row's page leaves it.
+    let large = other.open(&name(1));
+    for i in 0..2000 {
+        let fields = [Some(&int(i)[..]), Some(&[7; 6000])];
+        other.insert(&large, &row(&fields)).unwrap();
+        other.commit();
+    }
+    // More than may be open: the first one's file is closed.
+    for i in 2..30 {
+        other.create(apart(i));
+        put(&mut other, i, 0);
+    }
+    disk.set_handle_limit(Some(1));
+    std::thread::scope(|scope| {
+        let undone = scope.spawn(|| s.rollback());
+        for _ in 0..10_000 {
+            std::thread::yield_now();
+        }
+        disk.set_handle_limit(None);
+        undone.join().unwrap();
+    });
+    assert_eq!(db.engine.stopped(), None);
+    assert_eq!(rows(&mut s, 0), [[0, 0]]);
+    db.check();
+}
+
 fn bytes_of(disk: &SimStorage, name: &str) -> Vec<u8> {
     let file = disk.open(name, false).unwrap();
     let mut bytes = vec![0; file.len().unwrap() as usize];
