@@ -430,6 +430,48 @@ fn tables_are_made_of_queries() {
 }
 
 #[test]
+fn columns_of_queries_are_wide_enough_for_their_values() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE src (a TINYINT, y YEAR, u TINYINT UNSIGNED, t DATETIME(6), l TIME(6))");
+    c.ok("INSERT INTO src VALUES (NULL, NULL, NULL, '2024-12-31 23:59:58.999999', '-838:59:58.999999')");
+    c.ok("CREATE TABLE v SELECT COALESCE(a, 1000) AS a, IF(a, y, -70000) AS y, IFNULL(u, 1000) AS u, COALESCE(a, TRUE) AS b FROM src");
+    assert_eq!(c.rows("SELECT * FROM v"), ["1000|-70000|1000|1"]);
+    let types = c.rows("DESC v");
+    let types: Vec<&str> = types.iter().filter_map(|l| l.split('|').nth(1)).collect();
+    assert_eq!(types, ["int", "int", "int", "tinyint"]);
+    for (unit, text, negative) in [
+        ("YEAR", "2024", "0"),
+        ("YEAR_MONTH", "202412", "0"),
+        ("DAY_HOUR", "3123", "-838"),
+        ("DAY_MINUTE", "312359", "-83859"),
+        ("DAY_SECOND", "31235958", "-8385958"),
+        ("DAY_MICROSECOND", "31235958999999", "-8385958999999"),
+        ("HOUR", "23", "-838"),
+        ("HOUR_MINUTE", "2359", "-83859"),
+        ("HOUR_SECOND", "235958", "-8385958"),
+        ("HOUR_MICROSECOND", "235958999999", "-8385958999999"),
+        ("MINUTE_SECOND", "5958", "-5958"),
+        ("MINUTE_MICROSECOND", "5958999999", "-5958999999"),
+        ("SECOND_MICROSECOND", "58999999", "-58999999"),
+        ("MICROSECOND", "999999", "-999999"),
+    ] {
+        c.ok("DROP TABLE IF EXISTS w");
+        c.ok(&format!("CREATE TABLE w SELECT EXTRACT({unit} FROM t) AS a, EXTRACT({unit} FROM l) AS b FROM src"));
+        assert_eq!(
+            c.one("SELECT * FROM w"),
+            format!("{text}|{negative}"),
+            "{unit}"
+        );
+        let sql = format!(
+            "SELECT EXTRACT({unit} FROM t) FROM src UNION ALL SELECT EXTRACT({unit} FROM l) FROM src UNION ALL SELECT 0.5"
+        );
+        let all = [format!("{text}.0"), format!("{negative}.0"), "0.5".into()];
+        assert_eq!(c.rows(&sql), all, "{unit}");
+    }
+}
+
+#[test]
 fn a_table_is_rewritten_beside_its_readers_and_writers() {
     let db = TestDb::new();
     let mut c = db.client();

@@ -353,6 +353,27 @@ fn parts_of(v: &Value<'_>, unit: IntervalUnit) -> Option<(Date, Time)> {
     }
 }
 
+impl IntervalUnit {
+    /// Characters that EXTRACT of it can take, the sign of a TIME included; hours go up to 838.
+    pub(super) fn digits(self) -> u32 {
+        match self {
+            U::Week | U::Day | U::Month | U::Quarter => 2,
+            U::Year => 4,
+            U::YearMonth => 6,
+            U::Second | U::Minute => 3,
+            U::Hour => 4,
+            U::MinuteSecond | U::DayHour => 5,
+            U::HourMinute => 6,
+            U::Microsecond | U::DayMinute => 7,
+            U::HourSecond => 8,
+            U::SecondMicrosecond | U::DaySecond => 9,
+            U::MinuteMicrosecond => 11,
+            U::HourMicrosecond => 14,
+            U::DayMicrosecond => 15,
+        }
+    }
+}
+
 /// EXTRACT(unit FROM value).
 pub(super) fn extract(
     v: &Value<'_>,

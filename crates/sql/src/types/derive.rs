@@ -174,26 +174,43 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType::varchar(length, common_collation(a, b))
 }
 
+/// How wide the range of an integer type is, narrowest first. A BIGINT of few digits (a constant, a truth value) is no wider than
+/// the type that holds so many.
+fn range(t: &SqlType) -> u8 {
+    match (t.base, t.length) {
+        (BaseType::TinyInt, _) | (BaseType::BigInt, ..=2) => 0,
+        (BaseType::Year, _) => 1,
+        (BaseType::SmallInt, _) | (BaseType::BigInt, ..=4) => 2,
+        (BaseType::MediumInt, _) | (BaseType::BigInt, ..=6) => 3,
+        (BaseType::Int, _) | (BaseType::BigInt, ..=9) => 4,
+        _ => 5,
+    }
+}
+
 fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
+    let length = a.length.max(b.length);
     if a.unsigned == b.unsigned {
-        let mut wide = if a.length >= b.length {
-            a.clone()
-        } else {
-            b.clone()
-        };
-        // Two one-wide predicates stay one; TINYINT(1) beside a wider type does not narrow it.
+        // Of equal ranges that of a column's own type.
+        let rank = |t: &SqlType| (range(t), t.base != BaseType::BigInt);
+        let wide = if rank(a) >= rank(b) { a } else { b };
         if wide.base == BaseType::Year {
-            wide = SqlType::ubigint();
+            return SqlType::ubigint();
         }
-        return wide;
+        return SqlType {
+            length,
+            ..wide.clone()
+        };
     }
     let (signed, unsigned) = if a.unsigned { (b, a) } else { (a, b) };
     if unsigned.base == BaseType::BigInt && unsigned.length > 1 {
         // No integer type holds both.
         return SqlType::decimal(20, 0);
     }
-    if signed.length > unsigned.length {
-        signed.clone()
+    if range(signed) > range(unsigned) {
+        SqlType {
+            length,
+            ..signed.clone()
+        }
     } else {
         SqlType::bigint()
     }
@@ -241,6 +258,16 @@ mod tests {
         let dec = SqlType::decimal(10, 2);
         let text = SqlType::varchar(10, Collation::Utf8mb4GeneralCi);
         let date = SqlType::new(BaseType::Date);
+        let small = SqlType::new(BaseType::SmallInt);
+        let year = SqlType::new(BaseType::Year);
+        let digits = |length| SqlType {
+            length,
+            ..SqlType::bigint()
+        };
+        let tiny = SqlType {
+            length: 1,
+            ..SqlType::new(BaseType::TinyInt)
+        };
         for (a, b, want) in [
             (&int, &int, "int"),
             (&int, &SqlType::null(), "int"),
@@ -250,6 +277,15 @@ mod tests {
             (&date, &int, "varchar(11)"),
             (&int, &SqlType::double(), "double"),
             (&SqlType::bigint(), &SqlType::ubigint(), "decimal(20,0)"),
+            (&tiny, &digits(1), "tinyint(1)"),
+            (&tiny, &digits(4), "bigint"),
+            (&small, &digits(4), "smallint"),
+            (&small, &digits(5), "bigint"),
+            (&int, &digits(9), "int"),
+            (&int, &digits(10), "bigint"),
+            (&year, &small, "smallint"),
+            (&year, &tiny, "bigint"),
+            (&year, &digits(4), "bigint"),
         ] {
             assert_eq!(common(a, b).column_type(), want);
             assert_eq!(common(b, a).column_type(), want);

@@ -102,7 +102,7 @@ fn shift(date: Expr, amount: Expr, unit: IntervalUnit, minus: bool) -> Expr {
 
 fn extract(e: Expr, unit: IntervalUnit) -> Expr {
     let ty = SqlType {
-        length: 10,
+        length: unit.digits(),
         ..SqlType::bigint()
     };
     Expr::new(ExprKind::Extract(Box::new(e), unit), ty, true)
