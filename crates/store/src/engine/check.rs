@@ -36,9 +36,8 @@ struct Findings {
     known: BTreeMap<FileId, HashMap<u64, Known>>,
     /// Pages that a live space's tree and chains account for.
     pages: HashMap<u64, u64>,
-    /// Transactions purged, and graves dug up, when the check began.
+    /// Transactions purged when the check began.
     purged: u64,
-    dug_up: u64,
 }
 
 impl Findings {
@@ -80,9 +79,10 @@ impl Inner {
 
     pub(super) fn check(&self) -> Result<Vec<String>> {
         self.await_purge();
+        // The reclaimer may go on, but no row leaves the graveyard.
+        let _graveyard = self.reclaimer.shared().graveyard.lock();
         let mut f = Findings {
             purged: self.sys.purged(),
-            dug_up: self.reclaimer.shared().reclaimed_spaces(),
             ..Findings::default()
         };
         let mut rows: Vec<TableRow> = Vec::new();
@@ -274,15 +274,8 @@ impl Inner {
         let Some(known) = f.known.get(&file) else {
             return;
         };
-        // The graveyard shrinks while the reclaimer works, however long it takes.
-        let reclaimer = self.reclaimer.shared();
-        let digging = reclaimer.is_active() || reclaimer.reclaimed_spaces() != f.dug_up;
-        let graveyard = self.catalog.graveyard.indexes[0].tree.space().id.0;
         let mut lost = Vec::new();
         for (space, k) in known.iter().filter(|(_, k)| k.live) {
-            if digging && *space == graveyard {
-                continue;
-            }
             let has = used.get(space).copied().unwrap_or(0);
             let needs = f.pages.get(space).copied().unwrap_or(0);
             if has != needs {

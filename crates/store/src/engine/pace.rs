@@ -4,7 +4,7 @@
 //! was idle fits the rate. A change of the rate takes effect at once. Whoever needs space now
 //! ([`Shared::relief`]) ends the wait, and the thread goes as fast as it can while anybody needs it.
 //!
-//! Locks: `state` is a leaf.
+//! Locks: `state` is a leaf; `graveyard` is taken with nothing held.
 
 use crate::pool::Pace;
 use crate::space::SpaceId;
@@ -24,6 +24,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// What the reclaimer's thread and its users share.
 pub(super) struct Shared {
     pub state: Mutex<State>,
+    /// Held while a grave's row is removed, and by whoever needs the graveyard as it is.
+    pub graveyard: Mutex<()>,
     /// For the thread: there is work, haste, another rate, or the end.
     pub wake: Condvar,
     /// For those in need: something was freed, or a pass ended.
@@ -75,6 +77,7 @@ impl Shared {
                 work: true,
                 ..State::default()
             }),
+            graveyard: Mutex::default(),
             wake: Condvar::new(),
             progress: Condvar::new(),
             rate: AtomicU64::new(rate),

@@ -428,6 +428,7 @@ impl Worker {
         let root = if doomed { 0 } else { grave.root };
         let tree = &self.catalog.graveyard.indexes[0].tree;
         let mut removed = false;
+        let graveyard = self.shared.graveyard.lock();
         tree.edit(&grave.space.0.to_be_bytes(), 0, |leaf| {
             if leaf.value().is_none_or(|v| RowHeader::read(v).marked()) {
                 return Ok(());
@@ -444,6 +445,7 @@ impl Worker {
             removed = true;
             Ok(())
         })?;
+        drop(graveyard);
         if removed {
             self.shared.spaces.fetch_add(1, Ordering::Relaxed);
             self.shared.graves_removed(1);

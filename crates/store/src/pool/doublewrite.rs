@@ -40,6 +40,8 @@ pub(crate) struct Doublewrite {
     /// Header page, then the images.
     buf: Arc<AlignedBuf>,
     places: Vec<Place>,
+    /// Pages that a batch may have: what the file has room for.
+    room: usize,
     threads: WriteThreads,
 }
 
@@ -92,6 +94,22 @@ fn syncs(places: &[Place]) -> Vec<Job> {
     files.into_iter().map(sync).collect()
 }
 
+/// Makes the file as long as it will ever be, so that a disk that is full later has room for every batch; how many pages a
+/// batch may have. On a disk that is full already the file may do as it is.
+fn make_room(file: &dyn File) -> Result<usize> {
+    let pages = |bytes: u64| (bytes / PAGE_SIZE as u64) as usize;
+    let wanted = (1 + BATCH) * PAGE_SIZE;
+    let has = file.len().map_err(|e| own_io("length of", &e))?;
+    if has >= wanted as u64 {
+        return Ok(BATCH);
+    }
+    match file.set_len(wanted as u64) {
+        Ok(()) => Ok(BATCH),
+        Err(_) if pages(has) > 1 => Ok(pages(has) - 1),
+        Err(e) => Err(own_io("lengthen", &e)),
+    }
+}
+
 impl Doublewrite {
     /// Opens the file, creating it if it is missing.
     pub fn open(storage: &dyn Storage) -> Result<Doublewrite> {
@@ -102,17 +120,24 @@ impl Doublewrite {
                 .sync_folder("")
                 .map_err(|e| own_io("sync the folder of", &e))?;
         }
+        let room = make_room(&*file)?;
         Ok(Doublewrite {
             file,
             buf: Arc::new(AlignedBuf::new((1 + BATCH) * PAGE_SIZE)),
             places: Vec::new(),
+            room,
             threads: WriteThreads::new(storage.write_threads()),
         })
     }
 
     /// Whether the batch has no room for another page.
     pub fn is_full(&self) -> bool {
-        self.places.len() == BATCH
+        self.places.len() == self.room
+    }
+
+    /// Pages that a batch may have.
+    pub fn room(&self) -> usize {
+        self.room
     }
 
     /// Pages gathered.
@@ -242,5 +267,25 @@ impl Doublewrite {
             Ok(())
         })?;
         Ok(restored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sim::SimStorage;
+
+    #[test]
+    fn room_is_made_once_and_a_full_disk_leaves_what_there_is() {
+        let storage = SimStorage::new();
+        storage.set_capacity(Some(10 * PAGE_SIZE as u64));
+        assert!(Doublewrite::open(&storage).is_err());
+        let file = storage.open(NAME, true).unwrap();
+        file.set_len(8 * PAGE_SIZE as u64).unwrap();
+        assert_eq!(Doublewrite::open(&storage).unwrap().room(), 7);
+        storage.set_capacity(None);
+        assert_eq!(Doublewrite::open(&storage).unwrap().room(), BATCH);
+        storage.set_capacity(Some(file.len().unwrap()));
+        assert_eq!(Doublewrite::open(&storage).unwrap().room(), BATCH);
     }
 }

@@ -15,7 +15,7 @@
 //! A page that is broken in place and not wholly rewritten by the log is left as it is; reading it will say so.
 //! It does not keep everything else from being opened.
 
-use super::doublewrite::{BATCH, Doublewrite, Place};
+use super::doublewrite::{Doublewrite, Place};
 use crate::error::{Error, Result};
 use crate::io::{File, Storage};
 use crate::log::Log;
@@ -409,7 +409,8 @@ impl Worker {
     fn flush(&mut self, shared: &Shared<'_>) -> Result<()> {
         let mut pages: Vec<_> = self.cache.drain().filter(|(_, c)| c.changed).collect();
         pages.sort_unstable_by_key(|(k, _)| *k);
-        for batch in pages.chunks(BATCH) {
+        let most = shared.doublewrite.lock().room();
+        for batch in pages.chunks(most) {
             let mut dw = shared.doublewrite.lock();
             for ((id, page), cached) in batch {
                 let Some(file) = shared.file(*id)? else {
