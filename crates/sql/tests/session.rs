@@ -839,6 +839,53 @@ fn placeholders_have_the_types_of_their_values() {
 }
 
 #[test]
+fn plans_serve_values_of_any_precision_and_null() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY, bal DECIMAL(20,2), n BIGINT)");
+    a.ok("INSERT INTO t VALUES (1, 0, 0)");
+    let decimal = |n| Value::Decimal(value::Decimal::from_i128(n, 2));
+    let plans = |c: &mut support::Client| -> u64 {
+        let shown = c.one("SHOW SESSION STATUS LIKE 'Statement_plans'");
+        shown
+            .split('|')
+            .nth(1)
+            .and_then(|n| n.parse().ok())
+            .expect("a number")
+    };
+    let update = "UPDATE t SET bal = bal + ?, n = n + ? WHERE id = ?";
+    let run = |c: &mut support::Client, bal: Value<'static>, n: Value<'static>| {
+        let p = c.0.prepare(update).expect("prepare");
+        let params = [bal, n, Value::Int(1)];
+        c.0.execute_prepared(&p, &params, &mut Collector::default())
+            .expect("execute");
+    };
+    // What sessions share is a text met twice.
+    run(&mut a, decimal(999), Value::Int(1));
+    run(&mut a, decimal(1), Value::Int(0));
+    let before = plans(&mut a);
+    for bal in [1000, 950, 123_456_789, -5] {
+        run(&mut a, decimal(bal), Value::Int(2));
+    }
+    assert_eq!(a.one("SELECT bal, n FROM t"), "1234597.34|9");
+    let selected = plans(&mut a) - before;
+    assert_eq!(selected, 1, "only the SELECT is planned");
+    let p = a.0.prepare(update).expect("prepare");
+    let before = plans(&mut a);
+    for bal in [decimal(100), Value::Null, decimal(12_345), Value::Null] {
+        let params = [bal, Value::Null, Value::Int(1)];
+        a.0.execute_prepared(&p, &params, &mut Collector::default())
+            .expect("execute");
+    }
+    assert_eq!(plans(&mut a) - before, 0);
+    assert_eq!(a.one("SELECT bal IS NULL, n IS NULL FROM t"), "1|1");
+    // Another session has the same plan.
+    let before = plans(&mut b);
+    run(&mut b, decimal(77), Value::Int(1));
+    assert_eq!(plans(&mut b) - before, 0);
+}
+
+#[test]
 fn a_client_gets_the_character_set_it_asks_for_or_an_error() {
     let db = TestDb::new();
     let connect = |collation_id| {

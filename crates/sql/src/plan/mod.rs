@@ -44,6 +44,7 @@ use crate::session::env::SessionEnv;
 use crate::show::VirtualTable;
 use crate::types::{Collation, Schema, SqlType};
 use crate::value::Value;
+use crate::value::decimal::MAX_PRECISION;
 use millpond_store::{Engine, Table, Txn};
 use scope::Planner;
 use std::sync::Arc;
@@ -184,8 +185,12 @@ impl Plan {
     /// Whether it is right for these values of its placeholders.
     #[inline]
     pub(crate) fn fits(&self, params: &[Value<'_>]) -> bool {
-        let fits =
-            |(n, ty): &(usize, Option<SqlType>)| params.get(*n).map(param_type) == Some(ty.clone());
+        let fits = |(n, ty): &(usize, Option<SqlType>)| match params.get(*n) {
+            // NULL is of any type.
+            Some(Value::Null) => true,
+            Some(v) => param_type(v) == *ty,
+            None => false,
+        };
         self.param_types.iter().all(fits)
     }
     /// Whether `sql_select_limit` bounds its rows: a SELECT without a LIMIT of its own.
@@ -222,10 +227,12 @@ impl Plan {
     }
 }
 
-/// The type that a placeholder has by its value; `None` for texts and NULL, which any may be.
+/// The type that a placeholder has by its value; `None` for texts and NULL, which any may be. Decimals differ in their scale only:
+/// the digits before the point change from one execution to the next and no plan depends on them.
 fn param_type(v: &Value<'_>) -> Option<SqlType> {
     match v {
         Value::Null | Value::Bytes(_) => None,
+        Value::Decimal(d) => Some(SqlType::decimal(MAX_PRECISION, d.scale())),
         v => Some(crate::expr::bind::type_of(v, Collation::Binary)),
     }
 }
@@ -335,13 +342,15 @@ fn exprs(p: &mut Planner<'_, '_>, list: &[sp::Expr]) -> SqlResult<(nodes::Query,
 }
 
 fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
+    // What a result's columns are must not depend on what other sessions execute. All else may: each execution asks whether the plan fits.
+    let typed = !columns.is_empty() && !p.param_types.is_empty();
     Plan {
         columns,
         params: p.statement.params,
         writes: !matches!(root, Root::Query(_) | Root::Do(_) | Root::Explain(_))
             && p.tables.iter().any(|t| t.write && !t.table.is_temporary()),
         reusable: !p.momentary,
-        private: p.private || !p.param_types.is_empty(),
+        private: p.private || typed,
         param_types: p.param_types,
         bytes_params: p.bytes_params,
         tables: p.tables,

@@ -101,6 +101,7 @@ counters! {
     SlowQueries = "Slow_queries",
     CacheHits = "Statement_cache_hits",
     CacheMisses = "Statement_cache_misses",
+    Plans = "Statement_plans",
 }
 
 /// How many counters there are.

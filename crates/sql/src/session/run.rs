@@ -103,6 +103,7 @@ impl Session {
         compiled: &Compiled,
         params: Option<&[Value<'_>]>,
     ) -> SqlResult<Kept> {
+        self.count(Counter::Plans);
         let kept = Kept {
             plan: Arc::new(self.compile(compiled, params)?),
             context: self.context.clone(),
