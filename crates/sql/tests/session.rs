@@ -1102,3 +1102,31 @@ fn addresses_periods_sets_and_patterns() {
         ["Warning 1411 Incorrect string value: 'x' for function inet_aton"]
     );
 }
+
+#[test]
+fn joins_that_lock_are_not_priced_as_hashed() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE a (id INT PRIMARY KEY, k INT, v INT, KEY (k))");
+    c.ok("CREATE TABLE b (id INT PRIMARY KEY, x INT, v INT)");
+    for n in 0..200 {
+        c.ok(&format!("INSERT INTO a VALUES ({n}, {}, 0)", n % 20));
+        c.ok(&format!("INSERT INTO b VALUES ({n}, {}, {n})", n % 40));
+    }
+    for sql in [
+        "UPDATE a JOIN b ON a.k = b.x SET a.v = b.v",
+        "DELETE a FROM a JOIN b ON a.k = b.x",
+        "SELECT * FROM a JOIN b ON a.k = b.x FOR UPDATE",
+    ] {
+        let plan = c.rows(&format!("EXPLAIN {sql}"));
+        let found: Vec<Vec<&str>> = plan.iter().map(|r| r.split('|').collect()).collect();
+        let tables: Vec<_> = found.iter().map(|r| (r[2], r[4], r[5])).collect();
+        assert_eq!(tables, [("b", "ALL", "NULL"), ("a", "ref", "k")], "{sql}");
+    }
+    let join = "SELECT a.id, b.id FROM a JOIN b ON a.k = b.x";
+    let mut plain = c.rows(join);
+    let mut locking = c.rows(&format!("{join} FOR UPDATE"));
+    plain.sort();
+    locking.sort();
+    assert_eq!((plain.len(), plain), (1000, locking));
+}

@@ -411,6 +411,12 @@ impl Joiner<'_> {
         )
     }
 
+    /// Whether a source's rows are locked as they are read: those that the join does not meet are not to be.
+    fn is_locked(&self, n: usize) -> bool {
+        matches!(&self.sources[n].kind, SourceKind::Table { lock, table, .. }
+            if lock.is_some() || self.tables[*table].write)
+    }
+
     /// A hash join, where rows would otherwise be scanned once per earlier row. Also which conditions it decides.
     fn hash(
         &mut self,
@@ -420,12 +426,7 @@ impl Joiner<'_> {
         bit: u64,
         choice: Option<&Choice>,
     ) -> Option<(HashJoin, Vec<usize>)> {
-        if available == 0 {
-            return None;
-        }
-        if let SourceKind::Table { lock, table, .. } = &self.sources[n].kind
-            && (lock.is_some() || self.tables[*table].write)
-        {
+        if available == 0 || self.is_locked(n) {
             return None;
         }
         // An index that narrows by an earlier table's values is preferred.
@@ -529,6 +530,7 @@ impl Joiner<'_> {
                     let left = usable.len().saturating_sub(c.exact.len());
                     let mut cost = c.cost;
                     if available != 0
+                        && !self.is_locked(*n)
                         && c.access.eq.is_empty()
                         && c.access.arms.is_empty()
                         && usable.iter().any(|u| u.needs & available != 0)
