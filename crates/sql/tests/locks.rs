@@ -166,3 +166,30 @@ fn metadata_waits_are_told() {
     });
     assert!(c.rows("SHOW OPEN TABLES FROM test").is_empty());
 }
+
+/// Whether a statement locks what it only reads is the transaction's affair, not that of the one it was planned in.
+#[test]
+fn a_kept_plan_heeds_the_isolation_level() {
+    let db = TestDb::new();
+    let (mut a, mut c) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    a.ok("CREATE TABLE u (id INT PRIMARY KEY)");
+    a.ok("INSERT INTO t VALUES (1), (2)");
+    a.ok("PREPARE s FROM 'INSERT INTO u SELECT id FROM t'");
+    let locks = "SELECT COUNT(*) > 0 FROM performance_schema.data_locks
+                 WHERE object_name = 't' AND lock_type = 'RECORD'";
+    for (level, locked) in [
+        ("REPEATABLE READ", "1"),
+        ("READ COMMITTED", "0"),
+        ("SERIALIZABLE", "1"),
+        ("READ UNCOMMITTED", "0"),
+    ] {
+        a.ok(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+        for sql in ["EXECUTE s", "INSERT INTO u SELECT id FROM t"] {
+            a.ok("BEGIN");
+            a.ok(sql);
+            assert_eq!(c.one(locks), locked, "{level}: {sql}");
+            a.ok("ROLLBACK");
+        }
+    }
+}

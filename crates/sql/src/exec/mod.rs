@@ -256,7 +256,7 @@ fn query<'s>(
     })
 }
 
-/// Begins an execution; `None` if a table has changed since planning.
+/// Begins an execution; `None` if the plan is not, or no longer, right for it.
 fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<State<'s>>> {
     let repeated = plan.repeats()
         && plan.params > 0
@@ -265,7 +265,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
     if cx.params.len() != plan.params && !repeated {
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }
-    if !pin(plan, cx.txn)? || plan.is_outgrown() {
+    if !plan.suits(cx.txn) || !pin(plan, cx.txn)? || plan.is_outgrown() {
         return Ok(None);
     }
     Ok(Some(State {

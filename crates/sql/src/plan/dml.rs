@@ -129,13 +129,11 @@ impl<'p> Planner<'p, '_> {
         Ok((self.open(&database, &table, true)?, database, table))
     }
 
-    /// Whether statements that write lock what they only read.
-    pub(super) fn locks_reads(&self) -> bool {
-        use millpond_store::Isolation as I;
-        !matches!(
-            self.cx.txn.isolation(),
-            I::ReadCommitted | I::ReadUncommitted
-        )
+    /// Whether this statement, which writes, locks what it only reads. The plan is for transactions where it does, or doesn't.
+    pub(super) fn locks_reads(&mut self) -> bool {
+        let locks = super::locks_reads(self.cx.txn);
+        self.locks_reads = Some(locks);
+        locks
     }
 
     fn target_source(&self, at: usize, database: &str, table: &str, alias: &str) -> Source {

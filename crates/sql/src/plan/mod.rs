@@ -82,6 +82,8 @@ pub struct Plan {
     pub(crate) param_types: Vec<(usize, Option<SqlType>)>,
     /// Placeholders that stand where bytes are wanted.
     pub(crate) bytes_params: Vec<usize>,
+    /// Whether it locks what it reads and does not change, if it would depend on the isolation level.
+    locks_reads: Option<bool>,
     /// The tables it pins, with whether it writes to each.
     pub tables: Vec<PlanTable>,
     pub(crate) root: Root,
@@ -182,6 +184,11 @@ impl Plan {
                 now > t.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS)
             })
     }
+    /// Whether it is right for the transaction's isolation level.
+    #[inline]
+    pub(crate) fn suits(&self, txn: &Txn) -> bool {
+        self.locks_reads.is_none_or(|l| l == locks_reads(txn))
+    }
     /// Whether it is right for these values of its placeholders.
     #[inline]
     pub(crate) fn fits(&self, params: &[Value<'_>]) -> bool {
@@ -225,6 +232,12 @@ impl Plan {
     pub fn is_query(&self) -> bool {
         !self.columns.is_empty()
     }
+}
+
+/// Whether statements that write lock what they only read in this transaction.
+fn locks_reads(txn: &Txn) -> bool {
+    use millpond_store::Isolation as I;
+    !matches!(txn.isolation(), I::ReadCommitted | I::ReadUncommitted)
 }
 
 /// The type that a placeholder has by its value; `None` for texts and NULL, which any may be. Decimals differ in their scale only:
@@ -333,6 +346,7 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         momentary: false,
         param_types: Vec::new(),
         bytes_params: Vec::new(),
+        locks_reads: None,
     }
 }
 
@@ -353,6 +367,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         private: p.private || typed,
         param_types: p.param_types,
         bytes_params: p.bytes_params,
+        locks_reads: p.locks_reads,
         tables: p.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),
@@ -381,6 +396,7 @@ fn explained(
         private: true,
         param_types: inner.param_types,
         bytes_params: inner.bytes_params,
+        locks_reads: inner.locks_reads,
         tables: inner.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),

@@ -261,6 +261,8 @@ pub struct Planner<'p, 'c> {
     pub momentary: bool,
     /// See [`super::Plan::param_types`].
     pub param_types: Vec<(usize, Option<SqlType>)>,
+    /// What [`Planner::locks_reads`] said, if it was asked.
+    pub locks_reads: Option<bool>,
     /// See [`super::Plan::bytes_params`].
     pub bytes_params: Vec<usize>,
 }
