@@ -57,7 +57,7 @@ pub(super) fn open(
     let reclaimer = Reclaimer::start(&storage, &pager, &catalog, options.reclaim_bytes_per_sec)?;
     Ok(Inner {
         storage,
-        sort_bytes: (options.pool_bytes / 8).clamp(*SORT_BYTES.start(), *SORT_BYTES.end()),
+        sort_bytes: (options.pool_bytes / 16).clamp(*SORT_BYTES.start(), *SORT_BYTES.end()),
         file_per_table: AtomicBool::new(options.file_per_table),
         closed: AtomicBool::new(false),
         opened: Instant::now(),
