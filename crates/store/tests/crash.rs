@@ -298,7 +298,7 @@ fn every_cut(algorithm: DropAlgorithm) {
     assert!(at > 50, "the script writes more often than {at} times");
 }
 
-/// The power goes again while recovery from the first cut is at work.
+/// The power goes again, or the process is killed, while recovery from the first cut is at work.
 #[test]
 fn recovery_can_be_cut_short() {
     for first in (20..200).step_by(23) {
@@ -309,12 +309,17 @@ fn recovery_can_be_cut_short() {
             Err(_) => Default::default(),
         };
         let mut coin = Rng(first + (seed() << 32));
-        disk.restart(|| coin.chance(50));
+        let mut end = || match coin.chance(50) {
+            true => disk.kill(),
+            false => disk.restart(|| coin.chance(50)),
+        };
+        end();
         for second in 0..12 {
             cut_at(&disk, second);
             drop(open_with(&disk, small(algorithm(second))));
-            disk.restart(|| coin.chance(50));
+            end();
         }
+        disk.restart(|| coin.chance(50));
         verify(&disk, &before, &after, first);
     }
 }

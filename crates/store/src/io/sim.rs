@@ -147,11 +147,8 @@ impl SimStorage {
     /// Power back on: settles every unsynced change by `coin` (called once a sector or name; `true`:
     /// it made it to the disk), releases the lock, and removes the hook. Handles from before fail.
     pub fn restart(&self, mut coin: impl FnMut() -> bool) {
+        self.kill();
         let mut disk = self.disk.lock();
-        disk.cut = false;
-        disk.locked = false;
-        disk.hook = None;
-        disk.life += 1;
         for (name, data) in std::mem::take(&mut disk.removed) {
             if coin() {
                 disk.files.entry(name).or_insert(data);
@@ -167,9 +164,14 @@ impl SimStorage {
         }
     }
 
-    /// As a killed process leaves it: the operating system keeps every completed write.
+    /// As a killed process leaves it: the operating system keeps every completed write, but what was not synced is still
+    /// for a later power cut to take. Releases the lock and removes the hook. Handles from before fail.
     pub fn kill(&self) {
-        self.restart(|| true);
+        let mut disk = self.disk.lock();
+        disk.cut = false;
+        disk.locked = false;
+        disk.hook = None;
+        disk.life += 1;
     }
 
     /// A disk of its own with what this one holds now, all of it durable.
@@ -477,6 +479,21 @@ mod tests {
         f2.read_at(&mut b, 0).unwrap();
         assert_eq!((b[0], b[511], b[512], b[1023]), (2, 2, 1, 1));
         assert!(f.sync().is_err(), "handles do not outlive a power cut");
+    }
+
+    #[test]
+    fn what_a_killed_process_did_not_sync_may_still_be_lost() {
+        let disk = SimStorage::new();
+        let f = disk.open("a", true).unwrap();
+        f.write_at(b"x", 0).unwrap();
+        disk.kill();
+        assert!(f.sync().is_err(), "handles do not outlive their process");
+        let f = disk.open("a", false).unwrap();
+        let mut b = [0];
+        f.read_at(&mut b, 0).unwrap();
+        assert_eq!(b, *b"x");
+        disk.restart(|| false);
+        assert!(!disk.exists("a"));
     }
 
     #[test]

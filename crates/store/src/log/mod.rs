@@ -183,6 +183,12 @@ impl Log {
         }
     }
 
+    /// Recovery: makes durable what can be read of the log. A process that was killed may have written some without a sync, and no
+    /// page may become durable before the redo of its changes.
+    pub fn settle(&self) -> Result<()> {
+        self.file.sync(0)
+    }
+
     /// Calls `visit(start, end, payload)` for each whole group from `from` (the checkpoint) on, in order. Changes nothing; where
     /// the log ends.
     pub fn walk(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<Lsn> {

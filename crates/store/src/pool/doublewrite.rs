@@ -2,7 +2,8 @@
 //!
 //! A batch of pages goes to the file `doublewrite` first and is synced there; then the pages are written in place and
 //! their files synced; only then may the next batch overwrite the first. After a crash, a page of the last batch whose
-//! place holds a broken page is put back from there.
+//! place holds a broken page is put back from there, and the batch's files are synced: a process that was killed may have left
+//! what it wrote in place, of this batch alone, to the operating system, whole but not durable.
 //!
 //! The file is a header page and up to [`BATCH`] page images. The header names the images: `magic u64, count u32,
 //! CRC-32C u32 of the entries`, then per image `file id u64, page u32, the image's checksum field u32`. If the header is
@@ -15,6 +16,7 @@ use crate::io::{AlignedBuf, File, Storage};
 use crate::page::{Lsn, PAGE_SIZE, PageNo, get_u32, get_u64, page_lsn, page_no, put_u32, put_u64};
 use crate::space::FileId;
 use crate::space::layout;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Pages in a batch, at most.
@@ -243,14 +245,17 @@ impl Doublewrite {
         })
     }
 
-    /// Recovery: puts back pages of the last batch that are broken in place. How many.
+    /// Recovery: puts back pages of the last batch that are broken in place, and makes the batch durable there. How many were
+    /// broken. Nothing is added to a batch before: it would overwrite what these pages may yet be needed from.
     pub fn restore(storage: &dyn Storage) -> Result<usize> {
         let mut restored = 0;
+        let mut files = BTreeSet::new();
         let mut current = vec![0; PAGE_SIZE];
         Self::each_image(storage, |id, page, image| {
             if !storage.exists(&id.name()) {
                 return Ok(());
             }
+            files.insert(id);
             let home = storage
                 .open(&id.name(), false)
                 .map_err(|e| io("open", id, &e))?;
@@ -262,10 +267,15 @@ impl Doublewrite {
             }
             home.write_at(image, offset)
                 .map_err(|e| io("write", id, &e))?;
-            home.sync().map_err(|e| io("sync", id, &e))?;
             restored += 1;
             Ok(())
         })?;
+        for id in files {
+            storage
+                .open(&id.name(), false)
+                .and_then(|f| f.sync())
+                .map_err(|e| io("sync", id, &e))?;
+        }
         Ok(restored)
     }
 }

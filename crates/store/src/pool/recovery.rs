@@ -1,9 +1,9 @@
 //! Redo at open: brings the data files to the state that the log describes.
 //!
-//! 1. The log is scanned once for what need not be redone: spaces that were dropped, files that were deleted,
+//! 1. The log is synced, for whoever wrote it may have been killed before. It is scanned once for what need not be redone: spaces that were dropped, files that were deleted,
 //!    pages that were freed (up to where they were). Their pages may never have been written, so redoing the
 //!    operations before would work on wrong contents. A log that ends before what pages were written for is refused.
-//! 2. Torn pages are put back from the doublewrite file.
+//! 2. Torn pages are put back from the doublewrite file, and the last batch is made durable.
 //! 3. The log is scanned again, a chunk at a time. A chunk's operations are sorted by page; workers, each with its own
 //!    pages, apply those that are younger than the page. Changed pages stay in the workers' caches, up to a budget, and
 //!    are written through the doublewrite file. A page's LSN once read is remembered, so a page that was on disk in its
@@ -157,6 +157,7 @@ pub(crate) fn recover(
         from,
         ..RecoveryReport::default()
     };
+    log.settle()?;
     let mut gone = Gone::default();
     report.to = log.walk(from, &mut |start, _, payload| {
         report.groups += 1;

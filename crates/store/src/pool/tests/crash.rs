@@ -312,7 +312,30 @@ fn small_log() -> PagerOptions {
     }
 }
 
-fn run(seed: u64, power_cut: bool) {
+/// What ends a life of the database.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    PowerCut,
+    Kill,
+    /// Now the one, now the other.
+    Either,
+}
+
+impl End {
+    fn restart(self, disk: &SimStorage, coin: &mut Rng) {
+        let kill = match self {
+            End::PowerCut => false,
+            End::Kill => true,
+            End::Either => coin.one_in(2),
+        };
+        match kill {
+            true => disk.kill(),
+            false => disk.restart(|| coin.one_in(2)),
+        }
+    }
+}
+
+fn run(seed: u64, how: End) {
     let disk = SimStorage::new();
     let mut run = Run {
         rng: Rng::new(seed),
@@ -343,7 +366,7 @@ fn run(seed: u64, power_cut: bool) {
         let mut coin = Rng::new(seed * 1000 + round);
         // A cut while recovering must not matter either.
         for _ in 0..run.rng.below(3) {
-            disk.restart(|| !power_cut || coin.one_in(2));
+            how.restart(&disk, &mut coin);
             let mut left = coin.below(60) as i64;
             disk.on_step(move |kind, _| {
                 left -= i64::from(kind != OpKind::Read);
@@ -351,7 +374,7 @@ fn run(seed: u64, power_cut: bool) {
             });
             let _ = Pager::open(Arc::new(disk.clone()), small_log());
         }
-        disk.restart(|| !power_cut || coin.one_in(2));
+        how.restart(&disk, &mut coin);
         pager = Pager::open(Arc::new(disk.clone()), small_log())
             .unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(pager.recovery().broken, [], "{what}");
@@ -396,15 +419,76 @@ fn run(seed: u64, power_cut: bool) {
 #[test]
 fn power_cuts_lose_nothing_that_was_synced() {
     for seed in 1..=crash_seeds() {
-        run(seed, true);
+        run(seed, End::PowerCut);
     }
 }
 
 #[test]
 fn kills_lose_nothing_that_was_synced() {
     for seed in 1001..=1000 + crash_seeds() {
-        run(seed, false);
+        run(seed, End::Kill);
     }
+}
+
+/// What a killed process wrote but did not sync is for recovery to make durable before it relies on it.
+#[test]
+fn kills_and_power_cuts_lose_nothing_that_was_synced() {
+    for seed in 2001..=2000 + crash_seeds() {
+        run(seed, End::Either);
+    }
+}
+
+/// Cuts the power when this is about to be done to the file.
+fn cut_before(disk: &SimStorage, what: OpKind, of: &'static str) {
+    disk.on_step(move |kind, name| match kind == what && name == of {
+        true => Step::Cut,
+        false => Step::Go,
+    });
+}
+
+/// A page that a killed process wrote in place and did not sync is not redone, for it is there; the power goes after recovery.
+#[test]
+fn a_page_that_was_written_but_not_synced_is_durable_when_its_redo_is_given_up() {
+    let disk = SimStorage::new();
+    let pager = create(&disk);
+    let space = pager.space(pager.new_space_id().unwrap(), FileId::SHARED);
+    let page = new_page(&pager, &space, AllocKind::Extent, 1);
+    pager.flush().unwrap();
+    set(&pager, &space, page, 2);
+    cut_before(&disk, OpKind::Sync, "data");
+    pager.flush().unwrap_err();
+    drop(pager);
+    disk.kill();
+    let pager = reopen(&disk);
+    assert_eq!(pager.recovery().pages_written, 0);
+    drop(pager);
+    disk.restart(|| false);
+    let pager = reopen(&disk);
+    let space = pager.space(space.id, FileId::SHARED);
+    assert_eq!(get(&pager, &space, page), 2);
+}
+
+/// A killed process logged changes without a sync. Before recovery writes anything, pages with such changes above all, the
+/// log is durable as far as it can be read.
+#[test]
+fn redo_that_was_written_but_not_synced_is_durable_before_anything_is_written() {
+    let disk = SimStorage::new();
+    let pager = create(&disk);
+    let space = pager.space(pager.new_space_id().unwrap(), FileId::SHARED);
+    let page = new_page(&pager, &space, AllocKind::Extent, 1);
+    pager.flush().unwrap();
+    pager.log().set_flush_at_commit(FlushAtCommit::Write);
+    let end = set(&pager, &space, page, 2);
+    pager.log().commit_wait(end).unwrap();
+    disk.cut();
+    drop(pager);
+    disk.kill();
+    cut_before(&disk, OpKind::Write, "redo");
+    assert!(Pager::open(Arc::new(disk.clone()), options()).is_err());
+    disk.restart(|| false);
+    let pager = reopen(&disk);
+    let space = pager.space(space.id, FileId::SHARED);
+    assert_eq!(get(&pager, &space, page), 2);
 }
 
 /// More seeds by `MILLPOND_CRASH_SEEDS`.
