@@ -357,3 +357,55 @@ fn a_failing_disk_stops_the_engine() {
         verify(&disk, &before, &after, at);
     }
 }
+
+/// Keys that do not fit into an update's undo record lie in one before it, which no roll pointer names. Recovery, which
+/// begins at the transaction's last record, must not undo that one a second time, after what came before it is undone.
+#[test]
+fn keys_restored_before_a_crash_are_not_restored_again() {
+    let db = Db::new();
+    let (mut a, mut b) = (db.session(), db.session());
+    let mut indexes: Vec<(&str, bool, &[u8])> = vec![("PRIMARY", true, &[0])];
+    let more: [(&str, &[u8]); 5] = [
+        ("k", &[1]),
+        ("l", &[2]),
+        ("m", &[3]),
+        ("n", &[4]),
+        ("o", &[5]),
+    ];
+    indexes.extend(more.map(|(name, field)| (name, false, field)));
+    a.create(table("t", &indexes));
+    let a_row = |id: i64, x: u8, len: usize| {
+        let (id, long) = (int(id), vec![x; len]);
+        let mut all = vec![Some(&id[..])];
+        all.extend([Some(&long[..]); 5]);
+        row(&all)
+    };
+    let t = a.open("t");
+    a.insert(&t, &a_row(1, b'a', 1)).unwrap();
+    a.commit();
+
+    let t = a.open("t");
+    let start = a.txn().savepoint();
+    a.update(&t, &int_key(1), |_| a_row(1, b'b', 3000)).unwrap();
+    a.update(&t, &int_key(1), |_| a_row(1, b'c', 1)).unwrap();
+    let records = a.txn().savepoint().undo_count;
+    assert_eq!(records, 4, "a chain, an update, keys, an update");
+    db.engine.rollback_to(a.txn(), start).unwrap();
+    // The log goes to the disk with another's commit.
+    let u = b.open("t");
+    b.insert(&u, &a_row(2, b'z', 1)).unwrap();
+    b.commit();
+    std::mem::forget(a.txn.take());
+    drop((t, u, a, b));
+
+    let db = db.crash();
+    let mut a = db.session();
+    let t = a.open("t");
+    let all = [a_row(1, b'a', 1), a_row(2, b'z', 1)];
+    for index in 0..=5 {
+        assert_eq!(a.rows(&t, index), all, "{index}");
+    }
+    a.commit();
+    drop(t);
+    db.check();
+}

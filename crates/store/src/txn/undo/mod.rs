@@ -47,6 +47,14 @@ pub(super) struct UndoState {
     pub count: u64,
 }
 
+/// A row record without its payload.
+struct RowRecord {
+    insert: bool,
+    /// Rolled back.
+    undone: bool,
+    previous: Position,
+}
+
 /// Room for one undo record, with the page pinned: appending cannot fail.
 pub struct UndoRoom<'t> {
     sys: &'t TxnSystem,
@@ -152,16 +160,18 @@ impl TxnSystem {
         let mut payload = Vec::new();
         let mut at = txn.undo.last;
         while at != txn.undo.begin {
-            let (insert, previous) = self.undo.read_row(at, &mut payload)?;
-            if f(at.roll_ptr(insert), &payload).is_break() {
+            let row = self.undo.read_row(at, &mut payload)?;
+            if f(at.roll_ptr(row.insert), &payload).is_break() {
                 break;
             }
-            at = previous;
+            at = row.previous;
         }
         Ok(())
     }
 
-    /// Undoes the transaction's records back to `until`, newest first.
+    /// Undoes the transaction's records back to `until`, newest first. What is marked as undone already, which only
+    /// recovery comes upon, is passed by: the mark lies in the log after all that undid the record and before what undid
+    /// the records older than it, and for one about keys alone no roll pointer tells that they have been undone since.
     pub(super) fn undo_until(
         &self,
         txn: &mut Txn,
@@ -171,12 +181,14 @@ impl TxnSystem {
         let mut payload = Vec::new();
         while txn.undo.last != until {
             let at = txn.undo.last;
-            let (insert, previous) = self.undo.read_row(at, &mut payload)?;
-            handler.undo(txn.id(), at.roll_ptr(insert), &payload)?;
-            if !insert {
-                self.undo.mark_undone(at)?;
+            let row = self.undo.read_row(at, &mut payload)?;
+            if !row.undone {
+                handler.undo(txn.id(), at.roll_ptr(row.insert), &payload)?;
+                if !row.insert {
+                    self.undo.mark_undone(at)?;
+                }
             }
-            txn.undo.last = previous;
+            txn.undo.last = row.previous;
             txn.undo.count = txn.undo.count.saturating_sub(1);
         }
         txn.owner.changes.store(txn.undo.count, Ordering::Relaxed);
@@ -209,7 +221,8 @@ impl TxnSystem {
 
 impl UndoFile {
     /// Notes that a change has been rolled back. Purge leaves it alone then: what the record keeps is no old version
-    /// but the one in force. If a crash comes first, the change is undone once more, to no effect.
+    /// but the one in force. So does a rollback that recovery begins anew. If a crash comes first, the change is undone
+    /// once more, to no effect: none older has been undone yet.
     fn mark_undone(&self, at: Position) -> Result<()> {
         let _pin = self.pager.pin(&self.space, at.page)?;
         let mut mtr = self.pager.mtr(0)?;
@@ -228,22 +241,26 @@ impl UndoFile {
         Ok(read)
     }
 
-    /// Copies a row record's payload; whether it is an insert, and the record before it.
-    fn read_row(&self, at: Position, out: &mut Vec<u8>) -> Result<(bool, Position)> {
+    /// Copies a row record's payload; what else it says.
+    fn read_row(&self, at: Position, out: &mut Vec<u8>) -> Result<RowRecord> {
         let page = self.fetch(at.page)?;
         match record_at(&page, at.offset as usize) {
             Ok(Some((
                 Record::Row {
                     insert,
+                    undone,
                     previous,
                     payload,
-                    ..
                 },
                 _,
             ))) => {
                 out.clear();
                 out.extend_from_slice(payload);
-                Ok((insert, previous))
+                Ok(RowRecord {
+                    insert,
+                    undone,
+                    previous,
+                })
             }
             Ok(_) => {
                 let what = format!("offset {}: no row record is here", at.offset);
