@@ -1,10 +1,11 @@
-//! What becomes of DDL and of what it leaves behind when a thread panics in the middle.
+//! What becomes of DDL and of what it leaves behind when a thread panics in the middle; a lock that comes at an awkward moment.
 
 use super::ddl::Dead;
 use super::*;
 use crate::catalog::KeyCodec;
 use crate::io::SimStorage;
 use crate::space::{FileId, SpaceId};
+use crate::txn::{Lock, LockMode, WaitPolicy};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A row is its key.
@@ -111,4 +112,24 @@ fn a_failure_or_a_panic_before_the_commit_digs_no_grave() {
     }
     wait_until(|| engine.0.sys.transactions().is_empty());
     assert_eq!(engine.tables("d").unwrap(), ["t"]);
+}
+
+/// Who inserts anew what it has itself deleted does not wait for one whose lock was granted without a look at the row: that one
+/// waits for it.
+#[test]
+fn a_row_of_ones_own_is_inserted_again_beside_anothers_lock() {
+    let (engine, owner) = engine(false);
+    let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+    let table = engine.open_table(&mut txn, "d", "t").unwrap();
+    table.insert(&mut txn, b"new").unwrap();
+    let (locks, space) = (engine.0.sys.locks(), table.indexes[0].space);
+    let other = engine.owner();
+    let (mode, wait) = (LockMode::Exclusive, WaitPolicy::Wait);
+    let blind = locks.lock(&other, space, b"new", mode, wait).unwrap();
+    assert_eq!(blind, Lock::New);
+    table.delete(&mut txn, b"new", b"new").unwrap();
+    owner.set_row_timeout(0);
+    table.insert(&mut txn, b"new").unwrap();
+    engine.commit(txn).unwrap();
+    locks.unlock(&other, space, b"new");
 }

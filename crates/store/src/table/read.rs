@@ -453,7 +453,12 @@ impl Table {
                     match locks.lock(owner, index.space, key, request.mode, request.policy)? {
                         Lock::New => waited_new = true,
                         Lock::Held => {}
-                        Lock::Skipped => return Ok(RowLock::Skipped),
+                        Lock::Skipped => {
+                            if waited_new && !gap {
+                                self.unlock_record(owner, key);
+                            }
+                            return Ok(RowLock::Skipped);
+                        }
                     }
                 }
             }

@@ -243,7 +243,10 @@ impl Table {
         if !locks.may_insert(owner, space, key) {
             return Ok(Attempt::Gap);
         }
-        if locks.others_hold(owner, space, key) {
+        // A row of our own locks its key, delete-marked or not: who holds a lock beside was granted it without a look at
+        // the row, and waits for us once it has looked.
+        let mine = leaf.value().is_some_and(|v| RowHeader::read(v).trx == trx);
+        if !mine && locks.others_hold(owner, space, key) {
             return Ok(Attempt::Locked);
         }
         if fresh {

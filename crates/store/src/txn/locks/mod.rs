@@ -7,7 +7,7 @@
 //! | `graph` | who waits for whom; deadlock victims; shared with metadata locks |
 //!
 //! Promises: a request waits behind earlier conflicting requests (first come, first served), except that an owner
-//! strengthening its own lock goes first; a wait ends with the lock, `Deadlock`, `LockWaitTimeout` or
+//! that has a lock on the key already goes first; a wait ends with the lock, `Deadlock`, `LockWaitTimeout` or
 //! `Interrupted`; the end of a transaction costs time in proportion to what it locked.
 //! Never does: look at pages, or hold one of its mutexes while waiting.
 //!

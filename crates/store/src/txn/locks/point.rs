@@ -4,6 +4,12 @@
 //! it has holders. The common entry has one holder, inline; further holders and waiters are in a box. Entries
 //! are 56 bytes in chunks that never move, so a million locked rows cost about 75 MB; a shard that becomes empty
 //! gives its chunks back.
+//!
+//! Two owners may hold a key in modes that conflict. A lock is asked for without a latch, so its key may get a row
+//! between the look at it and the grant, whose writer holds it implicitly. The look after the grant makes that explicit
+//! ([`Points::impose`]), beside the lock granted. Whoever holds that one asks again and must wait for the writer: what one
+//! holds is enough only if no other holder is in the way. It keeps its place among the holders while it waits, first in
+//! line. To take it away instead would be to search what its owner remembers, and those queued behind it would each go through the same.
 
 use super::super::{LockMode, Owner};
 use super::{Key, conflict};
@@ -48,7 +54,7 @@ pub(super) enum Request {
     Held,
     /// In conflict, not queued.
     Busy,
-    /// In conflict, queued: the owner must wait and then, unless granted, cancel.
+    /// In conflict, queued: the owner must wait and then, unless granted, cancel. `upgrade`: it holds a lock already.
     Queued { at: PointRef, upgrade: bool },
 }
 
@@ -96,6 +102,13 @@ pub(super) struct Points {
     shards: Box<[Padded]>,
 }
 
+fn stronger(a: LockMode, b: LockMode) -> LockMode {
+    match a {
+        LockMode::Exclusive => a,
+        LockMode::Shared => b,
+    }
+}
+
 /// The table hashes with what an entry keeps of its hash: 32 bits, spread over 64 again.
 #[inline]
 fn spread(hash: u32) -> u64 {
@@ -137,13 +150,8 @@ impl Points {
         };
         let at = PointRef::new(s, slot);
         let entry = shard.entry_mut(slot);
-        let upgrade = match entry.mode_of(no) {
-            Some(LockMode::Exclusive) => return Request::Held,
-            Some(LockMode::Shared) if mode == LockMode::Shared => return Request::Held,
-            Some(LockMode::Shared) => true,
-            None => false,
-        };
-        // Whoever strengthens its lock passes the queue: the others wait for it anyway.
+        let upgrade = entry.mode_of(no).is_some();
+        // Whoever has a lock on the key passes the queue: the others wait for it anyway.
         if !entry.blocked_by_holders(no, mode)
             && (upgrade || !entry.blocked_by_waiters(usize::MAX, mode))
         {
@@ -432,12 +440,12 @@ impl Entry {
     /// Adds a holder, or strengthens it.
     fn hold(&mut self, no: u32, mode: LockMode) {
         if self.no == no {
-            self.mode = mode;
+            self.mode = stronger(self.mode, mode);
             return;
         }
         let queue = self.queue();
         match queue.holders.iter_mut().find(|h| h.no == no) {
-            Some(h) => h.mode = mode,
+            Some(h) => h.mode = stronger(h.mode, mode),
             None => queue.holders.push(Holder { no, mode }),
         }
     }

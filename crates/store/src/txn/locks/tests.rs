@@ -335,6 +335,68 @@ fn an_implicit_lock_becomes_explicit_only_while_its_transaction_lives() {
     assert_eq!(locks.try_lock(&o[1], TREE, b"k", S), TryLock::New);
 }
 
+/// A lock granted while the key's row was gone, beside that of who has written a row there since: it is not enough.
+#[test]
+fn a_lock_granted_beside_a_writer_waits_for_it() {
+    let locks = LockSystem::new();
+    let o = owners(4);
+    let again = |policy| locks.lock(&o[1], TREE, b"k", S, policy);
+    // The first writer, for which the second owner is about to wait, ends.
+    o[0].held.lock().trx = 77;
+    assert!(locks.convert_implicit(&o[0], 77, TREE, b"k"));
+    assert_eq!(locks.try_lock(&o[1], TREE, b"k", S), TryLock::Conflict);
+    locks.release_all(&o[0]);
+    // Another writes the key; nobody holds a lock that it could see.
+    assert!(!locks.others_hold(&o[2], TREE, b"k"));
+    o[2].held.lock().trx = 78;
+    let new = locks.lock(&o[1], TREE, b"k", X, WaitPolicy::Wait);
+    assert_eq!(new.unwrap(), Lock::New);
+    // The look at the row.
+    assert!(locks.convert_implicit(&o[2], 78, TREE, b"k"));
+    for mode in [S, X] {
+        let there = locks.try_lock(&o[1], TREE, b"k", mode);
+        assert_eq!(there, TryLock::Conflict, "{mode:?}");
+    }
+    let busy = again(WaitPolicy::NoWait);
+    assert!(matches!(busy, Err(Error::LockNotAvailable)));
+    assert_eq!(again(WaitPolicy::SkipLocked).unwrap(), Lock::Skipped);
+    o[1].set_row_timeout(0);
+    assert!(matches!(
+        again(WaitPolicy::Wait),
+        Err(Error::LockWaitTimeout)
+    ));
+    o[1].set_row_timeout(50);
+    o[1].kill();
+    assert!(matches!(again(WaitPolicy::Wait), Err(Error::Interrupted)));
+    o[1].clear_kill();
+    locks.try_lock(&o[1], TREE, b"other", X);
+    locks.try_lock(&o[2], TREE, b"more", X);
+    o[2].changes.store(5, std::sync::atomic::Ordering::Relaxed);
+    std::thread::scope(|s| {
+        let (locks, o) = (&locks, &o);
+        // Whoever the writer comes to wait for is not waited for in turn.
+        let victim = s.spawn(|| again(WaitPolicy::Wait));
+        until_waiting(locks, 1);
+        let writer = s.spawn(move || locks.lock(&o[2], TREE, b"other", X, WaitPolicy::Wait));
+        assert!(matches!(victim.join().unwrap(), Err(Error::Deadlock)));
+        locks.unlock(&o[1], TREE, b"other");
+        assert_eq!(writer.join().unwrap().unwrap(), Lock::New);
+        // Before those who have none; what it has is as strong as it was.
+        let behind = s.spawn(move || locks.lock(&o[3], TREE, b"k", S, WaitPolicy::Wait));
+        until_waiting(locks, 1);
+        let first = s.spawn(|| again(WaitPolicy::Wait));
+        until_waiting(locks, 2);
+        locks.release_all(&o[2]);
+        assert_eq!(first.join().unwrap().unwrap(), Lock::Held);
+        assert_eq!(locks.held(&o[1], TREE, b"k"), Some(X));
+        until_waiting(locks, 1);
+        locks.release_all(&o[1]);
+        assert_eq!(behind.join().unwrap().unwrap(), Lock::New);
+    });
+    locks.release_all(&o[3]);
+    assert_eq!(locks.points.live(), 0);
+}
+
 #[test]
 fn a_shard_of_many_locks_gives_its_memory_back() {
     let locks = LockSystem::new();
