@@ -3,7 +3,9 @@
 use super::oltp::{self, Clock, Kind, Recorded};
 use super::tables::{self, LARGE, LOADED};
 use super::{Args, Cell, Ddl, Event, Plan, Results, Run};
-use crate::frame::{Chosen, Lease, PoolPages, Progress, Size, Spec, Stop, Subject, TargetArgs};
+use crate::frame::{
+    Experiment, Lease, Place, PoolPages, Progress, Size, Stop, Subject, TargetArgs,
+};
 use crate::stats::{Latencies, Timeline};
 use crate::target::{Client, EmbeddedOptions, Target};
 use crate::{Error, Result};
@@ -27,22 +29,6 @@ fn run_units(plan: &Plan) -> u64 {
     ((plan.time + RUN_IN).as_millis() / UNIT.as_millis()) as u64
 }
 
-/// Measures all targets; what was measured before an error stays in the results.
-pub(super) fn all(
-    args: &Args,
-    chosen: &Chosen,
-    results: &mut Results,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<()> {
-    for spec in &chosen.specs {
-        if !stop.is_set() {
-            target(args, spec, chosen.several, results, progress, stop)?;
-        }
-    }
-    Ok(())
-}
-
 fn options(args: &Args, plan: &Plan) -> EmbeddedOptions {
     // The article's log had two thirds of the pool's size.
     let log = (plan.pool_bytes / 3 * 2).clamp(256 << 20, LOG);
@@ -53,14 +39,14 @@ fn options(args: &Args, plan: &Plan) -> EmbeddedOptions {
     }
 }
 
-fn target(
-    args: &Args,
-    spec: &Spec,
-    several: bool,
-    results: &mut Results,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<()> {
+/// Measures a target; what was measured before an error stays in the results.
+pub(super) fn target(args: &Args, on: Place<'_>, results: &mut Results) -> Result<()> {
+    let Place {
+        spec,
+        several,
+        progress,
+        stop,
+    } = on;
     let plan = results.plan.clone();
     let target = spec.open(&args.targets.dir, &options(args, &plan))?;
     let mut lease = Lease::take(&*target, args.targets.durability)?;
@@ -107,8 +93,7 @@ fn target(
         if let Some(cell) = results.cells.last_mut() {
             cell.drops = drops;
         }
-        let unfinished = results.report(Some("It is still running.".into()));
-        args.report.write(&unfinished)?;
+        args.keep(results)?;
     }
     lease.end()
 }

@@ -10,8 +10,10 @@ mod report;
 mod tables;
 
 use crate::Result;
-use crate::frame::{Conditions, PoolPages, Progress, ReportArgs, Size, Stop, Subject, TargetArgs};
-use crate::frame::{conclude, scale, shortfall};
+use crate::frame::{
+    self, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+};
+use crate::report::Report;
 use crate::stats::{Latencies, Timeline};
 use std::time::Duration;
 
@@ -27,9 +29,6 @@ const TABLE_ROWS: u64 = 1000;
 const INTERVAL: f64 = 30.0;
 /// A stall is a time in which less than this part of the base case's usual rate gets done.
 const STALL: f64 = 0.1;
-
-/// The subcommand.
-const EXPERIMENT: &str = "drop-stall";
 
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
@@ -91,7 +90,7 @@ fn dirty_ratio(text: &str) -> std::result::Result<f64, String> {
 
 /// The experiment's shape.
 #[derive(Clone, Debug)]
-struct Plan {
+pub(crate) struct Plan {
     threads: u16,
     rows: u64,
     time: Duration,
@@ -116,26 +115,6 @@ enum Ddl {
 }
 
 impl Args {
-    fn plan(&self) -> Plan {
-        let interval = self.interval.unwrap_or(INTERVAL * self.scale * self.scale);
-        let time = self.time.unwrap_or(interval * self.tables.max(1) as f64);
-        let rows = self.rows.unwrap_or((ROWS * self.scale) as u64).max(1000);
-        let large = self.drop_rows * tables::ROW_BYTES;
-        // Where the number of rows is given, the pool is as much larger than the table as the article's was.
-        let pool = POOL / ROWS * rows as f64 + large as f64 * 1.1;
-        let pool = (pool as u64).max(64 << 20);
-        Plan {
-            threads: self.threads,
-            rows,
-            time: Duration::from_secs_f64(time),
-            schedule: self.schedule(interval, time),
-            dirty_ratio: self.dirty_ratio,
-            drop_rows: self.drop_rows,
-            pool_bytes: self.pool.map_or(pool, |s| s.0),
-            pool_instances: self.pool_instances,
-        }
-    }
-
     fn schedule(&self, interval: f64, time: f64) -> Vec<(Duration, Ddl)> {
         let (interval, number): (f64, fn(u32) -> Ddl) = match self.churn {
             Some(per_second) => (1.0 / per_second, Ddl::Churn),
@@ -186,40 +165,59 @@ struct Run {
 
 /// A subject's runs.
 #[derive(Clone, Debug)]
-struct Cell {
+pub(crate) struct Cell {
     subject: usize,
     base: Run,
     /// None yet if the experiment ended here.
     drops: Option<Run>,
 }
 
-/// What was measured so far.
-struct Results {
-    plan: Plan,
-    conditions: Conditions,
-    subjects: Vec<Subject>,
-    cells: Vec<Cell>,
-    notes: Vec<String>,
+type Results = frame::Results<Plan, Cell>;
+
+impl Experiment for Args {
+    const NAME: &'static str = "drop-stall";
+    type Plan = Plan;
+    type Cell = Cell;
+
+    fn targets(&self) -> &TargetArgs {
+        &self.targets
+    }
+    fn files(&self) -> &ReportArgs {
+        &self.report
+    }
+    fn plan(&self) -> Plan {
+        let interval = self.interval.unwrap_or(INTERVAL * self.scale * self.scale);
+        let time = self.time.unwrap_or(interval * self.tables.max(1) as f64);
+        let rows = self.rows.unwrap_or((ROWS * self.scale) as u64).max(1000);
+        let large = self.drop_rows * tables::ROW_BYTES;
+        // Where the number of rows is given, the pool is as much larger than the table as the article's was.
+        let pool = POOL / ROWS * rows as f64 + large as f64 * 1.1;
+        let pool = (pool as u64).max(64 << 20);
+        Plan {
+            threads: self.threads,
+            rows,
+            time: Duration::from_secs_f64(time),
+            schedule: self.schedule(interval, time),
+            dirty_ratio: self.dirty_ratio,
+            drop_rows: self.drop_rows,
+            pool_bytes: self.pool.map_or(pool, |s| s.0),
+            pool_instances: self.pool_instances,
+        }
+    }
+    fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
+        measure::units(plan, &self.targets, chosen.specs.len())
+    }
+    fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
+        measure::target(self, on, results)
+    }
+    fn report(results: &Results, incomplete: Option<String>) -> Report {
+        results.report(incomplete)
+    }
 }
 
 /// Runs the experiment, prints its tables, writes its report.
 pub fn run(args: &Args) -> Result<()> {
-    args.report.check(EXPERIMENT)?;
-    let stop = Stop::on_signals()?;
-    let chosen = args.targets.chosen()?;
-    let mut results = Results {
-        plan: args.plan(),
-        conditions: Conditions::gather(&args.targets.dir)?,
-        subjects: Vec::new(),
-        cells: Vec::new(),
-        notes: Vec::new(),
-    };
-    let units = measure::units(&results.plan, &args.targets, chosen.specs.len());
-    let progress = Progress::new(units);
-    let ended = measure::all(args, &chosen, &mut results, &progress, &stop);
-    progress.end();
-    let report = results.report(shortfall(&ended, &stop));
-    conclude(&args.report, &report, !results.cells.is_empty())
+    frame::run(args)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What is said about it.
 
 use super::oltp::Kind;
-use super::{Cell, EXPERIMENT, Results, Run, STALL};
+use super::{Args, Cell, Results, Run, STALL};
 use crate::algorithm::Algorithm;
+use crate::frame::Experiment;
 use crate::report::{
     Axis, Block, Card, Figure, Mark, Panel, Report, Series, Table, grouped, num, ratio, seconds,
 };
@@ -96,7 +97,7 @@ impl Results {
         blocks.push(Block::Table(self.beside_the_article()));
         let plan = &self.plan;
         Report {
-            experiment: EXPERIMENT,
+            experiment: Args::NAME,
             title: "What queries feel of drops beside them".into(),
             intro: format!(
                 "{} threads run sysbench's read and write mix on a cached table of {} rows for {} s, without anything beside \

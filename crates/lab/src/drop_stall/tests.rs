@@ -1,5 +1,5 @@
 use super::*;
-use crate::frame::parsed;
+use crate::frame::{parsed, testing};
 
 fn args(list: &[&str]) -> Args {
     parsed(list)
@@ -36,31 +36,10 @@ fn ratios_are_read() {
 /// The embedded engine under a little load, to a report with all its parts.
 #[test]
 fn a_small_run_gives_a_whole_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("r.html");
-    let args = args(&[
-        "--dir",
-        dir.path().to_str().unwrap(),
-        "--report",
-        path.to_str().unwrap(),
-        "--rows",
-        "2000",
-        "--threads",
-        "2",
-        "--tables",
-        "3",
-        "--interval",
-        "0.1",
-        "--drop-rows",
-        "1500",
-        "--algorithm",
-        "millpond",
-    ]);
-    run(&args).unwrap();
-    let json = std::fs::read_to_string(path.with_extension("json")).unwrap();
-    let doc: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(doc["complete"], true);
-    let cell = &doc["data"]["cells"][0];
+    let flags =
+        "--rows 2000 --threads 2 --tables 3 --interval 0.1 --drop-rows 1500 --algorithm millpond";
+    let left = testing::whole::<Args>(&flags.split(' ').collect::<Vec<_>>());
+    let cell = &left.data["cells"][0];
     for case in ["without_drops", "with_drops"] {
         let run = &cell[case];
         assert!(run["requests"].as_u64().unwrap() > 0, "{run}");
@@ -70,28 +49,11 @@ fn a_small_run_gives_a_whole_report() {
     }
     assert_eq!(cell["without_drops"]["events"].as_array().unwrap().len(), 0);
     assert_eq!(cell["with_drops"]["events"].as_array().unwrap().len(), 4);
-    let page = std::fs::read_to_string(&path).unwrap();
-    assert!(page.contains("Longest stall") && page.contains("class=\"mark\""));
-    // Nothing of the engine is left behind.
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
+    assert!(left.page.contains("Longest stall") && left.page.contains("class=\"mark\""));
 }
 
 #[test]
 fn a_run_that_is_stopped_leaves_a_valid_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let args = args(&["--dir", dir.path().to_str().unwrap(), "--rows", "1000"]);
-    let stop = Stop::default();
-    stop.set();
-    let mut results = Results {
-        plan: args.plan(),
-        conditions: Conditions::gather(dir.path()).unwrap(),
-        subjects: Vec::new(),
-        cells: Vec::new(),
-        notes: Vec::new(),
-    };
-    let chosen = args.targets.chosen().unwrap();
-    let ended = measure::all(&args, &chosen, &mut results, &Progress::new(1), &stop);
-    let report = results.report(shortfall(&ended, &stop));
-    assert!(report.incomplete.is_some() && report.headline.is_empty());
-    assert!(report.html().ends_with("</html>\n"));
+    let report = testing::stopped::<Args>(&["--rows", "1000"]);
+    assert!(report.headline.is_empty());
 }

@@ -3,7 +3,7 @@
 use super::{Args, Cell, Plan, Results, Round};
 use crate::Result;
 use crate::fill::{Fill, Filled, settle};
-use crate::frame::{Chosen, Lease, Progress, Size, Spec, Stop, Subject, TargetArgs};
+use crate::frame::{Experiment, Lease, Place, Progress, Size, Stop, Subject, TargetArgs};
 use std::time::Instant;
 
 /// Units of progress of one round of a thousand tables; a MiB of filling is one.
@@ -24,30 +24,14 @@ fn round_units(plan: &Plan) -> u64 {
     (plan.tables as u64 * ROUND_UNITS / 1000).max(1)
 }
 
-/// Measures all targets; what was measured before an error stays in the results.
-pub(super) fn all(
-    args: &Args,
-    chosen: &Chosen,
-    results: &mut Results,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<()> {
-    for spec in &chosen.specs {
-        if !stop.is_set() {
-            target(args, spec, chosen.several, results, progress, stop)?;
-        }
-    }
-    Ok(())
-}
-
-fn target(
-    args: &Args,
-    spec: &Spec,
-    several: bool,
-    results: &mut Results,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<()> {
+/// Measures a target; what was measured before an error stays in the results.
+pub(super) fn target(args: &Args, on: Place<'_>, results: &mut Results) -> Result<()> {
+    let Place {
+        spec,
+        several,
+        progress,
+        stop,
+    } = on;
     let plan = results.plan.clone();
     let largest = plan.fills.last().map_or(0, |s| s.0);
     let options = args.targets.embedded(largest + largest / 10 + ROOM);
@@ -67,7 +51,7 @@ fn target(
     for &size in &plan.fills {
         progress.step(format!("{}: filling the pool with {size}", target.name()));
         if let Some(why) = grow(&mut lease, &mut fill, size, pool, progress, stop)? {
-            results.skipped.push(format!("{}: {why}", target.name()));
+            results.notes.push(format!("{}: {why}", target.name()));
             break;
         }
         // Else the first algorithm would be measured while pages are being written, the others not.
@@ -83,8 +67,7 @@ fn target(
             let cell = cell(&mut lease, &plan, subject, size, progress, stop)?;
             if let Some(cell) = cell {
                 results.cells.push(cell);
-                args.report
-                    .write(&results.report(Some("It is still running.".into())))?;
+                args.keep(results)?;
             }
         }
     }

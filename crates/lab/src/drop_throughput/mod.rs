@@ -7,8 +7,10 @@ mod measure;
 mod report;
 
 use crate::Result;
-use crate::frame::{Conditions, PoolPages, ReportArgs, Size, Stop, Subject, TargetArgs};
-use crate::frame::{Progress, conclude, scale, shortfall};
+use crate::frame::{
+    self, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+};
+use crate::report::Report;
 
 /// GB that the article's pool held, and seconds for 1,000 drops with MySQL 5.1.56, Percona Server 5.1.56 and MySQL 5.6.2.
 const ARTICLE: [(f64, [f64; 3]); 3] = [
@@ -18,9 +20,6 @@ const ARTICLE: [(f64, [f64; 3]); 3] = [
 ];
 /// The servers of its columns.
 const ARTICLE_SERVERS: [&str; 3] = ["MySQL 5.1.56", "Percona Server 5.1.56", "MySQL 5.6.2"];
-
-/// The subcommand.
-const EXPERIMENT: &str = "drop-throughput";
 
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
@@ -50,29 +49,11 @@ pub struct Args {
 
 /// The experiment's shape.
 #[derive(Clone, Debug)]
-struct Plan {
+pub(crate) struct Plan {
     /// Ascending; the first is 0.
     fills: Vec<Size>,
     tables: u32,
     rounds: u16,
-}
-
-impl Args {
-    fn plan(&self) -> Plan {
-        let mut fills = vec![Size(0)];
-        if self.fill.is_empty() {
-            fills.extend(ARTICLE.map(|(gb, _)| Size::from_gib(gb * self.scale)));
-        } else {
-            fills.extend(&self.fill);
-        }
-        fills.sort();
-        fills.dedup();
-        Plan {
-            fills,
-            tables: self.tables,
-            rounds: self.rounds,
-        }
-    }
 }
 
 /// One round: create all, drop all.
@@ -106,7 +87,7 @@ impl Round {
 
 /// One subject with one size.
 #[derive(Clone, Debug)]
-struct Cell {
+pub(crate) struct Cell {
     /// Number of the subject.
     subject: usize,
     /// As asked for.
@@ -126,35 +107,48 @@ impl Cell {
     }
 }
 
-/// What was measured so far.
-struct Results {
-    plan: Plan,
-    conditions: Conditions,
-    subjects: Vec<Subject>,
-    cells: Vec<Cell>,
-    /// What was left out, and why.
-    skipped: Vec<String>,
+type Results = frame::Results<Plan, Cell>;
+
+impl Experiment for Args {
+    const NAME: &'static str = "drop-throughput";
+    type Plan = Plan;
+    type Cell = Cell;
+
+    fn targets(&self) -> &TargetArgs {
+        &self.targets
+    }
+    fn files(&self) -> &ReportArgs {
+        &self.report
+    }
+    fn plan(&self) -> Plan {
+        let mut fills = vec![Size(0)];
+        if self.fill.is_empty() {
+            fills.extend(ARTICLE.map(|(gb, _)| Size::from_gib(gb * self.scale)));
+        } else {
+            fills.extend(&self.fill);
+        }
+        fills.sort();
+        fills.dedup();
+        Plan {
+            fills,
+            tables: self.tables,
+            rounds: self.rounds,
+        }
+    }
+    fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
+        measure::units(plan, &self.targets, chosen.specs.len())
+    }
+    fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
+        measure::target(self, on, results)
+    }
+    fn report(results: &Results, incomplete: Option<String>) -> Report {
+        results.report(incomplete)
+    }
 }
 
-/// Runs the experiment, prints its table, writes its report.
+/// Runs the experiment, prints its tables, writes its report.
 pub fn run(args: &Args) -> Result<()> {
-    args.report.check(EXPERIMENT)?;
-    let stop = Stop::on_signals()?;
-    let chosen = args.targets.chosen()?;
-    let plan = args.plan();
-    let mut results = Results {
-        conditions: Conditions::gather(&args.targets.dir)?,
-        plan,
-        subjects: Vec::new(),
-        cells: Vec::new(),
-        skipped: Vec::new(),
-    };
-    let units = measure::units(&results.plan, &args.targets, chosen.specs.len());
-    let progress = Progress::new(units);
-    let ended = measure::all(args, &chosen, &mut results, &progress, &stop);
-    progress.end();
-    let report = results.report(shortfall(&ended, &stop));
-    conclude(&args.report, &report, !results.cells.is_empty())
+    frame::run(args)
 }
 
 #[cfg(test)]

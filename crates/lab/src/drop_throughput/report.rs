@@ -1,7 +1,8 @@
 //! What is said about it.
 
-use super::{ARTICLE, ARTICLE_SERVERS, Cell, EXPERIMENT, Results, Round};
+use super::{ARTICLE, ARTICLE_SERVERS, Args, Cell, Results, Round};
 use crate::algorithm::Algorithm;
+use crate::frame::Experiment;
 use crate::frame::Size;
 use crate::report::{
     Axis, Block, Card, Figure, Panel, Report, Series, Table, grouped, num, ratio, seconds,
@@ -32,12 +33,7 @@ impl Results {
     /// The report; `incomplete` says why it is not whole.
     pub(super) fn report(&self, incomplete: Option<String>) -> Report {
         let mut blocks = vec![Block::Table(self.table())];
-        if !self.skipped.is_empty() {
-            blocks.push(Block::Text(format!(
-                "Left out: {}.",
-                self.skipped.join("; ")
-            )));
-        }
+        blocks.extend(self.left_out().map(Block::Text));
         blocks.push(Block::Heading(
             "What a drop costs, against what is cached".into(),
         ));
@@ -48,7 +44,7 @@ impl Results {
         blocks.push(Block::Heading("Beside the article".into()));
         blocks.push(Block::Table(self.beside_the_article()));
         Report {
-            experiment: EXPERIMENT,
+            experiment: Args::NAME,
             title: "Drop throughput against what is cached".into(),
             intro: format!(
                 "{} tables created and dropped one after the other on one connection, with the buffer pool holding nothing and \
@@ -302,7 +298,7 @@ impl Results {
             "conditions": self.conditions.json(),
             "cells": cells,
             "lines": lines,
-            "skipped": self.skipped,
+            "skipped": self.notes,
         })
     }
 

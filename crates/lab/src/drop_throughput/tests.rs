@@ -1,5 +1,5 @@
 use super::*;
-use crate::frame::parsed;
+use crate::frame::{parsed, testing};
 
 fn args(list: &[&str]) -> Args {
     parsed(list)
@@ -20,58 +20,20 @@ fn the_empty_pool_is_always_first() {
 /// The embedded engine with little of everything, to a report with all its parts.
 #[test]
 fn a_small_run_gives_a_whole_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("r.html");
-    let args = args(&[
-        "--dir",
-        dir.path().to_str().unwrap(),
-        "--report",
-        path.to_str().unwrap(),
-        "--fill",
-        "0,24M",
-        "--tables",
-        "20",
-        "--rounds",
-        "2",
-    ]);
-    run(&args).unwrap();
-    let page = std::fs::read_to_string(&path).unwrap();
-    assert!(page.contains("<svg") && page.contains("Percona Server 5.1.56"));
-    let json = std::fs::read_to_string(path.with_extension("json")).unwrap();
-    let doc: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(doc["complete"], true);
-    let cells = doc["data"]["cells"].as_array().unwrap();
+    let left = testing::whole::<Args>(&["--fill", "0,24M", "--tables", "20", "--rounds", "2"]);
+    assert!(left.page.contains("<svg") && left.page.contains("Percona Server 5.1.56"));
+    let cells = left.data["cells"].as_array().unwrap();
     assert!(cells.len() >= 2 && cells.len().is_multiple_of(2));
     let (first, last) = (&cells[0], &cells[cells.len() - 1]);
     assert_eq!(first["fill_bytes"], 0);
     assert!(last["cached_bytes"].as_u64().unwrap() >= 24 << 20);
     assert!(last["seconds_per_drop"].as_f64().unwrap() > 0.0);
-    let csv = std::fs::read_to_string(path.with_extension("csv")).unwrap();
-    assert!(csv.lines().count() > cells.len());
-    // Nothing of the engine is left behind.
-    let left = std::fs::read_dir(dir.path()).unwrap().count();
-    assert_eq!(left, 3);
+    assert!(left.csv.lines().count() > cells.len());
 }
 
 #[test]
 fn a_run_that_is_stopped_leaves_a_valid_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let args = args(&["--dir", dir.path().to_str().unwrap(), "--fill", "0,8M"]);
-    let stop = Stop::default();
-    stop.set();
-    let mut results = Results {
-        plan: args.plan(),
-        conditions: Conditions::gather(dir.path()).unwrap(),
-        subjects: Vec::new(),
-        cells: Vec::new(),
-        skipped: Vec::new(),
-    };
-    let chosen = args.targets.chosen().unwrap();
-    let progress = Progress::new(1);
-    let ended = measure::all(&args, &chosen, &mut results, &progress, &stop);
-    let report = results.report(shortfall(&ended, &stop));
-    assert!(report.incomplete.is_some());
-    assert!(report.html().ends_with("</html>\n"));
+    testing::stopped::<Args>(&["--fill", "0,8M"]);
 }
 
 #[test]

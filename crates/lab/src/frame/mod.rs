@@ -3,6 +3,7 @@
 
 mod args;
 mod conditions;
+mod experiment;
 mod files;
 mod lease;
 mod machine;
@@ -13,6 +14,9 @@ mod subject;
 
 pub use args::{Chosen, Spec, TargetArgs, scale};
 pub use conditions::Conditions;
+#[cfg(test)]
+pub(crate) use experiment::testing;
+pub(crate) use experiment::{Experiment, Place, Results, run};
 pub use files::{ReportArgs, conclude, shortfall, write};
 pub use lease::{DATABASE, Lease, PoolPages};
 pub use machine::{Machine, sync_cost};

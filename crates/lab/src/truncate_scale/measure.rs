@@ -3,7 +3,7 @@
 use super::{Args, Cell, Plan, Results, Round};
 use crate::fill::{Fill, Filled, settle};
 use crate::frame::{
-    Chosen, DATABASE, Lease, Machine, PoolPages, Progress, Size, Spec, Stop, Subject, TargetArgs,
+    Chosen, DATABASE, Experiment, Lease, Machine, Place, PoolPages, Size, Spec, Subject, TargetArgs,
 };
 use crate::target::{Client, Target};
 use crate::{Error, Result};
@@ -34,60 +34,41 @@ pub(super) fn units(plan: &Plan, args: &TargetArgs, chosen: &Chosen) -> u64 {
     chosen.specs.iter().map(spec).sum()
 }
 
-/// Measures all targets; what was measured before an error stays in the results.
-pub(super) fn all(
-    args: &Args,
-    chosen: &Chosen,
-    results: &mut Results,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<()> {
-    for spec in &chosen.specs {
-        let number = results.conditions.targets();
-        let pools: Vec<Option<Size>> = match spec {
-            Spec::Embedded => results.plan.pools.iter().copied().map(Some).collect(),
-            Spec::Url(_) => vec![None],
-        };
-        for pool in pools {
-            if stop.is_set() {
-                return Ok(());
-            }
-            if let Some(size) = pool.filter(|s| s.0 > Machine::memory_to_use()) {
-                let why = format!("there is no memory for a pool of {size}");
-                results.skipped.push(why);
-                continue;
-            }
-            let place = Place {
-                args,
-                spec,
-                several: chosen.several,
-                number,
-                progress,
-                stop,
-            };
-            place.measure(pool, results)?;
+/// Measures a target; what was measured before an error stays in the results.
+pub(super) fn target(args: &Args, on: Place<'_>, results: &mut Results) -> Result<()> {
+    let number = results.conditions.targets();
+    let pools: Vec<Option<Size>> = match on.spec {
+        Spec::Embedded => results.plan.pools.iter().copied().map(Some).collect(),
+        Spec::Url(_) => vec![None],
+    };
+    for pool in pools {
+        if on.stop.is_set() {
+            break;
         }
+        if let Some(size) = pool.filter(|s| s.0 > Machine::memory_to_use()) {
+            let why = format!("there is no memory for a pool of {size}");
+            results.notes.push(why);
+            continue;
+        }
+        Measured { args, on, number }.measure(pool, results)?;
     }
     Ok(())
 }
 
-/// Where a pool is measured.
-struct Place<'a> {
+/// A target under measurement.
+struct Measured<'a> {
     args: &'a Args,
-    spec: &'a Spec,
-    several: bool,
-    /// The target's number in the report.
+    on: Place<'a>,
+    /// Its number in the report.
     number: usize,
-    progress: &'a Progress,
-    stop: &'a Stop,
 }
 
-impl Place<'_> {
+impl Measured<'_> {
     /// Opens the target, with this pool if it is the embedded engine, and measures every algorithm.
     fn measure(&self, pool: Option<Size>, results: &mut Results) -> Result<()> {
         let plan = results.plan.clone();
         let options = self.args.targets.embedded(pool.map_or(0, |s| s.0));
-        let target = self.spec.open(&self.args.targets.dir, &options)?;
+        let target = self.on.spec.open(&self.args.targets.dir, &options)?;
         let mut lease = Lease::take(&*target, self.args.targets.durability)?;
         if results.conditions.targets() == self.number {
             results.conditions.add(&*target, &mut lease)?;
@@ -95,20 +76,22 @@ impl Place<'_> {
         let size = Size(lease.pool_size()?);
         let algorithms = lease.algorithms(&self.args.targets.algorithm);
         let less = self.args.targets.algorithm.0.len() - algorithms.len();
-        self.progress.forgo(less as u64 * round_units(&plan));
+        self.on.progress.forgo(less as u64 * round_units(&plan));
         let name = target.name();
-        self.progress
+        self.on
+            .progress
             .step(format!("{name}: filling a pool of {size}"));
         let wanted = Size((size.0 as f64 * FULL) as u64);
-        let filled = Fill::default().grow_to(&mut lease, wanted, self.progress, self.stop)?;
+        let filled = Fill::default().grow_to(&mut lease, wanted, self.on.progress, self.on.stop)?;
         if filled == Filled::Stopped {
             return lease.end();
         }
         // Else the first algorithm would be measured while the pages of the big table are being written, the others not.
-        settle(&mut lease, WRITTEN, self.stop)?;
+        settle(&mut lease, WRITTEN, self.on.stop)?;
         for algorithm in algorithms {
-            let subject = Subject::new(&name, self.number, algorithm, self.several);
-            self.progress
+            let subject = Subject::new(&name, self.number, algorithm, self.on.several);
+            self.on
+                .progress
                 .step(format!("{}: pool of {size}", subject.label));
             lease.choose(algorithm)?;
             let pages = lease.pool()?;
@@ -117,8 +100,7 @@ impl Place<'_> {
                 break;
             }
             results.push(subject, size.0, pages, rounds);
-            let unfinished = results.report(Some("It is still running.".into()));
-            self.args.report.write(&unfinished)?;
+            self.args.keep(results)?;
         }
         lease.end()
     }
@@ -126,11 +108,11 @@ impl Place<'_> {
     fn rounds(&self, target: &dyn Target, plan: &Plan) -> Result<Vec<Round>> {
         let mut rounds = Vec::new();
         for _ in 0..plan.rounds {
-            if self.stop.is_set() {
+            if self.on.stop.is_set() {
                 break;
             }
             rounds.push(round(target, plan)?);
-            self.progress.add(ROUND_UNITS);
+            self.on.progress.add(ROUND_UNITS);
         }
         Ok(rounds)
     }

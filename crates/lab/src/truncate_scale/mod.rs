@@ -7,15 +7,14 @@ mod measure;
 mod report;
 
 use crate::Result;
-use crate::frame::{Conditions, PoolPages, Progress, ReportArgs, Size, Stop, Subject, TargetArgs};
-use crate::frame::{conclude, scale, shortfall};
+use crate::frame::{
+    self, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+};
+use crate::report::Report;
 use crate::stats::median;
 
 /// GiB of the article's buffer pools.
 const ARTICLE: [f64; 5] = [32.0, 64.0, 128.0, 256.0, 450.0];
-
-/// The subcommand.
-const EXPERIMENT: &str = "truncate-scale";
 
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
@@ -48,29 +47,12 @@ pub struct Args {
 
 /// The experiment's shape.
 #[derive(Clone, Debug)]
-struct Plan {
+pub(crate) struct Plan {
     /// Ascending.
     pools: Vec<Size>,
     tables: u32,
     threads: u16,
     rounds: u16,
-}
-
-impl Args {
-    fn plan(&self) -> Plan {
-        let mut pools = self.pools.clone();
-        if pools.is_empty() {
-            pools.extend(ARTICLE.map(|gib| Size::from_gib(gib * self.scale)));
-        }
-        pools.sort();
-        pools.dedup();
-        Plan {
-            pools,
-            tables: self.tables,
-            threads: self.threads.min(self.tables.min(u16::MAX as u32) as u16),
-            rounds: self.rounds,
-        }
-    }
 }
 
 /// One round.
@@ -86,7 +68,7 @@ struct Round {
 
 /// One subject with one pool.
 #[derive(Clone, Debug)]
-struct Cell {
+pub(crate) struct Cell {
     subject: usize,
     /// Bytes.
     pool: u64,
@@ -104,33 +86,47 @@ impl Cell {
     }
 }
 
-/// What was measured so far.
-struct Results {
-    plan: Plan,
-    conditions: Conditions,
-    subjects: Vec<Subject>,
-    cells: Vec<Cell>,
-    /// What was left out, and why.
-    skipped: Vec<String>,
+type Results = frame::Results<Plan, Cell>;
+
+impl Experiment for Args {
+    const NAME: &'static str = "truncate-scale";
+    type Plan = Plan;
+    type Cell = Cell;
+
+    fn targets(&self) -> &TargetArgs {
+        &self.targets
+    }
+    fn files(&self) -> &ReportArgs {
+        &self.report
+    }
+    fn plan(&self) -> Plan {
+        let mut pools = self.pools.clone();
+        if pools.is_empty() {
+            pools.extend(ARTICLE.map(|gib| Size::from_gib(gib * self.scale)));
+        }
+        pools.sort();
+        pools.dedup();
+        Plan {
+            pools,
+            tables: self.tables,
+            threads: self.threads.min(self.tables.min(u16::MAX as u32) as u16),
+            rounds: self.rounds,
+        }
+    }
+    fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
+        measure::units(plan, &self.targets, chosen)
+    }
+    fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
+        measure::target(self, on, results)
+    }
+    fn report(results: &Results, incomplete: Option<String>) -> Report {
+        results.report(incomplete)
+    }
 }
 
 /// Runs the experiment, prints its tables, writes its report.
 pub fn run(args: &Args) -> Result<()> {
-    args.report.check(EXPERIMENT)?;
-    let stop = Stop::on_signals()?;
-    let chosen = args.targets.chosen()?;
-    let mut results = Results {
-        plan: args.plan(),
-        conditions: Conditions::gather(&args.targets.dir)?,
-        subjects: Vec::new(),
-        cells: Vec::new(),
-        skipped: Vec::new(),
-    };
-    let progress = Progress::new(measure::units(&results.plan, &args.targets, &chosen));
-    let ended = measure::all(args, &chosen, &mut results, &progress, &stop);
-    progress.end();
-    let report = results.report(shortfall(&ended, &stop));
-    conclude(&args.report, &report, !results.cells.is_empty())
+    frame::run(args)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What is said about it.
 
-use super::{Cell, EXPERIMENT, Results, Round};
+use super::{Args, Cell, Results, Round};
 use crate::algorithm::Algorithm;
+use crate::frame::Experiment;
 use crate::frame::Size;
 use crate::report::{
     Axis, Block, Card, Figure, Panel, Report, Series, Table, grouped, num, ratio, seconds,
@@ -19,12 +20,7 @@ impl Results {
         let create_drop = format!("Time to create and drop {n} empty tables");
         let truncate = format!("Time to truncate {n} empty tables");
         let mut blocks = vec![Block::Table(self.table())];
-        if !self.skipped.is_empty() {
-            blocks.push(Block::Text(format!(
-                "Left out: {}.",
-                self.skipped.join("; ")
-            )));
-        }
+        blocks.extend(self.left_out().map(Block::Text));
         blocks.push(Block::Heading("Create and drop".into()));
         blocks.push(Block::LinearAndLog(
             self.figure(&create_drop, |r| r.create_drop),
@@ -32,7 +28,7 @@ impl Results {
         blocks.push(Block::Heading("Truncate".into()));
         blocks.push(Block::LinearAndLog(self.figure(&truncate, |r| r.truncate)));
         Report {
-            experiment: EXPERIMENT,
+            experiment: Args::NAME,
             title: "Create, drop and truncate against the size of the pool".into(),
             intro: format!(
                 "A big table fills the buffer pool; then {n} empty tables are created and dropped, and truncated, by {} connections at \
@@ -208,7 +204,7 @@ impl Results {
             "threads": self.plan.threads,
             "conditions": self.conditions.json(),
             "cells": cells,
-            "skipped": self.skipped,
+            "skipped": self.notes,
         })
     }
 

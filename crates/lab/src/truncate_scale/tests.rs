@@ -1,5 +1,5 @@
 use super::*;
-use crate::frame::parsed;
+use crate::frame::{parsed, testing};
 
 fn args(list: &[&str]) -> Args {
     parsed(list)
@@ -17,27 +17,9 @@ fn scale_one_is_the_article() {
 /// The embedded engine with two small pools, to a report with all its parts.
 #[test]
 fn a_small_run_gives_a_whole_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("r.html");
-    let args = args(&[
-        "--dir",
-        dir.path().to_str().unwrap(),
-        "--report",
-        path.to_str().unwrap(),
-        "--pools",
-        "24M,32M",
-        "--tables",
-        "6",
-        "--threads",
-        "3",
-        "--rounds",
-        "2",
-    ]);
-    run(&args).unwrap();
-    let json = std::fs::read_to_string(path.with_extension("json")).unwrap();
-    let doc: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(doc["complete"], true);
-    let cells = doc["data"]["cells"].as_array().unwrap();
+    let flags = "--pools 24M,32M --tables 6 --threads 3 --rounds 2";
+    let left = testing::whole::<Args>(&flags.split(' ').collect::<Vec<_>>());
+    let cells = left.data["cells"].as_array().unwrap();
     assert!(cells.len() >= 2 && cells.len().is_multiple_of(2));
     for c in cells {
         let pages = c["lru_pages"].as_u64().unwrap();
@@ -45,27 +27,10 @@ fn a_small_run_gives_a_whole_report() {
         assert!(pages * (16 << 10) > pool / 10 * 8, "{c}");
         assert!(c["truncate_seconds"].as_f64().unwrap() > 0.0);
     }
-    let csv = std::fs::read_to_string(path.with_extension("csv")).unwrap();
-    assert_eq!(csv.lines().count(), cells.len() * 2 + 1);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
+    assert_eq!(left.csv.lines().count(), cells.len() * 2 + 1);
 }
 
 #[test]
 fn a_run_that_is_stopped_leaves_a_valid_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let args = args(&["--dir", dir.path().to_str().unwrap()]);
-    let stop = Stop::default();
-    stop.set();
-    let mut results = Results {
-        plan: args.plan(),
-        conditions: Conditions::gather(dir.path()).unwrap(),
-        subjects: Vec::new(),
-        cells: Vec::new(),
-        skipped: Vec::new(),
-    };
-    let chosen = args.targets.chosen().unwrap();
-    let ended = measure::all(&args, &chosen, &mut results, &Progress::new(1), &stop);
-    let report = results.report(shortfall(&ended, &stop));
-    assert!(report.incomplete.is_some());
-    assert!(report.html().ends_with("</html>\n"));
+    testing::stopped::<Args>(&[]);
 }

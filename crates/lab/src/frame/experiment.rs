@@ -1,0 +1,147 @@
+//! What experiments with subjects share: a target at a time, measured with each algorithm that it has, to one report.
+
+use super::{Chosen, Conditions, Progress, ReportArgs, Spec, Stop, Subject, TargetArgs};
+use super::{conclude, shortfall};
+use crate::Result;
+use crate::report::Report;
+
+/// An experiment, as the command line asks for it.
+pub(crate) trait Experiment: Sized {
+    /// The subcommand.
+    const NAME: &'static str;
+    /// Its shape.
+    type Plan;
+    /// What is measured at a time.
+    type Cell;
+
+    /// Where it runs.
+    fn targets(&self) -> &TargetArgs;
+    /// Where its report goes.
+    fn files(&self) -> &ReportArgs;
+    /// What to do.
+    fn plan(&self) -> Self::Plan;
+    /// Units of progress of all.
+    fn units(&self, plan: &Self::Plan, chosen: &Chosen) -> u64;
+    /// Measures a target; what was measured before an error stays in the results.
+    fn measure(&self, on: Place<'_>, results: &mut ResultsOf<Self>) -> Result<()>;
+    /// The report; `incomplete` says why it is not whole.
+    fn report(results: &ResultsOf<Self>, incomplete: Option<String>) -> Report;
+
+    /// Keeps what there is, for a run that ends before it can.
+    fn keep(&self, results: &ResultsOf<Self>) -> Result<()> {
+        let unfinished = Self::report(results, Some("It is still running.".into()));
+        self.files().write(&unfinished).map(drop)
+    }
+}
+
+/// Where a target is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub spec: &'a Spec,
+    /// There are other targets.
+    pub several: bool,
+    pub progress: &'a Progress,
+    pub stop: &'a Stop,
+}
+
+/// What was measured so far.
+pub(crate) struct Results<P, C> {
+    pub plan: P,
+    pub conditions: Conditions,
+    pub subjects: Vec<Subject>,
+    pub cells: Vec<C>,
+    /// What was left out or is not as it should be, and why.
+    pub notes: Vec<String>,
+}
+
+/// An experiment's results.
+pub(crate) type ResultsOf<E> = Results<<E as Experiment>::Plan, <E as Experiment>::Cell>;
+
+impl<P, C> Results<P, C> {
+    /// What was left out, for people.
+    pub fn left_out(&self) -> Option<String> {
+        (!self.notes.is_empty()).then(|| format!("Left out: {}.", self.notes.join("; ")))
+    }
+}
+
+/// Runs an experiment, prints its tables, writes its report.
+pub(crate) fn run<E: Experiment>(experiment: &E) -> Result<()> {
+    experiment.files().check(E::NAME)?;
+    let stop = Stop::on_signals()?;
+    let (report, any) = measure(experiment, &stop)?;
+    conclude(experiment.files(), &report, any)
+}
+
+/// Its report, and whether there is anything in it.
+fn measure<E: Experiment>(experiment: &E, stop: &Stop) -> Result<(Report, bool)> {
+    let chosen = experiment.targets().chosen()?;
+    let mut results = Results {
+        plan: experiment.plan(),
+        conditions: Conditions::gather(&experiment.targets().dir)?,
+        subjects: Vec::new(),
+        cells: Vec::new(),
+        notes: Vec::new(),
+    };
+    let progress = Progress::new(experiment.units(&results.plan, &chosen));
+    let several = chosen.several;
+    let targets = chosen.specs.iter().take_while(|_| !stop.is_set());
+    let ended = targets
+        .map(|spec| Place {
+            spec,
+            several,
+            progress: &progress,
+            stop,
+        })
+        .try_for_each(|place| experiment.measure(place, &mut results));
+    progress.end();
+    let report = E::report(&results, shortfall(&ended, stop));
+    Ok((report, !results.cells.is_empty()))
+}
+
+/// Helpers for tests of experiments.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::frame::parsed;
+
+    /// What a run leaves.
+    pub(crate) struct Left {
+        /// The page.
+        pub page: String,
+        /// The `data` of what programs read.
+        pub data: serde_json::Value,
+        pub csv: String,
+    }
+
+    /// Runs an experiment on the embedded engine, to the end; nothing of the engine is left behind.
+    pub(crate) fn whole<E: Experiment + clap::Args>(flags: &[&str]) -> Left {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.html");
+        let mut all = vec!["--dir", dir.path().to_str().unwrap()];
+        all.extend(["--report", path.to_str().unwrap()]);
+        all.extend(flags);
+        run(&parsed::<E>(&all)).unwrap();
+        let read = |extension: &str| std::fs::read_to_string(path.with_extension(extension));
+        let doc: serde_json::Value = serde_json::from_str(&read("json").unwrap()).unwrap();
+        assert_eq!(doc["complete"], true);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
+        Left {
+            page: read("html").unwrap(),
+            data: doc["data"].clone(),
+            csv: read("csv").unwrap(),
+        }
+    }
+
+    /// The report of a run that is stopped before it began, which is valid.
+    pub(crate) fn stopped<E: Experiment + clap::Args>(flags: &[&str]) -> Report {
+        let dir = tempfile::tempdir().unwrap();
+        let mut all = vec!["--dir", dir.path().to_str().unwrap()];
+        all.extend(flags);
+        let stop = Stop::default();
+        stop.set();
+        let (report, any) = measure(&parsed::<E>(&all), &stop).unwrap();
+        assert!(report.incomplete.is_some() && !any);
+        assert!(report.html().ends_with("</html>\n"));
+        report
+    }
+}
