@@ -1,6 +1,7 @@
 //! `millpond serve`.
 
-use crate::settings::{self, EngineArgs, Error, File, Size};
+use crate::settings::{self, EngineArgs, Error, File};
+use millpond_lab::frame::Size;
 use millpond_server::metrics::MetricsServer;
 use millpond_server::{Server, ServerConfig};
 use millpond_sql::Instance;

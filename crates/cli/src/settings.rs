@@ -10,6 +10,7 @@
 //! ```
 
 use clap::Args;
+use millpond_lab::frame::Size;
 use millpond_sql::{Instance, InstanceOptions};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -17,45 +18,6 @@ use std::str::FromStr;
 
 /// What can go wrong here, for people.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
-
-/// Bytes, as people write them: `512K`, `128M`, `2G`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u64);
-
-impl FromStr for Size {
-    type Err = String;
-    fn from_str(s: &str) -> Result<Size, String> {
-        let s = s.trim();
-        let digits = s.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let shift = match s[digits.len()..].to_ascii_uppercase().as_str() {
-            "" | "B" => 0,
-            "K" | "KB" | "KIB" => 10,
-            "M" | "MB" | "MIB" => 20,
-            "G" | "GB" | "GIB" => 30,
-            "T" | "TB" | "TIB" => 40,
-            unit => return Err(format!("unknown unit '{unit}' (use K, M, G or T)")),
-        };
-        let n: u64 = digits
-            .trim()
-            .parse()
-            .map_err(|_| format!("'{s}' is no size; write it like 128M or 2G"))?;
-        n.checked_mul(1 << shift)
-            .map(Size)
-            .ok_or_else(|| format!("'{s}' is too large"))
-    }
-}
-
-impl std::fmt::Display for Size {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let unit = [(40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')]
-            .into_iter()
-            .find(|(shift, _)| self.0 != 0 && self.0.is_multiple_of(1 << shift));
-        match unit {
-            Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
 
 /// A system variable and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,19 +179,6 @@ pub fn open(options: InstanceOptions) -> Result<Instance, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes() {
-        assert_eq!("128M".parse(), Ok(Size(128 << 20)));
-        assert_eq!("2G".parse(), Ok(Size(2 << 30)));
-        assert_eq!("64kib".parse(), Ok(Size(64 << 10)));
-        assert_eq!("4096".parse(), Ok(Size(4096)));
-        for bad in ["", "M", "12X", "-1M", "1.5G", "99999999999T"] {
-            assert!(bad.parse::<Size>().is_err(), "{bad}");
-        }
-        assert_eq!(Size(3 << 30).to_string(), "3G");
-        assert_eq!(Size(1000).to_string(), "1000");
-    }
 
     #[test]
     fn files() {
