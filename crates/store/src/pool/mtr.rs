@@ -12,6 +12,7 @@ use super::Pager;
 use super::core::{Core, DirtyMeta, TAIL_DEPTH_WAITING};
 use super::frame::{DETACHED, DIRTY, FrameNo};
 use super::guard::FrameHint;
+use super::room::Share;
 use crate::error::{Error, Result};
 use crate::log::op::{Op, Target};
 use crate::page::{Lsn, PageNo, put_u64};
@@ -63,7 +64,7 @@ pub struct Mtr<'a> {
     previous: Option<Target>,
     buffer: Vec<u8>,
     reserved: SmallVec<[FrameNo; 8]>,
-    log_reserved: u64,
+    log: Share,
     changes: SmallVec<[(Arc<DataFile>, Change); 2]>,
     /// Whether its pages are those of temporary tables.
     unlogged: bool,
@@ -97,10 +98,23 @@ impl Core {
     #[inline]
     pub(super) fn mtr(&self, new_pages: usize) -> Result<Mtr<'_>> {
         self.log.relieve()?;
-        let mut mtr = self.mtr_unchecked();
-        if self.log_room.is_tight() {
-            mtr.log_reserved = self.reserve_log(new_pages)?;
+        if !self.log_room.is_tight() {
+            let mut mtr = self.mtr_unchecked();
+            self.reserve_frames(&mut mtr, new_pages)?;
+            // Only now: the log may have become tight while frames were waited for.
+            if let Some(share) = self.enter_log(new_pages) {
+                mtr.log = share;
+                return Ok(mtr);
+            }
         }
+        self.mtr_reserving(new_pages)
+    }
+
+    /// A mini-transaction while the log is tight.
+    #[cold]
+    fn mtr_reserving(&self, new_pages: usize) -> Result<Mtr<'_>> {
+        let mut mtr = self.mtr_unchecked();
+        mtr.log = Share::Reserved(self.reserve_log(new_pages)?);
         self.reserve_frames(&mut mtr, new_pages)?;
         Ok(mtr)
     }
@@ -132,7 +146,7 @@ impl Core {
             previous: None,
             buffer: BUFFER.take(),
             reserved: SmallVec::new(),
-            log_reserved: 0,
+            log: Share::Nothing,
             changes: SmallVec::new(),
             unlogged: false,
         }
@@ -487,9 +501,7 @@ impl Drop for Mtr<'_> {
         if !self.reserved.is_empty() {
             self.core.give(&self.reserved);
         }
-        if self.log_reserved > 0 {
-            self.core.log_room.release(self.log_reserved);
-        }
+        self.core.leave_log(self.log);
         let mut buffer = std::mem::take(&mut self.buffer);
         if buffer.capacity() <= KEEP_BYTES {
             buffer.clear();

@@ -2,7 +2,8 @@
 //!
 //! While the log has plenty of room nobody reserves any. When less than a quarter is left it is *tight*: each
 //! mini-transaction reserves what a large one might need before it takes its first latch, and waits, holding nothing, until
-//! the cleaner has moved the checkpoint if there is not that much.
+//! the cleaner has moved the checkpoint if there is not that much. What mini-transactions that began before may yet append is
+//! counted ([`super::stats`]), for they may wait for latches until long after, and is left to them.
 //!
 //! **When nothing helps.** If the checkpoint stands because pages cannot be written ([`super::trouble`]), whoever has waited
 //! for [`PATIENCE`] gets that as an error. Those who must not fail ([`patiently`]) have a part of the log to themselves, and wait on
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant};
 
 /// Pages a mini-transaction may rewrite besides those it allocates.
 const PAGES_BESIDES: u64 = 8;
-/// Room left for groups that reserve nothing: counters, some bytes each.
-const UNRESERVED: u64 = 64 << 10;
+/// Room left for groups that neither reserve nor are counted: counters, some bytes each.
+const UNCOUNTED: u64 = 64 << 10;
 /// A waiter looks again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -87,6 +88,15 @@ impl LogRoom {
     }
 }
 
+/// A mini-transaction's claim to log space; given back by [`Core::leave_log`].
+#[derive(Clone, Copy)]
+pub(super) enum Share {
+    Nothing,
+    Reserved(u64),
+    /// Bytes counted, and in which stripe.
+    Counted(u64, usize),
+}
+
 /// Log space for a group that is not a mini-transaction's; given back when this is dropped.
 pub(super) struct HeldRoom<'c> {
     room: &'c LogRoom,
@@ -114,6 +124,43 @@ impl Core {
         Ok(HeldRoom { room, bytes })
     }
 
+    /// What a mini-transaction that allocates this many pages may append.
+    #[inline]
+    fn largest(&self, new_pages: usize) -> u64 {
+        let bytes = (new_pages as u64 + PAGES_BESIDES) * PAGE_SIZE as u64;
+        bytes.min(self.log.capacity() / 4)
+    }
+
+    /// Counts a mini-transaction that is about to begin without a reservation; `None`: it must have one. Call it when nothing
+    /// else is left to wait for.
+    #[inline]
+    pub(super) fn enter_log(&self, new_pages: usize) -> Option<Share> {
+        let bytes = self.largest(new_pages);
+        let stripe = self.counts.add_unreserved(bytes);
+        let share = Share::Counted(bytes, stripe);
+        // Either this sees that the log is tight, or whoever reserves because it is sees what was counted.
+        if self.log_room.tight.load(Ordering::SeqCst) {
+            self.leave_log(share);
+            return None;
+        }
+        Some(share)
+    }
+
+    /// A mini-transaction has ended.
+    #[inline]
+    pub(super) fn leave_log(&self, share: Share) {
+        match share {
+            Share::Nothing => {}
+            Share::Reserved(bytes) => self.log_room.release(bytes),
+            Share::Counted(bytes, stripe) => {
+                self.counts.sub_unreserved(stripe, bytes);
+                if self.log_room.is_tight() {
+                    self.log_room.wake();
+                }
+            }
+        }
+    }
+
     /// Called after each append: watches the log's fill.
     #[inline]
     pub fn after_append(&self, end: Lsn) {
@@ -126,7 +173,7 @@ impl Core {
     #[cold]
     fn after_append_filled(&self, used: u64) {
         if used > self.log.capacity() / 4 * 3 {
-            self.log_room.tight.store(true, Ordering::Release);
+            self.log_room.tight.store(true, Ordering::SeqCst);
             self.cleaner.wake();
         } else {
             self.cleaner.nudge();
@@ -136,8 +183,7 @@ impl Core {
     /// Reserves log space while the log is tight; the bytes to give back.
     #[cold]
     pub fn reserve_log(&self, new_pages: usize) -> Result<u64> {
-        let need = (new_pages as u64 + PAGES_BESIDES) * PAGE_SIZE as u64;
-        let need = need.min(self.log.capacity() / 4);
+        let need = self.largest(new_pages);
         let endings = match PATIENT.get() {
             true => 0,
             false => ENDINGS.min(self.log.capacity() / ENDINGS_SHARE),
@@ -146,7 +192,8 @@ impl Core {
         let mut reserved = self.log_room.reserved.lock();
         self.log_room.waiters.fetch_add(1, Ordering::AcqRel);
         let result = loop {
-            if self.log.room() >= *reserved + need + UNRESERVED + endings {
+            let spoken_for = *reserved + self.counts.unreserved() + UNCOUNTED + endings;
+            if self.log.room() >= spoken_for + need {
                 *reserved += need;
                 break Ok(need);
             }

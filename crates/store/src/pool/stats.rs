@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const STRIPES: usize = 16;
 
-/// Counts of some threads; not exact: those that share a stripe may lose some.
+/// Counts of some threads; the first three are not exact: threads that share a stripe may lose some.
 #[repr(align(64))]
 #[derive(Default)]
 struct Stripe {
     hits: AtomicU64,
     hash_hits: AtomicU64,
     descents: AtomicU64,
+    /// What mini-transactions under way may append to the log without having reserved it (`room`). Here, because the line is
+    /// theirs anyway: they count their hits in it.
+    unreserved: AtomicU64,
 }
 
 /// Running totals.
@@ -35,15 +38,45 @@ thread_local! {
     static STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
+/// The thread's stripe.
+#[inline]
+fn stripe() -> usize {
+    let mut i = STRIPE.get();
+    if i == usize::MAX {
+        i = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES;
+        STRIPE.set(i);
+    }
+    i
+}
+
 impl Counts {
     #[inline]
     fn stripe(&self) -> &Stripe {
-        let mut i = STRIPE.get();
-        if i == usize::MAX {
-            i = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES;
-            STRIPE.set(i);
-        }
-        &self.stripes[i]
+        &self.stripes[stripe()]
+    }
+
+    /// Counts what may be appended unreserved; in which stripe.
+    #[inline]
+    pub fn add_unreserved(&self, bytes: u64) -> usize {
+        let i = stripe();
+        self.stripes[i]
+            .unreserved
+            .fetch_add(bytes, Ordering::SeqCst);
+        i
+    }
+
+    /// Counts it no longer.
+    #[inline]
+    pub fn sub_unreserved(&self, stripe: usize, bytes: u64) {
+        self.stripes[stripe]
+            .unreserved
+            .fetch_sub(bytes, Ordering::SeqCst);
+    }
+
+    /// What may be appended unreserved.
+    pub fn unreserved(&self) -> u64 {
+        let each = self.stripes.iter();
+        each.map(|s| s.unreserved.load(Ordering::SeqCst)).sum()
     }
 
     /// A request served from the pool.
