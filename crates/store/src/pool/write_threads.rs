@@ -5,13 +5,14 @@
 //! files. (InnoDB's `innodb_write_io_threads`.) The threads start with the first batch that has use for them.
 //!
 //! **Locks.** `state` is a leaf, held for moments. **Failure.** The first error ends the taking; calls under way are waited
-//! for. Its caller is told. A thread that cannot be started is done without.
+//! for. Its caller is told. A panic on one of the threads is an error, too. A thread that cannot be started is done without.
 
 use crate::error::{Error, Result};
 use crate::io::{AlignedBuf, File};
 use crate::space::FileId;
 use parking_lot::{Condvar, Mutex};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -75,11 +76,15 @@ impl Batch {
                 What::Sync => ("sync", job.file.sync()),
             };
             if let Err(e) = done {
-                self.next.store(self.jobs.len(), Ordering::Relaxed);
-                let e = Error::io(format!("{what} {}", job.id.name()), &e);
-                self.failure.lock().get_or_insert(e);
+                self.fail(Error::io(format!("{what} {}", job.id.name()), &e));
             }
         }
+    }
+
+    /// No job is begun any more, and the caller learns why.
+    fn fail(&self, why: Error) {
+        self.next.store(self.jobs.len(), Ordering::Relaxed);
+        self.failure.lock().get_or_insert(why);
     }
 }
 
@@ -101,7 +106,10 @@ impl Shared {
             }
             state.inside += 1;
             drop(state);
-            batch.work();
+            // The thread lives on: the caller waits until it is counted as gone.
+            if catch_unwind(AssertUnwindSafe(|| batch.work())).is_err() {
+                batch.fail(Error::Stopped("a page writer panicked".into()));
+            }
             // Before it is counted as gone: the memory is the caller's alone again when all are.
             drop(batch);
             state = self.state.lock();
@@ -219,6 +227,52 @@ mod tests {
             for (i, sector) in read.chunks_exact(DIRECT_ALIGN).enumerate() {
                 assert!(sector.iter().all(|b| *b == 63 - i as u8));
             }
+        }
+    }
+
+    /// A file at which the threads panic. The caller's own writes wait for that.
+    #[derive(Default)]
+    struct Trap {
+        sprung: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl File for Trap {
+        fn read_at(&self, _: &mut [u8], _: u64) -> std::io::Result<()> {
+            unreachable!()
+        }
+        fn write_at(&self, _: &[u8], _: u64) -> std::io::Result<()> {
+            let mut sprung = self.sprung.lock();
+            if std::thread::current().name() == Some("page-writer") {
+                *sprung = true;
+                self.changed.notify_all();
+                panic!("as a test wants it");
+            }
+            while !*sprung {
+                self.changed.wait(&mut sprung);
+            }
+            Ok(())
+        }
+        fn sync(&self) -> std::io::Result<()> {
+            unreachable!()
+        }
+        fn len(&self) -> std::io::Result<u64> {
+            unreachable!()
+        }
+        fn set_len(&self, _: u64) -> std::io::Result<()> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told_and_leaves_the_thread_at_work() {
+        let mut memory = memory();
+        let mut threads = WriteThreads::new(1);
+        for _ in 0..2 {
+            let trap: Arc<dyn File> = Arc::new(Trap::default());
+            let e = threads.run(&memory, writes(&trap)).unwrap_err();
+            assert!(e.to_string().contains("panicked"), "{e}");
+            assert!(Arc::get_mut(&mut memory).is_some());
         }
     }
 

@@ -98,7 +98,14 @@ struct Ending<'c>(&'c Core);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.0.end_discards();
+        let core = self.0;
+        core.end_discards();
+        if std::thread::panicking() {
+            // No page is written and no checkpoint moves any more: whoever waits for that gets an error.
+            core.log.stop("the page cleaner panicked");
+            core.wake_frame_waiters();
+            core.log_room.wake();
+        }
     }
 }
 

@@ -293,6 +293,37 @@ fn many_spaces_die_at_once_and_the_log_does_not_run_over() {
     assert_eq!(get(&pager, &kept, page), 2);
 }
 
+/// Writers need frames and room in the log, which nobody makes any more: they are told.
+#[test]
+fn writers_learn_that_the_page_cleaner_panicked() {
+    let disk = SimStorage::new();
+    let pager = create(&disk);
+    let space = pager.space(pager.new_space_id().unwrap(), FileId::SHARED);
+    let page = new_page(&pager, &space, AllocKind::Root, 1);
+    disk.on_step(|kind, name| {
+        assert!(kind != OpKind::Write || name != "doublewrite");
+        Step::Go
+    });
+    let write = || {
+        let _pin = pager.pin(&space, page)?;
+        let mut m = pager.mtr(0)?;
+        let h = m.try_latch(&space, page).unwrap();
+        let data = &[1; 12000];
+        m.apply(h, Op::Bytes { offset: 200, data });
+        Ok::<_, Error>(m.commit())
+    };
+    let told = |e: Error| assert!(e.to_string().contains("the page cleaner panicked"), "{e}");
+    // Ten times as much as the log takes.
+    told((0..3500).find_map(|_| write().err()).unwrap());
+    let more = || {
+        let mut m = pager.mtr(1)?;
+        m.alloc(&space, AllocKind::Extent, 0, INIT)?;
+        Ok::<_, Error>(m.commit())
+    };
+    told((0..1000).find_map(|_| more().err()).unwrap());
+    told(pager.close().unwrap_err());
+}
+
 /// As if everybody else in the process had taken descriptors: those of tables are closed, and cannot be opened again.
 fn take_descriptors(disk: &SimStorage, pager: &Pager) {
     disk.set_handle_limit(Some(1));
