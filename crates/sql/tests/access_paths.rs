@@ -1,48 +1,12 @@
 //! Random conditions, orders and groupings over a table with indexes of all kinds: whatever path the planner takes, the
 //! answer is that of a scan that no index has a part in.
 
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
-use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Session, Value, value};
-use millpond_store::Options;
+mod support;
 
-#[derive(Default)]
-struct Lines {
-    columns: Vec<ColumnMeta>,
-    lines: Vec<String>,
-}
+use support::{Client, TestDb};
 
-impl ResultSink for Lines {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
-        self.columns = columns.to_vec();
-        Ok(())
-    }
-    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
-        let texts: Vec<String> = row
-            .iter()
-            .zip(&self.columns)
-            .map(|(v, c)| {
-                if v.is_null() {
-                    return "NULL".to_string();
-                }
-                let mut text = Vec::new();
-                value::write_text(v, &c.ty, &mut text);
-                String::from_utf8_lossy(&text).into_owned()
-            })
-            .collect();
-        self.lines.push(texts.join("|"));
-        Ok(())
-    }
-    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-fn rows(s: &mut Session, sql: &str) -> Vec<String> {
-    let mut sink = Lines::default();
-    if let Err(e) = s.execute(sql, &mut sink) {
-        panic!("{sql}: {e}");
-    }
-    sink.lines
+fn rows(s: &mut Client, sql: &str) -> Vec<String> {
+    s.rows(sql)
 }
 
 struct Rng(u64);
@@ -157,36 +121,14 @@ fn sorted(mut v: Vec<String>) -> Vec<String> {
 }
 
 struct Fixture {
-    session: Session,
-    instance: Instance,
-    path: std::path::PathBuf,
+    session: Client,
+    /// Gone when the fixture is.
+    _db: TestDb,
 }
 
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
-fn fixture(name: &str, r: &mut Rng) -> Fixture {
-    let path = std::env::temp_dir().join(format!("millpond-paths-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    let instance = Instance::open(InstanceOptions {
-        path: path.clone(),
-        store: Options {
-            pool_bytes: 8 << 20,
-            log_bytes: 16 << 20,
-            ..Options::default()
-        },
-        variables: Vec::new(),
-    })
-    .expect("open");
-    let info = ConnectionInfo {
-        user: "root".into(),
-        host: "localhost".into(),
-        ..ConnectionInfo::default()
-    };
-    let mut session = instance.connect(info).expect("connect");
+fn fixture(r: &mut Rng) -> Fixture {
+    let db = TestDb::new();
+    let mut session = db.raw();
     for sql in [
         "create database d",
         "use d",
@@ -239,17 +181,13 @@ fn fixture(name: &str, r: &mut Rng) -> Fixture {
             &format!("insert into w values ({})", row.join(",")),
         );
     }
-    Fixture {
-        session,
-        instance,
-        path,
-    }
+    Fixture { session, _db: db }
 }
 
 #[test]
 fn conditions_orders_and_groups() {
     let mut r = Rng(0x9e37_79b9_7f4a_7c15);
-    let mut f = fixture("single", &mut r);
+    let mut f = fixture(&mut r);
     let s = &mut f.session;
     for n in 0..600 {
         let c = if n % 3 == 0 {
@@ -300,13 +238,12 @@ fn conditions_orders_and_groups() {
         );
         assert_eq!(got, want, "{end} where {c}");
     }
-    f.instance.close().expect("close");
 }
 
 #[test]
 fn joins_and_subqueries() {
     let mut r = Rng(0x1234_5678_9abc_def1);
-    let mut f = fixture("join", &mut r);
+    let mut f = fixture(&mut r);
     let s = &mut f.session;
     for _ in 0..100 {
         let c = condition(&mut r);
@@ -352,13 +289,12 @@ fn joins_and_subqueries() {
         ));
         assert_eq!(got, want, "{not}in, {inner}, {c}");
     }
-    f.instance.close().expect("close");
 }
 
 #[test]
 fn buffers_that_outgrow_memory() {
     let mut r = Rng(77);
-    let mut f = fixture("spill", &mut r);
+    let mut f = fixture(&mut r);
     let s = &mut f.session;
     rows(
         s,
@@ -409,5 +345,4 @@ fn buffers_that_outgrow_memory() {
         "select sum(id) - 100000 * count(*), sum(k) - count(*) from big",
     );
     assert_eq!(before, after);
-    f.instance.close().expect("close");
 }

@@ -1,10 +1,12 @@
 //! How often the hot statements allocate.
 
+mod support;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
-use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Session, Value};
-use millpond_store::Options;
+use millpond_sql::{Session, Value};
+use support::TestDb;
 
 struct Counting;
 
@@ -66,32 +68,10 @@ fn per_execution(s: &mut Session, sql: &str, params: &dyn Fn(i64) -> Vec<Value<'
     (COUNT.with(|c| c.get()) - before) as f64 / 100.0
 }
 
-/// A new database, its directory and a session.
-fn opened(name: &str) -> (std::path::PathBuf, Instance, Session) {
-    let path = std::env::temp_dir().join(format!("millpond-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    let instance = Instance::open(InstanceOptions {
-        path: path.clone(),
-        store: Options {
-            pool_bytes: 16 << 20,
-            log_bytes: 16 << 20,
-            ..Options::default()
-        },
-        variables: Vec::new(),
-    })
-    .expect("open");
-    let info = ConnectionInfo {
-        user: "root".into(),
-        host: "localhost".into(),
-        ..ConnectionInfo::default()
-    };
-    let s = instance.connect(info).expect("connect");
-    (path, instance, s)
-}
-
 #[test]
 fn hot_statements() {
-    let (path, instance, mut s) = opened("alloc");
+    let db = TestDb::new();
+    let mut s = db.raw().0;
     run(&mut s, "create database d");
     run(&mut s, "use d");
     run(
@@ -152,14 +132,12 @@ fn hot_statements() {
         let got = per_execution(&mut s, sql, params);
         assert!(got <= most, "{sql}: {got} allocations");
     }
-    drop(s);
-    instance.close().expect("close");
-    let _ = std::fs::remove_dir_all(&path);
 }
 
 #[test]
 fn statements_that_differ_in_literals_share_a_plan() {
-    let (path, instance, mut s) = opened("general");
+    let db = TestDb::new();
+    let mut s = db.raw().0;
     for q in [
         "create database d",
         "use d",
@@ -205,7 +183,4 @@ fn statements_that_differ_in_literals_share_a_plan() {
     )
     .expect("select");
     assert_eq!(sum.rows, 1);
-    drop(s);
-    instance.close().expect("close");
-    let _ = std::fs::remove_dir_all(&path);
 }

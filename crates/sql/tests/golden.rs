@@ -2,62 +2,36 @@
 //! of rows is free) is followed by its rows, columns joined by `|`, or `ok <affected>[ id <last insert id>]`,
 //! `(empty)`, or `error <code>`.
 
+mod support;
+
 use std::fmt::Write;
 
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
-use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Session, Value, value};
-use millpond_store::Options;
+use support::{Answer, Client, TestDb};
 
-/// Prints answers as the files have them.
-#[derive(Default)]
-struct Printer {
-    columns: Vec<ColumnMeta>,
-    lines: Vec<String>,
-}
-
-impl ResultSink for Printer {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
-        self.columns = columns.to_vec();
-        Ok(())
-    }
-    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
-        let texts: Vec<String> = row
-            .iter()
-            .zip(&self.columns)
-            .map(|(v, c)| {
-                if v.is_null() {
-                    return "NULL".to_string();
-                }
-                let mut text = Vec::new();
-                value::write_text(v, &c.ty, &mut text);
-                String::from_utf8_lossy(&text).into_owned()
-            })
-            .collect();
-        self.lines.push(texts.join("|"));
-        Ok(())
-    }
-    fn finish(&mut self, done: &Completion) -> std::io::Result<()> {
-        if self.columns.is_empty() {
-            let mut line = format!("ok {}", done.affected);
-            if done.last_insert_id != 0 {
-                let _ = write!(line, " id {}", done.last_insert_id);
-            }
-            self.lines.push(line);
-        } else if self.lines.is_empty() {
-            self.lines.push("(empty)".into());
+/// As the files have it.
+fn printed(answer: &Answer) -> Vec<String> {
+    let done = &answer.done;
+    if answer.columns.is_empty() {
+        let mut line = format!("ok {}", done.affected);
+        if done.last_insert_id != 0 {
+            let _ = write!(line, " id {}", done.last_insert_id);
         }
-        Ok(())
+        return vec![line];
     }
+    if answer.rows.is_empty() {
+        return vec!["(empty)".into()];
+    }
+    answer.rows.iter().map(|r| r.join("|")).collect()
 }
 
-fn answer(session: &mut Session, sql: &str, sort: bool) -> Vec<String> {
-    let mut p = Printer::default();
-    match session.execute(sql, &mut p) {
-        Ok(()) => {
+fn answer(client: &mut Client, sql: &str, sort: bool) -> Vec<String> {
+    match client.run(sql) {
+        Ok(answers) => {
+            let mut lines: Vec<String> = answers.iter().flat_map(printed).collect();
             if sort {
-                p.lines.sort();
+                lines.sort();
             }
-            p.lines
+            lines
         }
         Err(e) => vec![format!("error {}", e.code)],
     }
@@ -66,24 +40,8 @@ fn answer(session: &mut Session, sql: &str, sort: bool) -> Vec<String> {
 fn run(name: &str) {
     let file = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&file).expect("golden file");
-    let path = std::env::temp_dir().join(format!("millpond-golden-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    let instance = Instance::open(InstanceOptions {
-        path: path.clone(),
-        store: Options {
-            pool_bytes: 8 << 20,
-            log_bytes: 16 << 20,
-            ..Options::default()
-        },
-        variables: Vec::new(),
-    })
-    .expect("open");
-    let info = ConnectionInfo {
-        user: "root".into(),
-        host: "localhost".into(),
-        ..ConnectionInfo::default()
-    };
-    let mut session = instance.connect(info).expect("connect");
+    let db = TestDb::new();
+    let mut session = db.raw();
     for s in ["create database golden", "use golden"] {
         answer(&mut session, s, false);
     }
@@ -110,9 +68,6 @@ fn run(name: &str) {
             let _ = writeln!(wrong, "> {sql}\n  want {want:?}\n  got  {got:?}");
         }
     }
-    drop(session);
-    instance.close().expect("close");
-    let _ = std::fs::remove_dir_all(&path);
     assert!(statements > 0);
     assert!(wrong.is_empty(), "{name}:\n{wrong}");
 }

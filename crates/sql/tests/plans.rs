@@ -1,88 +1,31 @@
 //! Which way the planner takes, as EXPLAIN tells it.
 
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
-use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Session, Value, value};
+mod support;
 
-/// Keeps table, type, key, and Extra of each row of EXPLAIN.
-#[derive(Default)]
-struct Plan {
-    columns: Vec<ColumnMeta>,
-    lines: Vec<String>,
+use support::{Answer, Client, TestDb};
+
+/// Table, type, key, and Extra of each row of EXPLAIN.
+fn ways(answer: &Answer) -> Vec<String> {
+    let wanted = ["table", "type", "key", "Extra"];
+    let at = wanted.map(|name| answer.headings().iter().position(|h| *h == name));
+    let line = |row: &Vec<String>| {
+        let shown = at.map(|i| match row[i.expect("a column of EXPLAIN")].as_str() {
+            "NULL" => "",
+            text => text,
+        });
+        shown.join(" ").trim_end().to_string()
+    };
+    answer.rows.iter().map(line).collect()
 }
 
-impl ResultSink for Plan {
-    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
-        self.columns = columns.to_vec();
-        Ok(())
-    }
-    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
-        let text = |name: &str| {
-            let Some(at) = self.columns.iter().position(|c| c.name == name) else {
-                return String::new();
-            };
-            let mut out = Vec::new();
-            value::write_text(&row[at], &self.columns[at].ty, &mut out);
-            String::from_utf8_lossy(&out).into_owned()
-        };
-        self.lines.push(format!(
-            "{} {} {} {}",
-            text("table"),
-            text("type"),
-            text("key"),
-            text("Extra")
-        ));
-        Ok(())
-    }
-    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Keeps the text of EXPLAIN FORMAT=TREE.
-#[derive(Default)]
-struct Tree(String);
-
-impl ResultSink for Tree {
-    fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
-        self.0 = String::from_utf8_lossy(&row[0].to_text()).into_owned();
-        Ok(())
-    }
-    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-fn run(s: &mut Session, sql: &str) -> Vec<String> {
-    let mut p = Plan::default();
-    if let Err(e) = s.execute(sql, &mut p) {
-        panic!("{sql}: {e}");
-    }
-    p.lines.iter().map(|l| l.trim_end().to_string()).collect()
+fn run(s: &mut Client, sql: &str) {
+    s.ok(sql);
 }
 
 #[test]
 fn chosen_paths() {
-    let path = std::env::temp_dir().join(format!("millpond-plans-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
-    let instance = Instance::open(InstanceOptions {
-        path: path.clone(),
-        store: millpond_store::Options {
-            pool_bytes: 16 << 20,
-            log_bytes: 16 << 20,
-            ..Default::default()
-        },
-        variables: Vec::new(),
-    })
-    .expect("open");
-    let info = ConnectionInfo {
-        user: "root".into(),
-        host: "localhost".into(),
-        ..Default::default()
-    };
-    let mut s = instance.connect(info).expect("connect");
+    let db = TestDb::new();
+    let mut s = db.raw();
     for q in [
         "create database d",
         "use d",
@@ -212,22 +155,18 @@ fn chosen_paths() {
         ("update t set b = 1 where id = 5", &["t const PRIMARY"]),
         ("delete from t where b = 5", &["t ref kb"]),
     ] {
-        let got = run(&mut s, &format!("explain {sql}"));
+        let got = ways(&s.ok(&format!("explain {sql}")));
         if got != want {
             wrong.push(format!("{sql}\n  want {want:?}\n  got  {got:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let mut tree = Tree::default();
-    s.execute(
+    let tree = s.one(
         "explain format=tree select c, count(*) from t left join u on u.tid = t.id where t.id < 9 group by c
            having count(*) > 1 order by c limit 3",
-        &mut tree,
-    )
-    .expect("explain");
+    );
     // Estimates may change.
     let lines: Vec<&str> = tree
-        .0
         .lines()
         .map(|l| l.split(" (rows=").next().unwrap_or(l))
         .collect();
@@ -242,7 +181,4 @@ fn chosen_paths() {
                     -> Left join
                         -> Covering Index lookup on u using kt"
     );
-    drop(s);
-    instance.close().expect("close");
-    let _ = std::fs::remove_dir_all(&path);
 }
