@@ -30,6 +30,21 @@ fn clients_connect_with_what_they_are_used_to() {
 }
 
 #[test]
+fn letters_that_mysql_keeps_apart_are_unique() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE n (s VARCHAR(20) COLLATE utf8mb4_unicode_ci PRIMARY KEY)");
+    c.ok("INSERT INTO n VALUES ('Jørgen'), ('Jorgen'), ('Łukasz'), ('Lukasz'), ('æ'), ('ae'), ('ħ'), ('h')");
+    assert_eq!(c.code("INSERT INTO n VALUES ('JØRGEN')"), 1062);
+    assert_eq!(c.code("INSERT INTO n VALUES ('lúkasz')"), 1062);
+    assert_eq!(
+        c.rows("SELECT s FROM n ORDER BY s"),
+        ["ae", "æ", "h", "ħ", "Jorgen", "Jørgen", "Lukasz", "Łukasz"]
+    );
+    assert_eq!(c.rows("SELECT s FROM n WHERE s LIKE 'jo%'"), ["Jorgen"]);
+}
+
+#[test]
 fn what_comes_through_a_query_yields_as_it_did_in_it() {
     let db = TestDb::new();
     let mut c = db.client();

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use super::uca::{self, Pad, Rules};
+use super::uca::{self, Pad, Rules, Version};
 use super::{Collation, general_ci};
 use crate::error::{SqlError, SqlResult};
 
@@ -278,13 +278,13 @@ impl Collation {
     }
     /// How the Unicode Collation Algorithm is applied, if it is.
     fn rules(self) -> Option<Rules> {
-        let (pad, basic) = match self {
-            Collation::Utf8mb4UnicodeCi => (Pad::Space, true),
-            Collation::Utf8mb4Unicode520Ci => (Pad::Space, false),
-            Collation::Utf8mb40900AiCi => (Pad::None, false),
+        let (pad, version) = match self {
+            Collation::Utf8mb4UnicodeCi => (Pad::Space, Version::V4),
+            Collation::Utf8mb4Unicode520Ci => (Pad::Space, Version::V520),
+            Collation::Utf8mb40900AiCi => (Pad::None, Version::V13),
             _ => return None,
         };
-        Some(Rules { pad, basic })
+        Some(Rules { pad, version })
     }
     /// Whether letters that differ in case are the same.
     pub fn ignores_case(self) -> bool {

@@ -1,11 +1,12 @@
 //! Collations by the Unicode Collation Algorithm (UTS #10): primary weights only, which is what MySQL's `_ai_ci` and
 //! `unicode_ci` collations compare.
 //!
-//! The weights are those of the Default Unicode Collation Element Table 13.0.0 (`weights.bin`, made by `scripts/uca-tables`;
-//! LICENSE-UNICODE covers it), as they stand: punctuation and spaces count. MySQL has the tables 9.0.0 (`0900`), 5.2.0 (`unicode_520`)
-//! and 4.0.0 (`unicode`). Characters that came to Unicode after those sort among their kin here and by code point there;
-//! later versions also moved a few. Contractions of two or three characters are looked up where they stand together; Hangul
-//! syllables weigh what their letters weigh.
+//! The weights are those of the Default Unicode Collation Element Tables (`weights-*.bin`, made by `scripts/uca-tables`;
+//! LICENSE-UNICODE covers them), as they stand: punctuation and spaces count. The versions of `unicode` (4.0.0) and `unicode_520` are
+//! MySQL's, so that data which is unique there is unique here: with 4.0.0 `ø`, `ł` and `đ` are letters of their own, which later versions
+//! equate with `o`, `l` and `d`. The `0900` collations have 13.0.0, MySQL 9.0.0: characters that came to Unicode in between sort among their kin
+//! here and by code point there. Contractions of two or three characters are looked up where they stand together, and Hangul
+//! syllables weigh what their letters weigh, with 13.0.0 only, as in MySQL.
 //!
 //! Strings compare weight by weight. What ends first is less ([`Pad::None`], the `0900` collations), or is followed by spaces for
 //! ever ([`Pad::Space`], the others). A sort key is two bytes per weight and an end that is less than all weights, or, for
@@ -17,23 +18,14 @@ use std::sync::LazyLock;
 
 use super::collation::next_char;
 
-static DATA: &[u8] = include_bytes!("weights.bin");
 /// An entry that says that the weight follows from the code point.
 const IMPLICIT: u16 = 0x7fff;
 /// From here on, an entry is a place in the pool.
 const POOLED: u16 = 0x8000;
 /// Code points to a page.
 const PAGE: usize = 128;
-/// Weight of a space.
-const SPACE: u16 = 0x0209;
 /// What a character beyond the basic plane weighs in `unicode_ci`.
 const BEYOND: u16 = 0xfffd;
-
-/// Symbols of a padded key: a run of spaces before a lesser weight, the end, a run before a greater weight. Greater
-/// weights move up by two.
-const RUN_BELOW: u16 = SPACE;
-const END: u16 = SPACE + 1;
-const RUN_ABOVE: u16 = SPACE + 2;
 /// Longest run that one count tells.
 const RUN_STEP: u32 = 65_534;
 
@@ -46,13 +38,61 @@ pub enum Pad {
     Space,
 }
 
+/// Whose weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// 4.0.0; all characters beyond the basic plane weigh the same.
+    V4,
+    /// 5.2.0.
+    V520,
+    /// 13.0.0.
+    V13,
+}
+
+impl Version {
+    fn tables(self) -> &'static Tables {
+        match self {
+            Version::V4 => &V4,
+            Version::V520 => &V520,
+            Version::V13 => &V13,
+        }
+    }
+    /// Weight of a space.
+    fn space(self) -> u16 {
+        match self {
+            Version::V4 | Version::V13 => 0x0209,
+            Version::V520 => 0x020a,
+        }
+    }
+}
+
 /// How strings compare.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Padding.
     pub pad: Pad,
-    /// All characters beyond the basic plane weigh the same.
-    pub basic: bool,
+    /// Weights.
+    pub version: Version,
+}
+
+/// Symbols of a padded key. Weights greater than a space's move up by two.
+struct Symbols {
+    /// A run of spaces before a lesser weight.
+    run_below: u16,
+    end: u16,
+    /// A run of spaces before a greater weight.
+    run_above: u16,
+}
+
+impl Rules {
+    fn symbols(self) -> Symbols {
+        let space = self.version.space();
+        Symbols {
+            run_below: space,
+            end: space + 1,
+            run_above: space + 2,
+        }
+    }
 }
 
 struct Tables {
@@ -64,34 +104,37 @@ struct Tables {
     contractions: HashMap<[u32; 3], u16>,
 }
 
-static TABLES: LazyLock<Tables> = LazyLock::new(|| {
-    let mut words = DATA
-        .chunks_exact(2)
-        .map(|b| u16::from_le_bytes([b[0], b[1]]));
-    let mut list = |n: usize| words.by_ref().take(n).collect::<Vec<u16>>();
-    let counts = list(3);
-    let numbers = list(0x11_0000 / PAGE);
-    let pages = list(usize::from(counts[0]) * PAGE);
-    let pool = list(usize::from(counts[1]));
-    let mut contractions = HashMap::new();
-    let mut starters = Vec::new();
-    for c in list(usize::from(counts[2]) * 7).chunks_exact(7) {
-        let point = |i: usize| u32::from(c[i]) << 16 | u32::from(c[i + 1]);
-        contractions.insert([point(0), point(2), point(4)], c[6]);
-        starters.push(point(0));
-    }
-    starters.sort_unstable();
-    starters.dedup();
-    Tables {
-        numbers,
-        pages,
-        pool,
-        starters,
-        contractions,
-    }
-});
+static V4: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-4.0.0.bin")));
+static V520: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-5.2.0.bin")));
+static V13: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0.bin")));
 
 impl Tables {
+    fn read(data: &[u8]) -> Tables {
+        let mut words = data
+            .chunks_exact(2)
+            .map(|b| u16::from_le_bytes([b[0], b[1]]));
+        let mut list = |n: usize| words.by_ref().take(n).collect::<Vec<u16>>();
+        let counts = list(3);
+        let numbers = list(0x11_0000 / PAGE);
+        let pages = list(usize::from(counts[0]) * PAGE);
+        let pool = list(usize::from(counts[1]));
+        let mut contractions = HashMap::new();
+        let mut starters = Vec::new();
+        for c in list(usize::from(counts[2]) * 7).chunks_exact(7) {
+            let point = |i: usize| u32::from(c[i]) << 16 | u32::from(c[i + 1]);
+            contractions.insert([point(0), point(2), point(4)], c[6]);
+            starters.push(point(0));
+        }
+        starters.sort_unstable();
+        starters.dedup();
+        Tables {
+            numbers,
+            pages,
+            pool,
+            starters,
+            contractions,
+        }
+    }
     #[inline]
     fn entry(&self, c: u32) -> u16 {
         match self.numbers.get(c as usize / PAGE) {
@@ -130,39 +173,53 @@ impl Tables {
 }
 
 /// Weights of a character that the table does not list: ideographs, unassigned code points (UTS #10, 10.1.3).
-fn implicit(c: u32) -> [u16; 2] {
-    let (first, second) = match c {
-        0x1_7000..=0x1_8aff | 0x1_8d00..=0x1_8d8f => (0xfb00, c - 0x1_7000),
-        0x1_b170..=0x1_b2ff => (0xfb01, c - 0x1_b170),
-        0x1_8b00..=0x1_8cff => (0xfb02, c - 0x1_8b00),
-        0x4e00..=0x9ffc
-        | 0xfa0e
-        | 0xfa0f
-        | 0xfa11
-        | 0xfa13
-        | 0xfa14
-        | 0xfa1f
-        | 0xfa21
-        | 0xfa23
-        | 0xfa24
-        | 0xfa27..=0xfa29 => (0xfb40 + (c >> 15), c & 0x7fff),
-        0x3400..=0x4dbf
-        | 0x2_0000..=0x2_a6dd
-        | 0x2_a700..=0x2_b734
-        | 0x2_b740..=0x2_b81d
-        | 0x2_b820..=0x2_cea1
-        | 0x2_ceb0..=0x2_ebe0
-        | 0x3_0000..=0x3_134a => (0xfb80 + (c >> 15), c & 0x7fff),
-        _ => (0xfbc0 + (c >> 15), c & 0x7fff),
+fn implicit(version: Version, c: u32) -> [u16; 2] {
+    let (first, second) = match (version, c) {
+        (Version::V13, 0x1_7000..=0x1_8aff | 0x1_8d00..=0x1_8d8f) => (0xfb00, c - 0x1_7000),
+        (Version::V13, 0x1_b170..=0x1_b2ff) => (0xfb01, c - 0x1_b170),
+        (Version::V13, 0x1_8b00..=0x1_8cff) => (0xfb02, c - 0x1_8b00),
+        _ => (ideograph_base(version, c) + (c >> 15), c & 0x7fff),
     };
     [first as u16, second as u16 | 0x8000]
+}
+
+fn ideograph_base(version: Version, c: u32) -> u32 {
+    match (version, c) {
+        (
+            _,
+            0x4e00..=0x9fa5
+            | 0xfa0e
+            | 0xfa0f
+            | 0xfa11
+            | 0xfa13
+            | 0xfa14
+            | 0xfa1f
+            | 0xfa21
+            | 0xfa23
+            | 0xfa24
+            | 0xfa27..=0xfa29,
+        )
+        | (Version::V13, 0x9fa6..=0x9ffc) => 0xfb40,
+        (_, 0x3400..=0x4db5)
+        | (
+            Version::V13,
+            0x4db6..=0x4dbf
+            | 0x2_0000..=0x2_a6dd
+            | 0x2_a700..=0x2_b734
+            | 0x2_b740..=0x2_b81d
+            | 0x2_b820..=0x2_cea1
+            | 0x2_ceb0..=0x2_ebe0
+            | 0x3_0000..=0x3_134a,
+        ) => 0xfb80,
+        _ => 0xfbc0,
+    }
 }
 
 /// The weights of a string, one by one.
 struct Weights<'s> {
     s: &'s [u8],
     at: usize,
-    basic: bool,
+    version: Version,
     tables: &'static Tables,
     /// Unknown characters follow: what may be part of a contraction with them is left out.
     goes_on: bool,
@@ -185,8 +242,8 @@ impl<'s> Weights<'s> {
         Weights {
             s,
             at: 0,
-            basic: rules.basic,
-            tables: &TABLES,
+            version: rules.version,
+            tables: rules.version.tables(),
             goes_on: false,
             pending: Pending::Nothing,
         }
@@ -226,7 +283,7 @@ impl<'s> Weights<'s> {
     fn character(&mut self) -> Option<u16> {
         let rest = &self.s[self.at..];
         let (c, n) = next_char(rest);
-        if self.basic && c > 0xffff {
+        if self.version == Version::V4 && c > 0xffff {
             self.at += n;
             return Some(BEYOND);
         }
@@ -235,7 +292,7 @@ impl<'s> Weights<'s> {
             return self.begin(entry);
         }
         self.at += n;
-        if (0xac00..=0xd7a3).contains(&c) {
+        if self.version == Version::V13 && (0xac00..=0xd7a3).contains(&c) {
             // UTS #15: a syllable is a leading consonant, a vowel, and maybe a trailing consonant.
             let (l, v, t) = (
                 (c - 0xac00) / 588,
@@ -251,7 +308,7 @@ impl<'s> Weights<'s> {
         }
         match self.tables.entry(c) {
             IMPLICIT => {
-                let [first, second] = implicit(c);
+                let [first, second] = implicit(self.version, c);
                 self.pending = Pending::One(second);
                 Some(first)
             }
@@ -295,6 +352,7 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     while same > 0 && !plain(same - 1) {
         same -= 1;
     }
+    let space = rules.version.space();
     let mut x = Weights::new(&a[same..], rules);
     let mut y = Weights::new(&b[same..], rules);
     loop {
@@ -303,8 +361,8 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
             (Some(v), Some(w), _) => v.cmp(&w),
             (None, Some(_), Pad::None) => Ordering::Less,
             (Some(_), None, Pad::None) => Ordering::Greater,
-            (None, Some(w), Pad::Space) => SPACE.cmp(&w),
-            (Some(v), None, Pad::Space) => v.cmp(&SPACE),
+            (None, Some(w), Pad::Space) => space.cmp(&w),
+            (Some(v), None, Pad::Space) => v.cmp(&space),
         };
         if order.is_ne() {
             return order;
@@ -336,16 +394,22 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
         }
         return;
     }
+    let symbols = rules.symbols();
+    let space = rules.version.space();
     let mut spaces = 0u32;
     let mut push = |w: u16| out.extend_from_slice(&w.to_be_bytes());
     for w in weights {
-        if w == SPACE {
+        if w == space {
             spaces += 1;
             continue;
         }
-        let above = w > SPACE;
+        let above = w > space;
         if spaces > 0 {
-            push(if above { RUN_ABOVE } else { RUN_BELOW });
+            push(if above {
+                symbols.run_above
+            } else {
+                symbols.run_below
+            });
             while spaces > RUN_STEP {
                 push(if above { 0 } else { 0xffff });
                 spaces -= RUN_STEP;
@@ -357,12 +421,13 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
         push(if above { w.saturating_add(2) } else { w });
     }
     if ends {
-        push(END);
+        push(symbols.end);
     }
 }
 
 /// Length of the sort key at the start of `key`, each byte of which was xored with `flip`, if it is whole.
 pub fn sort_key_len(rules: Rules, key: &[u8], flip: u8) -> Option<usize> {
+    let symbols = rules.symbols();
     let mut i = 0;
     loop {
         let high = *key.get(i)? ^ flip;
@@ -380,16 +445,16 @@ pub fn sort_key_len(rules: Rules, key: &[u8], flip: u8) -> Option<usize> {
         if rules.pad == Pad::None {
             continue;
         }
-        match symbol {
-            END => return Some(i),
-            RUN_ABOVE | RUN_BELOW => {
-                let more = if symbol == RUN_ABOVE { 0 } else { 0xffff };
-                while word(i)? == more {
-                    i += 2;
-                }
+        if symbol == symbols.end {
+            return Some(i);
+        }
+        let above = symbol == symbols.run_above;
+        if above || symbol == symbols.run_below {
+            let more = if above { 0 } else { 0xffff };
+            while word(i)? == more {
                 i += 2;
             }
-            _ => {}
+            i += 2;
         }
     }
 }
@@ -400,20 +465,49 @@ mod tests {
 
     const NO_PAD: Rules = Rules {
         pad: Pad::None,
-        basic: false,
+        version: Version::V13,
     };
     const PADDED: Rules = Rules {
         pad: Pad::Space,
-        basic: true,
+        version: Version::V4,
+    };
+    const PADDED_520: Rules = Rules {
+        pad: Pad::Space,
+        version: Version::V520,
     };
 
     fn weights(s: &str) -> Vec<u16> {
         Weights::new(s.as_bytes(), NO_PAD).collect()
     }
 
+    /// What a server with these tables says of all characters' weights: FNV-1a of "code point in hexadecimal, weights in
+    /// hexadecimal" line by line.
+    #[test]
+    fn every_character_weighs_what_it_weighs_in_mysql() {
+        let hash = |rules, last: u32| {
+            let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+            for c in (0..=last).filter_map(char::from_u32) {
+                let mut line = format!("{:x} ", c as u32);
+                for w in Weights::new(c.to_string().as_bytes(), rules) {
+                    line += &format!("{w:04X}");
+                }
+                line.push('\n');
+                for b in line.bytes() {
+                    hash = (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3);
+                }
+            }
+            hash
+        };
+        assert_eq!(hash(PADDED, 0xffff), 0x1e0c_05e6_27c5_fc90);
+        assert_eq!(hash(PADDED_520, 0x10_ffff), 0x92cd_9fdf_c686_7d87);
+    }
+
     #[test]
     fn weights_are_those_of_the_table() {
-        assert_eq!(weights(" "), [SPACE]);
+        for rules in [NO_PAD, PADDED, PADDED_520] {
+            let space: Vec<u16> = Weights::new(b" ", rules).collect();
+            assert_eq!(space, [rules.version.space()]);
+        }
         assert_eq!(weights("a"), weights("Á"));
         assert_eq!(weights("a\u{301}"), weights("a"));
         assert_eq!(weights("ß"), weights("ss"));
@@ -442,7 +536,7 @@ mod tests {
             );
             assert_eq!(compare(rules, b.as_bytes(), a.as_bytes()), want.reverse());
         };
-        for rules in [NO_PAD, PADDED] {
+        for rules in [NO_PAD, PADDED, PADDED_520] {
             check(rules, "straße", "STRASSE", Equal);
             check(rules, "Müller", "muller", Equal);
             check(rules, "a", "b", Less);
@@ -451,6 +545,20 @@ mod tests {
             check(rules, "10", "9", Less);
             check(rules, "z", "я", Less);
         }
+        for (a, b) in [
+            ("Jørgen", "Jorgen"),
+            ("Łukasz", "Lukasz"),
+            ("đ", "d"),
+            ("ð", "d"),
+            ("ħ", "h"),
+        ] {
+            check(NO_PAD, a, b, Equal);
+            check(PADDED, a, b, Greater);
+            check(PADDED_520, a, b, Equal);
+        }
+        check(PADDED, "ŀ", "l", Greater);
+        check(PADDED, "æ", "ae", Greater);
+        check(PADDED, "ø", "oz", Greater);
         check(NO_PAD, "a", "a ", Less);
         check(PADDED, "a", "a  ", Equal);
         check(PADDED, "a\t", "a", Less);
