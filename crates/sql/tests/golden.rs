@@ -106,3 +106,8 @@ fn several() {
 fn coercion() {
     run("coercion");
 }
+
+#[test]
+fn functions() {
+    run("functions");
+}

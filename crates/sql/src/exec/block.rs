@@ -369,7 +369,7 @@ fn union<'s>(
     out: &mut Out<'_, 's>,
 ) -> SqlResult<Counts> {
     let (offset, count) = limits(st, &u.limit)?;
-    if count == 0 {
+    if count == 0 && !q.calc_found_rows {
         return Ok(Counts::default());
     }
     // The rows of everything before the last DISTINCT are kept apart from each other.
@@ -379,6 +379,7 @@ fn union<'s>(
         sort: (!u.order.is_empty()).then(|| Sorter::new(st, offset.saturating_add(count))),
         offset,
         count,
+        calc: q.calc_found_rows,
         seen: 0,
         sent: 0,
         key: Vec::new(),
@@ -442,7 +443,8 @@ fn union<'s>(
             out(st, r)
         })?;
     }
-    Ok(Counts { found: tail.sent })
+    let found = if tail.calc { tail.seen } else { tail.sent };
+    Ok(Counts { found })
 }
 
 /// What comes after the arms of a UNION.
@@ -451,6 +453,8 @@ struct UnionTail<'s> {
     sort: Option<Sorter>,
     offset: u64,
     count: u64,
+    /// All rows count, also those beyond the limit.
+    calc: bool,
     seen: u64,
     sent: u64,
     key: Vec<u8>,
@@ -477,12 +481,12 @@ impl<'s> UnionTail<'s> {
             sort.add(&self.key, values)?;
             return Ok(Flow::Continue);
         }
-        if self.seen <= self.offset {
+        if self.seen <= self.offset || self.sent >= self.count {
             return Ok(Flow::Continue);
         }
         self.sent += 1;
         let flow = out(st, values)?;
-        Ok(if self.sent >= self.count {
+        Ok(if self.sent >= self.count && !self.calc {
             Flow::Stop
         } else {
             flow

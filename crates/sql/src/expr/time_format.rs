@@ -1,7 +1,7 @@
 //! DATE_FORMAT, TIME_FORMAT and STR_TO_DATE.
 
 use crate::value::text::write_u64;
-use crate::value::time::{Date, DateTime, MICROS, Time};
+use crate::value::time::{Date, DateTime, Time};
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -58,6 +58,10 @@ pub(super) fn format(date: Date, time: Time, spec: &[u8]) -> Option<Vec<u8>> {
     let (hour, minute, second, micro) = time.parts();
     let (hour, minute, second) = (hour as u64, minute as u64, second as u64);
     let mut out = Vec::with_capacity(spec.len() + 16);
+    if time.micros < 0 {
+        // Whatever the format begins with.
+        out.push(b'-');
+    }
     let mut i = 0;
     while i < spec.len() {
         let b = spec[i];
@@ -175,163 +179,257 @@ pub(super) fn reads(spec: &[u8]) -> Reads {
     }
 }
 
-/// Position in `names` of the name that `text` starts with (three letters are enough if `short`); and its length.
-fn name(text: &[u8], names: &[&str], short: bool) -> Option<(usize, usize)> {
-    names
-        .iter()
-        .position(|n| {
-            let n = if short {
-                &n.as_bytes()[..3]
-            } else {
-                n.as_bytes()
-            };
-            text.len() >= n.len() && text[..n.len()].eq_ignore_ascii_case(n)
-        })
-        .map(|i| (i, if short { 3 } else { names[i].len() }))
+/// Position in `names` of the word at the start of `text`, of which a beginning that only one of them has is enough; and its length.
+fn name(text: &[u8], names: &[&'static str], length: usize) -> Option<(usize, usize)> {
+    let word = text.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+    let word = &text[..word];
+    let cut = |n: &'static str| &n.as_bytes()[..n.len().min(length)];
+    let begins = |n: &'static str| {
+        let n = cut(n);
+        n.len() >= word.len() && n[..word.len()].eq_ignore_ascii_case(word)
+    };
+    let mut found = names.iter().enumerate().filter(|(_, n)| begins(n));
+    let first = found.next().filter(|_| !word.is_empty())?;
+    let whole = |(_, n): &(usize, &&'static str)| cut(n).len() == word.len();
+    let one = match found.next() {
+        None => first,
+        Some(second) => std::iter::once(second)
+            .chain(found)
+            .chain([first])
+            .find(whole)?,
+    };
+    Some((one.0, word.len()))
 }
 
-/// Reads a text by a format. Parts that the format lacks are zero; `None` if the text does not follow it.
-pub(super) fn parse(text: &[u8], spec: &[u8]) -> Option<DateTime> {
-    let mut at = 0;
-    let mut d = DateTime::default();
-    let mut pm: Option<bool> = None;
-    let mut twelve_hours = false;
-    let mut day_of_year = None;
-    let mut i = 0;
-    while i < spec.len() {
-        let b = spec[i];
-        i += 1;
-        if b.is_ascii_whitespace() {
-            while at < text.len() && text[at].is_ascii_whitespace() {
-                at += 1;
-            }
-            continue;
+/// The parts of a date that STR_TO_DATE reads before it knows the date.
+#[derive(Default)]
+struct Calendar {
+    day_of_year: Option<i64>,
+    /// Of %X and %x, and whether it is of weeks that begin on Sunday.
+    week_year: Option<(u16, bool)>,
+    week: Option<Week>,
+    /// 0 = Monday.
+    weekday: Option<i64>,
+}
+
+#[derive(Clone, Copy)]
+struct Week {
+    number: i64,
+    /// Weeks begin on Sunday: %U, %V.
+    sunday: bool,
+    /// The week belongs to a year of weeks: %V, %v.
+    of_week_year: bool,
+}
+
+impl Calendar {
+    /// The day of the year or the week's day, if either was told; `None` if they make no date.
+    fn date(&self, written: Date) -> Option<Date> {
+        let mut date = written;
+        if let Some(n) = self.day_of_year.filter(|n| *n > 0) {
+            date = Date::from_days(january(date.year).days() + n - 1)?;
         }
-        if b != b'%' || i == spec.len() {
-            if text.get(at) != Some(&b) {
-                return None;
-            }
-            at += 1;
-            continue;
-        }
-        let s = spec[i];
-        i += 1;
-        while at < text.len() && text[at] == b' ' {
-            at += 1;
-        }
-        let mut number = |max: usize| -> Option<u32> {
-            let n = text[at..]
-                .iter()
-                .take(max)
-                .take_while(|b| b.is_ascii_digit())
-                .count();
-            if n == 0 {
-                return None;
-            }
-            let v = text[at..at + n]
-                .iter()
-                .fold(0, |v, b| v * 10 + (b - b'0') as u32);
-            at += n;
-            Some(v)
+        let (Some(week), Some(weekday)) = (self.week, self.weekday) else {
+            return Some(date);
         };
+        let year = match (week.of_week_year, self.week_year) {
+            (true, Some((year, sunday))) if sunday == week.sunday => year,
+            (false, None) => date.year,
+            _ => return None,
+        };
+        let first = january(year);
+        // Days since the week began, on January 1st and on the day asked for.
+        let into = |weekday: i64| {
+            if week.sunday {
+                (weekday + 1) % 7
+            } else {
+                weekday
+            }
+        };
+        let begun = into(first.weekday());
+        // Week 1 begins on the first Sunday, or is the first with four days of the year.
+        let before = if week.sunday { begun == 0 } else { begun <= 3 };
+        let week_one = first.days() - begun + if before { 0 } else { 7 };
+        Date::from_days(week_one + 7 * (week.number - 1) + into(weekday))
+    }
+}
+
+fn january(year: u16) -> Date {
+    Date {
+        year,
+        month: 1,
+        day: 1,
+    }
+}
+
+/// A text being read by a format.
+struct Reader<'t> {
+    text: &'t [u8],
+    at: usize,
+    d: DateTime,
+    calendar: Calendar,
+    pm: bool,
+    twelve_hours: bool,
+}
+
+impl Reader<'_> {
+    fn skip(&mut self, which: impl Fn(&u8) -> bool) {
+        self.at += self.text[self.at..].iter().take_while(|b| which(b)).count();
+    }
+    /// A number of `max` digits at most, and how many they were.
+    fn digits(&mut self, max: usize) -> Option<(u32, usize)> {
+        let rest = &self.text[self.at..];
+        let n = rest
+            .iter()
+            .take(max)
+            .take_while(|b| b.is_ascii_digit())
+            .count();
+        self.at += n;
+        let value = rest[..n]
+            .iter()
+            .fold(0, |v, b| v * 10 + u32::from(b - b'0'));
+        (n > 0).then_some((value, n))
+    }
+    fn number(&mut self, max: usize) -> Option<u32> {
+        Some(self.digits(max)?.0)
+    }
+    fn small(&mut self) -> Option<u8> {
+        u8::try_from(self.number(2)?).ok()
+    }
+    fn year(&mut self, max: usize) -> Option<u16> {
+        let (year, digits) = self.digits(max)?;
+        Some(match (year as u16, digits) {
+            (y @ 0..=69, 1..=2) => y + 2000,
+            (y, 1..=2) => y + 1900,
+            (y, _) => y,
+        })
+    }
+    fn named(&mut self, names: &[&'static str], length: usize) -> Option<usize> {
+        let (i, n) = name(&self.text[self.at..], names, length)?;
+        self.at += n;
+        Some(i)
+    }
+    /// Reads by a whole format, until it or the text ends.
+    fn all(&mut self, spec: &[u8]) -> Option<()> {
+        let mut spec = spec.iter();
+        while let Some(&b) = spec.next() {
+            self.skip(u8::is_ascii_whitespace);
+            let Some(next) = self.text.get(self.at) else {
+                break;
+            };
+            match spec.as_slice().first() {
+                Some(&s) if b == b'%' => {
+                    spec.next();
+                    self.one(s)?;
+                }
+                _ if b.is_ascii_whitespace() => {}
+                _ if *next == b => self.at += 1,
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+    /// Reads by one specifier.
+    fn one(&mut self, s: u8) -> Option<()> {
         match s {
-            b'Y' => {
-                let from = number(4)?;
-                d.date.year = from as u16;
-            }
-            b'y' => {
-                let y = number(2)? as u16;
-                d.date.year = if y < 70 { 2000 + y } else { 1900 + y };
-            }
-            b'm' | b'c' => d.date.month = u8::try_from(number(2)?).ok()?,
-            b'd' | b'e' => d.date.day = u8::try_from(number(2)?).ok()?,
+            b'Y' => self.d.date.year = self.year(4)?,
+            b'y' => self.d.date.year = self.year(2)?,
+            b'm' | b'c' => self.d.date.month = self.small()?,
+            b'd' | b'e' => self.d.date.day = self.small()?,
             b'D' => {
-                d.date.day = u8::try_from(number(2)?).ok()?;
-                at += 2.min(text.len() - at);
+                self.d.date.day = self.small()?;
+                self.at += 2.min(self.text.len() - self.at);
             }
-            b'j' => day_of_year = Some(number(3)? as i64),
-            b'M' | b'b' => {
-                let (m, n) = name(&text[at..], &MONTHS, s == b'b')?;
-                d.date.month = m as u8 + 1;
-                at += n;
+            b'M' => self.d.date.month = self.named(&MONTHS, usize::MAX)? as u8 + 1,
+            b'b' => self.d.date.month = self.named(&MONTHS, 3)? as u8 + 1,
+            b'j' | b'W' | b'a' | b'w' | b'U' | b'u' | b'V' | b'v' | b'X' | b'x' => {
+                self.calendar(s)?;
             }
-            b'W' | b'a' => at += name(&text[at..], &DAYS, s == b'a')?.1,
+            b'.' => self.skip(u8::is_ascii_punctuation),
+            b'@' => self.skip(u8::is_ascii_alphabetic),
+            b'#' => self.skip(u8::is_ascii_digit),
+            b'%' if self.text[self.at] == b'%' => self.at += 1,
+            _ => self.clock(s)?,
+        }
+        Some(())
+    }
+    fn calendar(&mut self, s: u8) -> Option<()> {
+        match s {
+            b'j' => self.calendar.day_of_year = Some(i64::from(self.number(3)?)),
+            b'W' => self.calendar.weekday = Some(self.named(&DAYS, usize::MAX)? as i64),
+            b'a' => self.calendar.weekday = Some(self.named(&DAYS, 3)? as i64),
             b'w' => {
-                number(1)?;
+                let sunday_first = self.number(1).filter(|n| *n < 7)?;
+                self.calendar.weekday = Some((i64::from(sunday_first) + 6) % 7);
             }
-            b'H' | b'k' => d.hour = u8::try_from(number(2)?).ok()?,
-            b'h' | b'I' | b'l' => {
-                d.hour = u8::try_from(number(2)?)
-                    .ok()
-                    .filter(|h| (1..=12).contains(h))?;
-                twelve_hours = true;
-            }
-            b'i' => d.minute = u8::try_from(number(2)?).ok()?,
-            b's' | b'S' => d.second = u8::try_from(number(2)?).ok()?,
-            b'f' => {
-                let from = at;
-                let n = text[from..]
-                    .iter()
-                    .take(6)
-                    .take_while(|b| b.is_ascii_digit())
-                    .count();
-                let v = text[from..from + n]
-                    .iter()
-                    .fold(0u32, |v, b| v * 10 + (b - b'0') as u32);
-                at += n;
-                d.micro = v * 10u32.pow(6 - n as u32);
-            }
-            b'p' => {
-                let half = text.get(at..at + 2)?;
-                pm = Some(if half.eq_ignore_ascii_case(b"PM") {
-                    true
-                } else if half.eq_ignore_ascii_case(b"AM") {
-                    false
-                } else {
-                    return None;
+            b'X' | b'x' => self.calendar.week_year = Some((self.number(4)? as u16, s == b'X')),
+            _ => {
+                let of_week_year = matches!(s, b'V' | b'v');
+                let least = u32::from(of_week_year);
+                let number = self.number(2).filter(|n| (least..=53).contains(n))?;
+                self.calendar.week = Some(Week {
+                    number: i64::from(number),
+                    sunday: s.is_ascii_uppercase(),
+                    of_week_year,
                 });
-                at += 2;
             }
-            b'T' | b'r' => {
-                let inner: &[u8] = if s == b'T' {
-                    b"%H:%i:%S"
-                } else {
-                    b"%h:%i:%S %p"
-                };
-                let n = text.len() - at;
-                let end = if s == b'T' { n.min(8) } else { n.min(11) };
-                let t = parse(&text[at..at + end], inner)?;
-                (d.hour, d.minute, d.second) = (t.hour, t.minute, t.second);
-                at += end;
+        }
+        Some(())
+    }
+    fn clock(&mut self, s: u8) -> Option<()> {
+        match s {
+            b'H' | b'k' => self.d.hour = self.small()?,
+            b'h' | b'I' | b'l' => {
+                self.d.hour = self.small().filter(|h| (1..=12).contains(h))?;
+                self.twelve_hours = true;
             }
-            b'%' => {
-                if text.get(at) != Some(&b'%') {
+            b'i' => self.d.minute = self.small()?,
+            b's' | b'S' => self.d.second = self.small()?,
+            b'f' => {
+                let (v, n) = self.digits(6)?;
+                self.d.micro = v * 10u32.pow(6 - n as u32);
+            }
+            b'p' if self.twelve_hours => {
+                let half = self.text.get(self.at..self.at + 2)?;
+                self.pm = half.eq_ignore_ascii_case(b"PM");
+                if !self.pm && !half.eq_ignore_ascii_case(b"AM") {
                     return None;
                 }
-                at += 1;
+                self.at += 2;
             }
+            b'T' => self.all(b"%H:%i:%S")?,
+            b'r' => self.all(b"%I:%i:%S %p")?,
             _ => return None,
         }
+        Some(())
     }
-    if twelve_hours {
-        d.hour = d.hour % 12 + if pm == Some(true) { 12 } else { 0 };
+}
+
+/// Reads a text by a format, and tells whether that was all of the text. Parts that the format lacks, and those that stand behind the
+/// text's end, are zero; `None` if the text does not follow the format.
+pub(super) fn parse(text: &[u8], spec: &[u8]) -> Option<(DateTime, bool)> {
+    let mut r = Reader {
+        text,
+        at: 0,
+        d: DateTime::default(),
+        calendar: Calendar::default(),
+        pm: false,
+        twelve_hours: false,
+    };
+    r.all(spec)?;
+    let mut d = r.d;
+    if r.twelve_hours {
+        d.hour = d.hour % 12 + if r.pm { 12 } else { 0 };
     }
-    if let Some(n) = day_of_year {
-        let first = Date {
-            year: d.date.year,
-            month: 1,
-            day: 1,
-        };
-        d.date = Date::from_days(first.days() + n - 1)?;
-    }
+    d.date = r.calendar.date(d.date)?;
     let date_ok = d.date.exists() || d.date.is_zero() || (d.date.has_zero() && d.date.month <= 12);
-    let time_ok = d.hour < 24 && d.minute < 60 && d.second < 60 && (d.micro as i64) < MICROS;
-    (date_ok && time_ok && text[at.min(text.len())..].trim_ascii().is_empty()).then_some(d)
+    let time_ok = d.hour < 24 && d.minute < 60 && d.second < 60;
+    (date_ok && time_ok).then(|| (d, text[r.at..].trim_ascii().is_empty()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::time::MICROS;
 
     #[test]
     fn formats() {
@@ -355,20 +453,46 @@ mod tests {
             );
         }
         assert_eq!(format(Date::default(), t, b"%W"), None);
+        let back = Time { micros: -t.micros };
+        let text = format(Date::default(), back, b"at %H:%i").unwrap();
+        assert_eq!(text, b"-at 13:05");
     }
 
     #[test]
     fn reads_by_format() {
-        let p = |t: &str, f: &str| parse(t.as_bytes(), f.as_bytes()).map(|d| d.to_number());
+        let p = |t: &str, f: &str| parse(t.as_bytes(), f.as_bytes()).map(|(d, _)| d.to_number());
         assert_eq!(p("31.01.2024", "%d.%m.%Y"), Some(20240131000000));
         assert_eq!(
             p("Jan 5, 2024 3:07 pm", "%b %e, %Y %l:%i %p"),
             Some(20240105150700)
         );
         assert_eq!(p("2024-02-30", "%Y-%m-%d"), None);
-        assert_eq!(p("2024-02", "%Y-%m-%d"), None);
+        assert_eq!(p("2024-02", "%Y-%m-%d"), Some(20240200000000));
+        assert_eq!(p("99-1-2 3", "%Y-%m-%d %H:%i"), Some(19990102030000));
+        assert_eq!(p("5 Decem 2024", "%d %M %Y"), Some(20241205000000));
+        assert_eq!(p("5 Ma 2024", "%d %M %Y"), None);
+        assert_eq!(p("5 December 2024", "%d %b %Y"), None);
+        assert_eq!(p("10:00 PM", "%H:%i %p"), None);
+        assert_eq!(p("a1 b..2024", "%@%d %@%.%Y"), Some(20240001000000));
+        assert_eq!(p("25", "%H"), None);
+        let trailing = |t: &str| parse(t.as_bytes(), b"%h:%i:%s").map(|(_, all)| !all);
+        assert_eq!(trailing("09:30:17a"), Some(true));
+        assert_eq!(trailing("09:30:17  "), Some(false));
         assert_eq!(p("2024 60", "%Y %j"), Some(20240229000000));
         assert_eq!(p("12:30:00 AM", "%r"), Some(3000));
+        for (text, spec, want) in [
+            ("200442 Monday", "%X%V %W", Some(20041018000000)),
+            ("200442 Monday", "%x%v %W", Some(20041011000000)),
+            ("2004 42 Sun", "%Y %U %a", Some(20041017000000)),
+            ("2004 42 0", "%Y %u %w", Some(20041017000000)),
+            ("2004 00 0", "%Y %u %w", Some(20031228000000)),
+            ("200400 Monday", "%X%V %W", None),
+            ("200454 Monday", "%X%V %W", None),
+            ("200442 Monday", "%X%v %W", None),
+            ("200442 Monday", "%X%U %W", None),
+        ] {
+            assert_eq!(p(text, spec), want, "{text} {spec}");
+        }
         assert_eq!(reads(b"%d.%m.%Y"), Reads::Date);
         assert_eq!(reads(b"%H:%i.%f"), Reads::Time(true));
     }

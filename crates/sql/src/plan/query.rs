@@ -214,6 +214,8 @@ impl Planner<'_, '_> {
         let built = self.union_order(order, limit, heads.len());
         self.frames.pop();
         let (order, limit) = built?;
+        // It is written in the first SELECT and means the whole.
+        let calc_found_rows = arms.first().is_some_and(|(q, _)| q.calc_found_rows);
         Ok((
             Query {
                 body: Body::Union(Box::new(Union {
@@ -223,7 +225,7 @@ impl Planner<'_, '_> {
                     base,
                 })),
                 types,
-                calc_found_rows: false,
+                calc_found_rows,
             },
             heads,
         ))

@@ -422,8 +422,7 @@ impl Session {
                     .filter(|b| *b == b'\n')
                     .count()
             ));
-            self.begin_statement(Command::Query);
-            return self.fail(error);
+            return self.fail_unparsed(error);
         }
         let mut text = first;
         loop {
@@ -522,11 +521,15 @@ impl Session {
     pub(super) fn parse(&mut self, text: &str) -> SqlResult<Arc<Compiled>> {
         match parse::parse_one(text, self.env.sql_mode.get()) {
             Ok(statement) => Ok(Arc::new(Compiled::new(statement, text.trim().into()))),
-            Err(e) => {
-                self.begin_statement(Command::Query);
-                self.fail(e)
-            }
+            Err(e) => self.fail_unparsed(e),
         }
+    }
+
+    /// Ends a statement that did not get as far as being one.
+    fn fail_unparsed<T>(&mut self, e: SqlError) -> SqlResult<T> {
+        self.begin_statement(Command::Query);
+        self.env.diagnostics.get_mut().clear();
+        self.fail(e)
     }
 
     /// Parses and plans one statement.
@@ -563,7 +566,12 @@ impl Session {
                 ),
             ));
         }
-        let compiled = self.compiled_of(first, mode)?;
+        let compiled = self.compiled_of(first, mode);
+        let kept = |c: &Arc<Compiled>| super::dispatch::keeps_diagnostics(&c.statement.kind);
+        if !compiled.as_ref().is_ok_and(kept) {
+            self.env.diagnostics.get_mut().clear();
+        }
+        let compiled = compiled?;
         super::dispatch::preparable(&compiled.statement)?;
         let columns = stack::with_room(compiled.statement.run, || self.describe(&compiled))?;
         self.instance.0.prepared.fetch_add(1, Ordering::Relaxed);
@@ -609,7 +617,7 @@ impl Session {
     ) -> SqlResult<()> {
         self.count(Counter::StmtExecute);
         if params.len() != statement.params {
-            return Err(SqlError::new(
+            return self.fail_unparsed(SqlError::new(
                 1210,
                 "Incorrect arguments to mysqld_stmt_execute",
             ));
@@ -707,13 +715,18 @@ impl Session {
         if let Some(c) = compiled.counter {
             self.count(c);
         }
-        if !super::dispatch::keeps_diagnostics(&compiled.statement.kind) {
+        let about_last = super::dispatch::keeps_diagnostics(&compiled.statement.kind);
+        let found_rows = self.env.found_rows.get();
+        if !about_last {
             // `@@warning_count` in this statement is about the one before: `end_diagnostics` left its numbers.
             self.env.diagnostics.get_mut().clear();
         }
         let result = stack::with_room(compiled.statement.run, || {
             self.dispatch(compiled, params, more, sink)
         });
+        if about_last {
+            self.env.found_rows.set(found_rows);
+        }
         self.seat().idle();
         self.unsettled.allowed = false;
         if self.unsettled.lsn == 0 {

@@ -177,11 +177,28 @@ fn decimal<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResul
     Ok(Value::Decimal(d))
 }
 
+/// What error and warning 1300 say of bytes that are no UTF-8.
+pub(crate) fn not_utf8(b: &[u8]) -> Option<String> {
+    let good = std::str::from_utf8(b).err()?.valid_up_to();
+    let bad: String = b[good..]
+        .iter()
+        .take(3)
+        .map(|b| format!("{b:02X}"))
+        .collect();
+    Some(format!("Invalid utf8mb4 character string: '{bad}'"))
+}
+
 fn text<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResult<Value<'a>> {
     let bytes = match value {
         Value::Bytes(b) => b,
         other => Cow::Owned(other.to_text().into_owned()),
     };
+    if ty.is_character()
+        && let Some(m) = not_utf8(&bytes)
+    {
+        session.complain(1300, m)?;
+        return Ok(Value::Null);
+    }
     let max = ty.length as usize;
     if ty.is_blob() || max == 0 && !matches!(ty.base, BaseType::Char | BaseType::Binary) {
         return Ok(Value::Bytes(bytes));

@@ -8,6 +8,7 @@ use crate::expr::func::unhex;
 use crate::expr::{Expr, ExprKind};
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::convert::{double_prefix, exact_integer};
+use crate::value::not_utf8;
 use crate::value::{Decimal, Value, parse_time};
 
 /// A literal or placeholder.
@@ -129,6 +130,11 @@ pub(super) fn introduced(
     if let ExprKind::Literal(v @ Value::Bytes(_)) | ExprKind::BitString(v @ Value::Bytes(_)) =
         e.kind
     {
+        if collation != Collation::Binary
+            && let Some(m) = not_utf8(&v.to_text())
+        {
+            return Err(SqlError::new(1300, m));
+        }
         let ty = type_of(&v, collation);
         e = Expr::literal(v, ty);
     }

@@ -1026,8 +1026,13 @@ fn collate(e: Expr, name: &str) -> SqlResult<Expr> {
 fn convert_using(e: Expr, charset: &str) -> SqlResult<Expr> {
     let collation = Collation::of_charset(charset)?;
     let ty = text_of(&e, collation);
-    let nullable = e.nullable;
+    let nullable = e.nullable || ty.is_character() && may_be_no_text(&e);
     Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, nullable))
+}
+
+/// Whether bytes may come of it that are no text, of which a cast makes NULL.
+fn may_be_no_text(e: &Expr) -> bool {
+    e.ty.is_string() && e.ty.collation == Collation::Binary || is_param(e)
 }
 
 /// A string type as long as an expression's text.
@@ -1062,7 +1067,10 @@ fn cast_to(e: Expr, ty: &ast::DataType, scope: &mut dyn Scope) -> SqlResult<Expr
         e.ty = ty.clone();
     }
     // What is no number or date of the kind becomes NULL (dates) or zero (numbers).
-    let nullable = e.nullable || ty.is_temporal() || ty.base == BaseType::Year;
+    let nullable = e.nullable
+        || ty.is_temporal()
+        || ty.base == BaseType::Year
+        || ty.is_character() && may_be_no_text(&e);
     Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, nullable))
 }
 

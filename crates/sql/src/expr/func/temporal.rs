@@ -204,10 +204,10 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         }
         Func::StrToDate => {
             let (s, spec) = (c.text(0)?, c.text(1)?);
-            let parsed = time_format::parse(&s, &spec).filter(|d| {
+            let parsed = time_format::parse(&s, &spec).filter(|(d, _)| {
                 c.expr.ty.base == BaseType::Time || crate::value::date_allowed(d.date, session)
             });
-            let Some(d) = parsed else {
+            let Some((d, all)) = parsed else {
                 let m = format!(
                     "Incorrect datetime value: '{}' for function str_to_date",
                     crate::value::printable(&s)
@@ -215,11 +215,15 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
                 session.complain(1411, m)?;
                 return Err(Exit::Null);
             };
-            Ok(match c.expr.ty.base {
-                BaseType::Date => Value::Date(d.date),
-                BaseType::Time => Value::Time(d.time()),
-                _ => Value::DateTime(d),
-            })
+            let (kind, v) = match c.expr.ty.base {
+                BaseType::Date => ("date", Value::Date(d.date)),
+                BaseType::Time => ("time", Value::Time(d.time())),
+                _ => ("datetime", Value::DateTime(d)),
+            };
+            if !all {
+                crate::value::truncated(session, kind, &Value::Bytes(s))?;
+            }
+            Ok(v)
         }
         Func::MakeDate => {
             let (year, day) = (c.int(0)?, c.int(1)?);
