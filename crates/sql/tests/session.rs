@@ -1054,6 +1054,67 @@ fn a_global_read_lock_keeps_changes_out() {
     assert_eq!(b.code("SELECT * FROM p"), 1100);
 }
 
+/// A statement that writes a table anew ends, however it ends, while FLUSH TABLES WITH READ LOCK waits for it.
+#[test]
+fn a_table_half_written_goes_while_a_global_read_lock_waits() {
+    let db = TestDb::new();
+    let [mut a, mut b, mut c] = [db.client(), db.client(), db.client()];
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    a.ok("INSERT INTO t VALUES (1, 1), (2, 1)");
+    a.ok("SET lock_wait_timeout = 20");
+    b.ok("SET lock_wait_timeout = 20");
+    let engine = db.instance().engine();
+    let half_made = || engine.tables("#sql").unwrap_or_default();
+    let stops = "DO GET_LOCK('l', 9)";
+    let goes = "DO RELEASE_LOCK('l')";
+    // What keeps the statement from ending before the other waits, what lets it go on, and what it comes to.
+    for (stop, sql, go, end) in [
+        (
+            "BEGIN; SELECT * FROM t",
+            "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (v)",
+            "COMMIT",
+            Err(1062),
+        ),
+        (
+            stops,
+            "CREATE TABLE u (v INT PRIMARY KEY) SELECT v, GET_LOCK('l', 20) AS l FROM t",
+            goes,
+            Err(1062),
+        ),
+        (
+            stops,
+            "CREATE TABLE u SELECT id, GET_LOCK('l', 20) AS l FROM t",
+            goes,
+            Ok(()),
+        ),
+    ] {
+        for sql in stop.split("; ") {
+            c.ok(sql);
+        }
+        std::thread::scope(|s| {
+            let changing = s.spawn(|| a.run(sql).map(drop).map_err(|e| e.code));
+            while engine.waits().is_empty() && half_made().is_empty() {
+                std::thread::yield_now();
+            }
+            let before = engine.waits().len();
+            let flushing = s.spawn(|| {
+                let locked = b.run("FLUSH TABLES WITH READ LOCK").map(drop);
+                b.ok("UNLOCK TABLES");
+                locked.map_err(|e| e.code)
+            });
+            while engine.waits().len() == before && !flushing.is_finished() {
+                std::thread::yield_now();
+            }
+            assert!(!flushing.is_finished(), "{sql}");
+            c.ok(go);
+            assert_eq!(changing.join().expect("joins"), end, "{sql}");
+            assert_eq!(flushing.join().expect("joins"), Ok(()), "{sql}");
+        });
+        assert!(half_made().is_empty(), "{sql}");
+        a.ok("DO RELEASE_ALL_LOCKS()");
+    }
+}
+
 #[test]
 fn distinct_in_aggregates_goes_to_disk_beyond_the_memory() {
     let db = TestDb::new();

@@ -7,6 +7,11 @@
 //! to (4) a failure or a crash leaves the old table as it was; whatever is in the work database when an
 //! instance is opened is dropped ([`clear_work`]). A temporary table is made under no name at all, and takes its place in the
 //! session's list.
+//!
+//! The statement's owner holds DDL's lock above all names throughout, and every step of DDL is its own. The rows' transactions
+//! have an owner beside it on the same thread, which must never wait: no deadlock would be seen in the one waiting for what the
+//! other holds up, and no KILL would reach it. It does not, for it locks nothing but a table that nobody else knows, and FLUSH TABLES WITH READ LOCK,
+//! which takes all there are, waits for the statement.
 
 use std::io;
 use std::ops::Bound;
@@ -70,9 +75,9 @@ pub(crate) enum Home {
 pub(crate) struct Work<'a> {
     engine: &'a Engine,
     env: &'a SessionEnv,
-    /// Whose statement it is: asked whether it was killed.
+    /// Whose statement it is: asked whether it was killed; does the DDL.
     owner: &'a Arc<Owner>,
-    /// Who writes the rows: transactions of its own, so that the statement can read in its.
+    /// Who writes the rows, and does nothing else (see the module): transactions of its own, so that the statement can read in its.
     writer: Arc<Owner>,
     name: (String, String),
     /// What messages call it.
@@ -423,7 +428,7 @@ impl Drop for Work<'_> {
         self.table = None;
         let _ = self
             .engine
-            .drop_tables(&self.writer, std::slice::from_ref(&self.name));
+            .drop_tables(self.owner, std::slice::from_ref(&self.name));
     }
 }
 

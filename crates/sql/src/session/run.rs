@@ -391,6 +391,10 @@ impl Session {
             // It commits nothing; what it reads, it reads as any statement of the transaction does.
             return self.in_transaction(|s| s.fill_new_table(&query, create, None, params));
         }
+        let (engine, owner) = (self.instance.engine().clone(), self.owner.clone());
+        let _held = engine
+            .hold_definitions(&owner)
+            .map_err(|e| crate::exec::store_error(e, ""))?;
         let began = self.ensure_transaction();
         let result = self.fill_new_table(&query, create, by, params);
         // It only read, in a transaction of its own: what the table needs is committed where it is made.

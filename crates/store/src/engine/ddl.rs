@@ -208,6 +208,16 @@ impl Inner {
         locked
     }
 
+    /// Locks what all DDL locks, beyond the end of transactions.
+    pub(super) fn lock_definitions_lasting(&self, owner: &Arc<Owner>) -> Result<()> {
+        self.on_catalog(owner, |txn, _| {
+            self.lock_database(txn, EVERYTHING, MdlMode::Write)?;
+            let mdl = self.sys.mdl();
+            mdl.make_lasting(owner, &mdl.get(EVERYTHING));
+            Ok(())
+        })
+    }
+
     /// Keeps everybody from changing anything, beyond the end of transactions: first DDL is kept out, so that the tables there are
     /// stay those, then writers of each.
     pub(super) fn lock_everything(&self, owner: &Arc<Owner>) -> Result<()> {

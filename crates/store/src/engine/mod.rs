@@ -139,7 +139,7 @@ pub struct EngineStatus {
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
-/// Tables locked by [`Engine::hold_tables`]; unlocked when this is dropped.
+/// What [`Engine::hold_tables`] or [`Engine::hold_definitions`] locked; unlocked when this is dropped.
 #[must_use]
 pub struct HeldTables<'a> {
     engine: &'a Engine,
@@ -386,6 +386,15 @@ impl Engine {
         tables: &[(TableName, bool)],
     ) -> Result<HeldTables<'a>> {
         self.lock_tables(owner, tables)?;
+        Ok(HeldTables {
+            engine: self,
+            owner,
+        })
+    }
+    /// Lets nobody begin [`Engine::lock_everything`] until the guard is dropped; for a statement that takes several steps of
+    /// DDL. The owner has no transaction open and no locks that last.
+    pub fn hold_definitions<'a>(&'a self, owner: &'a Arc<Owner>) -> Result<HeldTables<'a>> {
+        self.0.lock_definitions_lasting(owner)?;
         Ok(HeldTables {
             engine: self,
             owner,
