@@ -208,21 +208,21 @@ impl Session {
         Ok(())
     }
 
-    /// ROLLBACK TO SAVEPOINT: it stays, those after it go.
+    /// ROLLBACK TO SAVEPOINT: it stays, those after it go. If it fails, so does the whole transaction: what could not be undone
+    /// must not be committed.
     pub(super) fn rollback_to(&mut self, name: &str) -> SqlResult<()> {
         let at = self.txn.position(name)?;
         self.count(Counter::HandlerSavepointRollback);
         let to = self.txn.savepoints[at].1;
         self.txn.savepoints.truncate(at + 1);
-        match &mut self.txn.txn {
-            Some(txn) => self
-                .instance
-                .0
-                .engine
-                .rollback_to(txn, to)
-                .map_err(|e| store_error(e, "")),
-            None => Ok(()),
-        }
+        let Some(txn) = &mut self.txn.txn else {
+            return Ok(());
+        };
+        self.instance.0.engine.rollback_to(txn, to).map_err(|e| {
+            let e = store_error(e, "");
+            let _ = self.rollback_now();
+            e
+        })
     }
 
     /// RELEASE SAVEPOINT: it goes, and those after it.

@@ -227,7 +227,7 @@ impl Engine {
     pub fn rollback(&self, txn: Txn) -> Result<()> {
         self.0.sys.rollback(txn, &*self.0.handler)
     }
-    /// Undoes everything after the savepoint; keeps locks, as InnoDB does.
+    /// Undoes everything after the savepoint; keeps locks, as InnoDB does. After a failure the transaction can only be rolled back.
     pub fn rollback_to(&self, txn: &mut Txn, to: Savepoint) -> Result<()> {
         self.0.sys.rollback_to(txn, to, &*self.0.handler)
     }

@@ -5,10 +5,12 @@
 //! [`TxnSystem::commit_later`] leaves to whoever answers the client. Others may
 //! therefore read, and build on, what is not durable yet; their own commits lie later in the log.
 //!
-//! Failure: (1) and rollbacks wait for what is lacking for the moment ([`Error::is_passing`]), for as long as it takes: both may be
+//! Failure: (1) and rollbacks, to savepoints too, wait for what is lacking for the moment ([`Error::is_passing`]), for as long as it takes: both may be
 //! done again from where they failed. If one fails for good (the log has stopped, a page is corrupt), the transaction's fate is
 //! recovery's business, and the engine stops: what the transaction wrote is undecided, and once nobody can commit any more, nobody can build
 //! on it. It stays in the active set, so that nobody sees its changes; its locks are released, its lane is not reused.
+//! After a rollback to a savepoint that has failed for good, commit is refused: a version may be in force again whose record says
+//! nothing of that yet, and purge would take away what it needs.
 //!
 //! Lock order: see `docs/locking.md`.
 
@@ -217,6 +219,11 @@ impl TxnSystem {
     /// Commits without the wait: the commit is durable once the log is, up to the LSN returned (0: nothing was
     /// written).
     pub fn commit_no_wait(&self, mut txn: Txn) -> Result<Lsn> {
+        if txn.undo.stuck {
+            let what =
+                "a transaction that could not be rolled back to a savepoint cannot be committed";
+            return Err(Error::Invalid(what.into()));
+        }
         if txn.undo.begin == Position::NONE {
             self.finish(&mut txn, 0);
             return Ok(0);
@@ -259,7 +266,7 @@ impl TxnSystem {
         }
     }
 
-    /// Undoes everything after the savepoint; keeps locks.
+    /// Undoes everything after the savepoint; keeps locks. If that fails, the transaction can only be rolled back.
     pub fn rollback_to(
         &self,
         txn: &mut Txn,
@@ -271,10 +278,12 @@ impl TxnSystem {
             Position::NONE => txn.undo.begin,
             at => at,
         };
-        patiently(|| self.undo_until(txn, until, handler))
+        let done = self.persist(txn.id, || self.undo_until(txn, until, handler));
+        txn.undo.stuck = done.is_err();
+        done
     }
 
-    /// Does what ends a transaction, again and again while it fails for a lack that may pass, unless the engine is being closed: what
+    /// Does what ends a transaction or a part of it, again and again while it fails for a lack that may pass, unless the engine is being closed: what
     /// is unfinished then is recovery's business anyway.
     fn persist<R>(&self, id: TrxId, mut end: impl FnMut() -> Result<R>) -> Result<R> {
         let mut wait = RETRY_FIRST;

@@ -426,6 +426,35 @@ fn a_rollback_outlasts_a_lack() {
     assert!(toy.sys.rollback(txn, &*toy).unwrap_err().is_passing());
 }
 
+/// So does one to a savepoint; what has failed for good is not committed.
+#[test]
+fn a_rollback_to_a_savepoint_outlasts_a_lack_or_dooms_the_transaction() {
+    let toy = Toy::create(&SimStorage::new()).unwrap();
+    toy.sys.start_purge(toy.clone(), 1);
+    let owner = toy.sys.owner();
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    toy.write(&mut txn, 0, 1, 0).unwrap();
+    let one = txn.savepoint();
+    let two_more = |txn: &mut Txn| [1, 2].map(|row| toy.write(txn, row, 2, 0).unwrap());
+    two_more(&mut txn);
+    toy.lacking.store(3, Ordering::Relaxed);
+    toy.sys.rollback_to(&mut txn, one, &*toy).unwrap();
+    assert_eq!(toy.lacking.load(Ordering::Relaxed), 0);
+    assert_eq!(toy.values()[..3], [1, 0, 0]);
+
+    two_more(&mut txn);
+    toy.broken.store(1, Ordering::Relaxed);
+    toy.sys.rollback_to(&mut txn, one, &*toy).unwrap_err();
+    toy.broken.store(ROWS, Ordering::Relaxed);
+    let id = txn.id();
+    toy.sys.commit(txn).unwrap_err();
+    until("rolled back", || !toy.sys.is_active(id));
+    assert_eq!(toy.values()[..3], [0, 0, 0]);
+    assert_eq!(toy.pager.log().stopped(), None);
+    toy.sys.stop_purge();
+    close(toy);
+}
+
 /// Purge may be at a transaction the moment that it has ended: it is history by then.
 #[test]
 fn history_never_falls_below_nothing() {

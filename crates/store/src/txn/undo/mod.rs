@@ -45,6 +45,8 @@ pub(super) struct UndoState {
     pub last: Position,
     /// Row records that are not undone.
     pub count: u64,
+    /// Undoing some of it has failed: it can only be undone, not be committed.
+    pub stuck: bool,
 }
 
 /// A row record without its payload.

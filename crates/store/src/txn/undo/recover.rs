@@ -158,6 +158,7 @@ impl TxnSystem {
             begin_hint: None,
             last: found.last,
             count: 0,
+            stuck: false,
         };
         txn
     }
