@@ -2,8 +2,8 @@
 //!
 //! **Deep.** Binding, evaluating and dropping an expression recurse as deep as it nests. Nesting by parentheses is bounded by the
 //! parser; a chain like `1 + 1 + 1 …` nests once per operator and is not. How deep that goes is bounded by the longest run
-//! of tokens between two commas: statements with a short run use the caller's stack, those with a long
-//! run get one of their own, those with a run longer than that bears are refused.
+//! of tokens between two commas, or by what `parse/depth` makes of the nesting, if that is more: statements with a short run use the
+//! caller's stack, those with a long run get one of their own, those with a run longer than that bears are refused.
 //!
 //! **Lent.** A thread's stack keeps the memory of the deepest call it ever made, for as long as its connection lasts. Parsing and
 //! planning go five times as deep as running a plan, seldom and for a moment: they borrow one of a few
@@ -34,8 +34,8 @@ const KEPT: usize = 16;
 /// Stacks to lend.
 static IDLE: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
 
-/// Length of the longest run of tokens between commas; error 1436 if no stack bears it.
-pub fn longest_run(tokens: &[TokenWithSpan]) -> SqlResult<usize> {
+/// Length of the longest run of tokens between commas.
+pub fn longest_run(tokens: &[TokenWithSpan]) -> usize {
     let mut longest = 0;
     let mut run = 0;
     for t in tokens {
@@ -45,13 +45,18 @@ pub fn longest_run(tokens: &[TokenWithSpan]) -> SqlResult<usize> {
         }
         longest = longest.max(run);
     }
-    if longest > LONGEST_RUN {
+    longest
+}
+
+/// Error 1436 if no stack bears a run of this length.
+pub fn check(run: usize) -> SqlResult<()> {
+    if run > LONGEST_RUN {
         return Err(SqlError::new(
             1436,
             "Thread stack overrun: the statement is nested too deeply",
         ));
     }
-    Ok(longest)
+    Ok(())
 }
 
 /// Whether a statement with this longest run needs a stack of its own.

@@ -72,14 +72,15 @@ pub fn parse_one(text: &str, mode: SqlMode) -> SqlResult<Statement> {
     stack::with_room(run, || stack::lent(run, parse))
 }
 
-/// Parses one expression, in the default sql_mode.
-pub fn parse_expression(text: &str) -> SqlResult<sp::Expr> {
-    match parse_one(&format!("DO {text}"), SqlMode::DEFAULT)?.kind {
-        Kind::Do(mut list) if list.len() == 1 => Ok(list.remove(0)),
+/// Parses one expression, in the default sql_mode, and hands it to `f` where there is stack enough for it.
+pub fn with_expression<R>(text: &str, f: impl FnOnce(&sp::Expr) -> SqlResult<R>) -> SqlResult<R> {
+    let statement = parse_one(&format!("DO {text}"), SqlMode::DEFAULT)?;
+    stack::with_room(statement.run, move || match statement.kind {
+        Kind::Do(list) if list.len() == 1 => f(&list[0]),
         _ => Err(crate::error::SqlError::syntax(format_args!(
             "near '{text}'"
         ))),
-    }
+    })
 }
 
 /// Parses a PARTITION BY clause on its own, as SHOW CREATE TABLE prints it inside of its comment.

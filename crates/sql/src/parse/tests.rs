@@ -253,7 +253,7 @@ fn deep_nesting_is_refused() {
 #[test]
 fn long_chains_are_parsed_and_endless_ones_refused() {
     let sum = |n: usize| format!("select 0{}", "+1".repeat(n));
-    assert_eq!(parse_one(&sum(5000), mode()).unwrap().run, 10_002);
+    assert_eq!(parse_one(&sum(5000), mode()).unwrap().run, 10_032);
     assert_eq!(error(&sum(1_000_000)).code, 1436);
     let list = format!("select 1 in (0{})", ",1".repeat(300_000));
     assert!(parse_one(&list, mode()).is_ok());

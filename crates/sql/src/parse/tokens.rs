@@ -72,7 +72,8 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
         .filter(|t| !matches!(t.token, Token::Whitespace(_)))
         .collect();
     // A list of nested calls has short runs, but every call is a level.
-    out.run = stack::longest_run(&out.tokens)?.max(2 * depth::height(&out.tokens));
+    out.run = stack::longest_run(&out.tokens).max(depth::height(&out.tokens));
+    stack::check(out.run)?;
     adjust(&mut out, mode);
     headings(text, &out.tokens, &mut out.headings);
     statement_modifiers(&mut out);

@@ -4,7 +4,7 @@ use super::{By, Partitioning};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{ArithmeticOp, EvalContext, Expr, ExprKind, Func, IntervalUnit, RowRef, Scope};
-use crate::parse::{PartitionMethod, parse_expression, sp};
+use crate::parse::{PartitionMethod, sp, with_expression};
 use crate::row::encode_sort_value;
 use crate::session::env::SessionEnv;
 use crate::show::create::quote_name;
@@ -104,8 +104,10 @@ impl Partitioning {
     fn bind(&self, schema: &Schema, env: &SessionEnv) -> SqlResult<Function> {
         match &self.by {
             By::Expr(text) => {
-                let expr = bind_over(&parse_expression(text)?, &schema.columns, env)?;
-                Ok(Function::of_expr(expr))
+                // On behalf of statements that do not nest as it does.
+                with_expression(text, |e| {
+                    Ok(Function::of_expr(bind_over(e, &schema.columns, env)?))
+                })
             }
             By::Columns(names) => Function::of_columns(self.method, names, schema),
         }

@@ -108,6 +108,16 @@ impl Deref for Compiled {
     }
 }
 
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        let run = self.parsed.statement.run;
+        if stack::is_deep(run) {
+            let plan = self.plan.get_mut().take();
+            stack::with_room(run, || drop(plan));
+        }
+    }
+}
+
 impl Compiled {
     pub fn new(statement: Statement, text: Arc<str>) -> Compiled {
         Compiled::of(Arc::new(Parsed::new(statement, text)))

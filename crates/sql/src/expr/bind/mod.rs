@@ -1043,10 +1043,12 @@ fn text_of(e: &Expr, collation: Collation) -> SqlType {
             collation,
             ..SqlType::new(BaseType::LongText)
         },
-        _ => SqlType::varchar(
-            derive::text_length(&e.ty).max(1) * if collation == Collation::Binary { 4 } else { 1 },
-            collation,
-        ),
+        _ => {
+            // Bytes, of what was counted in characters.
+            let widens = collation == Collation::Binary && e.ty.collation != Collation::Binary;
+            let length = derive::text_length(&e.ty).max(1);
+            SqlType::varchar(length.saturating_mul(if widens { 4 } else { 1 }), collation)
+        }
     }
 }
 
