@@ -13,7 +13,8 @@
 //! thread that has come to the end of a lane makes it idle unless a transaction has ended in it meanwhile.
 //!
 //! **Failure.** A lane in which something fails, a page that cannot be read, say, is *parked*: left alone for a while, then tried again,
-//! while the others are served. Only a log that has stopped ends the threads.
+//! while the others are served. Once the log has stopped nothing is purged any more, but the threads go on undoing transactions that
+//! were dropped unfinished, in memory, or else leave them to recovery: their locks must go.
 //!
 //! Threads sleep until enough transactions have ended or some time has passed.
 //! They hold no latch and no mutex while calling the handler.
@@ -268,36 +269,44 @@ impl TxnSystem {
         let mut nap = NAP_FIRST;
         let mut view = self.views.oldest(&self.registry);
         let mut buffer = vec![0; PAGE_SIZE];
+        // Nothing can be written any more: history stays, data is unharmed.
+        let mut over = false;
         while !self.stopping() {
             self.undo_abandoned(handler);
-            match self.purge_next(handler, &mut view, &mut buffer) {
-                Ok(true) => nap = NAP_FIRST,
-                Ok(false) => {
-                    if let Err(e) = self.lower_lanes() {
-                        tracing::warn!("the undo file stays long: {e}");
-                    }
-                    let mut state = self.purge.state.lock();
-                    if self.stopping() {
-                        return;
-                    }
-                    if !state.abandoned.is_empty() {
+            if !over {
+                match self.purge_next(handler, &mut view, &mut buffer) {
+                    Ok(true) => {
+                        nap = NAP_FIRST;
                         continue;
                     }
-                    state.sleeping += 1;
-                    if state.queue.is_empty() {
-                        nap = NAP_LONGEST;
+                    Ok(false) => {
+                        if let Err(e) = self.lower_lanes() {
+                            tracing::warn!("the undo file stays long: {e}");
+                        }
                     }
-                    self.purge.wake.wait_for(&mut state, nap);
-                    nap = (nap * 2).min(NAP_LONGEST);
-                    state.sleeping -= 1;
-                }
-                Err(e) => {
-                    // Nothing can be written any more: history stays, data is unharmed.
-                    tracing::error!("purge has stopped: {e}");
-                    return;
+                    Err(e) => {
+                        tracing::error!("purge has stopped: {e}");
+                        over = true;
+                    }
                 }
             }
+            self.nap(&mut nap, over);
         }
+    }
+
+    /// Sleeps until woken or for as long as it is time for; longest if there is nothing to purge, or purge is `over`.
+    fn nap(&self, nap: &mut Duration, over: bool) {
+        let mut state = self.purge.state.lock();
+        if self.stopping() || !state.abandoned.is_empty() {
+            return;
+        }
+        state.sleeping += 1;
+        if over || state.queue.is_empty() {
+            *nap = NAP_LONGEST;
+        }
+        self.purge.wake.wait_for(&mut state, *nap);
+        *nap = (*nap * 2).min(NAP_LONGEST);
+        state.sleeping -= 1;
     }
 
     /// If most of the undo file is free, lets idle lanes go on near its beginning, so that its end can be cut off. A

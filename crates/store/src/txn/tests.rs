@@ -33,6 +33,8 @@ struct Toy {
     purged: Mutex<Vec<(TrxId, RollPtr)>>,
     /// A row whose records can be neither purged nor undone; `ROWS`: none.
     broken: AtomicU64,
+    /// How often that was met.
+    failures: AtomicU64,
     /// How many more times undoing fails for lack of a descriptor or a frame, by turns.
     lacking: AtomicU64,
 }
@@ -87,6 +89,7 @@ impl Toy {
             page,
             purged: Mutex::default(),
             broken: AtomicU64::new(ROWS),
+            failures: AtomicU64::new(0),
             lacking: AtomicU64::new(0),
         }))
     }
@@ -155,6 +158,7 @@ impl Toy {
 
     fn check(&self, row: u64) -> Result<()> {
         if self.broken.load(Ordering::Relaxed) == row {
+            self.failures.fetch_add(1, Ordering::Relaxed);
             return Err(Error::Corrupt("a broken row".into()));
         }
         Ok(())
@@ -380,6 +384,36 @@ fn a_failure_of_purge_parks_a_lane() {
     toy.broken.store(ROWS, Ordering::Relaxed);
     until("all is purged", || toy.sys.history_length() == 0);
     close(toy);
+}
+
+/// Nothing is purged any more once the log has stopped; but what is dropped unfinished then leaves no locks behind.
+#[test]
+fn a_dropped_transaction_gives_its_locks_back_after_the_log_has_stopped() {
+    let toy = Toy::create(&SimStorage::new()).unwrap();
+    let owner = toy.sys.owner();
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    toy.write(&mut txn, 0, 1, 0).unwrap();
+    toy.sys.commit(txn).unwrap();
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    toy.write(&mut txn, 1, 1, 0).unwrap();
+    let id = txn.id();
+    let locks = toy.sys.locks();
+    locks.try_lock(&owner, TREE, b"1", LockMode::Exclusive);
+    toy.broken.store(0, Ordering::Relaxed);
+    toy.pager.log().stop("no more");
+    toy.sys.start_purge(toy.clone(), 1);
+    until("purge has failed", || {
+        toy.failures.load(Ordering::Relaxed) > 0
+    });
+    drop(txn);
+    until("rolled back", || !toy.sys.is_active(id));
+    let other = toy.sys.owner();
+    until("unlocked", || {
+        locks.try_lock(&other, TREE, b"1", LockMode::Exclusive) == TryLock::New
+    });
+    locks.release_all(&other);
+    toy.sys.stop_purge();
+    assert!(toy.sys.transactions().is_empty());
 }
 
 /// What a transaction wrote that can be neither committed nor undone is nobody's to build on: nothing commits any more.
