@@ -10,7 +10,7 @@
 //!
 //! **Life of a lane here:** *idle* (nothing to purge that purge knows of), *queued* (in the heap, under the
 //! number of its first unpurged transaction), *taken* by a thread, or parked. The end of a transaction makes an idle lane queued; a
-//! thread that has come to the end of a lane makes it idle unless a transaction has ended in it meanwhile.
+//! thread that has come to the end of a lane makes it idle unless it has become longer meanwhile.
 //!
 //! **Failure.** A lane in which something fails, a page that cannot be read, say, is *parked*: left alone for a while, then tried again,
 //! while the others are served. Once the log has stopped nothing is purged any more, but the threads go on undoing transactions that
@@ -86,8 +86,8 @@ struct Head {
     trx: TrxId,
     /// Whether that transaction still counts as history.
     counted: bool,
-    /// Transactions ended in the lane since opening.
-    ended: u64,
+    /// How often the lane has become longer since opening: transactions ended in it, and it was moved.
+    grown: u64,
     idle: bool,
     /// Failures since something was last purged.
     failures: u32,
@@ -135,7 +135,7 @@ impl Purge {
             },
             trx: purging,
             counted: false,
-            ended: 0,
+            grown: 0,
             idle: false,
             failures: 0,
         });
@@ -162,7 +162,7 @@ impl Purge {
             at: Position::NONE,
             trx: 0,
             counted: false,
-            ended: 0,
+            grown: 0,
             idle: true,
             failures: 0,
         };
@@ -193,7 +193,7 @@ impl Purge {
             return;
         }
         let head = &mut state.heads[no as usize];
-        head.ended += 1;
+        head.grown += 1;
         if head.idle {
             head.idle = false;
             state.queue.push(Reverse((number, trx, no)));
@@ -311,7 +311,7 @@ impl TxnSystem {
 
     /// If most of the undo file is free, lets idle lanes go on near its beginning, so that its end can be cut off. A
     /// lane leaves its tail page as it leaves a full one, and purge frees that in its turn.
-    fn lower_lanes(&self) -> Result<()> {
+    pub(super) fn lower_lanes(&self) -> Result<()> {
         let Some(_moving) = self.purge.moving.try_lock() else {
             return Ok(());
         };
@@ -335,6 +335,8 @@ impl TxnSystem {
             // At the bottom: those at hand stay hot.
             state.free.insert(0, lane);
             let head = &mut state.heads[no as usize];
+            // For a thread that is at its old end just now.
+            head.grown += 1;
             if std::mem::take(&mut head.idle) {
                 state.queue.push(Reverse((0, 0, no)));
             }
@@ -359,7 +361,7 @@ impl TxnSystem {
     }
 
     /// Purges in the lane whose turn it is. `false`: there is nothing to do now. An error if there never will be.
-    fn purge_next(
+    pub(super) fn purge_next(
         &self,
         handler: &dyn UndoHandler,
         view: &mut ReadView,
@@ -398,9 +400,9 @@ impl TxnSystem {
     fn return_lane(&self, lane: u32, moved: Option<Head>, left: Left) {
         let mut state = self.purge.state.lock();
         let head = &mut state.heads[lane as usize];
-        let mut ended_meanwhile = false;
+        let mut grown_meanwhile = false;
         if let Some(moved) = moved {
-            ended_meanwhile = head.ended != moved.ended;
+            grown_meanwhile = head.grown != moved.grown;
             head.at = moved.at;
             head.trx = moved.trx;
             head.counted = moved.counted;
@@ -415,7 +417,7 @@ impl TxnSystem {
                 state.parked.push((until, (number, id, lane)));
             }
             // Its number is not known here: it is looked up at the lane's turn.
-            Left::End if ended_meanwhile => state.queue.push(Reverse((0, 0, lane))),
+            Left::End if grown_meanwhile => state.queue.push(Reverse((0, 0, lane))),
             Left::End => head.idle = true,
         }
     }

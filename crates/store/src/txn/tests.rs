@@ -416,6 +416,53 @@ fn a_dropped_transaction_gives_its_locks_back_after_the_log_has_stopped() {
     assert!(toy.sys.transactions().is_empty());
 }
 
+/// Moves lanes while purge is at one, as another purge thread may.
+struct Mover<'t>(&'t Toy);
+
+impl UndoHandler for Mover<'_> {
+    fn undo(&self, _: TrxId, _: RollPtr, _: &[u8]) -> Result<()> {
+        unreachable!("nothing is undone")
+    }
+
+    fn purge(&self, _: TrxId, _: RollPtr, _: &[u8], _: &ReadView) -> Result<()> {
+        self.0.sys.lower_lanes()
+    }
+}
+
+/// A lane is moved while a purge thread has seen that the page it is at is the lane's last.
+#[test]
+fn a_lane_that_is_moved_under_purge_leaves_its_old_end() {
+    let toy = Toy::create(&SimStorage::new()).unwrap();
+    let owner = toy.sys.owner();
+    let purge = |handler: &dyn UndoHandler| {
+        let mut view = toy.sys.views.oldest(&toy.sys.registry);
+        let mut buffer = vec![0; crate::page::PAGE_SIZE];
+        while toy.sys.purge_next(handler, &mut view, &mut buffer).unwrap() {}
+    };
+    // A record a page: the file becomes long, and nearly all of it free.
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    for i in 0..1200 {
+        toy.write(&mut txn, 0, i, MAX_PAYLOAD - 32).unwrap();
+    }
+    toy.sys.commit(txn).unwrap();
+    purge(&*toy);
+    assert_eq!(toy.sys.history_length(), 0);
+    let last = || {
+        let used = toy.pager.used_pages(FileId::UNDO).unwrap();
+        let lanes = used
+            .into_iter()
+            .filter(|(no, _)| !crate::space::layout::is_bookkeeping(*no));
+        lanes.map(|(no, _)| no).max().unwrap()
+    };
+    assert!(last() > 1100);
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    toy.write(&mut txn, 0, 7, 0).unwrap();
+    toy.sys.commit(txn).unwrap();
+    purge(&Mover(&toy));
+    assert!(last() < 600, "{} is in use", last());
+    close(toy);
+}
+
 /// What a transaction wrote that can be neither committed nor undone is nobody's to build on: nothing commits any more.
 #[test]
 fn a_failed_rollback_stops_the_engine() {
