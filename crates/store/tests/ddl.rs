@@ -302,6 +302,18 @@ fn rows_without_a_key_get_hidden_ones() {
     db.check();
 }
 
+/// A value is inserted while somebody who has read the largest one, but not that, sets the counter up.
+#[test]
+fn auto_increment_starts_above_what_is_inserted_meanwhile() {
+    let db = Db::new();
+    let mut s = filled(&db, "t", 0);
+    let t = s.open("t");
+    t.auto_increment_seen(20);
+    t.auto_increment_init(11);
+    assert_eq!(t.auto_increment(1, 1, 1).unwrap(), 21);
+    s.commit();
+}
+
 /// After a clean close the counter goes on; after a crash the layer above must look at the rows.
 #[test]
 fn auto_increment_never_goes_back() {

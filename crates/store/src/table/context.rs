@@ -110,6 +110,8 @@ pub(crate) struct Core {
 pub(crate) struct AutoIncrement {
     /// Next value; `None`: not set up.
     pub next: Option<u64>,
+    /// Where it starts at least: above values inserted while it is being set up.
+    pub floor: u64,
     /// What the catalog row holds; it must be wiped there before the first value is handed out, or a
     /// crash would bring it back although later values were used.
     pub stored: u64,
@@ -121,6 +123,7 @@ impl Core {
             maintenance: wait::RwLock::new(()),
             auto: Mutex::new(AutoIncrement {
                 next: (stored_auto != 0).then_some(stored_auto),
+                floor: 1,
                 stored: stored_auto,
             }),
             row_id: AtomicU64::new(0),

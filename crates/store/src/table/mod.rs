@@ -235,7 +235,7 @@ impl Table {
         let step = step.max(1);
         // As in MySQL an offset beyond the step counts for nothing.
         let offset = if offset > step { 0 } else { offset };
-        let next = auto.next.unwrap_or(1);
+        let next = auto.next.unwrap_or(auto.floor);
         let first = next_in_series(next, step, offset)
             .ok_or_else(|| Error::Invalid("AUTO_INCREMENT values are exhausted".into()))?;
         let last = first.saturating_add(step.saturating_mul(count.saturating_sub(1)));
@@ -246,13 +246,15 @@ impl Table {
     /// Makes the counter exceed an explicitly inserted value.
     pub fn auto_increment_seen(&self, value: u64) {
         let mut auto = self.core.auto.lock();
-        if let Some(next) = auto.next
-            && value >= next
-        {
-            // If the catalog cannot be written the engine is stopping, and the row itself will not last.
-            if self.forget_stored(&mut auto).is_ok() {
-                auto.next = Some(value.saturating_add(1));
-            }
+        let above = value.saturating_add(1);
+        let Some(next) = auto.next else {
+            // Whoever is setting it up may have read the table before the value was there.
+            auto.floor = auto.floor.max(above);
+            return;
+        };
+        // If the catalog cannot be written the engine is stopping, and the row itself will not last.
+        if value >= next && self.forget_stored(&mut auto).is_ok() {
+            auto.next = Some(above);
         }
     }
 
@@ -262,10 +264,11 @@ impl Table {
         self.core.auto.lock().next
     }
 
-    /// Sets the counter up; the first caller wins.
+    /// Sets the counter up, above what has been seen meanwhile; the first caller wins.
     pub fn auto_increment_init(&self, next: u64) {
         let mut auto = self.core.auto.lock();
-        auto.next.get_or_insert(next.max(1));
+        let floor = auto.floor;
+        auto.next.get_or_insert(next.max(floor));
     }
 
     /// Wipes the counter that a clean close left in the catalog row, before a value beyond it is used: after
