@@ -106,7 +106,8 @@ impl Cache {
         self.ids(id).map.lock().remove(&id)
     }
 
-    /// Closes tables that nobody uses if there are too many in the shard of `id`. The caller holds its load lock.
+    /// Closes tables that nobody uses if there are too many in the shard of `id`. The caller holds its load lock. Tables
+    /// that DDL is at are left alone: it would write the row back without the counter saved in it.
     pub fn trim(&self, id: u64) -> Result<()> {
         let shard = self.ids(id);
         let unused: Vec<Arc<Table>> = {
@@ -119,6 +120,10 @@ impl Cache {
         };
         for table in unused {
             if table.def.id == id {
+                continue;
+            }
+            let mdl = table.mdl.as_ref().map(|lock| lock.try_moment());
+            if matches!(mdl, Some(None)) {
                 continue;
             }
             table.save_auto_increment()?;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Counter of table ids in the page layer. Ids start above those of the catalog's own tables.
-const TABLE_IDS: usize = 0;
+pub(super) const TABLE_IDS: usize = 0;
 
 /// Spaces that died with a DDL transaction.
 pub(super) struct Dead {

@@ -24,6 +24,18 @@ impl CodecFactory for Whole {
     }
 }
 
+fn new_table(name: &str, own_file: bool) -> NewTable {
+    NewTable {
+        database: "d".into(),
+        name: name.into(),
+        hidden_row_id: false,
+        file_per_table: Some(own_file),
+        indexes: vec![("PRIMARY".into(), true, Vec::new())],
+        body: Vec::new(),
+        auto_increment: 0,
+    }
+}
+
 /// An engine with a database `d` and a table `t` with a row.
 fn engine(own_file: bool) -> (Engine, Arc<Owner>) {
     let options = Options {
@@ -35,16 +47,9 @@ fn engine(own_file: bool) -> (Engine, Arc<Owner>) {
     let engine = Engine::open(Arc::new(SimStorage::new()), options, Arc::new(Whole)).unwrap();
     let owner = engine.owner();
     engine.create_database(&owner, "d", b"").unwrap();
-    let table = NewTable {
-        database: "d".into(),
-        name: "t".into(),
-        hidden_row_id: false,
-        file_per_table: Some(own_file),
-        indexes: vec![("PRIMARY".into(), true, Vec::new())],
-        body: Vec::new(),
-        auto_increment: 0,
-    };
-    engine.create_table(&owner, table).unwrap();
+    engine
+        .create_table(&owner, new_table("t", own_file))
+        .unwrap();
     let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
     let table = engine.open_table(&mut txn, "d", "t").unwrap();
     table.insert(&mut txn, b"row").unwrap();
@@ -91,6 +96,49 @@ fn a_panic_after_the_commit_leaves_nothing_in_the_graveyard() {
         assert_eq!(counter(&engine, "Millpond_graveyard_spaces"), 0);
         assert!(inner.catalog.graves().unwrap().is_empty());
         assert!(engine.tables("d").unwrap().is_empty());
+    }
+}
+
+/// Others open tables until the cache has too many, while DDL has the row of one in hand.
+#[test]
+fn ddl_keeps_the_counter_of_a_table_that_nobody_uses() {
+    let (engine, owner) = engine(false);
+    let inner = &engine.0;
+    let other = engine.owner();
+    let open = |name: &str| {
+        let mut txn = engine.begin(&other, Isolation::RepeatableRead);
+        let table = engine.open_table(&mut txn, "d", name).unwrap();
+        engine.commit(txn).unwrap();
+        table
+    };
+    open("t").auto_increment_init(100);
+    let names: Vec<String> = (0..70).map(|i| format!("t{i}")).collect();
+    for name in &names {
+        // All in one shard of the cache.
+        let ids = inner.pager.counter(super::ddl::TABLE_IDS);
+        ids.fetch_add(63).unwrap();
+        engine.create_table(&owner, new_table(name, false)).unwrap();
+    }
+    for body in 0..3u8 {
+        let changed = inner.ddl(&owner, |txn, _| {
+            inner.lock_tables(txn, [("d", "t")].into_iter())?;
+            let found = inner.find(txn, "d", "t")?;
+            names.iter().for_each(|name| drop(open(name)));
+            let mut new = found.row.clone();
+            new.version += 1;
+            new.def.body = vec![body];
+            inner.replace(txn, &found, &new)?;
+            names.iter().for_each(|name| drop(open(name)));
+            // One is undone.
+            if body == 1 {
+                Err(Error::Interrupted)
+            } else {
+                Ok(())
+            }
+        });
+        assert_eq!(changed.is_ok(), body != 1);
+        names.iter().for_each(|name| drop(open(name)));
+        assert_eq!(open("t").auto_increment_peek(), Some(100), "{body}");
     }
 }
 

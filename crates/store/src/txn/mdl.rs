@@ -414,10 +414,25 @@ impl Owner {
     }
 }
 
+/// A lock taken by [`MdlLock::try_moment`].
+pub(crate) struct Moment<'l>(&'l MdlLock);
+
+impl Drop for Moment<'_> {
+    fn drop(&mut self) {
+        self.0.release(MdlMode::Shared);
+    }
+}
+
 impl MdlLock {
     /// The name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Takes the lock shared for a moment, on nobody's behalf, if there is no need to wait. Whoever has it waits for nobody else's
+    /// locks meanwhile.
+    pub(crate) fn try_moment(&self) -> Option<Moment<'_>> {
+        self.pass(MdlMode::Shared, None).then(|| Moment(self))
     }
 
     /// One more holder (or one that held `held` before), if nobody waits and no other holder conflicts.
