@@ -438,7 +438,18 @@ impl<'s> Inserter<'s> {
         };
         if positive {
             self.explicit = v.to_u64();
-            self.t.table.auto_increment_seen(self.explicit);
+            self.seen(self.explicit);
+        }
+    }
+
+    /// An AUTO_INCREMENT value was given: none up to it is generated any more, those reserved included.
+    fn seen(&mut self, v: u64) {
+        self.t.table.auto_increment_seen(v);
+        let (next, left) = self.reserved;
+        if left > 0 && v >= next {
+            let passed = ((v - next) / self.step.0).saturating_add(1).min(left);
+            let next = next.saturating_add(passed.saturating_mul(self.step.0));
+            self.reserved = (next, left - passed);
         }
     }
 
@@ -523,7 +534,7 @@ impl<'s> Inserter<'s> {
                             self.explicit = v;
                         }
                         if set.iter().any(|(s, _)| *s == c) && v > 0 {
-                            t.table.auto_increment_seen(v);
+                            self.seen(v);
                         }
                     }
                 }
