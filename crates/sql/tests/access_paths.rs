@@ -134,7 +134,7 @@ fn fixture(r: &mut Rng) -> Fixture {
         "use d",
         "create table t (id int primary key, a int, b int not null, s varchar(10), n decimal(6,2), d date,
            u int unsigned, key ka (a), key kab (a, b desc), key kbs (b, s), key ks (s(2)), key kn (n desc), key kd (d),
-           unique key ku (u), key kda (d, a))",
+           unique key ku (u), key kda (d, a), key ksn (s, n), key ksa (s, a))",
         "create table w (wa int, ws varchar(10), k int, key (wa))",
     ] {
         rows(&mut session, sql);

@@ -12,11 +12,12 @@ use super::distinct::{Distinct, Seen};
 use super::group::Groups;
 use super::hash;
 use super::levels;
+use super::ranges;
 use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
-use crate::plan::nodes::{Block, Body, Limit, Query, Rich, Union};
+use crate::plan::nodes::{Block, Body, LevelFrom, Limit, Query, Rich, SourceKind, Union};
 use crate::row::encode_sort_value;
 use crate::value::{self, Value};
 
@@ -135,7 +136,8 @@ fn block<'s>(
     if !fixed.is_empty() {
         rows[b.subquery_source()] = RowRef::Values(&fixed);
     }
-    let mut tail = Tail::new(st, b, calc)?;
+    let fixed = leader_is_fixed(st, b, &rows)?;
+    let mut tail = Tail::new(st, b, calc, b.in_order && fixed)?;
     let open = st.pass(b, &b.gate, &rows)? && tail.wants_rows();
     match &b.group {
         None => {
@@ -146,19 +148,33 @@ fn block<'s>(
             }
         }
         Some(g) => {
-            let mut groups = Groups::new(b, g);
+            let mut groups = Groups::new(b, g, fixed);
             let mut flow = Flow::Continue;
             if open {
                 flow = levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
                     groups.row(st, rows, &mut |st, rows| tail.row(st, rows, out))
                 })?;
             }
-            if flow != Flow::Stop || g.first_only {
+            if flow != Flow::Stop || g.first_only && fixed {
                 groups.finish(st, &rows, &mut |st, rows| tail.row(st, rows, out))?;
             }
         }
     }
     tail.finish(st, out)
+}
+
+/// Whether the first table's rows come in the order that was planned with, if any was.
+pub fn leader_is_fixed(st: &State<'_>, b: &Block, rows: &[RowRef<'_>]) -> SqlResult<bool> {
+    let Some(LevelFrom::Table(source, access)) = b.levels.first().map(|l| &l.from) else {
+        return Ok(true);
+    };
+    let SourceKind::Table { schema, .. } = &b.sources[source - b.base].kind else {
+        return Ok(true);
+    };
+    if access.eq.is_empty() || !access.ordered && !access.unique {
+        return Ok(true);
+    }
+    ranges::are_fixed(access, schema, &st.context(rows))
 }
 
 /// What comes after the loops and grouping.
@@ -177,9 +193,11 @@ struct Tail<'s> {
 }
 
 impl<'s> Tail<'s> {
-    fn new(st: &mut State<'s>, b: &'s Block, calc: bool) -> SqlResult<Tail<'s>> {
+    /// `in_order`: rows come sorted.
+    fn new(st: &mut State<'s>, b: &'s Block, calc: bool, in_order: bool) -> SqlResult<Tail<'s>> {
         let (offset, count) = limits(st, &b.limit)?;
-        let sort = (!b.order.is_empty()).then(|| Sorter::new(st, offset.saturating_add(count)));
+        let sorts = !b.order.is_empty() && !in_order;
+        let sort = sorts.then(|| Sorter::new(st, offset.saturating_add(count)));
         Ok(Tail {
             b,
             offset,
@@ -254,6 +272,7 @@ impl<'s> Tail<'s> {
         out: &mut Out<'_, 's>,
     ) -> SqlResult<Flow> {
         let b = self.b;
+        let sorted = self.sort.is_some().then_some(b);
         let cx = st.context(rows);
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::with_capacity(b.select.len());
         for e in &b.select {
@@ -266,9 +285,9 @@ impl<'s> Tail<'s> {
             }
             match distinct.see(st, &self.key) {
                 Seen::Before => return Ok(Flow::Continue),
-                Seen::New => order_key(b, &cx, &self.key, &mut self.order)?,
+                Seen::New => order_key(sorted, &cx, &self.key, &mut self.order)?,
                 Seen::Later => {
-                    order_key(b, &cx, &self.key, &mut self.order)?;
+                    order_key(sorted, &cx, &self.key, &mut self.order)?;
                     let mut row = Vec::new();
                     codec::put_bytes(&self.order, &mut row);
                     codec::put_all(&values, &mut row);
@@ -277,7 +296,7 @@ impl<'s> Tail<'s> {
                 }
             }
         } else {
-            order_key(b, &cx, &[], &mut self.order)?;
+            order_key(sorted, &cx, &[], &mut self.order)?;
         }
         self.deliver(st, &values, out)
     }
@@ -346,9 +365,15 @@ impl<'s> Tail<'s> {
     }
 }
 
-/// The bytes to sort a row by. `distinct`: those that tell it from other rows, if that was asked.
-fn order_key(b: &Block, cx: &EvalContext<'_>, distinct: &[u8], out: &mut Vec<u8>) -> SqlResult<()> {
+/// The bytes to sort a row of a block by. `distinct`: those that tell it from other rows, if that was asked.
+fn order_key(
+    b: Option<&Block>,
+    cx: &EvalContext<'_>,
+    distinct: &[u8],
+    out: &mut Vec<u8>,
+) -> SqlResult<()> {
     out.clear();
+    let Some(b) = b else { return Ok(()) };
     if b.distinct && b.order_is_select {
         out.extend_from_slice(distinct);
         return Ok(());

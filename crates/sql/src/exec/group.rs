@@ -30,6 +30,8 @@ struct One {
 pub struct Groups<'s> {
     b: &'s Block,
     g: &'s Group,
+    /// Rows come in the order that was planned with.
+    in_order: bool,
     map: HashMap<Box<[u8]>, u32>,
     list: Vec<One>,
     /// The key of the last group, where they arrive in order.
@@ -43,10 +45,11 @@ pub struct Groups<'s> {
 
 impl<'s> Groups<'s> {
     /// None yet.
-    pub fn new(b: &'s Block, g: &'s Group) -> Groups<'s> {
+    pub fn new(b: &'s Block, g: &'s Group, in_order: bool) -> Groups<'s> {
         Groups {
             b,
             g,
+            in_order,
             map: HashMap::new(),
             list: Vec::new(),
             last: Vec::new(),
@@ -94,7 +97,7 @@ impl<'s> Groups<'s> {
                 self.add(rows);
             }
             0
-        } else if g.ordered {
+        } else if g.ordered && self.in_order {
             if self.list.is_empty() {
                 self.add(rows);
                 std::mem::swap(&mut self.last, &mut self.key);
@@ -121,7 +124,7 @@ impl<'s> Groups<'s> {
             at
         };
         self.update(st, at, rows)?;
-        if g.first_only {
+        if g.first_only && self.in_order {
             let v = g.aggregates[0].args[0].eval(&st.context(rows))?;
             if !v.is_null() {
                 return Ok(Flow::Stop);

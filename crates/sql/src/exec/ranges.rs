@@ -90,6 +90,21 @@ fn eq_part(c: &EqCond, column: &Column, cx: &EvalContext<'_>) -> SqlResult<Part>
     })
 }
 
+/// Whether every part of the index that a condition is to fix to one value is fixed now. If not, more of the index is read,
+/// which then is in another order than was planned with.
+pub fn are_fixed(a: &Access, schema: &Schema, cx: &EvalContext<'_>) -> SqlResult<bool> {
+    let parts = &schema.indexes[a.index].parts;
+    // Whoever reads says what is to be said about the values.
+    let before = cx.session.diagnostics.borrow().len();
+    let mut fixed = true;
+    for (c, part) in a.eq.iter().zip(parts) {
+        let part = eq_part(c, &schema.columns[part.column], cx)?;
+        fixed &= !matches!(part, Part::Unusable);
+    }
+    cx.session.diagnostics.borrow_mut().truncate(before);
+    Ok(fixed)
+}
+
 /// The ranges that an access reads now. `key` is empty, and gets the key of a [`Ranges::Point`].
 pub fn build(
     a: &Access,

@@ -24,7 +24,8 @@ use crate::value::{self, StoreContext, Value};
 type Take<'t, 's> =
     dyn FnMut(&mut State<'s>, &[u8], &[u8], u32, &[RowRef<'_>]) -> SqlResult<()> + 't;
 
-/// Finds the rows of an UPDATE or DELETE. If `collect`, all are found (and locked) before the first is given to `f`.
+/// Finds the rows of an UPDATE or DELETE. If `collect`, or if they are to be sorted, all are found (and locked) before the first is
+/// given to `f`.
 fn find<'s>(
     st: &mut State<'s>,
     b: &'s Block,
@@ -60,8 +61,11 @@ fn find<'s>(
     };
     let partitioned = t.schema.partitioning.is_some();
     let mut left = count;
-    let mut kept = collect.then(|| {
-        let keep = if b.order.is_empty() { u64::MAX } else { count };
+    let fixed = block::leader_is_fixed(st, b, &rows)?;
+    let sorts = !b.order.is_empty() && !(b.in_order && fixed);
+    // What is no lookup of one row, as was planned, may read rows that it changes.
+    let mut kept = (collect || sorts || !fixed).then(|| {
+        let keep = if sorts { count } else { u64::MAX };
         Sorter::new(st, keep)
     });
     let mut key = Vec::new();
@@ -77,7 +81,7 @@ fn find<'s>(
         }
         if let Some(kept) = &mut kept {
             key.clear();
-            for o in &b.order {
+            for o in b.order.iter().filter(|_| sorts) {
                 let mut push = |v: Value<'_>| {
                     encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut key);
                 };
@@ -97,7 +101,7 @@ fn find<'s>(
                 codec::put_bytes(&hit.part.to_le_bytes(), &mut record);
             }
             kept.add_bytes(&key, &record)?;
-            if b.order.is_empty() {
+            if !sorts {
                 left -= 1;
             }
         } else {
@@ -309,8 +313,7 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, found_rows: bool) -> SqlRes
 pub fn delete<'s>(st: &mut State<'s>, p: &'s Delete) -> SqlResult<Outcome> {
     let t = &st.plan.tables[p.table];
     let mut deleted = 0u64;
-    let collect = !p.find.order.is_empty();
-    find(st, &p.find, t, collect, &mut |st, key, old, part, _| {
+    find(st, &p.find, t, false, &mut |st, key, old, part, _| {
         remove(st, t, part as usize, key, old)?;
         deleted += 1;
         Ok(())

@@ -165,19 +165,14 @@ impl Planner<'_, '_> {
             keep,
             aggregates,
         });
-        let sorted = !grouped && joined.ordered;
         let types: Vec<SqlType> = p.select.iter().map(|e| e.ty.clone()).collect();
-        let order = if sorted {
-            Vec::new()
-        } else {
-            order
-                .into_iter()
-                .map(|(e, desc)| OrderKey {
-                    expr: rich(e, source, &once),
-                    desc,
-                })
-                .collect()
-        };
+        let order: Vec<OrderKey> = order
+            .into_iter()
+            .map(|(e, desc)| OrderKey {
+                expr: rich(e, source, &once),
+                desc,
+            })
+            .collect();
         let select = wrap(p.select);
         let block = Block {
             order_is_select: order.len() == select.len()
@@ -192,6 +187,7 @@ impl Planner<'_, '_> {
             select,
             distinct: p.distinct,
             order,
+            in_order: !grouped && joined.ordered,
             limit: p.limit,
             sources,
             once,

@@ -515,7 +515,7 @@ impl<'p> Planner<'p, '_> {
             hints,
         )?;
         enrich(&mut set, &find);
-        let collect = !find.order.is_empty()
+        let collect = find.sorts()
             || changes_scanned(&find, &schema, &set)
             || self.moves_partitions(&schema, &set)?;
         Ok(Update {

@@ -214,7 +214,7 @@ impl Table<'_> {
         {
             tail.push("Using temporary".to_string());
         }
-        if !b.order.is_empty() {
+        if b.sorts() {
             tail.push("Using filesort".to_string());
         }
         let mut derived = Vec::new();
@@ -493,7 +493,7 @@ fn block_tree(plan: &Plan, b: &Block, mut depth: usize, out: &mut String) {
         line(out, depth, &text);
         depth += 1;
     }
-    if !b.order.is_empty() {
+    if b.sorts() {
         let keys: Vec<String> = b
             .order
             .iter()

@@ -100,8 +100,10 @@ pub struct Block {
     pub select: Vec<Rich>,
     /// DISTINCT.
     pub distinct: bool,
-    /// What remains to be sorted; empty if the rows come in order.
+    /// ORDER BY.
     pub order: Vec<OrderKey>,
+    /// The first table's rows come in that order, as long as its conditions fix what they are to fix.
+    pub in_order: bool,
     /// ORDER BY is the select list, ascending: a row's key for DISTINCT is its key for sorting.
     pub order_is_select: bool,
     /// LIMIT.
@@ -158,6 +160,10 @@ fn is_keyed(levels: &[Level], source: usize) -> bool {
 }
 
 impl Block {
+    /// Whether rows are to be sorted, by what is known when planning.
+    pub fn sorts(&self) -> bool {
+        !self.order.is_empty() && !self.in_order
+    }
     /// Whether conditions on a key bound what is read of a source.
     pub fn is_keyed(&self, source: usize) -> bool {
         is_keyed(&self.levels, source)
@@ -195,9 +201,9 @@ pub struct Group {
     pub aggregates: Vec<AggregateSpec>,
     /// Subqueries that the aggregates' arguments need.
     pub subqueries: Vec<usize>,
-    /// Equal keys arrive together.
+    /// Equal keys arrive together, under the condition of [`Block::in_order`].
     pub ordered: bool,
-    /// The one aggregate is a MIN or MAX that the first row with a value decides.
+    /// The one aggregate is a MIN or MAX that the first row with a value decides, under the same condition.
     pub first_only: bool,
     /// For each source of the block, whether anything after grouping reads its columns.
     pub keep: Vec<bool>,
