@@ -126,6 +126,10 @@ impl Cache {
             if matches!(mdl, Some(None)) {
                 continue;
             }
+            // Under its former name there is no row to save in. The object of the new name will take the counter over.
+            if !table.valid.load(Ordering::Acquire) && !table.is_saved() {
+                continue;
+            }
             table.save_auto_increment()?;
             let name = super::full_name(&table.def.database, &table.def.name);
             let mut names = self.names(&name).lock();

@@ -360,7 +360,14 @@ impl Catalog {
 
     /// Writes the counters of all open tables into their rows, for a clean close.
     pub fn save_counters(&self) -> Result<()> {
-        self.cache.each(|t| t.save_auto_increment())
+        self.cache.each(|t| {
+            if t.is_saved() || t.valid.load(Ordering::Acquire) {
+                return t.save_auto_increment();
+            }
+            // It was renamed, perhaps, and nobody has opened it by its new name.
+            let now = self.by_id(t.def.id)?;
+            now.map_or(Ok(()), |t| t.save_auto_increment())
+        })
     }
 
     /// Calls `f` with the definition of each open table and partition.
