@@ -211,6 +211,9 @@ impl<'s> Inserter<'s> {
         } else {
             self.rest(st, &mut values, &mut generated)?;
         }
+        if generated {
+            self.generate(st, &mut values)?;
+        }
         self.put(st, &values, &[], generated)
     }
 
@@ -231,6 +234,9 @@ impl<'s> Inserter<'s> {
             values[c] = self.stored(st, c, v.borrowed(), &mut generated)?;
         }
         self.rest(st, &mut values, &mut generated)?;
+        if generated {
+            self.generate(st, &mut values)?;
+        }
         self.put(st, &values, carried, generated)
     }
 
@@ -255,7 +261,7 @@ impl<'s> Inserter<'s> {
         Ok(())
     }
 
-    /// A value as its column stores it; makes AUTO_INCREMENT values.
+    /// A value as its column stores it. If it stands for an AUTO_INCREMENT value, that is to be `generated`, and 0 until then.
     fn stored<'v>(
         &mut self,
         st: &mut State<'s>,
@@ -280,20 +286,36 @@ impl<'s> Inserter<'s> {
                 return Ok(v);
             }
         }
+        *generated = true;
+        Ok(if column.ty.unsigned {
+            Value::UInt(0)
+        } else {
+            Value::Int(0)
+        })
+    }
+
+    /// Takes the next AUTO_INCREMENT value for a row that is complete but for it: one that fails before uses up none.
+    fn generate(&mut self, st: &mut State<'s>, values: &mut Row<'_>) -> SqlResult<()> {
+        let Some(c) = self.plan.auto else {
+            return Ok(());
+        };
+        let column = &self.t.schema.columns[c];
         let n = self.next_value(st)?;
         let v = match i64::try_from(n) {
             Ok(i) if !column.ty.unsigned => Value::Int(i),
             _ => Value::UInt(n),
         };
-        let exact = StoreContext { strict: true, ..cx };
-        let v = value::store(v, column, &exact).map_err(|_| {
+        let exact = StoreContext {
+            strict: true,
+            ..self.cx(st)
+        };
+        values[c] = value::store(v, column, &exact).map_err(|_| {
             SqlError::new(
                 1467,
                 "Failed to read auto-increment value from storage engine",
             )
         })?;
-        *generated = true;
-        Ok(v)
+        Ok(())
     }
 
     fn next_value(&mut self, st: &mut State<'s>) -> SqlResult<u64> {
