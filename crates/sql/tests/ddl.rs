@@ -400,13 +400,13 @@ fn tables_are_made_of_queries() {
         (done.affected, &*done.info),
         (2, "Records: 2  Duplicates: 0  Warnings: 0")
     );
-    assert_eq!(c.rows("SELECT * FROM t"), ["1|x|1|1.50", "2|NULL|2|NULL"]);
+    assert_eq!(c.rows("SELECT * FROM t"), ["1|1|x|1.50", "2|2|NULL|NULL"]);
     assert_eq!(
         c.rows("DESC t"),
         [
             "id|int|NO|PRI|NULL|auto_increment",
-            "b|varchar(3)|YES||y|",
             "a|int unsigned|NO||NULL|",
+            "b|varchar(3)|YES||y|",
             "price|decimal(6,2)|YES||NULL|"
         ]
     );

@@ -111,3 +111,8 @@ fn coercion() {
 fn functions() {
     run("functions");
 }
+
+#[test]
+fn definitions() {
+    run("definitions");
+}

@@ -121,6 +121,7 @@ impl<B: Backend> Connection<'_, B> {
             command::INIT_DB => self.init_db(body),
             command::RESET_CONNECTION => self.reset_session().map(|()| self.ok()),
             command::SET_OPTION => self.set_option(body),
+            command::REFRESH => self.refresh(body),
             command::STATISTICS => self.statistics(),
             command::PROCESS_INFO => self.process_info(),
             command::PROCESS_KILL => self.process_kill(body),
@@ -244,6 +245,27 @@ impl<B: Backend> Connection<'_, B> {
         // The one command besides fetching from a cursor that is answered with EOF whatever was agreed.
         let status = self.session.status_flags();
         self.writer.packet(|p| response::eof(p, 0, status));
+        Ok(())
+    }
+
+    /// COM_REFRESH: what the FLUSH statements of its bits do.
+    fn refresh(&mut self, body: Range<usize>) -> SqlResult<()> {
+        const BITS: [(u8, &str); 7] = [
+            (0x01, "PRIVILEGES"),
+            (0x02, "LOGS"),
+            (0x04, "TABLES"),
+            (0x08, "HOSTS"),
+            (0x10, "STATUS"),
+            (0x40, "SLAVE"),
+            (0x80, "MASTER"),
+        ];
+        // The bit left out is about threads kept for later connections, of which there are none.
+        let bits = *self.reader.bytes(body).first().unwrap_or(&0);
+        for (_, what) in BITS.iter().filter(|(bit, _)| bits & bit != 0) {
+            let mut rows = TextRows::default();
+            self.session.execute(&format!("FLUSH {what}"), &mut rows)?;
+        }
+        self.ok();
         Ok(())
     }
 

@@ -126,6 +126,22 @@ fn round_trip(c: &mut Client, names: &str) {
     }
 }
 
+/// COM_REFRESH does what FLUSH does.
+fn refresh(c: &mut Client) {
+    let flushes = |c: &mut Client| {
+        let rows = rows(c, &[b"SHOW GLOBAL STATUS LIKE 'Com_flush'"]);
+        String::from_utf8_lossy(&rows[0][1]).parse::<u64>().unwrap()
+    };
+    let before = flushes(c);
+    // Logs, tables, hosts, threads.
+    c.command(&[0x07, 0x2e]);
+    assert!(matches!(c.packet(), Packet::Ok { .. }));
+    assert_eq!(flushes(c), before + 3);
+    // Replication.
+    c.command(&[0x07, 0x40]);
+    assert_eq!(c.packet().err().0, 1235);
+}
+
 #[test]
 fn bytes_stay_as_they_are_under_any_character_set() {
     let dir = std::env::temp_dir().join(format!("millpond-bytes-{}", std::process::id()));
@@ -156,6 +172,7 @@ fn bytes_stay_as_they_are_under_any_character_set() {
     for names in ["utf8mb4", "latin1", "ascii", "binary"] {
         round_trip(&mut c, names);
     }
+    refresh(&mut c);
     c.quit();
     server.shutdown(GRACE);
     instance.close().unwrap();

@@ -177,13 +177,15 @@ const INT_DIGITS: u32 = 10;
 
 /// The column that holds a query's.
 fn selected_column(meta: &ColumnMeta) -> SqlResult<Column> {
-    if meta.ty.base == BaseType::Null {
-        return unsupported("CREATE TABLE ... SELECT of a column that is always NULL");
-    }
     // As in MySQL, what has few digits (a constant, a truth value) is an INT.
     let mut ty = meta.ty.clone();
     if ty.base == BaseType::BigInt && !ty.unsigned && ty.length < INT_DIGITS {
         ty = SqlType::new(BaseType::Int);
+    }
+    if ty.base == BaseType::Null {
+        ty = SqlType::new(BaseType::Binary);
+        ty.collation = Collation::Binary;
+        ty.length = 0;
     }
     Ok(Column {
         name: meta.name.clone(),
@@ -409,6 +411,14 @@ impl Ddl<'_> {
             columns.push(selected_column(meta)?);
             explicit_null.push(false);
         }
+        // Columns that the query does not give come first, then its own in its order.
+        let place = |c: &Column| {
+            let same = |meta: &ColumnMeta| meta.name.eq_ignore_ascii_case(&c.name);
+            selected.iter().rposition(same).map_or(0, |n| n + 1)
+        };
+        let mut together: Vec<(Column, bool)> = columns.into_iter().zip(explicit_null).collect();
+        together.sort_by_key(|(c, _)| place(c));
+        let (mut columns, explicit_null): (Vec<Column>, Vec<bool>) = together.into_iter().unzip();
         for constraint in &create.constraints {
             keys.push(key_of(constraint)?);
         }

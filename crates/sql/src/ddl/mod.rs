@@ -32,7 +32,7 @@ use millpond_store::{Engine, Error, Owner};
 
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{DatabaseOptions, Kind, TableName, sp};
+use crate::parse::{DatabaseOptions, Kind, Program, TableName, sp};
 use crate::session::env::SessionEnv;
 use crate::session::vars::SessionVars;
 use crate::show::is_system_schema;
@@ -147,6 +147,11 @@ impl<'a> Ddl<'a> {
                 names,
             } => self.drop_tables(*if_exists, *temporary, names),
             Kind::DropViews { if_exists, names } => self.drop_views(*if_exists, names),
+            Kind::DropProgram {
+                program,
+                if_exists,
+                name,
+            } => self.drop_program(*program, *if_exists, name),
             Kind::Truncate(table) => {
                 let (database, name) = self.target(table)?;
                 if self.truncate_temporary(&database, &name)? {
@@ -256,6 +261,23 @@ impl<'a> Ddl<'a> {
             self.env
                 .note(1051, format!("Unknown table '{database}.{name}'"));
         }
+        Ok(Done::default())
+    }
+
+    /// DROP of what there is none of.
+    fn drop_program(&self, program: Program, if_exists: bool, name: &TableName) -> SqlResult<Done> {
+        let (database, name) = qualified(name, self.env)?;
+        let (code, message) = match program {
+            Program::Procedure => (1305, format!("PROCEDURE {database}.{name} does not exist")),
+            Program::Function => (1305, format!("FUNCTION {database}.{name} does not exist")),
+            Program::Trigger => (1360, "Trigger does not exist".to_string()),
+            Program::Event if if_exists => (1305, format!("Event {name} does not exist")),
+            Program::Event => (1539, format!("Unknown event '{name}'")),
+        };
+        if !if_exists {
+            return Err(SqlError::new(code, message));
+        }
+        self.env.note(code, message);
         Ok(Done::default())
     }
 

@@ -16,7 +16,7 @@ use super::rebuild::{Home, Work};
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{counter, store_error};
-use crate::parse::{PartitionDef, PartitionMethod, PartitionOp, TableName, sp};
+use crate::parse::{Duplicates, PartitionDef, PartitionMethod, PartitionOp, TableName, sp};
 use crate::partition::{self, Partition, Partitioning};
 use crate::types::Schema;
 
@@ -375,7 +375,14 @@ impl<'a> Ddl<'a> {
         filled.partitioning = Some(Arc::new(p.with_parts(new)));
         let def = self.engine.table_def(t.database, t.table).map_err(wrap)?;
         let own_file = def.file != millpond_store::space::FileId::SHARED;
-        let mut work = Work::start(self, t.table, filled, Home::Stored(Some(own_file)), 0)?;
+        let mut work = Work::start(
+            self,
+            t.table,
+            filled,
+            Home::Stored(Some(own_file)),
+            Duplicates::Refuse,
+            0,
+        )?;
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
         let copied = self
             .engine

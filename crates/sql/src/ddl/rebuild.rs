@@ -29,6 +29,7 @@ use super::change::Changed;
 use super::create::{new_table, unix_now};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{counter, rows, store_error};
+use crate::parse::Duplicates;
 use crate::partition;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
@@ -88,6 +89,7 @@ pub(crate) struct Work<'a> {
     table: Option<Arc<Table>>,
     txn: Option<Txn>,
     rows: u64,
+    duplicates: Duplicates,
     encoded: Vec<u8>,
     /// For the choice of a partition.
     buffer: Vec<u8>,
@@ -95,12 +97,13 @@ pub(crate) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Makes the table, with its clustered index only.
+    /// Makes the table, with its clustered index only if duplicates are refused.
     pub fn start(
         ddl: &Ddl<'a>,
         shown: &'a str,
         schema: Schema,
         home: Home,
+        duplicates: Duplicates,
         auto_increment: u64,
     ) -> SqlResult<Work<'a>> {
         let wrap = |e| store_error(e, shown);
@@ -121,7 +124,7 @@ impl<'a> Work<'a> {
             Home::Temporary => None,
         };
         let mut new = new_table(WORK_DATABASE, &name, &schema, own_file);
-        if schema.partitioning.is_none() {
+        if schema.partitioning.is_none() && duplicates == Duplicates::Refuse {
             new.indexes.truncate(1);
         }
         new.auto_increment = auto_increment;
@@ -143,6 +146,7 @@ impl<'a> Work<'a> {
             table,
             txn: None,
             rows: 0,
+            duplicates,
             encoded: Vec::new(),
             buffer: Vec::new(),
             placed: false,
@@ -193,7 +197,7 @@ impl<'a> Work<'a> {
         };
         let pinned = table.pin_for_write(&mut txn);
         let inserted = match self.part_for(&table, row) {
-            Ok(part) => pinned.and_then(|_| part.insert(&mut txn, row)),
+            Ok(part) => pinned.and_then(|_| self.put(&part, &mut txn, row)),
             Err(e) => {
                 (self.table, self.txn) = (Some(table), Some(txn));
                 return Err(e);
@@ -205,7 +209,12 @@ impl<'a> Work<'a> {
             Ok(()) => {}
             Err(Error::DuplicateKey { index }) => {
                 let tz = self.env.zone.get();
-                return Err(rows::duplicate(&self.schema, self.shown, index, row, tz));
+                let e = rows::duplicate(&self.schema, self.shown, index, row, tz);
+                if self.duplicates != Duplicates::Ignore {
+                    return Err(e);
+                }
+                self.env.warn(e.code, e.message);
+                return Ok(());
             }
             Err(e) => return Err(self.wrap(e)),
         }
@@ -217,6 +226,22 @@ impl<'a> Work<'a> {
             self.commit()?;
         }
         Ok(())
+    }
+
+    /// Puts a row in, in place of those it duplicates if so it is asked.
+    fn put(&mut self, part: &Table, txn: &mut Txn, row: &[u8]) -> millpond_store::Result<()> {
+        let (mut key, mut old) = (Vec::new(), Vec::new());
+        loop {
+            match part.insert(txn, row) {
+                Err(Error::DuplicateKey { index }) if self.duplicates == Duplicates::Replace => {
+                    if part.find_duplicate(txn, index, row, &mut key, &mut old)? {
+                        part.delete(txn, &key, &old)?;
+                        self.rows -= 1;
+                    }
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Where a row goes: the table, or one of its partitions.
@@ -248,8 +273,8 @@ impl<'a> Work<'a> {
         if !self.temporary {
             self.table = None;
         }
-        if self.schema.partitioning.is_some() {
-            // Partitions have theirs from the start.
+        if self.schema.partitioning.is_some() || self.duplicates != Duplicates::Refuse {
+            // They are there from the start.
             return Ok(());
         }
         for i in 1..self.schema.indexes.len() {
@@ -320,6 +345,7 @@ impl<'a> Work<'a> {
 pub(crate) struct Fill<'w, 'a> {
     work: &'w mut Work<'a>,
     env: &'a SessionEnv,
+    strict: bool,
     /// For each column of the table, the query's column that goes there.
     from: Vec<Option<usize>>,
     /// Values of the columns that the query does not give.
@@ -334,10 +360,15 @@ impl<'w, 'a> Fill<'w, 'a> {
     pub fn new(
         work: &'w mut Work<'a>,
         env: &'a SessionEnv,
+        strict: bool,
         selected: &[ColumnMeta],
         first: u64,
     ) -> SqlResult<Fill<'w, 'a>> {
-        let cx = store_context(env, 1);
+        let cx = StoreContext {
+            session: env,
+            strict,
+            row: 1,
+        };
         let columns = &work.schema.columns;
         // The last one of a name, should there be several.
         let from: Vec<Option<usize>> = columns
@@ -358,6 +389,7 @@ impl<'w, 'a> Fill<'w, 'a> {
         Ok(Fill {
             work,
             env,
+            strict,
             from,
             defaults,
             first: first.max(1),
@@ -367,7 +399,11 @@ impl<'w, 'a> Fill<'w, 'a> {
 
     fn add(&mut self, row: &[Value<'_>]) -> SqlResult<()> {
         let at = self.work.rows + 1;
-        let cx = store_context(self.env, at);
+        let cx = StoreContext {
+            session: self.env,
+            strict: self.strict,
+            row: at,
+        };
         let mut values = Vec::with_capacity(self.from.len());
         for (i, column) in self.work.schema.columns.iter().enumerate() {
             let given = self.from[i].map(|f| row[f].borrowed());
@@ -491,8 +527,14 @@ impl<'a> Ddl<'a> {
                 .zip(&changed.from)
                 .any(|(c, f)| c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment));
             let next = source.auto_increment_peek().filter(|_| counts_on);
-            let mut work =
-                Work::start(self, table, changed.schema.clone(), home, next.unwrap_or(0))?;
+            let mut work = Work::start(
+                self,
+                table,
+                changed.schema.clone(),
+                home,
+                Duplicates::Refuse,
+                next.unwrap_or(0),
+            )?;
             match &old.partitioning {
                 None => self.copy(&mut txn, &source, &old, &changed, &mut work)?,
                 Some(p) => {

@@ -17,8 +17,12 @@ pub struct Statement {
     pub params: usize,
     /// Its source text, without the terminating semicolon, version comments opened.
     pub text: String,
-    /// IGNORE of UPDATE and DELETE (INSERT keeps its own).
+    /// IGNORE of UPDATE, DELETE and CREATE TABLE ... SELECT (INSERT keeps its own).
     pub ignore: bool,
+    /// WITH before UPDATE or DELETE (a query keeps its own).
+    pub with: Option<sp::With>,
+    /// What CREATE TABLE ... SELECT does with duplicates.
+    pub duplicates: Duplicates,
     /// SELECT ... INTO @a, @b: names of the variables, lower case, without the @.
     pub into: Vec<String>,
     /// For each SELECT, by the position of its keyword, the source text of the select list's items: the
@@ -28,6 +32,28 @@ pub struct Statement {
     pub time_limit: Option<u64>,
     /// Its longest run of tokens: bounds how deep it nests (see `stack`).
     pub run: usize,
+}
+
+/// What becomes of a row whose unique key is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It is left out, with a warning.
+    Ignore,
+    /// It takes the place of the one that is there.
+    Replace,
+}
+
+/// Kinds of stored programs, of which there are none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Program {
+    Procedure,
+    Function,
+    Trigger,
+    Event,
 }
 
 /// A table's name as written.
@@ -116,6 +142,15 @@ pub enum Kind {
         if_exists: bool,
         /// Views.
         names: Vec<TableName>,
+    },
+    /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT (IF EXISTS makes it harmless, too).
+    DropProgram {
+        /// Which.
+        program: Program,
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Name.
+        name: TableName,
     },
     /// TRUNCATE TABLE.
     Truncate(TableName),

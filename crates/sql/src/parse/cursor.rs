@@ -4,20 +4,35 @@ use sqlparser::ast::Expr;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-use super::ast::TableName;
+use super::ast::{Duplicates, TableName, sp};
 use crate::error::{SqlError, SqlResult};
 
 /// Walks over a statement's tokens.
 pub struct Cursor<'a> {
     /// sqlparser's parser, for what it parses itself.
     pub parser: Parser<'a>,
+    /// What the statement says besides its kind.
+    pub beside: Beside,
     text: &'a str,
+}
+
+/// Clauses that [`super::Statement`] keeps itself.
+#[derive(Default)]
+pub struct Beside {
+    /// WITH before UPDATE or DELETE.
+    pub with: Option<sp::With>,
+    /// IGNORE or REPLACE before the query of CREATE TABLE.
+    pub duplicates: Duplicates,
 }
 
 impl<'a> Cursor<'a> {
     /// Over the tokens of `text`.
     pub fn new(parser: Parser<'a>, text: &'a str) -> Cursor<'a> {
-        Cursor { parser, text }
+        Cursor {
+            parser,
+            beside: Beside::default(),
+            text,
+        }
     }
     fn peek(&self) -> &Token {
         &self.parser.peek_token_ref().token

@@ -89,6 +89,9 @@ impl Dialect for MillpondDialect {
     fn supports_create_table_select(&self) -> bool {
         true
     }
+    fn supports_create_table_like_parenthesized(&self) -> bool {
+        true
+    }
     fn supports_insert_set(&self) -> bool {
         true
     }

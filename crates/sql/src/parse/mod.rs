@@ -67,7 +67,7 @@ pub fn parse_one(text: &str, mode: SqlMode) -> SqlResult<Statement> {
         let mut cursor = Cursor::new(parser, &opened);
         let kind = statement::parse(&mut cursor, &tokens)?;
         cursor.end()?;
-        Ok(wrap(kind, tokens, &opened))
+        Ok(wrap(kind, cursor.beside, tokens, &opened))
     };
     stack::with_room(run, || stack::lent(run, parse))
 }
@@ -97,12 +97,14 @@ pub fn parse_partition_by(text: &str) -> SqlResult<PartitionBy> {
     }
 }
 
-fn wrap(kind: Kind, tokens: tokens::Tokens, text: &str) -> Statement {
+fn wrap(kind: Kind, beside: cursor::Beside, tokens: tokens::Tokens, text: &str) -> Statement {
     Statement {
         kind,
         params: tokens.params,
         text: text.trim().trim_end_matches(';').trim_end().to_string(),
-        ignore: tokens.ignore,
+        ignore: tokens.ignore || beside.duplicates == Duplicates::Ignore,
+        with: beside.with,
+        duplicates: beside.duplicates,
         into: tokens.into,
         headings: tokens.headings,
         time_limit: tokens.time_limit,

@@ -3,7 +3,7 @@
 use sqlparser::ast::{CreateTableLikeKind, Statement as Sp};
 use sqlparser::tokenizer::Token;
 
-use super::ast::{DatabaseOptions, Kind, Maintenance, TableName, sp};
+use super::ast::{DatabaseOptions, Duplicates, Kind, Maintenance, Program, TableName, sp};
 use super::cursor::Cursor;
 use super::partition;
 use super::statement::{drain, object_name};
@@ -93,9 +93,9 @@ fn create(c: &mut Cursor<'_>) -> SqlResult<Kind> {
     }
     match c.parser.parse_statement() {
         Ok(Sp::CreateTable(t)) => {
-            if let Some(
-                CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like),
-            ) = &t.like
+            if let Some(CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) =
+                &t.like
+                && like.defaults.is_none()
             {
                 return Ok(Kind::CreateTableLike {
                     if_not_exists: t.if_not_exists,
@@ -107,6 +107,8 @@ fn create(c: &mut Cursor<'_>) -> SqlResult<Kind> {
             if c.is("PARTITION") && c.is_nth(1, "BY") {
                 return create_partitioned(c, t);
             }
+            let mut t = t;
+            duplicates_query(c, &mut t)?;
             Ok(Kind::CreateTable(Box::new(t)))
         }
         Ok(Sp::CreateIndex(i)) => Ok(Kind::CreateIndex(Box::new(i))),
@@ -115,19 +117,30 @@ fn create(c: &mut Cursor<'_>) -> SqlResult<Kind> {
     }
 }
 
+/// `IGNORE SELECT ...`, `REPLACE AS SELECT ...` at the end of CREATE TABLE.
+fn duplicates_query(c: &mut Cursor<'_>, t: &mut sp::CreateTable) -> SqlResult<()> {
+    let duplicates = if c.eat("IGNORE") {
+        Duplicates::Ignore
+    } else if c.eat("REPLACE") {
+        Duplicates::Replace
+    } else {
+        return Ok(());
+    };
+    c.eat("AS");
+    c.beside.duplicates = duplicates;
+    t.query = Some(c.parser.parse_query().map_err(|e| c.convert(e))?);
+    Ok(())
+}
+
 /// PARTITION BY, and the query that may come after it.
 fn create_partitioned(c: &mut Cursor<'_>, mut t: sp::CreateTable) -> SqlResult<Kind> {
     let by = partition::by(c)?;
-    if c.is("IGNORE") || c.is("REPLACE") {
-        let word = c.peek_word().unwrap_or_default();
-        drain(c);
-        return Err(SqlError::unsupported(format_args!(
-            "CREATE TABLE ... {word} SELECT"
-        )));
-    }
-    c.eat("AS");
-    if !c.at_end() {
-        t.query = Some(c.parser.parse_query().map_err(|e| c.convert(e))?);
+    duplicates_query(c, &mut t)?;
+    if t.query.is_none() {
+        c.eat("AS");
+        if !c.at_end() {
+            t.query = Some(c.parser.parse_query().map_err(|e| c.convert(e))?);
+        }
     }
     Ok(Kind::CreatePartitioned(Box::new(t), Box::new(by)))
 }
@@ -198,11 +211,22 @@ fn drop_(c: &mut Cursor<'_>) -> SqlResult<Kind> {
         }
         return Ok(Kind::DropViews { if_exists, names });
     }
+    for (word, program) in [
+        ("PROCEDURE", Program::Procedure),
+        ("FUNCTION", Program::Function),
+        ("TRIGGER", Program::Trigger),
+        ("EVENT", Program::Event),
+    ] {
+        if c.eat(word) {
+            return Ok(Kind::DropProgram {
+                program,
+                if_exists: c.eat_all(&["IF", "EXISTS"]),
+                name: c.table_name()?,
+            });
+        }
+    }
     match c.peek_word().as_deref() {
-        Some(
-            k @ ("PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" | "USER" | "ROLE" | "SERVER"
-            | "TABLESPACE"),
-        ) => {
+        Some(k @ ("USER" | "ROLE" | "SERVER" | "TABLESPACE")) => {
             let k = k.to_string();
             drain(c);
             Err(SqlError::unsupported(format_args!("DROP {k}")))

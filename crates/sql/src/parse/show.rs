@@ -152,7 +152,11 @@ fn show(c: &mut Cursor<'_>) -> SqlResult<Show> {
         }
         "GRANTS" => {
             let mut user = None;
-            if c.eat("FOR") {
+            if c.eat_all(&["FOR", "CURRENT_USER"]) {
+                if c.eat_token(&Token::LParen) {
+                    c.expect_token(&Token::RParen)?;
+                }
+            } else if c.eat("FOR") {
                 let mut name = String::new();
                 while !c.at_end() {
                     match c.next().token {

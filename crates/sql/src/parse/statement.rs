@@ -1,6 +1,7 @@
 //! Dispatch by the first words, and the statements that need a few lines each.
 
 use sqlparser::ast::Statement as Sp;
+use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::ast::{ExplainFormat, Kind, PrepareSource, Statement, sp};
@@ -21,6 +22,10 @@ pub fn parse(c: &mut Cursor<'_>, tokens: &Tokens) -> SqlResult<Kind> {
         return Err(c.error());
     };
     match first.as_str() {
+        "WITH" if changes(c) => {
+            with(c)?;
+            dml(c)
+        }
         "SELECT" | "WITH" | "VALUES" | "TABLE" => query(c),
         "INSERT" | "REPLACE" | "UPDATE" | "DELETE" => dml(c),
         "EXPLAIN" | "DESCRIBE" | "DESC" => {
@@ -106,6 +111,35 @@ fn query(c: &mut Cursor<'_>) -> SqlResult<Kind> {
     }
 }
 
+/// Whether what comes after WITH and its queries is UPDATE or DELETE.
+fn changes(c: &Cursor<'_>) -> bool {
+    let mut depth = 0u32;
+    for n in 1.. {
+        match &c.parser.peek_nth_token_ref(n).token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::EOF => return false,
+            _ if depth == 0 && (c.is_nth(n, "UPDATE") || c.is_nth(n, "DELETE")) => return true,
+            _ if depth == 0 && c.is_nth(n, "SELECT") => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Takes WITH and its queries.
+fn with(c: &mut Cursor<'_>) -> SqlResult<()> {
+    let with_token = c.next().into();
+    let recursive = c.eat("RECURSIVE");
+    let queries = c.parser.parse_comma_separated(Parser::parse_cte);
+    c.beside.with = Some(sp::With {
+        with_token,
+        recursive,
+        cte_tables: queries.map_err(|e| c.convert(e))?,
+    });
+    Ok(())
+}
+
 fn dml(c: &mut Cursor<'_>) -> SqlResult<Kind> {
     if let Some(kind) = several::parse(c)? {
         return Ok(kind);
@@ -165,6 +199,8 @@ fn explain(c: &mut Cursor<'_>, tokens: &Tokens) -> SqlResult<Kind> {
             params: tokens.params,
             text: String::new(),
             ignore: tokens.ignore,
+            with: c.beside.with.take(),
+            duplicates: c.beside.duplicates,
             into: tokens.into.clone(),
             headings: tokens.headings.clone(),
             time_limit: None,

@@ -82,6 +82,7 @@ pub fn tokenize(text: &str, dialect: &dyn Dialect, mode: SqlMode) -> SqlResult<T
     into_file(&out.tokens)?;
     definitions::adjust(&mut out.tokens)?;
     casts(&mut out.tokens)?;
+    trims(&mut out.tokens);
     Ok(out)
 }
 
@@ -161,9 +162,17 @@ fn adjust(out: &mut Tokens, mode: SqlMode) {
 
 /// Takes LOW_PRIORITY, QUICK and IGNORE out of UPDATE and DELETE.
 fn statement_modifiers(out: &mut Tokens) {
+    let mut depth = 0u32;
+    let with = out.tokens.first().is_some_and(|t| is(t, "WITH"));
     let Some(first) = out.tokens.iter().position(|t| {
-        ["UPDATE", "DELETE"].iter().any(|w| is(t, w))
-            || !is(t, "EXPLAIN") && word(&t.token).is_some()
+        match t.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+            && (["UPDATE", "DELETE"].iter().any(|w| is(t, w))
+                || !with && !is(t, "EXPLAIN") && word(&t.token).is_some())
     }) else {
         return;
     };
@@ -259,13 +268,40 @@ fn into_file(list: &[TokenWithSpan]) -> SqlResult<()> {
     Ok(())
 }
 
-/// Takes the character set out of `CAST(x AS CHAR(n) CHARACTER SET y)` and `CONVERT(x, CHAR CHARACTER SET y)`, where texts are Unicode
+/// `TRIM(LEADING FROM s)` trims spaces.
+fn trims(list: &mut Vec<TokenWithSpan>) {
+    for i in 3..list.len() {
+        if is(&list[i], "FROM")
+            && ["LEADING", "TRAILING", "BOTH"]
+                .iter()
+                .any(|w| is(&list[i - 1], w))
+            && list[i - 2].token == Token::LParen
+            && is(&list[i - 3], "TRIM")
+        {
+            let space = TokenWithSpan {
+                token: Token::SingleQuotedString(" ".into()),
+                span: list[i].span,
+            };
+            list.insert(i, space);
+        }
+    }
+}
+
+/// Takes INT out of `CAST(x AS UNSIGNED INT)`, and the character set out of `CAST(x AS CHAR(n) CHARACTER SET y)` and `CONVERT(x, CHAR CHARACTER SET y)`, where texts are Unicode
 /// anyway; for the character set `binary` the type becomes BINARY.
 fn casts(list: &mut Vec<TokenWithSpan>) -> SqlResult<()> {
     let mut i = 1;
     while i < list.len() {
-        let cast =
-            is(&list[i], "CHAR") && (is(&list[i - 1], "AS") || list[i - 1].token == Token::Comma);
+        let target = is(&list[i - 1], "AS") || list[i - 1].token == Token::Comma;
+        let whole = is(&list[i], "UNSIGNED") || is(&list[i], "SIGNED");
+        let int = |t: &TokenWithSpan| is(t, "INT") || is(t, "INTEGER");
+        if target && whole && list.get(i + 1).is_some_and(int) {
+            list.remove(i + 1);
+        }
+        if target && is(&list[i], "NCHAR") {
+            list[i] = keyword("CHAR", Keyword::CHAR, list[i].span);
+        }
+        let cast = is(&list[i], "CHAR") && target;
         let mut at = i + 1;
         if cast && list.get(at).is_some_and(|t| t.token == Token::LParen) {
             at += 3;

@@ -38,7 +38,7 @@ mod select;
 pub(crate) mod several;
 
 use crate::error::{SqlError, SqlResult};
-use crate::parse::{ExplainFormat, Kind, ShowFilter, Statement, sp};
+use crate::parse::{Duplicates, ExplainFormat, Kind, ShowFilter, Statement, sp};
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
 use crate::show::VirtualTable;
@@ -253,6 +253,9 @@ fn param_type(v: &Value<'_>) -> Option<SqlType> {
 /// Plans a statement for which [`Statement::is_planned`] holds.
 pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
     let mut p = planner(statement, cx);
+    if let Some(with) = &statement.with {
+        p.with(with)?;
+    }
     let (root, columns) = match &statement.kind {
         Kind::Query(q) => {
             let (query, heads) = p.query(q, 0)?;
@@ -292,6 +295,8 @@ pub fn compile_exprs(
         params,
         text: String::new(),
         ignore: false,
+        with: None,
+        duplicates: Duplicates::Refuse,
         into: Vec::new(),
         headings: Vec::new(),
         time_limit: None,
@@ -317,6 +322,8 @@ pub fn compile_virtual(
         params: 0,
         text: String::new(),
         ignore: false,
+        with: None,
+        duplicates: Duplicates::Refuse,
         into: Vec::new(),
         headings: Vec::new(),
         time_limit: None,

@@ -60,27 +60,37 @@ impl Planner<'_, '_> {
     /// Plans a query inside of blocks with `base` sources.
     pub fn query(&mut self, q: &sp::Query, base: usize) -> SqlResult<(Query, Vec<Head>)> {
         let ctes = self.ctes.len();
-        if let Some(with) = &q.with {
-            if with.recursive {
-                return Err(SqlError::unsupported("WITH RECURSIVE"));
-            }
-            for c in &with.cte_tables {
-                self.ctes.push(Cte {
-                    name: c.alias.name.value.clone(),
-                    columns: c
-                        .alias
-                        .columns
-                        .iter()
-                        .map(|c| c.name.value.clone())
-                        .collect(),
-                    query: (*c.query).clone(),
-                    planned: None,
-                });
-            }
-        }
-        let r = self.query_body(q, base);
+        let r = match &q.with {
+            Some(with) => self.with(with),
+            None => Ok(()),
+        };
+        let r = r.and_then(|()| self.query_body(q, base));
         self.ctes.truncate(ctes);
         r
+    }
+
+    /// Brings the queries of a WITH into scope.
+    pub fn with(&mut self, with: &sp::With) -> SqlResult<()> {
+        if with.recursive {
+            return Err(SqlError::unsupported("WITH RECURSIVE"));
+        }
+        let ctes = self.ctes.len();
+        for c in &with.cte_tables {
+            let name = &c.alias.name.value;
+            let same = |other: &Cte| other.name.eq_ignore_ascii_case(name);
+            if self.ctes[ctes..].iter().any(same) {
+                let m = format!("Not unique table/alias: '{name}'");
+                return Err(SqlError::new(1066, m));
+            }
+            let columns = c.alias.columns.iter();
+            self.ctes.push(Cte {
+                name: name.clone(),
+                columns: columns.map(|c| c.name.value.clone()).collect(),
+                query: (*c.query).clone(),
+                planned: None,
+            });
+        }
+        Ok(())
     }
 
     fn query_body(&mut self, q: &sp::Query, base: usize) -> SqlResult<(Query, Vec<Head>)> {

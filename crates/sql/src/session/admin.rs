@@ -223,6 +223,11 @@ impl Session {
             }
             // There are no stored privileges that memory could disagree with.
             "PRIVILEGES" => Ok(()),
+            // Nothing is remembered of hosts that failed to connect.
+            "HOSTS" => Ok(()),
+            several if several.contains(", ") => several
+                .split(", ")
+                .try_for_each(|what| self.flush(what, tables)),
             other => Err(SqlError::unsupported(format_args!("FLUSH {other}"))),
         }
     }

@@ -258,6 +258,8 @@ pub(super) mod tests {
             params: 0,
             text: text.into(),
             ignore: false,
+            with: None,
+            duplicates: crate::parse::Duplicates::Refuse,
             into: Vec::new(),
             headings: Vec::new(),
             time_limit: None,

@@ -46,6 +46,7 @@ pub(super) fn counter(kind: &Kind) -> Option<Counter> {
         Kind::AlterTable { .. } | Kind::AlterPartitions { .. } => C::AlterTable,
         Kind::DropTables { .. } => C::DropTable,
         Kind::DropViews { .. } => C::DropView,
+        Kind::DropProgram { .. } => return None,
         Kind::Truncate(_) => C::Truncate,
         Kind::RenameTables(_) => C::RenameTable,
         Kind::CreateDatabase { .. } => C::CreateDb,
@@ -147,6 +148,7 @@ fn is_definition(kind: &Kind) -> bool {
             | Kind::AlterPartitions { .. }
             | Kind::DropTables { .. }
             | Kind::DropViews { .. }
+            | Kind::DropProgram { .. }
             | Kind::Truncate(_)
             | Kind::RenameTables(_)
             | Kind::CreateDatabase { .. }
@@ -400,7 +402,7 @@ impl Session {
     }
 
     fn is_self(&self, user: &str) -> bool {
-        user.eq_ignore_ascii_case("current_user") || user == self.env.user
+        user == self.env.user
     }
 
     fn execute_named(

@@ -441,10 +441,18 @@ impl Session {
             } else {
                 Home::Stored(new.own_file)
             },
+            query.statement.duplicates,
             // The counter goes on after the rows that come now.
             0,
         )?;
-        let mut fill = Fill::new(&mut work, &self.env, &plan.columns, new.auto_increment)?;
+        let strict = self.env.sql_mode.get().strict && !query.statement.ignore;
+        let mut fill = Fill::new(
+            &mut work,
+            &self.env,
+            strict,
+            &plan.columns,
+            new.auto_increment,
+        )?;
         let mut cx = ExecContext {
             engine: &self.instance.0.engine,
             txn,

@@ -56,6 +56,9 @@ pub fn adjust(list: &mut Vec<TokenWithSpan>) -> SqlResult<()> {
             Token::RParen => depth = depth.saturating_sub(1),
             _ => {}
         }
+        if national(list, i) {
+            continue;
+        }
         if is(&list[i], "ZEROFILL") && (closes(&list[i - 1]) || any(&list[i - 1], &NUMERIC)) {
             return Err(SqlError::unsupported("ZEROFILL"));
         } else if is(&list[i], "BINARY") && is_collation(list, i) {
@@ -79,6 +82,41 @@ pub fn adjust(list: &mut Vec<TokenWithSpan>) -> SqlResult<()> {
         i += 1;
     }
     Ok(())
+}
+
+/// `NATIONAL VARCHAR(5)`, `NCHAR(5)`, `NVARCHAR(5)` are VARCHAR and CHAR of the character set utf8mb3.
+fn national(list: &mut Vec<TokenWithSpan>, i: usize) -> bool {
+    let span = list[i].span;
+    let types = ["CHAR", "CHARACTER", "VARCHAR"];
+    if is(&list[i], "NATIONAL") && list.get(i + 1).is_some_and(|t| any(t, &types)) {
+        list.remove(i);
+    } else if is(&list[i], "NCHAR") && i > 1 {
+        list[i] = keyword("CHAR", Keyword::CHAR, span);
+    } else if is(&list[i], "NVARCHAR") && i > 1 {
+        list[i] = keyword("VARCHAR", Keyword::VARCHAR, span);
+    } else {
+        return false;
+    }
+    let mut end = i + 1;
+    if list
+        .get(end)
+        .is_some_and(|t| any(t, &["VARYING", "VARCHAR"]))
+    {
+        // CHAR VARYING.
+        list.remove(end);
+        list[i] = keyword("VARCHAR", Keyword::VARCHAR, span);
+    }
+    if list.get(end).is_some_and(|t| t.token == Token::LParen) {
+        end += 3;
+    }
+    let set = [
+        keyword("CHARACTER", Keyword::CHARACTER, span),
+        keyword("SET", Keyword::SET, span),
+        keyword("utf8mb3", Keyword::NoKeyword, span),
+    ];
+    let end = end.min(list.len());
+    list.splice(end..end, set);
+    true
 }
 
 fn closes(t: &TokenWithSpan) -> bool {
