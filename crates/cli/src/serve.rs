@@ -68,11 +68,6 @@ pub fn run(args: &Args) -> Result<(), Error> {
             .variables
             .push(("max_connections".into(), n.to_string()));
     }
-    millpond_store::io::real::raise_file_limit();
-    lower_connections(
-        &mut options.variables,
-        millpond_store::io::real::file_limit(),
-    );
     let data = options.path.clone();
     let pool = Size(options.store.pool_bytes as u64);
     let socket = args.socket.clone().or(file.socket);
@@ -88,6 +83,9 @@ pub fn run(args: &Args) -> Result<(), Error> {
 
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let instance = settings::open(options)?;
+    if let Some(files) = millpond_store::io::real::file_limit() {
+        limit_connections(&instance, files);
+    }
     let server = match Server::start(instance.clone(), &config) {
         Ok(server) => server,
         Err(e) => {
@@ -125,25 +123,23 @@ pub fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lowers `max_connections` to what the limit of open files allows. Half of it is for files: tables' take up to that much
-/// (a quarter of them may be open, with two descriptors each).
-fn lower_connections(variables: &mut Vec<(String, String)>, files: Option<u64>) {
-    /// MySQL's default.
-    const CONNECTIONS: u64 = 151;
-    /// What else is open: the log, the shared files, sockets that listen.
-    const OTHERS: u64 = 32;
-    const LEAST: u64 = 10;
-    const NAME: &str = "max_connections";
-    let Some(files) = files else { return };
-    let most = (files / 2).saturating_sub(OTHERS).max(LEAST);
-    let set = variables.iter().rfind(|v| v.0 == NAME);
-    let asked = set.map_or(Some(CONNECTIONS), |v| v.1.parse().ok());
-    if let Some(asked) = asked.filter(|n| *n > most) {
+/// Keeps `max_connections` within what the limit of open files allows.
+fn limit_connections(instance: &Instance, files: u64) {
+    let most = most_connections(files);
+    if let Some(asked) = instance.limit_connections(most) {
         tracing::warn!(
             "Changed limits: max_connections: {most} (requested {asked}), as {files} files may be open"
         );
-        variables.push((NAME.into(), most.to_string()));
     }
+}
+
+/// How many connections there may be beside open files. Half of the limit is for files: tables' take up to that much (a quarter
+/// of them may be open, with two descriptors each).
+fn most_connections(files: u64) -> u64 {
+    /// What else is open: the log, the shared files, sockets that listen.
+    const OTHERS: u64 = 32;
+    const LEAST: u64 = 10;
+    (files / 2).saturating_sub(OTHERS).max(LEAST)
 }
 
 fn log_to_stderr(level: Option<&String>) -> Result<(), Error> {
@@ -189,20 +185,8 @@ mod tests {
 
     #[test]
     fn connections_leave_descriptors_for_files() {
-        let after = |set: Option<&str>, files| {
-            let mut variables = Vec::new();
-            if let Some(n) = set {
-                variables.push(("max_connections".to_string(), n.to_string()));
-            }
-            lower_connections(&mut variables, files);
-            variables.pop().map(|v| v.1)
-        };
-        let some = |n: &str| Some(n.to_string());
-        assert_eq!(after(None, Some(256)), some("96"));
-        assert_eq!(after(None, Some(1024)), None);
-        assert_eq!(after(Some("5000"), Some(1024)), some("480"));
-        assert_eq!(after(Some("100"), Some(1024)), some("100"));
-        assert_eq!(after(None, Some(20)), some("10"));
-        assert_eq!(after(Some("5000"), None), some("5000"));
+        assert_eq!(most_connections(20), 10);
+        assert_eq!(most_connections(256), 96);
+        assert_eq!(most_connections(1024), 480);
     }
 }

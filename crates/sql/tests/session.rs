@@ -989,6 +989,30 @@ fn a_client_gets_the_character_set_it_asks_for_or_an_error() {
     );
 }
 
+#[test]
+fn the_limit_of_connections_holds_whenever_it_is_set() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("SET GLOBAL max_connections = 200");
+    assert_eq!(db.instance().limit_connections(100), Some(200));
+    assert_eq!(c.one("SELECT @@max_connections"), "100");
+    assert_eq!(db.instance().limit_connections(120), None);
+    for asked in ["5000", "DEFAULT"] {
+        c.ok("SET GLOBAL max_connections = 100");
+        c.ok(&format!("SET GLOBAL max_connections = {asked}"));
+        let warned = c.one("SHOW WARNINGS");
+        assert!(
+            warned.starts_with("Warning|1292|Truncated incorrect max_connections value: '"),
+            "{warned}"
+        );
+        assert_eq!(c.one("SELECT @@max_connections"), "120");
+    }
+    c.ok("SET sql_mode = 'STRICT_ALL_TABLES'");
+    assert_eq!(c.code("SET GLOBAL max_connections = 121"), 1231);
+    c.ok("SET GLOBAL max_connections = 120");
+    c.ok("SET GLOBAL max_connections = 20");
+}
+
 /// Whether a statement waits: it is killed when it is seen to run, unless it has ended by then.
 fn waits(c: &mut support::Client, sql: &str, by: &mut support::Client) -> bool {
     let id = c.one("SELECT CONNECTION_ID()");

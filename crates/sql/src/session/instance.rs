@@ -63,6 +63,8 @@ pub(crate) struct Inner {
     pub flushes: AtomicU64,
     /// Prepared statements of all sessions.
     pub prepared: AtomicU64,
+    /// `max_connections` may not be more.
+    pub most_connections: AtomicU64,
     closed: AtomicBool,
 }
 
@@ -247,6 +249,7 @@ impl Instance {
             statements: SharedCache::new(),
             flushes: AtomicU64::new(0),
             prepared: AtomicU64::new(0),
+            most_connections: AtomicU64::new(u64::MAX),
             closed: AtomicBool::new(false),
         }));
         instance.start_slow_log();
@@ -297,6 +300,14 @@ impl Instance {
     /// Value of a global system variable as SHOW VARIABLES prints it; `None` if there's no such variable.
     pub fn global_text(&self, name: &str) -> Option<String> {
         Some(self.0.globals.get(vars::find(name)?).show())
+    }
+    /// Bounds `max_connections`, now and whenever it is set. What it was, if that was more.
+    pub fn limit_connections(&self, most: u64) -> Option<u64> {
+        self.0.most_connections.store(most, Ordering::Relaxed);
+        let index = vars::known("max_connections");
+        let asked = self.0.globals.get(index).as_u64().filter(|n| *n > most)?;
+        self.0.globals.put(index, VarValue::UInt(most));
+        Some(asked)
     }
     /// How many sessions there are.
     pub fn session_count(&self) -> usize {

@@ -6,7 +6,7 @@ use millpond_store::{DropAlgorithm, Isolation};
 
 use super::Session;
 use super::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
-use super::vars::{self, Access, VarScope, VarValue, sql_mode};
+use super::vars::{self, Access, Def, VarScope, VarValue, sql_mode};
 use crate::ddl;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::{Scope, SetItem, SetValue};
@@ -160,6 +160,7 @@ impl Session {
                 self.converted(index, &value)?
             }
         };
+        let value = self.bounded(def, value)?;
         if def.access == Access::Fixed
             && value != VarValue::from(def.default)
             && value != self.facts.vars.get(index)
@@ -181,16 +182,27 @@ impl Session {
             self.instance.check_log_name(def.name, name)?;
         }
         if converted.clamped {
-            self.env.warn(
-                1292,
-                format!(
-                    "Truncated incorrect {} value: '{}'",
-                    def.name,
-                    String::from_utf8_lossy(&value.to_text())
-                ),
-            );
+            self.warn_truncated(def, &String::from_utf8_lossy(&value.to_text()));
         }
         Ok(converted.value)
+    }
+
+    fn warn_truncated(&self, def: &Def, shown: &str) {
+        let text = format!("Truncated incorrect {} value: '{shown}'", def.name);
+        self.env.warn(1292, text);
+    }
+
+    /// A value within what this process can do, which the definition knows nothing of.
+    fn bounded(&self, def: &Def, value: VarValue) -> SqlResult<VarValue> {
+        let most = self.instance.0.most_connections.load(Ordering::Relaxed);
+        if def.name != "max_connections" || value.as_u64().is_none_or(|n| n <= most) {
+            return Ok(value);
+        }
+        if self.env.sql_mode.get().strict_all {
+            return Err(vars::wrong_value(def, &value.show()));
+        }
+        self.warn_truncated(def, &value.show());
+        Ok(VarValue::UInt(most))
     }
 
     /// Stores a valid value and lets it take effect.
