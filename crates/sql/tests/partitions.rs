@@ -576,6 +576,14 @@ fn a_partition_and_a_table_change_places() {
             "test.t|check|error|Corrupt"
         ]
     );
+    // Where it was asked to look.
+    for (partitions, found) in [("p0, P1", "OK"), ("p2", "Corrupt"), ("ALL", "Corrupt")] {
+        let rows = c.rows(&format!("ALTER TABLE t CHECK PARTITION {partitions}"));
+        assert!(
+            rows[rows.len() - 1].ends_with(found),
+            "{partitions} {rows:?}"
+        );
+    }
     c.ok("ALTER TABLE o ADD COLUMN c INT");
     assert_eq!(
         c.code("ALTER TABLE t EXCHANGE PARTITION p2 WITH TABLE o"),
