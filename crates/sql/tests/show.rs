@@ -383,3 +383,75 @@ fn partitions_take_room_too() {
     assert_eq!(c.one(&format!("{sum}.TABLES WHERE TABLE_NAME = 't'")), each);
     assert!(!each.starts_with("0|"), "{each}");
 }
+
+/// A listing of names, or their number, opens no table; what only an open table knows does.
+#[test]
+fn names_are_listed_without_opening_tables() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    for n in 0..5 {
+        c.ok(&format!(
+            "CREATE TABLE t{n} (id INT AUTO_INCREMENT PRIMARY KEY) COMMENT 'number {n}'"
+        ));
+        c.ok(&format!("INSERT INTO t{n} VALUES ({n} + 1)"));
+    }
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    let mut opened = |sql: &str| {
+        let count = |c: &mut Client| {
+            let row = c.one("SHOW STATUS LIKE 'Millpond_open_tables'");
+            row.rsplit('|').next().and_then(|n| n.parse::<u64>().ok())
+        };
+        let before = count(&mut c);
+        let rows = c.rows(sql);
+        (rows, count(&mut c).zip(before).map(|(a, b)| a - b))
+    };
+    let from = "FROM information_schema.tables WHERE table_schema = 'test'";
+    let all = "FROM information_schema.tables";
+    let (rows, more) = opened(&format!("SELECT COUNT(*) {from}"));
+    assert_eq!((&rows[0][..], more), ("5", Some(0)));
+    let (rows, more) = opened(&format!(
+        "SELECT table_name, table_type, engine, version, row_format, max_data_length, checksum {from} AND table_name LIKE '%3'"
+    ));
+    assert_eq!(rows, ["t3|BASE TABLE|InnoDB|10|Dynamic|0|NULL"]);
+    assert_eq!(more, Some(0));
+    let (rows, more) = opened(&format!("SELECT COUNT(*) {from} AND table_name = 'none'"));
+    assert_eq!((&rows[0][..], more), ("0", Some(0)));
+    let (rows, more) = opened(&format!(
+        "SELECT table_comment, table_collation {from} ORDER BY table_comment DESC LIMIT 1"
+    ));
+    assert_eq!(rows, ["number 4|utf8mb4_general_ci"]);
+    assert_eq!(more, Some(0));
+    for (listing, wanted) in [
+        ("statistics", "GROUP_CONCAT(DISTINCT index_name)"),
+        (
+            "partitions",
+            "MAX(table_schema) = 'test' AND COUNT(partition_name) = 0",
+        ),
+    ] {
+        let sql = format!(
+            "SELECT {wanted} FROM information_schema.{listing} WHERE table_schema = 'test'"
+        );
+        assert_eq!(opened(&sql).1, Some(0), "{listing}");
+    }
+    // A block around reads a column, too; so does a join, and what is sorted or grouped by.
+    let (rows, more) = opened(&format!(
+        "SELECT s.schema_name, (SELECT MAX(t.table_name) {all} t WHERE t.table_schema = s.schema_name) \
+         FROM information_schema.schemata s JOIN information_schema.tables u ON u.table_schema = s.schema_name \
+         WHERE s.schema_name = 'test' GROUP BY s.schema_name, u.engine HAVING COUNT(u.table_type) = 5"
+    ));
+    assert_eq!(rows, ["test|t4"]);
+    assert_eq!(more, Some(0));
+    let (rows, more) = opened(&format!(
+        "SELECT table_rows, auto_increment {from} AND table_name = 't2'"
+    ));
+    assert_eq!((&rows[0][..], more), ("1|4", Some(1)));
+    let (rows, more) = opened(&format!(
+        "SELECT SUM(data_length + index_length) > 0 {from} AND table_name <> 't2'"
+    ));
+    assert_eq!((&rows[0][..], more), ("1", Some(4)));
+    let (rows, _) = opened("SHOW TABLE STATUS LIKE 't1'");
+    assert!(rows[0].starts_with("t1|InnoDB|10|Dynamic|1|"), "{rows:?}");
+    assert!(rows[0].ends_with("|number 1"), "{rows:?}");
+}

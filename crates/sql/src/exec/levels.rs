@@ -10,6 +10,7 @@ use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::nodes::{Block, Level, LevelFrom, Query, Source, SourceKind};
+use crate::show::Asked;
 use crate::value::Value;
 
 /// Receives the rows of all sources.
@@ -157,7 +158,7 @@ pub fn computed<'s>(
             st.derived[*derived] = Some(kept.clone());
             Ok(kept)
         }
-        SourceKind::Virtual { table, known } => {
+        SourceKind::Virtual { table, known, read } => {
             let cx = st.context(rows);
             let mut values = Vec::new();
             for (c, e) in known {
@@ -167,12 +168,22 @@ pub fn computed<'s>(
             let bounded = table.0.database() == "performance_schema";
             let mut bytes = 0;
             let mut out: Kept2d = Vec::new();
-            table.0.rows(st.env, &values, &mut |r: &[Value<'_>]| {
+            let read = read.as_deref();
+            let asked = Asked {
+                known: &values,
+                read,
+            };
+            table.0.rows(st.env, asked, &mut |r: &[Value<'_>]| {
                 if bounded {
                     bytes += row_bytes(r);
                     st.check_memory(bytes, table.0.name())?;
                 }
-                out.push(r.iter().map(|v| v.clone().into_owned()).collect());
+                // What nobody looks at need not be kept.
+                let kept = r.iter().enumerate().map(|(c, v)| match read {
+                    Some(read) if !read.contains(&c) => Value::Null,
+                    _ => v.clone().into_owned(),
+                });
+                out.push(kept.collect());
                 Ok(())
             })?;
             Ok(Rc::new(out))

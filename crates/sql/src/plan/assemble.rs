@@ -116,7 +116,7 @@ impl Planner<'_, '_> {
         };
         let wants_end = matches!(wanted, Some((_, Wanted::End(..))));
         let mut hash_ids = self.hash_ids;
-        let sources = with_known(sources, &filter, base);
+        let sources = with_asked(sources, &filter, &columns, base);
         let joined = match p.from.tree {
             None => super::joins::Joined {
                 levels: Vec::new(),
@@ -319,10 +319,16 @@ fn same_source<T>(items: impl Iterator<Item = Option<(usize, T)>>) -> Option<(us
     source.map(|s| (s, list))
 }
 
-/// Notes for virtual tables which columns are compared for equality with constants.
-fn with_known(mut sources: Vec<Source>, filter: &[Expr], base: usize) -> Vec<Source> {
+/// Notes for virtual tables which columns are read, and which are compared for equality with constants.
+fn with_asked(
+    mut sources: Vec<Source>,
+    filter: &[Expr],
+    columns: &[Vec<usize>],
+    base: usize,
+) -> Vec<Source> {
     for (n, s) in sources.iter_mut().enumerate() {
-        if let SourceKind::Virtual { known, .. } = &mut s.kind {
+        if let SourceKind::Virtual { known, read, .. } = &mut s.kind {
+            *read = Some(columns[n].clone());
             for e in filter {
                 if let Some((c, conditions::Term::Eq(v))) = conditions::term(e, base + n)
                     && v.is_const()

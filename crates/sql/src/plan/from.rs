@@ -375,6 +375,7 @@ impl Planner<'_, '_> {
                 kind: SourceKind::Virtual {
                     table: VirtualRef(v),
                     known: Vec::new(),
+                    read: None,
                 },
             });
         }

@@ -265,6 +265,8 @@ pub enum SourceKind {
         table: VirtualRef,
         /// Columns compared for equality with constants: (column, value).
         known: Vec<(usize, Expr)>,
+        /// Columns read, sorted; `None`: all.
+        read: Option<Vec<usize>>,
     },
 }
 

@@ -337,6 +337,7 @@ impl Planner<'_, '_> {
                 kind: SourceKind::Virtual {
                     table: VirtualRef(table.clone()),
                     known: Vec::new(),
+                    read: None,
                 },
             });
             f.nullable.push(false);

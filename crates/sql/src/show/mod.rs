@@ -72,15 +72,18 @@ pub trait VirtualTable: Send + Sync {
     fn name(&self) -> &str;
     /// Columns.
     fn columns(&self) -> &[VirtualColumn];
-    /// Produces the rows. `known` holds columns (by position) that the reader compares for equality with a
-    /// constant: the producer may use them to leave out rows that cannot match, and need not;
-    /// the reader applies its whole condition to what it gets.
-    fn rows(
-        &self,
-        session: &SessionEnv,
-        known: &[(usize, Value<'_>)],
-        emit: &mut Emit<'_>,
-    ) -> SqlResult<()>;
+    /// Produces the rows.
+    fn rows(&self, session: &SessionEnv, asked: Asked<'_>, emit: &mut Emit<'_>) -> SqlResult<()>;
+}
+
+/// What a reader wants of a virtual table's rows. The producer may use it, and need not.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Columns (by position) that are compared for equality with a constant: rows that cannot match may be left out. The
+    /// reader applies its whole condition to what it gets.
+    pub known: &'a [(usize, Value<'a>)],
+    /// Columns that are looked at, sorted; `None`: all. The others may have any value.
+    pub read: Option<&'a [usize]>,
 }
 
 /// Schemas that are the system's own, sorted.

@@ -54,7 +54,10 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
 
 /// PARTITIONS: a row per partition, and one for each table that has none.
 fn partitions() -> Virtual {
+    /// What only an open table knows: see [`put_room`].
+    const ROOM: &[usize] = &[12, 13, 14, 15, 16, 17];
     Virtual::new("information_schema", "PARTITIONS", COLUMNS, |cx, emit| {
+        let opens = cx.reads(ROOM);
         let instance = &cx.facts.instance;
         let tz = cx.env.zone.get();
         let only = Only::default().narrowed(cx, 1, 2);
@@ -73,13 +76,16 @@ fn partitions() -> Virtual {
             row[18] = created;
             row[22] = s("");
             let Some(p) = &schema.partitioning else {
-                let live = super::schema::live(instance, database, &def.name, schema, Want::Sizes);
-                if let Some(live) = live {
+                let live =
+                    || super::schema::live(instance, database, &def.name, schema, Want::Sizes);
+                if let Some(live) = opens.then(live).flatten() {
                     put_room(&mut row, live.rows, live.size);
                 }
                 return emit(&row);
             };
-            let rooms = rooms(instance, database, &def.name, schema);
+            let rooms = opens
+                .then(|| rooms(instance, database, &def.name, schema))
+                .flatten();
             row[7] = s(method(p));
             row[9] = match &p.by {
                 By::Expr(text) => s(&**text),

@@ -96,11 +96,36 @@ pub(super) fn each_table(
     only: &Only,
     mut f: impl FnMut(&str, Met<'_>) -> SqlResult<()>,
 ) -> SqlResult<()> {
-    let engine = instance.engine();
     if let Some(table) = &only.temporary {
         let def = table.def();
         return f(&def.database, Met::Stored(def, &Schema::of(def)?));
     }
+    each_name(instance, only, |database, named| {
+        let name = match named {
+            Named::Virtual(v) => return f(database, Met::Virtual(v)),
+            Named::Stored(name) => name,
+        };
+        match instance.engine().table_def(database, name) {
+            Ok(def) => f(database, Met::Stored(&def, &Schema::of(&def)?)),
+            // Dropped meanwhile.
+            Err(_) => Ok(()),
+        }
+    })
+}
+
+/// A table whose definition has not been read.
+enum Named<'a> {
+    Stored(&'a str),
+    Virtual(&'a Virtual),
+}
+
+/// Calls `f` with the name of every table that `only` leaves, by database and name; temporary ones aside.
+fn each_name(
+    instance: &Instance,
+    only: &Only,
+    mut f: impl FnMut(&str, Named<'_>) -> SqlResult<()>,
+) -> SqlResult<()> {
+    let engine = instance.engine();
     for database in only.database_names(instance)? {
         if SYSTEM_SCHEMAS.contains(&&*database) {
             for table in all_of(&database) {
@@ -109,21 +134,19 @@ pub(super) fn each_table(
                     .as_ref()
                     .is_none_or(|t| t.eq_ignore_ascii_case(table.name()))
                 {
-                    f(&database, Met::Virtual(&table))?;
+                    f(&database, Named::Virtual(&table))?;
                 }
             }
             continue;
         }
         let names = match &only.table {
-            Some(name) => vec![name.clone()],
+            Some(name) if engine.table_def(&database, name).is_ok() => vec![name.clone()],
+            Some(_) => continue,
             // A database dropped meanwhile has none.
             None => engine.tables(&database).unwrap_or_default(),
         };
         for name in names {
-            let Ok(def) = engine.table_def(&database, &name) else {
-                continue;
-            };
-            f(&database, Met::Stored(&def, &Schema::of(&def)?))?;
+            f(&database, Named::Stored(&name))?;
         }
     }
     Ok(())
@@ -271,17 +294,46 @@ pub(super) fn tables_table(only: Only) -> Virtual {
         ("CREATE_OPTIONS", Ty::NullStr(256)),
         ("TABLE_COMMENT", Ty::NullText),
     ];
+    /// What the definition says.
+    const OF_DEFINITION: &[usize] = &[14, 17, 19, 20];
+    /// What only an open table knows; the size of its files among it, or what is made of that.
+    const OF_OPEN: &[usize] = &[7, 8, 9, 11, 12, 13];
+    const OF_SIZE: &[usize] = &[8, 9, 11, 12];
+    /// What is the same for all tables of a kind, and the names.
+    fn named_row(database: &str, name: &str, kind: &'static str) -> Vec<Value<'static>> {
+        let mut row = vec![s("def"), s(database), s(name), s(kind)];
+        if kind == "BASE TABLE" {
+            row.extend([s("InnoDB"), n(10u64), s("Dynamic")]);
+        }
+        row.resize(COLUMNS.len(), Value::Null);
+        match kind {
+            "BASE TABLE" => row[10] = n(0u64),
+            _ => row[20] = s(""),
+        }
+        row
+    }
     Virtual::new(IS, "TABLES", COLUMNS, move |cx, emit| {
         let instance = &cx.facts.instance;
         let tz = cx.env.zone.get();
-        each_table(instance, &only.narrowed(cx, 1, 2), |database, met| {
+        let only = only.narrowed(cx, 1, 2);
+        if only.temporary.is_none() && !cx.reads(OF_OPEN) && !cx.reads(OF_DEFINITION) {
+            // Counting tables, and asking for names, shall not read a million definitions.
+            return each_name(instance, &only, |database, named| match named {
+                Named::Stored(name) => emit(&named_row(database, name, "BASE TABLE")),
+                Named::Virtual(v) => emit(&named_row(database, v.name(), "SYSTEM VIEW")),
+            });
+        }
+        let want = match cx.reads(OF_SIZE) {
+            true => Want::Sizes,
+            false => Want::Counter,
+        };
+        each_table(instance, &only, |database, met| {
             let Met::Stored(def, schema) = met else {
-                let mut row = vec![s("def"), s(database), s(met.name()), s("SYSTEM VIEW")];
-                row.resize(COLUMNS.len(), Value::Null);
-                row[20] = s("");
-                return emit(&row);
+                return emit(&named_row(database, met.name(), "SYSTEM VIEW"));
             };
-            let live = live(instance, database, &def.name, schema, Want::Sizes);
+            let live = (cx.reads(OF_OPEN))
+                .then(|| live(instance, database, &def.name, schema, want))
+                .flatten();
             let number = |f: &dyn Fn(&Live) -> u64| live.as_ref().map_or(Value::Null, |l| n(f(l)));
             let has_auto = schema.columns.iter().any(|c| c.auto_increment);
             let auto = live.as_ref().and_then(|l| l.auto_increment);
@@ -557,13 +609,17 @@ pub(super) fn statistics(only: Only) -> Virtual {
         ("IS_VISIBLE", Ty::Str(3)),
         ("EXPRESSION", Ty::NullText),
     ];
+    /// The one that only an open table knows.
+    const CARDINALITY: usize = 9;
     Virtual::new(IS, "STATISTICS", COLUMNS, move |cx, emit| {
         let instance = &cx.facts.instance;
         each_table(instance, &only.narrowed(cx, 1, 2), |database, met| {
             let Met::Stored(def, schema) = met else {
                 return Ok(());
             };
-            let live = live(instance, database, &def.name, schema, Want::Cardinality);
+            let live = (cx.reads(&[CARDINALITY]))
+                .then(|| live(instance, database, &def.name, schema, Want::Cardinality))
+                .flatten();
             let counts = live.map(|l| l.cardinality).unwrap_or_default();
             for i in index_order(schema) {
                 let index = &schema.indexes[i];

@@ -1,6 +1,6 @@
 //! A virtual table made of a column list and a function.
 
-use super::{Emit, VirtualColumn, VirtualTable};
+use super::{Asked, Emit, VirtualColumn, VirtualTable};
 use crate::error::{SqlError, SqlResult};
 use crate::session::Facts;
 use crate::session::env::SessionEnv;
@@ -39,13 +39,20 @@ pub(super) type Produce = Box<dyn Fn(&Context<'_>, &mut Emit<'_>) -> SqlResult<(
 pub(super) struct Context<'a> {
     pub env: &'a SessionEnv,
     pub facts: &'a Facts,
-    known: &'a [(usize, Value<'a>)],
+    asked: Asked<'a>,
 }
 
 impl Context<'_> {
+    /// Whether the reader looks at one of these columns.
+    pub fn reads(&self, columns: &[usize]) -> bool {
+        let read = self.asked.read;
+        read.is_none_or(|read| columns.iter().any(|c| read.contains(c)))
+    }
+
     /// The text that column `column` must equal, if the reader said so.
     pub fn known(&self, column: usize) -> Option<String> {
-        self.known
+        self.asked
+            .known
             .iter()
             .find(|(c, _)| *c == column)
             .map(|(_, v)| String::from_utf8_lossy(&v.to_text()).into_owned())
@@ -107,19 +114,14 @@ impl VirtualTable for Virtual {
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
     }
-    fn rows(
-        &self,
-        session: &SessionEnv,
-        known: &[(usize, Value<'_>)],
-        emit: &mut Emit<'_>,
-    ) -> SqlResult<()> {
+    fn rows(&self, session: &SessionEnv, asked: Asked<'_>, emit: &mut Emit<'_>) -> SqlResult<()> {
         let Some(facts) = session.facts.as_deref() else {
             return Err(SqlError::new(1105, "system tables need a session"));
         };
         let cx = Context {
             env: session,
             facts,
-            known,
+            asked,
         };
         (self.produce)(&cx, emit)
     }
