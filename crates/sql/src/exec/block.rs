@@ -19,6 +19,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
 use crate::plan::nodes::{Block, Body, LevelFrom, Limit, Query, Rich, SourceKind, Union};
 use crate::row::encode_sort_value;
+use crate::value::convert::exact_integer;
 use crate::value::{self, Value};
 
 /// Receives a query's rows.
@@ -102,18 +103,30 @@ fn convert<'v>(
 /// LIMIT and OFFSET as numbers: (offset, count).
 pub fn limits(st: &State<'_>, l: &Limit) -> SqlResult<(u64, u64)> {
     let number = |e: &crate::expr::Expr| -> SqlResult<u64> {
-        match e.eval(&st.context(&[]))? {
-            Value::UInt(n) => Ok(n),
-            Value::Int(n) if n >= 0 => Ok(n as u64),
-            _ => Err(SqlError::new(
+        whole(&e.eval(&st.context(&[]))?).ok_or_else(|| {
+            SqlError::new(
                 1210,
                 "Incorrect arguments to LIMIT: a whole number is needed",
-            )),
-        }
+            )
+        })
     };
     let offset = l.offset.as_ref().map_or(Ok(0), number)?;
     let count = l.count.as_ref().map_or(Ok(u64::MAX), number)?;
     Ok((offset, count))
+}
+
+/// A number of rows. Some clients send all parameters as texts, others all numbers as doubles.
+fn whole(v: &Value<'_>) -> Option<u64> {
+    // Beyond this doubles are not exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match v {
+        Value::UInt(n) => Some(*n),
+        Value::Int(n) => u64::try_from(*n).ok(),
+        Value::Bytes(b) => u64::try_from(exact_integer(b)?).ok(),
+        Value::Decimal(d) if *d == d.floor() => u64::try_from(d.floor().to_i128()?).ok(),
+        Value::Double(n) if n.fract() == 0.0 && (0.0..EXACT).contains(n) => Some(*n as u64),
+        _ => None,
+    }
 }
 
 /// Runs a block.

@@ -62,7 +62,8 @@ fn find<'s>(
     let partitioned = t.schema.partitioning.is_some();
     let mut left = count;
     let fixed = block::leader_is_fixed(st, b, &rows)?;
-    let sorts = !b.order.is_empty() && !(b.in_order && fixed);
+    let in_order = b.in_order && fixed;
+    let sorts = !b.order.is_empty() && !in_order;
     // What is no lookup of one row, as was planned, may read rows that it changes.
     let mut kept = (collect || sorts || !fixed).then(|| {
         let keep = if sorts { count } else { u64::MAX };
