@@ -323,6 +323,10 @@ impl Bounds {
                 Lookup::Unusable => b.inexact = true,
             }
         }
+        if b.inexact {
+            // Both may be bounds of one BETWEEN, which compares with neither in the index's order then.
+            (b.low, b.high) = (None, None);
+        }
         if let Some(e) = &r.like {
             match e.eval(cx)? {
                 Value::Null => b.nothing = true,

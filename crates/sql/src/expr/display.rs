@@ -117,6 +117,7 @@ impl Display for Expr {
             K::Collate(e) => write!(f, "({e} collate {})", self.ty.collation.name()),
             K::EnumIndex(e) => write!(f, "{e}"),
             K::EnumBeside(args) => write!(f, "{}", args[0]),
+            K::Beside(e, _) => write!(f, "{e}"),
             K::Function(func, args) => {
                 write!(f, "{}(", func.name().to_ascii_lowercase())?;
                 list(f, args)?;

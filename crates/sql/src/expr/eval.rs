@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::operators::compare;
-use super::{EvalContext, Expr, ExprKind, func, interval, operators};
+use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::SqlResult;
 use crate::types::{BaseType, SqlType};
 use crate::value::{Value, cast, conform, number_of_text, write_text};
@@ -42,7 +42,10 @@ impl Expr {
     pub fn shown<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
         let v = self.eval(cx)?;
         // The digits of a variable's or parameter's value are not its type's.
-        let free = matches!(self.kind, ExprKind::Param(_) | ExprKind::UserVariable(_));
+        let free = matches!(
+            self.kind,
+            ExprKind::Param(_) | ExprKind::UserVariable(_) | ExprKind::Beside(..)
+        );
         Ok(match v {
             Value::Decimal(d) if !free => Value::Decimal(self.ty.shown(d)),
             v => v,
@@ -108,6 +111,7 @@ impl Expr {
                 }
                 (v, _) => v,
             },
+            K::Beside(a, base) => return kinds::constant(a.eval(cx)?, *base),
             K::Function(f, args) => return func::call(self, *f, args, cx),
             K::DateAdd(args, unit, minus) => {
                 return interval::date_add(&args[0], &args[1], *unit, *minus, &self.ty, cx);
@@ -213,9 +217,11 @@ impl Expr {
                 negated,
                 collation,
             } => {
-                let v = args[0].shown(cx)?;
-                let low = compare(&v, &args[1].shown(cx)?, *collation, cx)?.map(|o| o.is_ge());
-                let high = compare(&v, &args[2].shown(cx)?, *collation, cx)?.map(|o| o.is_le());
+                let mut all = [args[0].shown(cx)?, args[1].shown(cx)?, args[2].shown(cx)?];
+                kinds::together(&mut all, cx.session)?;
+                let [v, low, high] = &all;
+                let low = compare(v, low, *collation, cx)?.map(|o| o.is_ge());
+                let high = compare(v, high, *collation, cx)?.map(|o| o.is_le());
                 let within = match (low, high) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (Some(true), Some(true)) => Some(true),

@@ -7,6 +7,7 @@ mod distinct;
 mod eval;
 mod func;
 pub mod interval;
+mod kinds;
 mod like;
 mod list;
 mod operators;
@@ -19,7 +20,7 @@ use parking_lot::Mutex;
 
 use crate::error::SqlResult;
 use crate::session::env::SessionEnv;
-use crate::types::{Collation, Schema, SqlType};
+use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
@@ -139,6 +140,8 @@ pub enum ExprKind {
     EnumIndex(Box<Expr>),
     /// An ENUM compared with a parameter: its position if that turns out to be a number, else its text.
     EnumBeside(Box<[Expr; 2]>),
+    /// A placeholder beside something of this type, see [`kinds::constant`].
+    Beside(Box<Expr>, BaseType),
     /// A function of the catalogue.
     Function(Func, Vec<Expr>),
     /// `date + INTERVAL amount unit` (subtracted if the flag says so).
@@ -362,6 +365,7 @@ impl Expr {
             | K::Cast(e)
             | K::Collate(e)
             | K::EnumIndex(e)
+            | K::Beside(e, _)
             | K::Extract(e, _)
             | K::SetUserVariable(_, e)
             | K::SeededRand(e, _) => vec![e],
@@ -403,6 +407,7 @@ impl Expr {
             | K::Cast(e)
             | K::Collate(e)
             | K::EnumIndex(e)
+            | K::Beside(e, _)
             | K::Extract(e, _)
             | K::SetUserVariable(_, e)
             | K::SeededRand(e, _) => vec![e],

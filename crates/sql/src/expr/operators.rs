@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{ArithmeticOp, BitOp, EvalContext, Expr};
+use super::{ArithmeticOp, BitOp, EvalContext, Expr, kinds};
 use crate::error::{SqlError, SqlResult};
 use crate::types::derive::DIV_INCREMENT;
 use crate::types::{BaseType, Collation};
@@ -198,7 +198,8 @@ pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlR
     })
 }
 
-/// Compares as [`Value::compare`] does, complaining of a text that is no number where it is compared with one.
+/// Compares as [`Value::compare`] does, complaining of a text that is no number where it is compared with one. A time beside a date is
+/// one of today.
 #[inline]
 pub(super) fn compare(
     a: &Value<'_>,
@@ -209,6 +210,14 @@ pub(super) fn compare(
     match (a, b) {
         (Value::Bytes(text), other) | (other, Value::Bytes(text)) if other.is_number() => {
             number_of_text(text, cx.session)?;
+        }
+        (Value::Time(_), Value::Date(_) | Value::DateTime(_)) => {
+            let a = kinds::today(a, cx.session);
+            return Ok(a.and_then(|a| a.compare(b, collation)));
+        }
+        (Value::Date(_) | Value::DateTime(_), Value::Time(_)) => {
+            let b = kinds::today(b, cx.session);
+            return Ok(b.and_then(|b| a.compare(&b, collation)));
         }
         _ => {}
     }

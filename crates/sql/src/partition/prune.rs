@@ -229,17 +229,30 @@ fn apply(
         }
         Term::Range(lower, upper) => {
             cond.not_null = true;
-            if let Some((e, inclusive)) = lower {
-                match look(e)? {
-                    Lookup::Exact(v) => raise(cond, v, *inclusive, ty, cx.session),
+            let lower = lower
+                .as_ref()
+                .map(|(e, i)| Ok((look(e)?, *i)))
+                .transpose()?;
+            let upper = upper
+                .as_ref()
+                .map(|(e, i)| Ok((look(e)?, *i)))
+                .transpose()?;
+            let unusable = |b: &Option<(Lookup, bool)>| matches!(b, Some((Lookup::Unusable, _)));
+            if unusable(&lower) || unusable(&upper) {
+                // A BETWEEN with bounds of different kinds has another order than the partitions.
+                return Ok(Ok(()));
+            }
+            if let Some((found, inclusive)) = lower {
+                match found {
+                    Lookup::Exact(v) => raise(cond, v, inclusive, ty, cx.session),
                     Lookup::Above(v) => raise(cond, v, false, ty, cx.session),
                     Lookup::BelowAll | Lookup::Unusable => {}
                     Lookup::AboveAll | Lookup::Null => return Ok(Err(Nothing)),
                 }
             }
-            if let Some((e, inclusive)) = upper {
-                match look(e)? {
-                    Lookup::Exact(v) => lower_to(cond, v, *inclusive, ty, cx.session),
+            if let Some((found, inclusive)) = upper {
+                match found {
+                    Lookup::Exact(v) => lower_to(cond, v, inclusive, ty, cx.session),
                     Lookup::Above(v) => lower_to(cond, v, true, ty, cx.session),
                     Lookup::AboveAll | Lookup::Unusable => {}
                     Lookup::BelowAll | Lookup::Null => return Ok(Err(Nothing)),

@@ -16,7 +16,7 @@ use sqlparser::ast;
 
 use super::{
     AggregateSpec, ArithmeticOp, BitOp, CompareOp, EvalContext, Expr, ExprKind, Func, InList, Like,
-    Regexp,
+    Regexp, kinds,
 };
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
@@ -450,6 +450,8 @@ fn constant_as(e: &mut Expr, other: &SqlType) {
         }
         BaseType::Time => parse_time::parse_time(text)
             .map(|p| (Value::Time(p.value), SqlType::temporal(BaseType::Time, 6))),
+        // Two digits stand for four, see `constant_beside`.
+        BaseType::Year => None,
         _ if other.is_integer() => exact_integer(text)
             .and_then(|v| i64::try_from(v).ok())
             .map(|v| (Value::Int(v), SqlType::bigint())),
@@ -460,6 +462,38 @@ fn constant_as(e: &mut Expr, other: &SqlType) {
     }
 }
 
+/// Makes of a constant what it is beside a year or a date.
+fn constant_beside(e: &mut Expr, other: &Expr) -> SqlResult<()> {
+    let base = other.ty.base;
+    let concerns = match base {
+        BaseType::Year => matches!(other.kind, ExprKind::Column { .. }),
+        BaseType::Date | BaseType::DateTime | BaseType::Timestamp => {
+            !matches!(other.kind, ExprKind::Param(_) | ExprKind::Beside(..))
+        }
+        _ => false,
+    };
+    if !concerns {
+        return Ok(());
+    }
+    match &e.kind {
+        ExprKind::Param(_) => {
+            let param = std::mem::replace(e, Expr::null());
+            let (ty, nullable) = (param.ty.clone(), param.nullable);
+            *e = Expr::new(ExprKind::Beside(Box::new(param), base), ty, nullable);
+        }
+        ExprKind::Literal(v) => {
+            let (before, v) = (v.clone(), kinds::constant(v.clone(), base)?);
+            if base == BaseType::Year && matches!(v, Value::Int(_)) {
+                *e = Expr::literal(v, SqlType::bigint());
+            } else if matches!(before, Value::Bytes(_)) {
+                constant_as(e, &other.ty);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 /// The collation of a comparison.
 fn comparison_collation(list: &[&Expr]) -> Collation {
     coercion::collation_of(list).unwrap_or(Collation::Utf8mb4GeneralCi)
@@ -468,6 +502,10 @@ fn comparison_collation(list: &[&Expr]) -> Collation {
 /// `a op b`.
 pub(super) fn compare(op: CompareOp, mut a: Expr, mut b: Expr) -> Expr {
     harmonise(&mut a, &mut b);
+    compare_harmonised(op, a, b)
+}
+
+fn compare_harmonised(op: CompareOp, a: Expr, b: Expr) -> Expr {
     let collation = comparison_collation(&[&a, &b]);
     let nullable = op != CompareOp::NullSafeEq && (a.nullable || b.nullable);
     predicate(ExprKind::Compare(op, Box::new([a, b]), collation), nullable)
@@ -479,10 +517,22 @@ fn compare_agreeing(op: CompareOp, a: Expr, b: Expr) -> SqlResult<Expr> {
     Ok(compare(op, a, b))
 }
 
+/// The same with constants that are beside a year or a date.
+fn compare_constants(op: CompareOp, mut a: Expr, mut b: Expr) -> SqlResult<Expr> {
+    agree(&[&a, &b], op.symbol())?;
+    harmonise(&mut a, &mut b);
+    constant_beside(&mut a, &b)?;
+    constant_beside(&mut b, &a)?;
+    Ok(compare_harmonised(op, a, b))
+}
+
 fn between(mut args: [Expr; 3], negated: bool) -> SqlResult<Expr> {
     let [v, low, high] = &mut args;
-    harmonise(v, low);
-    harmonise(v, high);
+    for bound in [&mut *low, &mut *high] {
+        harmonise(v, bound);
+        constant_beside(bound, v)?;
+        constant_beside(v, bound)?;
+    }
     agree(&[v, low, high], "between")?;
     let collation = comparison_collation(&[v, low, high]);
     let nullable = v.nullable || low.nullable || high.nullable;
@@ -715,7 +765,7 @@ fn compare_rows(
         (None, None) => {
             let (mut a, mut b) = (bind(left, scope)?, bind(right, scope)?);
             sent::beside_bytes([&mut a, &mut b], scope);
-            return compare_agreeing(op, a, b);
+            return compare_constants(op, a, b);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
             let values = bind_all(v, scope)?;
@@ -803,6 +853,7 @@ fn in_list(
             i.ty = value.ty.clone();
         }
         constant_as(i, &value.ty);
+        constant_beside(i, &value)?;
         if value.ty.is_numeric() {
             as_number(i);
         }
