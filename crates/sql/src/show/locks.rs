@@ -78,6 +78,7 @@ fn metadata_mode(mode: MdlMode) -> &'static str {
         MdlMode::Shared => "SHARED_READ",
         MdlMode::Write => "SHARED_WRITE",
         MdlMode::ReadOnly => "SHARED_READ_ONLY",
+        MdlMode::Upgradable => "SHARED_UPGRADABLE",
         MdlMode::Exclusive => "EXCLUSIVE",
     }
 }

@@ -1,5 +1,6 @@
 //! Metadata locks by name: shared for statements, to the end of the transaction; exclusive for DDL; read-only for LOCK
-//! TABLES ... READ, which lets statements read and keeps those that write out.
+//! TABLES ... READ, which lets statements read and keeps those that write out; upgradable for DDL while it lets
+//! statements go on, which keeps other DDL out.
 //!
 //! A lock's state is one word: how many owners hold it in each mode, and whether anybody waits.
 //! While nobody waits and no holder conflicts, a statement's lock is one compare-and-swap through a kept
@@ -32,6 +33,8 @@ pub enum MdlMode {
     Write,
     /// LOCK TABLES ... READ: keeps writers out.
     ReadOnly,
+    /// DDL that lets statements go on for now: one at a time, between two moments at which it has the lock exclusively.
+    Upgradable,
     /// DDL, LOCK TABLES ... WRITE.
     Exclusive,
 }
@@ -51,6 +54,7 @@ impl MdlMode {
             MdlMode::Write => COUNT_BITS,
             MdlMode::ReadOnly => 2 * COUNT_BITS,
             MdlMode::Exclusive => 3 * COUNT_BITS,
+            MdlMode::Upgradable => 3 * COUNT_BITS + 1,
         }
     }
 
@@ -60,11 +64,11 @@ impl MdlMode {
         1 << self.shift()
     }
 
-    /// The word's bits of all holders of this mode. There is at most one that is exclusive.
+    /// The word's bits of all holders of this mode. There is at most one that is exclusive or upgradable.
     #[inline]
     fn holders(self) -> u64 {
         match self {
-            MdlMode::Exclusive => self.unit(),
+            MdlMode::Exclusive | MdlMode::Upgradable => self.unit(),
             _ => COUNT << self.shift(),
         }
     }
@@ -77,8 +81,13 @@ impl MdlMode {
             Shared => Exclusive.holders(),
             Write => Exclusive.holders() | ReadOnly.holders(),
             ReadOnly => Exclusive.holders() | Write.holders(),
+            Upgradable => Exclusive.holders() | Upgradable.holders(),
             Exclusive => {
-                Shared.holders() | Write.holders() | ReadOnly.holders() | Exclusive.holders()
+                Shared.holders()
+                    | Write.holders()
+                    | ReadOnly.holders()
+                    | Upgradable.holders()
+                    | Exclusive.holders()
             }
         }
     }
@@ -337,6 +346,18 @@ impl MdlSystem {
         Ok(())
     }
 
+    /// Weakens a lock that the owner holds exclusively; whoever waits for what that allows gets it.
+    pub fn downgrade(&self, owner: &Owner, lock: &Arc<MdlLock>, to: MdlMode) {
+        {
+            let mut held = owner.held.lock();
+            match held.mdl.find_mut(lock) {
+                Some(h) if h.mode == Some(MdlMode::Exclusive) => h.mode = Some(to),
+                _ => return,
+            }
+        }
+        lock.exchange(MdlMode::Exclusive, to);
+    }
+
     /// Whether the owner holds the lock at least as strongly.
     pub fn holds(&self, owner: &Owner, lock: &Arc<MdlLock>, mode: MdlMode) -> bool {
         owner.metadata_mode(lock).is_some_and(|m| m.covers(mode))
@@ -467,8 +488,11 @@ impl MdlLock {
             held,
         };
         if held.is_some() {
-            let first = queue.iter().position(|w| w.held.is_none());
-            let first = first.unwrap_or(queue.len());
+            // Those who wait for the lock exclusively wait for what this one holds anyway.
+            let passes = |w: &Waiter| {
+                w.held.is_none() || (w.mode == MdlMode::Exclusive && mode != MdlMode::Exclusive)
+            };
+            let first = queue.iter().position(passes).unwrap_or(queue.len());
             queue.insert(first, waiter);
         } else {
             queue.push_back(waiter);
@@ -491,6 +515,13 @@ impl MdlLock {
         queue.remove(i);
         self.grant_waiters(&mut queue);
         false
+    }
+
+    fn exchange(&self, held: MdlMode, to: MdlMode) {
+        let change = to.unit().wrapping_sub(held.unit());
+        if self.state.fetch_add(change, Ordering::AcqRel) & WAITERS != 0 {
+            self.grant_waiters(&mut self.queue.lock());
+        }
     }
 
     fn release(&self, mode: MdlMode) {
@@ -615,6 +646,64 @@ mod tests {
     }
 
     #[test]
+    fn a_weakened_lock_lets_statements_in_and_is_made_exclusive_again() {
+        use MdlMode::*;
+        let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
+        let registry = Arc::new(Registry::default());
+        let o: Vec<_> = (0..3).map(|_| registry.owner(Weak::new())).collect();
+        let t = mdl.get("db\0t");
+        let ddl = &o[0];
+        for (to, writes) in [(Upgradable, true), (ReadOnly, false)] {
+            o.iter().for_each(|o| o.set_metadata_timeout(50));
+            mdl.lock(ddl, &t, Exclusive).unwrap();
+            mdl.make_lasting(ddl, &t);
+            std::thread::scope(|s| {
+                let waits = s.spawn(|| mdl.lock(&o[1], &t, Shared));
+                while t.state.load(Ordering::Relaxed) & WAITERS == 0 {
+                    std::thread::yield_now();
+                }
+                mdl.downgrade(ddl, &t, to);
+                waits.join().unwrap().unwrap();
+            });
+            o.iter().for_each(|o| o.set_metadata_timeout(0));
+            assert_eq!(mdl.lock(&o[2], &t, Write).is_ok(), writes, "{to:?}");
+            mdl.release_all(&o[2]);
+            assert!(mdl.lock(&o[2], &t, Exclusive).is_err());
+            // Not before the statement is done; what is held stays.
+            assert!(mdl.lock(ddl, &t, Exclusive).is_err());
+            assert!(mdl.holds(ddl, &t, to));
+            mdl.release_all(&o[1]);
+            mdl.lock(ddl, &t, Exclusive).unwrap();
+            assert!(mdl.lock(&o[1], &t, Shared).is_err());
+            mdl.release_lasting(ddl);
+            assert_eq!(t.state.load(Ordering::Relaxed), 0);
+        }
+    }
+
+    /// Who reads and then writes has nothing to wait for in whoever waits for its end.
+    #[test]
+    fn a_statement_gets_more_of_what_it_holds_before_ddl() {
+        use MdlMode::*;
+        let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
+        let registry = Arc::new(Registry::default());
+        let (ddl, reader) = (registry.owner(Weak::new()), registry.owner(Weak::new()));
+        let t = mdl.get("db\0t");
+        mdl.lock(&ddl, &t, Exclusive).unwrap();
+        mdl.downgrade(&ddl, &t, Upgradable);
+        mdl.lock(&reader, &t, Shared).unwrap();
+        std::thread::scope(|s| {
+            let upgrade = s.spawn(|| mdl.lock(&ddl, &t, Exclusive));
+            while t.state.load(Ordering::Relaxed) & WAITERS == 0 {
+                std::thread::yield_now();
+            }
+            mdl.lock(&reader, &t, Write).unwrap();
+            mdl.release_all(&reader);
+            upgrade.join().unwrap().unwrap();
+        });
+        assert!(mdl.holds(&ddl, &t, Exclusive));
+    }
+
+    #[test]
     fn read_only_locks_let_readers_pass() {
         use MdlMode::*;
         let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
@@ -622,7 +711,7 @@ mod tests {
         let o: Vec<_> = (0..3).map(|_| registry.owner(Weak::new())).collect();
         o.iter().for_each(|o| o.set_metadata_timeout(0));
         let t = mdl.get("db\0t");
-        let modes = [Shared, Write, ReadOnly, Exclusive];
+        let modes = [Shared, Write, ReadOnly, Upgradable, Exclusive];
         for (held, asked, goes) in [
             (Shared, Shared, true),
             (Shared, Write, true),
@@ -633,6 +722,13 @@ mod tests {
             (ReadOnly, Shared, true),
             (ReadOnly, Write, false),
             (ReadOnly, ReadOnly, true),
+            (Shared, Upgradable, true),
+            (Write, Upgradable, true),
+            (ReadOnly, Upgradable, true),
+            (Upgradable, Shared, true),
+            (Upgradable, Write, true),
+            (Upgradable, ReadOnly, true),
+            (Upgradable, Upgradable, false),
         ] {
             mdl.lock(&o[0], &t, held).unwrap();
             assert_eq!(
