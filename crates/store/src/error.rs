@@ -57,6 +57,8 @@ pub enum Error {
     /// The table or one of its indexes was made after the transaction's read view, which can therefore not
     /// be served from it; MySQL's `ER_TABLE_DEF_CHANGED` (1412): the transaction may be retried.
     DefinitionChanged(String),
+    /// More rows changed while an index was built than its log of changes may hold.
+    RowLogFull,
     /// Bad configuration or an argument the caller must not pass.
     Invalid(String),
 }
@@ -118,6 +120,7 @@ impl std::fmt::Display for Error {
                     "definition of '{s}' has changed, please retry transaction"
                 )
             }
+            Error::RowLogFull => f.write_str("too many rows changed during an index build"),
             Error::Locked(s) => write!(f, "{s}"),
             Error::Invalid(s) => write!(f, "{s}"),
         }

@@ -144,6 +144,7 @@ impl<'a> Ddl<'a> {
                         1062,
                         format!("Duplicate entry for key '{table}.{}'", index.name),
                     ),
+                    e @ millpond_store::Error::RowLogFull => store_error(e, &index.name),
                     e => wrap(e),
                 })?;
             }

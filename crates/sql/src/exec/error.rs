@@ -4,7 +4,7 @@ use super::report::report;
 use crate::error::SqlError;
 use millpond_store::Error;
 
-/// The store's error as MySQL's; `table` names the table for messages that do.
+/// The store's error as MySQL's; `table` names the table for messages that do, or the index that was being built.
 pub fn store_error(e: Error, table: &str) -> SqlError {
     report(&e, table);
     match e {
@@ -68,6 +68,12 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
         Error::KeyTooLong(bytes) => SqlError::new(
             1071,
             format!("Specified key was too long ({bytes} bytes); max key length is 3072 bytes"),
+        ),
+        Error::RowLogFull => SqlError::new(
+            1799,
+            format!(
+                "Creating index '{table}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again."
+            ),
         ),
         Error::DefinitionChanged(_) => SqlError::new(
             1412,

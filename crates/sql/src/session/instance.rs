@@ -120,6 +120,7 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
         "innodb_open_files" => options.open_files = usize::try_from(n).unwrap_or(usize::MAX),
         "innodb_io_capacity" => options.io_capacity = n,
         "innodb_io_capacity_max" => options.io_capacity_max = n,
+        "innodb_online_alter_log_max_size" => options.row_log_bytes = n,
         "millpond_reclaim_bytes_per_sec" => options.reclaim_bytes_per_sec = n,
         _ => {}
     }
@@ -208,6 +209,10 @@ impl Instance {
         put(
             "innodb_io_capacity_max",
             VarValue::UInt(store.io_capacity_max),
+        );
+        put(
+            "innodb_online_alter_log_max_size",
+            VarValue::UInt(store.row_log_bytes),
         );
         put(
             "millpond_reclaim_bytes_per_sec",

@@ -286,6 +286,7 @@ impl Session {
                 let (pages, most) = (now("innodb_io_capacity"), now("innodb_io_capacity_max"));
                 self.instance.0.engine.set_io_capacity(pages, most);
             }
+            "innodb_online_alter_log_max_size" => self.instance.0.engine.set_row_log_limit(n),
             "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
             "millpond_drop_algorithm" => self.choose_drop_algorithm(drop_algorithm(value)),
             "innodb_lazy_drop_table" => {

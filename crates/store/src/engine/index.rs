@@ -1,18 +1,23 @@
 //! CREATE INDEX and DROP INDEX.
 //!
 //! An index on a table with rows is built in a space of its own that has a grave before its first page: whatever happens,
-//! the reclaimer finds it. The transaction that puts the index into the table's row removes the grave.
+//! the reclaimer finds it. The transaction that puts the index into the table's row removes the grave. Statements go
+//! on meanwhile: see [`super::online`].
 
 use super::Inner;
-use super::ddl::{Aftermath, Dead, Found, grave_of};
+use super::ddl::{Aftermath, Dead, grave_of};
+use super::no_table;
+use super::online::{Beside, Online, Settler};
 use crate::btree::{MAX_KEY, Records, Tree};
-use crate::catalog::row::{self, TableRow};
-use crate::catalog::{IndexDef, KeyCodec};
+use crate::catalog::row::{self, Grave};
+use crate::catalog::{IndexDef, KeyCodec, TableDef};
 use crate::error::{Error, Result};
-use crate::page::PageNo;
+use crate::log::op::Op;
+use crate::page::{PageNo, PageType};
 use crate::sort::{Sorted, Sorter};
 use crate::space::{AllocKind, Space, SpaceId};
-use crate::table::format::{SEC_VALUE, SecValue};
+use crate::table::format::{SEC_KEY_PART, SEC_VALUE, SecValue};
+use crate::table::row_log::RowLog;
 use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
 use crate::txn::{Isolation, Owner, Txn};
 use std::ops::Bound;
@@ -25,56 +30,72 @@ impl Inner {
     pub(super) fn create_index(
         &self,
         owner: &Arc<Owner>,
-        database: &str,
-        name: &str,
+        (database, name): (&str, &str),
         (index_name, unique, index_body): (String, bool, Vec<u8>),
         body: Vec<u8>,
+        beside: Beside,
     ) -> Result<()> {
-        let space = self.pager.new_space_id()?;
+        let mut index = IndexDef {
+            name: index_name,
+            unique,
+            space: self.pager.new_space_id()?,
+            root: 0,
+            body: index_body,
+        };
         self.ddl(owner, |txn, after| {
-            after.hold(space);
+            after.hold(index.space);
             self.lock_tables(txn, [(database, name)].into_iter())?;
+            let row = self
+                .catalog
+                .read(|t| self.catalog.table(t, database, name))?;
+            let mut def = row.ok_or_else(|| no_table(database, name))?.def;
+            let mut grave = None;
+            if def.indexes[0].root != 0 {
+                (def.body, def.indexes) = (body.clone(), with(def.indexes, &index));
+                let built = self.build(txn, &def, beside, after)?;
+                index.root = built.root;
+                grave = Some(built);
+            }
+
+            // Only now, for other things in the row have changed meanwhile: roots, the AUTO_INCREMENT counter.
             let found = self.find(txn, database, name)?;
             let mut new = found.row.clone();
             new.version += 1;
-            new.def.body = body;
-            new.def.indexes.push(IndexDef {
-                name: index_name,
-                unique,
-                space,
-                root: 0,
-                body: index_body,
-            });
+            (new.def.body, new.def.indexes) = (body, with(new.def.indexes, &index));
             new.created.push(0);
-            if found.row.def.indexes[0].root != 0 {
-                // Older views may know rows that the index will not have, even if none is left now.
+            if let Some(grave) = grave {
+                // Older views may know rows that the index does not have, even if none is left now.
                 let at = new.created.len() - 1;
                 new.created[at] = self.sys.reserve(txn, 0)?.trx_id();
-                self.build(txn, &found, &mut new, after)?;
+                let (key, bytes) = (grave.space.0.to_be_bytes(), row::encode_grave(&grave));
+                self.catalog.graveyard.delete(txn, &key, &bytes)?;
             }
             self.replace(txn, &found, &new)
         })
     }
 
-    /// Builds the last index of `new` from the rows, if there are any.
+    /// Builds the last index of `def` from the rows. The table is locked exclusively before and after, but not in
+    /// between. Returns the grave.
     fn build(
         &self,
         txn: &mut Txn,
-        found: &Found,
-        new: &mut TableRow,
+        def: &TableDef,
+        beside: Beside,
         after: &mut Aftermath<'_>,
-    ) -> Result<()> {
-        let at = new.def.indexes.len() - 1;
-        let (id, file) = (new.def.indexes[at].space, new.def.file);
-        let codec = self.codecs.codec(&new.def)?;
-        let table = self
-            .catalog
-            .open_table(&found.row.def.database, &found.row.def.name)?;
-        let Some(sorted) = self.sort_keys(txn, &table, &*codec, at)? else {
-            return Ok(());
-        };
+    ) -> Result<Grave> {
+        let at = def.indexes.len() - 1;
+        let index = &def.indexes[at];
+        let codec = self.codecs.codec(def)?;
+        let table = self.catalog.open_table(&def.database, &def.name)?;
+        let online = Online::start(self, &table, codec.clone(), at);
+        self.sys.view(txn);
+        self.let_in(txn, &table, beside);
+        let sorted = self.sort_keys(txn, &table, &*codec, at, Some(online.log()));
+        // Purge goes on.
+        self.sys.statement(txn);
+        let sorted = sorted?;
 
-        let mut grave = grave_of(&new.def.indexes[at], &new.def);
+        let mut grave = grave_of(index, def);
         let builder = self.sys.owner();
         let mut digging = self.sys.begin(&builder, Isolation::ReadCommitted);
         let bytes = row::encode_grave(&grave);
@@ -83,26 +104,26 @@ impl Inner {
         self.sys.commit_no_wait(digging)?;
         after.building();
 
-        let space = self.pager.space(id, file);
-        let mut entries = Entries::new(sorted, at, new.def.indexes[at].unique);
-        let root = Tree::bulk_rooted(&self.pager, &space, &mut entries, &mut |page| {
-            self.write_root(&space, id, page)
-        })?;
-        new.def.indexes[at].root = root;
-
-        grave.root = root;
-        let key = id.0.to_be_bytes();
-        let bytes = row::encode_grave(&grave);
-        self.catalog.graveyard.delete(txn, &key, &bytes)
+        let space = self.pager.space(index.space, def.file);
+        let write_root = &mut |page: Op<'_>| self.write_root(&space, index.space, page);
+        grave.root = match sorted {
+            Some(sorted) => {
+                let mut entries = Entries::new(sorted, at, index.unique, txn.owner());
+                Tree::bulk_rooted(&self.pager, &space, &mut entries, write_root)?
+            }
+            None => write_root(Op::Init {
+                kind: PageType::Leaf,
+                level: 0,
+            })?,
+        };
+        let tree = Tree::new(&self.pager, space.clone(), grave.root).looked_up_by(SEC_KEY_PART);
+        let settler = Settler::new(&online, &tree, index.unique);
+        self.catch_up(txn, settler, at)?;
+        Ok(grave)
     }
 
     /// Allocates the built tree's root together with the note of it in the grave.
-    fn write_root(
-        &self,
-        space: &Arc<Space>,
-        id: SpaceId,
-        page: crate::log::op::Op<'_>,
-    ) -> Result<PageNo> {
+    fn write_root(&self, space: &Arc<Space>, id: SpaceId, page: Op<'_>) -> Result<PageNo> {
         let tree = &self.catalog.graveyard.indexes[0].tree;
         tree.edit_allocating(&id.0.to_be_bytes(), 0, space, |leaf| {
             let at = row::grave_root_at(leaf.value())?;
@@ -114,13 +135,14 @@ impl Inner {
         })
     }
 
-    /// The new index's entries, sorted; `None` if the table has no rows.
+    /// The new index's entries, sorted; `None` if the table has no rows. Ends early if the row log is given up.
     pub(super) fn sort_keys(
         &self,
         txn: &mut Txn,
         table: &Table,
         codec: &dyn KeyCodec,
         at: usize,
+        log: Option<&RowLog>,
     ) -> Result<Option<Sorted>> {
         let mut sorter = Sorter::new(self.storage.clone(), self.sort_bytes);
         let mut key = Vec::new();
@@ -128,7 +150,7 @@ impl Inner {
             lower: Bound::Unbounded,
             upper: Bound::Unbounded,
         };
-        // The view is younger than the metadata lock: it sees all rows, and nobody changes them.
+        // The view sees all rows: nobody had unfinished changes when it was made.
         let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
         let mut scan = table.scan(txn, 0, everything, dir, mode, Fetch::Row)?;
         let mut rows = 0u64;
@@ -143,8 +165,11 @@ impl Inner {
             let [low, high] = own.to_le_bytes();
             sorter.add(&key, &[low, high, u8::from(null)])?;
             rows += 1;
-            if rows.is_multiple_of(KILL_CHECK_ROWS) && txn.owner().is_killed() {
-                return Err(Error::Interrupted);
+            if rows.is_multiple_of(KILL_CHECK_ROWS) {
+                if txn.owner().is_killed() {
+                    return Err(Error::Interrupted);
+                }
+                log.map(RowLog::len).transpose()?;
             }
         }
         drop(scan);
@@ -188,30 +213,55 @@ impl Inner {
     }
 }
 
+/// Indexes, and one more.
+fn with(mut indexes: Vec<IndexDef>, index: &IndexDef) -> Vec<IndexDef> {
+    indexes.push(index.clone());
+    indexes
+}
+
+/// A live entry as old as anything: views that do not see the index's transaction are refused.
+pub(super) fn live_entry(key_len: usize) -> SecValue {
+    SecValue {
+        flags: 0,
+        trx: 0,
+        key_len: key_len as u16,
+        origin: 0,
+    }
+}
+
 /// Sorted keys as entries of the tree to be; checks uniqueness on the way.
-pub(super) struct Entries {
+pub(super) struct Entries<'o> {
     sorted: Sorted,
     index: usize,
     unique: bool,
+    /// Who may be killed meanwhile.
+    owner: &'o Owner,
+    given: u64,
     /// The key before, without its clustered key; empty: none, or one with a NULL.
     last: Vec<u8>,
     value: [u8; SEC_VALUE + 6],
 }
 
-impl Entries {
-    pub fn new(sorted: Sorted, index: usize, unique: bool) -> Entries {
+impl Entries<'_> {
+    pub fn new(sorted: Sorted, index: usize, unique: bool, owner: &Owner) -> Entries<'_> {
         Entries {
             sorted,
             index,
             unique,
+            owner,
+            given: 0,
             last: Vec::new(),
             value: [0; SEC_VALUE + 6],
         }
     }
 }
 
-impl Records for Entries {
+impl Records for Entries<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.given += 1;
+        if self.given.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
+            return Err(Error::Interrupted);
+        }
         let Some((key, note)) = self.sorted.next()? else {
             return Ok(None);
         };
@@ -226,14 +276,7 @@ impl Records for Entries {
                 self.last.extend_from_slice(&key[..own]);
             }
         }
-        // As old as anything: views that do not see the index's transaction are refused.
-        let value = SecValue {
-            flags: 0,
-            trx: 0,
-            key_len: own as u16,
-            origin: 0,
-        };
-        let len = value.write(&mut self.value);
+        let len = live_entry(own).write(&mut self.value);
         Ok(Some((key, &self.value[..len])))
     }
 }

@@ -5,6 +5,7 @@
 //! | `open` | creating, recovering, closing |
 //! | `ddl` | CREATE, DROP, TRUNCATE, RENAME |
 //! | `index` | CREATE INDEX, DROP INDEX |
+//! | `online` | index builds while rows change |
 //! | `partition` | partitions of tables |
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
@@ -22,6 +23,7 @@ mod check;
 mod ddl;
 mod graveyard;
 mod index;
+mod online;
 mod open;
 mod pace;
 mod partition;
@@ -43,11 +45,12 @@ use crate::table::Table;
 use crate::txn::{
     Isolation, LockInfo, MdlMode, Owner, Savepoint, Txn, TxnInfo, TxnSystem, WaitInfo,
 };
+pub use online::Beside;
 pub use partition::PartitionChange;
 use reclaim::Reclaimer;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 pub use temporary::TemporaryChange;
 
@@ -78,8 +81,12 @@ pub struct Options {
     pub io_capacity_max: u64,
     /// What is done about cached pages of tables that go.
     pub drop_algorithm: DropAlgorithm,
+    /// Bytes of row changes that an index build may be behind; see [`Engine::set_row_log_limit`].
+    pub row_log_bytes: u64,
 }
 
+/// Default of [`Options::row_log_bytes`].
+pub const ROW_LOG_BYTES: u64 = 128 << 20;
 /// Default of [`Options::reclaim_bytes_per_sec`]: a terabyte comes home in half an hour, in steps of 26 MiB.
 pub const RECLAIM_BYTES_PER_SEC: u64 = 512 << 20;
 
@@ -97,6 +104,7 @@ impl Default for Options {
             io_capacity: IO_CAPACITY,
             io_capacity_max: IO_CAPACITY_MAX,
             drop_algorithm: DropAlgorithm::default(),
+            row_log_bytes: ROW_LOG_BYTES,
         }
     }
 }
@@ -165,6 +173,8 @@ struct Inner {
     opened: Instant,
     /// Sort memory of CREATE INDEX.
     sort_bytes: usize,
+    /// Bytes of row changes that an index build may be behind.
+    row_log_limit: Arc<AtomicU64>,
 }
 
 impl Drop for Inner {
@@ -340,8 +350,7 @@ impl Engine {
     pub fn place_table(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
         self.0.place_table(owner, pairs)
     }
-    /// Adds an index, built by sort and bulk load under the exclusive metadata lock; `body` replaces the
-    /// table's body.
+    /// Adds an index, built by sort and bulk load while reads and writes go on; `body` replaces the table's body.
     pub fn create_index(
         &self,
         owner: &Arc<Owner>,
@@ -350,7 +359,23 @@ impl Engine {
         index: (String, bool, Vec<u8>),
         body: Vec<u8>,
     ) -> Result<()> {
-        self.0.create_index(owner, database, name, index, body)
+        self.create_index_beside(owner, (database, name), index, body, Beside::Writes)
+    }
+    /// The same; what goes on beside it is for the caller to say.
+    pub fn create_index_beside(
+        &self,
+        owner: &Arc<Owner>,
+        table: (&str, &str),
+        index: (String, bool, Vec<u8>),
+        body: Vec<u8>,
+        beside: Beside,
+    ) -> Result<()> {
+        self.0.create_index(owner, table, index, body, beside)
+    }
+    /// Changes at run time, for builds under way too, how many bytes of row changes an index build may be behind. Beyond
+    /// that it fails with [`Error::RowLogFull`].
+    pub fn set_row_log_limit(&self, bytes: u64) {
+        self.0.row_log_limit.store(bytes, Ordering::Relaxed);
     }
     /// Drops a secondary index; `body` replaces the table's body.
     pub fn drop_index(

@@ -17,7 +17,7 @@ use crate::table::payload::Undo;
 use crate::txn::{Txn, TxnSystem};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 const PURGE_THREADS: usize = 2;
@@ -58,6 +58,7 @@ pub(super) fn open(
     Ok(Inner {
         storage,
         sort_bytes: (options.pool_bytes / 16).clamp(*SORT_BYTES.start(), *SORT_BYTES.end()),
+        row_log_limit: Arc::new(AtomicU64::new(options.row_log_bytes)),
         file_per_table: AtomicBool::new(options.file_per_table),
         closed: AtomicBool::new(false),
         opened: Instant::now(),

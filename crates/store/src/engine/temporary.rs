@@ -187,11 +187,11 @@ impl Inner {
         let at = def.indexes.len() - 1;
         let codec = self.codecs.codec(def)?;
         let mut txn = self.sys.begin(owner, Isolation::ReadCommitted);
-        let sorted = self.sort_keys(&mut txn, table, &*codec, at);
+        let sorted = self.sort_keys(&mut txn, table, &*codec, at, None);
         // It only read.
         self.sys.commit_no_wait(txn)?;
         if let Some(sorted) = sorted? {
-            let mut entries = Entries::new(sorted, at, index.unique);
+            let mut entries = Entries::new(sorted, at, index.unique, owner);
             let root = Tree::bulk(&self.pager, index.tree.space(), &mut entries)?;
             index.tree.set_root(root);
         }

@@ -101,6 +101,8 @@ pub(crate) struct Core {
     /// of a space, so that no purge works on a dropped one. Never held while waiting for another lock.
     pub maintenance: wait::RwLock<(), { Class::Maintenance as usize }>,
     pub auto: Mutex<AutoIncrement>,
+    /// What happens to rows while an index is built from them.
+    pub row_log: super::row_log::Slot,
     /// Next hidden row id; 0: not read from the tree yet.
     row_id: AtomicU64,
 }
@@ -126,6 +128,7 @@ impl Core {
                 floor: 1,
                 stored: stored_auto,
             }),
+            row_log: Default::default(),
             row_id: AtomicU64::new(0),
         })
     }

@@ -10,6 +10,7 @@
 //! | `write` | insert, update, delete |
 //! | `secondary` | states of secondary entries |
 //! | `undo` | what undo records mean: rollback and purge |
+//! | `row_log` | row changes while an index is built |
 //! | `chain` | tails of long rows |
 //! | `temporary` | row changes of temporary tables |
 //! | `context` | what tables share: the engine's parts, counters |
@@ -33,6 +34,7 @@ pub(crate) mod format;
 pub(crate) mod payload;
 mod range;
 mod read;
+pub(crate) mod row_log;
 mod scan;
 mod scratch;
 mod secondary;
@@ -42,6 +44,7 @@ mod undo;
 mod write;
 
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
+pub(crate) use read::visit_key;
 pub use scan::Scan;
 pub use size::TableSize;
 

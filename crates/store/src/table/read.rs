@@ -6,7 +6,7 @@ use super::payload::Undo;
 use super::range::Span;
 use super::scratch::Scratch;
 use super::{ReadMode, Table, chain};
-use crate::btree::{Dir, ScanEnd};
+use crate::btree::{Dir, ScanEnd, Tree};
 use crate::error::{Error, Result};
 use crate::txn::{
     Isolation, Lock, LockMode, Owner, ReadView, RollPtr, TrxId, TryLock, Txn, WaitPolicy,
@@ -124,7 +124,7 @@ impl Table {
 
     /// The version of the row under `key` that the view sees (`None`: the newest). Hold no latch.
     #[inline]
-    pub(super) fn read_row(
+    pub(crate) fn read_row(
         &self,
         view: Option<&ReadView>,
         key: &[u8],
@@ -300,36 +300,9 @@ impl Table {
         key: &[u8],
         resume: &mut Vec<u8>,
         next: &mut Vec<u8>,
-        mut f: impl FnMut(&[u8], SecValue),
+        f: impl FnMut(&[u8], SecValue),
     ) -> Result<()> {
-        let tree = &self.index(index)?.tree;
-        if tree.root() == 0 {
-            return Ok(());
-        }
-        let mut first = true;
-        loop {
-            let mut visit = |entry: &[u8], value: &[u8]| {
-                if !entry.starts_with(key) {
-                    return ControlFlow::Break(());
-                }
-                let value = SecValue::read(value);
-                if usize::from(value.key_len) == key.len() {
-                    f(&entry[key.len()..], value);
-                }
-                ControlFlow::Continue(())
-            };
-            let end = if first {
-                tree.scan_leaf_of(key, next, &mut visit)?
-            } else {
-                let from = Bound::Excluded(&resume[..]);
-                tree.scan_leaf(from, Dir::Forward, next, &mut visit)?
-            };
-            if end != ScanEnd::More {
-                return Ok(());
-            }
-            std::mem::swap(resume, next);
-            first = false;
-        }
+        visit_key(&self.index(index)?.tree, key, resume, next, f)
     }
 
     fn get_secondary_locking(
@@ -509,6 +482,43 @@ impl Table {
             .sys
             .locks()
             .unlock(owner, self.indexes[0].space, key);
+    }
+}
+
+/// Visits the entries of a secondary index's tree whose own key part is `key`: clustered key, value.
+pub(crate) fn visit_key(
+    tree: &Tree,
+    key: &[u8],
+    resume: &mut Vec<u8>,
+    next: &mut Vec<u8>,
+    mut f: impl FnMut(&[u8], SecValue),
+) -> Result<()> {
+    if tree.root() == 0 {
+        return Ok(());
+    }
+    let mut first = true;
+    loop {
+        let mut visit = |entry: &[u8], value: &[u8]| {
+            if !entry.starts_with(key) {
+                return ControlFlow::Break(());
+            }
+            let value = SecValue::read(value);
+            if usize::from(value.key_len) == key.len() {
+                f(&entry[key.len()..], value);
+            }
+            ControlFlow::Continue(())
+        };
+        let end = if first {
+            tree.scan_leaf_of(key, next, &mut visit)?
+        } else {
+            let from = Bound::Excluded(&resume[..]);
+            tree.scan_leaf(from, Dir::Forward, next, &mut visit)?
+        };
+        if end != ScanEnd::More {
+            return Ok(());
+        }
+        std::mem::swap(resume, next);
+        first = false;
     }
 }
 

@@ -40,18 +40,7 @@ impl Table {
                 keys,
                 ..
             } => self.undo_update(trx, at, key, undo, *old, *keys_changed, *keys),
-            Undo::Delete { key, old, keys, .. } => {
-                if !self.is_version(trx, at, key, &mut Scratch::take().row)? {
-                    return Ok(());
-                }
-                self.restore_keys(trx, key.len(), *keys)?;
-                self.indexes[0].tree.edit_known(key, 0, |leaf| {
-                    if leaf.value().is_some_and(|v| names(v, trx, at)) {
-                        leaf.patch(0, &old.bytes());
-                    }
-                    Ok(())
-                })
-            }
+            Undo::Delete { key, old, keys, .. } => self.undo_delete(trx, at, key, *old, *keys),
             Undo::Keys { clustered, keys } => self.restore_keys(trx, *clustered, *keys),
             Undo::Chain { space, page } => {
                 let index = &*self.indexes[0];
@@ -75,7 +64,8 @@ impl Table {
         if !self.is_version(trx, at, key, &mut s.row)? {
             return Ok(());
         }
-        if self.indexes.len() > 1 {
+        let log = self.core.row_log.get();
+        if self.indexes.len() > 1 || log.is_some() {
             self.strip(RowHeader::read(&s.row), &mut s.row)?;
             self.take_back_all(trx, key, &s.row, &mut s.keys)?;
         }
@@ -84,7 +74,41 @@ impl Table {
                 leaf.remove();
             }
             Ok(())
-        })
+        })?;
+        if let Some(log) = log {
+            log.changed(key, Some(&s.row), None);
+        }
+        Ok(())
+    }
+
+    fn undo_delete(
+        &self,
+        trx: TrxId,
+        at: RollPtr,
+        key: &[u8],
+        old: RowHeader,
+        keys: KeyList<'_>,
+    ) -> Result<()> {
+        let mut s = Scratch::take();
+        if !self.is_version(trx, at, key, &mut s.row)? {
+            return Ok(());
+        }
+        let log = self.core.row_log.get();
+        if log.is_some() {
+            // Once the mark is gone, others may change the row and free its tail.
+            self.strip(RowHeader::read(&s.row), &mut s.row)?;
+        }
+        self.restore_keys(trx, key.len(), keys)?;
+        self.indexes[0].tree.edit_known(key, 0, |leaf| {
+            if leaf.value().is_some_and(|v| names(v, trx, at)) {
+                leaf.patch(0, &old.bytes());
+            }
+            Ok(())
+        })?;
+        if let Some(log) = log {
+            log.changed(key, None, Some(&s.row));
+        }
+        Ok(())
     }
 
     /// Takes back every secondary entry of a row.
@@ -117,16 +141,19 @@ impl Table {
         s.value.clear();
         s.value.extend_from_slice(&s.row);
         apply_undo(undo, &mut s.value)?;
+        let log = self.core.row_log.get();
         if old.marked() {
-            if self.indexes.len() > 1 {
+            if self.indexes.len() > 1 || log.is_some() {
                 self.strip(RowHeader::read(&s.row), &mut s.row)?;
                 self.take_back_all(trx, key, &s.row, &mut s.keys)?;
             }
-        } else if keys_changed {
+        } else if keys_changed || log.is_some() {
             self.strip(RowHeader::read(&s.row), &mut s.row)?;
             s.other.clear();
             s.other.extend_from_slice(&s.value);
             self.strip(old, &mut s.other)?;
+        }
+        if keys_changed && !old.marked() {
             for index in 1..self.indexes.len() {
                 s.keys.clear();
                 self.codec.key(index, &s.row, &mut s.keys)?;
@@ -152,7 +179,12 @@ impl Table {
                 }
             }
             Ok(())
-        })
+        })?;
+        if let Some(log) = log {
+            let before = (!old.marked()).then_some(&s.other[..]);
+            log.changed(key, Some(&s.row), before);
+        }
+        Ok(())
     }
 
     fn restore_keys(&self, trx: TrxId, clustered: usize, keys: KeyList<'_>) -> Result<()> {

@@ -150,6 +150,7 @@ impl Table {
         }
         let flags = self.store_new(txn, row, s)?;
         self.insert_clustered(txn, flags, s)?;
+        self.log_change(&s.key, None, Some(row));
         for index in 1..self.indexes.len() {
             s.keys.clear();
             let null = self.codec.key(index, row, &mut s.keys)?;
@@ -398,6 +399,7 @@ impl Table {
         }
 
         self.update_clustered(txn, old, new, &changed, s)?;
+        self.log_change(clustered_key, Some(old), Some(new));
 
         for c in &changed {
             self.mark_secondary(c.index, &s.keys[c.old.clone()], txn.id())?;
@@ -585,6 +587,7 @@ impl Table {
             leaf.patch(0, &RowHeader { flags, trx, roll }.bytes());
             Ok(())
         })?;
+        self.log_change(clustered_key, Some(old), None);
         for (i, range) in entries.into_iter().enumerate() {
             self.mark_secondary(i + 1, &s.keys[range], trx)?;
         }

@@ -496,6 +496,13 @@ pub(super) static VARS: &[Def] = &[
         U(1000),
         Fixed,
     ),
+    def(
+        "innodb_online_alter_log_max_size",
+        Global,
+        num(65_536, MAX),
+        U(millpond_store::engine::ROW_LOG_BYTES),
+        Free,
+    ),
     def("innodb_open_files", Global, num(10, MAX), U(4000), ReadOnly),
     def("innodb_page_cleaners", Global, num(1, 64), U(1), ReadOnly),
     def(

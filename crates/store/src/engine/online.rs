@@ -1,0 +1,206 @@
+//! Building an index while the table's rows change.
+//!
+//! Steps, with the table's metadata lock at each:
+//! 1. *Exclusive:* whoever has changed rows has finished. The row log begins ([`crate::table::row_log`], which has the invariants), and
+//!    a view is made.
+//! 2. *Upgradable* (or read-only, to keep writers out): rows and statements go on, other DDL waits. The rows of the view are sorted, the tree is built
+//!    bottom-up, then what is in the row log is settled, chunk by chunk, until little is left. Nobody but the builder knows the tree.
+//! 3. *Exclusive* again: the rest of the log is settled, and the index becomes part of the definition.
+//!
+//! **Age.** The index's `created` is the id of the transaction that ends the build. A view that sees that id was made after the
+//! end, so it sees all that is in the rows by then; every other view, one made during the build too, is refused a read
+//! through the index. So entries need no history, and are as old as anything (transaction 0).
+//! **Uniqueness** is a matter of the rows at the end. Where settling adds a second entry with a key, the key is suspect and is looked
+//! at again under the exclusive lock: two rows may share it for a while, or one may have been rolled back. Duplicates that the view has
+//! fail at once.
+//! **Failure** at any point takes the row log away and leaves the space to its grave, as the builds of old did. A
+//! wait for the exclusive lock that would be a deadlock begins anew behind those it let pass.
+
+use super::Inner;
+use super::index::live_entry;
+use crate::btree::Tree;
+use crate::catalog::{KeyCodec, full_name};
+use crate::error::{Error, Result};
+use crate::table::Table;
+use crate::table::format::{SEC_VALUE, SecValue};
+use crate::table::row_log::{self, RowLog};
+use crate::table::visit_key;
+use crate::txn::{MdlMode, Owner, Txn};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What goes on beside an index build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beside {
+    /// Reads and writes (LOCK=NONE).
+    #[default]
+    Writes,
+    /// Reads (LOCK=SHARED).
+    Reads,
+    /// Nothing (LOCK=EXCLUSIVE).
+    Nothing,
+}
+
+/// Bytes in the log that are left to be settled under the exclusive lock.
+const LEFT: u64 = 4 << 10;
+/// Deadlocks that a build gets out of the way of.
+const DEADLOCKS: usize = 100;
+
+/// The row log of a build, in force until this is dropped.
+pub(super) struct Online {
+    table: Arc<Table>,
+    log: Arc<RowLog>,
+}
+
+impl Online {
+    /// Begins the row log; the caller has the metadata lock exclusively.
+    pub fn start(inner: &Inner, table: &Arc<Table>, codec: Arc<dyn KeyCodec>, at: usize) -> Online {
+        let log = Arc::new(RowLog::new(codec, at, inner.row_log_limit.clone()));
+        table.core.row_log.set(Some(log.clone()));
+        Online {
+            table: table.clone(),
+            log,
+        }
+    }
+
+    pub fn log(&self) -> &RowLog {
+        &self.log
+    }
+}
+
+impl Drop for Online {
+    fn drop(&mut self) {
+        self.table.core.row_log.set(None);
+    }
+}
+
+/// Settles what is in a row log.
+pub(super) struct Settler<'b> {
+    online: &'b Online,
+    tree: &'b Tree,
+    unique: bool,
+    /// Keys that more than one row may have.
+    suspects: BTreeSet<Vec<u8>>,
+    suspect_bytes: u64,
+    row: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl<'b> Settler<'b> {
+    pub fn new(online: &'b Online, tree: &'b Tree, unique: bool) -> Settler<'b> {
+        Settler {
+            online,
+            tree,
+            unique,
+            suspects: BTreeSet::new(),
+            suspect_bytes: 0,
+            row: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Settles the log until no more than `left` bytes are in it.
+    fn settle(&mut self, owner: &Owner, left: u64) -> Result<()> {
+        while self.online.log.len()? > left {
+            if owner.is_killed() {
+                return Err(Error::Interrupted);
+            }
+            let Some(chunk) = self.online.log.take()? else {
+                break;
+            };
+            for (entry, own) in row_log::entries(&chunk) {
+                self.decide(entry, own)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the index an entry or takes it away, as the row says.
+    fn decide(&mut self, entry: &[u8], own: usize) -> Result<()> {
+        let (key, clustered) = entry.split_at(own);
+        let mut null = false;
+        let mut there = self.online.table.read_row(None, clustered, &mut self.row)?;
+        if there {
+            self.key.clear();
+            null = self.online.log.key(&self.row, &mut self.key)?;
+            there = self.key == key;
+        }
+        let mut bytes = [0; SEC_VALUE + 6];
+        let len = live_entry(own).write(&mut bytes);
+        let added = self.tree.edit(entry, len, |leaf| {
+            match (leaf.value().is_some(), there) {
+                (false, true) => leaf.insert(&bytes[..len]),
+                (true, false) => leaf.remove(),
+                _ => return Ok(false),
+            }
+            Ok(there)
+        })?;
+        if added && self.unique && !null && self.count(key)? > 1 {
+            self.suspect(key)?;
+        }
+        Ok(())
+    }
+
+    fn suspect(&mut self, key: &[u8]) -> Result<()> {
+        if self.suspects.insert(key.to_vec()) {
+            self.suspect_bytes += key.len() as u64;
+            if self.suspect_bytes > self.online.log.limit() {
+                return Err(Error::RowLogFull);
+            }
+        }
+        Ok(())
+    }
+
+    /// Entries with this key.
+    fn count(&self, key: &[u8]) -> Result<usize> {
+        let mut count = 0;
+        let (mut resume, mut next) = (Vec::new(), Vec::new());
+        visit_key(self.tree, key, &mut resume, &mut next, |_, _: SecValue| {
+            count += 1;
+        })?;
+        Ok(count)
+    }
+
+    /// Whether two rows have a key in common. Under the exclusive lock, with the log empty.
+    fn has_duplicates(&self) -> Result<bool> {
+        for key in &self.suspects {
+            if self.count(key)? > 1 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Inner {
+    /// Lets statements at a table that the transaction has locked exclusively.
+    pub(super) fn let_in(&self, txn: &Txn, table: &Table, beside: Beside) {
+        let mode = match beside {
+            Beside::Writes => MdlMode::Upgradable,
+            Beside::Reads => MdlMode::ReadOnly,
+            Beside::Nothing => return,
+        };
+        let mdl = self.sys.mdl();
+        let lock = mdl.get(&full_name(&table.def.database, &table.def.name));
+        mdl.downgrade(txn.owner(), &lock, mode);
+    }
+
+    /// Settles the row log of index `at` and has the table exclusively again; its tree is that of the rows then.
+    pub(super) fn catch_up(&self, txn: &Txn, mut settler: Settler<'_>, at: usize) -> Result<()> {
+        let def = &settler.online.table.def;
+        let mut deadlocks = 0;
+        loop {
+            settler.settle(txn.owner(), LEFT)?;
+            match self.lock_table(txn, &def.database, &def.name) {
+                // Whoever stood behind us in the queue has been let pass.
+                Err(Error::Deadlock) if deadlocks < DEADLOCKS => deadlocks += 1,
+                locked => break locked?,
+            }
+        }
+        settler.settle(txn.owner(), 0)?;
+        match settler.has_duplicates()? {
+            true => Err(Error::DuplicateKey { index: at }),
+            false => Ok(()),
+        }
+    }
+}
