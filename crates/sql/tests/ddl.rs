@@ -592,6 +592,7 @@ fn tables_are_altered_in_all_of_mysqls_words() {
     assert_eq!(
         c.warnings(),
         [
+            "Warning 1478 InnoDB: ignoring KEY_BLOCK_SIZE=8.",
             "Warning 1105 ORDER BY ignored as there is a user-defined clustered index in the table 't'"
         ]
     );

@@ -455,3 +455,32 @@ fn names_are_listed_without_opening_tables() {
     assert!(rows[0].starts_with("t1|InnoDB|10|Dynamic|1|"), "{rows:?}");
     assert!(rows[0].ends_with("|number 1"), "{rows:?}");
 }
+
+#[test]
+fn definitions_are_quoted_as_sql_mode_asks_and_keep_the_comments_of_keys() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE `a\"b` (`x``y` INT, z INT, PRIMARY KEY (z) COMMENT 'first', KEY k (`x``y`) COMMENT 'it''s') ROW_FORMAT=COMPRESSED");
+    let plain = "CREATE TABLE `a\"b` (\n  `x``y` int DEFAULT NULL,\n  `z` int NOT NULL,\n  PRIMARY KEY (`z`) COMMENT 'first',\n  KEY `k` (`x``y`) COMMENT 'it''s'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci";
+    assert_eq!(c.ok("SHOW CREATE TABLE `a\"b`").rows[0][1], plain);
+    c.ok("SET sql_mode = 'ANSI_QUOTES'");
+    let ansi = plain
+        .replace("`a\"b`", "\"a\"\"b\"")
+        .replace("`x``y`", "\"x`y\"")
+        .replace("`z`", "\"z\"")
+        .replace("`k`", "\"k\"");
+    assert_eq!(c.ok("SHOW CREATE TABLE \"a\"\"b\"").rows[0][1], ansi);
+    assert!(c.ok("SHOW CREATE DATABASE test").rows[0][1].contains("DATABASE \"test\""));
+    c.ok("DROP TABLE \"a\"\"b\"");
+    c.ok(&ansi);
+    c.ok("SET sql_mode = DEFAULT");
+    assert_eq!(c.ok("SHOW CREATE TABLE `a\"b`").rows[0][1], plain);
+    let long = "x".repeat(1025);
+    assert_eq!(
+        c.code(&format!("CREATE INDEX l ON `a\"b` (z) COMMENT '{long}'")),
+        1688
+    );
+    let shown = c.ok("SHOW INDEX FROM `a\"b`");
+    let at = shown.headings().iter().position(|h| *h == "Index_comment");
+    assert_eq!(shown.rows[1][at.unwrap()], "it's");
+}

@@ -179,9 +179,19 @@ pub fn param<'a>(c: &mut Cursor<'a>, ty: ParamType) -> Result<Value<'a>, Malform
         field::DECIMAL | field::NEWDECIMAL => {
             Value::Decimal(Value::Bytes(Cow::Borrowed(c.lenenc_bytes()?)).to_decimal())
         }
-        field::DATE | field::NEWDATE => Value::Date(read_datetime(c)?.date),
+        field::DATE | field::NEWDATE => {
+            let t = read_datetime(c)?;
+            match exists(&t) {
+                true => Value::Date(t.date),
+                false => as_written(&t, true),
+            }
+        }
         field::DATETIME | field::TIMESTAMP | field::DATETIME2 | field::TIMESTAMP2 => {
-            Value::DateTime(read_datetime(c)?)
+            let t = read_datetime(c)?;
+            match exists(&t) {
+                true => Value::DateTime(t),
+                false => as_written(&t, false),
+            }
         }
         field::TIME | field::TIME2 => Value::Time(read_time(c)?),
         field::VARCHAR
@@ -219,20 +229,39 @@ fn read_datetime(c: &mut Cursor<'_>) -> Result<DateTime, Malformed> {
     if n == 11 {
         t.micro = c.u32()?;
     }
+    Ok(t)
+}
+
+/// Whether there may be such a date and time.
+fn exists(t: &DateTime) -> bool {
+    let year = t.date.year;
+    let leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
     let days = match t.date.month {
         4 | 6 | 9 | 11 => 30,
-        2 if t.date.year % 4 == 0 && (t.date.year % 100 != 0 || t.date.year % 400 == 0) => 29,
+        2 if leap => 29,
         2 => 28,
         _ => 31,
     };
-    let valid = t.date.year <= 9999
+    year <= 9999
         && t.date.month <= 12
         && t.date.day <= days
         && t.hour < 24
         && t.minute < 60
         && t.second < 60
-        && (t.micro as u64) < SECOND;
-    if valid { Ok(t) } else { Err(Malformed) }
+        && (t.micro as u64) < SECOND
+}
+
+/// What no date can be, as a text of it: whoever wants a date of it says what is wrong.
+fn as_written(t: &DateTime, date: bool) -> Value<'static> {
+    let d = t.date;
+    let mut text = format!("{:04}-{:02}-{:02}", d.year, d.month, d.day);
+    if !date {
+        text += &format!(" {:02}:{:02}:{:02}", t.hour, t.minute, t.second);
+        if t.micro > 0 {
+            text += &format!(".{:06}", t.micro);
+        }
+    }
+    Value::Bytes(Cow::Owned(text.into_bytes()))
 }
 
 fn read_time(c: &mut Cursor<'_>) -> Result<Time, Malformed> {

@@ -142,6 +142,15 @@ fn refresh(c: &mut Client) {
     assert_eq!(c.packet().err().0, 1235);
 }
 
+/// A date that no calendar has is refused as a text of it is.
+fn impossible_date(c: &mut Client) {
+    query(c, &[b"CREATE TABLE d (d DATE)"]);
+    let date = [0, 1, 0x0a, 0, 4, 0xe8, 7, 2, 30];
+    let (id, ..) = c.prepare("INSERT INTO d VALUES (?)");
+    c.execute(id, &date);
+    assert_eq!(c.packet().err().0, 1292);
+}
+
 #[test]
 fn bytes_stay_as_they_are_under_any_character_set() {
     let dir = std::env::temp_dir().join(format!("millpond-bytes-{}", std::process::id()));
@@ -173,6 +182,7 @@ fn bytes_stay_as_they_are_under_any_character_set() {
         round_trip(&mut c, names);
     }
     refresh(&mut c);
+    impossible_date(&mut c);
     c.quit();
     server.shutdown(GRACE);
     instance.close().unwrap();

@@ -223,7 +223,6 @@ impl<'a> Ddl<'a> {
         if create.if_not_exists || create.predicate.is_some() || !create.include.is_empty() {
             return Err(SqlError::syntax("near 'CREATE INDEX'"));
         }
-        key::options(&create.index_options)?;
         let name = match &create.name {
             Some(name) => Some(table_name(name)?.name),
             None => None,
@@ -234,6 +233,7 @@ impl<'a> Ddl<'a> {
             } else {
                 KeyKind::Plain
             },
+            comment: key::comment(&create.index_options, name.as_deref())?,
             name,
             parts: key::parts(&create.columns)?,
         };
@@ -271,6 +271,7 @@ impl<'a> Ddl<'a> {
                     format!("Table storage engine for '{table}' doesn't have this option"),
                 ),
                 AlterAction::Ignored => {}
+                AlterAction::Compression(option, value) => self.compression(option, value),
                 AlterAction::Engine(engine) => {
                     self.engine_option(engine, &table)?;
                     changes.push(action);

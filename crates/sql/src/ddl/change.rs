@@ -66,6 +66,7 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
             .iter()
             .map(|p| (schema.columns[p.column].name.clone(), p.prefix, p.desc))
             .collect(),
+        comment: index.comment.clone(),
     }
 }
 
@@ -365,6 +366,7 @@ impl<'a> Change<'a> {
             AlterAction::AutoIncrement(_)
             | AlterAction::Rename(_)
             | AlterAction::Keys
+            | AlterAction::Compression(..)
             | AlterAction::Ignored => {}
         }
         Ok(())

@@ -38,12 +38,11 @@ const OTHER_ENGINES: [&str; 10] = [
 ];
 
 /// Table options that InnoDB takes and does nothing with.
-const IGNORED: [&str; 11] = [
+const IGNORED: [&str; 10] = [
     "AVG_ROW_LENGTH",
     "CHECKSUM",
     "DELAY_KEY_WRITE",
     "INSERT_METHOD",
-    "KEY_BLOCK_SIZE",
     "MAX_ROWS",
     "MIN_ROWS",
     "PACK_KEYS",
@@ -121,27 +120,27 @@ pub(super) fn unix_now() -> u64 {
 pub(super) fn key_of(constraint: &sp::TableConstraint) -> SqlResult<KeySpec> {
     let name = |i: &Option<sp::Ident>| i.as_ref().map(|i| i.value.clone());
     match constraint {
-        sp::TableConstraint::PrimaryKey(k) => {
-            key::options(&k.index_options)?;
-            Ok(KeySpec {
-                kind: KeyKind::Primary,
-                name: None,
-                parts: key::parts(&k.columns)?,
-            })
-        }
+        sp::TableConstraint::PrimaryKey(k) => Ok(KeySpec {
+            kind: KeyKind::Primary,
+            name: None,
+            comment: key::comment(&k.index_options, Some(key::PRIMARY))?,
+            parts: key::parts(&k.columns)?,
+        }),
         sp::TableConstraint::Unique(k) => {
-            key::options(&k.index_options)?;
+            let name = name(&k.index_name).or_else(|| name(&k.name));
             Ok(KeySpec {
                 kind: KeyKind::Unique,
-                name: name(&k.index_name).or_else(|| name(&k.name)),
+                comment: key::comment(&k.index_options, name.as_deref())?,
+                name,
                 parts: key::parts(&k.columns)?,
             })
         }
         sp::TableConstraint::Index(k) => {
-            key::options(&k.index_options)?;
+            let name = name(&k.name);
             Ok(KeySpec {
                 kind: KeyKind::Plain,
-                name: name(&k.name),
+                comment: key::comment(&k.index_options, name.as_deref())?,
+                name,
                 parts: key::parts(&k.columns)?,
             })
         }
@@ -271,17 +270,31 @@ impl Ddl<'_> {
                 );
             }
             "ROW_FORMAT" => {
-                let known = ["DEFAULT", "DYNAMIC", "COMPACT", "REDUNDANT"];
+                let known = ["DEFAULT", "DYNAMIC", "COMPACT", "REDUNDANT", "COMPRESSED"];
                 if !known.iter().any(|k| k.eq_ignore_ascii_case(value)) {
                     return refuse();
                 }
+                self.compression(key, value);
             }
+            "KEY_BLOCK_SIZE" => self.compression(key, value),
             "ENCRYPTION" if value.eq_ignore_ascii_case("n") => {}
             "COMPRESSION" if value.is_empty() || value.eq_ignore_ascii_case("none") => {}
             _ if IGNORED.contains(&key) => {}
             _ => return refuse(),
         }
         Ok(())
+    }
+
+    /// Warns that a table is not compressed, as InnoDB does where it cannot compress.
+    pub(super) fn compression(&self, option: &str, value: &str) {
+        let message = if option == "KEY_BLOCK_SIZE" && value != "0" {
+            format!("InnoDB: ignoring KEY_BLOCK_SIZE={value}.")
+        } else if value.eq_ignore_ascii_case("COMPRESSED") {
+            "InnoDB: assuming ROW_FORMAT=DYNAMIC.".to_string()
+        } else {
+            return;
+        };
+        self.env.warn(1478, message);
     }
 
     /// CREATE TABLE.

@@ -10,6 +10,8 @@ use super::names;
 const MAX_PARTS: usize = 16;
 /// Most keys of a table.
 const MAX_KEYS: usize = 64;
+/// Longest comment of a key, in characters.
+const MAX_COMMENT: usize = 1024;
 /// Name of the primary key.
 pub(super) const PRIMARY: &str = "PRIMARY";
 /// Name of the hidden row id's index.
@@ -30,6 +32,7 @@ pub(super) struct KeySpec {
     pub name: Option<String>,
     /// Column, prefix, descending.
     pub parts: Vec<(String, Option<u32>, bool)>,
+    pub comment: String,
 }
 
 impl KeySpec {
@@ -39,6 +42,7 @@ impl KeySpec {
             kind,
             name: None,
             parts: vec![(column.to_string(), None, false)],
+            comment: String::new(),
         }
     }
 }
@@ -77,19 +81,21 @@ fn part(column: &sp::IndexColumn) -> SqlResult<(String, Option<u32>, bool)> {
     }
 }
 
-/// Refuses key options that would not take effect. BTREE is what every key is; HASH is what MySQL turns
-/// into BTREE too.
-pub(super) fn options(options: &[sp::IndexOption]) -> SqlResult<()> {
-    for option in options {
-        match option {
-            sp::IndexOption::Using(_) => {}
-            sp::IndexOption::Comment(text) if text.is_empty() => {}
-            sp::IndexOption::Comment(_) => {
-                return Err(SqlError::unsupported("COMMENT on a key"));
-            }
-        }
+/// The comment among a key's options. BTREE is what every key is; HASH is what MySQL turns into BTREE too.
+pub(super) fn comment(options: &[sp::IndexOption], key: Option<&str>) -> SqlResult<String> {
+    let mut comments = options.iter().filter_map(|option| match option {
+        sp::IndexOption::Using(_) => None,
+        sp::IndexOption::Comment(text) => Some(text),
+    });
+    let text = comments.next_back().cloned().unwrap_or_default();
+    if text.chars().count() > MAX_COMMENT {
+        let key = key.unwrap_or_default();
+        return Err(SqlError::new(
+            1688,
+            format!("Comment for index '{key}' is too long (max = {MAX_COMMENT})"),
+        ));
     }
-    Ok(())
+    Ok(text)
 }
 
 /// Resolves a key's parts against a table's columns and checks each.
@@ -206,6 +212,7 @@ pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlR
         name: name_for(spec, columns, &parts, taken)?,
         unique: spec.kind != KeyKind::Plain,
         parts,
+        comment: spec.comment.clone(),
     })
 }
 
@@ -259,6 +266,7 @@ pub(super) fn indexes(
             name: HIDDEN.into(),
             unique: true,
             parts: Vec::new(),
+            comment: String::new(),
         },
     };
     indexes.insert(0, first);
@@ -315,6 +323,7 @@ mod tests {
                 .iter()
                 .map(|c| ((*c).to_string(), None, false))
                 .collect(),
+            comment: String::new(),
         }
     }
 

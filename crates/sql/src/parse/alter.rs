@@ -57,9 +57,7 @@ pub fn parse(c: &mut Cursor<'_>) -> SqlResult<Kind> {
 }
 
 /// Table options that have a number or a word as value and change nothing for InnoDB.
-const IGNORED: [&str; 15] = [
-    "ROW_FORMAT",
-    "KEY_BLOCK_SIZE",
+const IGNORED: [&str; 13] = [
     "AVG_ROW_LENGTH",
     "MAX_ROWS",
     "MIN_ROWS",
@@ -78,6 +76,8 @@ const IGNORED: [&str; 15] = [
 /// Whether a table option comes next.
 fn starts_option(c: &Cursor<'_>) -> bool {
     let words = [
+        "ROW_FORMAT",
+        "KEY_BLOCK_SIZE",
         "ENGINE",
         "COMMENT",
         "AUTO_INCREMENT",
@@ -130,6 +130,15 @@ fn action(c: &mut Cursor<'_>, out: &mut Vec<AlterAction>) -> SqlResult<()> {
         AlterAction::OrderBy(order(c)?)
     } else if is_collation(c) {
         AlterAction::DefaultCollation(default_collation(c)?)
+    } else if c.is("ROW_FORMAT") || c.is("KEY_BLOCK_SIZE") {
+        let option = if c.eat("ROW_FORMAT") {
+            "ROW_FORMAT"
+        } else {
+            c.next();
+            "KEY_BLOCK_SIZE"
+        };
+        value(c);
+        AlterAction::Compression(option, c.next().token.to_string())
     } else if IGNORED.iter().any(|w| c.eat(w)) {
         value(c);
         c.next();

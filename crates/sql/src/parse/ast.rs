@@ -320,7 +320,9 @@ pub enum AlterAction {
     Rename(TableName),
     /// DISABLE KEYS, ENABLE KEYS: accepted, without meaning here.
     Keys,
-    /// ROW_FORMAT, AVG_ROW_LENGTH and the like, which change nothing for InnoDB either.
+    /// ROW_FORMAT or KEY_BLOCK_SIZE, and its value: rows have one format, uncompressed.
+    Compression(&'static str, String),
+    /// AVG_ROW_LENGTH and the like, which change nothing for InnoDB either.
     Ignored,
 }
 

@@ -212,6 +212,8 @@ impl<'p> Planner<'p, '_> {
                     (e, headings.get(n).cloned().unwrap_or_else(|| e.to_string()))
                 }
                 sp::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
+                // It is only allowed at the beginning.
+                sp::SelectItem::Wildcard(_) if n > 0 => return Err(SqlError::syntax("near '*'")),
                 sp::SelectItem::Wildcard(_) => {
                     if self.frame().sources.is_empty() {
                         return Err(SqlError::new(1096, "No tables used"));

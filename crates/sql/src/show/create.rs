@@ -11,7 +11,30 @@ use crate::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
 
 /// A name in backticks.
 pub(crate) fn quote_name(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    Quotes { ansi: false }.name(name)
+}
+
+/// How names are quoted.
+#[derive(Clone, Copy)]
+pub(crate) struct Quotes {
+    /// As sql_mode ANSI_QUOTES asks.
+    pub ansi: bool,
+}
+
+impl Quotes {
+    fn name(self, name: &str) -> String {
+        let quote = if self.ansi { '"' } else { '`' };
+        let mut out = String::with_capacity(name.len() + 2);
+        out.push(quote);
+        for c in name.chars() {
+            out.push(c);
+            if c == quote {
+                out.push(c);
+            }
+        }
+        out.push(quote);
+        out
+    }
 }
 
 /// A text in quotes, escaped as SHOW CREATE TABLE escapes it.
@@ -40,8 +63,8 @@ pub(crate) fn now_text(column: &Column) -> String {
     }
 }
 
-fn column_text(column: &Column, table: Collation) -> String {
-    let mut out = format!("{} {}", quote_name(&column.name), column.ty.column_type());
+fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
+    let mut out = format!("{} {}", quotes.name(&column.name), column.ty.column_type());
     let ty = &column.ty;
     if ty.is_string() && ty.collation != Collation::Binary && ty.collation != table {
         // Writing to a String cannot fail.
@@ -102,12 +125,12 @@ pub(crate) fn index_order(schema: &Schema) -> Vec<usize> {
     order
 }
 
-fn index_text(index: &Index, schema: &Schema) -> String {
+fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
     let parts: Vec<String> = index
         .parts
         .iter()
         .map(|p| {
-            let mut part = quote_name(&schema.columns[p.column].name);
+            let mut part = quotes.name(&schema.columns[p.column].name);
             if let Some(n) = p.prefix {
                 let _ = write!(part, "({n})");
             }
@@ -118,15 +141,19 @@ fn index_text(index: &Index, schema: &Schema) -> String {
         })
         .collect();
     let parts = parts.join(",");
-    if index.name == "PRIMARY" {
+    let mut out = if index.name == "PRIMARY" {
         format!("PRIMARY KEY ({parts})")
     } else {
         format!(
             "{}KEY {} ({parts})",
             if index.unique { "UNIQUE " } else { "" },
-            quote_name(&index.name)
+            quotes.name(&index.name)
         )
+    };
+    if !index.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quote_text(&index.comment));
     }
+    out
 }
 
 /// The statement that makes this table. `own_file_default`: what tables get that don't say where they live.
@@ -135,14 +162,15 @@ pub(crate) fn table_text(
     schema: &Schema,
     auto_increment: Option<u64>,
     own_file_default: bool,
+    quotes: Quotes,
 ) -> String {
     let mut lines: Vec<String> = schema
         .columns
         .iter()
-        .map(|c| column_text(c, schema.collation))
+        .map(|c| column_text(c, schema.collation, quotes))
         .collect();
     for i in index_order(schema) {
-        lines.push(index_text(&schema.indexes[i], schema));
+        lines.push(index_text(&schema.indexes[i], schema, quotes));
     }
     let mut out = format!(
         "CREATE {}TABLE {} (\n  {}\n)",
@@ -151,7 +179,7 @@ pub(crate) fn table_text(
         } else {
             ""
         },
-        quote_name(&def.name),
+        quotes.name(&def.name),
         lines.join(",\n  ")
     );
     let own_file = def.file != FileId::SHARED;
@@ -211,7 +239,12 @@ pub(crate) fn virtual_text(table: &dyn VirtualTable) -> String {
 }
 
 /// The statement that makes this database.
-pub(crate) fn database_text(name: &str, if_not_exists: bool, collation: Collation) -> String {
+pub(crate) fn database_text(
+    name: &str,
+    if_not_exists: bool,
+    collation: Collation,
+    quotes: Quotes,
+) -> String {
     let mut out = format!(
         "CREATE DATABASE {}{} /*!40100 DEFAULT CHARACTER SET {}",
         if if_not_exists {
@@ -219,7 +252,7 @@ pub(crate) fn database_text(name: &str, if_not_exists: bool, collation: Collatio
         } else {
             ""
         },
-        quote_name(name),
+        quotes.name(name),
         collation.charset()
     );
     if collation != Collation::Binary {

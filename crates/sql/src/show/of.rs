@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::create::{database_text, table_text, virtual_text};
+use super::create::{Quotes, database_text, table_text, virtual_text};
 use super::logs::MYSQL;
 use super::schema::{self, Only};
 use super::server;
@@ -171,8 +171,14 @@ fn create_table(name: &TableName, env: &SessionEnv) -> SqlResult<Shown> {
     };
     let next = live.filter(|_| has_auto).and_then(|l| l.auto_increment);
     let own_file = instance.global_u64("innodb_file_per_table") == Some(1);
-    let text = table_text(&def, &schema, next, own_file);
+    let text = table_text(&def, &schema, next, own_file, quotes(env));
     Ok(definition(table, text))
+}
+
+fn quotes(env: &SessionEnv) -> Quotes {
+    Quotes {
+        ansi: env.sql_mode.get().ansi_quotes,
+    }
 }
 
 fn definition(table: String, text: String) -> Shown {
@@ -195,7 +201,7 @@ fn create_database(name: &str, if_not_exists: bool, env: &SessionEnv) -> SqlResu
         ],
         vec![
             name.to_string(),
-            database_text(name, if_not_exists, collation),
+            database_text(name, if_not_exists, collation, quotes(env)),
         ],
     ))
 }

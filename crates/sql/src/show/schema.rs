@@ -642,7 +642,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                         s(if column.nullable { "YES" } else { "" }),
                         s("BTREE"),
                         s(""),
-                        s(""),
+                        s(&*index.comment),
                         s("YES"),
                         Value::Null,
                     ])?;

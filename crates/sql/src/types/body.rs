@@ -237,10 +237,12 @@ impl Schema {
         };
         let mut indexes = Vec::with_capacity(def.indexes.len());
         for i in &def.indexes {
+            let (parts, comment) = read_index(&i.body, columns.len())?;
             indexes.push(Index {
                 name: i.name.clone(),
                 unique: i.unique,
-                parts: read_parts(&i.body, columns.len())?,
+                parts,
+                comment,
             });
         }
         let mut schema = Schema::new(columns, indexes, collation, comment, created);
@@ -293,11 +295,13 @@ impl Index {
                 w.number(n as u64);
             }
         }
+        w.text(&self.comment);
         w.0
     }
 }
 
-fn read_parts(body: &[u8], columns: usize) -> SqlResult<Vec<KeyPart>> {
+/// Parts and comment.
+fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String)> {
     let mut r = Reader(body);
     r.version()?;
     r.number()?;
@@ -319,7 +323,7 @@ fn read_parts(body: &[u8], columns: usize) -> SqlResult<Vec<KeyPart>> {
             desc: flags & F_DESC != 0,
         });
     }
-    Ok(parts)
+    Ok((parts, r.text()?.to_string()))
 }
 
 #[cfg(test)]

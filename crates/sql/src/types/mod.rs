@@ -131,6 +131,8 @@ pub struct Index {
     pub unique: bool,
     /// Parts; empty for the hidden row id's `GEN_CLUST_INDEX`.
     pub parts: Vec<KeyPart>,
+    /// COMMENT.
+    pub comment: String,
 }
 
 /// A table's schema: what the store keeps for us as opaque bytes. Columns and options are in `TableDef.body`, each index's parts
@@ -299,6 +301,7 @@ pub(crate) mod tests {
                     prefix: (i == 13).then_some(5),
                     desc: i % 2 == 1,
                 }],
+                comment: if i == 2 { "a key" } else { "" }.into(),
             })
             .collect();
         Schema::new(

@@ -83,15 +83,18 @@ fn temporal_values_round_trip() {
 }
 
 #[test]
-fn impossible_temporal_parameters_are_malformed() {
-    for bytes in [
-        &[4, 0xe8, 7, 13, 1][..],
-        &[4, 0xe7, 7, 2, 29],
-        &[7, 0xe8, 7, 1, 1, 24, 0, 0],
-        &[5, 0xe8, 7, 1, 1, 0],
-        &[11, 0xe8, 7, 1, 1, 0, 0, 0, 0x40, 0x42, 0x0f, 0],
-        &[4, 0xe8, 7],
+fn impossible_temporal_parameters_are_texts_of_what_was_sent() {
+    for (bytes, text) in [
+        (&[4, 0xe8, 7, 13, 1][..], "2024-13-01 00:00:00"),
+        (&[4, 0xe7, 7, 2, 29], "2023-02-29 00:00:00"),
+        (&[7, 0xe8, 7, 1, 1, 24, 0, 0], "2024-01-01 24:00:00"),
     ] {
+        let value = decode(field::DATETIME, bytes).unwrap();
+        assert_eq!(value.to_text(), text.as_bytes());
+    }
+    let value = decode(field::DATE, &[4, 0xe8, 7, 2, 30]).unwrap();
+    assert!(matches!(value, Value::Bytes(b) if &*b == b"2024-02-30"));
+    for bytes in [&[5, 0xe8, 7, 1, 1, 0][..], &[4, 0xe8, 7]] {
         assert_eq!(decode(field::DATETIME, bytes).err(), Some(Malformed));
     }
     assert!(decode(field::TIME, &[8, 0, 0, 0, 0, 0, 25, 0, 0]).is_err());

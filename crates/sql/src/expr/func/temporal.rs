@@ -28,6 +28,21 @@ fn fsp(c: &Call<'_, '_>) -> Result<u8, Exit> {
     })
 }
 
+/// The first argument, unless sql_mode has no such date: then it is as if it were cast.
+fn allowed(c: &Call<'_, '_>) -> Result<DateTime, Exit> {
+    let d = c.datetime(0)?;
+    if crate::value::date_allowed(d.date, c.cx.session) {
+        return Ok(d);
+    }
+    let text = c.value(0)?.to_text().into_owned();
+    let m = format!(
+        "Incorrect datetime value: '{}'",
+        crate::value::printable(&text)
+    );
+    c.cx.session.complain(1292, m)?;
+    Err(Exit::Null)
+}
+
 fn cut(d: DateTime, fsp: u8) -> DateTime {
     DateTime {
         micro: truncate_micros(d.micro as i64, fsp) as u32,
@@ -73,10 +88,10 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         Func::UtcTimestamp => Ok(Value::DateTime(cut(utc_now(c), fsp(c)?))),
         Func::UtcDate => Ok(Value::Date(utc_now(c).date)),
         Func::UtcTime => Ok(Value::Time(cut(utc_now(c), fsp(c)?).time())),
-        Func::Date => Ok(Value::Date(c.datetime(0)?.date)),
+        Func::Date => Ok(Value::Date(allowed(c)?.date)),
         Func::Time => Ok(Value::Time(c.time(0)?)),
         Func::Timestamp => {
-            let d = c.datetime(0)?;
+            let d = allowed(c)?;
             if c.len() == 1 {
                 return Ok(Value::DateTime(d));
             }
