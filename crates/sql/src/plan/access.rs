@@ -16,6 +16,10 @@ use crate::types::Schema;
 
 /// Cost of fetching a row by way of a secondary index.
 const LOOKUP: f64 = 3.0;
+/// Cost of a lock on a row: others may have to wait for it.
+const LOCK: f64 = 10.0;
+/// Cost of locking all of a table, whatever its size: rows that are not there yet are locked too, and small tables grow.
+const LOCK_ALL: f64 = 400.0;
 /// Cost of starting a scan: one descent.
 const DESCENT: f64 = 1.0;
 /// Cost of sorting, per row.
@@ -489,6 +493,7 @@ fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
     } else {
         LOOKUP
     };
+    let per_row = per_row + if r.locked { LOCK } else { 0.0 };
     let mut read = c.rows;
     let sorted = r.wanted.is_none() || c.ordered;
     if let Some(limit) = r.limit
@@ -501,6 +506,9 @@ fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
         read = (c.rows / least).clamp(1.0, c.rows);
     }
     c.cost = DESCENT + read * per_row;
+    if r.locked && !c.access.is_bounded() {
+        c.cost += LOCK_ALL;
+    }
     if !sorted && !matches!(r.wanted, Some(Wanted::Together(_) | Wanted::End(..))) {
         c.cost += c.rows * SORT;
     }
