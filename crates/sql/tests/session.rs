@@ -599,6 +599,73 @@ fn instances_close_and_open_again() {
 }
 
 #[test]
+fn locked_tables_go_by_their_aliases() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, v INT)");
+    c.ok("CREATE TABLE u (a INT PRIMARY KEY, v INT)");
+    c.ok("LOCK TABLES t READ");
+    c.ok("SELECT * FROM t");
+    assert_eq!(c.code("SELECT * FROM t AS z"), 1100);
+    assert_eq!(c.code("SELECT * FROM t JOIN t AS z"), 1100);
+    assert_eq!(c.code("SELECT 1 FROM (SELECT 1 FROM t z) q"), 1100);
+    c.ok("LOCK TABLES t WRITE, t AS x READ, u AS y WRITE");
+    c.ok("INSERT INTO t SELECT a + 1, v FROM t AS x");
+    c.ok("UPDATE t SET v = 1");
+    assert_eq!(c.code("UPDATE t AS x SET v = 1"), 1099);
+    assert_eq!(c.code("DELETE x FROM t AS x JOIN u AS y"), 1099);
+    c.ok("DELETE y FROM t AS x JOIN u AS y ON x.a = y.a");
+    c.ok("UPDATE u AS y SET v = 1");
+    assert_eq!(c.code("INSERT INTO u VALUES (1, 1)"), 1100);
+    c.ok("TRUNCATE u");
+    assert_eq!(c.code("LOCK TABLES t READ, u AS t READ"), 1066);
+}
+
+#[test]
+fn locking_clauses_name_tables_of_their_query() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("SELECT * FROM t AS x FOR UPDATE OF x");
+    assert_eq!(c.code("SELECT * FROM t FOR UPDATE OF nope"), 3568);
+    assert_eq!(c.code("SELECT * FROM t AS x FOR SHARE OF t"), 3568);
+}
+
+/// Tables that few rows are in for a moment are what locks are taken on most.
+#[test]
+fn small_tables_are_locked_by_index() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE TABLE q (id INT PRIMARY KEY, st INT, v INT, KEY (st), KEY (v))");
+    a.ok("INSERT INTO q VALUES (1, 0, 10), (2, 1, 20), (3, 1, 50)");
+    for (sql, key) in [
+        ("UPDATE q SET v = 2 WHERE st = 0", "st"),
+        ("DELETE FROM q WHERE st = 1", "st"),
+        ("SELECT * FROM q WHERE v BETWEEN 10 AND 20 FOR UPDATE", "v"),
+    ] {
+        let plan = a.rows(&format!("EXPLAIN {sql}")).remove(0);
+        assert!(plan.split('|').any(|p| p == key), "{sql}: {plan}");
+    }
+    // The values are not part of the plan, and the table is empty when it is made.
+    a.ok("CREATE TABLE e (id INT PRIMARY KEY AUTO_INCREMENT, v INT, KEY (v))");
+    for c in [&mut a, &mut b] {
+        c.ok("SET TRANSACTION_ISOLATION = 'READ-COMMITTED', INNODB_LOCK_WAIT_TIMEOUT = 1");
+        c.ok("UPDATE e SET v = v + 0 WHERE v = 7");
+    }
+    a.ok("INSERT INTO e (v) VALUES (5), (10)");
+    a.ok("BEGIN");
+    a.ok("UPDATE e SET v = v + 1 WHERE v = 5");
+    b.ok("UPDATE e SET v = v + 1 WHERE v = 10");
+    a.ok("COMMIT");
+    for c in [&mut a, &mut b] {
+        c.ok("SET TRANSACTION_ISOLATION = 'REPEATABLE-READ'");
+    }
+    a.ok("BEGIN");
+    a.ok("SELECT COUNT(*) FROM q WHERE v BETWEEN 10 AND 20 FOR UPDATE");
+    b.ok("INSERT INTO q VALUES (5, 5, 55)");
+}
+
+#[test]
 fn locked_tables_keep_others_out() {
     let db = TestDb::new();
     let (mut a, mut b) = (db.client(), db.client());

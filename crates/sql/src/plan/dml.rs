@@ -231,6 +231,7 @@ impl<'p> Planner<'p, '_> {
             return Err(SqlError::unsupported("this clause of INSERT"));
         }
         let (table, database, table_name) = self.target(name)?;
+        self.tables[table].goes_by(&table_name, true);
         let schema = self.tables[table].schema.clone();
         let partitions = given_partitions(i, &schema, &table_name)?;
         let mut columns = Vec::new();
@@ -479,6 +480,7 @@ impl<'p> Planner<'p, '_> {
             .as_ref()
             .map_or(table_name.as_str(), |a| a.name.value.as_str())
             .to_string();
+        self.tables[table].goes_by(&alias, true);
         let mut source = self.target_source(table, &database, &table_name, &alias);
         from::select_partitions(&mut source.kind, partitions, &table_name)?;
         let columns = source.columns();

@@ -394,6 +394,7 @@ impl Planner<'_, '_> {
             }
         }
         let at = self.open(&database, table, false)?;
+        self.tables[at].goes_by(&name, false);
         let lock = lock_of(locks, &name)?;
         Ok(Source {
             name,
@@ -442,6 +443,7 @@ impl Planner<'_, '_> {
         self.tables.push(PlanTable {
             table,
             write,
+            names: Vec::new(),
             schema,
             rows,
         });
@@ -579,6 +581,20 @@ fn equal(a: Expr, b: Expr) -> Expr {
         ty: SqlType::boolean(),
         nullable,
     }
+}
+
+/// Error 3568 if FOR UPDATE OF and the like name what is not there.
+pub fn check_locks(locks: &[sp::LockClause], sources: &[Source]) -> SqlResult<()> {
+    for of in locks.iter().filter_map(|l| l.of.as_ref()) {
+        let name = split_name(of)?.1;
+        if !sources.iter().any(|s| s.name == name) {
+            return Err(SqlError::new(
+                3568,
+                format!("Unresolved table name `{name}` in locking clause."),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// How FOR UPDATE and FOR SHARE lock a table.

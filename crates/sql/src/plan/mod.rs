@@ -113,10 +113,22 @@ pub struct PlanTable {
     pub table: Arc<Table>,
     /// Whether the plan writes to it.
     pub write: bool,
+    /// The names it goes by in the statement, and whether what has the name is written to.
+    pub names: Vec<(Box<str>, bool)>,
     /// Its schema.
     pub schema: Arc<Schema>,
     /// Rows it was estimated to have when the plan was made.
     pub rows: u64,
+}
+
+impl PlanTable {
+    /// Notes a name it goes by.
+    pub(super) fn goes_by(&mut self, name: &str, write: bool) {
+        match self.names.iter_mut().find(|n| *n.0 == *name) {
+            Some(known) => known.1 |= write,
+            None => self.names.push((name.into(), write)),
+        }
+    }
 }
 
 impl std::fmt::Debug for PlanTable {

@@ -42,6 +42,7 @@ impl<'p> Planner<'p, '_> {
         let duplicates = self.duplicates.take();
         let exists = std::mem::take(&mut self.exists);
         let mut from = self.bind_from(&s.from, locks)?;
+        from::check_locks(locks, &self.frame().sources)?;
         let from_alone = self.frame().outer.is_empty();
         let modifiers = s.select_modifiers.as_ref();
         if modifiers.is_some_and(|m| m.straight_join)

@@ -109,8 +109,9 @@ impl Planner<'_, '_> {
         };
         *lock = Some((LockMode::Exclusive, WaitPolicy::Wait));
         let table = *table;
-        let name = (s.database.clone(), s.table.clone());
+        let (name, alias) = ((s.database.clone(), s.table.clone()), s.name.clone());
         self.tables[table].write = true;
+        self.tables[table].goes_by(&alias, true);
         self.targets.push(name);
         targets.push(Target {
             source,

@@ -36,6 +36,36 @@ fn conflicting() -> SqlError {
     )
 }
 
+/// A table that LOCK TABLES holds.
+pub(super) struct Locked {
+    /// Database and name.
+    table: (String, String),
+    /// The name that statements must call it by.
+    alias: String,
+    write: bool,
+}
+
+impl Locked {
+    fn is(&self, database: &str, table: &str) -> bool {
+        self.table.0 == database && self.table.1 == table
+    }
+}
+
+/// Whether a lock, if there is one, and whether it is for writing, lets a table be read or written to.
+fn may(lock: Option<bool>, name: &str, write: bool) -> SqlResult<()> {
+    match lock {
+        None => Err(SqlError::new(
+            1100,
+            format!("Table '{name}' was not locked with LOCK TABLES"),
+        )),
+        Some(false) if write => Err(SqlError::new(
+            1099,
+            format!("Table '{name}' was locked with a READ lock and can't be updated"),
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
 impl Session {
     /// LOCK TABLES, in place of what was locked before.
     pub(super) fn lock_tables(
@@ -49,13 +79,29 @@ impl Session {
         }
         self.unlock_tables();
         let mut names: Vec<((String, String), bool)> = Vec::new();
-        for (table, _, write) in tables {
+        let mut locked: Vec<Locked> = Vec::new();
+        for (table, alias, write) in tables {
             let name = self.qualified(table)?;
             // Nobody else has the session's temporary tables: there is nothing to lock.
             let mine = self.env.temporary.get(&name.0, &name.1).is_some();
             if mine || show::is_system_schema(&name.0) {
                 continue;
             }
+            let alias = alias.as_ref().unwrap_or(&name.1).clone();
+            if locked
+                .iter()
+                .any(|l| l.table.0 == name.0 && l.alias == alias)
+            {
+                return Err(SqlError::new(
+                    1066,
+                    format!("Not unique table/alias: '{alias}'"),
+                ));
+            }
+            locked.push(Locked {
+                table: name.clone(),
+                alias,
+                write: *write,
+            });
             // A table named under several aliases has one lock, the strongest.
             match names.iter_mut().find(|n| n.0 == name) {
                 Some(known) => known.1 |= write,
@@ -67,7 +113,7 @@ impl Session {
             .engine()
             .lock_tables(&self.owner, &names)
             .map_err(|e| store_error(e, &first))?;
-        self.locked = names;
+        self.locked = locked;
         Ok(())
     }
 
@@ -125,23 +171,27 @@ impl Session {
         committed
     }
 
-    /// Error 1100 for a table that LOCK TABLES did not name, 1099 for writing to one that it named READ.
+    /// What a statement may do to a table that it knows by these names while tables are locked: errors 1100 and 1099.
+    pub(super) fn check_names(
+        &self,
+        database: &str,
+        table: &str,
+        names: &[(Box<str>, bool)],
+    ) -> SqlResult<()> {
+        for (name, write) in names {
+            let by = |l: &&Locked| l.is(database, table) && *l.alias == **name;
+            may(self.locked.iter().find(by).map(|l| l.write), name, *write)?;
+        }
+        Ok(())
+    }
+
+    /// What may be done to a table itself while tables are locked, whatever the alias it was locked under.
     pub(super) fn check_locked(&self, database: &str, name: &str, write: bool) -> SqlResult<()> {
         if self.locked.is_empty() {
             return Ok(());
         }
-        let named = |l: &&((String, String), bool)| l.0.0 == database && l.0.1 == name;
-        match self.locked.iter().find(named) {
-            None => Err(SqlError::new(
-                1100,
-                format!("Table '{name}' was not locked with LOCK TABLES"),
-            )),
-            Some((_, false)) if write => Err(SqlError::new(
-                1099,
-                format!("Table '{name}' was locked with a READ lock and can't be updated"),
-            )),
-            Some(_) => Ok(()),
-        }
+        let mine = self.locked.iter().filter(|l| l.is(database, name));
+        may(mine.map(|l| l.write).max(), name, write)
     }
 
     /// What DDL may do while tables are locked: change those tables (error 1100), nothing else (error 1192).

@@ -193,7 +193,7 @@ impl Session {
                     continue;
                 }
                 let def = used.table.def();
-                self.check_locked(&def.database, &def.name, used.write)?;
+                self.check_names(&def.database, &def.name, &used.names)?;
             }
         }
         self.check_careful(plan)?;

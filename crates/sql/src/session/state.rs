@@ -77,8 +77,8 @@ pub struct Session {
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,
     pub(super) found_rows: bool,
-    /// Tables that LOCK TABLES holds, by database and name, and whether for writing.
-    pub(super) locked: Vec<((String, String), bool)>,
+    /// What LOCK TABLES holds.
+    pub(super) locked: Vec<super::admin::Locked>,
     /// FLUSH TABLES WITH READ LOCK is in force.
     pub(super) read_locked: bool,
     /// COMMIT RELEASE and ROLLBACK RELEASE end the connection.
