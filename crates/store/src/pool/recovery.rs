@@ -1,6 +1,6 @@
 //! Redo at open: brings the data files to the state that the log describes.
 //!
-//! 1. The log is synced, for whoever wrote it may have been killed before. It is scanned once for what need not be redone: spaces that were dropped, files that were deleted,
+//! 1. The log is synced, and the names of files, for whoever wrote them may have been killed before. The log is scanned once for what need not be redone: spaces that were dropped, files that were deleted,
 //!    pages that were freed (up to where they were). Their pages may never have been written, so redoing the
 //!    operations before would work on wrong contents. A log that ends before what pages were written for is refused.
 //! 2. Torn pages are put back from the doublewrite file, and the last batch is made durable.
@@ -158,6 +158,7 @@ pub(crate) fn recover(
         ..RecoveryReport::default()
     };
     log.settle()?;
+    settle_names(storage)?;
     let mut gone = Gone::default();
     report.to = log.walk(from, &mut |start, _, payload| {
         report.groups += 1;
@@ -230,6 +231,21 @@ pub(crate) fn recover(
         }
     }
     Ok(report)
+}
+
+/// Makes durable which files there are. One that a killed process made, and of which its log says nothing yet, would pass for a
+/// durable one, be written to, and be gone after a power cut.
+fn settle_names(storage: &dyn Storage) -> Result<()> {
+    for folder in ["", "tables"] {
+        match storage.sync_folder(folder) {
+            // There may be no tables with a file of their own.
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("sync folder '{folder}'"), &e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 impl Chunk {

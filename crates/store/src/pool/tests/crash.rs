@@ -468,6 +468,27 @@ fn a_page_that_was_written_but_not_synced_is_durable_when_its_redo_is_given_up()
     assert_eq!(get(&pager, &space, page), 2);
 }
 
+/// A killed process made a file, but did not come to say so in its log. The next one writes to it.
+#[test]
+fn a_file_that_a_killed_process_made_does_not_go_with_the_power() {
+    let disk = SimStorage::new();
+    let pager = create(&disk);
+    let space = pager.space(pager.new_space_id().unwrap(), pager.new_file_id().unwrap());
+    new_page(&pager, &space, AllocKind::Root, 1);
+    disk.cut();
+    drop(pager);
+    disk.kill();
+    let pager = reopen(&disk);
+    let space = pager.space(space.id, space.file);
+    let page = new_page(&pager, &space, AllocKind::Root, 2);
+    pager.flush().unwrap();
+    drop(pager);
+    disk.restart(|| false);
+    let pager = reopen(&disk);
+    let space = pager.space(space.id, space.file);
+    assert_eq!(get(&pager, &space, page), 2);
+}
+
 /// A killed process logged changes without a sync. Before recovery writes anything, pages with such changes above all, the
 /// log is durable as far as it can be read.
 #[test]
