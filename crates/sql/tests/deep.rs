@@ -145,6 +145,10 @@ fn nested(n: usize) -> Vec<String> {
         ),
         format!("select 1, 1{}", " union all select 1, 1".repeat(n)),
         format!("explain {}select 1", "explain ".repeat(n)),
+        format!(
+            "select 1 as a0{}",
+            numbered(&|i| format!(", (select a{i}) as a{}", i + 1))
+        ),
     ]
 }
 

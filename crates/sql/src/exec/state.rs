@@ -201,7 +201,7 @@ impl<'s> State<'s> {
             Some(RowRef::Values(v)) => v.iter().map(|v| v.clone().into_owned()).collect(),
             _ => vec![Value::Null; all.len()],
         };
-        for &n in which {
+        for n in with_needed(all, source, which) {
             let v = {
                 let mut now: Rows<'_> = Rows::from_slice(rows);
                 now[source] = RowRef::Values(&values);
@@ -226,6 +226,24 @@ impl<'s> State<'s> {
         }
         Ok(())
     }
+}
+
+/// These subqueries and those whose values they read, which stand before them.
+fn with_needed(all: &[Subquery], source: usize, which: &[usize]) -> SmallVec<[usize; 8]> {
+    let mut list: SmallVec<[usize; 8]> = SmallVec::from_slice(which);
+    let mut at = 0;
+    while at < list.len() {
+        for &(s, c) in &all[list[at]].outer {
+            if s == source && !list.contains(&c) {
+                list.push(c);
+            }
+        }
+        at += 1;
+    }
+    if list.len() > which.len() {
+        list.sort_unstable();
+    }
+    list
 }
 
 /// 1317.

@@ -34,6 +34,7 @@ impl Planner<'_, '_> {
             group::check(&group::Check {
                 base,
                 sources: &sources,
+                subqueries: &subqueries,
                 keys: &p.keys,
                 filter: &p.filter,
                 select: &p.select,

@@ -1,6 +1,6 @@
 //! Grouping: ONLY_FULL_GROUP_BY, and MIN and MAX that an index answers.
 
-use super::nodes::{Source, SourceKind};
+use super::nodes::{Source, SourceKind, Subquery};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{AggregateKind, AggregateSpec, CompareOp, Expr, ExprKind};
 use crate::value::Value;
@@ -11,6 +11,8 @@ pub struct Check<'a> {
     pub base: usize,
     /// Its sources.
     pub sources: &'a [Source],
+    /// Its subqueries.
+    pub subqueries: &'a [Subquery],
     /// GROUP BY.
     pub keys: &'a [Expr],
     /// WHERE's conjuncts.
@@ -137,21 +139,44 @@ fn offending(
     }
     let mut bad = None;
     rest.walk(&mut |x| {
-        if let ExprKind::Column {
+        let ExprKind::Column {
             source,
             column,
             label,
             ..
         } = &x.kind
-            && *source >= c.base
-            && *source < c.base + c.sources.len()
-            && !fixed.contains(&(*source, *column))
-            && bad.is_none()
-        {
-            bad = Some(label.to_string());
+        else {
+            return;
+        };
+        if bad.is_some() {
+            return;
         }
+        bad = match varies(c, fixed, *source, *column) {
+            Some(at) if at == (*source, *column) => Some(label.to_string()),
+            Some((source, column)) => {
+                let s = &c.sources[source - c.base];
+                Some(format!("{}.{}.{}", s.database, s.name, s.column(column).0))
+            }
+            None => None,
+        };
     });
     bad
+}
+
+/// The column with several values per group that this one is, or that this subquery reads.
+fn varies(
+    c: &Check<'_>,
+    fixed: &[(usize, usize)],
+    source: usize,
+    column: usize,
+) -> Option<(usize, usize)> {
+    let end = c.base + c.sources.len();
+    if source == end + 1 {
+        let mut read = c.subqueries[column].outer.iter();
+        return read.find_map(|&(s, n)| varies(c, fixed, s, n));
+    }
+    let own = (c.base..end).contains(&source);
+    (own && !fixed.contains(&(source, column))).then_some((source, column))
 }
 
 /// The column whose first value in index order decides the only aggregate: (source, column, is MAX).

@@ -54,6 +54,8 @@ pub struct Frame {
     pub allow_aggregates: bool,
     /// Select-list aliases, bound.
     pub names: Vec<(String, Expr)>,
+    /// The select list is being bound: its subqueries see the aliases before them, it itself does not.
+    pub listing: bool,
     /// How they are used now.
     pub aliases: Aliases,
     /// Clause for messages.
@@ -78,6 +80,7 @@ impl Frame {
             aggregates: Vec::new(),
             allow_aggregates: false,
             names: Vec::new(),
+            listing: false,
             aliases: Aliases::Hidden,
             clause: "field list",
             outer: Vec::new(),
@@ -160,6 +163,15 @@ impl Frame {
             }
         }
         Ok(found.cloned())
+    }
+}
+
+impl Frame {
+    /// Whether an expression of this block has aggregates of it.
+    fn aggregates_in(&self, e: &Expr) -> bool {
+        let mut any = false;
+        e.columns(&mut |s, _| any |= s == self.group_source());
+        any
     }
 }
 
@@ -359,6 +371,15 @@ impl Scope for Planner<'_, '_> {
             }
             if hit.is_none() && qualifier.is_empty() && aliases == Aliases::Last {
                 hit = f.alias(name, clause)?;
+            }
+            if hit.is_none() && qualifier.is_empty() && f.listing && at < innermost {
+                hit = f.alias(name, clause)?;
+                if hit.as_ref().is_some_and(|e| f.aggregates_in(e)) {
+                    return Err(SqlError::new(
+                        1247,
+                        format!("Reference '{name}' not supported (reference to group function)"),
+                    ));
+                }
             }
             if let Some(e) = hit {
                 if at < innermost {

@@ -55,7 +55,9 @@ impl<'p> Planner<'p, '_> {
             None => Vec::new(),
         };
         self.frame().allow_aggregates = true;
+        self.frame().listing = true;
         let (mut select, mut heads) = self.select_list(s)?;
+        self.frame().listing = false;
         let count = select.len();
         self.frame().names = heads
             .iter()
@@ -234,6 +236,9 @@ impl<'p> Planner<'p, '_> {
             let mut bound = self.bind(e, "field list")?;
             by_value(&mut bound, self);
             let named = matches!(item, sp::SelectItem::ExprWithAlias { .. });
+            if named {
+                self.frame().names.push((name.clone(), bound.clone()));
+            }
             heads.push(self.head(&bound, name, named));
             select.push(bound);
         }
