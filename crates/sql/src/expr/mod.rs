@@ -10,6 +10,7 @@ pub mod interval;
 mod kinds;
 mod like;
 mod list;
+pub(crate) mod locale;
 mod operators;
 mod time_format;
 

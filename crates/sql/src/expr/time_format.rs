@@ -1,41 +1,8 @@
 //! DATE_FORMAT, TIME_FORMAT and STR_TO_DATE.
 
+use super::locale::{ENGLISH, Names};
 use crate::value::text::write_u64;
 use crate::value::time::{Date, DateTime, Time};
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
-
-/// Name of a month, 1 to 12.
-pub(super) fn month_name(month: u8) -> Option<&'static str> {
-    MONTHS.get((month as usize).checked_sub(1)?).copied()
-}
-
-/// Name of a weekday, 0 = Monday.
-pub(super) fn day_name(weekday: i64) -> &'static str {
-    DAYS[weekday.rem_euclid(7) as usize]
-}
 
 fn pad(v: u64, width: usize, out: &mut Vec<u8>) {
     let mut digits = Vec::with_capacity(8);
@@ -53,8 +20,8 @@ fn twelve(hour: u64) -> u64 {
     }
 }
 
-/// Formats a datetime (or, with a zero date, a TIME); `None` where a specifier asks for a part the value does not have.
-pub(super) fn format(date: Date, time: Time, spec: &[u8]) -> Option<Vec<u8>> {
+/// Formats a datetime (or, with a zero date, a TIME) with these names of months and days; `None` where a specifier asks for a part the value does not have.
+pub(super) fn format(date: Date, time: Time, spec: &[u8], names: &Names) -> Option<Vec<u8>> {
     let (hour, minute, second, micro) = time.parts();
     let (hour, minute, second) = (hour as u64, minute as u64, second as u64);
     let mut out = Vec::with_capacity(spec.len() + 16);
@@ -77,8 +44,8 @@ pub(super) fn format(date: Date, time: Time, spec: &[u8]) -> Option<Vec<u8>> {
             b'y' => pad(date.year as u64 % 100, 2, &mut out),
             b'm' => pad(date.month as u64, 2, &mut out),
             b'c' => pad(date.month as u64, 1, &mut out),
-            b'M' => out.extend_from_slice(month_name(date.month)?.as_bytes()),
-            b'b' => out.extend_from_slice(&month_name(date.month)?.as_bytes()[..3]),
+            b'M' => out.extend_from_slice(month(&names.months, date)?),
+            b'b' => out.extend_from_slice(month(&names.short_months, date)?),
             b'd' => pad(date.day as u64, 2, &mut out),
             b'e' => pad(date.day as u64, 1, &mut out),
             b'D' => {
@@ -97,8 +64,8 @@ pub(super) fn format(date: Date, time: Time, spec: &[u8]) -> Option<Vec<u8>> {
                 3,
                 &mut out,
             ),
-            b'W' => out.extend_from_slice(day_name(weekday(date)?).as_bytes()),
-            b'a' => out.extend_from_slice(&day_name(weekday(date)?).as_bytes()[..3]),
+            b'W' => out.extend_from_slice(names.days[weekday(date)? as usize].as_bytes()),
+            b'a' => out.extend_from_slice(names.short_days[weekday(date)? as usize].as_bytes()),
             b'w' => pad((weekday(date)? as u64 + 1) % 7, 1, &mut out),
             b'U' | b'u' | b'V' | b'v' | b'X' | b'x' => {
                 let mode = match s {
@@ -137,6 +104,11 @@ pub(super) fn format(date: Date, time: Time, spec: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(out)
+}
+
+fn month(names: &[&'static str; 12], date: Date) -> Option<&'static [u8]> {
+    let at = usize::from(date.month).checked_sub(1)?;
+    Some(names.get(at)?.as_bytes())
 }
 
 fn weekday(date: Date) -> Option<i64> {
@@ -180,25 +152,23 @@ pub(super) fn reads(spec: &[u8]) -> Reads {
 }
 
 /// Position in `names` of the word at the start of `text`, of which a beginning that only one of them has is enough; and its length.
-fn name(text: &[u8], names: &[&'static str], length: usize) -> Option<(usize, usize)> {
+fn name(text: &[u8], names: &[&str]) -> Option<(usize, usize)> {
     let word = text.iter().take_while(|b| b.is_ascii_alphabetic()).count();
     let word = &text[..word];
-    let cut = |n: &'static str| &n.as_bytes()[..n.len().min(length)];
-    let begins = |n: &'static str| {
-        let n = cut(n);
-        n.len() >= word.len() && n[..word.len()].eq_ignore_ascii_case(word)
+    let begins = |n: &str| {
+        let start = n.as_bytes().get(..word.len());
+        start.is_some_and(|s| s.eq_ignore_ascii_case(word))
     };
-    let mut found = names.iter().enumerate().filter(|(_, n)| begins(n));
+    let mut found = (0..names.len()).filter(|i| begins(names[*i]));
     let first = found.next().filter(|_| !word.is_empty())?;
-    let whole = |(_, n): &(usize, &&'static str)| cut(n).len() == word.len();
     let one = match found.next() {
         None => first,
-        Some(second) => std::iter::once(second)
-            .chain(found)
-            .chain([first])
-            .find(whole)?,
+        Some(second) => {
+            let all = [first, second].into_iter().chain(found);
+            all.into_iter().find(|i| names[*i].len() == word.len())?
+        }
     };
-    Some((one.0, word.len()))
+    Some((one, word.len()))
 }
 
 /// The parts of a date that STR_TO_DATE reads before it knows the date.
@@ -303,8 +273,8 @@ impl Reader<'_> {
             (y, _) => y,
         })
     }
-    fn named(&mut self, names: &[&'static str], length: usize) -> Option<usize> {
-        let (i, n) = name(&self.text[self.at..], names, length)?;
+    fn named(&mut self, names: &[&str]) -> Option<usize> {
+        let (i, n) = name(&self.text[self.at..], names)?;
         self.at += n;
         Some(i)
     }
@@ -339,8 +309,8 @@ impl Reader<'_> {
                 self.d.date.day = self.small()?;
                 self.at += 2.min(self.text.len() - self.at);
             }
-            b'M' => self.d.date.month = self.named(&MONTHS, usize::MAX)? as u8 + 1,
-            b'b' => self.d.date.month = self.named(&MONTHS, 3)? as u8 + 1,
+            b'M' => self.d.date.month = self.named(&ENGLISH.months)? as u8 + 1,
+            b'b' => self.d.date.month = self.named(&ENGLISH.short_months)? as u8 + 1,
             b'j' | b'W' | b'a' | b'w' | b'U' | b'u' | b'V' | b'v' | b'X' | b'x' => {
                 self.calendar(s)?;
             }
@@ -355,8 +325,8 @@ impl Reader<'_> {
     fn calendar(&mut self, s: u8) -> Option<()> {
         match s {
             b'j' => self.calendar.day_of_year = Some(i64::from(self.number(3)?)),
-            b'W' => self.calendar.weekday = Some(self.named(&DAYS, usize::MAX)? as i64),
-            b'a' => self.calendar.weekday = Some(self.named(&DAYS, 3)? as i64),
+            b'W' => self.calendar.weekday = Some(self.named(&ENGLISH.days)? as i64),
+            b'a' => self.calendar.weekday = Some(self.named(&ENGLISH.short_days)? as i64),
             b'w' => {
                 let sunday_first = self.number(1).filter(|n| *n < 7)?;
                 self.calendar.weekday = Some((i64::from(sunday_first) + 6) % 7);
@@ -447,14 +417,14 @@ mod tests {
             ("100% %q", "100 q"),
         ] {
             assert_eq!(
-                String::from_utf8(format(d, t, spec.as_bytes()).unwrap()).unwrap(),
+                String::from_utf8(format(d, t, spec.as_bytes(), ENGLISH).unwrap()).unwrap(),
                 want,
                 "{spec}"
             );
         }
-        assert_eq!(format(Date::default(), t, b"%W"), None);
+        assert_eq!(format(Date::default(), t, b"%W", ENGLISH), None);
         let back = Time { micros: -t.micros };
-        let text = format(Date::default(), back, b"at %H:%i").unwrap();
+        let text = format(Date::default(), back, b"at %H:%i", ENGLISH).unwrap();
         assert_eq!(text, b"-at 13:05");
     }
 

@@ -71,6 +71,8 @@ pub struct SessionEnv {
     pub sql_mode: Cell<SqlMode>,
     /// `collation_connection`: that of literals.
     pub collation: Cell<Collation>,
+    /// `lc_time_names`.
+    pub(crate) names: Cell<&'static crate::expr::locale::Names>,
     /// What the client's bytes mean (`character_set_client`).
     pub client: Cell<Encoding>,
     /// LAST_INSERT_ID().
@@ -197,6 +199,7 @@ pub(crate) mod tests {
             zone: Cell::new(Zone::Fixed(7200)),
             sql_mode: Cell::new(SqlMode::DEFAULT),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
+            names: Cell::new(crate::expr::locale::ENGLISH),
             client: Cell::default(),
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),

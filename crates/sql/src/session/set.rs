@@ -9,6 +9,7 @@ use super::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_alg
 use super::vars::{self, Access, Def, VarScope, VarValue, sql_mode};
 use crate::ddl;
 use crate::error::{SqlError, SqlResult};
+use crate::expr::locale;
 use crate::parse::{Scope, SetItem, SetValue};
 use crate::types::{Collation, Encoding};
 use crate::value::Value;
@@ -395,6 +396,9 @@ impl Session {
         self.env
             .zone
             .set(vars::zone(zone.as_str()).unwrap_or_default());
+        self.env
+            .names
+            .set(locale::names(vars.named("lc_time_names").as_str()).unwrap_or(locale::ENGLISH));
         self.env.collation.set(
             Collation::by_name(vars.named("collation_connection").as_str())
                 .unwrap_or(Collation::Utf8mb4GeneralCi),

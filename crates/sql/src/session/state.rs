@@ -126,6 +126,7 @@ impl Session {
             zone: Zone::UTC.into(),
             sql_mode: sql_mode::flags(0).into(),
             collation: Collation::Utf8mb4GeneralCi.into(),
+            names: crate::expr::locale::ENGLISH.into(),
             client: Encoding::Utf8.into(),
             last_insert_id: 0.into(),
             row_count: 0.into(),

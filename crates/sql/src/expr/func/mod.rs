@@ -442,6 +442,11 @@ impl Func {
                     | RowCount
                     | FoundRows
                     | ConvertTz
+                    // `lc_time_names` decides.
+                    | MonthName
+                    | DayName
+                    | DateFormat
+                    | TimeFormat
             )
     }
 }
@@ -596,7 +601,7 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         DayOfWeek | Weekday | DayOfYear | Week | WeekOfYear | YearWeek | DateDiff | ToDays
         | TimeToSec => (int(10), true),
         ToSeconds => (int(20), true),
-        MonthName | DayName => (plain(9), true),
+        MonthName | DayName => (plain(16), true),
         UnixTimestamp => match args.first().map_or(0, temporal_fsp) {
             0 => (SqlType::bigint(), false),
             n => (SqlType::decimal(11 + n as u32, n), false),

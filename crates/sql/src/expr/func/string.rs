@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::{Call, Computed, Exit, Func};
+use crate::expr::locale::{self, Numbers};
 use crate::expr::operators::compare;
 use crate::types::Collation;
 use crate::types::collation::{char_count, char_prefix, next_char, same_weight};
-use crate::value::Value;
+use crate::value::{Decimal, Value};
 
 /// Longest string a function makes: larger ones are NULL with a warning (`max_allowed_packet`).
 const MAX_RESULT: usize = 64 << 20;
@@ -198,6 +199,53 @@ fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
         out.extend_from_slice(&v.to_be_bytes()[1..4 - pad]);
     }
     Some(out)
+}
+
+/// How FORMAT writes numbers: as its third argument says, else as in English.
+fn format_locale(c: &Call<'_, '_>) -> Result<&'static Numbers, Exit> {
+    let english = locale::ENGLISH.locale;
+    let name = match c.args.get(2) {
+        None => english.into(),
+        Some(a) => a.text(c.cx)?.map_or("NULL".into(), |t| {
+            Cow::Owned(String::from_utf8_lossy(&t).into_owned())
+        }),
+    };
+    if let Some(numbers) = locale::numbers(&name) {
+        return Ok(numbers);
+    }
+    let unknown = locale::unknown(&name);
+    c.cx.session.warn(unknown.code, unknown.message);
+    locale::numbers(english).ok_or(Exit::Null)
+}
+
+fn grouped(d: &Decimal, how: &Numbers) -> String {
+    let mut plain = Vec::new();
+    d.abs().write(&mut plain);
+    let plain = String::from_utf8_lossy(&plain);
+    let (whole, fraction) = match plain.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (&*plain, None),
+    };
+    let mut out = String::with_capacity(plain.len() * 2);
+    if d.is_negative() {
+        out.push('-');
+    }
+    for (i, digit) in whole.chars().enumerate() {
+        let left = whole.len() - i;
+        let begins = match how.pairs {
+            true => left == 3 || left > 3 && (left - 3) % 2 == 0,
+            false => left % 3 == 0,
+        };
+        if let (Some(group), true, true) = (how.group, begins, i > 0) {
+            out.push(group);
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push(how.point);
+        out.push_str(fraction);
+    }
+    out
 }
 
 pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
@@ -456,21 +504,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         Format => {
             let digits = c.int(1)?.clamp(0, 30) as u8;
             let d = c.decimal(0)?.round(digits);
-            let mut plain = Vec::new();
-            d.abs().write(&mut plain);
-            let point = plain.iter().position(|b| *b == b'.').unwrap_or(plain.len());
-            let mut out = Vec::with_capacity(plain.len() + 24);
-            if d.is_negative() {
-                out.push(b'-');
-            }
-            for (i, b) in plain[..point].iter().enumerate() {
-                if i > 0 && (point - i) % 3 == 0 {
-                    out.push(b',');
-                }
-                out.push(*b);
-            }
-            out.extend_from_slice(&plain[point..]);
-            bytes(out)
+            bytes(grouped(&d, format_locale(c)?).into_bytes())
         }
         Quote => {
             let Some(s) = c.args[0].text(c.cx)? else {

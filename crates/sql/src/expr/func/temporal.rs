@@ -119,10 +119,15 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         }
         Func::WeekOfYear => Ok(Value::Int(c.date(0)?.week(3).1 as i64)),
         Func::MonthName => {
-            let name = time_format::month_name(c.datetime(0)?.date.month).ok_or(Exit::Null)?;
-            Ok(Value::str(name))
+            let month = usize::from(c.datetime(0)?.date.month);
+            let names = session.names.get().months;
+            let name = month.checked_sub(1).and_then(|m| names.get(m));
+            Ok(Value::str(name.ok_or(Exit::Null)?))
         }
-        Func::DayName => Ok(Value::str(time_format::day_name(c.date(0)?.weekday()))),
+        Func::DayName => {
+            let day = c.date(0)?.weekday() as usize;
+            Ok(Value::str(session.names.get().days[day]))
+        }
         Func::LastDay => {
             let d = c.datetime(0)?.date;
             if d.month == 0 {
@@ -204,17 +209,20 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
                     .map(Value::DateTime)
                     .ok_or(Exit::Null);
             }
-            let out = time_format::format(v.date, v.time(), &c.text(1)?).ok_or(Exit::Null)?;
+            let out = time_format::format(v.date, v.time(), &c.text(1)?, session.names.get())
+                .ok_or(Exit::Null)?;
             Ok(Value::Bytes(out.into()))
         }
         Func::DateFormat => {
             let d = c.datetime(0)?;
-            let out = time_format::format(d.date, d.time(), &c.text(1)?).ok_or(Exit::Null)?;
+            let out = time_format::format(d.date, d.time(), &c.text(1)?, session.names.get())
+                .ok_or(Exit::Null)?;
             Ok(Value::Bytes(out.into()))
         }
         Func::TimeFormat => {
             let t = c.time(0)?;
-            let out = time_format::format(Date::default(), t, &c.text(1)?).ok_or(Exit::Null)?;
+            let out = time_format::format(Date::default(), t, &c.text(1)?, session.names.get())
+                .ok_or(Exit::Null)?;
             Ok(Value::Bytes(out.into()))
         }
         Func::StrToDate => {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{SqlError, SqlResult};
+use crate::expr::locale;
 use crate::types::Collation;
 use crate::value::{Value, Zone};
 
@@ -58,6 +59,8 @@ pub(crate) enum Kind {
     Collation,
     /// `SYSTEM`, an offset such as `+02:00`, or a name such as `Europe/Zurich`.
     TimeZone,
+    /// A locale.
+    Locale,
     /// A storage engine: InnoDB.
     Engine,
 }
@@ -345,6 +348,10 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
                 Some(name) => name.into(),
                 None => t.into(),
             }))
+        }
+        Kind::Locale => {
+            let names = locale::names(&text.unwrap_or_else(|| shown()))?;
+            plain(VarValue::Text(names.locale.into()))
         }
         Kind::Engine => {
             let Some(t) = text else {

@@ -576,7 +576,7 @@ pub(super) static VARS: &[Def] = &[
     def("large_pages", Global, BOOL, B(false), ReadOnly),
     def("last_insert_id", Session, num(0, MAX), U(0), Free),
     def("lc_messages", Both, TEXT, T("en_US"), Fixed),
-    def("lc_time_names", Both, TEXT, T("en_US"), Fixed),
+    def("lc_time_names", Both, Kind::Locale, T("en_US"), Free),
     def("license", Global, TEXT, T("MIT OR Apache-2.0"), ReadOnly),
     def("local_infile", Global, BOOL, B(false), Fixed),
     def("lock_wait_timeout", Both, num(1, YEAR), U(YEAR), Free),
