@@ -1,7 +1,7 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 //!
 //! A table is locked exclusively first, then its definition read and changed, so that nobody changes it in
-//! between. The cheapest way that makes the change in one atomic step is taken: a new definition, one index
+//! between. The cheapest way that makes the change in one atomic step is taken: a new definition, other names of keys, one index
 //! more or less, or the whole table written anew ([`super::rebuild`]).
 
 use millpond_store::engine::TemporaryChange;
@@ -124,6 +124,21 @@ impl<'a> Ddl<'a> {
         };
         match way {
             Way::Definition => self.set_body(database, table, new.table_body())?,
+            Way::RenameIndexes(names) => {
+                match self.temporary(database, table) {
+                    Some(t) => {
+                        let change = TemporaryChange::RenameIndexes(names, new.table_body());
+                        self.alter_temporary(&t, change)
+                    }
+                    None => self.engine.rename_indexes(
+                        self.owner,
+                        (database, table),
+                        &names,
+                        new.table_body(),
+                    ),
+                }
+                .map_err(wrap)?;
+            }
             Way::AddIndex(i) => {
                 let index = &new.indexes[i];
                 let asked = (index.name.clone(), index.unique, index.body());

@@ -456,6 +456,8 @@ impl<'a> Change<'a> {
 pub(super) enum Way {
     /// The stored rows and indexes stay as they are.
     Definition,
+    /// Keys have other names: from, to.
+    RenameIndexes(Vec<(String, String)>),
     /// One more secondary index, at this position among the new ones.
     AddIndex(usize),
     /// One secondary index less, by name.
@@ -496,7 +498,32 @@ impl Changed {
             ([], []) => Way::Definition,
             ([i], []) if *i > 0 && definitions_same => Way::AddIndex(*i),
             ([], [i]) if *i > 0 && definitions_same => Way::DropIndex(old.indexes[*i].name.clone()),
-            _ => Way::Copy,
+            _ => match self.renamed(old, &added, &dropped) {
+                Some(names) if definitions_same => Way::RenameIndexes(names),
+                _ => Way::Copy,
+            },
         }
+    }
+
+    /// The names of keys before and after, if nothing but names of theirs has changed.
+    fn renamed(
+        &self,
+        old: &Schema,
+        added: &[usize],
+        dropped: &[usize],
+    ) -> Option<Vec<(String, String)>> {
+        let mut added = added.to_vec();
+        let mut names = Vec::new();
+        for &from in dropped {
+            let was = &old.indexes[from];
+            let same = |to: &usize| {
+                let is = &self.schema.indexes[*to];
+                is.unique == was.unique && is.parts == was.parts && (*to == 0) == (from == 0)
+            };
+            let to = added.swap_remove(added.iter().position(same)?);
+            names.push((was.name.clone(), self.schema.indexes[to].name.clone()));
+        }
+        let primary = names.iter().any(|(a, b)| a == PRIMARY || b == PRIMARY);
+        (added.is_empty() && !primary).then_some(names)
     }
 }

@@ -1,4 +1,4 @@
-//! CREATE INDEX and DROP INDEX.
+//! CREATE INDEX, DROP INDEX, and other names for indexes.
 //!
 //! An index on a table with rows is built in a space of its own that has a grave before its first page: whatever happens,
 //! the reclaimer finds it. The transaction that puts the index into the table's row removes the grave. Statements go
@@ -179,6 +179,35 @@ impl Inner {
         Ok(Some(sorter.finish()?))
     }
 
+    pub(super) fn rename_indexes(
+        &self,
+        owner: &Arc<Owner>,
+        (database, name): (&str, &str),
+        names: &[(String, String)],
+        body: Vec<u8>,
+    ) -> Result<()> {
+        self.ddl(owner, |txn, _| {
+            self.lock_tables(txn, [(database, name)].into_iter())?;
+            let found = self.find(txn, database, name)?;
+            let mut new = found.row.clone();
+            new.version += 1;
+            new.def.body = body;
+            rename(&mut new.def.indexes, names);
+            self.replace(txn, &found, &new)?;
+            if !new.def.partitioned {
+                return Ok(());
+            }
+            for partition in self.catalog.partition_names(txn, database, name)? {
+                let found = self.find(txn, database, &partition)?;
+                let mut new = found.row.clone();
+                new.version += 1;
+                rename(&mut new.def.indexes, names);
+                self.replace(txn, &found, &new)?;
+            }
+            Ok(())
+        })
+    }
+
     pub(super) fn drop_index(
         &self,
         owner: &Arc<Owner>,
@@ -210,6 +239,15 @@ impl Inner {
             }
             Ok(())
         })
+    }
+}
+
+/// Gives indexes other names (from, to).
+pub(super) fn rename(indexes: &mut [IndexDef], names: &[(String, String)]) {
+    for index in indexes {
+        if let Some((_, to)) = names.iter().find(|(from, _)| *from == index.name) {
+            index.name.clone_from(to);
+        }
     }
 }
 

@@ -388,6 +388,17 @@ impl Engine {
     ) -> Result<()> {
         self.0.drop_index(owner, database, name, index, body)
     }
+    /// Gives indexes of a table and its partitions other names, each looked for by its old one (from, to); `body` replaces the
+    /// table's body.
+    pub fn rename_indexes(
+        &self,
+        owner: &Arc<Owner>,
+        table: (&str, &str),
+        names: &[(String, String)],
+        body: Vec<u8>,
+    ) -> Result<()> {
+        self.0.rename_indexes(owner, table, names, body)
+    }
     /// Replaces a table's body and its indexes' bodies where rows need no change (comments, defaults).
     pub fn set_table_body(
         &self,

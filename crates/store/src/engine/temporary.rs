@@ -5,7 +5,7 @@
 //! index) or waits. A change of its definition gives a new object, which shares the indexes that stay; the old one is not
 //! valid any more. When the last object that has an index goes, its pages go.
 
-use super::index::Entries;
+use super::index::{Entries, rename};
 use super::{Engine, Inner, NewTable};
 use crate::btree::Tree;
 use crate::catalog::{IndexDef, TableDef};
@@ -25,6 +25,8 @@ pub enum TemporaryChange {
     Body(Vec<u8>),
     /// An index more: name, unique, body; and the table's body.
     AddIndex((String, bool, Vec<u8>), Vec<u8>),
+    /// Other names of indexes (from, to); and the table's body.
+    RenameIndexes(Vec<(String, String)>, Vec<u8>),
     /// A secondary index less, by name; and the table's body.
     DropIndex(String, Vec<u8>),
 }
@@ -154,6 +156,10 @@ impl Inner {
                 def.name = name;
             }
             TemporaryChange::Body(body) => def.body = body,
+            TemporaryChange::RenameIndexes(names, body) => {
+                rename(&mut def.indexes, &names);
+                def.body = body;
+            }
             TemporaryChange::AddIndex((name, unique, index_body), body) => {
                 let (new, index) = self.temporary_index(name, unique, index_body);
                 def.indexes.push(new);
