@@ -4,10 +4,11 @@
 //! between. The cheapest way that makes the change in one atomic step is taken: a new definition, other names of keys, one index
 //! more or less, or the whole table written anew ([`super::rebuild`]).
 
-use millpond_store::engine::TemporaryChange;
+use millpond_store::engine::{Beside, TemporaryChange};
 use millpond_store::{Isolation, TableDef};
 
 use super::change::{Change, Changed, Way};
+use super::clauses::Clauses;
 use super::key::{self, KeyKind, KeySpec};
 use super::{Ddl, Done, names, table_name};
 use crate::error::{SqlError, SqlResult};
@@ -25,53 +26,6 @@ pub(super) fn records(rows: u64) -> Done {
         affected: rows,
         info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
     }
-}
-
-/// ALGORITHM and LOCK clauses.
-#[derive(Default)]
-struct Clauses {
-    /// INPLACE or INSTANT: copying rows is refused.
-    no_copy: bool,
-}
-
-impl Clauses {
-    /// Takes a clause; `false` if the operation is none. Error 1846 for what the work isn't done by.
-    fn take(&mut self, op: &sp::AlterTableOperation) -> SqlResult<bool> {
-        match op {
-            sp::AlterTableOperation::Algorithm { algorithm, .. } => match algorithm {
-                sp::AlterTableAlgorithm::Instant => {
-                    Err(refused("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"))
-                }
-                sp::AlterTableAlgorithm::Inplace => {
-                    self.no_copy = true;
-                    Ok(true)
-                }
-                _ => Ok(true),
-            },
-            sp::AlterTableOperation::Lock { lock, .. } => match lock {
-                sp::AlterTableLock::None => Err(refused("LOCK=NONE", "LOCK=EXCLUSIVE")),
-                sp::AlterTableLock::Shared => Err(refused("LOCK=SHARED", "LOCK=EXCLUSIVE")),
-                _ => Ok(true),
-            },
-            _ => Ok(false),
-        }
-    }
-}
-
-fn refused(what: &str, instead: &str) -> SqlError {
-    SqlError::new(
-        1846,
-        format!(
-            "{what} is not supported. Reason: the table is locked exclusively meanwhile. Try {instead}."
-        ),
-    )
-}
-
-fn would_copy() -> SqlError {
-    SqlError::new(
-        1846,
-        "ALGORITHM=INPLACE is not supported. Reason: the rows must be written anew. Try ALGORITHM=COPY.",
-    )
 }
 
 impl<'a> Ddl<'a> {
@@ -113,14 +67,20 @@ impl<'a> Ddl<'a> {
         table: &str,
         old: &Schema,
         changed: Changed,
-        no_copy: bool,
+        clauses: &Clauses,
     ) -> SqlResult<Done> {
         let wrap = |e| store_error(e, table);
+        let alone = self.temporary(database, table).is_some();
         let new = &changed.schema;
         let way = match changed.way(old) {
             // Indexes of partitions are made and dropped with their rows.
             Way::AddIndex(_) | Way::DropIndex(_) if old.partitioning.is_some() => Way::Copy,
             way => way,
+        };
+        let beside = match clauses.allow(&way, alone)? {
+            // What the session has locked stays so.
+            _ if self.tables_locked => Beside::Nothing,
+            beside => beside,
         };
         match way {
             Way::Definition => self.set_body(database, table, new.table_body())?,
@@ -146,12 +106,12 @@ impl<'a> Ddl<'a> {
                     Some(t) => {
                         self.alter_temporary(&t, TemporaryChange::AddIndex(asked, new.table_body()))
                     }
-                    None => self.engine.create_index(
+                    None => self.engine.create_index_beside(
                         self.owner,
-                        database,
-                        table,
+                        (database, table),
                         asked,
                         new.table_body(),
+                        beside,
                     ),
                 };
                 made.map_err(|e| match e {
@@ -173,9 +133,6 @@ impl<'a> Ddl<'a> {
                 }
             }
             .map_err(wrap)?,
-            Way::Copy if no_copy => {
-                return Err(would_copy());
-            }
             Way::Copy => {
                 let rows = self.rebuild(database, table, changed, (database, table))?;
                 return Ok(records(rows));
@@ -213,7 +170,7 @@ impl<'a> Ddl<'a> {
         &self,
         database: &str,
         table: &str,
-        no_copy: bool,
+        clauses: &Clauses,
         apply: impl FnOnce(&mut Change<'_>) -> SqlResult<()>,
     ) -> SqlResult<Done> {
         self.locked(database, table, || {
@@ -222,19 +179,14 @@ impl<'a> Ddl<'a> {
             apply(&mut change)?;
             let mut changed = change.finish()?;
             self.repartition(&old, &mut changed.schema)?;
-            self.make_change(database, table, &old, changed, no_copy)
+            self.make_change(database, table, &old, changed, clauses)
         })
     }
 
     /// CREATE INDEX.
     pub(super) fn create_index_statement(&self, create: &sp::CreateIndex) -> SqlResult<Done> {
         let (database, table) = self.target(&table_name(&create.table_name)?)?;
-        let mut clauses = Clauses::default();
-        for op in &create.alter_options {
-            if !clauses.take(op)? {
-                return unsupported(&op.to_string());
-            }
-        }
+        let clauses = Clauses::of(&create.alter_options)?;
         if create.if_not_exists || create.predicate.is_some() || !create.include.is_empty() {
             return Err(SqlError::syntax("near 'CREATE INDEX'"));
         }
@@ -252,27 +204,33 @@ impl<'a> Ddl<'a> {
             name,
             parts: key::parts(&create.columns)?,
         };
-        self.change(&database, &table, clauses.no_copy, |c| {
+        self.change(&database, &table, &clauses, |c| {
             c.add_key(spec);
             Ok(())
         })
     }
 
     /// DROP INDEX.
-    pub(super) fn drop_index(&self, table: &TableName, name: &str) -> SqlResult<Done> {
+    pub(super) fn drop_index(
+        &self,
+        table: &TableName,
+        name: &str,
+        clauses: &[sp::AlterTableOperation],
+    ) -> SqlResult<Done> {
         let (database, table) = self.target(table)?;
-        self.change(&database, &table, false, |c| c.drop_key(name))
+        let clauses = Clauses::of(clauses)?;
+        self.change(&database, &table, &clauses, |c| c.drop_key(name))
     }
 
     /// ALTER TABLE.
     pub(super) fn alter_table(&self, name: &TableName, actions: &[AlterAction]) -> SqlResult<Done> {
         let (database, table) = self.target(name)?;
-        let mut clauses = Clauses::default();
+        let mut clauses = Clauses::new();
         let mut changes = Vec::new();
         let (mut next, mut to) = (None, None);
         for action in actions {
             match action {
-                AlterAction::Definition(op) if clauses.take(op)? => {}
+                AlterAction::Definition(op) if clauses.take(op) => {}
                 AlterAction::Definition(op)
                     if let sp::AlterTableOperation::AutoIncrement { value, .. } = &**op =>
                 {
@@ -294,6 +252,7 @@ impl<'a> Ddl<'a> {
                 _ => changes.push(action),
             }
         }
+        clauses.check()?;
         let done = match to {
             Some(to) if changes.is_empty() => {
                 self.rename(name, to)?;
@@ -342,16 +301,17 @@ impl<'a> Ddl<'a> {
             match &to {
                 // OPTIMIZE does the same.
                 None if anew => {
+                    clauses.allow_anew(self.temporary(database, table).is_some())?;
                     let own = (database, table);
                     self.rebuild(database, table, changed, own)?;
                     Ok(records(0))
                 }
-                None => self.make_change(database, table, &old, changed, clauses.no_copy),
+                None => self.make_change(database, table, &old, changed, clauses),
                 Some(_) if self.temporary(database, table).is_some() => {
                     unsupported("other changes of a temporary table together with RENAME")
                 }
-                Some(_) if clauses.no_copy => Err(would_copy()),
                 Some((d, name)) => {
+                    clauses.allow(&Way::Copy, false)?;
                     let rows = self.rebuild(database, table, changed, (d, name))?;
                     Ok(records(rows))
                 }

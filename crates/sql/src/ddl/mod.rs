@@ -8,6 +8,7 @@
 //! | `create` | CREATE TABLE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX |
 //! | `change` | a definition while it is being changed |
+//! | `clauses` | ALGORITHM and LOCK |
 //! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
 //! | `temporary` | temporary tables |
@@ -18,6 +19,7 @@
 
 mod alter;
 mod change;
+mod clauses;
 mod column;
 mod create;
 mod key;
@@ -138,7 +140,11 @@ impl<'a> Ddl<'a> {
                 like,
             } => self.create_table_like(*if_not_exists, *temporary, name, like),
             Kind::CreateIndex(create) => self.create_index_statement(create),
-            Kind::DropIndex { name, table } => self.drop_index(table, name),
+            Kind::DropIndex {
+                name,
+                table,
+                clauses,
+            } => self.drop_index(table, name, clauses),
             Kind::AlterTable { table, actions } => self.alter_table(table, actions),
             Kind::AlterPartitions { table, op } => self.alter_partitions(table, op),
             Kind::DropTables {

@@ -112,6 +112,8 @@ pub enum Kind {
         name: String,
         /// Table.
         table: TableName,
+        /// ALGORITHM and LOCK.
+        clauses: Vec<sp::AlterTableOperation>,
     },
     /// ALTER TABLE.
     AlterTable {

@@ -197,11 +197,16 @@ fn drop_(c: &mut Cursor<'_>) -> SqlResult<Kind> {
         let name = c.ident()?;
         c.expect("ON")?;
         let table = c.table_name()?;
-        while c.eat("ALGORITHM") || c.eat("LOCK") {
-            c.eat_token(&Token::Eq);
-            c.ident()?;
+        let mut clauses = Vec::new();
+        while c.is("ALGORITHM") || c.is("LOCK") {
+            let clause = c.parser.parse_alter_table_operation();
+            clauses.push(clause.map_err(|e| c.convert(e))?);
         }
-        return Ok(Kind::DropIndex { name, table });
+        return Ok(Kind::DropIndex {
+            name,
+            table,
+            clauses,
+        });
     }
     if c.eat("VIEW") {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);

@@ -1,0 +1,114 @@
+//! ALGORITHM and LOCK: what a statement asks of the way in which its work is done. What can't be kept is refused before anything
+//! is done; what is more than was asked for (less copying, fewer locks) is given.
+
+use millpond_store::engine::Beside;
+
+use super::change::Way;
+use crate::error::{SqlError, SqlResult};
+use crate::parse::sp::{self, AlterTableAlgorithm as Algorithm, AlterTableLock as Lock};
+
+/// The clauses of a statement.
+pub(super) struct Clauses {
+    algorithm: Algorithm,
+    lock: Lock,
+}
+
+impl Clauses {
+    pub fn new() -> Clauses {
+        Clauses {
+            algorithm: Algorithm::Default,
+            lock: Lock::Default,
+        }
+    }
+
+    /// Clauses and nothing else.
+    pub fn of(operations: &[sp::AlterTableOperation]) -> SqlResult<Clauses> {
+        let mut clauses = Clauses::new();
+        match operations.iter().find(|op| !clauses.take(op)) {
+            None => clauses.check().map(|()| clauses),
+            Some(op) => Err(SqlError::unsupported(op)),
+        }
+    }
+
+    /// Takes a clause; `false` if the operation is none.
+    pub fn take(&mut self, op: &sp::AlterTableOperation) -> bool {
+        match op {
+            sp::AlterTableOperation::Algorithm { algorithm, .. } => self.algorithm = *algorithm,
+            sp::AlterTableOperation::Lock { lock, .. } => self.lock = *lock,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Error 1221 for clauses that contradict each other.
+    pub fn check(&self) -> SqlResult<()> {
+        if self.algorithm == Algorithm::Instant && self.lock != Lock::Default {
+            return Err(SqlError::new(
+                1221,
+                "Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE/SHARED/EXCLUSIVE",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a change may be made this way, and beside what; errors 1845 and 1846. `alone`: nobody else knows the table.
+    pub fn allow(&self, way: &Way, alone: bool) -> SqlResult<Beside> {
+        match (self.algorithm, way) {
+            (Algorithm::Instant, Way::AddIndex(_) | Way::DropIndex(_)) => {
+                return Err(SqlError::new(
+                    1845,
+                    "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
+                ));
+            }
+            (Algorithm::Instant | Algorithm::Inplace, Way::Copy) => {
+                let reason = "the rows must be written anew";
+                let what = format_args!("ALGORITHM={}", self.algorithm);
+                return Err(refused(what, reason, "ALGORITHM=COPY"));
+            }
+            _ => {}
+        }
+        if !alone {
+            self.allow_lock(way)?;
+        }
+        Ok(match self.lock {
+            Lock::Default | Lock::None => Beside::Writes,
+            Lock::Shared => Beside::Reads,
+            Lock::Exclusive => Beside::Nothing,
+        })
+    }
+
+    /// The same for rows written anew by request, which is what ALGORITHM=INPLACE does in MySQL too.
+    pub fn allow_anew(&self, alone: bool) -> SqlResult<()> {
+        let algorithm = match self.algorithm {
+            Algorithm::Inplace => Algorithm::Default,
+            other => other,
+        };
+        let lock = self.lock;
+        Clauses { algorithm, lock }
+            .allow(&Way::Copy, alone)
+            .map(drop)
+    }
+
+    fn allow_lock(&self, way: &Way) -> SqlResult<()> {
+        match (self.lock, way) {
+            (Lock::None | Lock::Shared, Way::Copy) => Err(refused(
+                format_args!("LOCK={}", self.lock),
+                "the table is locked exclusively meanwhile",
+                "LOCK=EXCLUSIVE",
+            )),
+            (Lock::None, _) if self.algorithm == Algorithm::Copy => Err(refused(
+                "LOCK=NONE",
+                "COPY algorithm requires a lock",
+                "LOCK=SHARED",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn refused(what: impl std::fmt::Display, reason: &str, instead: &str) -> SqlError {
+    SqlError::new(
+        1846,
+        format!("{what} is not supported. Reason: {reason}. Try {instead}."),
+    )
+}
