@@ -23,7 +23,8 @@
 //! **Locks.** `rounds`; the log's mutex is taken inside it for a moment to take the buffer, never the other way round.
 //!
 //! **Failure.** The first failed write or sync stops the log and wakes everybody. A sync that succeeds afterwards acknowledges
-//! nothing more: the failed one may have been about the same bytes. After [`Log::end_service`] callers run rounds themselves.
+//! nothing more: the failed one may have been about the same bytes. So does a panic in a round, which nobody would
+//! complete. After [`Log::end_service`] callers run rounds themselves.
 
 use super::file::SLOTS;
 use super::{GROUP_HEADER, Log, group_head};
@@ -34,6 +35,7 @@ use crate::wait::{self, Class};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
@@ -122,7 +124,10 @@ fn tell(all: Due, outcome: impl Fn() -> Result<()>) {
                 p.woken.store(true, Ordering::Release);
                 p.thread.unpark();
             }
-            Who::Call(c) => c.done(outcome()),
+            // Whatever becomes of one, the others have to be told.
+            Who::Call(c) => {
+                let _ = catch_unwind(AssertUnwindSafe(|| c.done(outcome())));
+            }
         }
     }
 }
@@ -191,6 +196,18 @@ impl Rounds {
 
     fn everybody(&mut self) -> Due {
         self.waiting.drain(..).map(|w| w.who).collect()
+    }
+}
+
+/// Stops the log if a round panics.
+struct Ending<'l>(&'l Log);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop("writing the log panicked");
+            self.0.give_up(self.0.rounds.lock());
+        }
     }
 }
 
@@ -315,7 +332,12 @@ impl Log {
     }
 
     /// Runs a round.
-    fn round<'a>(&'a self, mut rounds: MutexGuard<'a, Rounds>, mut sync: bool) -> Result<()> {
+    fn round<'a>(&'a self, rounds: MutexGuard<'a, Rounds>, sync: bool) -> Result<()> {
+        let _ending = Ending(self);
+        self.run_round(rounds, sync)
+    }
+
+    fn run_round<'a>(&'a self, mut rounds: MutexGuard<'a, Rounds>, mut sync: bool) -> Result<()> {
         let slot = rounds.free.pop().expect("a round may begin");
         let (taken, end) = self.take_buffer();
         let before = std::mem::take(&mut rounds.tail);

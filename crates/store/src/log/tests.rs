@@ -374,3 +374,45 @@ fn callers_are_told_of_a_failure() {
         }
     });
 }
+
+/// Who is told may panic, and so may a round: nobody waits for ever.
+#[test]
+fn a_panic_leaves_nobody_waiting() {
+    struct Panics;
+    impl OnDurable for Panics {
+        fn done(self: Arc<Self>, _: Result<()>) {
+            panic!("told");
+        }
+    }
+    let disk = SimStorage::new();
+    let log = Arc::new(Log::create(&disk, CAPACITY, FlushAtCommit::Sync).unwrap());
+    let all = Arc::new((Mutex::new(0), Condvar::new()));
+    let (end, ()) = log.append(b"one", |_, _| ());
+    log.when_durable(end, Arc::new(Panics));
+    assert!(log.durable_lsn() >= end);
+    // A round that panics while others wait for it, and for the next.
+    let step = std::sync::Barrier::new(2);
+    let step = Arc::new(step);
+    let in_hook = step.clone();
+    let first = AtomicBool::new(true);
+    disk.on_step(move |_, _| {
+        if first.swap(false, Ordering::Relaxed) {
+            in_hook.wait();
+            in_hook.wait();
+            panic!("a write");
+        }
+        Step::Go
+    });
+    let (end, ()) = log.append(b"two", |_, _| ());
+    let told = std::thread::scope(|s| {
+        let round = s.spawn(|| log.sync_to(end));
+        step.wait();
+        let told = leave(&log, end, &all);
+        step.wait();
+        assert!(round.join().is_err(), "the panic is its thread's");
+        told
+    });
+    wait_for(1, &all);
+    assert!(told.failed.load(Ordering::Relaxed));
+    assert!(matches!(log.sync_to(end), Err(Error::Stopped(_))));
+}
