@@ -9,6 +9,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// A node of an expression.
 const NODE: usize = 2;
+/// What stands in parentheses, or between CASE and END: the parser goes through several functions for one.
+const NESTED: usize = 8;
 /// A query: parsing and planning one take as much stack as this many nodes.
 const QUERY: usize = 32;
 /// Operators of different precedence that an operand may be within, besides those that chain.
@@ -125,7 +127,7 @@ pub fn height(tokens: &[TokenWithSpan]) -> usize {
 /// What was between is an operand of the chain around it.
 fn close(outer: &mut Vec<Level>, here: &mut Level) {
     let inner = std::mem::replace(here, outer.pop().unwrap_or_default());
-    let height = inner.height() + NODE;
+    let height = inner.height() + NESTED;
     if inner.named {
         here.with += height;
     } else {
