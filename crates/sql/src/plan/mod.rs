@@ -80,6 +80,8 @@ pub struct Plan {
     pub private: bool,
     /// The types that placeholders were taken to have where nothing around them says it: `None` for texts and NULL.
     pub(crate) param_types: Vec<(usize, Option<SqlType>)>,
+    /// Placeholders compared with string columns, and whether they were taken to be texts or NULL.
+    pub(crate) text_params: Vec<(usize, bool)>,
     /// Placeholders that stand where bytes are wanted.
     pub(crate) bytes_params: Vec<usize>,
     /// Whether it locks what it reads and does not change, if it would depend on the isolation level.
@@ -210,7 +212,12 @@ impl Plan {
             Some(v) => param_type(v) == *ty,
             None => false,
         };
-        self.param_types.iter().all(fits)
+        let text = |(n, text): &(usize, bool)| match params.get(*n) {
+            Some(Value::Null) => true,
+            Some(v) => is_text(v) == *text,
+            None => false,
+        };
+        self.param_types.iter().all(fits) && self.text_params.iter().all(text)
     }
     /// Whether `sql_select_limit` bounds its rows: a SELECT without a LIMIT of its own.
     pub(crate) fn is_unlimited(&self) -> bool {
@@ -250,6 +257,10 @@ impl Plan {
 fn locks_reads(txn: &Txn) -> bool {
     use millpond_store::Isolation as I;
     !matches!(txn.isolation(), I::ReadCommitted | I::ReadUncommitted)
+}
+
+fn is_text(v: &Value<'_>) -> bool {
+    matches!(v, Value::Null | Value::Bytes(_))
 }
 
 /// The type that a placeholder has by its value; `None` for texts and NULL, which any may be. Decimals differ in their scale only:
@@ -364,6 +375,7 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         private: false,
         momentary: false,
         param_types: Vec::new(),
+        text_params: Vec::new(),
         bytes_params: Vec::new(),
         locks_reads: None,
     }
@@ -385,6 +397,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         reusable: !p.momentary,
         private: p.private || typed,
         param_types: p.param_types,
+        text_params: p.text_params,
         bytes_params: p.bytes_params,
         locks_reads: p.locks_reads,
         tables: p.tables,
@@ -414,6 +427,7 @@ fn explained(
         reusable: false,
         private: true,
         param_types: inner.param_types,
+        text_params: inner.text_params,
         bytes_params: inner.bytes_params,
         locks_reads: inner.locks_reads,
         tables: inner.tables,

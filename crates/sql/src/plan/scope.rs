@@ -275,6 +275,8 @@ pub struct Planner<'p, 'c> {
     pub param_types: Vec<(usize, Option<SqlType>)>,
     /// What [`Planner::locks_reads`] said, if it was asked.
     pub locks_reads: Option<bool>,
+    /// See [`super::Plan::text_params`].
+    pub text_params: Vec<(usize, bool)>,
     /// See [`super::Plan::bytes_params`].
     pub bytes_params: Vec<usize>,
 }
@@ -407,6 +409,12 @@ impl Scope for Planner<'_, '_> {
             self.param_types.push((n, ty.clone()));
         }
         ty
+    }
+    fn text_param(&mut self, n: usize) -> bool {
+        let value = self.cx.params.and_then(|p| p.get(n));
+        let text = value.is_none_or(super::is_text);
+        self.text_params.push((n, text));
+        text
     }
     fn bytes_param(&mut self, n: usize) {
         self.bytes_params.push(n);

@@ -85,6 +85,11 @@ pub trait Scope {
     fn param_type(&mut self, _n: usize) -> Option<SqlType> {
         None
     }
+    /// Whether a placeholder that is compared with a string column has a text for a value, as far as is known. The answer becomes
+    /// part of the plan.
+    fn text_param(&mut self, _n: usize) -> bool {
+        true
+    }
     /// Notes that a placeholder stands where bytes are wanted: a text for it is what the client sent.
     fn bytes_param(&mut self, _n: usize) {}
     /// Takes an aggregate (its arguments bound in this scope) and gives the expression that stands for its result.
@@ -165,6 +170,9 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
         } => {
             let mut args = [bind(expr, scope)?, bind(low, scope)?, bind(high, scope)?];
             sent::beside_bytes(&mut args, scope);
+            let [value, low, high] = &mut args;
+            beside_strings(low, value, scope);
+            beside_strings(high, value, scope);
             between(args, *negated)?
         }
         A::InList {
@@ -459,6 +467,18 @@ fn constant_as(e: &mut Expr, other: &SqlType) {
     };
     if let Some((value, ty)) = read {
         *e = Expr::literal(value, ty);
+    }
+}
+
+/// A placeholder beside a string column that has no text for a value is no key of the column's index.
+fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) {
+    let column = matches!(other.kind, ExprKind::Column { .. });
+    let ExprKind::Param(n) = e.kind else { return };
+    if column && other.ty.is_string() && other.ty.base != BaseType::Enum && !scope.text_param(n) {
+        let param = std::mem::replace(e, Expr::null());
+        let nullable = param.nullable;
+        let kind = ExprKind::Beside(Box::new(param), BaseType::Double);
+        *e = Expr::new(kind, SqlType::double(), nullable);
     }
 }
 
@@ -765,6 +785,8 @@ fn compare_rows(
         (None, None) => {
             let (mut a, mut b) = (bind(left, scope)?, bind(right, scope)?);
             sent::beside_bytes([&mut a, &mut b], scope);
+            beside_strings(&mut a, &b, scope);
+            beside_strings(&mut b, &a, scope);
             return compare_constants(op, a, b);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
@@ -849,6 +871,7 @@ fn in_list(
     }
     let mut nullable = value.nullable;
     for i in &mut items {
+        beside_strings(i, &value, scope);
         if is_param(i) {
             i.ty = value.ty.clone();
         }
