@@ -59,13 +59,8 @@ impl Planner<'_, '_> {
             base,
         );
         // A condition that may say something else each time is asked for each joined row.
-        let every = (1u64 << count).wrapping_sub(1);
-        let asked_with = |e: &Expr| match needs(e) {
-            0 if e.is_volatile() => every,
-            bits => bits,
-        };
-        let (gate, filter): (Vec<Expr>, Vec<Expr>) =
-            p.filter.into_iter().partition(|e| asked_with(e) == 0);
+        let asked_once = |e: &Expr| needs(e) == 0 && (count == 0 || !e.is_volatile());
+        let (gate, filter): (Vec<Expr>, Vec<Expr>) = p.filter.into_iter().partition(asked_once);
         let keep: Vec<bool> = {
             let mut keep = vec![false; count];
             for e in p
@@ -132,7 +127,7 @@ impl Planner<'_, '_> {
                 hints: &p.from.hints,
                 env: self.cx.env,
                 once: &once,
-                needs: &asked_with,
+                needs: &needs,
                 wanted,
                 limit: limit_rows,
                 hash_ids: &mut hash_ids,

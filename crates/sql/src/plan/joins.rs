@@ -75,7 +75,7 @@ pub struct Joiner<'a> {
     pub env: &'a SessionEnv,
     /// Subqueries that run once.
     pub once: &'a [usize],
-    /// What a subquery needs, by number.
+    /// What sources an expression reads, by bit.
     pub needs: &'a dyn Fn(&Expr) -> u64,
     /// Order wanted of the first table, by source minus base.
     pub wanted: Option<(usize, Wanted)>,
@@ -94,11 +94,13 @@ pub struct Joined {
 }
 
 impl Joiner<'_> {
-    fn cond(&self, expr: Expr) -> Cond {
-        Cond {
-            needs: (self.needs)(&expr),
-            expr,
-        }
+    /// A condition on the joined rows of `bits`. One that may say something else each time is asked for each of them.
+    fn cond(&self, expr: Expr, bits: u64) -> Cond {
+        let needs = match (self.needs)(&expr) {
+            0 if expr.is_volatile() => bits,
+            needs => needs,
+        };
+        Cond { expr, needs }
     }
 
     /// Plans the loops of a FROM clause under the conjuncts of WHERE (those that read a source of it).
@@ -111,6 +113,7 @@ impl Joiner<'_> {
         let mut straight = false;
         let tree = self.to_inner(tree, rejected);
         let mut items = Vec::new();
+        let all = tree.bits();
         self.flatten(tree, &mut items, &mut conds, &mut straight);
         // An item that is inner takes part with its conditions; WHERE joins them.
         let outer_bits = items
@@ -119,7 +122,7 @@ impl Joiner<'_> {
             .fold(0, |b, i| b | i.bits);
         let mut late = Vec::new();
         for e in filter {
-            let c = self.cond(e);
+            let c = self.cond(e, all);
             if c.needs & outer_bits != 0 {
                 late.push(c);
             } else {
@@ -193,17 +196,21 @@ impl Joiner<'_> {
                 on,
                 straight: s,
             } => {
+                let bits = parts.iter().fold(0, |b, p| b | p.bits());
                 *straight |= s;
                 for p in parts {
                     self.flatten(p, items, conds, straight);
                 }
-                conds.extend(on.into_iter().map(|e| self.cond(e)));
+                conds.extend(on.into_iter().map(|e| self.cond(e, bits)));
             }
             Tree::Left { left, right, on } => {
+                let (before, bits) = (left.bits(), right.bits());
                 self.flatten(*left, items, conds, straight);
-                let bits = right.bits();
                 let mut members = Vec::new();
-                let mut on: Vec<Cond> = on.into_iter().map(|e| self.cond(e)).collect();
+                let mut on: Vec<Cond> = on
+                    .into_iter()
+                    .map(|e| self.cond(e, before | bits))
+                    .collect();
                 self.flatten(*right, &mut members, &mut on, straight);
                 let after = on.iter().fold(0, |b, c| b | c.needs) & !bits;
                 items.push(Item {
@@ -226,6 +233,7 @@ impl Joiner<'_> {
         top: bool,
     ) -> Joined {
         let order = self.order(&items, &conds, available, straight, top);
+        debug_assert_eq!(order.len(), items.len(), "an item without a place");
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
         let mut conds: Vec<Option<Cond>> = conds.into_iter().map(Some).collect();
         let mut late: Vec<Option<Cond>> = late.into_iter().map(Some).collect();
@@ -647,7 +655,9 @@ impl Search<'_, '_> {
                     (c + r, at)
                 })
                 .min_by(|a, b| a.0.total_cmp(&b.0));
-            let Some((_, at)) = next else {
+            // As written, each comes after what it asks about.
+            let written = || (0..self.items.len()).find(|at| !order.contains(at));
+            let Some(at) = next.map(|n| n.1).or_else(written) else {
                 break;
             };
             available |= self.items[at].bits;
