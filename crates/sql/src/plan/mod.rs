@@ -82,6 +82,8 @@ pub struct Plan {
     pub(crate) param_types: Vec<(usize, Option<SqlType>)>,
     /// Placeholders compared with string columns, and whether they were taken to be texts or NULL.
     pub(crate) text_params: Vec<(usize, bool)>,
+    /// The types that user variables had when it was made.
+    variable_types: Vec<(Arc<str>, SqlType)>,
     /// Placeholders that stand where bytes are wanted.
     pub(crate) bytes_params: Vec<usize>,
     /// Whether it locks what it reads and does not change, if it would depend on the isolation level.
@@ -203,9 +205,9 @@ impl Plan {
     pub(crate) fn suits(&self, txn: &Txn) -> bool {
         self.locks_reads.is_none_or(|l| l == locks_reads(txn))
     }
-    /// Whether it is right for these values of its placeholders.
+    /// Whether it is right for these values of its placeholders and of the user variables.
     #[inline]
-    pub(crate) fn fits(&self, params: &[Value<'_>]) -> bool {
+    pub(crate) fn fits(&self, params: &[Value<'_>], env: &SessionEnv) -> bool {
         let fits = |(n, ty): &(usize, Option<SqlType>)| match params.get(*n) {
             // NULL is of any type.
             Some(Value::Null) => true,
@@ -217,7 +219,17 @@ impl Plan {
             Some(v) => is_text(v) == *text,
             None => false,
         };
-        self.param_types.iter().all(fits) && self.text_params.iter().all(text)
+        self.param_types.iter().all(fits)
+            && self.text_params.iter().all(text)
+            && (self.variable_types.is_empty() || self.fits_variables(env))
+    }
+    fn fits_variables(&self, env: &SessionEnv) -> bool {
+        let vars = env.user_vars.borrow();
+        let fits = |(name, ty): &(Arc<str>, SqlType)| {
+            vars.get(&**name)
+                .is_none_or(|v| crate::expr::bind::is_of(v, ty))
+        };
+        self.variable_types.iter().all(fits)
     }
     /// Whether `sql_select_limit` bounds its rows: a SELECT without a LIMIT of its own.
     pub(crate) fn is_unlimited(&self) -> bool {
@@ -376,6 +388,7 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         momentary: false,
         param_types: Vec::new(),
         text_params: Vec::new(),
+        variable_types: Vec::new(),
         bytes_params: Vec::new(),
         locks_reads: None,
     }
@@ -398,6 +411,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         private: p.private || typed,
         param_types: p.param_types,
         text_params: p.text_params,
+        variable_types: p.variable_types,
         bytes_params: p.bytes_params,
         locks_reads: p.locks_reads,
         tables: p.tables,
@@ -428,6 +442,7 @@ fn explained(
         private: true,
         param_types: inner.param_types,
         text_params: inner.text_params,
+        variable_types: inner.variable_types,
         bytes_params: inner.bytes_params,
         locks_reads: inner.locks_reads,
         tables: inner.tables,

@@ -273,6 +273,8 @@ pub struct Planner<'p, 'c> {
     pub momentary: bool,
     /// See [`super::Plan::param_types`].
     pub param_types: Vec<(usize, Option<SqlType>)>,
+    /// See [`super::Plan::variable_types`].
+    pub variable_types: Vec<(Arc<str>, SqlType)>,
     /// What [`Planner::locks_reads`] said, if it was asked.
     pub locks_reads: Option<bool>,
     /// See [`super::Plan::text_params`].
@@ -415,6 +417,11 @@ impl Scope for Planner<'_, '_> {
         let text = value.is_none_or(super::is_text);
         self.text_params.push((n, text));
         text
+    }
+    fn variable_type(&mut self, name: &Arc<str>, ty: &SqlType) {
+        if !self.variable_types.iter().any(|(known, _)| known == name) {
+            self.variable_types.push((name.clone(), ty.clone()));
+        }
     }
     fn bytes_param(&mut self, n: usize) {
         self.bytes_params.push(n);

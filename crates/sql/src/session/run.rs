@@ -61,7 +61,7 @@ impl Session {
     ) -> SqlResult<Outcome> {
         for _ in 0..MAX_RECOMPILES {
             let current = match kept {
-                Some(k) if k.plan.fits(params) => k,
+                Some(k) if k.plan.fits(params, &self.env) => k,
                 _ => kept.insert(self.compile_to_keep(compiled, Some(params))?),
             };
             let sent = self.sent_params(&current.plan, params);

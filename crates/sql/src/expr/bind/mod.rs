@@ -90,6 +90,8 @@ pub trait Scope {
     fn text_param(&mut self, _n: usize) -> bool {
         true
     }
+    /// Notes the type that a user variable has now: a plan with it is for values of that type.
+    fn variable_type(&mut self, _name: &Arc<str>, _ty: &SqlType) {}
     /// Notes that a placeholder stands where bytes are wanted: a text for it is what the client sent.
     fn bytes_param(&mut self, _n: usize) {}
     /// Takes an aggregate (its arguments bound in this scope) and gives the expression that stands for its result.
@@ -333,16 +335,17 @@ fn system_variable(
 }
 
 fn user_variable(name: &str, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let name = name.to_ascii_lowercase();
+    let name: Arc<str> = name.to_ascii_lowercase().into();
     scope.keep_private();
-    let ty = match scope.session().user_vars.borrow().get(&name) {
+    let ty = match scope.session().user_vars.borrow().get(&*name) {
         Some(v) if !v.is_null() => type_of(v, scope.collation()),
         _ => SqlType {
             collation: scope.collation(),
             ..SqlType::new(BaseType::LongText)
         },
     };
-    Ok(Expr::new(ExprKind::UserVariable(Arc::from(name)), ty, true))
+    scope.variable_type(&name, &ty);
+    Ok(Expr::new(ExprKind::UserVariable(name), ty, true))
 }
 
 /// The type that a value has by itself.
@@ -360,6 +363,15 @@ pub fn type_of(v: &Value<'_>, collation: Collation) -> SqlType {
             let fsp = if t.micros % 1_000_000 == 0 { 0 } else { 6 };
             SqlType::temporal(BaseType::Time, fsp)
         }
+    }
+}
+
+/// Whether a value may stand where one of a type was expected: NULL anywhere, a text where there is room for it.
+pub fn is_of(v: &Value<'_>, ty: &SqlType) -> bool {
+    match v {
+        Value::Null => true,
+        Value::Bytes(b) => ty.is_string() && ty.length as usize >= char_count(b),
+        v => type_of(v, ty.collation) == *ty,
     }
 }
 
