@@ -529,13 +529,13 @@ impl<'p> Planner<'p, '_> {
         })
     }
 
-    /// Whether an assignment may move rows to a partition that the scan has yet to come to.
+    /// Whether an UPDATE may move rows to a partition that the scan has yet to come to.
     fn moves_partitions(&self, schema: &Schema, set: &[(usize, Given)]) -> SqlResult<bool> {
         let Some(p) = &schema.partitioning else {
             return Ok(false);
         };
         let f = p.function(schema, self.cx.env)?;
-        Ok(set.iter().any(|(c, _)| f.columns.contains(c)))
+        Ok(f.columns.iter().any(|&c| changes(schema, set, c)))
     }
 
     /// Plans DELETE.
@@ -802,7 +802,12 @@ pub(super) fn enrich(set: &mut Assignments, find: &Block) {
     }
 }
 
-/// Whether an assignment moves rows within the index that is scanned.
+/// Whether an UPDATE may change a column: it assigns to it, or the column tells when its row was updated.
+fn changes(schema: &Schema, set: &[(usize, Given)], column: usize) -> bool {
+    schema.columns[column].on_update_now || set.iter().any(|(c, _)| *c == column)
+}
+
+/// Whether an UPDATE moves rows within the index that is scanned.
 fn changes_scanned(find: &Block, schema: &Schema, set: &[(usize, Given)]) -> bool {
     let Some(LevelFrom::Table(_, access)) = find.levels.first().map(|l| &l.from) else {
         return true;
@@ -814,7 +819,7 @@ fn changes_scanned(find: &Block, schema: &Schema, set: &[(usize, Given)]) -> boo
         schema.indexes[index]
             .parts
             .iter()
-            .any(|p| set.iter().any(|(c, _)| *c == p.column))
+            .any(|p| changes(schema, set, p.column))
     };
     in_key(access.index) || in_key(0)
 }
