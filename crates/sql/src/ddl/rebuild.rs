@@ -405,11 +405,12 @@ impl<'w, 'a> Fill<'w, 'a> {
             row: at,
         };
         let mut values = Vec::with_capacity(self.from.len());
+        let next = self.first.saturating_add(at - 1);
         for (i, column) in self.work.schema.columns.iter().enumerate() {
             let given = self.from[i].map(|f| row[f].borrowed());
+            let missing = given.as_ref().is_none_or(Value::is_null);
             values.push(match given {
-                None if column.auto_increment => Value::UInt(self.first + at - 1),
-                Some(v) if column.auto_increment && v.is_null() => Value::UInt(self.first + at - 1),
+                _ if column.auto_increment && missing => value::generated(next, column, &cx)?,
                 None => self.defaults[i].borrowed(),
                 Some(v) => value::store(v, column, &cx)?,
             });
@@ -608,7 +609,7 @@ impl<'a> Ddl<'a> {
             let mut after = Vec::with_capacity(columns.len());
             for (i, column) in columns.iter().enumerate() {
                 let value = match changed.from[i] {
-                    None if column.auto_increment => Value::UInt(cx.row),
+                    None if column.auto_increment => value::generated(cx.row, column, &cx)?,
                     None => new_values[i].borrowed(),
                     Some(f) => {
                         let (value, was) = (before[f].borrowed(), &old.columns[f]);

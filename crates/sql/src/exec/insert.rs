@@ -8,7 +8,7 @@ use super::partitions::{self, Changing};
 use super::rows;
 use super::state::{Flow, Rows, State};
 use super::{Outcome, store_error};
-use crate::error::{SqlError, SqlResult};
+use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::PlanTable;
 use crate::plan::dml::{Given, Insert, InsertRows, column_count};
@@ -301,20 +301,7 @@ impl<'s> Inserter<'s> {
         };
         let column = &self.t.schema.columns[c];
         let n = self.next_value(st)?;
-        let v = match i64::try_from(n) {
-            Ok(i) if !column.ty.unsigned => Value::Int(i),
-            _ => Value::UInt(n),
-        };
-        let exact = StoreContext {
-            strict: true,
-            ..self.cx(st)
-        };
-        values[c] = value::store(v, column, &exact).map_err(|_| {
-            SqlError::new(
-                1467,
-                "Failed to read auto-increment value from storage engine",
-            )
-        })?;
+        values[c] = value::generated(n, column, &self.cx(st))?;
         Ok(())
     }
 

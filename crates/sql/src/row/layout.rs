@@ -187,6 +187,20 @@ pub(super) fn member(ty: &SqlType, text: &[u8]) -> u16 {
         .map_or(0, |i| i as u16 + 1)
 }
 
+/// A signed number of `width` bytes, in an order of unsigned ones; `None` if it needs more.
+#[inline]
+fn signed(v: i64, width: usize) -> Option<u64> {
+    let spare = 64 - 8 * width as u32;
+    (v << spare >> spare == v).then_some(v as u64 ^ 1 << (8 * width - 1))
+}
+
+/// An unsigned number of `width` bytes; `None` if it needs more.
+#[inline]
+fn unsigned(v: u64, width: usize) -> Option<u64> {
+    let spare = 64 - 8 * width as u32;
+    (v << spare >> spare == v).then_some(v)
+}
+
 /// Appends a fixed-width value; `None` if it is not of the type.
 #[inline]
 pub(super) fn write_fixed(
@@ -200,10 +214,10 @@ pub(super) fn write_fixed(
     let mut be = |v: u64, n: usize| out.extend_from_slice(&v.to_be_bytes()[8 - n..]);
     let w = width as usize;
     match (form, value) {
-        (Form::Signed, Value::Int(v)) => be(*v as u64 ^ 1 << (8 * w - 1), w),
-        (Form::Signed, Value::UInt(v)) => be(*v ^ 1 << (8 * w - 1), w),
-        (Form::Unsigned, Value::UInt(v)) => be(*v, w),
-        (Form::Unsigned, Value::Int(v)) if *v >= 0 => be(*v as u64, w),
+        (Form::Signed, Value::Int(v)) => be(signed(*v, w)?, w),
+        (Form::Signed, Value::UInt(v)) => be(signed(i64::try_from(*v).ok()?, w)?, w),
+        (Form::Unsigned, Value::UInt(v)) => be(unsigned(*v, w)?, w),
+        (Form::Unsigned, Value::Int(v)) => be(unsigned(u64::try_from(*v).ok()?, w)?, w),
         // There is one zero in keys and rows: -0 equals 0.
         (Form::Double, Value::Double(v)) => be(order_double(*v + 0.0), 8),
         (Form::Float, Value::Double(v)) => be(order_float(*v as f32 + 0.0) as u64, 4),

@@ -308,3 +308,33 @@ fn a_short_key_is_refused() {
         1034
     );
 }
+
+#[test]
+fn a_number_wider_than_its_column_is_refused() {
+    let column = |ty: SqlType| {
+        Schema::new(
+            vec![crate::types::Column {
+                ty,
+                ..sample().columns[0].clone()
+            }],
+            Vec::new(),
+            Collation::Utf8mb4Bin,
+            String::new(),
+            0,
+        )
+    };
+    let fits = |ty: &SqlType, v: Value<'_>| {
+        encode_row(&column(ty.clone()), &[v], TZ, &mut Vec::new()).is_ok()
+    };
+    let tiny = SqlType::new(BaseType::TinyInt);
+    let small = SqlType {
+        unsigned: true,
+        ..SqlType::new(BaseType::SmallInt)
+    };
+    assert!(fits(&tiny, Value::UInt(127)) && fits(&tiny, Value::Int(-128)));
+    assert!(!fits(&tiny, Value::UInt(128)) && !fits(&tiny, Value::Int(-129)));
+    assert!(fits(&small, Value::UInt(65_535)) && !fits(&small, Value::UInt(65_536)));
+    assert!(!fits(&small, Value::Int(-1)));
+    let big = SqlType::bigint();
+    assert!(fits(&big, Value::Int(i64::MIN)) && !fits(&big, Value::UInt(1 << 63)));
+}

@@ -15,7 +15,9 @@ pub mod zone;
 pub use cast::{cast, conform};
 pub(crate) use cast::{not_utf8, number_of_text, truncated};
 pub use decimal::Decimal;
-pub use store::{StoreContext, default_value, implicit_zero, initial_value, null_refused, store};
+pub use store::{
+    StoreContext, default_value, generated, implicit_zero, initial_value, null_refused, store,
+};
 pub(crate) use store::{date_allowed, printable};
 pub use text::write_text;
 pub use time::{Date, DateTime, Time};

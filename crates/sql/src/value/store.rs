@@ -75,6 +75,24 @@ impl StoreContext<'_> {
     }
 }
 
+/// A number that AUTO_INCREMENT made, as the column has it. One beyond the column's last is refused in any mode.
+pub fn generated(n: u64, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
+    let v = match i64::try_from(n) {
+        Ok(i) if !column.ty.unsigned => Value::Int(i),
+        _ => Value::UInt(n),
+    };
+    let exact = StoreContext {
+        strict: true,
+        ..*cx
+    };
+    store(v, column, &exact).map_err(|_| {
+        SqlError::new(
+            1467,
+            "Failed to read auto-increment value from storage engine",
+        )
+    })
+}
+
 /// A value in a message: bytes that are no text as `\xNN`.
 pub(crate) fn printable(text: &[u8]) -> String {
     match std::str::from_utf8(text) {
