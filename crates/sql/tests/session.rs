@@ -213,6 +213,18 @@ fn found_rows_of_unions_last_through_show_warnings() {
 }
 
 #[test]
+fn constants_have_the_name_that_they_are_given() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let answer =
+        c.ok("SELECT NAME_CONST('my name', 5), name_const('x', 6) AS y, NAME_CONST('x', 1) + 1");
+    assert_eq!(
+        answer.headings(),
+        ["my name", "y", "NAME_CONST('x', 1) + 1"]
+    );
+}
+
+#[test]
 fn functions_warn_of_what_they_leave_out() {
     let db = TestDb::new();
     let mut c = db.client();

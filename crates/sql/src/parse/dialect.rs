@@ -173,6 +173,9 @@ impl Dialect for MillpondDialect {
             Token::ExclamationMark => Some(Ok(0)),
             Token::Arrow | Token::LongArrow => Some(Ok(60)),
             t if is_word(t, "MOD") => Some(Ok(self.prec_value(Precedence::MulDivModOp))),
+            t if is_word(t, "SOUNDS") && is_word(&parser.peek_nth_token_ref(1).token, "LIKE") => {
+                Some(Ok(self.prec_value(Precedence::Like)))
+            }
             _ => None,
         }
     }
@@ -194,6 +197,16 @@ impl Dialect for MillpondDialect {
                         right: Box::new(right),
                     }),
             );
+        }
+        if is_word(&parser.peek_token_ref().token, "SOUNDS") {
+            parser.advance_token();
+            parser.advance_token();
+            let right = parser.parse_subexpr(precedence);
+            return Some(right.map(|right| Expr::BinaryOp {
+                left: Box::new(call("soundex", vec![expr.clone()])),
+                op: BinaryOperator::Eq,
+                right: Box::new(call("soundex", vec![right])),
+            }));
         }
         for (word, op) in [
             (Keyword::OR, BinaryOperator::Or),

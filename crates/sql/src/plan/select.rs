@@ -212,7 +212,8 @@ impl<'p> Planner<'p, '_> {
         for (n, item) in s.projection.iter().enumerate() {
             let (e, name) = match item {
                 sp::SelectItem::UnnamedExpr(e) => {
-                    (e, headings.get(n).cloned().unwrap_or_else(|| e.to_string()))
+                    let written = || headings.get(n).cloned().unwrap_or_else(|| e.to_string());
+                    (e, name_const(e).unwrap_or_else(written))
                 }
                 sp::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
                 // It is only allowed at the beginning.
@@ -335,4 +336,22 @@ pub(super) fn checked_position(p: u64, count: usize, clause: &str) -> SqlResult<
             format!("Unknown column '{p}' in '{clause}'"),
         ))
     }
+}
+
+/// The heading that NAME_CONST is there to give.
+fn name_const(e: &sp::Expr) -> Option<String> {
+    let sp::Expr::Function(f) = e else {
+        return None;
+    };
+    let sp::FunctionArguments::List(list) = &f.args else {
+        return None;
+    };
+    let [name, _] = &list.args[..] else {
+        return None;
+    };
+    let named = f.name.to_string().eq_ignore_ascii_case("name_const");
+    let sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(sp::Expr::Value(v))) = name else {
+        return None;
+    };
+    v.value.clone().into_string().filter(|_| named)
 }

@@ -261,6 +261,18 @@ fn call(f: &ast::Function, scope: &mut dyn Scope) -> SqlResult<Expr> {
             let kind = ExprKind::TimestampDiff(Box::new([a, b]), u);
             return Ok(Expr::new(kind, SqlType::bigint(), true));
         }
+        ("GET_FORMAT", [kind, which]) => {
+            let kind = plain(kind)
+                .unwrap_or_else(|| kind.to_string())
+                .to_uppercase();
+            if !matches!(&*kind, "DATE" | "TIME" | "DATETIME" | "TIMESTAMP") {
+                return Err(SqlError::syntax(format!("near '{kind}'")));
+            }
+            let ty = SqlType::varchar(9, scope.collation());
+            let kind = Expr::literal(Value::string(kind), ty);
+            let which = bind(which, scope)?;
+            return Ok(function(Func::GetFormat, vec![kind, which], scope));
+        }
         ("DATE_ADD" | "ADDDATE" | "DATE_SUB" | "SUBDATE", [date, step]) => {
             let minus = matches!(name.as_str(), "DATE_SUB" | "SUBDATE");
             let date = bind(date, scope)?;
@@ -324,7 +336,18 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
             let b = args.remove(1);
             return Ok(arithmetic(ArithmeticOp::Mod, args.remove(0), b));
         }
-        "INTERVAL" => return Err(SqlError::unsupported("function INTERVAL()")),
+        "COERCIBILITY" => {
+            need(1)?;
+            let v = Value::Int(super::coercion::coercibility(&args[0]));
+            return Ok(Expr::literal(v, SqlType::bigint()));
+        }
+        "NAME_CONST" => {
+            need(2)?;
+            if !args.iter().all(Expr::is_const) {
+                return Err(SqlError::new(1210, "Incorrect arguments to NAME_CONST"));
+            }
+            return Ok(args.remove(1));
+        }
         "NULLIF" if count == 2 => {
             // Only the comparison coerces; the result is the first argument as it is.
             let b = args.remove(1);
@@ -337,12 +360,13 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
             e.nullable = true;
             return Ok(e);
         }
-        // What it would show is the form of keys, which is no promise.
-        "WEIGHT_STRING" => return Err(SqlError::unsupported("WEIGHT_STRING()")),
         _ => {}
     }
     match func::find(name, count)? {
         Some(f) => Ok(function(f, args, scope)),
+        None if func::is_missing(name) => {
+            Err(SqlError::unsupported(format_args!("function {name}()")))
+        }
         None => {
             let database = scope.session().database.borrow().clone();
             let full = match database {

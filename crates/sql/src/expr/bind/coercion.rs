@@ -3,7 +3,7 @@
 
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
-use crate::types::{Collation, SqlType};
+use crate::types::{BaseType, Collation, SqlType};
 
 /// How firmly a string holds to its collation, the firmest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,21 @@ fn held(e: &Expr) -> Option<Held> {
         _ => Hold::Implicit,
     };
     Some((hold, e.ty.collation))
+}
+
+/// COERCIBILITY(): the less, the firmer.
+pub(super) fn coercibility(e: &Expr) -> i64 {
+    if e.ty.base == BaseType::Null {
+        return 6;
+    }
+    match held(e).map(|h| h.0) {
+        None => 5,
+        Some(Hold::Explicit) => 0,
+        Some(Hold::Mixed) => 1,
+        Some(Hold::Implicit | Hold::Listed) => 2,
+        Some(Hold::System) => 3,
+        Some(Hold::Constant) => 4,
+    }
 }
 
 /// What a column of a query's result holds to that has this expression; a constant if it is no string.

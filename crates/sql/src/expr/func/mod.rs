@@ -1,11 +1,13 @@
 //! The catalogue of functions: names, arity, result types, and dispatch to the files that compute them.
 
+mod compress;
 mod info;
 mod net;
 mod numeric;
 mod regexp;
 mod string;
 mod temporal;
+mod uuid;
 mod wait;
 
 use std::borrow::Cow;
@@ -152,6 +154,15 @@ pub enum Func {
     ReleaseAllLocks,
     IsFreeLock,
     IsUsedLock,
+    UuidShort,
+    IsUuid,
+    UuidToBin,
+    BinToUuid,
+    Compress,
+    Uncompress,
+    UncompressedLength,
+    Interval,
+    GetFormat,
     Soundex,
     PeriodAdd,
     PeriodDiff,
@@ -323,6 +334,15 @@ static CATALOGUE: &[(&str, Func, usize, usize)] = &[
     ("RELEASE_ALL_LOCKS", Func::ReleaseAllLocks, 0, 0),
     ("IS_FREE_LOCK", Func::IsFreeLock, 1, 1),
     ("IS_USED_LOCK", Func::IsUsedLock, 1, 1),
+    ("UUID_SHORT", Func::UuidShort, 0, 0),
+    ("IS_UUID", Func::IsUuid, 1, 1),
+    ("UUID_TO_BIN", Func::UuidToBin, 1, 2),
+    ("BIN_TO_UUID", Func::BinToUuid, 1, 2),
+    ("COMPRESS", Func::Compress, 1, 1),
+    ("UNCOMPRESS", Func::Uncompress, 1, 1),
+    ("UNCOMPRESSED_LENGTH", Func::UncompressedLength, 1, 1),
+    ("INTERVAL", Func::Interval, 2, ANY),
+    ("GET_FORMAT", Func::GetFormat, 2, 2),
     ("SOUNDEX", Func::Soundex, 1, 1),
     ("PERIOD_ADD", Func::PeriodAdd, 2, 2),
     ("PERIOD_DIFF", Func::PeriodDiff, 2, 2),
@@ -356,6 +376,33 @@ pub(super) fn find(name: &str, count: usize) -> SqlResult<Option<Func>> {
     }
 }
 
+/// Whether MySQL has a function of this upper-case name and there is none here.
+pub(super) fn is_missing(name: &str) -> bool {
+    const FAMILIES: [&str; 4] = ["JSON_", "ST_", "MBR", "GTID_"];
+    const NAMES: [&str; 19] = [
+        "AES_DECRYPT",
+        "AES_ENCRYPT",
+        "EXTRACTVALUE",
+        "FORMAT_BYTES",
+        "FORMAT_PICO_TIME",
+        "GROUPING",
+        "LOAD_FILE",
+        "MASTER_POS_WAIT",
+        "PS_CURRENT_THREAD_ID",
+        "PS_THREAD_ID",
+        "ROLES_GRAPHML",
+        "SOURCE_POS_WAIT",
+        "STATEMENT_DIGEST",
+        "STATEMENT_DIGEST_TEXT",
+        "UPDATEXML",
+        "VALIDATE_PASSWORD_STRENGTH",
+        "WAIT_FOR_EXECUTED_GTID_SET",
+        "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS",
+        "WEIGHT_STRING",
+    ];
+    NAMES.contains(&name) || FAMILIES.iter().any(|f| name.starts_with(f))
+}
+
 /// Error 1582.
 pub(super) fn wrong_arity(name: &str) -> SqlError {
     SqlError::new(
@@ -378,6 +425,7 @@ impl Func {
         matches!(
             self,
             Rand | Uuid
+                | UuidShort
                 | SysDate
                 | LastInsertId
                 | Sleep
@@ -627,6 +675,21 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         Benchmark | GetLock | ReleaseLock | IsFreeLock => (SqlType::bigint(), true),
         IsUsedLock => (SqlType::ubigint(), true),
         ReleaseAllLocks => (SqlType::ubigint(), false),
+        UuidShort => (SqlType::ubigint(), false),
+        IsUuid => (int(1), false),
+        UuidToBin => (SqlType::varchar(16, Collation::Binary), false),
+        BinToUuid => (plain(36), false),
+        Compress => (
+            SqlType::varchar(
+                len(0).saturating_mul(5).saturating_add(120),
+                Collation::Binary,
+            ),
+            false,
+        ),
+        Uncompress => (SqlType::new(BaseType::LongBlob), true),
+        UncompressedLength => (int(10), true),
+        Interval => (int(2), false),
+        GetFormat => (plain(17), true),
         Soundex => (plain(len(0).max(4)), false),
         PeriodAdd | PeriodDiff => (int(6), false),
         InetAton => (SqlType::ubigint(), true),
@@ -807,7 +870,11 @@ fn dispatch<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         | FromUnixTime | DateFormat | TimeFormat | StrToDate | Timestamp | MakeDate | MakeTime
         | SecToTime | TimeToSec | AddTime | SubTime | ConvertTz => temporal::call(f, c),
         Database | User | CurrentUser | Version | ConnectionId | LastInsertId | RowCount
-        | FoundRows | Uuid | Charset | CollationOf => info::call(f, c),
+        | FoundRows | Charset | CollationOf => info::call(f, c),
+        Uuid | UuidShort | IsUuid | UuidToBin | BinToUuid => uuid::call(f, c),
+        Compress | Uncompress | UncompressedLength => compress::call(f, c),
+        GetFormat => temporal::get_format(c),
+        Interval => numeric::interval(c),
         Soundex | PeriodAdd | PeriodDiff | InetAton | InetNtoa | Inet6Aton | Inet6Ntoa | IsIpv4
         | IsIpv6 | MakeSet | ExportSet | RandomBytes => net::call(f, c),
         RegexpLike | RegexpInstr | RegexpSubstr | RegexpReplace => regexp::call(f, c),

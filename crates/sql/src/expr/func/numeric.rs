@@ -108,6 +108,30 @@ fn logarithm<'a>(x: f64, v: f64, c: &Call<'_, 'a>) -> Computed<'a> {
     finite(v, c)
 }
 
+/// INTERVAL(n, a, b, ...): how many of the ascending numbers from `a` on are not greater than `n`; -1 for NULL.
+pub(super) fn interval<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let n = c.args[0].eval(c.cx)?;
+    if n.is_null() {
+        return Ok(Value::Int(-1));
+    }
+    let mut passed = 0;
+    for a in &c.args[1..] {
+        let a = a.eval(c.cx)?;
+        let beyond = match (&n, &a) {
+            (_, Value::Null) => n.to_f64() < 0.0,
+            (Value::Double(_) | Value::Bytes(_), _) | (_, Value::Double(_) | Value::Bytes(_)) => {
+                n.to_f64() < a.to_f64()
+            }
+            _ => n.to_decimal() < a.to_decimal(),
+        };
+        if beyond {
+            break;
+        }
+        passed += 1;
+    }
+    Ok(Value::Int(passed))
+}
+
 pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
     use Func::*;
     match f {

@@ -28,6 +28,28 @@ fn fsp(c: &Call<'_, '_>) -> Result<u8, Exit> {
     })
 }
 
+/// GET_FORMAT, whose first argument is the name of a type.
+pub(super) fn get_format<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (kind, which) = (c.text(0)?, c.text(1)?);
+    let is = |name: &str| which.eq_ignore_ascii_case(name.as_bytes());
+    let (date, time) = (&*kind == b"DATE", &*kind == b"TIME");
+    let found = [
+        ("USA", "%m.%d.%Y", "%h:%i:%s %p", "%Y-%m-%d %H.%i.%s"),
+        ("JIS", "%Y-%m-%d", "%H:%i:%s", "%Y-%m-%d %H:%i:%s"),
+        ("ISO", "%Y-%m-%d", "%H:%i:%s", "%Y-%m-%d %H:%i:%s"),
+        ("EUR", "%d.%m.%Y", "%H.%i.%s", "%Y-%m-%d %H.%i.%s"),
+        ("INTERNAL", "%Y%m%d", "%H%i%s", "%Y%m%d%H%i%s"),
+    ]
+    .into_iter()
+    .find(|f| is(f.0));
+    let (_, of_date, of_time, of_both) = found.ok_or(Exit::Null)?;
+    Ok(Value::str(match (date, time) {
+        (true, _) => of_date,
+        (_, true) => of_time,
+        _ => of_both,
+    }))
+}
+
 /// The first argument, unless sql_mode has no such date: then it is as if it were cast.
 fn allowed(c: &Call<'_, '_>) -> Result<DateTime, Exit> {
     let d = c.datetime(0)?;

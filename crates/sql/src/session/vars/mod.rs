@@ -350,7 +350,7 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
             }))
         }
         Kind::Locale => {
-            let names = locale::names(&text.unwrap_or_else(|| shown()))?;
+            let names = locale::names(&text.unwrap_or_else(shown))?;
             plain(VarValue::Text(names.locale.into()))
         }
         Kind::Engine => {
