@@ -438,6 +438,31 @@ fn a_build_waits_for_its_lock_as_long_as_it_may() {
     nothing_is_left(&db);
 }
 
+/// While a transaction keeps a build from ending, others use the table.
+#[test]
+fn a_build_that_waits_lets_others_pass() {
+    let (db, hook) = filled(100);
+    let (mut late, mut other) = (db.session(), db.session());
+    other.owner.set_metadata_timeout(20);
+    let t = other.open("t");
+    other.commit();
+    let by = || build(&db, false, Beside::Writes);
+    let built = paused(&db, &hook, by, |go| {
+        assert!(t.pin_for_write(late.txn()).unwrap());
+        late.delete(&t, &int_key(1)).unwrap();
+        go();
+        for id in 200..205 {
+            wait_until(|| !db.engine.waits().is_empty());
+            assert!(t.pin_for_write(other.txn()).unwrap());
+            other.insert(&t, &a_row(id, id, 10)).unwrap();
+            other.commit();
+        }
+        late.commit();
+    });
+    built.unwrap();
+    agrees(&db);
+}
+
 /// A wait for the lock that closes a circle is given up, and begun again.
 #[test]
 fn a_build_gets_out_of_the_way_of_a_deadlock() {
@@ -461,12 +486,11 @@ fn a_build_gets_out_of_the_way_of_a_deadlock() {
             let (t, u) = (&t, &u);
             let b = &mut b;
             let second = scope.spawn(move || {
-                // Stands behind the build.
+                // Stands behind the build for a while.
                 assert!(t.pin_for_write(b.txn()).unwrap());
                 b.update(t, &int_key(2), |_| a_row(2, 2, 10)).unwrap();
                 b.commit();
             });
-            wait_until(|| db.engine.waits().len() == 2);
             // Waits for the second, and the build for this.
             a.insert(u, &a_row(1, 1, 10)).unwrap_err();
             second.join().unwrap();

@@ -137,7 +137,7 @@ impl Inner {
         mdl.lock(txn.owner(), &mdl.get(name), mode)
     }
 
-    pub(super) fn lock_table(&self, txn: &Txn, database: &str, name: &str) -> Result<()> {
+    fn lock_table(&self, txn: &Txn, database: &str, name: &str) -> Result<()> {
         let mdl = self.sys.mdl();
         let lock = mdl.get(&full_name(database, name));
         mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)

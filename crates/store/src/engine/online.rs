@@ -13,8 +13,10 @@
 //! **Uniqueness** is a matter of the rows at the end. Where settling adds a second entry with a key, the key is suspect and is looked
 //! at again under the exclusive lock: two rows may share it for a while, or one may have been rolled back. Duplicates that the view has
 //! fail at once.
-//! **Failure** at any point takes the row log away and leaves the space to its grave, as the builds of old did. A
-//! wait for the exclusive lock that would be a deadlock begins anew behind those it let pass.
+//! **The exclusive lock at the end** keeps statements waiting that come while it waits for transactions that have used the table. So it
+//! is waited for briefly, and given up for four times as long, in which the log is settled on and statements go on. A wait that
+//! would be a deadlock ends so too.
+//! **Failure** at any point takes the row log away and leaves the space to its grave, as the builds of old did.
 
 use super::Inner;
 use super::index::live_entry;
@@ -28,6 +30,7 @@ use crate::table::visit_key;
 use crate::txn::{MdlMode, Owner, Txn};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What goes on beside an index build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,8 +46,11 @@ pub enum Beside {
 
 /// Bytes in the log that are left to be settled under the exclusive lock.
 const LEFT: u64 = 4 << 10;
-/// Deadlocks that a build gets out of the way of.
-const DEADLOCKS: usize = 100;
+/// How long the exclusive lock is waited for at a time: first, and at most.
+const WAIT_FIRST: Duration = Duration::from_millis(20);
+const WAIT_LONGEST: Duration = Duration::from_secs(1);
+/// How many times as long others go first after that.
+const PAUSE: u32 = 4;
 
 /// The row log of a build, in force until this is dropped.
 pub(super) struct Online {
@@ -188,16 +194,24 @@ impl Inner {
     /// Settles the row log of index `at` and has the table exclusively again; its tree is that of the rows then.
     pub(super) fn catch_up(&self, txn: &Txn, mut settler: Settler<'_>, at: usize) -> Result<()> {
         let def = &settler.online.table.def;
-        let mut deadlocks = 0;
+        let mdl = self.sys.mdl();
+        let lock = mdl.get(&full_name(&def.database, &def.name));
+        let owner = txn.owner();
+        let deadline = Instant::now().checked_add(owner.metadata_timeout());
+        let mut wait = WAIT_FIRST;
         loop {
-            settler.settle(txn.owner(), LEFT)?;
-            match self.lock_table(txn, &def.database, &def.name) {
-                // Whoever stood behind us in the queue has been let pass.
-                Err(Error::Deadlock) if deadlocks < DEADLOCKS => deadlocks += 1,
+            settler.settle(owner, LEFT)?;
+            let left = deadline.map_or(Duration::MAX, |at| {
+                at.saturating_duration_since(Instant::now())
+            });
+            match mdl.lock_within(owner, &lock, MdlMode::Exclusive, Some(wait.min(left))) {
+                Err(Error::LockWaitTimeout | Error::Deadlock) if left > wait => {}
                 locked => break locked?,
             }
+            owner.pause((wait * PAUSE).min(left))?;
+            wait = (wait * 2).min(WAIT_LONGEST);
         }
-        settler.settle(txn.owner(), 0)?;
+        settler.settle(owner, 0)?;
         match settler.has_duplicates()? {
             true => Err(Error::DuplicateKey { index: at }),
             false => Ok(()),

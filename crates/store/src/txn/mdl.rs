@@ -23,6 +23,7 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// Strength of a metadata lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,7 +311,19 @@ impl MdlSystem {
 
     /// Takes a lock until the end of the owner's transaction; waits up to the owner's metadata timeout. Free if
     /// held already.
+    #[inline]
     pub fn lock(&self, owner: &Arc<Owner>, lock: &Arc<MdlLock>, mode: MdlMode) -> Result<()> {
+        self.lock_within(owner, lock, mode, None)
+    }
+
+    /// The same; waits no longer than `most`, if given, instead.
+    pub fn lock_within(
+        &self,
+        owner: &Arc<Owner>,
+        lock: &Arc<MdlLock>,
+        mode: MdlMode,
+        most: Option<Duration>,
+    ) -> Result<()> {
         let (mode, before) = {
             let mut held = owner.held.lock();
             let known = held.mdl.position(lock);
@@ -330,7 +343,8 @@ impl MdlSystem {
         };
         if lock.enqueue(owner, mode, before) {
             let target = Target::Metadata(lock.clone(), mode);
-            let woken = self.locks.wait(owner, target, owner.metadata_timeout());
+            let timeout = most.unwrap_or_else(|| owner.metadata_timeout());
+            let woken = self.locks.wait(owner, target, timeout);
             let granted = woken == Woken::Granted || lock.cancel(owner.no());
             if granted {
                 note(owner, lock, mode);

@@ -18,6 +18,7 @@ use super::mdl::MdlList;
 use super::sys::TxnSystem;
 use super::views::ViewSlot;
 use super::{Isolation, TrxId};
+use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -171,7 +172,7 @@ impl Owner {
         Duration::from_secs(self.row_timeout_s.load(Ordering::Relaxed))
     }
 
-    pub(super) fn metadata_timeout(&self) -> Duration {
+    pub(crate) fn metadata_timeout(&self) -> Duration {
         Duration::from_secs(self.metadata_timeout_s.load(Ordering::Relaxed))
     }
 
@@ -210,6 +211,15 @@ impl Owner {
             self.wake.notify_all();
         }
         *wait == Wait::Victim
+    }
+
+    /// Sleeps, unless the owner is killed.
+    pub(crate) fn pause(&self, time: Duration) -> Result<()> {
+        self.prepare_wait();
+        match self.block(time) {
+            Woken::Killed => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
     }
 
     /// Step 3 of a wait.
