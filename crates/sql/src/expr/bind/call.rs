@@ -14,11 +14,23 @@ use crate::expr::{
     AggregateKind, AggregateSpec, ArithmeticOp, CompareOp, Expr, ExprKind, IntervalUnit, RandState,
     aggregate, interval,
 };
-use crate::types::SqlType;
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
+
+/// Where bytes are wanted of what CONVERT made latin1, they are latin1's: texts are Unicode everywhere else.
+pub(super) fn latin1_bytes(mut e: Expr) -> Expr {
+    if let ExprKind::Function(f @ Func::ToLatin1, _) = &mut e.kind {
+        *f = Func::Latin1Bytes;
+        e.ty = SqlType::varchar(e.ty.length, Collation::Binary);
+    }
+    e
+}
 
 /// A call of a catalogue function with bound arguments.
 pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> Expr {
+    if f.reads_bytes() {
+        args = args.into_iter().map(latin1_bytes).collect();
+    }
     sent::beside_bytes(&mut args, scope);
     infer_params(f, &mut args);
     if f.takes_numbers() {

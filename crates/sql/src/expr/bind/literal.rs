@@ -6,7 +6,7 @@ use super::{Scope, type_of};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::unhex;
 use crate::expr::{Expr, ExprKind};
-use crate::types::{BaseType, Collation, SqlType};
+use crate::types::{BaseType, Collation, Encoding, SqlType};
 use crate::value::convert::{double_prefix, exact_integer};
 use crate::value::not_utf8;
 use crate::value::{Decimal, Value, parse_time};
@@ -122,11 +122,15 @@ pub(super) fn introduced(
     inner: &ast::Expr,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
-    let collation = Collation::of_charset(prefix.value.trim_start_matches('_'))?;
+    let charset = prefix.value.trim_start_matches('_');
     let ast::Expr::Value(v) = inner else {
         return Err(SqlError::syntax(format!("near '{prefix}'")));
     };
     let mut e = value(v, scope)?;
+    if charset.eq_ignore_ascii_case("latin1") {
+        return Ok(latin1(e, scope));
+    }
+    let collation = Collation::of_charset(charset)?;
     if let ExprKind::Literal(v @ Value::Bytes(_)) | ExprKind::BitString(v @ Value::Bytes(_)) =
         e.kind
     {
@@ -139,6 +143,21 @@ pub(super) fn introduced(
         e = Expr::literal(v, ty);
     }
     Ok(e)
+}
+
+/// `_latin1'text'`: what the bytes that were sent mean in latin1.
+fn latin1(e: Expr, scope: &mut dyn Scope) -> Expr {
+    let sent = match e.kind {
+        ExprKind::BitString(Value::Bytes(b)) => b.into_owned(),
+        ExprKind::Literal(Value::Bytes(b)) => {
+            let sent = scope.session().client.get().sent(&b);
+            sent.unwrap_or_else(|| b.into_owned())
+        }
+        kind => return Expr { kind, ..e },
+    };
+    let mut text = String::with_capacity(sent.len());
+    Encoding::Latin1.decode(&sent, &mut text);
+    string(text.into_bytes(), scope.collation())
 }
 
 /// `DATE '2024-01-31'` and the like.

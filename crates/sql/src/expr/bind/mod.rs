@@ -262,7 +262,7 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
             let e = bind(expr, scope)?;
             match (data_type, charset) {
                 (Some(t), _) => cast_to(e, t, scope)?,
-                (None, Some(c)) => convert_using(e, &object_name(c))?,
+                (None, Some(c)) => convert_using(e, &object_name(c), scope)?,
                 (None, None) => return Err(SqlError::syntax(format!("near '{expr}'"))),
             }
         }
@@ -1109,8 +1109,21 @@ fn collate(e: Expr, name: &str) -> SqlResult<Expr> {
     Ok(Expr::new(ExprKind::Collate(Box::new(text)), ty, nullable))
 }
 
-fn convert_using(e: Expr, charset: &str) -> SqlResult<Expr> {
+fn convert_using(e: Expr, charset: &str, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    if charset.eq_ignore_ascii_case("latin1") {
+        let binary = e.ty.is_string() && e.ty.collation == Collation::Binary;
+        let f = if binary {
+            Func::FromLatin1
+        } else {
+            Func::ToLatin1
+        };
+        return Ok(call::function(f, vec![e], scope));
+    }
     let collation = Collation::of_charset(charset)?;
+    let e = match collation {
+        Collation::Binary => call::latin1_bytes(e),
+        _ => e,
+    };
     let ty = text_of(&e, collation);
     let nullable = e.nullable || ty.is_character() && may_be_no_text(&e);
     Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, nullable))
@@ -1148,6 +1161,9 @@ fn cast_to(e: Expr, ty: &ast::DataType, scope: &mut dyn Scope) -> SqlResult<Expr
         D::Binary(None) | D::Varbinary(None) => text_of(&e, Collation::Binary),
         other => SqlType::from_ast(other, scope.collation())?,
     };
+    if ty.is_string() && !ty.is_character() {
+        e = call::latin1_bytes(e);
+    }
     if ty.is_numeric() {
         as_number(&mut e);
     }
@@ -1170,6 +1186,8 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             | ExprKind::BitString(_)
             | ExprKind::Column { .. }
             | ExprKind::Collate(_)
+            // What is around it may want its bytes.
+            | ExprKind::Function(Func::ToLatin1, _)
     ) {
         return e;
     }

@@ -154,6 +154,9 @@ pub enum Func {
     ReleaseAllLocks,
     IsFreeLock,
     IsUsedLock,
+    ToLatin1,
+    Latin1Bytes,
+    FromLatin1,
     UuidShort,
     IsUuid,
     UuidToBin,
@@ -334,6 +337,10 @@ static CATALOGUE: &[(&str, Func, usize, usize)] = &[
     ("RELEASE_ALL_LOCKS", Func::ReleaseAllLocks, 0, 0),
     ("IS_FREE_LOCK", Func::IsFreeLock, 1, 1),
     ("IS_USED_LOCK", Func::IsUsedLock, 1, 1),
+    // What CONVERT(x USING latin1) becomes; no call has these names.
+    ("CONVERT USING latin1", Func::ToLatin1, 1, 1),
+    ("CONVERT USING latin1, BINARY", Func::Latin1Bytes, 1, 1),
+    ("CONVERT BINARY USING latin1", Func::FromLatin1, 1, 1),
     ("UUID_SHORT", Func::UuidShort, 0, 0),
     ("IS_UUID", Func::IsUuid, 1, 1),
     ("UUID_TO_BIN", Func::UuidToBin, 1, 2),
@@ -436,6 +443,24 @@ impl Func {
                 | IsFreeLock
                 | IsUsedLock
                 | RandomBytes
+        )
+    }
+    /// Whether its result is about the bytes of its arguments rather than about the text they mean.
+    pub(super) fn reads_bytes(self) -> bool {
+        use Func::*;
+        matches!(
+            self,
+            Length
+                | BitLength
+                | Hex
+                | Md5
+                | Sha1
+                | Sha2
+                | Crc32
+                | ToBase64
+                | Ascii
+                | Ord
+                | Compress
         )
     }
     /// Whether its arguments are all numbers, whatever they are given as.
@@ -675,6 +700,8 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         Benchmark | GetLock | ReleaseLock | IsFreeLock => (SqlType::bigint(), true),
         IsUsedLock => (SqlType::ubigint(), true),
         ReleaseAllLocks => (SqlType::ubigint(), false),
+        ToLatin1 | FromLatin1 => (SqlType::varchar(len(0), Collation::Utf8mb4GeneralCi), false),
+        Latin1Bytes => (SqlType::varchar(len(0), Collation::Binary), false),
         UuidShort => (SqlType::ubigint(), false),
         IsUuid => (int(1), false),
         UuidToBin => (SqlType::varchar(16, Collation::Binary), false),

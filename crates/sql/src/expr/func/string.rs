@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::{Call, Computed, Exit, Func};
 use crate::expr::locale::{self, Numbers};
 use crate::expr::operators::compare;
-use crate::types::Collation;
 use crate::types::collation::{char_count, char_prefix, next_char, same_weight};
+use crate::types::{Collation, Encoding};
 use crate::value::{Decimal, Value};
 
 /// Longest string a function makes: larger ones are NULL with a warning (`max_allowed_packet`).
@@ -299,6 +299,23 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             let (from, to) = if f == Left { (0, want) } else { (n - want, n) };
             let (a, b) = (offset(&s, from, bin), offset(&s, to, bin));
             Ok(slice(s, a, b))
+        }
+        ToLatin1 => {
+            let s = c.text(0)?;
+            let (mut sent, mut back) = (Vec::new(), String::new());
+            Encoding::Latin1.encode(&s, &mut sent);
+            Encoding::Latin1.decode(&sent, &mut back);
+            Ok(Value::string(back))
+        }
+        Latin1Bytes => {
+            let mut out = Vec::new();
+            Encoding::Latin1.encode(&c.text(0)?, &mut out);
+            bytes(out)
+        }
+        FromLatin1 => {
+            let mut out = String::new();
+            Encoding::Latin1.decode(&c.text(0)?, &mut out);
+            Ok(Value::string(out))
         }
         Length => Ok(Value::Int(c.text(0)?.len() as i64)),
         BitLength => Ok(Value::Int(c.text(0)?.len() as i64 * 8)),
