@@ -39,6 +39,10 @@ expect "a user that isn't there" "1045" \
 expect "a password where there is none" "1045" \
     "$(mariadb --no-defaults -uroot -psecret -S "$socket" -e 'SELECT 1' 2>&1 | grep -oE '\b1045\b')"
 
+expect "refresh" "" "$(admin refresh)"
+expect_match "a dump that flushes logs" 'Dump completed' \
+    "$(mariadb-dump --no-defaults -uroot -S "$socket" --flush-logs suite_sh 2>&1)"
+
 cat >"$tmp/script.sql" <<'SQL'
 /*!40101 SET NAMES utf8mb4 */;
 -- every type; the text ends with a quote'

@@ -238,5 +238,11 @@ class Suite(unittest.TestCase):
         self.assertIn("millpond", str(self.rows("SHOW ENGINES")).lower())
         self.assertIn("BUFFER POOL", self.rows("SHOW ENGINE INNODB STATUS")[0][2].upper())
 
+    def test_bytes_that_are_no_text_are_none(self):
+        self.assertEqual(
+            self.rows("SELECT CONVERT(x'e9' USING utf8mb4), CAST(x'ff' AS CHAR), CHAR(255 USING utf8mb4), x'e9'"),
+            [(None, None, None, b"\xe9")],
+        )
+
 
 unittest.main(verbosity=2)
