@@ -10,7 +10,7 @@ use crate::value::{DateTime, Decimal, Value, number_of_text, parse_time};
 /// do when it is stored; a text beside a date must be one: error 1525.
 pub fn constant(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
     match (base, &v) {
-        (BaseType::Year, _) => Ok(year(&v).map_or(v, Value::Int)),
+        (BaseType::Year, _) => Ok(year(&v).unwrap_or(v)),
         (BaseType::Date | BaseType::DateTime | BaseType::Timestamp, Value::Bytes(text)) => {
             match parse_time::parse_datetime(text) {
                 Some(p) if p.has_time || base != BaseType::Date => Ok(Value::DateTime(p.value)),
@@ -34,30 +34,32 @@ fn no_date(text: &[u8], base: BaseType) -> SqlError {
     SqlError::new(1525, format!("Incorrect {kind} value: '{shown}'"))
 }
 
-/// The year that a whole number is, or that one or two digits stand for.
-fn year(v: &Value<'_>) -> Option<i64> {
-    let (n, zero) = match v {
-        Value::Int(n) => (*n, false),
-        Value::UInt(n) => (i64::try_from(*n).ok()?, false),
-        Value::Decimal(d) if *d == d.floor() => (i64::try_from(d.floor().to_i128()?).ok()?, false),
-        Value::Double(d) if d.fract() == 0.0 && d.abs() < 100.0 => (*d as i64, false),
-        Value::Bytes(b) => {
-            let n = i64::try_from(exact_integer(b)?).ok()?;
-            (n, b.trim_ascii().len() <= 2)
-        }
-        _ => return None,
+/// The year that a number is, or that its one or two digits stand for; `None` for what is no number.
+fn year(v: &Value<'_>) -> Option<Value<'static>> {
+    let century = |n: f64| match n {
+        n if (1.0..70.0).contains(&n) => 2000,
+        n if (70.0..100.0).contains(&n) => 1900,
+        _ => 0,
     };
-    Some(match n {
-        // The text '0' is the year 2000, the number 0 the year 0.
-        0 if zero => 2000,
-        1..=69 => 2000 + n,
-        70..=99 => 1900 + n,
-        _ => n,
+    Some(match v {
+        Value::Int(n) => Value::Int(n + century(*n as f64)),
+        Value::UInt(n) if *n < 100 => Value::Int(*n as i64 + century(*n as f64)),
+        Value::Decimal(d) => {
+            let more = Decimal::from_i128(century(v.to_f64()).into(), 0);
+            Value::Decimal(d.checked_add(more)?)
+        }
+        Value::Double(d) => Value::Double(d + century(*d) as f64),
+        Value::Bytes(b) => match exact_integer(b)? {
+            // The text '0' is the year 2000, the number 0 the year 0.
+            0 if b.trim_ascii().len() <= 2 => Value::Int(2000),
+            n => return year(&Value::Int(i64::try_from(n).ok()?)),
+        },
+        _ => return None,
     })
 }
 
-/// Makes the operands of BETWEEN comparable, all by the same rule: texts are dates where one of them is a date, times where one is a
-/// time, else numbers where one is a number.
+/// Makes the operands of BETWEEN comparable, all by the same rule: texts are dates beside dates alone, or where the value is a
+/// date; times likewise; else numbers where one is a number.
 pub fn together(values: &mut [Value<'_>; 3], session: &SessionEnv) -> SqlResult<()> {
     let texts = values
         .iter()
@@ -66,15 +68,14 @@ pub fn together(values: &mut [Value<'_>; 3], session: &SessionEnv) -> SqlResult<
     if texts == 0 || texts == 3 {
         return Ok(());
     }
-    let date = values
-        .iter()
-        .any(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
-    let time = values.iter().any(|v| matches!(v, Value::Time(_)));
     let number = values.iter().any(Value::is_number);
+    let all_are = |is: fn(&Value<'_>) -> bool| is(&values[0]) || !number && values.iter().any(is);
+    let dates = all_are(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
+    let time = all_are(|v| matches!(v, Value::Time(_)));
     for v in values {
         let Value::Bytes(text) = v else { continue };
-        let read = if date {
-            v.to_datetime().map(Value::DateTime)
+        let read = if dates {
+            Some(date(v))
         } else if time {
             parse_time::parse_time(text).map(|p| Value::Time(p.value))
         } else if number {
@@ -91,6 +92,11 @@ pub fn together(values: &mut [Value<'_>; 3], session: &SessionEnv) -> SqlResult<
         }
     }
     Ok(())
+}
+
+/// A text as the date it is, the zero one if it is none.
+pub fn date(v: &Value<'_>) -> Value<'static> {
+    Value::DateTime(v.to_datetime().unwrap_or_default())
 }
 
 /// A time of day as the moment it is today, beside a date.

@@ -199,7 +199,7 @@ pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlR
 }
 
 /// Compares as [`Value::compare`] does, complaining of a text that is no number where it is compared with one. A time beside a date is
-/// one of today.
+/// one of today, and a text that is no date the zero one.
 #[inline]
 pub(super) fn compare(
     a: &Value<'_>,
@@ -218,6 +218,12 @@ pub(super) fn compare(
         (Value::Date(_) | Value::DateTime(_), Value::Time(_)) => {
             let b = kinds::today(b, cx.session);
             return Ok(b.and_then(|b| a.compare(&b, collation)));
+        }
+        (Value::Date(_) | Value::DateTime(_), Value::Bytes(_)) => {
+            return Ok(a.compare(&kinds::date(b), collation));
+        }
+        (Value::Bytes(_), Value::Date(_) | Value::DateTime(_)) => {
+            return Ok(kinds::date(a).compare(b, collation));
         }
         _ => {}
     }

@@ -515,8 +515,9 @@ fn constant_beside(e: &mut Expr, other: &Expr) -> SqlResult<()> {
         }
         ExprKind::Literal(v) => {
             let (before, v) = (v.clone(), kinds::constant(v.clone(), base)?);
-            if base == BaseType::Year && matches!(v, Value::Int(_)) {
-                *e = Expr::literal(v, SqlType::bigint());
+            if base == BaseType::Year && v.is_number() {
+                let ty = type_of(&v, Collation::Binary);
+                *e = Expr::literal(v, ty);
             } else if matches!(before, Value::Bytes(_)) {
                 constant_as(e, &other.ty);
             }
