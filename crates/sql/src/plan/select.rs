@@ -97,6 +97,11 @@ impl<'p> Planner<'p, '_> {
         };
         let mut order_keys = Vec::new();
         for o in order {
+            self.frame().aliases = if is_bare(&o.expr) {
+                Aliases::First
+            } else {
+                Aliases::Last
+            };
             let e = match position(&o.expr) {
                 Some(p) => select[checked_position(p, count, "order clause")?].clone(),
                 None => self.bind(&o.expr, "order clause")?,
@@ -313,6 +318,16 @@ impl<'p> Planner<'p, '_> {
             nullable: e.nullable,
             hold: hold_of(e),
         }
+    }
+}
+
+/// Whether an ORDER BY expression is a name alone. Such a one is looked for in the select list first, one within an expression among
+/// the columns.
+fn is_bare(e: &sp::Expr) -> bool {
+    match e {
+        sp::Expr::Identifier(_) => true,
+        sp::Expr::Nested(e) => is_bare(e),
+        _ => false,
     }
 }
 
