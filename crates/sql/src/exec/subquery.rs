@@ -49,7 +49,7 @@ pub fn value<'s>(
 ) -> SqlResult<Value<'static>> {
     let q = &all[n];
     let plan_query = &q.query;
-    let keep = !q.correlated;
+    let keep = q.stays();
     match &q.ask {
         Ask::Scalar => {
             if keep && let Some(Kept::Value(v)) = st.subqueries[q.id].as_deref() {

@@ -316,6 +316,24 @@ impl Expr {
         });
         volatile
     }
+    /// Whether this node, whatever is below it, may have another value each time it is asked in a statement that assigns to variables
+    /// or not.
+    pub(crate) fn is_unsteady_itself(&self, assigns: bool) -> bool {
+        match &self.kind {
+            ExprKind::UserVariable(_) => assigns,
+            ExprKind::SetUserVariable(..) | ExprKind::SeededRand(..) => true,
+            // Without an argument it is what it was before the statement.
+            ExprKind::Function(Func::LastInsertId, args) => !args.is_empty(),
+            ExprKind::Function(f, _) => f.is_volatile(),
+            _ => false,
+        }
+    }
+    /// Whether the rows it reads decide its value during a statement that assigns to variables or not.
+    pub(crate) fn is_steady(&self, assigns: bool) -> bool {
+        let mut steady = true;
+        self.walk(&mut |e| steady &= !e.is_unsteady_itself(assigns));
+        steady
+    }
     /// Whether its value follows from columns, constants and parameters alone.
     pub fn is_const_or_columns(&self) -> bool {
         let mut pure = true;

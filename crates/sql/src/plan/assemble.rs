@@ -59,7 +59,9 @@ impl Planner<'_, '_> {
             base,
         );
         // A condition that may say something else each time is asked for each joined row.
-        let asked_once = |e: &Expr| needs(e) == 0 && (count == 0 || !e.is_volatile());
+        let (assigns, values) = (self.assigns, base + count + 1);
+        let differs = |e: &Expr| conditions::differs(e, assigns, values, &once);
+        let asked_once = |e: &Expr| needs(e) == 0 && (count == 0 || !differs(e));
         let (gate, filter): (Vec<Expr>, Vec<Expr>) = p.filter.into_iter().partition(asked_once);
         let keep: Vec<bool> = {
             let mut keep = vec![false; count];
@@ -127,6 +129,7 @@ impl Planner<'_, '_> {
                 hints: &p.from.hints,
                 env: self.cx.env,
                 once: &once,
+                assigns,
                 needs: &needs,
                 wanted,
                 limit: limit_rows,

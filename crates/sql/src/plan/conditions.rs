@@ -41,15 +41,29 @@ pub fn subquery_needs(q: &Subquery, base: usize, count: usize, all: &[Subquery])
     bits
 }
 
-/// The subqueries that nothing in the block changes the value of.
+/// The subqueries whose value nothing changes while the block runs.
 pub fn once(base: usize, count: usize, subqueries: &[Subquery]) -> Vec<usize> {
     (0..subqueries.len())
         .filter(|&n| {
             let q = &subqueries[n];
             subquery_needs(q, base, count, subqueries) == 0
                 && !q.outer.iter().any(|&(s, _)| s == base + count)
+                && is_steady(q, base + count + 1, subqueries)
         })
         .collect()
+}
+
+/// Whether a subquery of a block, and those it asks with, have one value for the same rows.
+fn is_steady(q: &Subquery, source: usize, all: &[Subquery]) -> bool {
+    let with = |&(s, c): &(usize, usize)| s != source || is_steady(&all[c], source, all);
+    q.steady && q.outer.iter().all(with)
+}
+
+/// Whether an expression that reads no row of the block may yet differ between them. `source`: that of the block's subqueries.
+pub fn differs(expr: &Expr, assigns: bool, source: usize, once: &[usize]) -> bool {
+    let mut anew = false;
+    expr.columns(&mut |s, c| anew |= s == source && !once.contains(&c));
+    anew || !expr.is_steady(assigns)
 }
 
 /// What a conjunct says about a column.

@@ -225,6 +225,8 @@ impl Table<'_> {
         for q in &b.subqueries {
             let kind = if q.correlated {
                 "DEPENDENT SUBQUERY"
+            } else if q.unsteady {
+                "UNCACHEABLE SUBQUERY"
             } else {
                 "SUBQUERY"
             };

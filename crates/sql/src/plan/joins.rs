@@ -2,7 +2,7 @@
 
 use super::PlanTable;
 use super::access::{self, Choice, Hints, Request, Wanted};
-use super::conditions::{Cond, rejects_nulls};
+use super::conditions::{Cond, differs, rejects_nulls};
 use super::nodes::{Access, HashJoin, Level, LevelFrom, Source, SourceKind};
 use super::scope::rich;
 use crate::expr::{CompareOp, Expr, ExprKind};
@@ -75,6 +75,8 @@ pub struct Joiner<'a> {
     pub env: &'a SessionEnv,
     /// Subqueries that run once.
     pub once: &'a [usize],
+    /// Whether the statement may assign to user variables as it runs.
+    pub assigns: bool,
     /// What sources an expression reads, by bit.
     pub needs: &'a dyn Fn(&Expr) -> u64,
     /// Order wanted of the first table, by source minus base.
@@ -94,10 +96,15 @@ pub struct Joined {
 }
 
 impl Joiner<'_> {
+    /// The source of the block's subqueries.
+    fn subqueries(&self) -> usize {
+        self.base + self.sources.len() + 1
+    }
+
     /// A condition on the joined rows of `bits`. One that may say something else each time is asked for each of them.
     fn cond(&self, expr: Expr, bits: u64) -> Cond {
         let needs = match (self.needs)(&expr) {
-            0 if expr.is_volatile() => bits,
+            0 if differs(&expr, self.assigns, self.subqueries(), self.once) => bits,
             needs => needs,
         };
         Cond { expr, needs }
@@ -297,7 +304,7 @@ impl Joiner<'_> {
     }
 
     fn riches(&self, conds: Vec<Cond>) -> Vec<super::nodes::Rich> {
-        let source = self.base + self.sources.len() + 1;
+        let source = self.subqueries();
         let mut list: Vec<_> = conds
             .into_iter()
             .map(|c| rich(c.expr, source, self.once))
@@ -468,7 +475,7 @@ impl Joiner<'_> {
             } else {
                 continue;
             };
-            let subqueries = self.base + self.sources.len() + 1;
+            let subqueries = self.subqueries();
             let mut plain = true;
             for e in [key, probe] {
                 e.columns(&mut |s, _| plain &= s != subqueries);

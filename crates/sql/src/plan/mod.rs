@@ -287,7 +287,13 @@ fn param_type(v: &Value<'_>) -> Option<SqlType> {
 
 /// Plans a statement for which [`Statement::is_planned`] holds.
 pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+    compile_of(statement, &statement.text, cx)
+}
+
+/// Plans a statement that is, or is part of, this text.
+fn compile_of(statement: &Statement, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
     let mut p = planner(statement, cx);
+    p.assigns = text.contains(":=");
     if let Some(with) = &statement.with {
         p.with(with)?;
     }
@@ -312,7 +318,7 @@ pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Pla
         Kind::Update(u) => (Root::Update(Box::new(p.update(u)?)), Vec::new()),
         Kind::Delete(d) => (Root::Delete(Box::new(p.delete(d)?)), Vec::new()),
         Kind::Several(s) => (Root::Several(Box::new(p.several(s)?)), Vec::new()),
-        Kind::Explain { format, statement } => return explained(*format, statement, cx),
+        Kind::Explain { format, statement } => return explained(*format, statement, text, cx),
         _ => return Err(SqlError::unsupported("this statement as a plan")),
     };
     Ok(finish(p, root, columns))
@@ -389,6 +395,8 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         param_types: Vec::new(),
         text_params: Vec::new(),
         variable_types: Vec::new(),
+        assigns: true,
+        unsteady: 0,
         bytes_params: Vec::new(),
         locks_reads: None,
     }
@@ -430,9 +438,10 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
 fn explained(
     format: ExplainFormat,
     statement: &Statement,
+    text: &str,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
-    let inner = compile(statement, cx)?;
+    let inner = compile_of(statement, text, cx)?;
     let (columns, rows) = explain::explain(&inner, format, cx.env);
     Ok(Plan {
         columns,

@@ -428,12 +428,23 @@ pub struct Subquery {
     pub ask: Ask,
     /// Whether it reads a source of a block around it: then its result is not kept.
     pub correlated: bool,
+    /// Whether its rows may be others each time (`RAND()`, `@n := @n + 1`): then they are not kept either.
+    pub unsteady: bool,
+    /// Whether neither its rows nor what they are compared with are of that kind.
+    pub steady: bool,
     /// Whether it is an EXISTS that is asked as IN is (see [`super::exists`]). NULL is as good as false then.
     pub exists: bool,
     /// Position in the execution's table of kept results.
     pub id: usize,
     /// Columns it reads of the blocks around: (source, column).
     pub outer: Vec<(usize, usize)>,
+}
+
+impl Subquery {
+    /// Whether its rows are the same throughout a statement.
+    pub fn stays(&self) -> bool {
+        !self.correlated && !self.unsteady
+    }
 }
 
 /// A derived table or WITH query.

@@ -26,9 +26,9 @@ use crate::types::{Schema, SqlType};
 pub enum Aliases {
     /// Not at all (WHERE, ON, the select list itself).
     Hidden,
-    /// Before columns (ORDER BY, HAVING).
+    /// Before columns (HAVING, a name alone in ORDER BY).
     First,
-    /// After columns (GROUP BY).
+    /// After columns (GROUP BY, expressions in ORDER BY).
     Last,
 }
 
@@ -273,6 +273,10 @@ pub struct Planner<'p, 'c> {
     pub momentary: bool,
     /// See [`super::Plan::param_types`].
     pub param_types: Vec<(usize, Option<SqlType>)>,
+    /// Whether the statement may assign to user variables as it runs.
+    pub assigns: bool,
+    /// How many expressions were bound so far that may have another value each time they are asked.
+    pub unsteady: usize,
     /// See [`super::Plan::variable_types`].
     pub variable_types: Vec<(Arc<str>, SqlType)>,
     /// What [`Planner::locks_reads`] said, if it was asked.
@@ -418,6 +422,9 @@ impl Scope for Planner<'_, '_> {
         self.text_params.push((n, text));
         text
     }
+    fn bound(&mut self, e: &Expr) {
+        self.unsteady += usize::from(e.is_unsteady_itself(self.assigns));
+    }
     fn variable_type(&mut self, name: &Arc<str>, ty: &SqlType) {
         if !self.variable_types.iter().any(|(known, _)| known == name) {
             self.variable_types.push((name.clone(), ty.clone()));
@@ -460,7 +467,9 @@ impl Scope for Planner<'_, '_> {
         if matches!(kind, SubqueryKind::Exists { .. }) {
             self.exists = Exists::Asked;
         }
+        let before = self.unsteady;
         let nested = self.nested_query(query, base);
+        let unsteady = self.unsteady > before;
         let turned = std::mem::take(&mut self.exists);
         let (mut planned, heads, outer) = nested?;
         self.frame().clause = clause;
@@ -476,10 +485,13 @@ impl Scope for Planner<'_, '_> {
                 format!("Operand should contain {wanted} column(s)"),
             ));
         }
+        let assigns = self.assigns;
         let f = self.frame();
         let first = planned.types.first().cloned().unwrap_or_else(SqlType::null);
         let mut reads = outer.clone();
-        let value_rich = |value: Expr, reads: &mut Vec<(usize, usize)>| {
+        let mut steady = !unsteady;
+        let mut value_rich = |value: Expr, reads: &mut Vec<(usize, usize)>| {
+            steady &= value.is_steady(assigns);
             value.columns(&mut |s, c| reads.push((s, c)));
             rich(value, source, &[])
         };
@@ -544,6 +556,8 @@ impl Scope for Planner<'_, '_> {
         f.subqueries.push(Subquery {
             query: planned,
             correlated: !outer.is_empty(),
+            unsteady,
+            steady,
             exists: negated.is_some(),
             ask,
             id: 0,

@@ -121,6 +121,7 @@ impl<'p> Planner<'p, '_> {
         }
         if matches!(exists, Exists::Asked)
             && (ungrouped && from_alone && whole && having.is_empty())
+            && filter.iter().all(|e| e.is_steady(self.assigns))
             && let Some((own, around)) = self.equalities(&mut filter)
         {
             heads = own

@@ -21,7 +21,7 @@ pub fn kept<'s>(
     make: impl FnOnce(&State<'s>, Kept2d) -> SqlResult<Kept>,
 ) -> SqlResult<Option<Rc<Kept>>> {
     match &st.subqueries[q.id] {
-        Some(kept) if !q.correlated => match **kept {
+        Some(kept) if q.stays() => match **kept {
             Kept::TooLarge => return Ok(None),
             Kept::Read(n) if n < READ_FIRST => return Ok(read(st, q, n)),
             Kept::Read(_) => {}

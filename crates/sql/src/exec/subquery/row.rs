@@ -62,10 +62,10 @@ pub fn value<'s>(
             if q.exists && left.values.iter().any(Value::is_null) {
                 return Ok(Value::Null);
             }
-            let kept = if q.correlated {
-                None
-            } else {
+            let kept = if q.stays() {
                 table(st, q, left, rows)?
+            } else {
+                None
             };
             let found = if let Some(Kept::Table(t)) = kept.as_deref() {
                 member(st, t, left)?

@@ -90,6 +90,8 @@ pub trait Scope {
     fn text_param(&mut self, _n: usize) -> bool {
         true
     }
+    /// Takes note of an expression that was bound.
+    fn bound(&mut self, _e: &Expr) {}
     /// Notes the type that a user variable has now: a plan with it is for values of that type.
     fn variable_type(&mut self, _name: &Arc<str>, _ty: &SqlType) {}
     /// Notes that a placeholder stands where bytes are wanted: a text for it is what the client sent.
@@ -136,7 +138,9 @@ pub fn unknown_column(qualifier: &[&str], name: &str, clause: &str) -> SqlError 
 /// Binds an expression: resolves names, derives types, folds constants.
 pub fn bind(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let bound = tree(expr, scope)?;
-    Ok(fold(bound, scope))
+    let bound = fold(bound, scope);
+    scope.bound(&bound);
+    Ok(bound)
 }
 
 /// Binds one node and what is below it.
