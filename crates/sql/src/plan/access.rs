@@ -85,6 +85,8 @@ pub struct Request<'a> {
     pub count: usize,
     /// Subqueries whose value is known before the first row.
     pub once: &'a [usize],
+    /// Whether the statement may assign to user variables as it runs.
+    pub assigns: bool,
 }
 
 /// A way to read a table.
@@ -103,11 +105,9 @@ pub struct Choice {
 
 /// Whether a value is known once the rows of `available` are.
 fn known(e: &Expr, r: &Request<'_>) -> bool {
-    let mut ok = true;
-    let mut any = false;
+    let mut ok = e.is_steady(r.assigns);
     let subqueries = r.base + r.count + 1;
     e.columns(&mut |s, c| {
-        any = true;
         ok &= if s < r.base {
             true
         } else if s < r.base + r.count {
@@ -116,7 +116,7 @@ fn known(e: &Expr, r: &Request<'_>) -> bool {
             s == subqueries && r.once.contains(&c)
         };
     });
-    ok && (any || e.is_const())
+    ok
 }
 
 /// Whether a value is known when planning.

@@ -356,6 +356,7 @@ impl Joiner<'_> {
             base: self.base,
             count: self.sources.len(),
             once: self.once,
+            assigns: self.assigns,
         })
     }
 
