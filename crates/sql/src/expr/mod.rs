@@ -31,6 +31,7 @@ pub use bind::{RowTest, Scope, SubqueryKind, bind};
 pub use distinct::Room;
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
+pub(crate) use kinds::constant as constant_beside;
 pub(crate) use like::compile as compile_pattern;
 pub use like::{Like, Regexp, pattern_prefix};
 pub use list::InList;

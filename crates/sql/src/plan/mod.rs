@@ -42,7 +42,7 @@ use crate::parse::{Duplicates, ExplainFormat, Kind, ShowFilter, Statement, sp};
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
 use crate::show::VirtualTable;
-use crate::types::{Collation, Schema, SqlType};
+use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::Value;
 use crate::value::decimal::MAX_PRECISION;
 use millpond_store::{Engine, Table, Txn};
@@ -80,6 +80,8 @@ pub struct Plan {
     pub private: bool,
     /// The types that placeholders were taken to have where nothing around them says it: `None` for texts and NULL.
     pub(crate) param_types: Vec<(usize, Option<SqlType>)>,
+    /// Placeholders compared with dates and years, and which.
+    pub(crate) constant_params: Vec<(usize, BaseType)>,
     /// Placeholders compared with string columns, and whether they were taken to be texts or NULL.
     pub(crate) text_params: Vec<(usize, bool)>,
     /// The types that user variables had when it was made.
@@ -230,6 +232,14 @@ impl Plan {
                 .is_none_or(|v| crate::expr::bind::is_of(v, ty))
         };
         self.variable_types.iter().all(fits)
+    }
+    /// Refuses values that cannot be what they are compared with, whether or not there are rows to compare.
+    #[inline]
+    pub(crate) fn check_params(&self, params: &[Value<'_>]) -> SqlResult<()> {
+        for (n, base) in &self.constant_params {
+            crate::expr::constant_beside(params[*n].borrowed(), *base)?;
+        }
+        Ok(())
     }
     /// Whether `sql_select_limit` bounds its rows: a SELECT without a LIMIT of its own.
     pub(crate) fn is_unlimited(&self) -> bool {
@@ -393,6 +403,7 @@ fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Pla
         private: false,
         momentary: false,
         param_types: Vec::new(),
+        constant_params: Vec::new(),
         text_params: Vec::new(),
         variable_types: Vec::new(),
         assigns: true,
@@ -418,6 +429,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
         reusable: !p.momentary,
         private: p.private || typed,
         param_types: p.param_types,
+        constant_params: p.constant_params,
         text_params: p.text_params,
         variable_types: p.variable_types,
         bytes_params: p.bytes_params,
@@ -450,6 +462,7 @@ fn explained(
         reusable: false,
         private: true,
         param_types: inner.param_types,
+        constant_params: inner.constant_params,
         text_params: inner.text_params,
         variable_types: inner.variable_types,
         bytes_params: inner.bytes_params,

@@ -19,7 +19,7 @@ use crate::expr::{
 };
 use crate::parse::{Statement, sp};
 use crate::session::env::SessionEnv;
-use crate::types::{Schema, SqlType};
+use crate::types::{BaseType, Schema, SqlType};
 
 /// How select-list aliases take part in looking up an unqualified name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,6 +281,8 @@ pub struct Planner<'p, 'c> {
     pub variable_types: Vec<(Arc<str>, SqlType)>,
     /// What [`Planner::locks_reads`] said, if it was asked.
     pub locks_reads: Option<bool>,
+    /// See [`super::Plan::constant_params`].
+    pub constant_params: Vec<(usize, BaseType)>,
     /// See [`super::Plan::text_params`].
     pub text_params: Vec<(usize, bool)>,
     /// See [`super::Plan::bytes_params`].
@@ -415,6 +417,9 @@ impl Scope for Planner<'_, '_> {
             self.param_types.push((n, ty.clone()));
         }
         ty
+    }
+    fn constant_param(&mut self, n: usize, base: BaseType) {
+        self.constant_params.push((n, base));
     }
     fn text_param(&mut self, n: usize) -> bool {
         let value = self.cx.params.and_then(|p| p.get(n));

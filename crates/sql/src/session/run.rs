@@ -200,6 +200,7 @@ impl Session {
         if params.len() < plan.params {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }
+        plan.check_params(params)?;
         self.txn.touched |= !plan.tables.is_empty();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));

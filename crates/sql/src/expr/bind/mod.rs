@@ -85,6 +85,8 @@ pub trait Scope {
     fn param_type(&mut self, _n: usize) -> Option<SqlType> {
         None
     }
+    /// Notes that a placeholder is compared with something of a type that not every value goes with.
+    fn constant_param(&mut self, _n: usize, _base: BaseType) {}
     /// Whether a placeholder that is compared with a string column has a text for a value, as far as is known. The answer becomes
     /// part of the plan.
     fn text_param(&mut self, _n: usize) -> bool {
@@ -179,7 +181,7 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
             let [value, low, high] = &mut args;
             beside_strings(low, value, scope);
             beside_strings(high, value, scope);
-            between(args, *negated)?
+            between(args, *negated, scope)?
         }
         A::InList {
             expr,
@@ -499,7 +501,7 @@ fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) {
 }
 
 /// Makes of a constant what it is beside a year or a date.
-fn constant_beside(e: &mut Expr, other: &Expr) -> SqlResult<()> {
+fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) -> SqlResult<()> {
     let base = other.ty.base;
     let concerns = match base {
         BaseType::Year => matches!(other.kind, ExprKind::Column { .. }),
@@ -512,7 +514,8 @@ fn constant_beside(e: &mut Expr, other: &Expr) -> SqlResult<()> {
         return Ok(());
     }
     match &e.kind {
-        ExprKind::Param(_) => {
+        ExprKind::Param(n) => {
+            scope.constant_param(*n, base);
             let param = std::mem::replace(e, Expr::null());
             let (ty, nullable) = (param.ty.clone(), param.nullable);
             *e = Expr::new(ExprKind::Beside(Box::new(param), base), ty, nullable);
@@ -555,20 +558,25 @@ fn compare_agreeing(op: CompareOp, a: Expr, b: Expr) -> SqlResult<Expr> {
 }
 
 /// The same with constants that are beside a year or a date.
-fn compare_constants(op: CompareOp, mut a: Expr, mut b: Expr) -> SqlResult<Expr> {
+fn compare_constants(
+    op: CompareOp,
+    mut a: Expr,
+    mut b: Expr,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
     agree(&[&a, &b], op.symbol())?;
     harmonise(&mut a, &mut b);
-    constant_beside(&mut a, &b)?;
-    constant_beside(&mut b, &a)?;
+    constant_beside(&mut a, &b, scope)?;
+    constant_beside(&mut b, &a, scope)?;
     Ok(compare_harmonised(op, a, b))
 }
 
-fn between(mut args: [Expr; 3], negated: bool) -> SqlResult<Expr> {
+fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let [v, low, high] = &mut args;
     for bound in [&mut *low, &mut *high] {
         harmonise(v, bound);
-        constant_beside(bound, v)?;
-        constant_beside(v, bound)?;
+        constant_beside(bound, v, scope)?;
+        constant_beside(v, bound, scope)?;
     }
     agree(&[v, low, high], "between")?;
     let collation = comparison_collation(&[v, low, high]);
@@ -804,7 +812,7 @@ fn compare_rows(
             sent::beside_bytes([&mut a, &mut b], scope);
             beside_strings(&mut a, &b, scope);
             beside_strings(&mut b, &a, scope);
-            return compare_constants(op, a, b);
+            return compare_constants(op, a, b, scope);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
             let values = bind_all(v, scope)?;
@@ -893,7 +901,7 @@ fn in_list(
             i.ty = value.ty.clone();
         }
         constant_as(i, &value.ty);
-        constant_beside(i, &value)?;
+        constant_beside(i, &value, scope)?;
         if value.ty.is_numeric() {
             as_number(i);
         }
