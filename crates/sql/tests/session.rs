@@ -1366,3 +1366,42 @@ fn joins_that_lock_are_not_priced_as_hashed() {
     locking.sort();
     assert_eq!((plain.len(), plain), (1000, locking));
 }
+
+#[test]
+fn long_lists_find_what_they_name() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE long_lists (id INT PRIMARY KEY, a INT, n INT UNSIGNED, s VARCHAR(10), KEY ka (a))");
+    c.ok("INSERT INTO long_lists VALUES (1, 1, 1, 'one'), (2, 40, 40, 'TWO'), (3, NULL, NULL, NULL), (4, -4, 4, 'w9')");
+    let numbers = |n: u32| (5..n).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+    let texts: Vec<String> = (0..60).map(|i| format!("'w{i}'")).collect();
+    let ids = |c: &mut Client, by: &str| {
+        let sql = format!("SELECT GROUP_CONCAT(id ORDER BY id) FROM long_lists WHERE {by}");
+        c.one(&sql)
+    };
+    let long = numbers(60);
+    for column in ["n", "n + 0", "a + 0", "a"] {
+        assert_eq!(ids(&mut c, &format!("{column} IN ({long}, 1)")), "1,2");
+        assert_eq!(ids(&mut c, &format!("{column} IN ({long}, NULL)")), "2");
+        assert_eq!(ids(&mut c, &format!("{column} NOT IN ({long})")), "1,4");
+        assert_eq!(
+            ids(&mut c, &format!("{column} NOT IN ({long}, NULL)")),
+            "NULL"
+        );
+        assert_eq!(ids(&mut c, &format!("{column} IN ({long}, 1.0)")), "1,2");
+        assert_eq!(ids(&mut c, &format!("{column} IN ({long}, '1')")), "1,2");
+    }
+    let long = texts.join(",");
+    assert_eq!(ids(&mut c, &format!("s IN ({long}, 'two')")), "2,4");
+    assert_eq!(ids(&mut c, &format!("s NOT IN ({long})")), "1,2");
+    assert_eq!(
+        ids(&mut c, &format!("s COLLATE utf8mb4_bin IN ({long}, 'two')")),
+        "4"
+    );
+    let by = format!(
+        "FROM long_lists FORCE INDEX (ka) WHERE a IN ({})",
+        numbers(20_000)
+    );
+    assert_eq!(c.ok(&format!("EXPLAIN SELECT id {by}")).rows[0][4], "range");
+    assert_eq!(c.one(&format!("SELECT id {by}")), "2");
+}

@@ -132,6 +132,7 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
         return Ok(Run::Stale);
     };
     let outcome = run_root(&mut st, plan, &ways, sink);
+    env.lists.clear();
     env.rows_examined.set(env.rows_examined.get() + st.examined);
     // One that fails may fail because the tables have outgrown the plan.
     plan.note_rows(st.rows + u64::from(st.ticks));

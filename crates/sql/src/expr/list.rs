@@ -1,6 +1,9 @@
 //! `value [NOT] IN (list)`.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
 use super::eval::enum_index;
 use super::operators::compare;
@@ -20,44 +23,134 @@ pub struct InList {
     pub negated: bool,
     /// Collation for strings.
     pub collation: Collation,
-    /// The list's constants sorted, if they are all integers or all strings (NULLs aside).
-    sorted: Option<Vec<Value<'static>>>,
-    /// Whether one of those is NULL.
-    has_null: bool,
+    /// The list sorted, if it is constants that can be.
+    sorted: Option<Sorted>,
+    /// What a list with parameters is called in [`Lists`], if it may be sorted when it runs.
+    name: Option<u64>,
 }
 
 /// Lists shorter than this are looked through one by one.
 const SORT_FROM: usize = 5;
+/// The same for lists that are sorted anew for each execution.
+const SORT_NOW_FROM: usize = 16;
+
+/// A list in order: all integers or all strings, NULLs aside.
+#[derive(Clone, Debug)]
+struct Sorted {
+    values: Vec<Value<'static>>,
+    /// Whether one more is NULL.
+    null: bool,
+}
+
+impl Sorted {
+    fn new(list: Vec<Value<'static>>, collation: Collation) -> Option<Sorted> {
+        let all = list.len();
+        let mut values: Vec<_> = list.into_iter().filter(|v| !v.is_null()).collect();
+        let null = values.len() < all;
+        let alike = values.iter().all(is_integer) || values.iter().all(is_text);
+        if values.len() < SORT_FROM || !alike {
+            return None;
+        }
+        values.sort_by(|a, b| a.compare(b, collation).unwrap_or(Ordering::Equal));
+        Some(Sorted { values, null })
+    }
+
+    /// Whether a value is there. The order tells of values of the list's own kind only.
+    fn has(&self, v: &Value<'_>, collation: Collation) -> Option<bool> {
+        let like = |kind: fn(&Value<'_>) -> bool| kind(v) && kind(&self.values[0]);
+        (like(is_integer) || like(is_text)).then(|| {
+            self.values
+                .binary_search_by(|c| c.compare(v, collation).unwrap_or(Ordering::Equal))
+                .is_ok()
+        })
+    }
+}
+
+fn is_integer(v: &Value<'_>) -> bool {
+    matches!(v, Value::Int(_) | Value::UInt(_))
+}
+
+fn is_text(v: &Value<'_>) -> bool {
+    matches!(v, Value::Bytes(_))
+}
+
+/// Lists with parameters, sorted for the statement that is running.
+#[derive(Default)]
+pub struct Lists(RefCell<Vec<Entry>>);
+
+struct Entry {
+    name: u64,
+    /// Where the parameters are: an INSERT runs with one set after the other.
+    params: usize,
+    list: Now,
+}
+
+enum Now {
+    /// It was looked through once; sorting it costs more than that.
+    Seen,
+    Sorted(Arc<Sorted>),
+    /// Its values have no order in common.
+    Mixed,
+}
+
+impl Lists {
+    /// Forgets all: an execution is over.
+    pub fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
 
 impl InList {
     /// Prepares a list.
     pub fn new(value: Expr, list: Vec<Expr>, negated: bool, collation: Collation) -> InList {
-        let mut has_null = false;
-        let mut constants = Vec::with_capacity(list.len());
-        for e in &list {
-            match &e.kind {
-                ExprKind::Literal(Value::Null) => has_null = true,
-                ExprKind::Literal(v) => constants.push(v.clone()),
-                _ => {
-                    constants.clear();
-                    break;
-                }
-            }
-        }
-        let ints = constants.iter().all(|v| matches!(v, Value::Int(_)));
-        let texts = constants.iter().all(|v| matches!(v, Value::Bytes(_)));
-        let sorted = (constants.len() >= SORT_FROM && (ints || texts)).then(|| {
-            constants.sort_by(|a, b| a.compare(b, collation).unwrap_or(Ordering::Equal));
-            constants
-        });
+        static NAMES: AtomicU64 = AtomicU64::new(0);
+        let constants: Option<Vec<_>> = list
+            .iter()
+            .map(|e| match &e.kind {
+                ExprKind::Literal(v) => Some(v.clone()),
+                _ => None,
+            })
+            .collect();
+        let lasts = |e: &Expr| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+        let later = constants.is_none() && list.len() >= SORT_NOW_FROM && list.iter().all(lasts);
         InList {
             value,
             list,
             negated,
             collation,
-            sorted,
-            has_null,
+            sorted: constants.and_then(|list| Sorted::new(list, collation)),
+            name: later.then(|| NAMES.fetch_add(1, Atomic::Relaxed)),
         }
+    }
+
+    /// The list as its parameters have it now, from the second time it is asked for.
+    fn sorted_now(&self, cx: &EvalContext<'_>) -> SqlResult<Option<Arc<Sorted>>> {
+        let Some(name) = self.name else {
+            return Ok(None);
+        };
+        let params = cx.params.as_ptr() as usize;
+        let mut lists = cx.session.lists.0.borrow_mut();
+        let Some(known) = lists.iter_mut().find(|e| e.name == name) else {
+            lists.push(Entry {
+                name,
+                params,
+                list: Now::Seen,
+            });
+            return Ok(None);
+        };
+        if known.params != params {
+            (known.params, known.list) = (params, Now::Seen);
+            return Ok(None);
+        }
+        if let Now::Seen = known.list {
+            let values = self.list.iter().map(|e| Ok(e.shown(cx)?.into_owned()));
+            let sorted = Sorted::new(values.collect::<SqlResult<_>>()?, self.collation);
+            known.list = sorted.map_or(Now::Mixed, |s| Now::Sorted(Arc::new(s)));
+        }
+        Ok(match &known.list {
+            Now::Sorted(s) => Some(s.clone()),
+            _ => None,
+        })
     }
 
     /// Whether the value is in the list (NOT applied); `None` for NULL.
@@ -66,19 +159,11 @@ impl InList {
         if v.is_null() {
             return Ok(None);
         }
-        if let Some(sorted) = &self.sorted {
-            // The order holds for values of the constants' own kind only.
-            let same = match v {
-                Value::Int(_) => matches!(sorted[0], Value::Int(_)),
-                Value::Bytes(_) => matches!(sorted[0], Value::Bytes(_)),
-                _ => false,
-            };
-            if same {
-                let found = sorted
-                    .binary_search_by(|c| c.compare(&v, self.collation).unwrap_or(Ordering::Equal))
-                    .is_ok();
-                return Ok(self.answer(found, self.has_null));
-            }
+        let now = self.sorted_now(cx)?;
+        if let Some(sorted) = self.sorted.as_ref().or(now.as_deref())
+            && let Some(found) = sorted.has(&v, self.collation)
+        {
+            return Ok(self.answer(found, sorted.null));
         }
         let mut null = false;
         for e in &self.list {
@@ -105,5 +190,60 @@ impl InList {
         } else {
             Some(found != self.negated)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::env::tests::env;
+    use crate::types::SqlType;
+
+    fn int(n: i64) -> Expr {
+        Expr::literal(Value::Int(n), SqlType::bigint())
+    }
+
+    #[test]
+    fn a_list_of_parameters_is_sorted_the_second_time() {
+        let session = env();
+        let collation = Collation::Utf8mb4GeneralCi;
+        let param = |n| Expr::new(ExprKind::Param(n), SqlType::bigint(), true);
+        let asked = |n| InList::new(int(n), (0..20).map(param).collect(), false, collation);
+        let (mut there, mut missing) = (asked(7), asked(8));
+        missing.name = there.name;
+        there.negated = true;
+        let ask = |list: &InList, params: &[Value<'_>]| {
+            let cx = EvalContext {
+                rows: &[],
+                params,
+                session: &session,
+            };
+            list.truth(&cx).unwrap()
+        };
+        let odd: Vec<Value<'_>> = (0..20).rev().map(|n| Value::Int(2 * n + 1)).collect();
+        let sorted = || matches!(session.lists.0.borrow()[0].list, Now::Sorted(_));
+        for time in 0..3 {
+            assert_eq!(ask(&there, &odd), Some(false));
+            assert_eq!(ask(&missing, &odd), Some(false));
+            assert!(sorted(), "time {time}");
+        }
+        // Another set of parameters.
+        let mut some = odd.clone();
+        some[3] = Value::Null;
+        some[4] = Value::UInt(u64::MAX);
+        for _ in 0..3 {
+            assert_eq!(ask(&there, &some), Some(false));
+            assert_eq!(ask(&missing, &some), None);
+            assert!(sorted());
+        }
+        some[5] = Value::Double(8.0);
+        session.lists.clear();
+        for _ in 0..3 {
+            assert_eq!(ask(&missing, &some), Some(true));
+            assert_eq!(ask(&there, &some), Some(false));
+            assert!(session.lists.0.borrow().len() == 1 && !sorted());
+        }
+        session.lists.clear();
+        assert!(session.lists.0.borrow().is_empty());
     }
 }

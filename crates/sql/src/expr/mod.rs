@@ -34,7 +34,7 @@ pub use interval::IntervalUnit;
 pub(crate) use kinds::constant as constant_beside;
 pub(crate) use like::compile as compile_pattern;
 pub use like::{Like, Regexp, pattern_prefix};
-pub use list::InList;
+pub use list::{InList, Lists};
 
 pub use crate::types::derive::ArithmeticOp;
 

@@ -26,6 +26,8 @@ const DESCENT: f64 = 1.0;
 const SORT: f64 = 2.0;
 /// Most ranges that IN lists may multiply to.
 const MAX_RANGES: usize = 10_000;
+/// Most values of an IN list that nothing multiplies.
+const MAX_VALUES: usize = 100_000;
 /// Most alternatives of an OR that are looked at.
 const MAX_ARMS: usize = 1_000;
 /// Rows a LIMIT with a placeholder is taken for.
@@ -220,6 +222,12 @@ fn partitions(r: &Request<'_>) -> (Option<Box<Prune>>, f64) {
     (Some(Box::new(prune)), left as f64 / p.parts.len() as f64)
 }
 
+/// Whether a list of values may multiply that many ranges.
+fn fits(ranges: usize, values: usize) -> bool {
+    let most = if ranges == 1 { MAX_VALUES } else { MAX_RANGES };
+    ranges.saturating_mul(values) <= most
+}
+
 /// What of an index conditions bound.
 #[derive(Default)]
 struct Bounded {
@@ -256,7 +264,7 @@ fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
                 Term::Eq(e) => EqCond::Value(e.clone()),
                 Term::NullSafe(e) => EqCond::NullSafe(e.clone()),
                 Term::IsNull => EqCond::IsNull,
-                Term::In(l) if access.ranges * l.len() <= MAX_RANGES => EqCond::In(l.clone()),
+                Term::In(l) if fits(access.ranges, l.len()) => EqCond::In(l.clone()),
                 _ => continue,
             };
             // A single value beats a list.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::temporary::TemporaryTables;
 use crate::error::{SqlError, SqlResult};
+use crate::expr::Lists;
 use crate::types::{Collation, Encoding};
 use crate::value::time::truncate_micros;
 use crate::value::{DateTime, Value, Zone};
@@ -89,6 +90,8 @@ pub struct SessionEnv {
     pub user_vars: RefCell<HashMap<String, Value<'static>>>,
     /// Whether the current statement writes in strict mode: what its expressions would warn of is an error then.
     pub strict_write: Cell<bool>,
+    /// The current statement's long lists.
+    pub lists: Lists,
     /// Warnings of the current statement.
     pub diagnostics: RefCell<Vec<Diagnostic>>,
     /// Reads `@@name`: (scope `"session"`, `"global"` or `""`, lower-case name).
@@ -218,6 +221,7 @@ pub(crate) mod tests {
             facts: None,
             deadline: Cell::default(),
             temporary: TemporaryTables::default(),
+            lists: Default::default(),
         }
     }
 

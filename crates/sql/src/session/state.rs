@@ -141,6 +141,7 @@ impl Session {
             }),
             facts: Some(facts.clone()),
             temporary: Default::default(),
+            lists: Default::default(),
             deadline: Default::default(),
         };
         let mut session = Session {
