@@ -75,7 +75,7 @@ pub struct Rules {
     pub version: Version,
 }
 
-/// Symbols of a padded key. Weights greater than a space's move up by two.
+/// Symbols of a padded key. Weights less than a space's move down by two: there is room below the least, and none above the greatest.
 struct Symbols {
     /// A run of spaces before a lesser weight.
     run_below: u16,
@@ -88,9 +88,9 @@ impl Rules {
     fn symbols(self) -> Symbols {
         let space = self.version.space();
         Symbols {
-            run_below: space,
-            end: space + 1,
-            run_above: space + 2,
+            run_below: space - 2,
+            end: space - 1,
+            run_above: space,
         }
     }
 }
@@ -418,7 +418,7 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
             push(if above { 0xffff - left } else { left });
             spaces = 0;
         }
-        push(if above { w.saturating_add(2) } else { w });
+        push(if above { w } else { w - 2 });
     }
     if ends {
         push(symbols.end);
@@ -523,6 +523,28 @@ mod tests {
         assert_eq!(weights("\u{20000}"), [0xfb84, 0x8000]);
         assert_eq!(weights("각"), weights("\u{1100}\u{1161}\u{11a8}"));
         assert_eq!(weights("가"), weights("\u{1100}\u{1161}"));
+    }
+
+    /// Not every pair of weights is met by chance: the second weights of ideographs reach the greatest there is.
+    #[test]
+    fn keys_of_characters_sort_as_they_weigh() {
+        for rules in [PADDED, PADDED_520] {
+            let mut before = (String::new(), Vec::new());
+            sort_key(rules, b"", true, &mut before.1);
+            let mut all: Vec<String> = (1..=0xffff)
+                .filter_map(char::from_u32)
+                .map(|c| c.to_string())
+                .collect();
+            all.sort_by(|a, b| compare(rules, a.as_bytes(), b.as_bytes()));
+            for c in all {
+                let mut key = Vec::new();
+                sort_key(rules, c.as_bytes(), true, &mut key);
+                let want = compare(rules, before.0.as_bytes(), c.as_bytes());
+                assert_eq!(before.1.cmp(&key), want, "{:?} {c:?}", before.0);
+                assert_eq!(sort_key_len(rules, &key, 0), Some(key.len()));
+                before = (c, key);
+            }
+        }
     }
 
     #[test]
