@@ -50,6 +50,8 @@ fn statements_are_logged_with_what_they_did() {
     c.ok("UPDATE t SET b = 5 WHERE b = 3");
     c.code("SELECT nope");
     c.ok("SET @x = (SELECT MAX(b) FROM t)");
+    c.ok("SET @k = 2");
+    c.ok("SET @x = (SELECT b FROM t WHERE a = @k)");
     c.ok("CREATE TABLE u (a INT)");
     c.ok("ALTER TABLE u ADD COLUMN b INT");
     let log = logged(&path, &mut c);
@@ -60,6 +62,8 @@ fn statements_are_logged_with_what_they_did() {
     };
     assert_eq!(rows("SELECT * FROM t WHERE b > 1"), (2, 3));
     assert_eq!(rows("SELECT b FROM t WHERE a = 2"), (1, 1));
+    // A row that a variable names is found by its key.
+    assert_eq!(rows("SET @x = (SELECT b FROM t WHERE a = @k)"), (0, 1));
     let (sent, examined) = rows("SELECT COUNT(*) FROM t x JOIN t y");
     assert!(sent == 1 && examined >= 6, "{examined}");
     assert_eq!(rows("UPDATE t SET b = 5 WHERE b = 3"), (0, 3));

@@ -354,6 +354,7 @@ pub fn compile_exprs(
         run: 0,
     };
     let mut p = planner(&statement, cx);
+    p.assigns = list.iter().any(|e| e.to_string().contains(":="));
     let (query, columns) = exprs(&mut p, list)?;
     Ok(finish(p, Root::Query(query), columns))
 }
