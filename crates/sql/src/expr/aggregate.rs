@@ -224,10 +224,11 @@ impl Pieces {
     }
 }
 
-/// `group_concat_max_len`.
+/// `group_concat_max_len`, within what a text may have.
 fn max_len(session: &SessionEnv) -> usize {
-    (session.sys_var)("", "group_concat_max_len")
-        .map_or(GROUP_CONCAT_MAX_LEN, |v| v.to_u64() as usize)
+    let set = (session.sys_var)("", "group_concat_max_len");
+    let set = set.map_or(GROUP_CONCAT_MAX_LEN, |v| v.to_u64() as usize);
+    set.min(func::max_result(session))
 }
 
 #[derive(Clone, Debug)]

@@ -16,6 +16,7 @@ use super::bind::collation_of;
 use super::operators::{compare, number};
 use super::{EvalContext, Expr};
 use crate::error::{SqlError, SqlResult};
+use crate::session::env::SessionEnv;
 use crate::types::derive::{common, text_length};
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::convert::exact_integer;
@@ -552,20 +553,32 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
             .map_or(0, |v| v.to_i64().clamp(0, 6) as u8)
     };
     match f {
-        Concat => (text(sum()), false),
-        ConcatWs => (
-            text(sum().saturating_add(len(0).saturating_mul(args.len() as u32))),
-            false,
-        ),
+        Concat => (text(sum()), may_be_long(sum())),
+        ConcatWs => {
+            let length = sum().saturating_add(len(0).saturating_mul(args.len() as u32));
+            (text(length), may_be_long(length))
+        }
         Substring | Left | Right | Upper | Lower | Trim | LTrim | RTrim | Reverse
         | SubstringIndex => (SqlType::varchar(len(0), own(args, 0, collation)), false),
-        Replace => (text(len(0).saturating_mul(len(2).max(1))), false),
+        Replace | RegexpReplace => {
+            let length = len(0).saturating_mul(len(2).max(1));
+            (text(length), may_be_long(length))
+        }
         LPad | RPad | Repeat => (text(sized(args.get(1), len(0))), true),
-        Insert => (text(len(0).saturating_add(len(3))), false),
+        Insert => {
+            let length = len(0).saturating_add(len(3));
+            (text(length), may_be_long(length))
+        }
         Space => (plain(sized(args.first(), 0)), true),
-        Hex => (plain(len(0).saturating_mul(8)), false),
+        Hex => {
+            let length = len(0).saturating_mul(8);
+            (plain(length), may_be_long(length))
+        }
         Unhex | FromBase64 => (SqlType::varchar(len(0), Collation::Binary), true),
-        ToBase64 => (plain(len(0).saturating_mul(6)), false),
+        ToBase64 => {
+            let length = len(0).saturating_mul(6);
+            (plain(length), may_be_long(length))
+        }
         Md5 => (plain(32), false),
         Sha1 => (plain(40), false),
         Sha2 => (plain(128), true),
@@ -585,7 +598,10 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
             false,
         ),
         Format => (plain(len(0).saturating_mul(2) + 32), false),
-        Quote => (text(len(0).saturating_mul(2).saturating_add(2)), false),
+        Quote => {
+            let length = len(0).saturating_mul(2).saturating_add(2);
+            (text(length), may_be_long(length))
+        }
         Bin | Oct | Conv => (plain(64), true),
         Charset | CollationOf => (plain(64), false),
         Length | BitLength | CharLength | Instr | Locate | Field | FindInSet | Ascii | Ord
@@ -727,13 +743,18 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         MakeSet => (text(sum().saturating_add(args.len() as u32)), true),
         ExportSet => {
             let each = len(1).max(len(2)).saturating_add(len(3).max(1));
-            (text(each.saturating_mul(64)), false)
+            let length = each.saturating_mul(64);
+            (text(length), may_be_long(length))
         }
         RandomBytes => (SqlType::varchar(1024, Collation::Binary), false),
         RegexpInstr => (int(10), false),
         RegexpSubstr => (SqlType::varchar(len(0), own(args, 0, collation)), true),
-        RegexpReplace => (text(len(0).saturating_mul(len(2).max(1))), false),
     }
+}
+
+/// Whether a text of so many characters may be too long to be made, and so NULL.
+fn may_be_long(chars: u32) -> bool {
+    chars as usize > MAX_RESULT / 4
 }
 
 /// Fractional digits of an argument as a time; of a text, those it has if it is constant, else as many as there can be.
@@ -864,10 +885,44 @@ impl<'a> Call<'_, 'a> {
         };
         Ok(t)
     }
+    /// NULL with warning 1301 if a result of that many bytes is too long to be made.
+    #[inline]
+    fn room_for(&self, bytes: usize) -> Result<(), Exit> {
+        if bytes <= MAX_RESULT {
+            return Ok(());
+        }
+        self.room_beyond(bytes)
+    }
+    #[cold]
+    fn room_beyond(&self, bytes: usize) -> Result<(), Exit> {
+        let most = max_result(self.cx.session);
+        if bytes <= most {
+            return Ok(());
+        }
+        let name = match &self.expr.kind {
+            crate::expr::ExprKind::Function(f, _) => f.name().to_ascii_lowercase(),
+            _ => String::new(),
+        };
+        let m =
+            format!("Result of {name}() was larger than max_allowed_packet ({most}) - truncated");
+        self.cx.session.complain(1301, m)?;
+        Err(Exit::Null)
+    }
     /// The collation that string arguments are compared under.
     fn collation(&self) -> Collation {
         joint(self.args, Collation::Utf8mb4GeneralCi)
     }
+}
+
+/// What a result may have whatever `max_allowed_packet` says: MySQL's default for that, in bytes.
+const MAX_RESULT: usize = 64 << 20;
+
+/// Longest text that a function makes: `max_allowed_packet` where it is set higher than by default.
+#[cold]
+pub(super) fn max_result(session: &SessionEnv) -> usize {
+    let set = (session.sys_var)("", "max_allowed_packet");
+    let set = set.map_or(0, |v| usize::try_from(v.to_u64()).unwrap_or(usize::MAX));
+    set.max(MAX_RESULT)
 }
 
 /// Calls a function.
@@ -878,7 +933,12 @@ pub(super) fn call<'a>(
     cx: &EvalContext<'a>,
 ) -> SqlResult<Value<'a>> {
     let c = Call { expr, args, cx };
-    match dispatch(f, &c) {
+    // Most functions that can make more than they are given ask before they make it; this is for the rest.
+    let fitting = |v: Value<'a>| match &v {
+        Value::Bytes(Cow::Owned(b)) => c.room_for(b.len()).map(|()| v),
+        _ => Ok(v),
+    };
+    match dispatch(f, &c).and_then(fitting) {
         Ok(v) => Ok(v),
         Err(Exit::Null) => Ok(Value::Null),
         Err(Exit::Error(e)) => Err(e),

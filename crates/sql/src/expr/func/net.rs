@@ -164,6 +164,7 @@ fn make_set<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         };
         match &mut out {
             Some(out) => {
+                c.room_for(out.len() + 1 + s.len())?;
                 out.push(b',');
                 out.extend_from_slice(&s);
             }
@@ -186,10 +187,11 @@ fn export_set<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     };
     let mut out = Vec::new();
     for i in 0..count {
-        if i > 0 {
-            out.extend_from_slice(&separator);
-        }
-        out.extend_from_slice(if bits >> i & 1 == 1 { &on } else { &off });
+        let each = if bits >> i & 1 == 1 { &on } else { &off };
+        let between = if i > 0 { &*separator } else { b"" };
+        c.room_for(out.len() + between.len() + each.len())?;
+        out.extend_from_slice(between);
+        out.extend_from_slice(each);
     }
     Ok(Value::Bytes(out.into()))
 }

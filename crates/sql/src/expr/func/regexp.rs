@@ -55,6 +55,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
                 out.extend_from_slice(&rest[at..whole.start()]);
                 expand(&with, &found, &mut out);
                 at = whole.end();
+                c.room_for(out.len())?;
             }
             out.extend_from_slice(&rest[at..]);
             Ok(Value::Bytes(out.into()))

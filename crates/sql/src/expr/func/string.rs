@@ -9,23 +9,15 @@ use crate::types::collation::{char_count, char_prefix, next_char, same_weight};
 use crate::types::{Collation, Encoding};
 use crate::value::{Decimal, Value};
 
-/// Longest string a function makes: larger ones are NULL with a warning (`max_allowed_packet`).
-const MAX_RESULT: usize = 64 << 20;
-
 fn bytes<'a>(b: Vec<u8>) -> Computed<'a> {
     Ok(Value::Bytes(Cow::Owned(b)))
 }
 
-fn too_long(c: &Call<'_, '_>) -> Exit {
-    let m = format!(
-        "Result of {}() was larger than max_allowed_packet ({MAX_RESULT}) - truncated",
-        match &c.expr.kind {
-            crate::expr::ExprKind::Function(f, _) => f.name().to_ascii_lowercase(),
-            _ => String::new(),
-        }
-    );
-    c.cx.session.warn(1301, m);
-    Exit::Null
+/// Appends to a result, which may get too long by it.
+fn append(c: &Call<'_, '_>, out: &mut Vec<u8>, more: &[u8]) -> Result<(), Exit> {
+    c.room_for(out.len().saturating_add(more.len()))?;
+    out.extend_from_slice(more);
+    Ok(())
 }
 
 /// Whether an argument's positions are counted in bytes.
@@ -257,7 +249,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             }
             let mut out = Vec::with_capacity(64);
             for i in 0..c.len() {
-                out.extend_from_slice(&c.text(i)?);
+                append(c, &mut out, &c.text(i)?)?;
             }
             bytes(out)
         }
@@ -269,9 +261,9 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
                 // NULLs are left out.
                 if let Some(t) = a.text(c.cx)? {
                     if !first {
-                        out.extend_from_slice(&separator);
+                        append(c, &mut out, &separator)?;
                     }
-                    out.extend_from_slice(&t);
+                    append(c, &mut out, &t)?;
                     first = false;
                 }
             }
@@ -355,14 +347,11 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             let mut i = 0;
             // REPLACE is case-sensitive whatever the collation.
             while let Some((from, to)) = find(&s, &what, i, Collation::Binary) {
-                out.extend_from_slice(&s[i..from]);
-                out.extend_from_slice(&with);
+                append(c, &mut out, &s[i..from])?;
+                append(c, &mut out, &with)?;
                 i = to;
-                if out.len() > MAX_RESULT {
-                    return Err(too_long(c));
-                }
             }
-            out.extend_from_slice(&s[i..]);
+            append(c, &mut out, &s[i..])?;
             bytes(out)
         }
         LPad | RPad => {
@@ -380,13 +369,13 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             if pad.is_empty() {
                 return Ok(Value::str(""));
             }
-            if n > MAX_RESULT {
-                return Err(too_long(c));
-            }
             let pad_chars = count(&pad, bin);
             let missing = n - have;
+            let whole = (missing / pad_chars).saturating_mul(pad.len());
+            let part = &pad[..offset(&pad, missing % pad_chars, bin)];
+            c.room_for(whole.saturating_add(part.len() + s.len()))?;
             let mut fill = pad.repeat(missing / pad_chars);
-            fill.extend_from_slice(&pad[..offset(&pad, missing % pad_chars, bin)]);
+            fill.extend_from_slice(part);
             bytes(if f == LPad {
                 fill.extend_from_slice(&s);
                 fill
@@ -413,16 +402,12 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
         }
         Repeat => {
             let (s, n) = (c.text(0)?, c.int(1)?.max(0) as usize);
-            match s.len().checked_mul(n) {
-                Some(total) if total <= MAX_RESULT => bytes(s.repeat(n)),
-                _ => Err(too_long(c)),
-            }
+            c.room_for(s.len().saturating_mul(n))?;
+            bytes(s.repeat(n))
         }
         Space => {
             let n = c.int(0)?.max(0) as usize;
-            if n > MAX_RESULT {
-                return Err(too_long(c));
-            }
+            c.room_for(n)?;
             bytes(vec![b' '; n])
         }
         Reverse => {
@@ -444,14 +429,23 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             bytes(out)
         }
         Hex => bytes(match c.value(0)? {
-            Value::Bytes(b) => hex(&b),
+            Value::Bytes(b) => {
+                c.room_for(b.len().saturating_mul(2))?;
+                hex(&b)
+            }
             v @ (Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_)) => {
                 format!("{:X}", v.to_bits()).into_bytes()
             }
             _ => hex(&c.text(0)?),
         }),
         Unhex => unhex(&c.text(0)?).map_or(Err(Exit::Null), bytes),
-        ToBase64 => bytes(to_base64(&c.text(0)?)),
+        ToBase64 => {
+            let s = c.text(0)?;
+            // Four characters for three bytes, and a line feed after 76.
+            let digits = s.len().div_ceil(3).saturating_mul(4);
+            c.room_for(digits.saturating_add(digits.saturating_sub(1) / 76))?;
+            bytes(to_base64(&s))
+        }
         FromBase64 => from_base64(&c.text(0)?).map_or(Err(Exit::Null), bytes),
         Md5 => bytes(lower_hex(&<md5::Md5 as md5::Digest>::digest(&*c.text(0)?))),
         Sha1 => bytes(lower_hex(&<sha1::Sha1 as sha1::Digest>::digest(
@@ -527,6 +521,8 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
             let Some(s) = c.args[0].text(c.cx)? else {
                 return Ok(Value::str("NULL"));
             };
+            let escaped = |b: &&u8| matches!(b, b'\'' | b'\\' | 0 | 0x1a);
+            c.room_for(2 + s.len() + s.iter().filter(escaped).count())?;
             let mut out = vec![b'\''];
             for b in s.iter() {
                 match b {
@@ -580,6 +576,7 @@ pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
                 from.saturating_add(len).min(n)
             };
             let (a, b) = (offset(&s, from as usize, bin), offset(&s, to as usize, bin));
+            c.room_for(s.len() - (b - a) + new.len())?;
             let mut out = s[..a].to_vec();
             out.extend_from_slice(&new);
             out.extend_from_slice(&s[b..]);

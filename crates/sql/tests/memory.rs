@@ -1,0 +1,62 @@
+//! What statements may take of memory, and what becomes of those that want more.
+
+mod support;
+
+use support::TestDb;
+
+#[test]
+fn a_text_too_long_is_null() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("SET @a = REPEAT('\\'', 33554433), @b = CONVERT(@a USING binary)");
+    for (sql, name) in [
+        ("CONCAT(@a, @a)", "concat"),
+        ("CONCAT_WS('', @a, @a)", "concat_ws"),
+        ("REPLACE('bb', 'b', @a)", "replace"),
+        ("INSERT(@b, 1, 0, @b)", "insert"),
+        ("HEX(@b)", "hex"),
+        ("TO_BASE64(REPEAT('x', 50000000))", "to_base64"),
+        ("QUOTE(@b)", "quote"),
+        ("REPEAT(@a, 2)", "repeat"),
+        ("SPACE(67108865)", "space"),
+        ("LPAD('a', 33554434, 'é')", "lpad"),
+        ("RPAD('a', 67108865, 'é')", "rpad"),
+        ("MAKE_SET(3, @a, @a)", "make_set"),
+        ("EXPORT_SET(3, @a, 'n')", "export_set"),
+        (
+            "REGEXP_REPLACE(REPEAT('a', 65), 'a', REPEAT('x', 1048576))",
+            "regexp_replace",
+        ),
+    ] {
+        assert_eq!(c.one(&format!("SELECT {sql} IS NULL")), "1", "{sql}");
+        let said = format!(
+            "Warning 1301 Result of {name}() was larger than max_allowed_packet (67108864) - truncated"
+        );
+        assert_eq!(c.warnings(), [said], "{sql}");
+    }
+    assert_eq!(
+        c.one("SELECT LENGTH(CONCAT(REPEAT('x', 67108863), 'y'))"),
+        "67108864"
+    );
+    c.ok("CREATE TABLE t (a LONGTEXT)");
+    assert_eq!(c.code("INSERT INTO t SELECT CONCAT(@a, @a)"), 1301);
+    c.ok("SET GLOBAL max_allowed_packet = 134217728");
+    let mut other = db.client();
+    assert_eq!(
+        other.one("SELECT LENGTH(CONCAT(REPEAT('x', 67108864), 'y'))"),
+        "67108865"
+    );
+}
+
+#[test]
+fn group_concat_makes_no_longer_texts_than_functions() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("SET @a = REPEAT('x', 40000000), group_concat_max_len = 18446744073709551615");
+    let sql = "SELECT LENGTH(GROUP_CONCAT(@a)) FROM (SELECT 1 UNION ALL SELECT 2) d";
+    assert_eq!(c.one(sql), "67108864");
+    assert_eq!(
+        c.warnings(),
+        ["Warning 1260 Row 2 was cut by GROUP_CONCAT()"]
+    );
+}
