@@ -12,17 +12,24 @@ struct Counting;
 
 thread_local! {
     static COUNT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    /// Bytes that this thread has allocated and not freed, and the most there were.
+    static BYTES: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+    static MOST: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
 }
 
 // SAFETY: every call is passed on unchanged to the system allocator; counting touches no memory of its own but a
-// constant-initialised thread-local without a destructor.
+// constant-initialised thread-locals without a destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|c| c.set(c.get() + 1));
+        let bytes =
+            BYTES.with(|b| b.replace(b.get() + layout.size() as i64)) + layout.size() as i64;
+        MOST.with(|m| m.set(m.get().max(bytes)));
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        BYTES.with(|b| b.set(b.get() - layout.size() as i64));
         // SAFETY: as above.
         unsafe { System.dealloc(ptr, layout) }
     }
@@ -183,4 +190,37 @@ fn statements_that_differ_in_literals_share_a_plan() {
     )
     .expect("select");
     assert_eq!(sum.rows, 1);
+}
+
+/// The rows that a LIMIT asks for are kept in memory only as long as they fit.
+#[test]
+fn first_rows_go_to_disk_beyond_the_memory() {
+    let db = TestDb::new();
+    let mut s = db.raw().0;
+    run(&mut s, "create database d");
+    run(&mut s, "use d");
+    run(
+        &mut s,
+        "create table t (id int primary key, k int, s longtext)",
+    );
+    for n in 0..80 {
+        let k = n * 37 % 40;
+        run(
+            &mut s,
+            &format!("insert into t values ({n}, {k}, repeat('x', 100000))"),
+        );
+    }
+    for size in ["sort_buffer_size", "join_buffer_size", "tmp_table_size"] {
+        run(&mut s, &format!("set {size} = 300000"));
+    }
+    for (limit, rows) in [(2, 2), (60, 60), (1000, 80)] {
+        MOST.with(|m| m.set(BYTES.with(|b| b.get())));
+        let before = MOST.with(|m| m.get());
+        let mut sum = Sum::default();
+        let sql = format!("select k, s from t order by k limit {limit}");
+        s.execute(&sql, &mut sum).expect("select");
+        assert_eq!(sum.rows, 2 * rows);
+        let most = MOST.with(|m| m.get()) - before;
+        assert!(most < 2_000_000, "{limit}: {most} bytes");
+    }
 }

@@ -198,8 +198,8 @@ struct Tail<'s> {
     calc: bool,
     seen: u64,
     sent: u64,
-    distinct: Option<Distinct>,
-    sort: Option<Sorter>,
+    distinct: Option<Distinct<'s>>,
+    sort: Option<Sorter<'s>>,
     plain: bool,
     key: Vec<u8>,
     order: Vec<u8>,
@@ -488,7 +488,7 @@ fn union<'s>(
 /// What comes after the arms of a UNION.
 struct UnionTail<'s> {
     u: &'s Union,
-    sort: Option<Sorter>,
+    sort: Option<Sorter<'s>>,
     offset: u64,
     count: u64,
     /// All rows count, also those beyond the limit.

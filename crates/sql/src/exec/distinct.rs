@@ -23,15 +23,15 @@ pub enum Seen {
 
 /// Keys seen.
 #[derive(Default)]
-pub struct Distinct {
+pub struct Distinct<'s> {
     set: HashSet<Box<[u8]>>,
     bytes: usize,
-    aside: Option<Sorter>,
+    aside: Option<Sorter<'s>>,
 }
 
-impl Distinct {
+impl<'s> Distinct<'s> {
     /// Looks a key up, and remembers it.
-    pub fn see(&mut self, st: &State<'_>, key: &[u8]) -> Seen {
+    pub fn see(&mut self, st: &State<'s>, key: &[u8]) -> Seen {
         if self.set.contains(key) {
             return Seen::Before;
         }
@@ -56,7 +56,7 @@ impl Distinct {
     }
 
     /// Calls `f` with the first row of each key that was put aside.
-    pub fn rest<'s>(
+    pub fn rest(
         self,
         st: &mut State<'s>,
         mut f: impl FnMut(&mut State<'s>, &[u8]) -> SqlResult<Flow>,

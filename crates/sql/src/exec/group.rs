@@ -40,7 +40,7 @@ pub struct Groups<'s> {
     bytes: usize,
     /// What the aggregates keep.
     room: Room,
-    aside: Option<Sorter>,
+    aside: Option<Sorter<'s>>,
 }
 
 impl<'s> Groups<'s> {
@@ -158,7 +158,7 @@ impl<'s> Groups<'s> {
     fn rest(
         &mut self,
         st: &mut State<'s>,
-        aside: Sorter,
+        aside: Sorter<'s>,
         rows: &[RowRef<'_>],
         emit: &mut Emit<'_, 's>,
     ) -> SqlResult<()> {

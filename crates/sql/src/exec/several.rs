@@ -50,7 +50,7 @@ pub fn run<'s>(st: &mut State<'s>, p: &'s Several, found_rows: bool) -> SqlResul
 
 /// Runs the join. Keys: table, partition, clustered key, number of the join's row; records: the old row and the new one, which is
 /// empty if nothing changes.
-fn find<'s>(st: &mut State<'s>, p: &'s Several) -> SqlResult<Sorter> {
+fn find<'s>(st: &mut State<'s>, p: &'s Several) -> SqlResult<Sorter<'s>> {
     let b = &p.find;
     let mut found = Sorter::new(st, u64::MAX);
     let mut fixed = Vec::new();

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use millpond_store::btree::Records;
-use millpond_store::sort;
+use millpond_store::{Engine, sort};
 use smallvec::SmallVec;
 
 use super::codec::{self, Reader};
@@ -51,27 +51,31 @@ impl Ord for Keyed {
 const HEAP_ROWS: u64 = 1000;
 
 enum Buffer {
-    /// The first few, the largest on top.
-    Few(BinaryHeap<Keyed>),
+    /// The first few, the largest on top, and the bytes they take.
+    Few(BinaryHeap<Keyed>, usize),
     All(Box<sort::Sorter>),
 }
 
 /// Takes records in any order.
-pub struct Sorter {
+pub struct Sorter<'s> {
+    engine: &'s Engine,
+    memory_limit: usize,
     keep: u64,
     arrived: u64,
     buffer: Buffer,
     value: Vec<u8>,
 }
 
-impl Sorter {
+impl<'s> Sorter<'s> {
     /// Of whose records the first `keep` are wanted.
-    pub fn new(st: &State<'_>, keep: u64) -> Sorter {
+    pub fn new(st: &State<'s>, keep: u64) -> Sorter<'s> {
         Sorter {
+            engine: st.engine,
+            memory_limit: st.memory_limit,
             keep,
             arrived: 0,
             buffer: if keep <= HEAP_ROWS {
-                Buffer::Few(BinaryHeap::new())
+                Buffer::Few(BinaryHeap::new(), 0)
             } else {
                 Buffer::All(Box::new(st.engine.sorter(st.memory_limit)))
             },
@@ -95,10 +99,12 @@ impl Sorter {
         self.arrived += 1;
         match &mut self.buffer {
             Buffer::All(s) => s.add(key, value).map_err(|e| store_error(e, "")),
-            Buffer::Few(heap) => {
+            Buffer::Few(heap, held) => {
                 if (heap.len() as u64) < self.keep {
+                    let bytes = [key, value].concat();
+                    *held += bytes.capacity();
                     heap.push(Keyed {
-                        bytes: [key, value].concat(),
+                        bytes,
                         key: key.len(),
                         arrival,
                     });
@@ -106,25 +112,45 @@ impl Sorter {
                     && *key < *top.key()
                 {
                     // The memory of the one that falls out serves the one that comes in.
+                    *held -= top.bytes.capacity();
                     top.bytes.clear();
                     top.bytes.extend_from_slice(key);
                     top.bytes.extend_from_slice(value);
+                    *held += top.bytes.capacity();
                     top.key = key.len();
                     top.arrival = arrival;
+                }
+                if *held > self.memory_limit {
+                    self.sort_all()?;
                 }
                 Ok(())
             }
         }
     }
 
+    /// Gives what the heap holds, which is too much for memory, to a sort of everything.
+    #[cold]
+    fn sort_all(&mut self) -> SqlResult<()> {
+        let mut all = Box::new(self.engine.sorter(self.memory_limit));
+        if let Buffer::Few(heap, _) = &mut self.buffer {
+            // Smallest first: those with equal keys in the order of their arrival.
+            for k in std::mem::take(heap).into_sorted_vec() {
+                let (key, value) = k.bytes.split_at(k.key);
+                all.add(key, value).map_err(|e| store_error(e, ""))?;
+            }
+        }
+        self.buffer = Buffer::All(all);
+        Ok(())
+    }
+
     /// Calls `f` with the records in order, until it stops.
-    pub fn drain<'s>(
+    pub fn drain(
         self,
         st: &mut State<'s>,
         mut f: impl FnMut(&mut State<'s>, &[u8], &[u8]) -> SqlResult<Flow>,
     ) -> SqlResult<()> {
         match self.buffer {
-            Buffer::Few(heap) => {
+            Buffer::Few(heap, _) => {
                 for k in heap.into_sorted_vec() {
                     st.tick()?;
                     if f(st, k.key(), &k.bytes[k.key..])? == Flow::Stop {
@@ -146,7 +172,7 @@ impl Sorter {
     }
 
     /// Calls `f` with the rows in order, skipping `offset` and giving `count` at most.
-    pub fn rows<'s>(
+    pub fn rows(
         self,
         st: &mut State<'s>,
         offset: u64,
