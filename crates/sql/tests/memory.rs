@@ -2,7 +2,21 @@
 
 mod support;
 
-use support::TestDb;
+use support::{Client, TestDb};
+
+/// Makes everything that is kept in memory too large soon.
+fn little_memory(c: &mut Client) {
+    for size in ["sort_buffer_size", "join_buffer_size", "tmp_table_size"] {
+        c.ok(&format!("SET {size} = 32768"));
+    }
+}
+
+/// `n`: a hundred numbers.
+fn hundred(c: &mut Client) {
+    c.ok("CREATE TABLE n (n INT PRIMARY KEY)");
+    let all: Vec<String> = (0..100).map(|n| format!("({n})")).collect();
+    c.ok(&format!("INSERT INTO n VALUES {}", all.join(",")));
+}
 
 #[test]
 fn a_text_too_long_is_null() {
@@ -59,4 +73,28 @@ fn group_concat_makes_no_longer_texts_than_functions() {
         c.warnings(),
         ["Warning 1260 Row 2 was cut by GROUP_CONCAT()"]
     );
+}
+
+#[test]
+fn a_table_filled_from_itself_needs_no_memory() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    hundred(&mut c);
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(20), d DATETIME(3), e DECIMAL(9,2), f INT UNSIGNED)");
+    c.ok("INSERT INTO t (a, d, e, f) SELECT CONCAT('x', n.n * 100 + m.n), '2024-01-31 12:00:00.123', 1.25, NULL \
+          FROM n JOIN n m ORDER BY n.n * 100 + m.n");
+    little_memory(&mut c);
+    let done = c
+        .ok("INSERT INTO t (a, d, e, f) SELECT a, d, e, f FROM t ORDER BY id")
+        .done;
+    assert_eq!(done.affected, 10_000);
+    let same = "SELECT COUNT(*) FROM t a JOIN t b ON b.id = a.id + 10000 AND b.a = a.a AND b.d = a.d AND b.e = a.e \
+                AND b.f <=> a.f";
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "20000");
+    let first: u64 = c
+        .one("SELECT MIN(id) FROM (SELECT id FROM t ORDER BY id DESC LIMIT 10000) d")
+        .parse()
+        .unwrap();
+    let same = same.replace("10000", &(first - 1).to_string());
+    assert_eq!(c.one(&same), "10000");
 }

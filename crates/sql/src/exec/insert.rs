@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::block;
 use super::partitions::{self, Changing};
 use super::rows;
+use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
 use super::{Outcome, store_error};
 use crate::error::SqlResult;
@@ -108,9 +109,16 @@ pub fn run<'s>(
         }
         InsertRows::Query { query, buffered } => {
             if *buffered {
-                for r in block::collect(st, query, &[], usize::MAX)? {
-                    i.selected(st, &r)?;
-                }
+                // In the order they come in: their keys are all the same.
+                let mut found = Sorter::new(st, u64::MAX);
+                block::query(st, query, &[], &mut |_, r| {
+                    found.add(&[], r)?;
+                    Ok(Flow::Continue)
+                })?;
+                found.rows(st, 0, u64::MAX, |st, r| {
+                    i.selected(st, r)?;
+                    Ok(Flow::Continue)
+                })?;
             } else {
                 block::query(st, query, &[], &mut |st, r| {
                     i.selected(st, r)?;
