@@ -98,3 +98,32 @@ fn a_table_filled_from_itself_needs_no_memory() {
     let same = same.replace("10000", &(first - 1).to_string());
     assert_eq!(c.one(&same), "10000");
 }
+
+#[test]
+fn a_subquery_too_large_to_keep_is_read_each_time() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    hundred(&mut c);
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("INSERT INTO t VALUES (5), (9998), (20000)");
+    little_memory(&mut c);
+    let all = "SELECT x.n * 100 + y.n FROM n x JOIN n y";
+    let pairs = "SELECT x.n * 100 + y.n, 1 FROM n x JOIN n y";
+    for (condition, rows) in [
+        (format!("a IN ({all})"), &["5", "9998"][..]),
+        (format!("a NOT IN ({all})"), &["20000"]),
+        (format!("a > ALL ({all})"), &["20000"]),
+        (format!("a <= ANY ({all})"), &["5", "9998"]),
+        (format!("(a, 1) IN ({pairs})"), &["5", "9998"]),
+        (format!("(a, 1) NOT IN ({pairs})"), &["20000"]),
+    ] {
+        let sql = format!("SELECT a FROM t WHERE {condition} ORDER BY a");
+        assert_eq!(c.rows(&sql), rows, "{sql}");
+        let sql = format!("SELECT SUM({condition}) FROM t");
+        assert_eq!(c.one(&sql), rows.len().to_string(), "{sql}");
+    }
+    assert_eq!(
+        c.code(&format!("SELECT * FROM t WHERE (a, 1) = ({pairs})")),
+        1242
+    );
+}

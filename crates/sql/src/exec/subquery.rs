@@ -170,13 +170,15 @@ pub fn value<'s>(
                     }
                 }
             };
-            if keep {
-                let kept = column(st, q, &value.expr.ty, rows)?;
-                if let Some(Kept::Rows { rows, .. }) = kept.as_deref() {
-                    for r in rows {
-                        if step(&r[0]) == Flow::Stop {
-                            break;
-                        }
+            let kept = if keep {
+                column(st, q, &value.expr.ty, rows)?
+            } else {
+                None
+            };
+            if let Some(Kept::Rows { rows, .. }) = kept.as_deref() {
+                for r in rows {
+                    if step(&r[0]) == Flow::Stop {
+                        break;
                     }
                 }
             } else {

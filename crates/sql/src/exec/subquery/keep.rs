@@ -32,8 +32,8 @@ pub fn kept<'s>(
     }
     let kept = match block::collect(st, &q.query, rows, usize::MAX) {
         Ok(got) => make(st, got)?,
-        // As it is written it needs no memory.
-        Err(e) if q.exists && e.code == 1038 => Kept::TooLarge,
+        // Read each time they need no memory.
+        Err(e) if e.code == 1038 => Kept::TooLarge,
         Err(e) => return Err(e),
     };
     let large = matches!(kept, Kept::TooLarge);

@@ -48,11 +48,17 @@ pub fn value<'s>(
     let said = match test {
         RowTest::Compare(op) => {
             let kept = table(st, q, left, rows)?;
-            let Some(Kept::Table(t)) = kept.as_deref() else {
-                return Ok(Value::Null);
+            let first;
+            let all = match kept.as_deref() {
+                Some(Kept::Table(t)) => &t.rows,
+                // Too many to be kept; two are too many already.
+                _ => {
+                    first = block::collect(st, &q.query, rows, 2)?;
+                    &first
+                }
             };
             let nulls = vec![Value::Null; left.values.len()];
-            match &t.rows[..] {
+            match &all[..] {
                 [] => compare(op, left, &nulls),
                 [one] => compare(op, left, one),
                 _ => return Err(SqlError::new(1242, "Subquery returns more than 1 row")),
