@@ -36,6 +36,7 @@ pub trait BackendSession {
     fn status_flags(&self) -> u16;
     fn killed(&self) -> bool;
     fn wait_timeout(&self) -> u64;
+    fn settings_generation(&self) -> u64;
     fn variable_u64(&self, name: &str) -> Option<u64>;
     fn set_multi_statements(&mut self, on: bool);
     fn add_to_counter(&self, counter: Counter, n: u64);
@@ -112,6 +113,10 @@ impl BackendSession for Session {
     #[inline]
     fn wait_timeout(&self) -> u64 {
         Session::wait_timeout(self)
+    }
+    #[inline]
+    fn settings_generation(&self) -> u64 {
+        Session::settings_generation(self)
     }
     fn variable_u64(&self, name: &str) -> Option<u64> {
         Session::variable_u64(self, name)

@@ -39,8 +39,10 @@ pub struct Peer {
     pub local: bool,
 }
 
-/// Numeric session variables that every command needs; read again when a statement may have set them.
+/// Numeric session variables that every command needs; read again when a variable has been set.
 struct Limits {
+    /// The session's settings that they are of.
+    generation: u64,
     max_packet: usize,
     idle: Duration,
     read: Duration,
@@ -96,6 +98,7 @@ pub(crate) fn run<B: Backend>(
         shape: Shape::default(),
         answer: Answer::new(shared.backend.clone(), socket.clone()),
         limits: Limits {
+            generation: 0,
             max_packet: 0,
             idle: Duration::ZERO,
             read: Duration::ZERO,
@@ -184,6 +187,9 @@ impl<B: Backend> Connection<'_, B> {
                     self.session
                         .add_to_counter(Counter::BytesReceived, (HEADER + at.len()) as u64);
                     let ended = self.command(at).is_break();
+                    if self.session.settings_generation() != self.limits.generation {
+                        self.read_limits();
+                    }
                     if let Some(unsettled) = self.session.take_unsettled() {
                         self.answer_when_settled(unsettled);
                     }
@@ -247,6 +253,7 @@ impl<B: Backend> Connection<'_, B> {
         const MAX_PACKET: u64 = 64 << 20;
         /// MySQL's default, likewise.
         const READ_SECONDS: u64 = 30;
+        self.limits.generation = self.session.settings_generation();
         let var = |name| self.session.variable_u64(name);
         self.limits.max_packet = var("max_allowed_packet").unwrap_or(MAX_PACKET) as usize;
         self.limits.read = Duration::from_secs(var("net_read_timeout").unwrap_or(READ_SECONDS));

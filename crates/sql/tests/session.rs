@@ -328,6 +328,26 @@ fn read_only_transactions_refuse_writes() {
 }
 
 #[test]
+fn every_way_to_set_a_variable_is_told() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("PREPARE p FROM 'SET wait_timeout = 6'");
+    for sql in [
+        "/* app */ SET wait_timeout = 5",
+        "SELECT 1; SET net_read_timeout = 5",
+        "/*!40101 SET net_write_timeout = 5 */",
+        "EXECUTE p",
+    ] {
+        let before = c.0.settings_generation();
+        c.ok("SELECT 1");
+        assert_eq!(c.0.settings_generation(), before);
+        c.ok(sql);
+        assert_ne!(c.0.settings_generation(), before, "{sql}");
+    }
+    assert_eq!(c.0.wait_timeout(), 6);
+}
+
+#[test]
 fn isolation_decides_what_is_seen() {
     let db = TestDb::new();
     let (mut a, mut b) = (db.client(), db.client());

@@ -23,9 +23,6 @@ impl<B: Backend> Connection<'_, B> {
         let before = self.session.status_flags();
         let no_escapes = before & status::NO_BACKSLASH_ESCAPES != 0;
         let text = self.reader.bytes(body);
-        let sets = text
-            .get(..3)
-            .is_some_and(|w| w.eq_ignore_ascii_case(b"set"));
         let done = literal::text(text, no_escapes, self.encodings.client()).and_then(|sql| {
             let mut sink = WireSink::new(
                 &mut self.writer,
@@ -40,9 +37,6 @@ impl<B: Backend> Connection<'_, B> {
         });
         if let Err(e) = done {
             self.err(&e);
-        }
-        if sets {
-            self.read_limits();
         }
     }
 
@@ -229,7 +223,6 @@ impl<B: Backend> Connection<'_, B> {
         self.session.reset()?;
         self.session
             .set_multi_statements(self.capabilities & capability::MULTI_STATEMENTS != 0);
-        self.read_limits();
         Ok(())
     }
 

@@ -147,6 +147,23 @@ fn a_packet_over_the_limit_is_refused_and_the_next_one_served() {
 }
 
 #[test]
+fn limits_follow_whatever_statement_sets_them() {
+    let (server, dir) = start(Fake::default());
+    let mut c = Client::connect(dir.socket(), MULTI);
+    c.command(b"\x03limit 2000");
+    assert!(matches!(c.packet(), Packet::Ok { .. }));
+    c.command(&[3; 2001]);
+    assert_eq!(c.packet().err().0, 1153);
+    c.command(b"\x03ok; limit 3000");
+    assert!(matches!(c.packet(), Packet::Ok { more: true, .. }));
+    assert!(matches!(c.packet(), Packet::Ok { .. }));
+    let long = [&b"\x03echo "[..], &[b'x'; 2500]].concat();
+    c.command(&long);
+    assert_eq!(c.result_set()[0][0].as_deref(), Some(&long[6..]));
+    stop(server);
+}
+
+#[test]
 fn statements_are_prepared_executed_and_forgotten() {
     let (server, dir) = start(Fake::default());
     for caps in [0, DEPRECATE_EOF] {

@@ -361,6 +361,7 @@ impl Session {
         let vars = &self.facts.vars;
         let number = |name| vars.named(name).as_u64().unwrap_or(0);
         let s = &mut self.settings;
+        s.generation += 1;
         s.autocommit = number("autocommit") != 0;
         s.isolation = isolation_of(vars.named("transaction_isolation").as_str());
         s.read_only = number("transaction_read_only") != 0;

@@ -57,6 +57,8 @@ pub(super) struct Settings {
     pub max_join_size: u64,
     /// `insert_id`, for the next INSERT; 0: none.
     pub insert_id: u64,
+    /// How many times all of these were taken from the variables.
+    pub generation: u64,
 }
 
 /// One connection's state. Runs on one thread at a time.
@@ -169,6 +171,7 @@ impl Session {
                 safe_updates: false,
                 max_join_size: u64::MAX,
                 insert_id: 0,
+                generation: 0,
             },
             context_key: 0,
             flushes: instance.0.flushes.load(Ordering::Relaxed),
@@ -363,6 +366,12 @@ impl Session {
     pub fn killed(&self) -> bool {
         self.released || self.seat().killed()
     }
+    /// A number that changes whenever a session variable may have got another value.
+    #[inline]
+    pub fn settings_generation(&self) -> u64 {
+        self.settings.generation
+    }
+
 
     /// Seconds an idle connection may stay (`wait_timeout`).
     pub fn wait_timeout(&self) -> u64 {

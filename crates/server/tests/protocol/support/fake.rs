@@ -1,5 +1,5 @@
-//! A database that knows a handful of words: `ok`, `fail`, `panic`, `rows N`, `echo TEXT`, `wait`; `params`, prepared, returns its two
-//! parameters.
+//! A database that knows a handful of words: `ok`, `fail`, `panic`, `rows N`, `echo TEXT`, `wait`, `limit N` (sets
+//! `max_allowed_packet`); `params`, prepared, returns its two parameters.
 
 use millpond_server::backend::{Backend, BackendSession};
 use millpond_sql::result::ColumnMeta;
@@ -59,6 +59,7 @@ impl Backend for Fake {
         let mut session = FakeSession {
             fake: self.clone(),
             id: info.id,
+            limits: Vec::new(),
         };
         if let Some(db) = &info.database {
             session.use_database(db)?;
@@ -92,6 +93,8 @@ impl Backend for Fake {
 pub struct FakeSession {
     fake: Fake,
     id: u32,
+    /// What `max_allowed_packet` has been set to, one time after the other.
+    limits: Vec<u64>,
 }
 
 fn column(name: &str, ty: SqlType) -> ColumnMeta {
@@ -126,6 +129,7 @@ impl FakeSession {
         let (word, rest) = sql.split_once(' ').unwrap_or((sql, ""));
         match word {
             "ok" => {}
+            "limit" => self.limits.push(rest.parse().unwrap()),
             "panic" => panic!("as asked"),
             "rows" => {
                 sink.columns(&columns()).map_err(sent)?;
@@ -200,7 +204,13 @@ impl BackendSession for FakeSession {
         self.fake.global_u64("wait_timeout").unwrap_or(28_800)
     }
     fn variable_u64(&self, name: &str) -> Option<u64> {
-        self.fake.global_u64(name)
+        match self.limits.last() {
+            Some(limit) if name == "max_allowed_packet" => Some(*limit),
+            _ => self.fake.global_u64(name),
+        }
+    }
+    fn settings_generation(&self) -> u64 {
+        self.limits.len() as u64
     }
     fn set_multi_statements(&mut self, _on: bool) {}
     fn leave_commits_unsettled(&mut self) {}
