@@ -52,8 +52,6 @@ impl<B: Backend> Connection<'_, B> {
     fn try_stmt_execute(&mut self, body: Range<usize>) -> SqlResult<()> {
         let mut c = Cursor::new(self.reader.bytes(body));
         let id = c.u32().map_err(malformed)?;
-        // Cursor type (ignored) and iteration count (always 1).
-        c.take(5).map_err(malformed)?;
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
         if statement.long_error().is_some() {
             return match statement.clear_long_data() {
@@ -63,7 +61,16 @@ impl<B: Backend> Connection<'_, B> {
         }
         let (prepared, shape, types, long) = statement.parts();
         let mut params: SmallVec<[Value<'_>; INLINE_PARAMS]> = SmallVec::new();
-        Statement::bind(types, long, prepared.params, &mut c, &mut params)?;
+        // Cursor type (ignored) and iteration count (always 1) come first.
+        let head = c.take(5).map_err(malformed);
+        let bound =
+            head.and_then(|_| Statement::bind(types, long, prepared.params, &mut c, &mut params));
+        if let Err(e) = bound {
+            drop(params);
+            // It is for one execution, whatever becomes of it.
+            statement.clear_long_data();
+            return Err(e);
+        }
         let client = self.encodings.client();
         if client == Encoding::Latin1 {
             let texts = types.iter().map(|ty| !ty.is_bytes());

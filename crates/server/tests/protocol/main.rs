@@ -164,6 +164,23 @@ fn limits_follow_whatever_statement_sets_them() {
 }
 
 #[test]
+fn long_data_is_gone_after_an_execution_that_fails() {
+    let (server, dir) = start(Fake::default());
+    let mut c = Client::connect(dir.socket(), 0);
+    let (id, ..) = c.prepare("params");
+    c.command(&[&[0x18], &id.to_le_bytes()[..], &[1, 0], b"long"].concat());
+    // No types have been declared.
+    c.execute(id, &[0, 0]);
+    assert_eq!(c.packet().err().0, 1210);
+    let mut body = vec![0, 1, 8, 0x80, 253, 0];
+    body.extend_from_slice(&7u64.to_le_bytes());
+    body.extend_from_slice(b"\x01z");
+    c.execute(id, &body);
+    assert!(c.binary_rows()[0].ends_with(b"\x01z"));
+    stop(server);
+}
+
+#[test]
 fn statements_are_prepared_executed_and_forgotten() {
     let (server, dir) = start(Fake::default());
     for caps in [0, DEPRECATE_EOF] {
