@@ -322,9 +322,61 @@ fn read_only_transactions_refuse_writes() {
     assert_eq!(c.code("SET TRANSACTION READ WRITE"), 1568);
     c.ok("COMMIT");
     c.ok("SET TRANSACTION READ ONLY");
-    assert_eq!(c.code("INSERT INTO t VALUES (1)"), 1792);
+    // What is refused, or uses no table, is no transaction.
+    for _ in 0..2 {
+        assert_eq!(c.code("INSERT INTO t VALUES (1)"), 1792);
+    }
+    c.ok("SELECT * FROM t");
     // It was for one transaction only.
     c.ok("INSERT INTO t VALUES (1)");
+}
+
+#[test]
+fn set_transaction_waits_for_a_transaction() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    let write = "INSERT INTO t VALUES (1)";
+    for sql in [
+        "SET @x = (SELECT 1)",
+        "SET autocommit = 0",
+        "SET autocommit = 1",
+        "SELECT 1",
+        "DO 1",
+        "SHOW TABLES",
+        "PREPARE p FROM 'SELECT * FROM t'",
+        "PREPARE p FROM 'SHOW TABLES'",
+        "USE test",
+        "UNLOCK TABLES",
+        "SELECT table_name FROM information_schema.tables",
+        "SELECT nothing",
+        "SELECT * FROM nothing",
+    ] {
+        c.ok("SET TRANSACTION READ ONLY");
+        let _ = c.run(sql);
+        assert_eq!(c.code(write), 1792, "{sql}");
+        c.ok("ROLLBACK");
+    }
+    for sql in [
+        "SELECT * FROM t",
+        "SET @x = (SELECT COUNT(*) FROM t)",
+        "COMMIT",
+        "ROLLBACK",
+        "CREATE TABLE u (a INT)",
+        "DROP TABLE u",
+    ] {
+        c.ok("SET TRANSACTION READ ONLY");
+        c.ok(sql);
+        c.ok(write);
+        c.ok("DELETE FROM t");
+    }
+    c.ok("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    c.ok("SET @x = 1");
+    c.ok("START TRANSACTION");
+    c.ok("SELECT * FROM t");
+    let mut other = db.client();
+    let locks = "SELECT COUNT(*) > 0 FROM performance_schema.data_locks";
+    assert_eq!(other.one(locks), "1");
 }
 
 #[test]

@@ -234,6 +234,7 @@ impl Session {
         }
         if commits(&statement.kind) {
             self.commit_now()?;
+            self.forget_asked();
         }
         match &statement.kind {
             Kind::Empty => Err(SqlError::new(1065, "Query was empty")),

@@ -328,8 +328,7 @@ impl Session {
         self.multi_statements = self.info.multi_statements;
         self.settings.timestamp = None;
         self.settings.insert_id = 0;
-        self.settings.next_isolation = None;
-        self.settings.next_read_only = None;
+        self.forget_asked();
         self.start_variables()?;
         rolled_back
     }
@@ -366,12 +365,12 @@ impl Session {
     pub fn killed(&self) -> bool {
         self.released || self.seat().killed()
     }
+
     /// A number that changes whenever a session variable may have got another value.
     #[inline]
     pub fn settings_generation(&self) -> u64 {
         self.settings.generation
     }
-
 
     /// Seconds an idle connection may stay (`wait_timeout`).
     pub fn wait_timeout(&self) -> u64 {

@@ -24,6 +24,8 @@ pub(super) struct Transaction {
     /// Temporary tables were made or dropped in it, which a rollback does not undo.
     pub made_temporary: bool,
     pub dropped_temporary: bool,
+    /// What SET TRANSACTION had asked for the next transaction, which this one is if it turns out to be one.
+    asked: (Option<Isolation>, Option<bool>),
     savepoints: Vec<(String, Savepoint)>,
 }
 
@@ -48,16 +50,14 @@ impl Session {
         if self.txn.txn.is_some() {
             return false;
         }
-        let isolation = self
-            .settings
-            .next_isolation
-            .take()
-            .unwrap_or(self.settings.isolation);
-        let read_only = self
-            .settings
-            .next_read_only
-            .take()
-            .unwrap_or(self.settings.read_only);
+        let settings = &mut self.settings;
+        let asked = (
+            settings.next_isolation.take(),
+            settings.next_read_only.take(),
+        );
+        let isolation = asked.0.unwrap_or(settings.isolation);
+        let read_only = asked.1.unwrap_or(settings.read_only);
+        self.txn.asked = asked;
         self.txn.txn = Some(self.instance.0.engine.begin(&self.owner, isolation));
         self.txn.explicit = false;
         self.txn.touched = false;
@@ -81,6 +81,7 @@ impl Session {
         let Some(txn) = self.txn.txn.take() else {
             return Ok(());
         };
+        self.give_back_asked();
         self.txn.explicit = false;
         self.txn.savepoints.clear();
         self.count(Counter::HandlerCommit);
@@ -93,11 +94,28 @@ impl Session {
         Ok(())
     }
 
+    /// A transaction that only gave a statement without tables something to run in was not the next one.
+    #[inline]
+    fn give_back_asked(&mut self) {
+        let asked = std::mem::take(&mut self.txn.asked);
+        if !self.txn.explicit && !self.txn.touched {
+            (self.settings.next_isolation, self.settings.next_read_only) = asked;
+        }
+    }
+
+    /// Whatever SET TRANSACTION asked for is over: so it is after COMMIT, ROLLBACK and statements that commit implicitly, even if
+    /// no transaction was open.
+    pub(super) fn forget_asked(&mut self) {
+        self.settings.next_isolation = None;
+        self.settings.next_read_only = None;
+    }
+
     /// Rolls back what is open, if anything.
     pub(super) fn rollback_now(&mut self) -> SqlResult<()> {
         let Some(txn) = self.txn.txn.take() else {
             return Ok(());
         };
+        self.give_back_asked();
         self.txn.explicit = false;
         self.txn.savepoints.clear();
         self.count(Counter::HandlerRollback);
@@ -178,6 +196,7 @@ impl Session {
                 self.env.warn(1752, what);
             }
         }
+        self.forget_asked();
         if chain {
             if let Some((isolation, read_only)) = before {
                 self.settings.next_isolation = Some(isolation);
