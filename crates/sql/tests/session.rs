@@ -380,6 +380,43 @@ fn set_transaction_waits_for_a_transaction() {
 }
 
 #[test]
+fn a_read_only_session_refuses_definitions() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("CREATE TEMPORARY TABLE mine (a INT)");
+    c.ok("SET SESSION TRANSACTION READ ONLY");
+    for sql in [
+        "DROP TABLE t",
+        "DROP TABLE IF EXISTS nothing",
+        "TRUNCATE t",
+        "ALTER TABLE t ADD b INT",
+        "CREATE TABLE u (a INT)",
+        "CREATE TABLE u AS SELECT 1",
+        "CREATE TABLE u LIKE t",
+        "RENAME TABLE t TO u",
+        "CREATE INDEX i ON t (a)",
+        "CREATE DATABASE d",
+        "DROP DATABASE test",
+        "ALTER DATABASE test DEFAULT CHARACTER SET latin1",
+        "CREATE TEMPORARY TABLE u (a INT)",
+        "DROP TEMPORARY TABLE mine",
+        "TRUNCATE mine",
+        "OPTIMIZE TABLE t",
+        "REPAIR TABLE t",
+        "LOCK TABLES t WRITE",
+    ] {
+        assert_eq!(c.code(sql), 1792, "{sql}");
+    }
+    for sql in ["ANALYZE TABLE t", "CHECK TABLE t", "LOCK TABLES t READ"] {
+        c.ok(sql);
+    }
+    c.ok("UNLOCK TABLES");
+    c.ok("SET SESSION TRANSACTION READ WRITE");
+    c.ok("DROP TABLE t");
+}
+
+#[test]
 fn every_way_to_set_a_variable_is_told() {
     let db = TestDb::new();
     let mut c = db.client();

@@ -169,6 +169,15 @@ fn changes(kind: &Kind) -> bool {
         )
 }
 
+/// Whether a statement that does not go by the open transaction is refused where transactions are READ ONLY.
+fn changes_by_itself(kind: &Kind) -> bool {
+    match kind {
+        Kind::LockTables(tables) => tables.iter().any(|(_, _, write)| *write),
+        Kind::Maintain { op, .. } => matches!(op, Maintenance::Optimize | Maintenance::Repair),
+        _ => false,
+    }
+}
+
 /// Error 1295 for statements that cannot be prepared.
 pub(super) fn preparable(statement: &Statement) -> SqlResult<()> {
     match statement.kind {
@@ -235,6 +244,9 @@ impl Session {
         if commits(&statement.kind) {
             self.commit_now()?;
             self.forget_asked();
+        }
+        if changes(&statement.kind) || changes_by_itself(&statement.kind) {
+            self.check_writable()?;
         }
         match &statement.kind {
             Kind::Empty => Err(SqlError::new(1065, "Query was empty")),
