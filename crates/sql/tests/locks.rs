@@ -167,6 +167,30 @@ fn metadata_waits_are_told() {
     assert!(c.rows("SHOW OPEN TABLES FROM test").is_empty());
 }
 
+/// A statement that is only prepared keeps no table from being altered.
+#[test]
+fn preparing_leaves_no_metadata_lock() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    for table in ["t", "u", "v"] {
+        a.ok(&format!("CREATE TABLE {table} (id INT PRIMARY KEY)"));
+    }
+    a.ok("BEGIN");
+    a.ok("SELECT * FROM u");
+    // The second time by the plan of the first.
+    for _ in 0..2 {
+        a.ok("PREPARE p FROM 'SELECT t.id FROM t JOIN u USING (id)'");
+        a.ok("PREPARE q FROM 'DELETE FROM v'");
+        assert_eq!(a.code("PREPARE r FROM 'SELECT nothing FROM t'"), 1054);
+    }
+    let held = "SELECT object_name FROM performance_schema.metadata_locks
+                WHERE object_schema = 'test' AND object_name IS NOT NULL";
+    assert_eq!(b.rows(held), ["u"]);
+    b.ok("ALTER TABLE t ADD x INT");
+    a.ok("COMMIT");
+    a.ok("EXECUTE p");
+}
+
 /// Whether a statement locks what it only reads is the transaction's affair, not that of the one it was planned in.
 #[test]
 fn a_kept_plan_heeds_the_isolation_level() {

@@ -494,6 +494,7 @@ impl Session {
             return self.in_transaction(|s| s.describe_command(&compiled.statement));
         }
         let mut kept = compiled.take(&self.context);
+        let mark = self.instance.0.engine.metadata_mark(&self.owner);
         let columns = self.in_transaction(|s| {
             // A plan made before may be of tables that are gone.
             if let Some(k) = &kept
@@ -509,6 +510,9 @@ impl Session {
             };
             Ok(current.plan.columns.clone())
         });
+        // Nothing was read: an open transaction need not keep the tables as they are.
+        let engine = &self.instance.0.engine;
+        engine.release_metadata_since(&self.owner, &mark);
         if let Some(kept) = kept {
             compiled.put_back(kept);
         }

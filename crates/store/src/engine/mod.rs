@@ -43,7 +43,7 @@ use crate::page::Lsn;
 use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
 use crate::table::Table;
 use crate::txn::{
-    Isolation, LockInfo, MdlMode, Owner, Savepoint, Txn, TxnInfo, TxnSystem, WaitInfo,
+    Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Txn, TxnInfo, TxnSystem, WaitInfo,
 };
 pub use online::Beside;
 pub use partition::PartitionChange;
@@ -240,6 +240,14 @@ impl Engine {
     /// Undoes everything after the savepoint; keeps locks, as InnoDB does. After a failure the transaction can only be rolled back.
     pub fn rollback_to(&self, txn: &mut Txn, to: Savepoint) -> Result<()> {
         self.0.sys.rollback_to(txn, to, &*self.0.handler)
+    }
+    /// The metadata locks that an owner holds now.
+    pub fn metadata_mark(&self, owner: &Owner) -> MdlMark {
+        self.0.sys.mdl().mark(owner)
+    }
+    /// Releases the metadata locks that an owner has taken since then: its transaction has done nothing with what they protect.
+    pub fn release_metadata_since(&self, owner: &Owner, mark: &MdlMark) {
+        self.0.sys.mdl().release_since(owner, mark);
     }
     /// Opens a table for the transaction (shared metadata lock to its end).
     pub fn open_table(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Arc<Table>> {

@@ -141,6 +141,9 @@ pub(super) struct MdlHeld {
     lasting: bool,
 }
 
+/// Which locks an owner held at a moment.
+pub struct MdlMark(SmallVec<[usize; 4]>);
+
 /// An owner's metadata locks, and a few handles of released ones.
 ///
 /// Most owners have a handful, which are looked through. DROP DATABASE has one per table, so from [`INDEXED`] entries on
@@ -385,6 +388,28 @@ impl MdlSystem {
         };
         if let Some(mode) = mode {
             lock.release(mode);
+        }
+    }
+
+    /// What the owner holds now, for [`MdlSystem::release_since`].
+    pub fn mark(&self, owner: &Owner) -> MdlMark {
+        let held = owner.held.lock();
+        let locked = held.mdl.entries.iter().filter(|h| h.mode.is_some());
+        let mut marked: SmallVec<_> = locked.map(|h| address(&h.lock)).collect();
+        marked.sort_unstable();
+        MdlMark(marked)
+    }
+
+    /// Releases the locks that the owner has taken since then, before the end of its transaction. One that it held already stays,
+    /// as strong as it has become.
+    pub fn release_since(&self, owner: &Owner, mark: &MdlMark) {
+        let mut held = owner.held.lock();
+        for h in held.mdl.entries.iter_mut().filter(|h| !h.lasting) {
+            if mark.0.binary_search(&address(&h.lock)).is_err()
+                && let Some(mode) = h.mode.take()
+            {
+                h.lock.release(mode);
+            }
         }
     }
 

@@ -29,7 +29,7 @@ mod views;
 
 pub use list::{LockInfo, Locked, Party, TxnInfo, WaitInfo};
 pub use locks::{Lock, LockSystem, TryLock};
-pub use mdl::{MdlLock, MdlMode, MdlSystem};
+pub use mdl::{MdlLock, MdlMark, MdlMode, MdlSystem};
 pub use owner::Owner;
 pub use sys::TxnSystem;
 pub use undo::UndoRoom;
