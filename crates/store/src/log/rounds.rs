@@ -199,15 +199,13 @@ impl Rounds {
     }
 }
 
-/// Stops the log if a round panics.
+/// Stops the log when dropped: a round panicked.
 struct Ending<'l>(&'l Log);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop("writing the log panicked");
-            self.0.give_up(self.0.rounds.lock());
-        }
+        self.0.stop("writing the log panicked");
+        self.0.give_up(self.0.rounds.lock());
     }
 }
 
@@ -333,8 +331,11 @@ impl Log {
 
     /// Runs a round.
     fn round<'a>(&'a self, rounds: MutexGuard<'a, Rounds>, sync: bool) -> Result<()> {
-        let _ending = Ending(self);
-        self.run_round(rounds, sync)
+        let ending = Ending(self);
+        let ended = self.run_round(rounds, sync);
+        // Not by its drop, which would take a panic that this thread is cleaning up after for one of the round.
+        std::mem::forget(ending);
+        ended
     }
 
     fn run_round<'a>(&'a self, mut rounds: MutexGuard<'a, Rounds>, mut sync: bool) -> Result<()> {
