@@ -1514,3 +1514,25 @@ fn long_lists_find_what_they_name() {
     assert_eq!(c.ok(&format!("EXPLAIN SELECT id {by}")).rows[0][4], "range");
     assert_eq!(c.one(&format!("SELECT id {by}")), "2");
 }
+
+#[test]
+fn a_row_that_a_variable_names_is_locked_alone() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE named (id INT PRIMARY KEY, n INT)");
+    c.ok("INSERT INTO named VALUES (1, 0), (2, 0), (4, 0)");
+    c.ok("SET @x = 2");
+    c.ok("BEGIN");
+    assert_eq!(
+        c.rows("SELECT id FROM named WHERE id = @x FOR UPDATE"),
+        ["2"]
+    );
+    let mut other = db.client();
+    let locking = "SELECT id FROM named WHERE id = 1 FOR UPDATE NOWAIT";
+    assert_eq!(other.rows(locking), ["1"]);
+    other.ok("INSERT INTO named VALUES (3, 0)");
+    assert_eq!(
+        other.code("SELECT id FROM named WHERE id = 2 FOR UPDATE NOWAIT"),
+        3572
+    );
+}
