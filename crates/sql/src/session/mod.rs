@@ -3,7 +3,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `instance` | an open database: global variables, sessions, status |
-//! | `state` | [`Session`]: its state, texts, prepared statements |
+//! | `state` | [`Session`]: its state, how it begins and ends |
+//! | `texts` | texts and prepared statements as they come in; diagnostics |
 //! | `run` | running a planned statement inside its transaction |
 //! | `unsettled` | statements whose commit is not durable yet |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
@@ -35,6 +36,7 @@ mod set;
 mod shared;
 mod state;
 pub mod temporary;
+mod texts;
 mod transaction;
 mod unsettled;
 pub(crate) mod user_locks;
