@@ -408,7 +408,12 @@ fn a_read_only_session_refuses_definitions() {
     ] {
         assert_eq!(c.code(sql), 1792, "{sql}");
     }
-    for sql in ["ANALYZE TABLE t", "CHECK TABLE t", "LOCK TABLES t READ"] {
+    for sql in [
+        "ANALYZE TABLE t",
+        "CHECK TABLE t",
+        "LOCK TABLES t READ, mine WRITE",
+        "INSERT INTO mine VALUES (1)",
+    ] {
         c.ok(sql);
     }
     c.ok("UNLOCK TABLES");

@@ -87,6 +87,9 @@ impl Session {
             if mine || show::is_system_schema(&name.0) {
                 continue;
             }
+            if *write {
+                self.check_writable()?;
+            }
             let alias = alias.as_ref().unwrap_or(&name.1).clone();
             if locked
                 .iter()

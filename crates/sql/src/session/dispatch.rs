@@ -170,12 +170,8 @@ fn changes(kind: &Kind) -> bool {
 }
 
 /// Whether a statement that does not go by the open transaction is refused where transactions are READ ONLY.
-fn changes_by_itself(kind: &Kind) -> bool {
-    match kind {
-        Kind::LockTables(tables) => tables.iter().any(|(_, _, write)| *write),
-        Kind::Maintain { op, .. } => matches!(op, Maintenance::Optimize | Maintenance::Repair),
-        _ => false,
-    }
+fn rebuilds(kind: &Kind) -> bool {
+    matches!(kind, Kind::Maintain { op, .. } if matches!(op, Maintenance::Optimize | Maintenance::Repair))
 }
 
 /// Error 1295 for statements that cannot be prepared.
@@ -245,7 +241,7 @@ impl Session {
             self.commit_now()?;
             self.forget_asked();
         }
-        if changes(&statement.kind) || changes_by_itself(&statement.kind) {
+        if changes(&statement.kind) || rebuilds(&statement.kind) {
             self.check_writable()?;
         }
         match &statement.kind {
