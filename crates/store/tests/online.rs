@@ -535,6 +535,40 @@ fn a_build_gets_out_of_the_way_of_a_deadlock() {
     });
     built.unwrap();
     agrees(&db);
+    // Nobody has lost anything.
+    assert_eq!(deadlocks(&db), 0);
+}
+
+/// A build that keeps writers out does not wait for one that waits for it.
+#[test]
+fn a_reader_that_wants_to_write_ends_a_deadlock_with_a_build() {
+    let (db, hook) = filled(100);
+    let mut late = db.session();
+    late.owner.set_metadata_timeout(60);
+    let built = paused(
+        &db,
+        &hook,
+        || build(&db, false, Beside::Reads),
+        |go| {
+            let t = late.open("t");
+            go();
+            let refused = t.pin_for_write(late.txn());
+            assert!(matches!(refused, Err(Error::Deadlock)), "{refused:?}");
+            late.rollback();
+        },
+    );
+    built.unwrap();
+    agrees(&db);
+    assert_eq!(deadlocks(&db), 1);
+}
+
+fn deadlocks(db: &Db) -> u64 {
+    let status = db.engine.status();
+    let mut counters = status.counters.iter();
+    counters
+        .find(|(name, _)| *name == "Innodb_deadlocks")
+        .unwrap()
+        .1
 }
 
 /// Rows by id.

@@ -14,8 +14,9 @@
 //! at again under the exclusive lock: two rows may share it for a while, or one may have been rolled back. Duplicates that the view has
 //! fail at once.
 //! **The exclusive lock at the end** keeps statements waiting that come while it waits for transactions that have used the table. So it
-//! is waited for briefly, and given up for four times as long, in which the log is settled on and statements go on. A wait that
-//! would be a deadlock ends so too.
+//! is waited for briefly, and given up for four times as long, in which the log is settled on and statements go on; then twice as long,
+//! up to a minute, so that even where transactions overlap for ever the build ends. A wait that would be a deadlock ends so too,
+//! but where others wait for what the build has (writers, if it keeps them out) one of them is the victim.
 //! **Failure** at any point takes the row log away and leaves the space to its grave, as the builds of old did.
 
 use super::Inner;
@@ -48,7 +49,9 @@ pub enum Beside {
 const LEFT: u64 = 4 << 10;
 /// How long the exclusive lock is waited for at a time: first, and at most.
 const WAIT_FIRST: Duration = Duration::from_millis(20);
-const WAIT_LONGEST: Duration = Duration::from_secs(1);
+const WAIT_LONGEST: Duration = Duration::from_secs(60);
+/// How long the log is left alone while the build waits, or lets others go first: it has a limit.
+const SLICE: Duration = Duration::from_millis(50);
 /// How many times as long others go first after that.
 const PAUSE: u32 = 4;
 
@@ -119,6 +122,19 @@ impl<'b> Settler<'b> {
             }
         }
         Ok(())
+    }
+
+    /// Lets others go first for this long, and settles what they do.
+    fn stand_aside(&mut self, owner: &Owner, time: Duration) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let left = time.saturating_sub(begun.elapsed());
+            owner.pause(left.min(SLICE))?;
+            self.settle(owner, LEFT)?;
+            if left <= SLICE {
+                return Ok(());
+            }
+        }
     }
 
     /// Gives the index an entry or takes it away, as the row says.
@@ -197,18 +213,19 @@ impl Inner {
         let mdl = self.sys.mdl();
         let lock = mdl.get(&full_name(&def.database, &def.name));
         let owner = txn.owner();
-        let deadline = Instant::now().checked_add(owner.metadata_timeout());
+        // Only waits count, each in full: a deadlock that no retry ends does not go on for ever.
+        let mut allowance = owner.metadata_timeout();
         let mut wait = WAIT_FIRST;
+        settler.settle(owner, LEFT)?;
         loop {
-            settler.settle(owner, LEFT)?;
-            let left = deadline.map_or(Duration::MAX, |at| {
-                at.saturating_duration_since(Instant::now())
-            });
-            match mdl.lock_within(owner, &lock, MdlMode::Exclusive, Some(wait.min(left))) {
-                Err(Error::LockWaitTimeout | Error::Deadlock) if left > wait => {}
+            let most = wait.min(allowance);
+            let locked = mdl.upgrade(owner, &lock, (most, SLICE), || settler.settle(owner, LEFT));
+            match locked {
+                Err(Error::LockWaitTimeout | Error::Deadlock) if allowance > wait => {}
                 locked => break locked?,
             }
-            owner.pause((wait * PAUSE).min(left))?;
+            allowance -= most;
+            settler.stand_aside(owner, wait * PAUSE)?;
             wait = (wait * 2).min(WAIT_LONGEST);
         }
         settler.settle(owner, 0)?;

@@ -12,7 +12,7 @@
 //!
 //! Lock order: an owner's `held`, then a lock's queue, then an owner's `wait`; the map of names is taken alone.
 
-use super::locks::{LockSystem, Target};
+use super::locks::{LockSystem, Stance, Target};
 use super::owner::Woken;
 use super::{Locked, Owner};
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Strength of a metadata lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,17 +316,6 @@ impl MdlSystem {
     /// held already.
     #[inline]
     pub fn lock(&self, owner: &Arc<Owner>, lock: &Arc<MdlLock>, mode: MdlMode) -> Result<()> {
-        self.lock_within(owner, lock, mode, None)
-    }
-
-    /// The same; waits no longer than `most`, if given, instead.
-    pub fn lock_within(
-        &self,
-        owner: &Arc<Owner>,
-        lock: &Arc<MdlLock>,
-        mode: MdlMode,
-        most: Option<Duration>,
-    ) -> Result<()> {
         let (mode, before) = {
             let mut held = owner.held.lock();
             let known = held.mdl.position(lock);
@@ -346,8 +335,7 @@ impl MdlSystem {
         };
         if lock.enqueue(owner, mode, before) {
             let target = Target::Metadata(lock.clone(), mode);
-            let timeout = most.unwrap_or_else(|| owner.metadata_timeout());
-            let woken = self.locks.wait(owner, target, timeout);
+            let woken = self.locks.wait(owner, target, owner.metadata_timeout());
             let granted = woken == Woken::Granted || lock.cancel(owner.no());
             if granted {
                 note(owner, lock, mode);
@@ -361,6 +349,54 @@ impl MdlSystem {
         }
         note(owner, lock, mode);
         Ok(())
+    }
+
+    /// Makes a lock that the owner holds exclusive; waits no longer than `most`, and does `between` each time it has waited for
+    /// `slice`, without losing its place. A wait that would be a deadlock ends with that error, uncounted: what is held
+    /// stays held, and the caller is to wait again later.
+    pub fn upgrade(
+        &self,
+        owner: &Arc<Owner>,
+        lock: &Arc<MdlLock>,
+        (most, slice): (Duration, Duration),
+        mut between: impl FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let held = owner.metadata_mode(lock);
+        if held == Some(MdlMode::Exclusive) {
+            return Ok(());
+        }
+        if !lock.enqueue(owner, MdlMode::Exclusive, held) {
+            note(owner, lock, MdlMode::Exclusive);
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let mut failed = None;
+        let woken = loop {
+            let left = most.saturating_sub(begun.elapsed());
+            let target = Target::Metadata(lock.clone(), MdlMode::Exclusive);
+            let woken = self
+                .locks
+                .wait_as(Stance::Yields, owner, target, left.min(slice));
+            if woken != Woken::TimedOut || left <= slice {
+                break woken;
+            }
+            failed = between().err();
+            if failed.is_some() || !lock.waits_on(owner) {
+                break woken;
+            }
+        };
+        let granted = woken == Woken::Granted || lock.cancel(owner.no());
+        if granted {
+            note(owner, lock, MdlMode::Exclusive);
+        }
+        match (failed, woken) {
+            (Some(e), _) => Err(e),
+            (None, Woken::Killed) => Err(Error::Interrupted),
+            // Late or a victim, but it has the lock.
+            _ if granted => Ok(()),
+            (None, Woken::Victim) => Err(Error::Deadlock),
+            _ => Err(Error::LockWaitTimeout),
+        }
     }
 
     /// Weakens a lock that the owner holds exclusively; whoever waits for what that allows gets it.
@@ -543,6 +579,16 @@ impl MdlLock {
         drop(queue);
         owner.settle();
         false
+    }
+
+    /// An owner whose wait has ended goes on with it, unless the lock has been granted meanwhile (`false`).
+    fn waits_on(&self, owner: &Owner) -> bool {
+        let queue = self.queue.lock();
+        let waits = queue.iter().any(|w| w.owner.no() == owner.no());
+        if waits {
+            owner.prepare_wait();
+        }
+        waits
     }
 
     /// Leaves the queue. `true`: the lock had been granted meanwhile (and is held).
@@ -740,6 +786,78 @@ mod tests {
             upgrade.join().unwrap().unwrap();
         });
         assert!(mdl.holds(&ddl, &t, Exclusive));
+    }
+
+    /// What is done in the middle of a wait costs the waiter neither its place nor what is granted meanwhile.
+    #[test]
+    fn an_upgrade_does_other_things_while_it_waits() {
+        use MdlMode::*;
+        let mdl = MdlSystem::new(Arc::new(LockSystem::new()));
+        let registry = Arc::new(Registry::default());
+        let (ddl, reader) = (registry.owner(Weak::new()), registry.owner(Weak::new()));
+        let t = mdl.get("db\0t");
+        mdl.lock(&ddl, &t, Upgradable).unwrap();
+        mdl.lock(&reader, &t, Shared).unwrap();
+        let time = (Duration::MAX, Duration::ZERO);
+        let failed = mdl.upgrade(&ddl, &t, time, || Err(Error::RowLogFull));
+        assert!(matches!(failed, Err(Error::RowLogFull)));
+        assert!(t.queue.lock().is_empty() && !mdl.holds(&ddl, &t, Exclusive));
+        let mut calls = 0;
+        let granted = mdl.upgrade(&ddl, &t, time, || {
+            assert_eq!(t.queue.lock().len(), 1);
+            calls += 1;
+            if calls == 3 {
+                mdl.release_all(&reader);
+            }
+            Ok(())
+        });
+        granted.unwrap();
+        assert_eq!(calls, 3);
+        assert!(mdl.holds(&ddl, &t, Exclusive));
+    }
+
+    /// Who waits for what an upgrade keeps meanwhile would wait on, however often it is begun again.
+    #[test]
+    fn who_waits_for_what_an_upgrade_holds_is_the_victim() {
+        use MdlMode::*;
+        for upgrade_first in [true, false] {
+            let locks = Arc::new(LockSystem::new());
+            let mdl = MdlSystem::new(locks.clone());
+            let registry = Arc::new(Registry::default());
+            let (ddl, writer) = (registry.owner(Weak::new()), registry.owner(Weak::new()));
+            let t = mdl.get("db\0t");
+            mdl.lock(&ddl, &t, ReadOnly).unwrap();
+            mdl.lock(&writer, &t, Shared).unwrap();
+            writer.changes.store(5, Ordering::Relaxed);
+            let upgrade = || mdl.upgrade(&ddl, &t, (Duration::MAX, Duration::MAX), || Ok(()));
+            let write = || {
+                let refused = mdl.lock(&writer, &t, Write);
+                mdl.release_all(&writer);
+                refused
+            };
+            let waits = || {
+                while locks.stats().metadata_waiting == 0 {
+                    std::thread::yield_now();
+                }
+            };
+            let (upgraded, refused) = std::thread::scope(|s| match upgrade_first {
+                true => {
+                    let upgraded = s.spawn(upgrade);
+                    waits();
+                    let refused = write();
+                    (upgraded.join().unwrap(), refused)
+                }
+                false => {
+                    let refused = s.spawn(write);
+                    waits();
+                    let upgraded = upgrade();
+                    (upgraded, refused.join().unwrap())
+                }
+            });
+            assert!(matches!(refused, Err(Error::Deadlock)));
+            upgraded.unwrap();
+            assert_eq!(locks.stats().deadlocks, 1);
+        }
     }
 
     #[test]

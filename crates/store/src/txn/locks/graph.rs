@@ -32,6 +32,16 @@ pub(in super::super) enum Target {
     Metadata(Arc<MdlLock>, MdlMode),
 }
 
+/// What a deadlock means to who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Stance {
+    /// Its transaction is lost.
+    Firm,
+    /// It gives the wait up and begins it again later: nothing is lost, provided that its request is what the others wait for.
+    /// What it holds it keeps, so that no retry helps if they wait for that; then any of them goes sooner.
+    Yields,
+}
+
 /// Counters of lock waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockStats {
@@ -52,6 +62,7 @@ pub struct LockStats {
 struct Waiting {
     owner: Arc<Owner>,
     target: Target,
+    stance: Stance,
     since: Instant,
     /// Its wait is over, though it is still here: chosen to end a deadlock, or found to have ended.
     done: bool,
@@ -75,7 +86,13 @@ impl WaitGraph {
     }
 
     /// An owner, queued already, begins to wait; ends any deadlock it closes.
-    pub(super) fn enter(&self, locks: &LockSystem, owner: &Arc<Owner>, target: Target) {
+    pub(super) fn enter(
+        &self,
+        locks: &LockSystem,
+        owner: &Arc<Owner>,
+        target: Target,
+        stance: Stance,
+    ) {
         if !matches!(target, Target::Metadata(..)) {
             self.row_waits.fetch_add(1, Ordering::Relaxed);
         }
@@ -83,6 +100,7 @@ impl WaitGraph {
         let node = Waiting {
             owner: owner.clone(),
             target,
+            stance,
             since: Instant::now(),
             done: false,
         };
@@ -96,7 +114,7 @@ impl WaitGraph {
             // Either way it leads nowhere any more. If it is no victim, its wait has just ended: by the lock, or by a
             // timeout or kill, and then it stays in its queue until it gets this mutex to leave.
             node.done = true;
-            if node.owner.make_victim() {
+            if node.owner.make_victim() && node.stance == Stance::Firm {
                 self.deadlocks.fetch_add(1, Ordering::Relaxed);
                 *self.last.lock() = Some(report(locks, &nodes, &cycle, victim));
             }
@@ -249,13 +267,27 @@ fn still_stands(locks: &LockSystem, nodes: &Nodes, cycle: &[u32]) -> bool {
     })
 }
 
-/// Who has changed least; the requester (first) on a tie.
+/// Who loses least by it; the requester (first) on a tie.
 fn choose_victim(nodes: &Nodes, cycle: &[u32]) -> u32 {
-    let weight = |no: &u32| nodes.get(no).map_or(u64::MAX, |n| n.owner.weight());
-    *cycle
-        .iter()
-        .min_by_key(|no| weight(no))
-        .expect("a cycle has members")
+    let before = |i: usize| cycle[(i + cycle.len() - 1) % cycle.len()];
+    let least = (0..cycle.len()).min_by_key(|&i| loss(nodes, cycle[i], before(i)));
+    cycle[least.expect("a cycle has members")]
+}
+
+/// What is lost if an owner that `waiting` waits for is the victim: what it has changed, as a rule.
+fn loss(nodes: &Nodes, no: u32, waiting: u32) -> u64 {
+    let (Some(node), Some(waiting)) = (nodes.get(&no), nodes.get(&waiting)) else {
+        return u64::MAX;
+    };
+    match (node.stance, &waiting.target) {
+        (Stance::Firm, _) => node.owner.weight().saturating_add(1),
+        (Stance::Yields, Target::Metadata(lock, mode))
+            if !node.owner.blocks_metadata(lock, *mode) =>
+        {
+            0
+        }
+        (Stance::Yields, _) => u64::MAX,
+    }
 }
 
 fn report(locks: &LockSystem, nodes: &Nodes, cycle: &[u32], victim: u32) -> String {

@@ -21,7 +21,7 @@ mod range;
 mod tests;
 
 pub use graph::LockStats;
-pub(super) use graph::{Target, WaitGraph};
+pub(super) use graph::{Stance, Target, WaitGraph};
 pub(super) use point::PointRef;
 pub(super) use range::RangeRef;
 
@@ -256,12 +256,23 @@ impl LockSystem {
 
     /// Steps 2 to 4 of a wait (see `owner`).
     pub(super) fn wait(&self, owner: &Arc<Owner>, target: Target, timeout: Duration) -> Woken {
+        self.wait_as(Stance::Firm, owner, target, timeout)
+    }
+
+    /// The same.
+    pub(super) fn wait_as(
+        &self,
+        stance: Stance,
+        owner: &Arc<Owner>,
+        target: Target,
+        timeout: Duration,
+    ) -> Woken {
         let class = match target {
             Target::Metadata(..) => Class::MetadataLock,
             Target::Point(_) | Target::Insert(..) => Class::RowLock,
         };
         let start = Instant::now();
-        self.graph.enter(self, owner, target);
+        self.graph.enter(self, owner, target, stance);
         let woken = owner.block(timeout);
         self.graph.leave(owner.no());
         let waited = start.elapsed();
@@ -280,7 +291,6 @@ impl LockSystem {
         self.graph.last_deadlock()
     }
 
-    /// What an owner waits for, as text.
     /// The key and the mode in which an owner holds the lock that it remembers by this name, if it still does.
     pub(super) fn held_at(&self, at: PointRef, no: u32) -> Option<(SpaceId, Key, LockMode)> {
         self.points.held_at(at, no)
@@ -310,6 +320,7 @@ impl LockSystem {
         }
     }
 
+    /// What an owner waits for, as text.
     pub(super) fn waiting_for(&self, no: u32) -> Option<String> {
         self.graph.waiting_for(self, no)
     }
