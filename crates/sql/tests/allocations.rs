@@ -3,6 +3,7 @@
 mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::{Session, Value};
@@ -37,6 +38,12 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// One test at a time: threads lend each other the memory of large batches, so others' scans would show in what is counted.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[derive(Default)]
 struct Sum {
@@ -77,6 +84,7 @@ fn per_execution(s: &mut Session, sql: &str, params: &dyn Fn(i64) -> Vec<Value<'
 
 #[test]
 fn hot_statements() {
+    let _alone = alone();
     let db = TestDb::new();
     let mut s = db.raw().0;
     run(&mut s, "create database d");
@@ -141,8 +149,51 @@ fn hot_statements() {
     }
 }
 
+/// What a server has encoded of a prepared statement's columns serves its executions, for they describe the very same.
+#[test]
+fn executions_describe_the_columns_of_the_preparation() {
+    let _alone = alone();
+    #[derive(Default)]
+    struct At(usize);
+    impl ResultSink for At {
+        fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
+            self.0 = columns.as_ptr() as usize;
+            Ok(())
+        }
+        fn row(&mut self, _: &[Value<'_>]) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let db = TestDb::new();
+    for mut s in [db.client().0, db.client().0] {
+        run(
+            &mut s,
+            "create table if not exists t (id int primary key, c char(9), n int)",
+        );
+        for sql in [
+            "select c from t where id = ?",
+            "select c, n from t where id between ? and 100 order by n",
+            "select sum(n) from t where id > ?",
+            "select n + 1 from t",
+        ] {
+            let p = s.prepare(sql).expect(sql);
+            let given: &[Value<'static>] = &[Value::Int(1)];
+            for _ in 0..3 {
+                let mut at = At::default();
+                s.execute_prepared(&p, &given[..p.params], &mut at)
+                    .expect(sql);
+                assert_eq!(at.0, p.columns.as_ptr() as usize, "{sql}");
+            }
+        }
+    }
+}
+
 #[test]
 fn statements_that_differ_in_literals_share_a_plan() {
+    let _alone = alone();
     let db = TestDb::new();
     let mut s = db.raw().0;
     for q in [
@@ -195,6 +246,7 @@ fn statements_that_differ_in_literals_share_a_plan() {
 /// The rows that a LIMIT asks for are kept in memory only as long as they fit.
 #[test]
 fn first_rows_go_to_disk_beyond_the_memory() {
+    let _alone = alone();
     let db = TestDb::new();
     let mut s = db.raw().0;
     run(&mut s, "create database d");

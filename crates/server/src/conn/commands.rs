@@ -170,7 +170,7 @@ impl<B: Backend> Connection<'_, B> {
         if params > 0 {
             self.eof_unless_deprecated();
         }
-        for c in &prepared.columns {
+        for c in prepared.columns.iter() {
             let encoding = self.encodings.results();
             self.writer.packet(|p| response::column(p, c, encoding));
         }
@@ -329,7 +329,7 @@ impl<B: Backend> Connection<'_, B> {
         let wild = String::from_utf8_lossy(c.nul_or_rest()).to_lowercase();
         let sql = format!("SELECT * FROM `{}` LIMIT 0", table.replace('`', "``"));
         let prepared = self.session.prepare(&sql)?;
-        for column in &prepared.columns {
+        for column in prepared.columns.iter() {
             if wild.is_empty() || like(column.name.to_lowercase().as_bytes(), wild.as_bytes()) {
                 let encoding = self.encodings.results();
                 self.writer.packet(|p| {

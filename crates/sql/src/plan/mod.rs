@@ -66,7 +66,7 @@ pub struct PlanContext<'a> {
 #[derive(Debug)]
 pub struct Plan {
     /// Columns of its result set; empty if it has none.
-    pub columns: Vec<ColumnMeta>,
+    pub columns: Arc<[ColumnMeta]>,
     /// Number of `?` placeholders.
     pub params: usize,
     /// Whether it changes tables other than temporary ones.
@@ -423,7 +423,7 @@ fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
     // What a result's columns are must not depend on what other sessions execute. All else may: each execution asks whether the plan fits.
     let typed = !columns.is_empty() && !p.param_types.is_empty();
     Plan {
-        columns,
+        columns: columns.into(),
         params: p.statement.params,
         writes: !matches!(root, Root::Query(_) | Root::Do(_) | Root::Explain(_))
             && p.tables.iter().any(|t| t.write && !t.table.is_temporary()),
@@ -457,7 +457,7 @@ fn explained(
     let inner = compile_of(statement, text, cx)?;
     let (columns, rows) = explain::explain(&inner, format, cx.env);
     Ok(Plan {
-        columns,
+        columns: columns.into(),
         params: inner.params,
         writes: false,
         reusable: false,

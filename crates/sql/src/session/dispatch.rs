@@ -486,7 +486,7 @@ impl Session {
             Kind::Maintain { op, .. } => return Ok(super::admin::maintain_columns(*op).to_vec()),
             _ => return Ok(Vec::new()),
         };
-        Ok(self.compile_shown(&shown)?.columns)
+        Ok(self.compile_shown(&shown)?.columns.to_vec())
     }
 }
 

@@ -95,8 +95,9 @@ impl std::fmt::Debug for KillHook {
 pub struct Prepared {
     /// Number of `?` placeholders.
     pub params: usize,
-    /// Columns of its result set; empty if it has none.
-    pub columns: Vec<ColumnMeta>,
+    /// Columns of its result set; empty if it has none. Its executions hand a sink these very ones, unless the plan had to be
+    /// made anew.
+    pub columns: Arc<[ColumnMeta]>,
     /// What runs; `None` for a description alone.
     runs: Option<Runs>,
 }
@@ -112,7 +113,7 @@ impl Prepared {
     pub fn description(params: usize, columns: Vec<ColumnMeta>) -> Prepared {
         Prepared {
             params,
-            columns,
+            columns: columns.into(),
             runs: None,
         }
     }

@@ -489,9 +489,10 @@ impl Session {
     }
 
     /// Columns that a statement's result set will have; empty if it has none.
-    pub(super) fn describe(&mut self, compiled: &Compiled) -> SqlResult<Vec<ColumnMeta>> {
+    pub(super) fn describe(&mut self, compiled: &Compiled) -> SqlResult<Arc<[ColumnMeta]>> {
         if !compiled.statement.is_planned() {
-            return self.in_transaction(|s| s.describe_command(&compiled.statement));
+            let columns = self.in_transaction(|s| s.describe_command(&compiled.statement));
+            return Ok(columns?.into());
         }
         let mut kept = compiled.take(&self.context);
         let mark = self.instance.0.engine.metadata_mark(&self.owner);
