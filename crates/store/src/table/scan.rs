@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::txn::{Lock, Owner, ReadView, Txn, TxnSystem};
 use parking_lot::Mutex;
 use std::cell::RefCell;
-use std::mem::take;
+use std::mem::{replace, take};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -57,6 +57,8 @@ struct Buffers {
     cursor: Cursor,
     bytes: Vec<u8>,
     items: Vec<Item>,
+    /// The batch's memory while a large one is lent.
+    small: Batched,
     row: Vec<u8>,
     key: Vec<u8>,
     /// The key that the locking scan last passed.
@@ -66,19 +68,24 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Takes a large batch, if there is one, instead of a small one that holds nothing.
+    /// Takes a large batch, if there is one, in the place of a small one that holds nothing.
     fn grow(&mut self) {
         if self.bytes.capacity() <= KEEP_BYTES
             && let Some((bytes, items)) = BATCHES.lock().pop()
         {
-            (self.bytes, self.items) = (bytes, items);
+            self.small = (
+                replace(&mut self.bytes, bytes),
+                replace(&mut self.items, items),
+            );
         }
     }
     /// Gives up what is too large for one thread to keep.
     fn shrink(&mut self) {
         let items = self.items.capacity() * size_of::<Item>();
         if self.bytes.capacity().max(items) > KEEP_BYTES {
-            let (mut bytes, mut items) = (take(&mut self.bytes), take(&mut self.items));
+            let small = take(&mut self.small);
+            let mut bytes = replace(&mut self.bytes, small.0);
+            let mut items = replace(&mut self.items, small.1);
             bytes.clear();
             items.clear();
             if bytes.capacity() <= 2 * BATCH_BYTES {
@@ -107,6 +114,7 @@ impl Default for Buffers {
             cursor: Cursor::new(Bound::Unbounded, Direction::Forward),
             bytes: Vec::new(),
             items: Vec::new(),
+            small: Batched::default(),
             row: Vec::new(),
             key: Vec::new(),
             last: Vec::new(),
@@ -121,11 +129,11 @@ const KEEP_SETS: usize = 4;
 /// Batches kept for whoever has more to read than a few rows.
 const KEEP_BATCHES: usize = 32;
 
-/// Memory of a large batch.
-type Large = (Vec<u8>, Vec<Item>);
+/// Memory of a batch.
+type Batched = (Vec<u8>, Vec<Item>);
 
 /// Batches that nobody uses. A leaf: nothing is called while it is locked.
-static BATCHES: Mutex<Vec<Large>> = Mutex::new(Vec::new());
+static BATCHES: Mutex<Vec<Batched>> = Mutex::new(Vec::new());
 
 /// Boxed, so that lending a set moves a pointer.
 type FreeSets = Vec<Box<Buffers>>;
