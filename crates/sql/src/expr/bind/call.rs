@@ -5,9 +5,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sqlparser::ast;
 
-use super::{
-    Scope, arithmetic, as_number, bind, branch, compare_agreeing, is_null, is_param, sent,
-};
+use super::comparisons::{as_number, compare_agreeing};
+use super::operators::{arithmetic, branch};
+use super::{Scope, bind, is_null, is_param, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{

@@ -5,7 +5,7 @@ use sqlparser::parser::Parser;
 use super::*;
 use crate::expr::RowRef;
 use crate::session::env::tests::env;
-use crate::value::{Date, write_text};
+use crate::value::{Date, Decimal, write_text};
 
 /// A scope with one row: `i` INT 7, `n` INT NULL, `u` INT UNSIGNED 3, `d` DECIMAL(10,2) 12.50, `f` DOUBLE 1.5,
 /// `s` VARCHAR 'Abc', `b` VARBINARY 'abc', `e` ENUM 'y' (the second of three), `t` DATE 2024-01-31, and two placeholders.

@@ -1,0 +1,427 @@
+//! Comparisons: what their sides are converted to, ranges, lists, rows, patterns.
+
+use sqlparser::ast;
+
+use super::names::{object_name, type_of};
+use super::operators::{and, comparison, not, or};
+use super::{RowTest, Scope, SubqueryKind, agree, bind, coercion, is_param, predicate, sent};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::eval::bit_string;
+use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp, kinds};
+use crate::types::{BaseType, Collation, SqlType};
+use crate::value::convert::exact_integer;
+use crate::value::{Value, parse_time};
+
+/// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
+/// not per row, an ENUM against a number is its position.
+pub(super) fn harmonise(a: &mut Expr, b: &mut Expr) {
+    if is_param(a) && !is_param(b) {
+        a.ty = b.ty.clone();
+    } else if is_param(b) && !is_param(a) {
+        b.ty = a.ty.clone();
+    }
+    constant_as(a, &b.ty);
+    constant_as(b, &a.ty);
+    beside(a, b);
+    beside(b, a);
+}
+
+/// Makes a number of what is one beside a number; of an ENUM beside a parameter that is known when it runs.
+pub(super) fn beside(e: &mut Expr, other: &Expr) {
+    if is_param(other) && e.ty.base == BaseType::Enum && !is_param(e) {
+        let inner = std::mem::replace(e, Expr::null());
+        let (ty, nullable) = (inner.ty.clone(), inner.nullable);
+        let kind = ExprKind::EnumBeside(Box::new([inner, other.clone()]));
+        *e = Expr::new(kind, ty, nullable);
+    } else if other.ty.is_numeric() {
+        as_number(e);
+    }
+}
+
+/// What an ENUM, or a hexadecimal or bit literal, is where a number is wanted.
+pub(crate) fn as_number(e: &mut Expr) {
+    if let ExprKind::BitString(Value::Bytes(b)) = &e.kind {
+        *e = Expr::literal(Value::UInt(bit_string(b)), SqlType::ubigint());
+    } else if e.ty.base == BaseType::Enum && !is_param(e) {
+        let inner = std::mem::replace(e, Expr::null());
+        let nullable = inner.nullable;
+        let kind = ExprKind::EnumIndex(Box::new(inner));
+        *e = Expr::new(kind, SqlType::bigint(), nullable);
+    }
+}
+
+/// Reads a string constant as what it is compared with, where that is what the comparison would do for every row.
+pub(super) fn constant_as(e: &mut Expr, other: &SqlType) {
+    let ExprKind::Literal(Value::Bytes(text)) = &e.kind else {
+        return;
+    };
+    let read = match other.base {
+        BaseType::Date | BaseType::DateTime | BaseType::Timestamp => {
+            match parse_time::parse_datetime(text) {
+                Some(p) if p.has_time || other.base != BaseType::Date => {
+                    Some((Value::DateTime(p.value), SqlType::datetime(6)))
+                }
+                Some(p) => Some((Value::Date(p.value.date), SqlType::new(BaseType::Date))),
+                None => None,
+            }
+        }
+        BaseType::Time => parse_time::parse_time(text)
+            .map(|p| (Value::Time(p.value), SqlType::temporal(BaseType::Time, 6))),
+        // Two digits stand for four, see `constant_beside`.
+        BaseType::Year => None,
+        _ if other.is_integer() => exact_integer(text)
+            .and_then(|v| i64::try_from(v).ok())
+            .map(|v| (Value::Int(v), SqlType::bigint())),
+        _ => None,
+    };
+    if let Some((value, ty)) = read {
+        *e = Expr::literal(value, ty);
+    }
+}
+
+/// A placeholder beside a string column that has no text for a value is no key of the column's index.
+pub(super) fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) {
+    let column = matches!(other.kind, ExprKind::Column { .. });
+    let ExprKind::Param(n) = e.kind else { return };
+    if column && other.ty.is_string() && other.ty.base != BaseType::Enum && !scope.text_param(n) {
+        let param = std::mem::replace(e, Expr::null());
+        let nullable = param.nullable;
+        let kind = ExprKind::Beside(Box::new(param), BaseType::Double);
+        *e = Expr::new(kind, SqlType::double(), nullable);
+    }
+}
+
+/// Makes of a constant what it is beside a year or a date.
+pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) -> SqlResult<()> {
+    let base = other.ty.base;
+    let concerns = match base {
+        BaseType::Year => matches!(other.kind, ExprKind::Column { .. }),
+        BaseType::Date | BaseType::DateTime | BaseType::Timestamp => {
+            !matches!(other.kind, ExprKind::Param(_) | ExprKind::Beside(..))
+        }
+        _ => false,
+    };
+    if !concerns {
+        return Ok(());
+    }
+    match &e.kind {
+        ExprKind::Param(n) => {
+            scope.constant_param(*n, base);
+            let param = std::mem::replace(e, Expr::null());
+            let (ty, nullable) = (param.ty.clone(), param.nullable);
+            *e = Expr::new(ExprKind::Beside(Box::new(param), base), ty, nullable);
+        }
+        ExprKind::Literal(v) => {
+            let (before, v) = (v.clone(), kinds::constant(v.clone(), base)?);
+            if base == BaseType::Year && v.is_number() {
+                let ty = type_of(&v, Collation::Binary);
+                *e = Expr::literal(v, ty);
+            } else if matches!(before, Value::Bytes(_)) {
+                constant_as(e, &other.ty);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The collation of a comparison.
+pub(super) fn comparison_collation(list: &[&Expr]) -> Collation {
+    coercion::collation_of(list).unwrap_or(Collation::Utf8mb4GeneralCi)
+}
+
+/// `a op b`.
+pub(crate) fn compare(op: CompareOp, mut a: Expr, mut b: Expr) -> Expr {
+    harmonise(&mut a, &mut b);
+    compare_harmonised(op, a, b)
+}
+
+pub(super) fn compare_harmonised(op: CompareOp, a: Expr, b: Expr) -> Expr {
+    let collation = comparison_collation(&[&a, &b]);
+    let nullable = op != CompareOp::NullSafeEq && (a.nullable || b.nullable);
+    predicate(ExprKind::Compare(op, Box::new([a, b]), collation), nullable)
+}
+
+/// The same as a statement has it: error 1267 where the sides agree on no collation.
+pub(super) fn compare_agreeing(op: CompareOp, a: Expr, b: Expr) -> SqlResult<Expr> {
+    agree(&[&a, &b], op.symbol())?;
+    Ok(compare(op, a, b))
+}
+
+/// The same with constants that are beside a year or a date.
+pub(super) fn compare_constants(
+    op: CompareOp,
+    mut a: Expr,
+    mut b: Expr,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    agree(&[&a, &b], op.symbol())?;
+    harmonise(&mut a, &mut b);
+    constant_beside(&mut a, &b, scope)?;
+    constant_beside(&mut b, &a, scope)?;
+    Ok(compare_harmonised(op, a, b))
+}
+
+pub(super) fn between(
+    mut args: [Expr; 3],
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    let [v, low, high] = &mut args;
+    for bound in [&mut *low, &mut *high] {
+        harmonise(v, bound);
+        constant_beside(bound, v, scope)?;
+        constant_beside(v, bound, scope)?;
+    }
+    agree(&[v, low, high], "between")?;
+    let collation = comparison_collation(&[v, low, high]);
+    let nullable = v.nullable || low.nullable || high.nullable;
+    let kind = ExprKind::Between {
+        args: Box::new(args),
+        negated,
+        collation,
+    };
+    Ok(predicate(kind, nullable))
+}
+
+/// The parts of `(a, b)` and `ROW(a, b)`.
+pub(super) fn row(e: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    match e {
+        ast::Expr::Tuple(v) if v.len() > 1 => Some(v.iter().collect()),
+        ast::Expr::Nested(e) => row(e),
+        ast::Expr::Function(f) if object_name(&f.name).eq_ignore_ascii_case("row") => {
+            let ast::FunctionArguments::List(list) = &f.args else {
+                return None;
+            };
+            let parts = list.args.iter().map(|a| match a {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(e)) => Some(e),
+                _ => None,
+            });
+            parts
+                .collect::<Option<Vec<_>>>()
+                .filter(|parts| parts.len() > 1)
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn bind_all(list: Vec<&ast::Expr>, scope: &mut dyn Scope) -> SqlResult<Vec<Expr>> {
+    list.into_iter().map(|e| bind(e, scope)).collect()
+}
+
+/// The query of `(SELECT ...)`.
+pub(super) fn subquery_of(e: &ast::Expr) -> Option<&ast::Query> {
+    match e {
+        ast::Expr::Subquery(q) => Some(q),
+        ast::Expr::Nested(e) => subquery_of(e),
+        _ => None,
+    }
+}
+
+/// Comparison of scalars or of rows: rows are compared part by part.
+pub(super) fn compare_rows(
+    op: CompareOp,
+    left: &ast::Expr,
+    right: &ast::Expr,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    let (a, b) = match (row(left), row(right)) {
+        (Some(a), Some(b)) => (a, b),
+        (None, None) => {
+            let (mut a, mut b) = (bind(left, scope)?, bind(right, scope)?);
+            sent::beside_bytes([&mut a, &mut b], scope);
+            beside_strings(&mut a, &b, scope);
+            beside_strings(&mut b, &a, scope);
+            return compare_constants(op, a, b, scope);
+        }
+        (Some(v), None) if let Some(q) = subquery_of(right) => {
+            let values = bind_all(v, scope)?;
+            let test = RowTest::Compare(op);
+            return scope.subquery(q, SubqueryKind::Row { values, test });
+        }
+        (None, Some(v)) if let Some(q) = subquery_of(left) => {
+            let values = bind_all(v, scope)?;
+            let test = RowTest::Compare(op.flipped());
+            return scope.subquery(q, SubqueryKind::Row { values, test });
+        }
+        (Some(v), None) | (None, Some(v)) => {
+            let m = format!("Operand should contain {} column(s)", v.len());
+            return Err(SqlError::new(1241, m));
+        }
+    };
+    if a.len() != b.len() {
+        let m = format!("Operand should contain {} column(s)", a.len());
+        return Err(SqlError::new(1241, m));
+    }
+    if matches!(op, CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::Ne) {
+        // Parts may be rows themselves.
+        let parts = a
+            .into_iter()
+            .zip(b)
+            .map(|(x, y)| compare_rows(op, x, y, scope));
+        let parts = parts.collect::<SqlResult<Vec<_>>>()?;
+        return Ok(if op == CompareOp::Ne {
+            or(parts)
+        } else {
+            and(parts)
+        });
+    }
+    let mut pairs = Vec::with_capacity(a.len());
+    for (x, y) in a.into_iter().zip(b) {
+        let (mut x, mut y) = (bind(x, scope)?, bind(y, scope)?);
+        sent::beside_bytes([&mut x, &mut y], scope);
+        agree(&[&x, &y], op.symbol())?;
+        pairs.push((x, y));
+    }
+    let part = |op: CompareOp, p: &(Expr, Expr)| compare(op, p.0.clone(), p.1.clone());
+    // (a, b) < (c, d) is a < c or (a = c and b < d).
+    let strict = match op {
+        CompareOp::Le => CompareOp::Lt,
+        CompareOp::Ge => CompareOp::Gt,
+        other => other,
+    };
+    let last = pairs.len() - 1;
+    let mut e = part(op, &pairs[last]);
+    for p in pairs[..last].iter().rev() {
+        let tie = and(vec![part(CompareOp::Eq, p), e]);
+        e = or(vec![part(strict, p), tie]);
+    }
+    Ok(e)
+}
+
+pub(super) fn in_list(
+    expr: &ast::Expr,
+    list: &[ast::Expr],
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    if row(expr).is_some() {
+        let mut any = Vec::with_capacity(list.len());
+        for item in list {
+            any.push(compare_rows(CompareOp::Eq, expr, item, scope)?);
+        }
+        let e = or(any);
+        return Ok(if negated { not(e) } else { e });
+    }
+    let mut value = bind(expr, scope)?;
+    let mut items = Vec::with_capacity(list.len());
+    for item in list {
+        items.push(bind(item, scope)?);
+    }
+    sent::beside_bytes(std::iter::once(&mut value).chain(&mut items), scope);
+    // An ENUM is a number only if all of the list is.
+    let numbers = items.iter().all(|i| i.ty.is_numeric());
+    if numbers {
+        as_number(&mut value);
+    }
+    let mut nullable = value.nullable;
+    for i in &mut items {
+        beside_strings(i, &value, scope);
+        if is_param(i) {
+            i.ty = value.ty.clone();
+        }
+        constant_as(i, &value.ty);
+        constant_beside(i, &value, scope)?;
+        if value.ty.is_numeric() {
+            as_number(i);
+        }
+        nullable |= i.nullable;
+    }
+    if is_param(&value)
+        && let Some(first) = items.first()
+    {
+        value.ty = first.ty.clone();
+    }
+    // Numbers among the items have no say, nor has a list beside a number.
+    let mut strings = vec![&value];
+    if value.ty.is_string() {
+        strings.extend(&items);
+    }
+    agree(&strings, " IN ")?;
+    let collation = comparison_collation(&strings);
+    let l = InList::new(value, items, negated, collation);
+    Ok(predicate(ExprKind::InList(Box::new(l)), nullable))
+}
+
+pub(super) fn quantified(
+    left: &ast::Expr,
+    op: &ast::BinaryOperator,
+    right: &ast::Expr,
+    all: bool,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    let Some(op) = comparison(op) else {
+        return Err(SqlError::syntax(format!("near '{op}'")));
+    };
+    let mut right = right;
+    while let ast::Expr::Nested(e) = right {
+        right = e;
+    }
+    let ast::Expr::Subquery(q) = right else {
+        return Err(SqlError::syntax(format!("near '{right}'")));
+    };
+    if let Some(parts) = row(left) {
+        // MySQL has no others for rows.
+        let negated = match (op, all) {
+            (CompareOp::Eq, false) => false,
+            (CompareOp::Ne, true) => true,
+            _ => return Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
+        };
+        let values = bind_all(parts, scope)?;
+        let test = RowTest::In { negated };
+        return scope.subquery(q, SubqueryKind::Row { values, test });
+    }
+    let value = bind(left, scope)?;
+    scope.subquery(q, SubqueryKind::Quantified { value, op, all })
+}
+
+pub(super) fn like(
+    expr: &ast::Expr,
+    pattern: &ast::Expr,
+    escape: Option<&ast::Expr>,
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    let mut value = bind(expr, scope)?;
+    let mut pattern = bind(pattern, scope)?;
+    sent::beside_bytes([&mut value, &mut pattern], scope);
+    if is_param(&pattern) {
+        pattern.ty = SqlType::varchar(255, scope.collation());
+    }
+    let escape = match escape {
+        None if scope.session().sql_mode.get().no_backslash_escapes => None,
+        None => Some('\\'),
+        Some(e) => {
+            let e = bind(e, scope)?;
+            let wrong = || SqlError::new(1210, "Incorrect arguments to ESCAPE");
+            let text = match e.as_constant() {
+                Some(Value::Bytes(b)) => String::from_utf8(b.to_vec()).map_err(|_| wrong())?,
+                Some(Value::Null) => "\\".into(),
+                _ => return Err(wrong()),
+            };
+            let mut chars = text.chars();
+            match (chars.next(), chars.next()) {
+                (c, None) => c,
+                _ => return Err(wrong()),
+            }
+        }
+    };
+    agree(&[&value, &pattern], "like")?;
+    let collation = comparison_collation(&[&value, &pattern]);
+    let nullable = value.nullable || pattern.nullable;
+    let l = Like {
+        value,
+        pattern,
+        escape,
+        negated,
+        collation,
+    };
+    Ok(predicate(ExprKind::Like(Box::new(l)), nullable))
+}
+
+pub(super) fn regexp(value: Expr, pattern: Expr, negated: bool) -> Expr {
+    let collation = comparison_collation(&[&value, &pattern]);
+    let nullable = value.nullable || pattern.nullable;
+    let r = Regexp::new(value, pattern, negated, collation);
+    predicate(ExprKind::Regexp(Box::new(r)), nullable)
+}
