@@ -17,7 +17,7 @@ use crate::page::{Lsn, PAGE_SIZE};
 use crate::wait::{self, Class};
 use parking_lot::{Condvar, Mutex};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
 /// Pages a mini-transaction may rewrite besides those it allocates.
@@ -183,6 +183,8 @@ impl Core {
     /// Reserves log space while the log is tight; the bytes to give back.
     #[cold]
     pub fn reserve_log(&self, new_pages: usize) -> Result<u64> {
+        // Whoever read the flag without order sees what those counted who came before it was set.
+        fence(Ordering::SeqCst);
         let need = self.largest(new_pages);
         let endings = match PATIENT.get() {
             true => 0,
