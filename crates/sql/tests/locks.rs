@@ -167,6 +167,32 @@ fn metadata_waits_are_told() {
     assert!(c.rows("SHOW OPEN TABLES FROM test").is_empty());
 }
 
+/// A statement that waits to write to a table, not planned before, has nothing of it yet that others would wait for.
+#[test]
+fn who_waits_to_write_holds_nothing() {
+    let db = TestDb::new();
+    let (mut a, mut b, mut c) = (db.client(), db.client(), db.client());
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    for sql in [
+        "INSERT INTO t VALUES (1)",
+        "UPDATE t SET id = 2",
+        "DELETE FROM t",
+    ] {
+        a.ok("LOCK TABLES t READ");
+        std::thread::scope(|s| {
+            let waiter = s.spawn(|| b.ok(sql));
+            let pending = "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE lock_status = 'PENDING'";
+            until(&mut c, pending, "1");
+            let locks = "SELECT lock_type, lock_status FROM performance_schema.metadata_locks
+                         WHERE object_name = 't' ORDER BY lock_type";
+            let found = c.rows(locks);
+            a.ok("UNLOCK TABLES");
+            waiter.join().unwrap();
+            assert_eq!(found, ["SHARED_READ_ONLY|GRANTED", "SHARED_WRITE|PENDING"]);
+        });
+    }
+}
+
 /// A statement that is only prepared keeps no table from being altered.
 #[test]
 fn preparing_leaves_no_metadata_lock() {

@@ -10,7 +10,7 @@ use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::parse::sp;
 use crate::row;
 use crate::types::{Schema, SqlType};
-use millpond_store::{LockMode, WaitPolicy};
+use millpond_store::{LockMode, Table, WaitPolicy};
 use std::sync::Arc;
 
 /// What FROM comes to.
@@ -429,9 +429,7 @@ impl Planner<'_, '_> {
         let table = match self.cx.env.temporary.get(database, name) {
             Some(table) => table,
             None => self
-                .cx
-                .engine
-                .open_table(self.cx.txn, database, name)
+                .open_stored(database, name, write)
                 .map_err(|e| match e {
                     millpond_store::Error::NoSuchTable(_)
                     | millpond_store::Error::NoSuchDatabase(_) => no_such_table(database, name),
@@ -448,6 +446,19 @@ impl Planner<'_, '_> {
             rows,
         });
         Ok(self.tables.len() - 1)
+    }
+
+    fn open_stored(
+        &mut self,
+        database: &str,
+        name: &str,
+        write: bool,
+    ) -> millpond_store::Result<Arc<Table>> {
+        // What is only prepared writes nothing yet.
+        match write && self.cx.params.is_some() {
+            true => (self.cx.engine).open_table_for_write(self.cx.txn, database, name),
+            false => self.cx.engine.open_table(self.cx.txn, database, name),
+        }
     }
 
     /// Plans a derived table, which sees nothing of the blocks around it.

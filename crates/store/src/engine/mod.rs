@@ -257,6 +257,22 @@ impl Engine {
         mdl.lock(txn.owner(), &lock, MdlMode::Shared)?;
         self.0.catalog.open_table(database, name)
     }
+    /// The same for a statement that is about to write to the table: who waits to write has nothing of it that others wait for.
+    /// What the transaction has of the table already is left to [`Table::pin_for_write`] to make more of.
+    pub fn open_table_for_write(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        name: &str,
+    ) -> Result<Arc<Table>> {
+        ddl::not_partition(database, name)?;
+        let mdl = self.0.sys.mdl();
+        let lock = mdl.get(&full_name(database, name));
+        if !mdl.holds(txn.owner(), &lock, MdlMode::Shared) {
+            mdl.lock(txn.owner(), &lock, MdlMode::Write)?;
+        }
+        self.0.catalog.open_table(database, name)
+    }
     /// A partition of a table that the transaction has opened or pinned: the one at position `at` of `count`, as the layer
     /// above orders them, and its name. Which position has which name is fixed while the table is valid.
     #[inline]
