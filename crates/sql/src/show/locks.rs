@@ -79,6 +79,7 @@ fn metadata_mode(mode: MdlMode) -> &'static str {
         MdlMode::Write => "SHARED_WRITE",
         MdlMode::ReadOnly => "SHARED_READ_ONLY",
         MdlMode::Upgradable => "SHARED_UPGRADABLE",
+        MdlMode::NoWrite => "SHARED_NO_WRITE",
         MdlMode::Exclusive => "EXCLUSIVE",
     }
 }

@@ -166,6 +166,17 @@ impl Inner {
         Ok(())
     }
 
+    /// Keeps other DDL from tables before they are locked exclusively: who waits for an index build to end holds no statement back.
+    fn keep_ddl_out(&self, owner: &Arc<Owner>, tables: &[(TableName, bool)]) -> Result<()> {
+        let mdl = self.sys.mdl();
+        let written: BTreeSet<&TableName> = tables.iter().filter(|t| t.1).map(|t| &t.0).collect();
+        for (database, name) in written {
+            let lock = mdl.get(&full_name(database, name));
+            mdl.lock(owner, &lock, MdlMode::Upgradable)?;
+        }
+        Ok(())
+    }
+
     /// Locks tables beyond the end of transactions.
     pub(super) fn lock_tables_lasting(
         &self,
@@ -184,6 +195,7 @@ impl Inner {
                 self.lock_database(txn, database, MdlMode::Shared)?;
                 mdl.make_lasting(owner, &mdl.get(database));
             }
+            self.keep_ddl_out(owner, tables)?;
             let mut sorted: Vec<_> = tables.iter().collect();
             sorted.sort();
             for ((database, name), write) in sorted {

@@ -3,7 +3,7 @@
 //! Steps, with the table's metadata lock at each:
 //! 1. *Exclusive:* whoever has changed rows has finished. The row log begins ([`crate::table::row_log`], which has the invariants), and
 //!    a view is made.
-//! 2. *Upgradable* (or read-only, to keep writers out): rows and statements go on, other DDL waits. The rows of the view are sorted, the tree is built
+//! 2. *Upgradable* (or with writers kept out): rows and statements go on, other DDL waits. The rows of the view are sorted, the tree is built
 //!    bottom-up, then what is in the row log is settled, chunk by chunk, until little is left. Nobody but the builder knows the tree.
 //! 3. *Exclusive* again: the rest of the log is settled, and the index becomes part of the definition.
 //!
@@ -199,7 +199,7 @@ impl Inner {
     pub(super) fn let_in(&self, txn: &Txn, table: &Table, beside: Beside) {
         let mode = match beside {
             Beside::Writes => MdlMode::Upgradable,
-            Beside::Reads => MdlMode::ReadOnly,
+            Beside::Reads => MdlMode::NoWrite,
             Beside::Nothing => return,
         };
         let mdl = self.sys.mdl();

@@ -1,11 +1,11 @@
 //! Metadata locks by name: shared for statements, to the end of the transaction; exclusive for DDL; read-only for LOCK
 //! TABLES ... READ, which lets statements read and keeps those that write out; upgradable for DDL while it lets
-//! statements go on, which keeps other DDL out.
+//! statements, or those that read, go on, which keeps other DDL out.
 //!
 //! A lock's state is one word: how many owners hold it in each mode, and whether anybody waits.
 //! While nobody waits and no holder conflicts, a statement's lock is one compare-and-swap through a kept
-//! [`MdlLock`] handle. Everything else goes through the lock's queue, first come, first served: a waiting exclusive
-//! request keeps later shared ones out. Who holds a lock is known only to the owners.
+//! [`MdlLock`] handle. Everything else goes through the lock's queue, in which a request waits for the earlier ones that
+//! it conflicts with: a waiting exclusive request keeps later shared ones out, one that is upgradable lets them pass. Who holds a lock is known only to the owners.
 //!
 //! Owners keep a few handles of locks they have released: taking one of them again touches neither the map of
 //! names nor a reference count.
@@ -36,6 +36,8 @@ pub enum MdlMode {
     ReadOnly,
     /// DDL that lets statements go on for now: one at a time, between two moments at which it has the lock exclusively.
     Upgradable,
+    /// The same, with writers kept out.
+    NoWrite,
     /// DDL, LOCK TABLES ... WRITE.
     Exclusive,
 }
@@ -56,6 +58,7 @@ impl MdlMode {
             MdlMode::ReadOnly => 2 * COUNT_BITS,
             MdlMode::Exclusive => 3 * COUNT_BITS,
             MdlMode::Upgradable => 3 * COUNT_BITS + 1,
+            MdlMode::NoWrite => 3 * COUNT_BITS + 2,
         }
     }
 
@@ -65,11 +68,11 @@ impl MdlMode {
         1 << self.shift()
     }
 
-    /// The word's bits of all holders of this mode. There is at most one that is exclusive or upgradable.
+    /// The word's bits of all holders of this mode. There is at most one of those that DDL has.
     #[inline]
     fn holders(self) -> u64 {
         match self {
-            MdlMode::Exclusive | MdlMode::Upgradable => self.unit(),
+            MdlMode::Exclusive | MdlMode::Upgradable | MdlMode::NoWrite => self.unit(),
             _ => COUNT << self.shift(),
         }
     }
@@ -80,14 +83,16 @@ impl MdlMode {
         use MdlMode::*;
         match self {
             Shared => Exclusive.holders(),
-            Write => Exclusive.holders() | ReadOnly.holders(),
+            Write => Exclusive.holders() | ReadOnly.holders() | NoWrite.holders(),
             ReadOnly => Exclusive.holders() | Write.holders(),
-            Upgradable => Exclusive.holders() | Upgradable.holders(),
+            Upgradable => Exclusive.holders() | Upgradable.holders() | NoWrite.holders(),
+            NoWrite => Upgradable.conflicts() | Write.holders(),
             Exclusive => {
                 Shared.holders()
                     | Write.holders()
                     | ReadOnly.holders()
                     | Upgradable.holders()
+                    | NoWrite.holders()
                     | Exclusive.holders()
             }
         }
@@ -617,27 +622,40 @@ impl MdlLock {
         }
     }
 
-    /// Grants from the front as long as it goes; then opens the lock to passers-by if nobody waits.
+    /// Grants what neither holders nor earlier requests bar; then opens the lock to passers-by if nobody waits.
     fn grant_waiters(&self, queue: &mut VecDeque<Waiter>) {
-        while let Some(front) = queue.front() {
-            let (mode, own) = (front.mode, front.held.map_or(0, MdlMode::unit));
-            // Only releases change the word meanwhile: `WAITERS` is set.
-            let granted = self
-                .state
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
-                    debug_assert!(state & WAITERS != 0);
-                    let others = state - own;
-                    (others & mode.conflicts() == 0).then(|| others + mode.unit())
-                })
-                .is_ok();
-            if !granted {
+        let (mut at, mut barred) = (0, 0);
+        while let Some(waiter) = queue.get(at) {
+            let (mode, own) = (waiter.mode, waiter.held.map_or(0, MdlMode::unit));
+            if barred & mode.holders() == 0 && self.grant(mode, own) {
+                if let Some(waiter) = queue.remove(at) {
+                    waiter.owner.grant();
+                }
+                continue;
+            }
+            if mode == MdlMode::Exclusive {
+                // Nothing goes beside that.
                 return;
             }
-            if let Some(waiter) = queue.pop_front() {
-                waiter.owner.grant();
-            }
+            barred |= mode.conflicts();
+            at += 1;
         }
-        self.state.fetch_and(!WAITERS, Ordering::AcqRel);
+        if queue.is_empty() {
+            self.state.fetch_and(!WAITERS, Ordering::AcqRel);
+        }
+    }
+
+    /// One more holder, in place of what it held before, if no other conflicts. Under the queue's mutex, and with `WAITERS` set: only
+    /// releases change the word meanwhile.
+    fn grant(&self, mode: MdlMode, own: u64) -> bool {
+        let change = |state: u64| {
+            debug_assert!(state & WAITERS != 0);
+            let others = state - own;
+            (others & mode.conflicts() == 0).then(|| others + mode.unit())
+        };
+        self.state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, change)
+            .is_ok()
     }
 
     /// The mode an owner waits for, with the conflicting requests before it; `None` if it does not wait.
@@ -645,8 +663,9 @@ impl MdlLock {
         let queue = self.queue.lock();
         let i = queue.iter().position(|w| w.owner.no() == no)?;
         let mode = queue[i].mode;
-        // The queue is served strictly from the front.
-        out.extend(queue.iter().take(i).map(|w| w.owner.no()));
+        let before = queue.iter().take(i);
+        let barring = before.filter(|w| w.mode.conflicts() & mode.holders() != 0);
+        out.extend(barring.map(|w| w.owner.no()));
         Some(mode)
     }
 }
@@ -788,6 +807,39 @@ mod tests {
         assert!(mdl.holds(&ddl, &t, Exclusive));
     }
 
+    /// DDL that waits for other DDL to end holds no statement back, but other DDL.
+    #[test]
+    fn who_waits_to_be_upgradable_lets_statements_pass() {
+        use MdlMode::*;
+        let locks = Arc::new(LockSystem::new());
+        let mdl = MdlSystem::new(locks.clone());
+        let registry = Arc::new(Registry::default());
+        let o: Vec<_> = (0..3).map(|_| registry.owner(Weak::new())).collect();
+        let (build, second, other) = (&o[0], &o[1], &o[2]);
+        other.set_metadata_timeout(0);
+        let t = mdl.get("db\0t");
+        mdl.lock(build, &t, Upgradable).unwrap();
+        std::thread::scope(|s| {
+            let waiter = s.spawn(|| mdl.lock(second, &t, Upgradable));
+            while locks.stats().metadata_waiting == 0 {
+                std::thread::yield_now();
+            }
+            for mode in [Shared, Write, ReadOnly] {
+                mdl.lock(other, &t, mode).unwrap();
+                mdl.release_all(other);
+            }
+            for mode in [Upgradable, NoWrite, Exclusive] {
+                assert!(mdl.lock(other, &t, mode).is_err());
+            }
+            // Nor does it keep the build from its end.
+            mdl.lock(build, &t, Exclusive).unwrap();
+            mdl.release_all(build);
+            waiter.join().unwrap().unwrap();
+        });
+        mdl.release_all(second);
+        assert_eq!(t.state.load(Ordering::Relaxed), 0);
+    }
+
     /// What is done in the middle of a wait costs the waiter neither its place nor what is granted meanwhile.
     #[test]
     fn an_upgrade_does_other_things_while_it_waits() {
@@ -826,7 +878,7 @@ mod tests {
             let registry = Arc::new(Registry::default());
             let (ddl, writer) = (registry.owner(Weak::new()), registry.owner(Weak::new()));
             let t = mdl.get("db\0t");
-            mdl.lock(&ddl, &t, ReadOnly).unwrap();
+            mdl.lock(&ddl, &t, NoWrite).unwrap();
             mdl.lock(&writer, &t, Shared).unwrap();
             writer.changes.store(5, Ordering::Relaxed);
             let upgrade = || mdl.upgrade(&ddl, &t, (Duration::MAX, Duration::MAX), || Ok(()));
@@ -868,7 +920,7 @@ mod tests {
         let o: Vec<_> = (0..3).map(|_| registry.owner(Weak::new())).collect();
         o.iter().for_each(|o| o.set_metadata_timeout(0));
         let t = mdl.get("db\0t");
-        let modes = [Shared, Write, ReadOnly, Upgradable, Exclusive];
+        let modes = [Shared, Write, ReadOnly, Upgradable, NoWrite, Exclusive];
         for (held, asked, goes) in [
             (Shared, Shared, true),
             (Shared, Write, true),
@@ -886,6 +938,14 @@ mod tests {
             (Upgradable, Write, true),
             (Upgradable, ReadOnly, true),
             (Upgradable, Upgradable, false),
+            (Upgradable, NoWrite, false),
+            (NoWrite, Shared, true),
+            (NoWrite, Write, false),
+            (NoWrite, ReadOnly, true),
+            (NoWrite, Upgradable, false),
+            (NoWrite, NoWrite, false),
+            (Write, NoWrite, false),
+            (ReadOnly, NoWrite, true),
         ] {
             mdl.lock(&o[0], &t, held).unwrap();
             assert_eq!(
