@@ -374,10 +374,28 @@ impl Table {
         gap: bool,
         row: &mut Vec<u8>,
     ) -> Result<RowLock> {
+        let mut waited_new = false;
+        let found = self.lock_row_found(txn, key, request, gap, row, &mut waited_new);
+        // A lock that was waited for is not kept if there is no row for it, whether that is an answer or an error.
+        if waited_new && !gap && !matches!(found, Ok(RowLock::Granted(_))) {
+            self.unlock_record(txn.owner(), key);
+        }
+        found
+    }
+
+    /// `waited_new`: a lock was granted after a wait, which the owner did not have before.
+    fn lock_row_found(
+        &self,
+        txn: &mut Txn,
+        key: &[u8],
+        request: Request,
+        gap: bool,
+        row: &mut Vec<u8>,
+        waited_new: &mut bool,
+    ) -> Result<RowLock> {
         let index = &*self.indexes[0];
         let sys = &self.ctx.sys;
         let mut gap_locked = !gap;
-        let mut waited_new = false;
         let here = (Bound::Included(key), Bound::Included(key));
         loop {
             let me = txn.id();
@@ -402,20 +420,10 @@ impl Table {
                 Some(Locked::Value(new)) => {
                     let header = RowHeader::read(row);
                     self.strip(header, row)?;
-                    return Ok(RowLock::Granted(new || waited_new));
+                    return Ok(RowLock::Granted(new || *waited_new));
                 }
-                Some(Locked::Absent) => {
-                    if waited_new && !gap {
-                        self.unlock_record(owner, key);
-                    }
-                    return Ok(RowLock::Absent);
-                }
-                None if gap_locked => {
-                    if waited_new && !gap {
-                        self.unlock_record(owner, key);
-                    }
-                    return Ok(RowLock::Absent);
-                }
+                Some(Locked::Absent) => return Ok(RowLock::Absent),
+                None if gap_locked => return Ok(RowLock::Absent),
                 None => {
                     // Lock first, then make sure that nothing slipped in before.
                     sys.locks().lock_gap(owner, index.space, here.0, here.1);
@@ -424,14 +432,9 @@ impl Table {
                 Some(Locked::Conflict) => {
                     let locks = sys.locks();
                     match locks.lock(owner, index.space, key, request.mode, request.policy)? {
-                        Lock::New => waited_new = true,
+                        Lock::New => *waited_new = true,
                         Lock::Held => {}
-                        Lock::Skipped => {
-                            if waited_new && !gap {
-                                self.unlock_record(owner, key);
-                            }
-                            return Ok(RowLock::Skipped);
-                        }
+                        Lock::Skipped => return Ok(RowLock::Skipped),
                     }
                 }
             }

@@ -279,7 +279,7 @@ impl TxnSystem {
             at => at,
         };
         let done = self.persist(txn.id, || self.undo_until(txn, until, handler));
-        txn.undo.stuck = done.is_err();
+        txn.undo.stuck |= done.is_err();
         done
     }
 
