@@ -845,7 +845,7 @@ fn sessions_share_statements_but_not_what_they_mean() {
     for _ in 0..2 {
         assert_eq!(a.one(select), "1|one");
     }
-    // The first time for this session, and already known.
+    // The first time in the session, and already known.
     let before = hits(&mut b);
     assert_eq!(b.one(select), "1|one");
     assert_eq!(hits(&mut b), before + 1);

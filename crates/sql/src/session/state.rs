@@ -69,7 +69,7 @@ pub struct Session {
     pub(super) context: Arc<Context>,
     /// Its key in the instance's cache of statements.
     pub(super) context_key: u64,
-    /// How many FLUSH TABLES this session goes by.
+    /// How many FLUSH TABLES the session goes by.
     flushes: u64,
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,

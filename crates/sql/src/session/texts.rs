@@ -83,7 +83,7 @@ impl Session {
         Some(compiled)
     }
 
-    /// Offers a statement that ran, for this session and others to run it again. `context` is that in which it was
+    /// Offers a statement that ran, for the session and others to run it again. `context` is that in which it was
     /// parsed: what changed it meant something else than it would now.
     fn offer(&mut self, key: u64, text: &str, context: &Arc<Context>, compiled: Arc<Compiled>) {
         if !Arc::ptr_eq(context, &self.context) {

@@ -17,7 +17,7 @@
 //! is waited for briefly, and given up for four times as long, in which the log is settled on and statements go on; then twice as long,
 //! up to a minute, so that even where transactions overlap for ever the build ends. A wait that would be a deadlock ends so too,
 //! but where others wait for what the build has (writers, if it keeps them out) one of them is the victim.
-//! **Failure** at any point takes the row log away and leaves the space to its grave, as the builds of old did.
+//! **Failure** at any point takes the row log away and leaves the space to its grave (see `index`).
 
 use super::Inner;
 use super::index::live_entry;

@@ -131,7 +131,7 @@ pub trait Scope {
     fn default_of(&mut self, _column: &str) -> SqlResult<Expr> {
         Err(SqlError::unsupported("DEFAULT() here"))
     }
-    /// Notes that an expression's type or state belongs to this session: nobody else may use a plan with it.
+    /// Notes that an expression's type or state belongs to the session that binds it: nobody else may use a plan with it.
     fn keep_private(&mut self) {}
     /// Which clause this is, for error 1054: `field list`, `where clause`, `order clause`, `group statement`, `having clause`, `on clause`.
     fn clause(&self) -> &'static str;
