@@ -1,0 +1,203 @@
+"""What the benchmarks share: Millpond and MariaDB started alike in directories of their own, and tables of results."""
+
+import ctypes
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+
+# Program that shows a package is installed, and the package.
+NEEDED = {
+    "sysbench": "sysbench",
+    "mariadb": "mariadb-client",
+    "mariadbd": "mariadb-server",
+    "mariadb-install-db": "mariadb-server",
+}
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+
+
+def fail(message):
+    sys.exit(f"{Path(sys.argv[0]).name}: {message}")
+
+
+def say(message):
+    print(message, file=sys.stderr, flush=True)
+
+
+def which(program):
+    return shutil.which(program, path=PATH)
+
+
+def install(programs):
+    """Installs what is missing where that is possible, else says what to install."""
+    missing = sorted({NEEDED[p] for p in programs if not which(p)})
+    if not missing:
+        return
+    words = " ".join(missing)
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    apt = shutil.which("apt-get")
+    if not apt or (sudo and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode != 0):
+        fail(f"needs {words}; install it, e.g. with: sudo apt-get install {words}")
+    say(f"installing {words}")
+    env = ["env", "DEBIAN_FRONTEND=noninteractive"]
+    subprocess.run(sudo + env + [apt, "-qq", "update"], check=False, stdout=subprocess.DEVNULL)
+    done = subprocess.run(sudo + env + [apt, "-qq", "install", "-y", "--no-install-recommends", *missing])
+    if done.returncode != 0:
+        fail(f"apt-get could not install {words}")
+
+
+def build():
+    say("building millpond (release)")
+    if subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "millpond-cli"], cwd=ROOT).returncode != 0:
+        fail("cargo build failed")
+    target = os.environ.get("CARGO_TARGET_DIR", ROOT / "target")
+    return Path(target) / "release" / "millpond"
+
+
+def die_with_parent():
+    """Runs in the child: ends it if this process is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+class Server:
+    """A server process with a data directory of its own; both go when it is stopped."""
+
+    live = set()
+
+    def __init__(self, name, args):
+        self.name = name
+        args.dir.mkdir(parents=True, exist_ok=True)
+        self.dir = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=args.dir))
+        # Paths of Unix sockets are at most 107 bytes long: not below a deep data directory.
+        self.socket_dir = Path(tempfile.mkdtemp(prefix="bench-"))
+        self.socket = self.socket_dir / "s"
+        self.process = None
+        self.version = None
+        Server.live.add(self)
+
+    def spawn(self, command):
+        self.log = open(self.dir / "log", "ab")
+        self.process = subprocess.Popen(
+            [str(c) for c in command],
+            stdout=self.log,
+            stderr=self.log,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PATH": PATH},
+            preexec_fn=die_with_parent,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 60
+        while not self.socket.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                sys.stderr.write((self.dir / "log").read_text(errors="replace")[-3000:])
+                fail(f"{self.name} did not start")
+            time.sleep(0.05)
+
+    def cpu_seconds(self):
+        """CPU time that the process has used, from its CPU-time clock (nanoseconds, where /proc counts in ticks)."""
+        return time.clock_gettime((~self.process.pid << 3) | 2)
+
+    def peak_rss(self):
+        """Most memory that was resident so far, bytes."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+)", text).group(1)) * 1024
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+        shutil.rmtree(self.socket_dir, ignore_errors=True)
+        Server.live.discard(self)
+
+
+def start_millpond(args):
+    s = Server("millpond", args)
+    s.spawn([
+        args.binary, "serve", "--data", s.dir / "data", "--socket", s.socket, "--skip-networking", "--pool", args.pool,
+        "--log-size", args.log_size, "--max-connections", 300, "--set", "innodb_flush_log_at_trx_commit=1",
+        "--log-level", "warn",
+    ])
+    s.version = subprocess.run([args.binary, "--version"], capture_output=True, text=True).stdout.strip()
+    return s
+
+
+def start_mariadb(args):
+    s = Server("mariadb", args)
+    data = s.dir / "data"
+    user = ["--user=root"] if os.geteuid() == 0 else []
+    made = subprocess.run(
+        [which("mariadb-install-db"), "--no-defaults", f"--datadir={data}", "--skip-test-db",
+         "--auth-root-authentication-method=normal", *user],
+        capture_output=True, text=True, env={**os.environ, "PATH": PATH},
+    )
+    if made.returncode != 0:
+        fail(f"mariadb-install-db failed:\n{made.stdout[-1500:]}{made.stderr[-1500:]}")
+    s.spawn([
+        which("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={s.socket}", f"--pid-file={s.dir}/pid",
+        "--skip-networking", f"--innodb-buffer-pool-size={args.pool}", f"--innodb-log-file-size={args.log_size}",
+        "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", "--max-connections=300",
+        "--max-prepared-stmt-count=100000", *user,
+    ])
+    s.version = subprocess.run([which("mariadbd"), "--version"], capture_output=True, text=True).stdout.strip()
+    return s
+
+
+STARTERS = {"millpond": start_millpond, "mariadb": start_mariadb}
+
+
+def sql(server, statement):
+    """Runs one statement with the client that comes with the server package."""
+    done = subprocess.run([which("mariadb"), "--no-defaults", f"--socket={server.socket}", "-uroot", "-e", statement],
+                          capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        fail(f"{statement} on {server.name}: {done.stderr.strip()}")
+
+
+def syncs_per_second(directory):
+    """What a commit costs on this disk at the least."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=directory) as f:
+        os.write(f.fileno(), bytes(1 << 20))
+        os.fdatasync(f.fileno())
+        start, n = time.monotonic(), 0
+        while time.monotonic() - start < 0.5:
+            os.pwrite(f.fileno(), bytes(512), n % 2000 * 512)
+            os.fdatasync(f.fileno())
+            n += 1
+        return n / (time.monotonic() - start)
+
+
+def machine(args):
+    model = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
+    return {
+        "cpu": model.group(1) if model else platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "kernel": platform.release(),
+        "fdatasyncs_per_second": round(syncs_per_second(args.dir)),
+    }
+
+
+def table(rows):
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    lines = []
+    for n, row in enumerate(rows):
+        cells = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        lines.append("| " + " | ".join(cells) + " |")
+        if n == 0:
+            lines.append("|" + "|".join("-" * (w + 2) if i == 0 else "-" * (w + 1) + ":" for i, w in enumerate(widths)) + "|")
+    return "\n".join(lines)
