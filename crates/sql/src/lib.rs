@@ -12,12 +12,13 @@
 //! | [`parse`] | sqlparser plus what it lacks; statement splitting |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows and keys as bytes |
-//! | [`types`], [`value`] | types, collations, values, schemas |
+//! | [`catalog`] | definitions of tables |
+//! | [`types`], [`value`] | `millpond-types`: types, collations, values |
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 //! | [`result`], [`error`] | what goes out |
 
+pub mod catalog;
 pub mod ddl;
-pub mod error;
 pub mod exec;
 pub mod expr;
 pub mod parse;
@@ -29,9 +30,23 @@ pub mod session;
 pub mod show;
 mod slowlog;
 mod stack;
-pub mod types;
-pub mod value;
 pub mod watch;
+
+pub use millpond_types::error;
+
+/// Types, and the definitions of tables that have them.
+pub mod types {
+    pub use crate::catalog::{Column, DefaultValue, Index, KeyPart, MAX_KEY_LENGTH, Schema};
+    pub use millpond_types::types::*;
+}
+
+/// Values, and how they become a column's.
+pub mod value {
+    pub use crate::catalog::assign::{
+        default_value, generated, initial_value, null_refused, store,
+    };
+    pub use millpond_types::value::*;
+}
 
 pub use error::{SqlError, SqlResult};
 pub use result::{ColumnMeta, Completion, ResultSink};

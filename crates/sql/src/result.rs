@@ -3,6 +3,11 @@
 use crate::types::SqlType;
 use crate::value::Value;
 
+pub use crate::types::{
+    FLAG_AUTO_INCREMENT, FLAG_BINARY, FLAG_BLOB, FLAG_ENUM, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT,
+    FLAG_NOT_NULL, FLAG_PRI_KEY, FLAG_TIMESTAMP, FLAG_UNIQUE_KEY, FLAG_UNSIGNED,
+};
+
 /// A result column.
 #[derive(Clone, Debug)]
 pub struct ColumnMeta {
@@ -21,29 +26,6 @@ pub struct ColumnMeta {
     /// Flags: see the `FLAG_*` constants (the protocol's values).
     pub flags: u16,
 }
-
-/// NOT NULL.
-pub const FLAG_NOT_NULL: u16 = 1;
-/// Part of the primary key.
-pub const FLAG_PRI_KEY: u16 = 2;
-/// Part of a unique key.
-pub const FLAG_UNIQUE_KEY: u16 = 4;
-/// Part of a non-unique key.
-pub const FLAG_MULTIPLE_KEY: u16 = 8;
-/// BLOB or TEXT.
-pub const FLAG_BLOB: u16 = 16;
-/// UNSIGNED.
-pub const FLAG_UNSIGNED: u16 = 32;
-/// Binary collation.
-pub const FLAG_BINARY: u16 = 128;
-/// ENUM.
-pub const FLAG_ENUM: u16 = 256;
-/// AUTO_INCREMENT.
-pub const FLAG_AUTO_INCREMENT: u16 = 512;
-/// TIMESTAMP.
-pub const FLAG_TIMESTAMP: u16 = 1024;
-/// No default value.
-pub const FLAG_NO_DEFAULT: u16 = 4096;
 
 /// How a statement ended.
 #[derive(Clone, Debug, Default)]

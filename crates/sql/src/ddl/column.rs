@@ -76,7 +76,7 @@ pub(super) fn read(
     let ty = match data_type {
         _ if serial => SqlType::ubigint(),
         sp::DataType::Real if real_is_float => SqlType::new(BaseType::Float),
-        other => binary_type(SqlType::from_ast(other, chosen)?),
+        other => binary_type(crate::parse::sql_type(other, chosen)?),
     };
     let mut spec = ColumnSpec {
         column: Column {

@@ -1,5 +1,6 @@
 //! Keys: their parts and names, and which of them is the clustered one.
 
+use crate::catalog::key_length;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::sp;
 use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
@@ -187,7 +188,7 @@ fn name_for(
 fn check_length(columns: &[Column], parts: &[KeyPart]) -> SqlResult<()> {
     let length: usize = parts
         .iter()
-        .map(|p| columns[p.column].ty.key_length(p.prefix))
+        .map(|p| key_length(&columns[p.column].ty, p.prefix))
         .sum();
     if length > MAX_KEY_LENGTH {
         return Err(SqlError::new(

@@ -23,6 +23,7 @@
 mod alter;
 mod ast;
 mod cursor;
+mod data_type;
 mod depth;
 mod dialect;
 mod general;
@@ -38,6 +39,7 @@ mod tests;
 mod tokens;
 
 pub use ast::*;
+pub use data_type::sql_type;
 pub use general::{General, generalize};
 pub(crate) use lex::placeholders;
 pub use lex::split_first;

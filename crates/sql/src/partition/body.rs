@@ -1,9 +1,9 @@
 //! A [`Partitioning`] as bytes, behind the columns in a table's body.
 
 use super::{By, Limit, Partition, Partitioning};
+use crate::catalog::body::{Reader, Writer, corrupt};
 use crate::error::SqlResult;
 use crate::parse::PartitionMethod;
-use crate::types::body::{Reader, Writer, corrupt};
 
 const METHODS: [PartitionMethod; 4] = [
     PartitionMethod::Range,

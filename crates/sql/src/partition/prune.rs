@@ -428,7 +428,7 @@ fn walk(
     }
     let row = |n: i128| {
         let mut row = vec![Value::Null; schema.columns.len()];
-        row[*c] = crate::row::lookup::integer_value(n, ty);
+        row[*c] = crate::value::integer_value(n, ty);
         row
     };
     Some((low..=high).map(row).collect())

@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::layout::{Form, form_of, read_fixed, write_fixed};
+use super::layout::{read_fixed, write_fixed};
+use crate::catalog::{Form, form_of};
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::char_prefix;
 use crate::types::{BaseType, Collation, Column, KeyPart, Schema, SqlType};
@@ -48,7 +49,7 @@ impl Schema {
                     continue;
                 }
             }
-            let slot = layout.slots[part.column];
+            let slot = layout.slots()[part.column];
             let bytes = layout.bytes(slot, row);
             if slot.form == Form::Variable {
                 let text = part_text(part, &column.ty, bytes);

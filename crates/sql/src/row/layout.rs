@@ -10,89 +10,13 @@
 
 use std::borrow::Cow;
 
+use crate::catalog::{Column, Form, RowLayout, Schema, Slot, fraction_len};
 use crate::error::{SqlError, SqlResult};
-use crate::types::{BaseType, Column, Schema, SqlType};
+use crate::types::SqlType;
 use crate::value::time::{Date, DateTime, Time};
 use crate::value::{Decimal, Value, Zone};
 
 const WIDE: u8 = 1;
-
-/// How a fixed-width column is written, or that it is variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Signed integer of `width` bytes, sign bit flipped, big-endian.
-    Signed,
-    /// Unsigned integer of `width` bytes, big-endian.
-    Unsigned,
-    Double,
-    Float,
-    /// Scale.
-    Decimal(u8),
-    Date,
-    /// Fractional digits.
-    DateTime(u8),
-    /// Fractional digits.
-    Timestamp(u8),
-    Time,
-    Year,
-    /// Position of the member from 1; 0 is the empty string that bad input leaves.
-    Enum,
-    Variable,
-}
-
-/// A column's place.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    pub form: Form,
-    /// Bytes; 0 for variable ones.
-    pub width: u8,
-    /// Offset from the row's start; for a variable column its number among them.
-    pub at: u32,
-}
-
-/// Where each column lies in a stored row.
-#[derive(Clone, Debug)]
-pub struct RowLayout {
-    pub(super) slots: Vec<Slot>,
-    /// Where the ends of the variable columns begin.
-    ends: u32,
-    variable: u32,
-}
-
-/// Bytes that hold fractional seconds of so many digits.
-fn fraction_len(fsp: u8) -> u8 {
-    fsp.div_ceil(2)
-}
-
-/// Form and width of a type's values.
-pub(super) fn form_of(ty: &SqlType) -> (Form, u8) {
-    use BaseType as B;
-    let integer = if ty.unsigned {
-        Form::Unsigned
-    } else {
-        Form::Signed
-    };
-    match ty.base {
-        B::TinyInt => (integer, 1),
-        B::SmallInt => (integer, 2),
-        B::MediumInt => (integer, 3),
-        B::Int => (integer, 4),
-        B::BigInt => (integer, 8),
-        B::Decimal => (
-            Form::Decimal(ty.decimals),
-            Decimal::encoded_len(ty.length) as u8,
-        ),
-        B::Float => (Form::Float, 4),
-        B::Double => (Form::Double, 8),
-        B::Date => (Form::Date, 3),
-        B::DateTime => (Form::DateTime(ty.decimals), 5 + fraction_len(ty.decimals)),
-        B::Timestamp => (Form::Timestamp(ty.decimals), 4 + fraction_len(ty.decimals)),
-        B::Time => (Form::Time, 6),
-        B::Year => (Form::Year, 1),
-        B::Enum => (Form::Enum, 2),
-        _ => (Form::Variable, 0),
-    }
-}
 
 #[inline]
 fn read_be(b: &[u8]) -> u64 {
@@ -253,32 +177,6 @@ pub(super) fn write_fixed(
 }
 
 impl RowLayout {
-    /// Lays the columns out.
-    pub(crate) fn new(columns: &[Column]) -> RowLayout {
-        let mut at = 1 + columns.len().div_ceil(8) as u32;
-        let mut variable = 0;
-        let mut slots = Vec::with_capacity(columns.len());
-        for c in columns {
-            let (form, width) = form_of(&c.ty);
-            let place = if form == Form::Variable {
-                &mut variable
-            } else {
-                &mut at
-            };
-            slots.push(Slot {
-                form,
-                width,
-                at: *place,
-            });
-            *place += (width as u32).max((form == Form::Variable) as u32);
-        }
-        RowLayout {
-            slots,
-            ends: at,
-            variable,
-        }
-    }
-
     /// Whether a column is NULL.
     #[inline]
     pub fn is_null(&self, row: &[u8], column: usize) -> bool {
@@ -291,7 +189,7 @@ impl RowLayout {
         if slot.form != Form::Variable {
             return &row[slot.at as usize..slot.at as usize + slot.width as usize];
         }
-        let ends = self.ends as usize;
+        let ends = self.ends();
         let i = slot.at as usize;
         let wide = row[0] & WIDE != 0;
         let end = |i: usize| -> usize {
@@ -303,7 +201,7 @@ impl RowLayout {
                 u16::from_le_bytes([row[p], row[p + 1]]) as usize
             }
         };
-        let base = ends + self.variable as usize * if wide { 4 } else { 2 };
+        let base = ends + self.variable() * if wide { 4 } else { 2 };
         let from = if i == 0 { 0 } else { end(i - 1) };
         &row[base + from..base + end(i)]
     }
@@ -320,7 +218,7 @@ impl RowLayout {
         if self.is_null(row, column) {
             return Value::Null;
         }
-        let slot = self.slots[column];
+        let slot = self.slots()[column];
         let bytes = self.bytes(slot, row);
         if slot.form == Form::Variable {
             return Value::Bytes(Cow::Borrowed(bytes));
@@ -349,9 +247,9 @@ pub fn encode_row(
     out: &mut Vec<u8>,
 ) -> SqlResult<()> {
     let layout = schema.layout();
-    debug_assert_eq!(values.len(), layout.slots.len());
+    debug_assert_eq!(values.len(), layout.slots().len());
     let mut total = 0;
-    for (v, slot) in values.iter().zip(&layout.slots) {
+    for (v, slot) in values.iter().zip(layout.slots()) {
         if let (Form::Variable, Value::Bytes(b)) = (slot.form, v) {
             total += b.len();
         }
@@ -359,11 +257,11 @@ pub fn encode_row(
     let wide = total > u16::MAX as usize;
     let step = if wide { 4 } else { 2 };
     let start = out.len();
-    out.reserve(layout.ends as usize + layout.variable as usize * step + total);
+    out.reserve(layout.ends() + layout.variable() * step + total);
     out.push(if wide { WIDE } else { 0 });
     let bitmap = out.len();
     out.resize(bitmap + values.len().div_ceil(8), 0);
-    for (i, (v, slot)) in values.iter().zip(&layout.slots).enumerate() {
+    for (i, (v, slot)) in values.iter().zip(layout.slots()).enumerate() {
         let column = &schema.columns[i];
         if v.is_null() {
             out[bitmap + i / 8] |= 1 << (i % 8);
@@ -373,9 +271,9 @@ pub fn encode_row(
                 .ok_or_else(|| mismatch(column, v))?;
         }
     }
-    debug_assert_eq!(out.len(), start + layout.ends as usize);
+    debug_assert_eq!(out.len(), start + layout.ends());
     let mut end = 0u32;
-    for (i, (v, slot)) in values.iter().zip(&layout.slots).enumerate() {
+    for (i, (v, slot)) in values.iter().zip(layout.slots()).enumerate() {
         if slot.form != Form::Variable {
             continue;
         }
@@ -386,7 +284,7 @@ pub fn encode_row(
         }
         out.extend_from_slice(&end.to_le_bytes()[..step]);
     }
-    for (v, slot) in values.iter().zip(&layout.slots) {
+    for (v, slot) in values.iter().zip(layout.slots()) {
         if let (Form::Variable, Value::Bytes(b)) = (slot.form, v) {
             out.extend_from_slice(b);
         }

@@ -4,7 +4,7 @@ use super::layout::member;
 use crate::types::{BaseType, SqlType};
 use crate::value::convert::{exact_decimal, exact_integer};
 use crate::value::time::{Date, DateTime, truncate_micros};
-use crate::value::{Decimal, Time, Value, Zone, parse_time};
+use crate::value::{Decimal, Time, Value, Zone, integer_range, integer_value, parse_time};
 
 /// How a value from a WHERE clause relates to a column's domain, for use as an index key.
 ///
@@ -66,32 +66,6 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
             Value::Bytes(_) => Lookup::Exact(value.borrowed().into_owned()),
             _ => Lookup::Unusable,
         },
-    }
-}
-
-/// Least and greatest value of an integer type.
-pub(crate) fn integer_range(ty: &SqlType) -> (i128, i128) {
-    let bits = match ty.base {
-        BaseType::TinyInt => 8,
-        BaseType::SmallInt => 16,
-        BaseType::MediumInt => 24,
-        BaseType::Int => 32,
-        BaseType::Year => return (0, 2155),
-        _ => 64,
-    };
-    if ty.unsigned {
-        (0, (1 << bits) - 1)
-    } else {
-        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-    }
-}
-
-/// An integer as its type represents it.
-pub(crate) fn integer_value(v: i128, ty: &SqlType) -> Value<'static> {
-    if ty.unsigned {
-        Value::UInt(v as u64)
-    } else {
-        Value::Int(v as i64)
     }
 }
 

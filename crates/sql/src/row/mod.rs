@@ -8,21 +8,18 @@ mod key;
 mod layout;
 pub(crate) mod lookup;
 
-use crate::types::{Schema, SqlType};
+use crate::types::Schema;
 use millpond_store::{CodecFactory, Error, KeyCodec, Result, TableDef};
 use std::sync::Arc;
 
+pub use crate::catalog::RowLayout;
+pub(crate) use crate::catalog::fixed_len;
 pub use key::{
     decode_key, encode_key_like, encode_key_values, encode_sort_value, key_part_decodable,
     key_part_ends,
 };
-pub use layout::{RowLayout, decode_row, encode_row};
+pub use layout::{decode_row, encode_row};
 pub use lookup::{Lookup, lookup};
-
-/// Bytes a fixed-width type takes in rows and keys; 0 for strings.
-pub(crate) fn fixed_len(ty: &SqlType) -> usize {
-    layout::form_of(ty).1 as usize
-}
 
 /// The schema of an open table, shared with its codec.
 pub fn schema_of(table: &millpond_store::Table) -> crate::SqlResult<Arc<Schema>> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::tests::sample;
+use crate::catalog::tests::sample;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::time::{Date, DateTime, MAX_TIME, Time};
 use crate::value::{Decimal, Value, Zone};

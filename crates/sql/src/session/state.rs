@@ -8,7 +8,7 @@ use millpond_store::{Isolation, Owner};
 
 use super::cache::{Cache, Context};
 use super::counters::Counter;
-use super::env::{Diagnostic, SessionEnv};
+use super::env::{ConversionEnv, Diagnostic, SessionEnv};
 use super::instance::unix_us;
 use super::record::Current;
 use super::registry::Seat;
@@ -116,12 +116,13 @@ impl Session {
         let for_vars = facts.clone();
         let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let env = SessionEnv {
+            conversion: ConversionEnv {
+                sql_mode: sql_mode::flags(0).into(),
+                ..ConversionEnv::default()
+            },
             connection_id: id,
             database: None.into(),
             user: format!("{}@{host}", info.user),
-            now: (0, 0).into(),
-            zone: Zone::UTC.into(),
-            sql_mode: sql_mode::flags(0).into(),
             collation: Collation::Utf8mb4GeneralCi.into(),
             names: crate::expr::locale::ENGLISH.into(),
             client: Encoding::Utf8.into(),
@@ -131,8 +132,6 @@ impl Session {
             rows_sent: 0.into(),
             rows_examined: 0.into(),
             user_vars: HashMap::new().into(),
-            strict_write: false.into(),
-            diagnostics: Vec::new().into(),
             sys_var: Box::new(move |scope, name| {
                 for_vars.vars.read(scope, name).map(|v| v.to_value())
             }),

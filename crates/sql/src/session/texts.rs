@@ -158,7 +158,7 @@ impl Session {
     /// Ends a statement that did not get as far as being one.
     fn fail_unparsed<T>(&mut self, e: SqlError) -> SqlResult<T> {
         self.begin_statement(Command::Query);
-        self.env.diagnostics.get_mut().clear();
+        self.env.conversion.diagnostics.get_mut().clear();
         self.fail(e)
     }
 
@@ -199,7 +199,7 @@ impl Session {
         let compiled = self.compiled_of(first, mode);
         let kept = |c: &Arc<Compiled>| super::dispatch::keeps_diagnostics(&c.statement.kind);
         if !compiled.as_ref().is_ok_and(kept) {
-            self.env.diagnostics.get_mut().clear();
+            self.env.conversion.diagnostics.get_mut().clear();
         }
         let compiled = compiled?;
         super::dispatch::preparable(&compiled.statement)?;
@@ -349,7 +349,7 @@ impl Session {
         let found_rows = self.env.found_rows.get();
         if !about_last {
             // `@@warning_count` in this statement is about the one before: `end_diagnostics` left its numbers.
-            self.env.diagnostics.get_mut().clear();
+            self.env.conversion.diagnostics.get_mut().clear();
         }
         let result = stack::with_room(compiled.statement.run, || {
             self.dispatch(compiled, params, more, sink)
@@ -375,7 +375,7 @@ impl Session {
 
     /// Leaves the numbers that `@@warning_count` and `@@error_count` say in the next statement.
     pub(super) fn end_diagnostics(&mut self) {
-        let d = self.env.diagnostics.get_mut();
+        let d = self.env.conversion.diagnostics.get_mut();
         if !self.settings.notes {
             d.retain(|d| d.level != Level::Note);
         }
@@ -392,6 +392,7 @@ impl Session {
     pub(super) fn warning_count(&mut self) -> u16 {
         self.end_diagnostics();
         self.env
+            .conversion
             .diagnostics
             .get_mut()
             .iter()
@@ -404,7 +405,7 @@ impl Session {
     pub(super) fn fail<T>(&mut self, e: SqlError) -> SqlResult<T> {
         self.seat().idle();
         self.env.row_count.set(-1);
-        self.env.diagnostics.get_mut().push(Diagnostic {
+        self.env.conversion.diagnostics.get_mut().push(Diagnostic {
             level: Level::Error,
             code: e.code,
             message: e.message.clone(),

@@ -83,7 +83,7 @@ pub(super) fn cast_to(e: Expr, ty: &ast::DataType, scope: &mut dyn Scope) -> Sql
             text_of(&e, scope.collation())
         }
         D::Binary(None) | D::Varbinary(None) => text_of(&e, Collation::Binary),
-        other => SqlType::from_ast(other, scope.collation())?,
+        other => crate::parse::sql_type(other, scope.collation())?,
     };
     if ty.is_string() && !ty.is_character() {
         e = call::latin1_bytes(e);

@@ -162,7 +162,7 @@ fn latin1(e: Expr, scope: &mut dyn Scope) -> Expr {
 
 /// `DATE '2024-01-31'` and the like.
 pub(super) fn typed(t: &ast::TypedString, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let ty = SqlType::from_ast(&t.data_type, scope.collation())?;
+    let ty = crate::parse::sql_type(&t.data_type, scope.collation())?;
     let text = match &t.value.value {
         ast::Value::SingleQuotedString(s) | ast::Value::DoubleQuotedString(s) => s.as_bytes(),
         other => return Err(SqlError::syntax(format!("near '{other}'"))),

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
+use super::assign::{date_allowed, printable};
 use super::convert::exact_integer;
-use super::store::{date_allowed, printable};
+use super::env::ConversionEnv;
 use super::time::{DateTime, Time, round_micros};
 use super::{Decimal, Value};
 use crate::error::SqlResult;
-use crate::session::env::SessionEnv;
 use crate::types::collation::{char_count, char_prefix};
 use crate::types::{BaseType, SqlType};
 
 /// Complaint 1292 about a conversion that loses something.
 #[cold]
-pub(crate) fn truncated(session: &SessionEnv, kind: &str, v: &Value<'_>) -> SqlResult<()> {
+pub fn truncated(session: &ConversionEnv, kind: &str, v: &Value<'_>) -> SqlResult<()> {
     let text = v.to_text();
     session.complain(
         1292,
@@ -22,7 +22,7 @@ pub(crate) fn truncated(session: &SessionEnv, kind: &str, v: &Value<'_>) -> SqlR
 }
 
 /// The number that a text is in arithmetic and comparisons; what is none is complained of.
-pub(crate) fn number_of_text(b: &[u8], session: &SessionEnv) -> SqlResult<f64> {
+pub fn number_of_text(b: &[u8], session: &ConversionEnv) -> SqlResult<f64> {
     let (v, used) = super::convert::double_prefix(b);
     if used == 0 || !b[used..].trim_ascii().is_empty() {
         truncated(session, "DOUBLE", &Value::Bytes(Cow::Borrowed(b)))?;
@@ -31,7 +31,7 @@ pub(crate) fn number_of_text(b: &[u8], session: &SessionEnv) -> SqlResult<f64> {
 }
 
 /// Converts to a type as CAST does (warnings go to the session).
-pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResult<Value<'a>> {
+pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlResult<Value<'a>> {
     use BaseType as B;
     if value.is_null() {
         return Ok(Value::Null);
@@ -113,7 +113,7 @@ fn rounded(d: Decimal) -> i128 {
     })
 }
 
-fn integer<'a>(value: Value<'a>, unsigned: bool, session: &SessionEnv) -> SqlResult<Value<'a>> {
+fn integer<'a>(value: Value<'a>, unsigned: bool, session: &ConversionEnv) -> SqlResult<Value<'a>> {
     let wide = match &value {
         Value::Int(v) => *v as i128,
         Value::UInt(v) => *v as i128,
@@ -157,7 +157,7 @@ fn integer_prefix(b: &[u8]) -> &[u8] {
     &b[..blanks + sign + digits]
 }
 
-fn decimal<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResult<Value<'a>> {
+fn decimal<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlResult<Value<'a>> {
     if let Value::Bytes(b) = &value {
         let p = Decimal::parse_prefix(b);
         if p.used == 0 || !b[p.used..].trim_ascii().is_empty() {
@@ -178,7 +178,7 @@ fn decimal<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResul
 }
 
 /// What error and warning 1300 say of bytes that are no UTF-8.
-pub(crate) fn not_utf8(b: &[u8]) -> Option<String> {
+pub fn not_utf8(b: &[u8]) -> Option<String> {
     let good = std::str::from_utf8(b).err()?.valid_up_to();
     let bad: String = b[good..]
         .iter()
@@ -188,7 +188,7 @@ pub(crate) fn not_utf8(b: &[u8]) -> Option<String> {
     Some(format!("Invalid utf8mb4 character string: '{bad}'"))
 }
 
-fn text<'a>(value: Value<'a>, ty: &SqlType, session: &SessionEnv) -> SqlResult<Value<'a>> {
+fn text<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlResult<Value<'a>> {
     let bytes = match value {
         Value::Bytes(b) => b,
         other => Cow::Owned(other.to_text().into_owned()),
@@ -271,8 +271,8 @@ pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::env::tests::env;
     use crate::types::Collation;
+    use crate::value::env::tests::env;
 
     #[test]
     fn casts() {

@@ -53,7 +53,7 @@ fn weight(c: u32) -> u32 {
 
 /// The character at the start of `s` and its length. Bytes that are no UTF-8 count one each, as themselves.
 #[inline]
-pub(crate) fn next_char(s: &[u8]) -> (u32, usize) {
+pub fn next_char(s: &[u8]) -> (u32, usize) {
     let b = s[0];
     if b < 0x80 {
         return (b as u32, 1);
@@ -76,7 +76,7 @@ pub(crate) fn next_char(s: &[u8]) -> (u32, usize) {
 
 /// Whether two characters are the same under a collation.
 #[inline]
-pub(crate) fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
+pub fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
     a == b
         || match collation.rules() {
             Some(rules) => uca::same(rules, a, b),
@@ -86,12 +86,12 @@ pub(crate) fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
 
 /// Characters in a text.
 #[inline]
-pub(crate) fn char_count(s: &[u8]) -> usize {
+pub fn char_count(s: &[u8]) -> usize {
     s.iter().filter(|b| **b & 0xc0 != 0x80).count()
 }
 
 /// Bytes of the first `chars` characters.
-pub(crate) fn char_prefix(s: &[u8], chars: usize) -> usize {
+pub fn char_prefix(s: &[u8], chars: usize) -> usize {
     if chars >= s.len() {
         return s.len();
     }
@@ -415,7 +415,7 @@ impl Collation {
     }
 
     /// Skips a sort key at the start of `key`; its length, if it is whole.
-    pub(crate) fn sort_key_len(self, key: &[u8], flip: u8) -> Option<usize> {
+    pub fn sort_key_len(self, key: &[u8], flip: u8) -> Option<usize> {
         if let Some(rules) = self.rules() {
             return uca::sort_key_len(rules, key, flip);
         }
@@ -453,7 +453,7 @@ impl Collation {
     }
 
     /// Reads a string back from its sort key (of `Binary` and `Utf8mb4Bin`; trailing spaces of the latter are gone).
-    pub(crate) fn unsort(self, key: &[u8], flip: u8) -> Vec<u8> {
+    pub fn unsort(self, key: &[u8], flip: u8) -> Vec<u8> {
         let mut out = Vec::with_capacity(key.len());
         let mut i = 0;
         let end = key.len();

@@ -32,7 +32,7 @@ pub struct Named {
 
 /// A local time's moment in seconds since 1970, and whether the local time is exactly one moment's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub enum Moment {
     /// There is one such moment.
     One(i64),
     /// There are two: the chosen one.
@@ -42,6 +42,7 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
+    /// Seconds since 1970.
     pub fn seconds(self) -> i64 {
         match self {
             Moment::One(s) | Moment::Twice(s) | Moment::Skipped(s) => s,
@@ -103,7 +104,7 @@ impl Zone {
     }
 
     /// Seconds east of UTC at a moment, and whether it is the second that bears its local time.
-    pub(crate) fn offset_at(self, seconds: i64) -> (i32, bool) {
+    pub fn offset_at(self, seconds: i64) -> (i32, bool) {
         let zone = match self {
             Zone::Fixed(offset) => return (offset, false),
             Zone::Named(named) => &named.zone,
@@ -122,7 +123,7 @@ impl Zone {
 
     /// Which moment a local time is. `naive` is that time in seconds, counted as if it were UTC's; `later` says that
     /// the second of two moments is meant.
-    pub(crate) fn moment(self, naive: i64, later: bool) -> Moment {
+    pub fn moment(self, naive: i64, later: bool) -> Moment {
         let zone = match self {
             Zone::Fixed(offset) => return Moment::One(naive - i64::from(offset)),
             Zone::Named(named) => &named.zone,
@@ -145,7 +146,7 @@ impl Zone {
 
     /// Whether a local time is that of exactly one moment, so that comparing it with moments is comparing with
     /// their local times.
-    pub(crate) fn is_plain(self, at: DateTime) -> bool {
+    pub fn is_plain(self, at: DateTime) -> bool {
         match self {
             Zone::Fixed(_) => true,
             Zone::Named(_) => matches!(at.moment(self), Moment::One(_)),

@@ -1,8 +1,10 @@
 //! DECIMAL values, to 65 digits with up to 30 after the point. Division keeps a few more digits after the point than it shows, as
 //! MySQL does; the expression's type says how many are shown.
 
-use super::u256::{POW10, POW10_U64, U256, div_limbs};
 use std::cmp::Ordering;
+use u256::{POW10, POW10_U64, U256, div_limbs};
+
+mod u256;
 
 /// Digits that a DECIMAL column or result can have.
 pub const MAX_PRECISION: u32 = 65;

@@ -3,9 +3,10 @@
 //! A body begins with a version byte. Integers are LEB128, texts are length and bytes. A reader refuses versions
 //! it does not know.
 
-use super::{BaseType, Collation, Column, DefaultValue, Index, KeyPart, Schema, SqlType};
+use super::{Column, DefaultValue, Index, KeyPart, Schema};
 use crate::error::{SqlError, SqlResult};
 use crate::partition;
+use crate::types::{BaseType, Collation, SqlType};
 use millpond_store::TableDef;
 use std::sync::Arc;
 
@@ -329,11 +330,11 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::tests::sample;
+    use crate::catalog::tests::sample;
     use millpond_store::IndexDef;
 
     fn def_of(s: &Schema) -> TableDef {
-        let mut def = crate::types::tests::empty_def();
+        let mut def = crate::catalog::tests::empty_def();
         def.body = s.table_body();
         for (i, x) in s.indexes.iter().enumerate() {
             def.indexes.push(IndexDef {

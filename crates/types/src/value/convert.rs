@@ -54,7 +54,7 @@ pub fn double_prefix(s: &[u8]) -> (f64, usize) {
 }
 
 /// A whole text as an integer, if it is nothing but one.
-pub(crate) fn exact_integer(s: &[u8]) -> Option<i128> {
+pub fn exact_integer(s: &[u8]) -> Option<i128> {
     let s = s.trim_ascii();
     let (negative, digits) = match s.first()? {
         b'-' => (true, &s[1..]),
@@ -71,7 +71,7 @@ pub(crate) fn exact_integer(s: &[u8]) -> Option<i128> {
 }
 
 /// A whole text as a decimal, if it is nothing but one and fits.
-pub(crate) fn exact_decimal(s: &[u8]) -> Option<Decimal> {
+pub fn exact_decimal(s: &[u8]) -> Option<Decimal> {
     let s = s.trim_ascii();
     let p = Decimal::parse_prefix(s);
     (p.used == s.len() && p.used > 0 && !p.overflow && !p.inexact).then_some(p.value)

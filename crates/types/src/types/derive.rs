@@ -1,7 +1,7 @@
 //! Types of results: arithmetic, and what several values of different types have in common.
 
 use super::{BaseType, Collation, SqlType};
-use crate::value::decimal::{MAX_PRECISION, MAX_SCALE};
+use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 
 /// Digits that division adds after the point (`div_precision_increment`).
 pub const DIV_INCREMENT: u8 = 4;

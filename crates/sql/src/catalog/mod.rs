@@ -1,83 +1,25 @@
-//! SQL types, collations and table schemas: what columns and expressions are, and how definitions are kept as bytes.
-//! Values themselves are [`crate::value`]'s, their bytes [`crate::row`]'s.
+//! Definitions of tables: columns, indexes, defaults, how they are kept as bytes and where columns lie in a row.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `body` | definitions as bytes, in the store's `TableDef` and `IndexDef` |
+//! | `layout` | where each column lies in a stored row |
+//! | `assign` | values that become a column's; defaults |
+//!
+//! A [`Schema`] is never changed once it is made: DDL makes another. Types are `millpond-types`', rows and keys are
+//! [`crate::row`]'s. Nothing here reads or writes a table.
 
 use crate::partition::Partitioning;
-use crate::row::RowLayout;
+use crate::types::{Collation, SqlType};
+use crate::value::Target;
 use std::sync::Arc;
 
-mod ast;
+pub mod assign;
 pub(crate) mod body;
-pub(crate) mod collation;
-pub mod derive;
-mod encoding;
-mod general_ci;
-mod names;
-mod uca;
+mod layout;
 
-pub use encoding::{Encoding, Encodings};
-pub use names::MAX_VARCHAR_BYTES;
-
-/// A type as a column or expression has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SqlType {
-    /// Base type.
-    pub base: BaseType,
-    /// UNSIGNED.
-    pub unsigned: bool,
-    /// Display length in characters (strings), precision (DECIMAL) or fractional seconds (times).
-    pub length: u32,
-    /// Digits after the point (DECIMAL); 31 for a DOUBLE without.
-    pub decimals: u8,
-    /// Collation of character types; `Binary` for the rest.
-    pub collation: Collation,
-    /// Members of an ENUM.
-    pub members: Option<Arc<[String]>>,
-}
-
-/// Base types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum BaseType {
-    Null,
-    TinyInt,
-    SmallInt,
-    MediumInt,
-    Int,
-    BigInt,
-    Decimal,
-    Float,
-    Double,
-    Char,
-    VarChar,
-    TinyText,
-    Text,
-    MediumText,
-    LongText,
-    Binary,
-    VarBinary,
-    TinyBlob,
-    Blob,
-    MediumBlob,
-    LongBlob,
-    Date,
-    Time,
-    DateTime,
-    Timestamp,
-    Year,
-    Enum,
-}
-
-/// Collations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Collation {
-    Binary,
-    Utf8mb4Bin,
-    Utf8mb4GeneralCi,
-    Utf8mb4UnicodeCi,
-    Utf8mb4Unicode520Ci,
-    Utf8mb40900AiCi,
-}
+pub use layout::RowLayout;
+pub(crate) use layout::{Form, Slot, fixed_len, form_of, fraction_len, key_length};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +38,18 @@ pub struct Column {
     pub on_update_now: bool,
     /// COMMENT.
     pub comment: String,
+}
+
+impl Column {
+    /// It as what a value is assigned to.
+    #[inline]
+    pub fn target(&self) -> Target<'_> {
+        Target {
+            name: &self.name,
+            ty: &self.ty,
+            nullable: self.nullable,
+        }
+    }
 }
 
 /// A column's default.
@@ -191,24 +145,8 @@ impl Schema {
         self.indexes[index]
             .parts
             .iter()
-            .map(|p| self.columns[p.column].ty.key_length(p.prefix))
+            .map(|p| key_length(&self.columns[p.column].ty, p.prefix))
             .sum()
-    }
-}
-
-impl SqlType {
-    /// Bytes a key part of this type counts for error 1071: `prefix` characters (bytes of a binary string), or all of them.
-    pub fn key_length(&self, prefix: Option<u32>) -> usize {
-        if !self.is_string() || self.base == BaseType::Enum {
-            return crate::row::fixed_len(self);
-        }
-        let chars = prefix.unwrap_or(self.length).min(self.length) as usize;
-        chars
-            * if self.collation == Collation::Binary {
-                1
-            } else {
-                4
-            }
     }
 }
 
@@ -218,6 +156,7 @@ pub const MAX_KEY_LENGTH: usize = 3072;
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::types::BaseType;
     use millpond_store::TableDef;
 
     fn column(name: &str, ty: SqlType, nullable: bool) -> Column {

@@ -1,11 +1,12 @@
 //! What types are called: in SQL, in information_schema, in the protocol.
 
+use super::flags::*;
 use super::{BaseType, Collation, SqlType};
-use crate::result::*;
-use crate::value::Decimal;
-use crate::value::text::NOT_FIXED;
+use crate::decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
 use std::sync::Arc;
 
+/// Decimals of a FLOAT or DOUBLE without a fixed number of them.
+pub const NOT_FIXED: u8 = 31;
 /// Longest VARCHAR in bytes, and longest BLOB.
 pub const MAX_VARCHAR_BYTES: u32 = 65_535;
 const MEDIUM: u32 = 16_777_215;
@@ -81,9 +82,9 @@ impl SqlType {
     }
     /// DECIMAL(precision, scale).
     pub fn decimal(precision: u32, scale: u8) -> SqlType {
-        let decimals = scale.min(crate::value::decimal::MAX_SCALE);
+        let decimals = scale.min(MAX_SCALE);
         SqlType {
-            length: precision.clamp(decimals.max(1) as u32, crate::value::decimal::MAX_PRECISION),
+            length: precision.clamp(decimals.max(1) as u32, MAX_PRECISION),
             decimals,
             ..SqlType::new(BaseType::Decimal)
         }

@@ -124,7 +124,8 @@ impl Encodings {
     pub fn results(&self) -> Encoding {
         from_code(self.results.load(Ordering::Relaxed))
     }
-    pub(crate) fn set(&self, client: Encoding, results: Encoding) {
+    /// Sets both.
+    pub fn set(&self, client: Encoding, results: Encoding) {
         self.client.store(client as u8, Ordering::Relaxed);
         self.results.store(results as u8, Ordering::Relaxed);
     }

@@ -334,7 +334,7 @@ impl DateTime {
         DateTime::from_days_micros(self.date.days(), self.day_micros().checked_add(micros)?)
     }
     /// The moment at which a clock of the zone shows it. The calendar must have it.
-    pub(crate) fn moment(self, zone: Zone) -> Moment {
+    pub fn moment(self, zone: Zone) -> Moment {
         let days = self.date.days() - EPOCH_DAYS;
         zone.moment(days * 86_400 + self.day_micros() / MICROS, self.later)
     }

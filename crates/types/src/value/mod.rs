@@ -2,23 +2,22 @@
 
 use std::borrow::Cow;
 
+mod assign;
 mod cast;
-pub(crate) mod convert;
-pub mod decimal;
+pub mod convert;
+pub mod env;
 pub mod parse_time;
-mod store;
 pub mod text;
 pub mod time;
-mod u256;
 pub mod zone;
 
-pub use cast::{cast, conform};
-pub(crate) use cast::{not_utf8, number_of_text, truncated};
-pub use decimal::Decimal;
-pub use store::{
-    StoreContext, default_value, generated, implicit_zero, initial_value, null_refused, store,
+pub use crate::decimal::{self, Decimal};
+pub use assign::{
+    StoreContext, Target, assign, date_allowed, implicit_zero, integer_range, integer_value,
+    null_refused, printable,
 };
-pub(crate) use store::{date_allowed, printable};
+pub use cast::{cast, conform, not_utf8, number_of_text, truncated};
+pub use env::ConversionEnv;
 pub use text::write_text;
 pub use time::{Date, DateTime, Time};
 pub use zone::Zone;

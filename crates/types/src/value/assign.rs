@@ -3,22 +3,32 @@
 use std::borrow::Cow;
 
 use super::convert::{double_prefix, exact_integer};
+use super::env::ConversionEnv;
 use super::parse_time;
 use super::text::NOT_FIXED;
 use super::time::{self, DateTime, Time};
 use super::zone::Moment;
 use super::{Decimal, Value};
 use crate::error::{SqlError, SqlResult};
-use crate::row::lookup::{integer_range, integer_value};
-use crate::session::env::SessionEnv;
 use crate::types::collation::{char_count, char_prefix};
-use crate::types::{BaseType, Collation, Column, DefaultValue, SqlType};
+use crate::types::{BaseType, Collation, SqlType};
+
+/// What a value is assigned to: a column, or whatever else has a name and a type.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Its name, for messages.
+    pub name: &'a str,
+    /// Its type.
+    pub ty: &'a SqlType,
+    /// Whether it takes NULL.
+    pub nullable: bool,
+}
 
 /// How an assignment treats values that do not fit.
 #[derive(Clone, Copy)]
 pub struct StoreContext<'a> {
     /// The session: sql_mode's date rules, warnings.
-    pub session: &'a SessionEnv,
+    pub session: &'a ConversionEnv,
     /// An error (strict mode, and not IGNORE) rather than a warning and the nearest value.
     pub strict: bool,
     /// The row's number in the statement, from 1, for messages.
@@ -28,32 +38,32 @@ pub struct StoreContext<'a> {
 impl StoreContext<'_> {
     /// An error if strict, else a warning.
     #[cold]
-    fn raise(&self, code: u16, message: String) -> SqlResult<()> {
+    pub fn raise(&self, code: u16, message: String) -> SqlResult<()> {
         if self.strict {
             return Err(SqlError::new(code, message));
         }
         self.session.warn(code, message);
         Ok(())
     }
-    fn out_of_range(&self, c: &Column) -> SqlResult<()> {
+    fn out_of_range(&self, c: Target<'_>) -> SqlResult<()> {
         let m = format!(
             "Out of range value for column '{}' at row {}",
             c.name, self.row
         );
         self.raise(1264, m)
     }
-    fn truncated(&self, c: &Column) -> SqlResult<()> {
+    fn truncated(&self, c: Target<'_>) -> SqlResult<()> {
         let m = format!("Data truncated for column '{}' at row {}", c.name, self.row);
         self.raise(1265, m)
     }
     /// Digits after the point or a time of day were dropped: told, but never refused.
     #[cold]
-    fn note_truncated(&self, c: &Column) {
+    fn note_truncated(&self, c: Target<'_>) {
         let m = format!("Data truncated for column '{}' at row {}", c.name, self.row);
         self.session.note(1265, m);
     }
     /// A local time that the clocks of the session's zone passed over: refused, or moved to where they went on.
-    fn skipped(&self, kind: &str, v: &Value<'_>, c: &Column) -> SqlResult<()> {
+    fn skipped(&self, kind: &str, v: &Value<'_>, c: Target<'_>) -> SqlResult<()> {
         if self.strict {
             return self.incorrect(1292, kind, v, c);
         }
@@ -63,7 +73,7 @@ impl StoreContext<'_> {
         );
         self.raise(1299, m)
     }
-    fn incorrect(&self, code: u16, kind: &str, v: &Value<'_>, c: &Column) -> SqlResult<()> {
+    fn incorrect(&self, code: u16, kind: &str, v: &Value<'_>, c: Target<'_>) -> SqlResult<()> {
         let text = v.to_text();
         let m = format!(
             "Incorrect {kind} value: '{}' for column '{}' at row {}",
@@ -75,26 +85,8 @@ impl StoreContext<'_> {
     }
 }
 
-/// A number that AUTO_INCREMENT made, as the column has it. One beyond the column's last is refused in any mode.
-pub fn generated(n: u64, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
-    let v = match i64::try_from(n) {
-        Ok(i) if !column.ty.unsigned => Value::Int(i),
-        _ => Value::UInt(n),
-    };
-    let exact = StoreContext {
-        strict: true,
-        ..*cx
-    };
-    store(v, column, &exact).map_err(|_| {
-        SqlError::new(
-            1467,
-            "Failed to read auto-increment value from storage engine",
-        )
-    })
-}
-
 /// A value in a message: bytes that are no text as `\xNN`.
-pub(crate) fn printable(text: &[u8]) -> String {
+pub fn printable(text: &[u8]) -> String {
     match std::str::from_utf8(text) {
         Ok(s) => s.chars().take(128).collect(),
         Err(_) => {
@@ -112,19 +104,35 @@ pub(crate) fn printable(text: &[u8]) -> String {
 }
 
 /// Converts a value for assignment to a column: what INSERT and UPDATE do. Raises MySQL's errors, or warnings if not strict.
-pub fn store<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+#[inline]
+pub fn assign<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
     use BaseType as B;
-    let ty = &column.ty;
-    // What most values are: a small integer, or a short text.
+    let ty = column.ty;
+    // What most values are.
     match (&value, ty.base) {
         (Value::Int(v), B::Int | B::BigInt)
             if !ty.unsigned && (ty.base == B::BigInt || i32::try_from(*v).is_ok()) =>
         {
-            return Ok(value);
+            Ok(value)
         }
-        (Value::Null, _) => return null(column, cx),
-        _ => {}
+        _ => convert(value, column, cx),
     }
+}
+
+fn convert<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    use BaseType as B;
+    if value.is_null() {
+        return null(column, cx);
+    }
+    let ty = column.ty;
     match ty.base {
         B::Null => Ok(Value::Null),
         B::Year => year(value, column, cx),
@@ -138,26 +146,26 @@ pub fn store<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> Sq
     }
 }
 
-fn null<'a>(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+fn null<'a>(column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
     if column.nullable {
         return Ok(Value::Null);
     }
     let e = null_refused(column);
     cx.raise(e.code, e.message)?;
-    Ok(implicit_zero(&column.ty))
+    Ok(implicit_zero(column.ty))
 }
 
 /// Error 1048.
-pub fn null_refused(column: &Column) -> SqlError {
+pub fn null_refused(column: Target<'_>) -> SqlError {
     SqlError::new(1048, format!("Column '{}' cannot be null", column.name))
 }
 
-fn fit_integer(v: i128, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
-    let (min, max) = integer_range(&column.ty);
+fn fit_integer(v: i128, column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
+    let (min, max) = integer_range(column.ty);
     if v < min || v > max {
         cx.out_of_range(column)?;
     }
-    Ok(integer_value(v.clamp(min, max), &column.ty))
+    Ok(integer_value(v.clamp(min, max), column.ty))
 }
 
 /// Reads the number that a text is, telling MySQL's way if it is none or has something after it.
@@ -165,7 +173,7 @@ fn number_of_text(
     b: &[u8],
     kind: &str,
     value: &Value<'_>,
-    column: &Column,
+    column: Target<'_>,
     cx: &StoreContext<'_>,
 ) -> SqlResult<Decimal> {
     let p = Decimal::parse_prefix(b);
@@ -177,7 +185,11 @@ fn number_of_text(
     Ok(p.value)
 }
 
-fn integer<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+fn integer<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
     let wide = |d: Decimal| {
         d.round_to_i128().unwrap_or(if d.is_negative() {
             i128::MIN
@@ -199,7 +211,7 @@ fn integer<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlR
     fit_integer(v, column, cx)
 }
 
-fn year<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+fn year<'a>(value: Value<'a>, column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
     let (v, text) = match &value {
         Value::Bytes(b) => match exact_integer(b) {
             Some(v) => (v, b.trim_ascii().len() < 4),
@@ -225,8 +237,12 @@ fn year<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResu
     Ok(Value::UInt(full as u64))
 }
 
-fn decimal<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
-    let ty = &column.ty;
+fn decimal<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let ty = column.ty;
     let mut d = match &value {
         Value::Decimal(d) => *d,
         Value::Bytes(b) => {
@@ -257,8 +273,8 @@ fn decimal<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlR
     Ok(Value::Decimal(d))
 }
 
-fn double<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
-    let ty = &column.ty;
+fn double<'a>(value: Value<'a>, column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+    let ty = column.ty;
     let mut v = match &value {
         Value::Bytes(b) => {
             let (v, used) = double_prefix(b);
@@ -295,8 +311,8 @@ fn double<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlRe
     Ok(Value::Double(v))
 }
 
-fn text<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
-    let ty = &column.ty;
+fn text<'a>(value: Value<'a>, column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+    let ty = column.ty;
     let mut bytes = match value {
         Value::Bytes(b) => b,
         other => Cow::Owned(other.to_text().into_owned()),
@@ -369,7 +385,7 @@ fn floor_char(s: &[u8], mut n: usize) -> usize {
     n
 }
 
-fn member<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+fn member<'a>(value: Value<'a>, column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
     let members = column.ty.members.as_deref().unwrap_or(&[]);
     let by_number = |v: i128| -> Option<&String> {
         usize::try_from(v)
@@ -405,7 +421,7 @@ fn member<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlRe
 }
 
 /// Whether sql_mode takes this date; `false` for what NO_ZERO_DATE and NO_ZERO_IN_DATE forbid.
-pub(crate) fn date_allowed(d: time::Date, session: &SessionEnv) -> bool {
+pub fn date_allowed(d: time::Date, session: &ConversionEnv) -> bool {
     let mode = session.sql_mode.get();
     if d.is_zero() {
         !mode.no_zero_date
@@ -414,8 +430,12 @@ pub(crate) fn date_allowed(d: time::Date, session: &SessionEnv) -> bool {
     }
 }
 
-fn datetime<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
-    let ty = &column.ty;
+fn datetime<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let ty = column.ty;
     let kind = if ty.base == BaseType::Date {
         "date"
     } else {
@@ -482,7 +502,7 @@ fn datetime<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> Sql
 
 fn time_of_day<'a>(
     value: Value<'a>,
-    column: &Column,
+    column: Target<'_>,
     cx: &StoreContext<'_>,
 ) -> SqlResult<Value<'a>> {
     let parsed = match &value {
@@ -511,40 +531,6 @@ fn time_of_day<'a>(
     Ok(Value::Time(t))
 }
 
-/// The value of a column that a statement does not mention: its default, or error 1364 (strict; else the type's zero with a
-/// warning). An AUTO_INCREMENT column gives its type's 0.
-pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
-    match &column.default {
-        DefaultValue::Null => Ok(Value::Null),
-        DefaultValue::Now => {
-            let now = Value::DateTime(cx.session.local_now_fsp(column.ty.decimals));
-            Ok(store(now, column, cx)?.into_owned())
-        }
-        DefaultValue::Literal(s) => Ok(store(Value::str(s), column, cx)?.into_owned()),
-        DefaultValue::None if column.auto_increment => Ok(implicit_zero(&column.ty)),
-        DefaultValue::None if column.nullable => Ok(Value::Null),
-        // An ENUM without a default has its first member.
-        DefaultValue::None if column.ty.base == BaseType::Enum => {
-            let first = column.ty.members.as_deref().and_then(|m| m.first());
-            Ok(Value::string(first.cloned().unwrap_or_default()))
-        }
-        DefaultValue::None => {
-            let m = format!("Field '{}' doesn't have a default value", column.name);
-            cx.raise(1364, m)?;
-            Ok(implicit_zero(&column.ty))
-        }
-    }
-}
-
-/// What a column reads as in its own row before that has given it a value: the default, else NULL or the type's zero.
-pub fn initial_value(column: &Column, cx: &StoreContext<'_>) -> Value<'static> {
-    let missing = matches!(column.default, DefaultValue::None);
-    if missing && !column.nullable {
-        return implicit_zero(&column.ty);
-    }
-    default_value(column, cx).unwrap_or_else(|_| implicit_zero(&column.ty))
-}
-
 /// The zero of a column's type: what NOT NULL columns get where NULL or nothing was given and the mode is not strict.
 pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
     use BaseType as B;
@@ -565,10 +551,36 @@ pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
     }
 }
 
+/// Least and greatest value of an integer type.
+pub fn integer_range(ty: &SqlType) -> (i128, i128) {
+    let bits = match ty.base {
+        BaseType::TinyInt => 8,
+        BaseType::SmallInt => 16,
+        BaseType::MediumInt => 24,
+        BaseType::Int => 32,
+        BaseType::Year => return (0, 2155),
+        _ => 64,
+    };
+    if ty.unsigned {
+        (0, (1 << bits) - 1)
+    } else {
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    }
+}
+
+/// An integer as its type represents it.
+pub fn integer_value(v: i128, ty: &SqlType) -> Value<'static> {
+    if ty.unsigned {
+        Value::UInt(v as u64)
+    } else {
+        Value::Int(v as i64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::env::tests::env;
+    use crate::value::env::tests::env;
 
     fn try_store(
         sql_type: SqlType,
@@ -576,24 +588,20 @@ mod tests {
         strict: bool,
     ) -> (Result<String, (u16, String)>, Vec<u16>) {
         let session = env();
-        let column = Column {
-            name: "a".into(),
-            ty: sql_type,
+        let column = Target {
+            name: "a",
+            ty: &sql_type,
             nullable: false,
-            default: DefaultValue::None,
-            auto_increment: false,
-            on_update_now: false,
-            comment: String::new(),
         };
         let cx = StoreContext {
             session: &session,
             strict,
             row: 3,
         };
-        let r = store(v, &column, &cx);
+        let r = assign(v, column, &cx);
         let r = r.map(|v| {
             let mut out = Vec::new();
-            crate::value::write_text(&v, &column.ty, &mut out);
+            crate::value::write_text(&v, column.ty, &mut out);
             String::from_utf8_lossy(&out).into_owned()
         });
         let codes = session

@@ -1,8 +1,7 @@
 //! Types as CREATE TABLE and CAST write them.
 
-use super::{BaseType, Collation, SqlType};
 use crate::error::{SqlError, SqlResult};
-use crate::value::text::NOT_FIXED;
+use crate::types::{BaseType, Collation, NOT_FIXED, SqlType};
 use sqlparser::ast::{
     BinaryLength, CharacterLength, DataType, EnumMember, ExactNumberInfo, TimezoneInfo,
 };
@@ -159,97 +158,93 @@ fn fsp(base: BaseType, digits: &Option<u64>) -> SqlResult<SqlType> {
     Ok(SqlType::temporal(base, n as u8))
 }
 
-impl SqlType {
-    /// The type that a CREATE TABLE or CAST wrote. `collation`: what character types get unless they say otherwise.
-    pub fn from_ast(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
-        use BaseType as B;
-        use DataType as D;
-        Ok(match ty {
-            D::TinyInt(w) => integer(B::TinyInt, false, w)?,
-            D::TinyIntUnsigned(w) => integer(B::TinyInt, true, w)?,
-            D::UTinyInt => integer(B::TinyInt, true, &None)?,
-            D::SmallInt(w) | D::Int2(w) => integer(B::SmallInt, false, w)?,
-            D::SmallIntUnsigned(w) | D::Int2Unsigned(w) => integer(B::SmallInt, true, w)?,
-            D::USmallInt => integer(B::SmallInt, true, &None)?,
-            D::MediumInt(w) => integer(B::MediumInt, false, w)?,
-            D::MediumIntUnsigned(w) => integer(B::MediumInt, true, w)?,
-            D::Int(w) | D::Integer(w) | D::Int4(w) => integer(B::Int, false, w)?,
-            D::IntUnsigned(w) | D::IntegerUnsigned(w) | D::Int4Unsigned(w) => {
-                integer(B::Int, true, w)?
-            }
-            D::BigInt(w) | D::Int8(w) => integer(B::BigInt, false, w)?,
-            D::BigIntUnsigned(w) | D::Int8Unsigned(w) => integer(B::BigInt, true, w)?,
-            D::UBigInt => integer(B::BigInt, true, &None)?,
-            D::Signed | D::SignedInteger => SqlType::bigint(),
-            D::Unsigned | D::UnsignedInteger => SqlType::ubigint(),
-            D::Bool | D::Boolean => integer(B::TinyInt, false, &Some(1))?,
-            D::Decimal(i) | D::Numeric(i) | D::Dec(i) => decimal(i, false)?,
-            D::DecimalUnsigned(i) | D::DecUnsigned(i) => decimal(i, true)?,
-            D::Float(i) => float(i, B::Float, false)?,
-            D::FloatUnsigned(i) => float(i, B::Float, true)?,
-            D::Float4 => SqlType::new(B::Float),
-            D::Double(i) => float(i, B::Double, false)?,
-            D::DoubleUnsigned(i) => float(i, B::Double, true)?,
-            D::DoublePrecision | D::Float8 | D::Real => SqlType::double(),
-            D::DoublePrecisionUnsigned | D::RealUnsigned => {
-                float(&ExactNumberInfo::None, B::Double, true)?
-            }
-            D::Char(l) | D::Character(l) => char_type(B::Char, chars(l).unwrap_or(1), collation)?,
-            D::Varchar(l) | D::CharVarying(l) | D::CharacterVarying(l) | D::Nvarchar(l) => {
-                let n = chars(l).ok_or_else(|| SqlError::syntax("VARCHAR needs a length"))?;
-                char_type(B::VarChar, n, collation)?
-            }
-            D::TinyText => text(B::TinyText, collation),
-            D::Text => text(B::Text, collation),
-            D::MediumText => text(B::MediumText, collation),
-            D::LongText => text(B::LongText, collation),
-            D::Binary(n) => char_type(B::Binary, n.unwrap_or(1), Collation::Binary)?,
-            D::Varbinary(n) => {
-                let n = match n {
-                    Some(BinaryLength::IntegerLength { length }) => *length,
-                    Some(BinaryLength::Max) => u64::MAX,
-                    None => return Err(SqlError::syntax("VARBINARY needs a length")),
+/// The type that a CREATE TABLE or CAST wrote. `collation`: what character types get unless they say otherwise.
+pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
+    use BaseType as B;
+    use DataType as D;
+    Ok(match ty {
+        D::TinyInt(w) => integer(B::TinyInt, false, w)?,
+        D::TinyIntUnsigned(w) => integer(B::TinyInt, true, w)?,
+        D::UTinyInt => integer(B::TinyInt, true, &None)?,
+        D::SmallInt(w) | D::Int2(w) => integer(B::SmallInt, false, w)?,
+        D::SmallIntUnsigned(w) | D::Int2Unsigned(w) => integer(B::SmallInt, true, w)?,
+        D::USmallInt => integer(B::SmallInt, true, &None)?,
+        D::MediumInt(w) => integer(B::MediumInt, false, w)?,
+        D::MediumIntUnsigned(w) => integer(B::MediumInt, true, w)?,
+        D::Int(w) | D::Integer(w) | D::Int4(w) => integer(B::Int, false, w)?,
+        D::IntUnsigned(w) | D::IntegerUnsigned(w) | D::Int4Unsigned(w) => integer(B::Int, true, w)?,
+        D::BigInt(w) | D::Int8(w) => integer(B::BigInt, false, w)?,
+        D::BigIntUnsigned(w) | D::Int8Unsigned(w) => integer(B::BigInt, true, w)?,
+        D::UBigInt => integer(B::BigInt, true, &None)?,
+        D::Signed | D::SignedInteger => SqlType::bigint(),
+        D::Unsigned | D::UnsignedInteger => SqlType::ubigint(),
+        D::Bool | D::Boolean => integer(B::TinyInt, false, &Some(1))?,
+        D::Decimal(i) | D::Numeric(i) | D::Dec(i) => decimal(i, false)?,
+        D::DecimalUnsigned(i) | D::DecUnsigned(i) => decimal(i, true)?,
+        D::Float(i) => float(i, B::Float, false)?,
+        D::FloatUnsigned(i) => float(i, B::Float, true)?,
+        D::Float4 => SqlType::new(B::Float),
+        D::Double(i) => float(i, B::Double, false)?,
+        D::DoubleUnsigned(i) => float(i, B::Double, true)?,
+        D::DoublePrecision | D::Float8 | D::Real => SqlType::double(),
+        D::DoublePrecisionUnsigned | D::RealUnsigned => {
+            float(&ExactNumberInfo::None, B::Double, true)?
+        }
+        D::Char(l) | D::Character(l) => char_type(B::Char, chars(l).unwrap_or(1), collation)?,
+        D::Varchar(l) | D::CharVarying(l) | D::CharacterVarying(l) | D::Nvarchar(l) => {
+            let n = chars(l).ok_or_else(|| SqlError::syntax("VARCHAR needs a length"))?;
+            char_type(B::VarChar, n, collation)?
+        }
+        D::TinyText => text(B::TinyText, collation),
+        D::Text => text(B::Text, collation),
+        D::MediumText => text(B::MediumText, collation),
+        D::LongText => text(B::LongText, collation),
+        D::Binary(n) => char_type(B::Binary, n.unwrap_or(1), Collation::Binary)?,
+        D::Varbinary(n) => {
+            let n = match n {
+                Some(BinaryLength::IntegerLength { length }) => *length,
+                Some(BinaryLength::Max) => u64::MAX,
+                None => return Err(SqlError::syntax("VARBINARY needs a length")),
+            };
+            char_type(B::VarBinary, n, Collation::Binary)?
+        }
+        D::TinyBlob => SqlType::new(B::TinyBlob),
+        D::Blob(None) => SqlType::new(B::Blob),
+        D::Blob(Some(n)) => sized(*n, Collation::Binary),
+        D::MediumBlob => SqlType::new(B::MediumBlob),
+        D::LongBlob => SqlType::new(B::LongBlob),
+        D::Date => SqlType::new(B::Date),
+        D::Time(p, TimezoneInfo::None) => fsp(B::Time, p)?,
+        D::Datetime(p) => fsp(B::DateTime, p)?,
+        D::Timestamp(p, TimezoneInfo::None) => fsp(B::Timestamp, p)?,
+        D::Enum(members, _) => {
+            let mut names = Vec::with_capacity(members.len());
+            for m in members {
+                let EnumMember::Name(n) = m else {
+                    return Err(SqlError::syntax(format!("near '{ty}'")));
                 };
-                char_type(B::VarBinary, n, Collation::Binary)?
-            }
-            D::TinyBlob => SqlType::new(B::TinyBlob),
-            D::Blob(None) => SqlType::new(B::Blob),
-            D::Blob(Some(n)) => sized(*n, Collation::Binary),
-            D::MediumBlob => SqlType::new(B::MediumBlob),
-            D::LongBlob => SqlType::new(B::LongBlob),
-            D::Date => SqlType::new(B::Date),
-            D::Time(p, TimezoneInfo::None) => fsp(B::Time, p)?,
-            D::Datetime(p) => fsp(B::DateTime, p)?,
-            D::Timestamp(p, TimezoneInfo::None) => fsp(B::Timestamp, p)?,
-            D::Enum(members, _) => {
-                let mut names = Vec::with_capacity(members.len());
-                for m in members {
-                    let EnumMember::Name(n) = m else {
-                        return Err(SqlError::syntax(format!("near '{ty}'")));
-                    };
-                    // Trailing spaces of members are dropped, as comparison ignores them.
-                    let n = n.trim_end_matches(' ').to_string();
-                    if names
-                        .iter()
-                        .any(|o: &String| collation.eq(o.as_bytes(), n.as_bytes()))
-                    {
-                        return Err(SqlError::new(
-                            1291,
-                            format!("Column has duplicated value '{n}' in ENUM"),
-                        ));
-                    }
-                    names.push(n);
+                // Trailing spaces of members are dropped, as comparison ignores them.
+                let n = n.trim_end_matches(' ').to_string();
+                if names
+                    .iter()
+                    .any(|o: &String| collation.eq(o.as_bytes(), n.as_bytes()))
+                {
+                    return Err(SqlError::new(
+                        1291,
+                        format!("Column has duplicated value '{n}' in ENUM"),
+                    ));
                 }
-                if names.len() > u16::MAX as usize {
-                    return Err(SqlError::new(1097, "Too many strings for column and SET"));
-                }
-                SqlType::enumeration(names, collation)
+                names.push(n);
             }
-            D::Custom(name, modifiers) => custom(&name.to_string(), modifiers, collation)
-                .ok_or_else(|| SqlError::unsupported(format!("type {ty}")))??,
-            _ => return Err(SqlError::unsupported(format!("type {ty}"))),
-        })
-    }
+            if names.len() > u16::MAX as usize {
+                return Err(SqlError::new(1097, "Too many strings for column and SET"));
+            }
+            SqlType::enumeration(names, collation)
+        }
+        D::Custom(name, modifiers) => custom(&name.to_string(), modifiers, collation)
+            .ok_or_else(|| SqlError::unsupported(format!("type {ty}")))??,
+        _ => return Err(SqlError::unsupported(format!("type {ty}"))),
+    })
 }
 
 /// Types that the parser knows no name of.
@@ -307,8 +302,8 @@ mod tests {
                 .unwrap()
                 .parse_data_type()
                 .unwrap();
-            let t = SqlType::from_ast(&ty, Collation::Utf8mb4GeneralCi)
-                .unwrap_or_else(|e| panic!("{sql}: {e}"));
+            let t =
+                sql_type(&ty, Collation::Utf8mb4GeneralCi).unwrap_or_else(|e| panic!("{sql}: {e}"));
             assert_eq!(t.column_type(), shown, "{sql}");
         }
         for (sql, code) in [
@@ -327,9 +322,7 @@ mod tests {
                 .parse_data_type()
                 .unwrap();
             assert_eq!(
-                SqlType::from_ast(&ty, Collation::Utf8mb4GeneralCi)
-                    .unwrap_err()
-                    .code,
+                sql_type(&ty, Collation::Utf8mb4GeneralCi).unwrap_err().code,
                 code,
                 "{sql}"
             );

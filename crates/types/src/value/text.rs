@@ -4,8 +4,7 @@ use super::time::{Date, DateTime, Time};
 use super::{Decimal, Value};
 use crate::types::{BaseType, SqlType};
 
-/// `decimals` of a DOUBLE or FLOAT that was declared without digits after the point.
-pub const NOT_FIXED: u8 = 31;
+pub use crate::types::NOT_FIXED;
 
 const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
 5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";

@@ -1,0 +1,69 @@
+//! Values that become a column's: what is assigned, what AUTO_INCREMENT makes, what a column has by default.
+
+use super::{Column, DefaultValue};
+use crate::error::{SqlError, SqlResult};
+use crate::types::BaseType;
+use crate::value::{StoreContext, Value, implicit_zero};
+
+/// Converts a value for assignment to a column: what INSERT and UPDATE do. Raises MySQL's errors, or warnings if not strict.
+#[inline]
+pub fn store<'a>(value: Value<'a>, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
+    millpond_types::value::assign(value, column.target(), cx)
+}
+
+/// Error 1048.
+pub fn null_refused(column: &Column) -> SqlError {
+    millpond_types::value::null_refused(column.target())
+}
+
+/// A number that AUTO_INCREMENT made, as the column has it. One beyond the column's last is refused in any mode.
+pub fn generated(n: u64, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
+    let v = match i64::try_from(n) {
+        Ok(i) if !column.ty.unsigned => Value::Int(i),
+        _ => Value::UInt(n),
+    };
+    let exact = StoreContext {
+        strict: true,
+        ..*cx
+    };
+    store(v, column, &exact).map_err(|_| {
+        SqlError::new(
+            1467,
+            "Failed to read auto-increment value from storage engine",
+        )
+    })
+}
+
+/// The value of a column that a statement does not mention: its default, or error 1364 (strict; else the type's zero with a
+/// warning). An AUTO_INCREMENT column gives its type's 0.
+pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
+    match &column.default {
+        DefaultValue::Null => Ok(Value::Null),
+        DefaultValue::Now => {
+            let now = Value::DateTime(cx.session.local_now_fsp(column.ty.decimals));
+            Ok(store(now, column, cx)?.into_owned())
+        }
+        DefaultValue::Literal(s) => Ok(store(Value::str(s), column, cx)?.into_owned()),
+        DefaultValue::None if column.auto_increment => Ok(implicit_zero(&column.ty)),
+        DefaultValue::None if column.nullable => Ok(Value::Null),
+        // An ENUM without a default has its first member.
+        DefaultValue::None if column.ty.base == BaseType::Enum => {
+            let first = column.ty.members.as_deref().and_then(|m| m.first());
+            Ok(Value::string(first.cloned().unwrap_or_default()))
+        }
+        DefaultValue::None => {
+            let m = format!("Field '{}' doesn't have a default value", column.name);
+            cx.raise(1364, m)?;
+            Ok(implicit_zero(&column.ty))
+        }
+    }
+}
+
+/// What a column reads as in its own row before that has given it a value: the default, else NULL or the type's zero.
+pub fn initial_value(column: &Column, cx: &StoreContext<'_>) -> Value<'static> {
+    let missing = matches!(column.default, DefaultValue::None);
+    if missing && !column.nullable {
+        return implicit_zero(&column.ty);
+    }
+    default_value(column, cx).unwrap_or_else(|_| implicit_zero(&column.ty))
+}

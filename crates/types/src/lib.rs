@@ -1,0 +1,19 @@
+//! SQL's types and values, as MySQL has them: no tables, no sessions, no text of statements, and no other crate of Millpond.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`types`] | types, collations, character sets, the types of results |
+//! | [`value`] | values: conversion, comparison, assignment, text; dates and zones |
+//! | [`decimal`] | exact numbers to 65 digits |
+//! | [`error`] | MySQL's error codes, SQLSTATEs and messages |
+//!
+//! Arrows: `value` → `types` → `decimal`, `error`. Nothing here does I/O but for reading the system's time zones once.
+
+pub mod decimal;
+pub mod error;
+pub mod types;
+pub mod value;
+
+pub use error::{SqlError, SqlResult};
+pub use types::SqlType;
+pub use value::Value;

@@ -1,0 +1,78 @@
+//! SQL types, collations and character sets: what columns and expressions are. Values are [`crate::value`]'s; how a value lies in a
+//! row or a key is the business of whoever stores it.
+
+use std::sync::Arc;
+
+pub mod collation;
+pub mod derive;
+mod encoding;
+mod flags;
+mod general_ci;
+mod names;
+mod uca;
+
+pub use encoding::{Encoding, Encodings};
+pub use flags::*;
+pub use names::{MAX_VARCHAR_BYTES, NOT_FIXED};
+
+/// A type as a column or expression has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlType {
+    /// Base type.
+    pub base: BaseType,
+    /// UNSIGNED.
+    pub unsigned: bool,
+    /// Display length in characters (strings), precision (DECIMAL) or fractional seconds (times).
+    pub length: u32,
+    /// Digits after the point (DECIMAL); 31 for a DOUBLE without.
+    pub decimals: u8,
+    /// Collation of character types; `Binary` for the rest.
+    pub collation: Collation,
+    /// Members of an ENUM.
+    pub members: Option<Arc<[String]>>,
+}
+
+/// Base types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BaseType {
+    Null,
+    TinyInt,
+    SmallInt,
+    MediumInt,
+    Int,
+    BigInt,
+    Decimal,
+    Float,
+    Double,
+    Char,
+    VarChar,
+    TinyText,
+    Text,
+    MediumText,
+    LongText,
+    Binary,
+    VarBinary,
+    TinyBlob,
+    Blob,
+    MediumBlob,
+    LongBlob,
+    Date,
+    Time,
+    DateTime,
+    Timestamp,
+    Year,
+    Enum,
+}
+
+/// Collations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Collation {
+    Binary,
+    Utf8mb4Bin,
+    Utf8mb4GeneralCi,
+    Utf8mb4UnicodeCi,
+    Utf8mb4Unicode520Ci,
+    Utf8mb40900AiCi,
+}
