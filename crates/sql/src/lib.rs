@@ -7,7 +7,11 @@
 //! | [`show`] | SHOW, DESCRIBE, the tables of information_schema |
 //! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
 //! | [`exec`] | operators that push rows, DML |
-//! | [`plan`] | name resolution, access paths, EXPLAIN |
+//! | `bind` | from the syntax tree to a logical plan: names and types |
+//! | `logical` | logical plans: query blocks, join trees, subqueries |
+//! | `rewrite` | logical plans made cheaper, one rule a file |
+//! | `optimize` | from a logical plan to a physical one: access paths, join order |
+//! | [`plan`] | physical plans, EXPLAIN |
 //! | `partition` | partitioned tables: definitions, routing, pruning |
 //! | [`parse`] | sqlparser plus what it lacks; statement splitting |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
@@ -17,14 +21,18 @@
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 //! | [`result`], [`error`] | what goes out |
 
+mod bind;
 pub mod catalog;
 pub mod ddl;
 pub mod exec;
 pub mod expr;
+mod logical;
+mod optimize;
 pub mod parse;
 pub(crate) mod partition;
 pub mod plan;
 pub mod result;
+mod rewrite;
 pub mod row;
 pub mod session;
 pub mod show;

@@ -17,7 +17,8 @@ use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
-use crate::plan::nodes::{Block, Body, LevelFrom, Limit, Query, Rich, SourceKind, Union};
+use crate::logical::Limit;
+use crate::plan::nodes::{Block, Body, ExprWithSubqueries, LevelFrom, Query, SourceKind, Union};
 use crate::row::encode_sort_value;
 use crate::value::convert::exact_integer;
 use crate::value::{self, Value};
@@ -262,7 +263,7 @@ impl<'s> Tail<'s> {
             .select
             .iter()
             .chain(b.order.iter().map(|o| &o.expr))
-            .flat_map(|r: &Rich| r.subqueries.iter().copied())
+            .flat_map(|r: &ExprWithSubqueries| r.subqueries.iter().copied())
             .collect();
         which.sort_unstable();
         which.dedup();

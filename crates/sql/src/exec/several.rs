@@ -14,7 +14,7 @@ use super::state::{Flow, Place, Rows, State};
 use super::write::{self, Written};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::several::{Several, Target};
+use crate::plan::dml::{Several, Target};
 use crate::value::{StoreContext, Value};
 
 /// Bytes of a number in keys.

@@ -10,7 +10,7 @@ use super::subquery::{self, Kept};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
 use crate::plan::Plan;
-use crate::plan::nodes::{Block, Rich, Subquery};
+use crate::plan::nodes::{Block, ExprWithSubqueries, Subquery};
 use crate::session::env::SessionEnv;
 use crate::value::Value;
 
@@ -159,7 +159,12 @@ impl<'s> State<'s> {
 
     /// Whether all conditions hold.
     #[inline]
-    pub fn pass(&mut self, b: &'s Block, conds: &[Rich], rows: &[RowRef<'_>]) -> SqlResult<bool> {
+    pub fn pass(
+        &mut self,
+        b: &'s Block,
+        conds: &[ExprWithSubqueries],
+        rows: &[RowRef<'_>],
+    ) -> SqlResult<bool> {
         for c in conds {
             let t = if c.subqueries.is_empty() {
                 c.expr.truth(&self.context(rows))?

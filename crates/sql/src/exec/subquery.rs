@@ -12,7 +12,7 @@ use super::hash::hash_value;
 use super::state::{Flow, Kept2d, State};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, RowRef};
-use crate::plan::nodes::{Ask, Rich, Subquery};
+use crate::plan::nodes::{Ask, ExprWithSubqueries, Subquery};
 use crate::types::SqlType;
 use crate::types::derive::byte_type;
 use crate::value::Value;
@@ -194,7 +194,7 @@ fn operand<'s>(
     st: &mut State<'s>,
     all: &'s [Subquery],
     source: usize,
-    value: &Rich,
+    value: &ExprWithSubqueries,
     rows: &[RowRef<'_>],
 ) -> SqlResult<Value<'static>> {
     // Subqueries in it were numbered, and computed, before this one, unless they run per row.

@@ -71,7 +71,7 @@ impl Display for Expr {
                 list(f, &l.list)?;
                 f.write_str("))")
             }
-            K::Subquery(_) => f.write_str("(select ...)"),
+            K::Subquery { id, .. } => write!(f, "(select #{id})"),
             K::Arithmetic(op, a) => {
                 let symbol = match op {
                     ArithmeticOp::Add => "+",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, SqlType};
 use crate::value::{Value, cast, conform, number_of_text, write_text};
 
@@ -70,7 +70,7 @@ impl Expr {
             | K::InList(_)
             | K::Like(_)
             | K::Regexp(_) => truth_value(self.truth(cx)?),
-            K::Subquery(s) => s.eval(cx)?,
+            K::Subquery { .. } => return Err(SqlError::unsupported("subquery here")),
             K::Arithmetic(op, args) => return operators::arithmetic(self, *op, args, cx),
             K::Negate(a) => return operators::negate(self, a, cx),
             K::Bit(op, args) => operators::bits(*op, args, cx)?,

@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::error::SqlResult;
 use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::Value;
@@ -118,8 +117,15 @@ pub enum ExprKind {
     },
     /// `value [NOT] IN (list)`.
     InList(Box<InList>),
-    /// A scalar, EXISTS or IN subquery.
-    Subquery(Arc<dyn SubqueryEval>),
+    /// A subquery that is not planned yet. Planning puts the column of its values in its place.
+    Subquery {
+        /// Which of the statement.
+        id: usize,
+        /// What it is compared with.
+        operands: Vec<Expr>,
+        /// How firmly its value holds to its collation.
+        hold: Hold,
+    },
     /// `a + b` and the like.
     Arithmetic(ArithmeticOp, Box<[Expr; 2]>),
     /// `-a`.
@@ -185,14 +191,6 @@ pub enum CompareOp {
     Ge,
     /// `<=>`
     NullSafeEq,
-}
-
-/// A subquery, planned by the layer above.
-pub trait SubqueryEval: std::fmt::Debug + Send + Sync {
-    /// Its value: a scalar, or 0/1/NULL for EXISTS, IN, ANY and ALL.
-    fn eval(&self, cx: &EvalContext<'_>) -> SqlResult<Value<'static>>;
-    /// Calls `f` for every outer column (source, column) it reads.
-    fn outer_columns(&self, f: &mut dyn FnMut(usize, usize));
 }
 
 impl CompareOp {
@@ -293,7 +291,7 @@ impl Expr {
         self.walk(&mut |e| {
             constant &= match &e.kind {
                 ExprKind::Column { .. }
-                | ExprKind::Subquery(_)
+                | ExprKind::Subquery { .. }
                 | ExprKind::UserVariable(_)
                 | ExprKind::SetUserVariable(..)
                 | ExprKind::SeededRand(..) => false,
@@ -319,7 +317,7 @@ impl Expr {
     }
     /// Whether this node, whatever is below it, may have another value each time it is asked in a statement that assigns to variables
     /// or not.
-    pub(crate) fn is_unsteady_itself(&self, assigns: bool) -> bool {
+    pub(crate) fn is_nondeterministic_itself(&self, assigns: bool) -> bool {
         match &self.kind {
             ExprKind::UserVariable(_) => assigns,
             ExprKind::SetUserVariable(..) | ExprKind::SeededRand(..) => true,
@@ -330,17 +328,17 @@ impl Expr {
         }
     }
     /// Whether the rows it reads decide its value during a statement that assigns to variables or not.
-    pub(crate) fn is_steady(&self, assigns: bool) -> bool {
-        let mut steady = true;
-        self.walk(&mut |e| steady &= !e.is_unsteady_itself(assigns));
-        steady
+    pub(crate) fn is_deterministic(&self, assigns: bool) -> bool {
+        let mut fixed = true;
+        self.walk(&mut |e| fixed &= !e.is_nondeterministic_itself(assigns));
+        fixed
     }
     /// Whether its value follows from columns, constants and parameters alone.
     pub fn is_const_or_columns(&self) -> bool {
         let mut pure = true;
         self.walk(&mut |e| {
             pure &= match &e.kind {
-                ExprKind::Subquery(_)
+                ExprKind::Subquery { .. }
                 | ExprKind::UserVariable(_)
                 | ExprKind::SetUserVariable(..)
                 | ExprKind::SeededRand(..) => false,
@@ -365,7 +363,6 @@ impl Expr {
             | K::BitString(_)
             | K::Column { .. }
             | K::Param(_)
-            | K::Subquery(_)
             | K::UserVariable(_)
             | K::SystemVariable(..) => Vec::new(),
             K::Compare(_, a, _)
@@ -376,6 +373,7 @@ impl Expr {
             | K::DateAdd(a, ..)
             | K::TimestampDiff(a, _) => a.iter().collect(),
             K::And(v) | K::Or(v) | K::Function(_, v) => v.iter().collect(),
+            K::Subquery { operands, .. } => operands.iter().collect(),
             K::Not(e)
             | K::IsNull(e)
             | K::IsNotNull(e)
@@ -407,7 +405,6 @@ impl Expr {
             | K::BitString(_)
             | K::Column { .. }
             | K::Param(_)
-            | K::Subquery(_)
             | K::UserVariable(_)
             | K::SystemVariable(..) => Vec::new(),
             K::Compare(_, a, _)
@@ -418,6 +415,7 @@ impl Expr {
             | K::DateAdd(a, ..)
             | K::TimestampDiff(a, _) => a.iter_mut().collect(),
             K::And(v) | K::Or(v) | K::Function(_, v) => v.iter_mut().collect(),
+            K::Subquery { operands, .. } => operands.iter_mut().collect(),
             K::Not(e)
             | K::IsNull(e)
             | K::IsNotNull(e)
@@ -457,12 +455,12 @@ impl Expr {
             c.walk_mut(f);
         }
     }
-    /// Calls `f` for every column read (source, column), those of subqueries included.
+    /// Calls `f` for every column read (source, column), but for those that only subqueries read.
     pub fn columns(&self, f: &mut dyn FnMut(usize, usize)) {
-        self.walk(&mut |e| match &e.kind {
-            ExprKind::Column { source, column, .. } => f(*source, *column),
-            ExprKind::Subquery(s) => s.outer_columns(f),
-            _ => {}
+        self.walk(&mut |e| {
+            if let ExprKind::Column { source, column, .. } = &e.kind {
+                f(*source, *column);
+            }
         });
     }
     /// Splits into AND-ed conjuncts.

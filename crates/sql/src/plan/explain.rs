@@ -1,9 +1,9 @@
 //! EXPLAIN: the traditional table, and a tree.
 
 use super::dml::InsertRows;
-use super::heads::computed;
 use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, Query, SourceKind};
 use super::{Plan, Root};
+use crate::bind::computed;
 use crate::expr::{Expr, ExprKind};
 use crate::parse::ExplainFormat;
 use crate::partition::Prune;
@@ -225,7 +225,7 @@ impl Table<'_> {
         for q in &b.subqueries {
             let kind = if q.correlated {
                 "DEPENDENT SUBQUERY"
-            } else if q.unsteady {
+            } else if q.volatile {
                 "UNCACHEABLE SUBQUERY"
             } else {
                 "SUBQUERY"
@@ -269,11 +269,9 @@ impl Table<'_> {
                         line.partitions = self.partitions(a, schema);
                     }
                 }
-                SourceKind::Derived { derived: d, .. } => {
-                    if *d != usize::MAX {
-                        line.table = format!("<derived:{}>", src.name);
-                        derived.push(*d);
-                    }
+                SourceKind::Derived { derived: d } => {
+                    line.table = format!("<derived:{}>", src.name);
+                    derived.push(*d);
                     line.access = "ALL".into();
                 }
                 SourceKind::Virtual { .. } => line.access = "ALL".into(),
@@ -478,7 +476,7 @@ fn query_tree(plan: &Plan, q: &Query, depth: usize, out: &mut String) {
     }
 }
 
-fn conditions(list: &[super::nodes::Rich]) -> String {
+fn conditions(list: &[super::nodes::ExprWithSubqueries]) -> String {
     list.iter()
         .map(|r| r.expr.to_string())
         .collect::<Vec<_>>()
@@ -586,9 +584,7 @@ fn levels_tree(plan: &Plan, b: &Block, levels: &[Level], mut depth: usize, out: 
 fn rows_tree(plan: &Plan, b: &Block, source: usize, depth: usize, out: &mut String) {
     let s = &b.sources[source - b.base];
     line(out, depth, &format!("Scan computed rows of {}", s.name));
-    if let SourceKind::Derived { derived, .. } = &s.kind
-        && *derived != usize::MAX
-    {
+    if let SourceKind::Derived { derived } = &s.kind {
         query_tree(plan, &plan.derived[*derived].query, depth + 1, out);
     }
 }

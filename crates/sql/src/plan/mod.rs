@@ -1,52 +1,31 @@
-//! From statements to operator trees: name resolution, access paths, join order, EXPLAIN.
+//! Physical plans: what a statement comes to once it is bound, rewritten and optimized, and EXPLAIN.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `scope` | names: the stack of blocks, columns, aggregates, subqueries |
-//! | `from` | FROM: tables, derived tables, joins as written |
-//! | `query` | whole queries: WITH, UNION, VALUES |
-//! | `select` | SELECT's clauses, bound in MySQL's order |
-//! | `assemble` | a SELECT's bound parts put together |
-//! | `heads` | result columns, and types of UNIONs |
-//! | `group` | ONLY_FULL_GROUP_BY; MIN and MAX by an index |
-//! | `conditions` | conjuncts taken apart |
-//! | `access` | the index and ranges to read one table by |
-//! | `joins` | the order and kind of loops |
-//! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
-//! | `several` | UPDATE and DELETE of several tables |
+//! | `nodes` | the trees of queries |
+//! | `dml` | the plans of INSERT, REPLACE, UPDATE, DELETE |
 //! | `explain` | EXPLAIN |
-//! | `nodes` | the trees themselves |
 //!
 //! A [`Plan`] holds the tables it was made for. Running it pins them first, so a plan never meets a table
 //! other than the one it was made for; nothing else in it depends on the transaction or on data.
 //! Planning opens tables (shared metadata locks in the caller's transaction) and takes no other lock.
 
-pub(crate) mod access;
-mod assemble;
-pub(crate) mod conditions;
 pub(crate) mod dml;
-mod exists;
 mod explain;
-mod from;
-mod group;
-mod heads;
-mod joins;
 pub(crate) mod nodes;
-mod query;
-mod scope;
-mod select;
-pub(crate) mod several;
 
-use crate::error::{SqlError, SqlResult};
+use crate::bind::{self, Bound};
+use crate::error::SqlResult;
+use crate::optimize;
 use crate::parse::{Duplicates, ExplainFormat, Kind, ShowFilter, Statement, sp};
 use crate::result::ColumnMeta;
+use crate::rewrite;
 use crate::session::env::SessionEnv;
 use crate::show::VirtualTable;
 use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::Value;
 use crate::value::decimal::MAX_PRECISION;
 use millpond_store::{Engine, Table, Txn};
-use scope::Planner;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -129,7 +108,7 @@ pub struct PlanTable {
 
 impl PlanTable {
     /// Notes a name it goes by.
-    pub(super) fn goes_by(&mut self, name: &str, write: bool) {
+    pub(crate) fn goes_by(&mut self, name: &str, write: bool) {
         match self.names.iter_mut().find(|n| *n.0 == *name) {
             Some(known) => known.1 |= write,
             None => self.names.push((name.into(), write)),
@@ -158,7 +137,7 @@ pub(crate) enum Root {
     /// DELETE.
     Delete(Box<dml::Delete>),
     /// UPDATE, DELETE of several tables.
-    Several(Box<several::Several>),
+    Several(Box<dml::Several>),
     /// EXPLAIN: the rows.
     Explain(Vec<Vec<crate::Value<'static>>>),
 }
@@ -166,12 +145,12 @@ pub(crate) enum Root {
 impl Plan {
     /// Whether other values in place of the parameters would have made the same plan. Then it serves all statements
     /// that differ in their literals only ([`crate::parse::generalize`]).
-    pub fn is_settled(&self) -> bool {
+    pub fn is_generic(&self) -> bool {
         match &self.root {
-            Root::Query(q) => q.is_settled(),
+            Root::Query(q) => q.is_generic(),
             Root::Insert(i) => i.subqueries.is_empty(),
-            Root::Update(u) => u.find.is_settled(),
-            Root::Delete(d) => d.find.is_settled(),
+            Root::Update(u) => u.find.is_generic(),
+            Root::Delete(d) => d.find.is_generic(),
             Root::Do(_) | Root::Several(_) | Root::Explain(_) => false,
         }
     }
@@ -276,18 +255,18 @@ impl Plan {
 }
 
 /// Whether statements that write lock what they only read in this transaction.
-fn locks_reads(txn: &Txn) -> bool {
+pub(crate) fn locks_reads(txn: &Txn) -> bool {
     use millpond_store::Isolation as I;
     !matches!(txn.isolation(), I::ReadCommitted | I::ReadUncommitted)
 }
 
-fn is_text(v: &Value<'_>) -> bool {
+pub(crate) fn is_text(v: &Value<'_>) -> bool {
     matches!(v, Value::Null | Value::Bytes(_))
 }
 
 /// The type that a placeholder has by its value; `None` for texts and NULL, which any may be. Decimals differ in their scale only:
 /// the digits before the point change from one execution to the next and no plan depends on them.
-fn param_type(v: &Value<'_>) -> Option<SqlType> {
+pub(crate) fn param_type(v: &Value<'_>) -> Option<SqlType> {
     match v {
         Value::Null | Value::Bytes(_) => None,
         Value::Decimal(d) => Some(SqlType::decimal(MAX_PRECISION, d.scale())),
@@ -302,36 +281,11 @@ pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Pla
 
 /// Plans a statement that is, or is part of, this text.
 fn compile_of(statement: &Statement, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
-    let mut p = planner(statement, cx);
-    p.assigns = text.contains(":=");
-    if let Some(with) = &statement.with {
-        p.with(with)?;
+    if let Kind::Explain { format, statement } = &statement.kind {
+        return explained(*format, statement, text, cx);
     }
-    let (root, columns) = match &statement.kind {
-        Kind::Query(q) => {
-            let (query, heads) = p.query(q, 0)?;
-            if !statement.into.is_empty() && statement.into.len() != heads.len() {
-                return Err(SqlError::new(
-                    1222,
-                    "The used SELECT statements have a different number of columns",
-                ));
-            }
-            let columns = if statement.into.is_empty() {
-                heads.into_iter().map(|h| h.meta).collect()
-            } else {
-                Vec::new()
-            };
-            (Root::Query(query), columns)
-        }
-        Kind::Do(list) => (Root::Do(exprs(&mut p, list)?.0), Vec::new()),
-        Kind::Insert(i) => (Root::Insert(Box::new(p.insert(i)?)), Vec::new()),
-        Kind::Update(u) => (Root::Update(Box::new(p.update(u)?)), Vec::new()),
-        Kind::Delete(d) => (Root::Delete(Box::new(p.delete(d)?)), Vec::new()),
-        Kind::Several(s) => (Root::Several(Box::new(p.several(s)?)), Vec::new()),
-        Kind::Explain { format, statement } => return explained(*format, statement, text, cx),
-        _ => return Err(SqlError::unsupported("this statement as a plan")),
-    };
-    Ok(finish(p, root, columns))
+    let bound = bind::statement(statement, cx)?;
+    planned(statement, bound, cx.env, text.contains(":="))
 }
 
 /// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed), of a statement with `params`
@@ -341,7 +295,15 @@ pub fn compile_exprs(
     params: usize,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
-    let statement = Statement {
+    let statement = no_text(params);
+    let assigns = list.iter().any(|e| e.to_string().contains(":="));
+    let bound = bind::expressions(list, &statement, cx)?;
+    planned(&statement, bound, cx.env, assigns)
+}
+
+/// A statement for what has no text of its own.
+fn no_text(params: usize) -> Statement {
+    Statement {
         kind: Kind::Empty,
         params,
         text: String::new(),
@@ -352,11 +314,7 @@ pub fn compile_exprs(
         headings: Vec::new(),
         time_limit: None,
         run: 0,
-    };
-    let mut p = planner(&statement, cx);
-    p.assigns = list.iter().any(|e| e.to_string().contains(":="));
-    let (query, columns) = exprs(&mut p, list)?;
-    Ok(finish(p, Root::Query(query), columns))
+    }
 }
 
 /// Plans `SELECT columns FROM table [WHERE filter]` over one virtual table, in its own order: what a SHOW statement
@@ -369,83 +327,54 @@ pub fn compile_virtual(
     filter: &ShowFilter,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
-    let statement = Statement {
-        kind: Kind::Empty,
-        params: 0,
-        text: String::new(),
-        ignore: false,
-        with: None,
-        duplicates: Duplicates::Refuse,
-        into: Vec::new(),
-        headings: Vec::new(),
-        time_limit: None,
-        run: 0,
-    };
-    let mut p = planner(&statement, cx);
-    let (query, columns) = p.virtual_query(table, columns, like, filter)?;
-    Ok(finish(p, Root::Query(query), columns))
+    let statement = no_text(0);
+    let bound = bind::over_virtual(table, columns, like, filter, &statement, cx)?;
+    planned(&statement, bound, cx.env, true)
 }
 
-fn planner<'p, 'c>(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Planner<'p, 'c> {
-    Planner {
-        cx,
-        statement,
-        tables: Vec::new(),
-        derived: Vec::new(),
-        ctes: Vec::new(),
-        frames: Vec::new(),
-        subquery_ids: 0,
-        hash_ids: 0,
-        targets: Vec::new(),
-        reading_target: false,
-        duplicates: None,
-        exists: exists::Exists::default(),
-        updating: None,
-        private: false,
-        momentary: false,
-        param_types: Vec::new(),
-        constant_params: Vec::new(),
-        text_params: Vec::new(),
-        variable_types: Vec::new(),
-        assigns: true,
-        unsteady: 0,
-        bytes_params: Vec::new(),
-        locks_reads: None,
-    }
-}
-
-fn exprs(p: &mut Planner<'_, '_>, list: &[sp::Expr]) -> SqlResult<(nodes::Query, Vec<ColumnMeta>)> {
-    let (query, heads) = p.expressions(list)?;
-    Ok((query, heads.into_iter().map(|h| h.meta).collect()))
-}
-
-fn finish(p: Planner<'_, '_>, root: Root, columns: Vec<ColumnMeta>) -> Plan {
+/// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs.
+fn planned(
+    statement: &Statement,
+    bound: Bound,
+    env: &SessionEnv,
+    assigns: bool,
+) -> SqlResult<Plan> {
+    let Bound {
+        mut root,
+        columns,
+        mut arena,
+        tables,
+        notes,
+    } = bound;
+    rewrite::rewrite(&mut root, &mut arena, &tables, assigns);
+    let optimized = optimize::optimize(root, arena, &tables, env, assigns)?;
+    let root = optimized.root;
     // What a result's columns are must not depend on what other sessions execute. All else may: each execution asks whether the plan fits.
-    let typed = !columns.is_empty() && !p.param_types.is_empty();
-    Plan {
+    let typed = !columns.is_empty() && !notes.param_types.is_empty();
+    Ok(Plan {
         columns: columns.into(),
-        params: p.statement.params,
+        params: statement.params,
         writes: !matches!(root, Root::Query(_) | Root::Do(_) | Root::Explain(_))
-            && p.tables.iter().any(|t| t.write && !t.table.is_temporary()),
-        reusable: !p.momentary,
-        private: p.private || typed,
-        param_types: p.param_types,
-        constant_params: p.constant_params,
-        text_params: p.text_params,
-        variable_types: p.variable_types,
-        bytes_params: p.bytes_params,
-        locks_reads: p.locks_reads,
-        tables: p.tables,
+            && tables.iter().any(|t| t.write && !t.table.is_temporary()),
+        reusable: !notes.momentary,
+        private: notes.private || typed,
+        param_types: notes.param_types,
+        constant_params: notes.constant_params,
+        text_params: notes.text_params,
+        variable_types: notes.variable_types,
+        bytes_params: notes.bytes_params,
+        locks_reads: notes.locks_reads,
+        tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),
         root,
-        derived: p.derived,
-        subqueries: p.subquery_ids,
-        hashes: p.hash_ids,
-        time_limit: p.statement.time_limit,
-        limitable: matches!(p.statement.kind, Kind::Query(_)),
-        into: p.statement.into.clone(),
-    }
+        derived: optimized.derived,
+        subqueries: optimized.subqueries,
+        hashes: optimized.hashes,
+        time_limit: statement.time_limit,
+        limitable: matches!(statement.kind, Kind::Query(_)),
+        into: statement.into.clone(),
+    })
 }
 
 fn explained(

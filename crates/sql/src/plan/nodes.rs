@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use millpond_store::{LockMode, WaitPolicy};
 
-use crate::expr::{AggregateSpec, CompareOp, Expr, Hold, RowTest};
+use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
+use crate::logical::{Limit, VirtualRef};
 use crate::partition::Prune;
-use crate::show::VirtualTable;
 use crate::types::{Collation, Schema, SqlType};
 
 /// A whole query: a block or a set operation, and what it asks of the session.
@@ -50,18 +50,9 @@ pub struct Union {
     pub base: usize,
 }
 
-/// LIMIT and OFFSET; constants.
-#[derive(Debug, Default)]
-pub struct Limit {
-    /// LIMIT.
-    pub count: Option<Expr>,
-    /// OFFSET.
-    pub offset: Option<Expr>,
-}
-
 /// An expression with the subqueries to run, in order, before it is evaluated.
 #[derive(Debug)]
-pub struct Rich {
+pub struct ExprWithSubqueries {
     /// The expression.
     pub expr: Expr,
     /// Positions in [`Block::subqueries`] of those that depend on the row.
@@ -72,7 +63,7 @@ pub struct Rich {
 #[derive(Debug)]
 pub struct OrderKey {
     /// What to sort by.
-    pub expr: Rich,
+    pub expr: ExprWithSubqueries,
     /// DESC.
     pub desc: bool,
 }
@@ -89,15 +80,15 @@ pub struct Block {
     /// Those of them that depend on nothing in this block and run once, before the first row.
     pub once: Vec<usize>,
     /// Conditions without columns of this block: checked before the first row.
-    pub gate: Vec<Rich>,
+    pub gate: Vec<ExprWithSubqueries>,
     /// The join, outermost loop first.
     pub levels: Vec<Level>,
     /// Grouping.
     pub group: Option<Group>,
     /// HAVING.
-    pub having: Vec<Rich>,
+    pub having: Vec<ExprWithSubqueries>,
     /// The select list.
-    pub select: Vec<Rich>,
+    pub select: Vec<ExprWithSubqueries>,
     /// DISTINCT.
     pub distinct: bool,
     /// ORDER BY.
@@ -112,9 +103,9 @@ pub struct Block {
 
 impl Query {
     /// Whether the plan would be the same whatever values its conditions compare with.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_generic(&self) -> bool {
         match &self.body {
-            Body::Block(b) => b.is_settled(),
+            Body::Block(b) => b.is_generic(),
             Body::Union(_) | Body::Values(_) => false,
         }
     }
@@ -168,13 +159,13 @@ impl Block {
     pub fn is_keyed(&self, source: usize) -> bool {
         is_keyed(&self.levels, source)
     }
-    /// See [`Query::is_settled`].
-    pub fn is_settled(&self) -> bool {
+    /// See [`Query::is_generic`].
+    pub fn is_generic(&self) -> bool {
         self.subqueries.is_empty()
             && self
                 .levels
                 .iter()
-                .all(|l| matches!(&l.from, LevelFrom::Table(_, a) if a.settled))
+                .all(|l| matches!(&l.from, LevelFrom::Table(_, a) if a.generic))
     }
     /// Source of the aggregates.
     pub fn group_source(&self) -> usize {
@@ -194,7 +185,7 @@ impl Block {
 #[derive(Debug)]
 pub struct Group {
     /// GROUP BY expressions; empty: one group.
-    pub keys: Vec<Rich>,
+    pub keys: Vec<ExprWithSubqueries>,
     /// Whether there is a GROUP BY: without one there is one group, even of no rows.
     pub explicit: bool,
     /// Aggregates; the n-th's result is column n of the group source.
@@ -214,28 +205,8 @@ pub struct Group {
 pub struct Source {
     /// Alias, or the table's name.
     pub name: String,
-    /// Database; empty for derived tables.
-    pub database: String,
-    /// Name of the base table; empty for derived tables.
-    pub table: String,
     /// What it is.
     pub kind: SourceKind,
-}
-
-/// Columns of a derived table.
-pub type Columns = Vec<DerivedColumn>;
-
-/// A column of a derived table.
-#[derive(Clone, Debug)]
-pub struct DerivedColumn {
-    /// Name.
-    pub name: String,
-    /// Type.
-    pub ty: SqlType,
-    /// Whether it can be NULL.
-    pub nullable: bool,
-    /// How firmly it holds to its collation.
-    pub hold: Hold,
 }
 
 /// What a source is.
@@ -256,8 +227,6 @@ pub enum SourceKind {
     Derived {
         /// Position in [`super::Plan::derived`].
         derived: usize,
-        /// Its columns.
-        columns: Columns,
     },
     /// A table computed on demand.
     Virtual {
@@ -270,16 +239,6 @@ pub enum SourceKind {
     },
 }
 
-/// A virtual table (which cannot print itself).
-#[derive(Clone)]
-pub struct VirtualRef(pub Arc<dyn VirtualTable>);
-
-impl std::fmt::Debug for VirtualRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.name())
-    }
-}
-
 /// One loop of a join.
 #[derive(Debug)]
 pub struct Level {
@@ -288,9 +247,9 @@ pub struct Level {
     /// LEFT JOIN: if no row satisfies `on`, one row of NULLs goes on.
     pub outer: bool,
     /// Conditions on a row of this level (ON for an outer level; everything for an inner one).
-    pub on: Vec<Rich>,
+    pub on: Vec<ExprWithSubqueries>,
     /// For an outer level, conditions on what comes out, NULLs included.
-    pub filter: Vec<Rich>,
+    pub filter: Vec<ExprWithSubqueries>,
     /// Rows expected per execution of the loop, for EXPLAIN.
     pub rows: u64,
     /// Part of the rows that pass the conditions, in percent, for EXPLAIN.
@@ -320,7 +279,7 @@ pub struct HashJoin {
     /// How it is read, for a stored table.
     pub access: Option<Access>,
     /// Conditions on its rows alone.
-    pub build_filter: Vec<Rich>,
+    pub build_filter: Vec<ExprWithSubqueries>,
     /// Expressions over the source.
     pub keys: Vec<Expr>,
     /// Expressions over earlier sources, pairwise equal to `keys` in type.
@@ -347,7 +306,7 @@ pub struct Access {
     /// The order of its rows is made use of.
     pub ordered: bool,
     /// No other values in the conditions would have made another choice.
-    pub settled: bool,
+    pub generic: bool,
     /// A lookup of at most one row: all parts of a unique index are given, none as a list or NULL.
     pub unique: bool,
     /// The index's own bytes hold all columns that are read; which they are.
@@ -356,7 +315,7 @@ pub struct Access {
     pub prune: Option<Box<Prune>>,
     /// Conditions that the index decides exactly, unless a value turns out not to be comparable in the
     /// index's order; then they are checked.
-    pub recheck: Vec<Rich>,
+    pub recheck: Vec<ExprWithSubqueries>,
 }
 
 impl Access {
@@ -429,10 +388,10 @@ pub struct Subquery {
     /// Whether it reads a source of a block around it: then its result is not kept.
     pub correlated: bool,
     /// Whether its rows may be others each time (`RAND()`, `@n := @n + 1`): then they are not kept either.
-    pub unsteady: bool,
+    pub volatile: bool,
     /// Whether neither its rows nor what they are compared with are of that kind.
-    pub steady: bool,
-    /// Whether it is an EXISTS that is asked as IN is (see [`super::exists`]). NULL is as good as false then.
+    pub deterministic: bool,
+    /// Whether it is an EXISTS that is asked as IN is (see `rewrite::exists`). NULL is as good as false then.
     pub exists: bool,
     /// Position in the execution's table of kept results.
     pub id: usize,
@@ -443,7 +402,7 @@ pub struct Subquery {
 impl Subquery {
     /// Whether its rows are the same throughout a statement.
     pub fn stays(&self) -> bool {
-        !self.correlated && !self.unsteady
+        !self.correlated && !self.volatile
     }
 }
 
@@ -469,7 +428,7 @@ pub enum Ask {
     /// `value IN`.
     In {
         /// Left side.
-        value: Rich,
+        value: ExprWithSubqueries,
         /// NOT IN.
         negated: bool,
         /// Collation of strings.
@@ -478,7 +437,7 @@ pub enum Ask {
     /// `(values) op`, `(values) IN`.
     Row {
         /// Left side.
-        values: Vec<Rich>,
+        values: Vec<ExprWithSubqueries>,
         /// What is asked of the two.
         test: RowTest,
         /// Collation of strings, by column.
@@ -487,7 +446,7 @@ pub enum Ask {
     /// `value op ANY | ALL`.
     Quantified {
         /// Left side.
-        value: Rich,
+        value: ExprWithSubqueries,
         /// Operator.
         op: CompareOp,
         /// ALL.

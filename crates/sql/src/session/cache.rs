@@ -169,7 +169,7 @@ impl Compiled {
     /// Whether it may stand for all statements that differ from it in their literals only; it may until a plan
     /// says otherwise.
     pub fn is_general(&self) -> bool {
-        let settled = |k: &Kept| k.plan.is_settled();
+        let settled = |k: &Kept| k.plan.is_generic();
         if let Some(k) = &*self.plan.lock() {
             return settled(k);
         }

@@ -125,6 +125,21 @@ pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
     }
 }
 
+/// Collation in which `IN (SELECT ...)` and the like compare strings: the stricter of the two.
+pub fn string_collation(a: &SqlType, b: &SqlType) -> Collation {
+    if !a.is_string() {
+        return b.collation;
+    }
+    if !b.is_string() || a.collation == b.collation {
+        return a.collation;
+    }
+    if a.collation == Collation::Binary || b.collation == Collation::Binary {
+        Collation::Binary
+    } else {
+        Collation::Utf8mb4Bin
+    }
+}
+
 /// The type whose bytes are equal where values of these two are, if there is one.
 pub fn byte_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let same = left.base == right.base

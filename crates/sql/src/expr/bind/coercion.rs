@@ -43,7 +43,7 @@ fn held(e: &Expr) -> Option<Held> {
         return None;
     }
     let hold = match &e.kind {
-        ExprKind::Column { hold, .. } => *hold,
+        ExprKind::Column { hold, .. } | ExprKind::Subquery { hold, .. } => *hold,
         ExprKind::Collate(_) => Hold::Explicit,
         ExprKind::Literal(_)
         | ExprKind::BitString(_)

@@ -81,7 +81,10 @@ pub(super) fn constant_as(e: &mut Expr, other: &SqlType) {
 
 /// A placeholder beside a string column that has no text for a value is no key of the column's index.
 pub(super) fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) {
-    let column = matches!(other.kind, ExprKind::Column { .. });
+    let column = matches!(
+        other.kind,
+        ExprKind::Column { .. } | ExprKind::Subquery { .. }
+    );
     let ExprKind::Param(n) = e.kind else { return };
     if column && other.ty.is_string() && other.ty.base != BaseType::Enum && !scope.text_param(n) {
         let param = std::mem::replace(e, Expr::null());
@@ -95,7 +98,10 @@ pub(super) fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) 
 pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) -> SqlResult<()> {
     let base = other.ty.base;
     let concerns = match base {
-        BaseType::Year => matches!(other.kind, ExprKind::Column { .. }),
+        BaseType::Year => matches!(
+            other.kind,
+            ExprKind::Column { .. } | ExprKind::Subquery { .. }
+        ),
         BaseType::Date | BaseType::DateTime | BaseType::Timestamp => {
             !matches!(other.kind, ExprKind::Param(_) | ExprKind::Beside(..))
         }

@@ -344,7 +344,7 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             ExprKind::Literal(_) | ExprKind::BitString(_) => true,
             ExprKind::Column { .. }
             | ExprKind::Param(_)
-            | ExprKind::Subquery(_)
+            | ExprKind::Subquery { .. }
             | ExprKind::UserVariable(_)
             | ExprKind::SetUserVariable(..)
             | ExprKind::SystemVariable(..)

@@ -1,46 +1,20 @@
 //! UPDATE and DELETE of several tables: a join finds the rows of all of them before any is changed.
 
-use super::assemble::Parts;
-use super::dml::{Assignments, Given, enrich, for_column, lock_shared, values_of};
-use super::from;
-use super::nodes::{Block, Body, SourceKind};
-use super::scope::{Frame, Planner};
+use super::dml::{Assignments, Given, for_column, lock_shared, values_of};
+use super::scope::Binder;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{Expr, ExprKind, Scope};
+use crate::logical::{Block, Several, TableId, TableKind, Target};
 use crate::parse::{self, Change, TableName, sp};
 use millpond_store::{LockMode, WaitPolicy};
 
-/// A statement that changes several tables.
-#[derive(Debug)]
-pub struct Several {
-    /// Finds the rows; its select list is of no use but to say which columns are read.
-    pub find: Block,
-    /// The tables changed.
-    pub targets: Vec<Target>,
-    /// DELETE.
-    pub deletes: bool,
-    /// IGNORE.
-    pub ignore: bool,
-}
-
-/// One of the tables changed.
-#[derive(Debug)]
-pub struct Target {
-    /// Its source in the join.
-    pub source: usize,
-    /// Position in [`super::Plan::tables`].
-    pub table: usize,
-    /// What UPDATE sets.
-    pub set: Assignments,
-}
-
-impl Planner<'_, '_> {
-    /// Plans UPDATE and DELETE of several tables.
+impl Binder<'_, '_> {
+    /// Binds UPDATE and DELETE of several tables.
     pub fn several(&mut self, s: &parse::Several) -> SqlResult<Several> {
-        self.frames.push(Frame::new(0, from::count(&s.from)));
+        self.open_frame();
         let r = self.several_in_frame(s);
-        self.frames.pop();
+        self.frames.truncate(0);
         r
     }
 
@@ -59,7 +33,7 @@ impl Planner<'_, '_> {
             Change::Delete(names) => {
                 for name in names {
                     let at = self.named(name)?;
-                    if targets.iter().any(|t: &Target| t.source == at) {
+                    if targets.iter().any(|t: &Target| t.id == at) {
                         return Err(SqlError::new(
                             1066,
                             format!("Not unique table/alias: '{}'", name.name),
@@ -74,33 +48,33 @@ impl Planner<'_, '_> {
             None => Vec::new(),
         };
         if self.locks_reads() {
-            self.frame().sources.iter_mut().for_each(lock_shared);
+            self.frame().tables.iter_mut().for_each(lock_shared);
         }
-        let (query, _) = self.assemble(Parts {
+        let find = Block {
+            tables: std::mem::take(&mut self.frame().tables),
             from,
             filter,
             select: targets.iter().flat_map(|t| values_of(&t.set)).collect(),
-            ..Parts::default()
-        })?;
-        let Body::Block(find) = query.body else {
-            return Err(SqlError::unsupported("this statement"));
+            ..Block::default()
         };
-        targets.iter_mut().for_each(|t| enrich(&mut t.set, &find));
         Ok(Several {
-            find: *find,
+            find,
             targets,
             deletes: matches!(s.change, Change::Delete(_)),
             ignore: self.statement.ignore,
         })
     }
 
-    /// Makes a source one that is changed.
-    fn aim(&mut self, targets: &mut Vec<Target>, source: usize, what: &str) -> SqlResult<()> {
-        if targets.iter().any(|t| t.source == source) {
+    /// Makes a table one that is changed.
+    fn aim(&mut self, targets: &mut Vec<Target>, id: TableId, what: &str) -> SqlResult<()> {
+        if targets.iter().any(|t| t.id == id) {
             return Ok(());
         }
-        let s = &mut self.frame().sources[source];
-        let SourceKind::Table { table, lock, .. } = &mut s.kind else {
+        let f = self.frame();
+        let Some(s) = f.tables.iter_mut().find(|t| t.id == id) else {
+            return Err(SqlError::unsupported("this statement"));
+        };
+        let TableKind::Stored { table, lock, .. } = &mut s.kind else {
             let name = &s.name;
             return Err(SqlError::new(
                 1288,
@@ -114,7 +88,7 @@ impl Planner<'_, '_> {
         self.tables[table].goes_by(&alias, true);
         self.targets.push(name);
         targets.push(Target {
-            source,
+            id,
             table,
             set: Assignments::new(),
         });
@@ -133,15 +107,13 @@ impl Planner<'_, '_> {
     /// Binds the assignments, each with its table; a later value sees earlier assignments to the same table.
     fn assign(&mut self, targets: &mut [Target], list: &[sp::Assignment]) -> SqlResult<()> {
         for a in list {
-            let (source, column) = self.assigned_in(&a.target)?;
-            let Some(target) = targets.iter_mut().find(|t| t.source == source) else {
+            let (id, column) = self.assigned_in(&a.target)?;
+            let Some(target) = targets.iter_mut().find(|t| t.id == id) else {
                 continue;
             };
-            let (mut given, reads) = self.given(&a.value, "field list", source)?;
-            if let SourceKind::Table { schema, .. } = &self.frame().sources[source].kind {
-                let schema = schema.clone();
-                for_column(&mut given, &schema.columns[column], self);
-            }
+            let (mut given, reads) = self.given(&a.value, "field list", id)?;
+            let schema = self.tables[target.table].schema.clone();
+            for_column(&mut given, &schema.columns[column], self);
             if let Given::Value { reads_new, .. } = &mut given {
                 *reads_new = reads.iter().any(|c| target.set.iter().any(|(o, _)| o == c));
             }
@@ -150,8 +122,8 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// The source and column that an assignment names.
-    fn assigned_in(&mut self, target: &sp::AssignmentTarget) -> SqlResult<(usize, usize)> {
+    /// The table and column that an assignment names.
+    fn assigned_in(&mut self, target: &sp::AssignmentTarget) -> SqlResult<(TableId, usize)> {
         let sp::AssignmentTarget::ColumnName(name) = target else {
             return Err(SqlError::unsupported("assignment to a list of columns"));
         };
@@ -170,16 +142,16 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The source that DELETE names.
-    fn named(&mut self, name: &TableName) -> SqlResult<usize> {
+    /// The table that DELETE names.
+    fn named(&mut self, name: &TableName) -> SqlResult<TableId> {
         let current = self.cx.env.database.borrow().clone();
-        let sources = &self.frame().sources;
-        let found = sources.iter().position(|s| {
+        let tables = &self.frame().tables;
+        let found = tables.iter().find(|s| {
             let database = name.database.as_ref().or(current.as_ref());
             s.name == name.name
                 && (s.database.is_empty() || database.is_none_or(|d| *d == s.database))
         });
-        found.ok_or_else(|| {
+        found.map(|t| t.id).ok_or_else(|| {
             SqlError::new(
                 1109,
                 format!("Unknown table '{}' in MULTI DELETE", name.name),

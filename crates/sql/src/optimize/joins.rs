@@ -1,15 +1,18 @@
 //! Join order and loops: the FROM clause's tree becomes nested levels.
 
-use super::PlanTable;
-use super::access::{self, Choice, Hints, Request, Wanted};
-use super::conditions::{Cond, differs, rejects_nulls};
-use super::nodes::{Access, HashJoin, Level, LevelFrom, Source, SourceKind};
-use super::scope::rich;
+use super::access::{self, Choice, Request, Wanted};
+use super::conditions::{Cond, differs};
+use super::lower::with_subqueries;
 use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::logical::Hints;
+use crate::plan::PlanTable;
+use crate::plan::nodes::{
+    Access, ExprWithSubqueries, HashJoin, Level, LevelFrom, Source, SourceKind,
+};
 use crate::session::env::SessionEnv;
 use crate::types::{BaseType, SqlType};
 
-/// A FROM clause as written: sources by number minus the block's base.
+/// A FROM clause: sources by number minus the block's base.
 #[derive(Debug)]
 pub enum Tree {
     /// A table.
@@ -35,6 +38,21 @@ pub enum Tree {
 }
 
 impl Tree {
+    /// Calls `f` for each conjunct of an ON.
+    pub fn conditions(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Tree::Leaf(_) => {}
+            Tree::Inner { parts, on, .. } => {
+                parts.iter().for_each(|p| p.conditions(f));
+                on.iter().for_each(f);
+            }
+            Tree::Left { left, right, on } => {
+                left.conditions(f);
+                right.conditions(f);
+                on.iter().for_each(f);
+            }
+        }
+    }
     fn bits(&self) -> u64 {
         match self {
             Tree::Leaf(n) => 1 << n,
@@ -112,13 +130,8 @@ impl Joiner<'_> {
 
     /// Plans the loops of a FROM clause under the conjuncts of WHERE (those that read a source of it).
     pub fn plan(&mut self, tree: Tree, filter: Vec<Expr>) -> Joined {
-        let count = self.sources.len();
-        let rejected = filter
-            .iter()
-            .fold(0, |b, e| b | rejects_nulls(e, self.base, count));
         let mut conds = Vec::new();
         let mut straight = false;
-        let tree = self.to_inner(tree, rejected);
         let mut items = Vec::new();
         let all = tree.bits();
         self.flatten(tree, &mut items, &mut conds, &mut straight);
@@ -137,52 +150,6 @@ impl Joiner<'_> {
             }
         }
         self.levels(items, conds, late, 0, straight, true)
-    }
-
-    /// Outer joins whose missing side a condition rules out become inner joins.
-    fn to_inner(&self, tree: Tree, rejected: u64) -> Tree {
-        let count = self.sources.len();
-        match tree {
-            Tree::Leaf(n) => Tree::Leaf(n),
-            Tree::Inner {
-                parts,
-                on,
-                straight,
-            } => {
-                let rejected = on
-                    .iter()
-                    .fold(rejected, |b, e| b | rejects_nulls(e, self.base, count));
-                Tree::Inner {
-                    parts: parts
-                        .into_iter()
-                        .map(|p| self.to_inner(p, rejected))
-                        .collect(),
-                    on,
-                    straight,
-                }
-            }
-            Tree::Left { left, right, on } => {
-                if right.bits() & rejected != 0 {
-                    return self.to_inner(
-                        Tree::Inner {
-                            parts: vec![*left, *right],
-                            on,
-                            straight: false,
-                        },
-                        rejected,
-                    );
-                }
-                // ON rules out NULLs of the right side only within it.
-                let inside = on
-                    .iter()
-                    .fold(0, |b, e| b | rejects_nulls(e, self.base, count));
-                Tree::Left {
-                    left: Box::new(self.to_inner(*left, rejected)),
-                    right: Box::new(self.to_inner(*right, inside)),
-                    on,
-                }
-            }
-        }
     }
 
     fn flatten(
@@ -258,7 +225,7 @@ impl Joiner<'_> {
                     if first {
                         ordered = sorted;
                     }
-                    level.filter = self.riches(take(&mut late, now));
+                    level.filter = self.with_subqueries(take(&mut late, now));
                     if !level.filter.is_empty() {
                         // An inner level has one list.
                         let f = std::mem::take(&mut level.filter);
@@ -286,7 +253,7 @@ impl Joiner<'_> {
                     };
                     let mut after = take(&mut conds, now);
                     after.extend(take(&mut late, now));
-                    level.filter = self.riches(after);
+                    level.filter = self.with_subqueries(after);
                     levels.push(level);
                 }
             }
@@ -297,17 +264,17 @@ impl Joiner<'_> {
         if !rest.is_empty()
             && let Some(l) = levels.first_mut()
         {
-            let rest = self.riches(rest);
+            let rest = self.with_subqueries(rest);
             l.on.extend(rest);
         }
         Joined { levels, ordered }
     }
 
-    fn riches(&self, conds: Vec<Cond>) -> Vec<super::nodes::Rich> {
+    fn with_subqueries(&self, conds: Vec<Cond>) -> Vec<ExprWithSubqueries> {
         let source = self.subqueries();
         let mut list: Vec<_> = conds
             .into_iter()
-            .map(|c| rich(c.expr, source, self.once))
+            .map(|c| with_subqueries(c.expr, source, self.once))
             .collect();
         // The cheap ones first.
         list.sort_by_key(|r| r.subqueries.len());
@@ -384,7 +351,7 @@ impl Joiner<'_> {
                     filtered: 10.0,
                     from: LevelFrom::Hash(join),
                     outer: false,
-                    on: self.riches(rest),
+                    on: self.with_subqueries(rest),
                     filter: Vec::new(),
                 },
                 false,
@@ -397,7 +364,7 @@ impl Joiner<'_> {
                     filtered: 100.0,
                     from: LevelFrom::Rows(n + self.base),
                     outer: false,
-                    on: self.riches(conds),
+                    on: self.with_subqueries(conds),
                     filter: Vec::new(),
                 },
                 false,
@@ -413,14 +380,14 @@ impl Joiner<'_> {
             }
         }
         let filtered = if on.is_empty() { 100.0 } else { 33.33 };
-        choice.access.recheck = self.riches(recheck);
+        choice.access.recheck = self.with_subqueries(recheck);
         (
             Level {
                 rows: choice.rows.round() as u64,
                 filtered,
                 from: LevelFrom::Table(self.base + n, choice.access),
                 outer: false,
-                on: self.riches(on),
+                on: self.with_subqueries(on),
                 filter: Vec::new(),
             },
             choice.ordered,
@@ -508,7 +475,7 @@ impl Joiner<'_> {
             expr: c.expr.clone(),
             needs: c.needs,
         };
-        let build_filter = self.riches(own.iter().map(|c| clone(c)).collect());
+        let build_filter = self.with_subqueries(own.iter().map(|c| clone(c)).collect());
         // What the build decided is not checked again.
         for (i, c) in conds.iter().enumerate() {
             if !used.contains(&i) && c.needs == bit {

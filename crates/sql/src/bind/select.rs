@@ -1,31 +1,30 @@
 //! SELECT: binding its clauses in MySQL's order.
 
-use super::assemble::Parts;
-use super::exists::Exists;
 use super::from;
+use super::group;
 use super::heads::{Head, column_flags, computed};
-use super::nodes::{Limit, Query, SourceKind};
-use super::scope::{Aliases, Frame, Planner};
+use super::scope::{Aliases, Binder};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::by_value;
 use crate::expr::bind::coercion::hold_of;
 use crate::expr::{Expr, ExprKind};
+use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
 use crate::parse::sp;
 use crate::value::Value;
 
-impl<'p> Planner<'p, '_> {
-    /// Plans one SELECT.
+impl<'p> Binder<'p, '_> {
+    /// Binds one SELECT.
     pub fn select(
         &mut self,
         s: &sp::Select,
         order: &[sp::OrderByExpr],
         limit: Option<&sp::LimitClause>,
         locks: &[sp::LockClause],
-        base: usize,
     ) -> SqlResult<(Query, Vec<Head>)> {
-        self.frames.push(Frame::new(base, from::count(&s.from)));
+        self.open_frame();
+        let depth = self.frames.len();
         let r = self.select_in_frame(s, order, limit, locks);
-        self.frames.pop();
+        self.frames.truncate(depth - 1);
         r
     }
 
@@ -40,17 +39,15 @@ impl<'p> Planner<'p, '_> {
             return Err(SqlError::unsupported("this clause of SELECT"));
         }
         let duplicates = self.duplicates.take();
-        let exists = std::mem::take(&mut self.exists);
         let mut from = self.bind_from(&s.from, locks)?;
-        from::check_locks(locks, &self.frame().sources)?;
-        let from_alone = self.frame().outer.is_empty();
+        from::check_locks(locks, &self.frame().tables)?;
         let modifiers = s.select_modifiers.as_ref();
         if modifiers.is_some_and(|m| m.straight_join)
-            && let Some(super::joins::Tree::Inner { straight, .. }) = &mut from.tree
+            && let Some(Tree::Inner { straight, .. }) = &mut from
         {
             *straight = true;
         }
-        let mut filter = match &s.selection {
+        let filter = match &s.selection {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
@@ -58,7 +55,6 @@ impl<'p> Planner<'p, '_> {
         self.frame().listing = true;
         let (mut select, mut heads) = self.select_list(s)?;
         self.frame().listing = false;
-        let count = select.len();
         self.frame().names = heads
             .iter()
             .zip(&select)
@@ -66,7 +62,60 @@ impl<'p> Planner<'p, '_> {
             .collect();
         self.frame().allow_aggregates = false;
         self.frame().aliases = Aliases::Last;
-        let group_by = match &s.group_by {
+        let keys = self.group_keys(&s.group_by, &select)?;
+        self.frame().allow_aggregates = true;
+        self.frame().aliases = Aliases::First;
+        let having = match &s.having {
+            Some(e) => self.bind(e, "having clause")?.into_conjuncts(),
+            None => Vec::new(),
+        };
+        let order = self.order_keys(order, &select)?;
+        self.frame().aliases = Aliases::Hidden;
+        let limit = self.limit(limit)?;
+        let distinct = matches!(s.distinct, Some(sp::Distinct::Distinct));
+        let explicit = !keys.is_empty();
+        let grouped = explicit || !self.frame().aggregates.is_empty();
+        if !grouped
+            && s.distinct.is_none()
+            && let Some(on) = duplicates
+        {
+            self.carry(on, &mut select, &mut heads)?;
+        } else {
+            self.duplicates = duplicates;
+        }
+        let f = self.frames.last_mut().expect("a block is being bound");
+        let aggregates = std::mem::take(&mut f.aggregates);
+        let mut block = Block {
+            tables: std::mem::take(&mut f.tables),
+            from,
+            filter,
+            group: grouped.then_some(Group {
+                id: f.group,
+                keys,
+                explicit,
+                aggregates,
+            }),
+            having,
+            select,
+            distinct,
+            order,
+            limit,
+        };
+        block.order.retain(|o| !o.expr.is_const());
+        if grouped && self.cx.env.sql_mode.get().only_full_group_by {
+            group::check(&block, &self.arena)?;
+        }
+        // An implicit group has one row: nothing to sort.
+        if grouped && !explicit {
+            block.order.clear();
+        }
+        let mut query = Query::of(block);
+        query.calc_found_rows = modifiers.is_some_and(|m| m.sql_calc_found_rows);
+        Ok((query, heads))
+    }
+
+    fn group_keys(&mut self, by: &sp::GroupByExpr, select: &[Expr]) -> SqlResult<Vec<Expr>> {
+        let list = match by {
             sp::GroupByExpr::Expressions(list, modifiers) => {
                 if !modifiers.is_empty() {
                     return Err(SqlError::unsupported("WITH ROLLUP"));
@@ -75,78 +124,43 @@ impl<'p> Planner<'p, '_> {
             }
             sp::GroupByExpr::All(_) => return Err(SqlError::unsupported("GROUP BY ALL")),
         };
-        let group_source = self.frame().group_source();
+        let group = self.frame().group;
         let mut keys = Vec::new();
-        for e in group_by {
+        for e in list {
             let k = match position(e) {
-                Some(p) => select[checked_position(p, count, "group statement")?].clone(),
+                Some(p) => select[checked_position(p, select.len(), "group statement")?].clone(),
                 None => self.bind(e, "group statement")?,
             };
             let mut aggregate = false;
-            k.columns(&mut |s, _| aggregate |= s == group_source);
+            k.columns(&mut |s, _| aggregate |= s == group);
             if aggregate {
                 return Err(SqlError::new(1056, format!("Can't group on '{e}'")));
             }
             keys.push(k);
         }
-        self.frame().allow_aggregates = true;
-        self.frame().aliases = Aliases::First;
-        let having = match &s.having {
-            Some(e) => self.bind(e, "having clause")?.into_conjuncts(),
-            None => Vec::new(),
-        };
-        let mut order_keys = Vec::new();
+        Ok(keys)
+    }
+
+    fn order_keys(
+        &mut self,
+        order: &[sp::OrderByExpr],
+        select: &[Expr],
+    ) -> SqlResult<Vec<OrderKey>> {
+        let mut keys = Vec::new();
         for o in order {
             self.frame().aliases = if is_bare(&o.expr) {
                 Aliases::First
             } else {
                 Aliases::Last
             };
-            let e = match position(&o.expr) {
-                Some(p) => select[checked_position(p, count, "order clause")?].clone(),
+            let expr = match position(&o.expr) {
+                Some(p) => select[checked_position(p, select.len(), "order clause")?].clone(),
                 None => self.bind(&o.expr, "order clause")?,
             };
-            order_keys.push((e, o.options.sort == Some(sp::OrderBySort::Desc)));
+            let desc = o.options.sort == Some(sp::OrderBySort::Desc);
+            keys.push(OrderKey { expr, desc });
         }
-        self.frame().aliases = Aliases::Hidden;
-        let whole = limit.is_none() && locks.is_empty();
-        let limit = self.limit(limit)?;
-        let ungrouped = group_by.is_empty() && self.frame().aggregates.is_empty();
-        let plain = ungrouped && s.distinct.is_none();
-        let mut distinct = matches!(s.distinct, Some(sp::Distinct::Distinct));
-        if plain && let Some(on) = duplicates {
-            self.carry(on, &mut select, &mut heads)?;
-        } else {
-            self.duplicates = duplicates;
-        }
-        if matches!(exists, Exists::Asked)
-            && (ungrouped && from_alone && whole && having.is_empty())
-            && filter.iter().all(|e| e.is_steady(self.assigns))
-            && let Some((own, around)) = self.equalities(&mut filter)
-        {
-            heads = own
-                .iter()
-                .map(|e| self.head(e, String::new(), true))
-                .collect();
-            select = own;
-            order_keys.clear();
-            distinct = false;
-            self.exists = Exists::Turned(around);
-            self.forget_outer();
-        }
-        self.assemble(Parts {
-            from,
-            filter,
-            select,
-            heads,
-            distinct,
-            keys,
-            grouped: !group_by.is_empty(),
-            having,
-            order: order_keys,
-            limit,
-            calc_found_rows: modifiers.is_some_and(|m| m.sql_calc_found_rows),
-        })
+        Ok(keys)
     }
 
     /// Binds the ON DUPLICATE KEY UPDATE of the INSERT that this SELECT is for; the columns it reads of the tables here join the
@@ -158,12 +172,11 @@ impl<'p> Planner<'p, '_> {
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
         let f = self.frame();
-        let (tables, shown) = (std::mem::take(&mut f.sources), f.visible.clone());
+        let (tables, shown) = (std::mem::take(&mut f.tables), f.visible.clone());
         let read = self.on_duplicate(on, &tables, &shown);
-        let f = self.frame();
-        f.sources = tables;
+        self.frame().tables = tables;
         for (s, c) in read? {
-            let f = self.frames.last().expect("a block is being planned");
+            let f = self.frames.last().expect("a block is being bound");
             let e = f.column_expr(s, c);
             heads.push(self.head(&e, String::new(), true));
             select.push(e);
@@ -225,7 +238,7 @@ impl<'p> Planner<'p, '_> {
                 // It is only allowed at the beginning.
                 sp::SelectItem::Wildcard(_) if n > 0 => return Err(SqlError::syntax("near '*'")),
                 sp::SelectItem::Wildcard(_) => {
-                    if self.frame().sources.is_empty() {
+                    if self.frame().tables.is_empty() {
                         return Err(SqlError::new(1096, "No tables used"));
                     }
                     self.star(None, &mut select, &mut heads)?;
@@ -259,26 +272,24 @@ impl<'p> Planner<'p, '_> {
         select: &mut Vec<Expr>,
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
-        let f = self.frames.last().expect("a block is being planned");
+        let f = self.frames.last().expect("a block is being bound");
         let list: Vec<(usize, usize)> = match &of {
             None => f.visible.clone(),
             Some((database, table)) => {
                 let found = f.reachable.iter().copied().find(|&s| {
-                    f.sources[s].name == *table
-                        && database
-                            .as_ref()
-                            .is_none_or(|d| f.sources[s].database == *d)
+                    f.tables[s].name == *table
+                        && database.as_ref().is_none_or(|d| f.tables[s].database == *d)
                 });
                 let Some(s) = found else {
                     return Err(SqlError::new(1051, format!("Unknown table '{table}'")));
                 };
-                (0..f.sources[s].columns()).map(|c| (s, c)).collect()
+                (0..f.tables[s].columns()).map(|c| (s, c)).collect()
             }
         };
         for (s, c) in list {
-            let f = self.frames.last().expect("a block is being planned");
+            let f = self.frames.last().expect("a block is being bound");
             let e = f.column_expr(s, c);
-            let name = f.sources[s].column(c).0.to_string();
+            let name = f.tables[s].column(c).0.to_string();
             heads.push(self.head(&e, name, true));
             select.push(e);
         }
@@ -287,23 +298,21 @@ impl<'p> Planner<'p, '_> {
 
     /// What the client is told of a select item.
     pub(super) fn head(&self, e: &Expr, name: String, named: bool) -> Head {
-        let f = self.frames.last().expect("a block is being planned");
+        let f = self.frames.last().expect("a block is being bound");
         if let ExprKind::Column { source, column, .. } = e.kind
-            && source >= f.base
-            && source - f.base < f.sources.len()
+            && let Some(s) = f.tables.iter().find(|t| t.id == source)
         {
-            let s = &f.sources[source - f.base];
             let own = s.column(column).0;
             // A plain column shows its own name, in its own case.
             let name = if named { name } else { own.to_string() };
             let mut meta = computed(name, &e.ty, e.nullable);
             meta.table = s.name.clone();
-            if let SourceKind::Table { schema, .. } = &s.kind {
+            if let TableKind::Stored { schema, .. } = &s.kind {
                 meta.database = s.database.clone();
                 meta.org_table = s.table.clone();
                 meta.org_name = own.to_string();
                 meta.flags |= column_flags(schema, column);
-            } else if let SourceKind::Virtual { .. } = &s.kind {
+            } else if let TableKind::Virtual(_) = &s.kind {
                 meta.database = s.database.clone();
                 meta.org_table = s.table.clone();
                 meta.org_name = own.to_string();

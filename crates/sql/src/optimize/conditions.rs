@@ -1,9 +1,9 @@
 //! Conditions taken apart: which sources a conjunct needs, what it says about one column, and what it
 //! rules out for NULLs.
 
-use super::nodes::Subquery;
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::types::{BaseType, Collation, SqlType};
+use crate::plan::nodes::Subquery;
+use crate::types::{BaseType, Collation};
 
 /// A conjunct of WHERE or ON.
 #[derive(Debug)]
@@ -48,22 +48,22 @@ pub fn once(base: usize, count: usize, subqueries: &[Subquery]) -> Vec<usize> {
             let q = &subqueries[n];
             subquery_needs(q, base, count, subqueries) == 0
                 && !q.outer.iter().any(|&(s, _)| s == base + count)
-                && is_steady(q, base + count + 1, subqueries)
+                && is_deterministic(q, base + count + 1, subqueries)
         })
         .collect()
 }
 
 /// Whether a subquery of a block, and those it asks with, have one value for the same rows.
-fn is_steady(q: &Subquery, source: usize, all: &[Subquery]) -> bool {
-    let with = |&(s, c): &(usize, usize)| s != source || is_steady(&all[c], source, all);
-    q.steady && q.outer.iter().all(with)
+fn is_deterministic(q: &Subquery, source: usize, all: &[Subquery]) -> bool {
+    let with = |&(s, c): &(usize, usize)| s != source || is_deterministic(&all[c], source, all);
+    q.deterministic && q.outer.iter().all(with)
 }
 
 /// Whether an expression that reads no row of the block may yet differ between them. `source`: that of the block's subqueries.
 pub fn differs(expr: &Expr, assigns: bool, source: usize, once: &[usize]) -> bool {
     let mut anew = false;
     expr.columns(&mut |s, c| anew |= s == source && !once.contains(&c));
-    anew || !expr.is_steady(assigns)
+    anew || !expr.is_deterministic(assigns)
 }
 
 /// What a conjunct says about a column.
@@ -225,47 +225,4 @@ fn comparable(column: &Expr, value: &Expr, collation: Collation) -> bool {
             || own.base == BaseType::Enum && other.is_integer();
     }
     true
-}
-
-/// Collation in which `IN (SELECT ...)` and the like compare strings: the stricter of the two.
-pub fn string_collation(a: &SqlType, b: &SqlType) -> Collation {
-    if !a.is_string() {
-        return b.collation;
-    }
-    if !b.is_string() || a.collation == b.collation {
-        return a.collation;
-    }
-    if a.collation == Collation::Binary || b.collation == Collation::Binary {
-        Collation::Binary
-    } else {
-        Collation::Utf8mb4Bin
-    }
-}
-
-/// Sources (by bit) whose NULL row cannot satisfy the condition: an outer join to such a source is an
-/// inner join.
-pub fn rejects_nulls(expr: &Expr, base: usize, count: usize) -> u64 {
-    let bit = |e: &Expr| match e.kind {
-        ExprKind::Column { source, .. } if source >= base && source < base + count => {
-            1u64 << (source - base)
-        }
-        _ => 0,
-    };
-    match &expr.kind {
-        ExprKind::Compare(op, sides, _) if *op != CompareOp::NullSafeEq => {
-            bit(&sides[0]) | bit(&sides[1])
-        }
-        ExprKind::Between { args, .. } => bit(&args[0]),
-        ExprKind::InList(l) => bit(&l.value),
-        ExprKind::IsNotNull(e) => bit(e),
-        ExprKind::And(list) => list
-            .iter()
-            .fold(0, |b, e| b | rejects_nulls(e, base, count)),
-        ExprKind::Or(list) => list
-            .iter()
-            .map(|e| rejects_nulls(e, base, count))
-            .reduce(|a, b| a & b)
-            .unwrap_or(0),
-        _ => 0,
-    }
 }

@@ -1,70 +1,42 @@
 //! Whole queries: WITH, UNION, VALUES, TABLE, and the queries that SHOW and SET make.
 
-use super::access::{self};
-use super::assemble::Parts;
-use super::exists::Exists;
 use super::from;
 use super::heads::{Head, computed, unify};
-use super::nodes::{
-    Body, DerivedColumn, Limit, OrderKey, Query, Source, SourceKind, Union, VirtualRef,
-};
-use super::scope::{Aliases, Cte, Frame, Planner};
+use super::scope::{Aliases, Binder, Cte};
 use super::select::{checked_position, position};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::Expr;
 use crate::expr::bind::coercion::made_of;
+use crate::logical::{
+    Block, Body, DerivedColumn, Hints, Limit, OrderKey, Query, Table, TableKind, Tree, Union,
+    VirtualRef,
+};
 use crate::parse::{ShowFilter, sp};
 use crate::result::ColumnMeta;
 use crate::show::VirtualTable;
 use crate::types::SqlType;
-use crate::value::Value;
 use std::sync::Arc;
 
-/// A query within others, its columns, and which of their columns it reads: (source, column).
-pub type Nested = (Query, Vec<Head>, Vec<(usize, usize)>);
-
 impl Query {
-    /// One row is enough to know (EXISTS).
-    pub fn limit_to_one(&mut self) {
-        if let Body::Block(b) = &mut self.body
-            && b.limit.count.is_none()
-            && b.group.is_none()
-        {
-            b.limit.count = Some(Expr::literal(Value::Int(1), SqlType::bigint()));
-            b.order.clear();
-            b.distinct = false;
+    /// A SELECT with these columns.
+    pub fn of(block: Block) -> Query {
+        Query {
+            types: block.select.iter().map(|e| e.ty.clone()).collect(),
+            body: Body::Block(Box::new(block)),
+            calc_found_rows: false,
         }
     }
 }
 
-impl Planner<'_, '_> {
-    /// Plans a query inside of blocks with `base` sources, in their scope.
-    pub fn nested_query(&mut self, q: &sp::Query, base: usize) -> SqlResult<Nested> {
-        let depth = self.frames.len();
-        // A frame without sources stands between, to collect what is read of the blocks around.
-        self.frames.push(Frame::new(base, 0));
-        let planned = self.query(q, base);
-        self.frames.truncate(depth + 1);
-        let collector = self.frames.pop().expect("pushed above");
-        let (planned, heads) = planned?;
-        let mut outer: Vec<(usize, usize)> = collector
-            .outer
-            .into_iter()
-            .filter(|(s, _)| *s < base)
-            .collect();
-        outer.sort_unstable();
-        outer.dedup();
-        Ok((planned, heads, outer))
-    }
-
-    /// Plans a query inside of blocks with `base` sources.
-    pub fn query(&mut self, q: &sp::Query, base: usize) -> SqlResult<(Query, Vec<Head>)> {
+impl Binder<'_, '_> {
+    /// Binds a query in the scope of the blocks around it.
+    pub fn query(&mut self, q: &sp::Query) -> SqlResult<(Query, Vec<Head>)> {
         let ctes = self.ctes.len();
         let r = match &q.with {
             Some(with) => self.with(with),
             None => Ok(()),
         };
-        let r = r.and_then(|()| self.query_body(q, base));
+        let r = r.and_then(|()| self.query_body(q));
         self.ctes.truncate(ctes);
         r
     }
@@ -87,13 +59,13 @@ impl Planner<'_, '_> {
                 name: name.clone(),
                 columns: columns.map(|c| c.name.value.clone()).collect(),
                 query: (*c.query).clone(),
-                planned: None,
+                bound: None,
             });
         }
         Ok(())
     }
 
-    fn query_body(&mut self, q: &sp::Query, base: usize) -> SqlResult<(Query, Vec<Head>)> {
+    fn query_body(&mut self, q: &sp::Query) -> SqlResult<(Query, Vec<Head>)> {
         let order: &[sp::OrderByExpr] = match q.order_by.as_ref().map(|o| &o.kind) {
             None => &[],
             Some(sp::OrderByKind::Expressions(list)) => list,
@@ -101,23 +73,20 @@ impl Planner<'_, '_> {
         };
         let limit = q.limit_clause.as_ref();
         match &*q.body {
-            sp::SetExpr::Select(s) => self.select(s, order, limit, &q.locks, base),
-            sp::SetExpr::Query(inner) if order.is_empty() && limit.is_none() => {
-                self.query(inner, base)
-            }
+            sp::SetExpr::Select(s) => self.select(s, order, limit, &q.locks),
+            sp::SetExpr::Query(inner) if order.is_empty() && limit.is_none() => self.query(inner),
             body => {
-                self.exists = Exists::Plain;
                 // The tables of a UNION cannot be named in ON DUPLICATE KEY UPDATE.
                 let duplicates = self.duplicates.take();
                 let mut arms = Vec::new();
                 let mut heads = Vec::new();
-                self.arms(body, false, base, &mut arms, &mut heads)?;
+                self.arms(body, false, &mut arms, &mut heads)?;
                 self.duplicates = duplicates;
                 if arms.len() == 1 && order.is_empty() && limit.is_none() {
                     let (q, _) = arms.pop().expect("one arm");
                     return Ok((q, heads));
                 }
-                self.union(arms, heads, order, limit, base)
+                self.union(arms, heads, order, limit)
             }
         }
     }
@@ -126,7 +95,6 @@ impl Planner<'_, '_> {
         &mut self,
         body: &sp::SetExpr,
         distinct: bool,
-        base: usize,
         arms: &mut Vec<(Query, bool)>,
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
@@ -153,16 +121,16 @@ impl Planner<'_, '_> {
                     rights.push((right, set_quantifier));
                     first = left;
                 }
-                self.arms(first, distinct, base, arms, heads)?;
+                self.arms(first, distinct, arms, heads)?;
                 for (right, quantifier) in rights.into_iter().rev() {
                     let all = matches!(quantifier, sp::SetQuantifier::All);
-                    self.arms(right, !all, base, arms, heads)?;
+                    self.arms(right, !all, arms, heads)?;
                 }
                 return Ok(());
             }
-            sp::SetExpr::Select(s) => self.select(s, &[], None, &[], base)?,
-            sp::SetExpr::Query(q) => self.query(q, base)?,
-            sp::SetExpr::Values(v) => self.values(v, base)?,
+            sp::SetExpr::Select(s) => self.select(s, &[], None, &[])?,
+            sp::SetExpr::Query(q) => self.query(q)?,
+            sp::SetExpr::Values(v) => self.values(v)?,
             sp::SetExpr::Table(t) => {
                 let name = t.table_name.clone().unwrap_or_default();
                 let mut parts = Vec::new();
@@ -170,7 +138,7 @@ impl Planner<'_, '_> {
                     parts.push(sp::Ident::with_quote('`', d));
                 }
                 parts.push(sp::Ident::with_quote('`', name));
-                self.whole_table(sp::ObjectName::from(parts), base)?
+                self.whole_table(sp::ObjectName::from(parts))?
             }
             _ => return Err(SqlError::unsupported("this statement inside of a query")),
         };
@@ -196,31 +164,16 @@ impl Planner<'_, '_> {
         heads: Vec<Head>,
         order: &[sp::OrderByExpr],
         limit: Option<&sp::LimitClause>,
-        base: usize,
     ) -> SqlResult<(Query, Vec<Head>)> {
         let types: Vec<SqlType> = heads.iter().map(|h| h.meta.ty.clone()).collect();
-        let mut f = Frame::new(base, 1);
-        f.sources.push(Source {
-            name: String::new(),
-            database: String::new(),
-            table: String::new(),
-            kind: SourceKind::Derived {
-                derived: usize::MAX,
-                columns: heads
-                    .iter()
-                    .map(|h| DerivedColumn {
-                        name: h.meta.name.clone(),
-                        ty: h.meta.ty.clone(),
-                        nullable: h.nullable,
-                        hold: h.hold,
-                    })
-                    .collect(),
-            },
+        let columns = heads.iter().map(|h| DerivedColumn {
+            name: h.meta.name.clone(),
+            ty: h.meta.ty.clone(),
+            nullable: h.nullable,
+            hold: h.hold,
         });
-        f.nullable.push(false);
-        f.visible = (0..heads.len()).map(|c| (0, c)).collect();
-        f.reachable = vec![0];
-        self.frames.push(f);
+        let row = self.arena.table_id();
+        self.open_frame_over(Table::row(row, String::new(), columns.collect()));
         let built = self.union_order(order, limit, heads.len());
         self.frames.pop();
         let (order, limit) = built?;
@@ -230,9 +183,9 @@ impl Planner<'_, '_> {
             Query {
                 body: Body::Union(Box::new(Union {
                     arms,
+                    row,
                     order,
                     limit,
-                    base,
                 })),
                 types,
                 calc_found_rows,
@@ -256,8 +209,7 @@ impl Planner<'_, '_> {
                 }
                 None => self.bind(&o.expr, "order clause")?,
             };
-            let expr = self.rich(expr, &[]);
-            if !expr.subqueries.is_empty() {
+            if expr.has_subquery() {
                 return Err(SqlError::unsupported("subquery in a union's ORDER BY"));
             }
             keys.push(OrderKey {
@@ -269,56 +221,50 @@ impl Planner<'_, '_> {
         Ok((keys, limit))
     }
 
-    fn whole_table(&mut self, name: sp::ObjectName, base: usize) -> SqlResult<(Query, Vec<Head>)> {
-        self.frames.push(Frame::new(base, 1));
-        let r = (|| {
-            let (database, table) = from::split_name(&name)?;
-            let source = self.table_source(database, &table, None, &[])?;
-            let f = self.frame();
-            let columns = source.columns();
-            f.sources.push(source);
-            f.nullable.push(false);
-            f.visible = (0..columns).map(|c| (0, c)).collect();
-            f.reachable = vec![0];
-            let mut select = Vec::new();
-            let mut heads = Vec::new();
-            self.star(None, &mut select, &mut heads)?;
-            self.assemble(Parts {
-                from: from::From {
-                    tree: Some(super::joins::Tree::Leaf(0)),
-                    hints: vec![access::Hints::default()],
-                },
-                select,
-                heads,
-                ..Parts::default()
-            })
-        })();
-        self.frames.pop();
-        r
+    fn whole_table(&mut self, name: sp::ObjectName) -> SqlResult<(Query, Vec<Head>)> {
+        let (database, table) = from::split_name(&name)?;
+        let table = self.table_source(database, &table, None, &[])?;
+        let from = Some(Tree::Leaf(table.id));
+        self.open_frame_over(table);
+        let mut select = Vec::new();
+        let mut heads = Vec::new();
+        let r = self.star(None, &mut select, &mut heads);
+        let f = self.frames.pop().expect("pushed above");
+        r?;
+        let block = Block {
+            tables: f.tables,
+            from,
+            select,
+            ..Block::default()
+        };
+        Ok((Query::of(block), heads))
     }
 
     /// `SELECT list`, without FROM.
     pub fn expressions(&mut self, list: &[sp::Expr]) -> SqlResult<(Query, Vec<Head>)> {
-        self.frames.push(Frame::new(0, 0));
-        let r = (|| {
-            let mut select = Vec::new();
-            let mut heads = Vec::new();
-            for e in list {
-                let bound = self.bind(e, "field list")?;
-                heads.push(self.head(&bound, e.to_string(), true));
-                select.push(bound);
-            }
-            self.assemble(Parts {
-                select,
-                heads,
-                ..Parts::default()
-            })
-        })();
+        self.open_frame();
+        let r = self.expression_list(list);
         self.frames.pop();
-        r
+        let (select, heads) = r?;
+        let block = Block {
+            select,
+            ..Block::default()
+        };
+        Ok((Query::of(block), heads))
     }
 
-    /// See [`super::compile_virtual`].
+    fn expression_list(&mut self, list: &[sp::Expr]) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
+        let mut select = Vec::new();
+        let mut heads = Vec::new();
+        for e in list {
+            let bound = self.bind(e, "field list")?;
+            heads.push(self.head(&bound, e.to_string(), true));
+            select.push(bound);
+        }
+        Ok((select, heads))
+    }
+
+    /// See [`crate::plan::compile_virtual`].
     pub fn virtual_query(
         &mut self,
         table: Arc<dyn VirtualTable>,
@@ -326,77 +272,71 @@ impl Planner<'_, '_> {
         like: usize,
         filter: &ShowFilter,
     ) -> SqlResult<(Query, Vec<ColumnMeta>)> {
-        self.frames.push(Frame::new(0, 1));
-        let r = (|| {
+        let id = self.arena.table_id();
+        self.open_frame_over(Table {
+            id,
+            name: table.name().to_string(),
+            database: table.database().to_string(),
+            table: table.name().to_string(),
+            kind: TableKind::Virtual(VirtualRef(table.clone())),
+            hints: Hints::default(),
+        });
+        let mut select = Vec::new();
+        let mut heads = Vec::new();
+        for &(c, heading) in columns {
             let f = self.frame();
-            let count = table.columns().len();
-            f.sources.push(Source {
-                name: table.name().to_string(),
-                database: table.database().to_string(),
-                table: table.name().to_string(),
-                kind: SourceKind::Virtual {
-                    table: VirtualRef(table.clone()),
-                    known: Vec::new(),
-                    read: None,
-                },
-            });
-            f.nullable.push(false);
-            f.visible = (0..count).map(|c| (0, c)).collect();
-            f.reachable = vec![0];
-            let mut select = Vec::new();
-            let mut heads = Vec::new();
-            for &(c, heading) in columns {
-                let f = self.frames.last().expect("pushed above");
-                let e = f.column_expr(0, c);
-                let name = heading
-                    .unwrap_or_else(|| f.sources[0].column(c).0)
-                    .to_string();
-                heads.push(self.head(&e, name.clone(), true));
-                select.push(e.clone());
-                // WHERE names the headings shown.
-                self.frame().names.push((name, e));
-            }
-            self.frame().aliases = Aliases::First;
-            let filter = match filter {
-                ShowFilter::None => Vec::new(),
-                ShowFilter::Like(pattern) => {
-                    let name = sp::Ident::with_quote('`', table.columns()[like].name);
-                    let e = sp::Expr::Like {
-                        negated: false,
-                        any: false,
-                        expr: Box::new(sp::Expr::Identifier(name)),
-                        pattern: Box::new(sp::Expr::value(sp::Value::SingleQuotedString(
-                            pattern.clone(),
-                        ))),
-                        escape_char: None,
-                    };
-                    self.frame().aliases = Aliases::Hidden;
-                    vec![self.bind(&e, "where clause")?]
-                }
-                ShowFilter::Where(e) => self.bind(e, "where clause")?.into_conjuncts(),
-            };
-            self.frame().aliases = Aliases::Hidden;
-            self.assemble(Parts {
-                from: from::From {
-                    tree: Some(super::joins::Tree::Leaf(0)),
-                    hints: vec![access::Hints::default()],
-                },
-                filter,
-                select,
-                heads,
-                ..Parts::default()
-            })
-        })();
-        self.frames.pop();
-        r.map(|(q, heads)| (q, heads.into_iter().map(|h| h.meta).collect()))
+            let e = f.column_expr(0, c);
+            let name = heading
+                .unwrap_or_else(|| f.tables[0].column(c).0)
+                .to_string();
+            heads.push(self.head(&e, name.clone(), true).meta);
+            select.push(e.clone());
+            // WHERE names the headings shown.
+            self.frame().names.push((name, e));
+        }
+        let filter = self.shown(filter, table.columns()[like].name);
+        let f = self.frames.pop().expect("pushed above");
+        let block = Block {
+            tables: f.tables,
+            from: Some(Tree::Leaf(id)),
+            filter: filter?,
+            select,
+            ..Block::default()
+        };
+        Ok((Query::of(block), heads))
     }
 
-    fn values(&mut self, v: &sp::Values, base: usize) -> SqlResult<(Query, Vec<Head>)> {
-        self.frames.push(Frame::new(base, 0));
+    /// The conditions of SHOW; LIKE is about the column of this name.
+    fn shown(&mut self, filter: &ShowFilter, like: &str) -> SqlResult<Vec<Expr>> {
+        Ok(match filter {
+            ShowFilter::None => Vec::new(),
+            ShowFilter::Like(pattern) => {
+                let name = sp::Ident::with_quote('`', like);
+                let e = sp::Expr::Like {
+                    negated: false,
+                    any: false,
+                    expr: Box::new(sp::Expr::Identifier(name)),
+                    pattern: Box::new(sp::Expr::value(sp::Value::SingleQuotedString(
+                        pattern.clone(),
+                    ))),
+                    escape_char: None,
+                };
+                self.frame().aliases = Aliases::Hidden;
+                vec![self.bind(&e, "where clause")?]
+            }
+            ShowFilter::Where(e) => {
+                self.frame().aliases = Aliases::First;
+                self.bind(e, "where clause")?.into_conjuncts()
+            }
+        })
+    }
+
+    fn values(&mut self, v: &sp::Values) -> SqlResult<(Query, Vec<Head>)> {
+        self.open_frame();
         let r = self.values_rows(v);
-        let f = self.frames.pop().expect("pushed above");
+        self.frames.pop();
         let (rows, types, heads) = r?;
-        if !f.subqueries.is_empty() {
+        if rows.iter().flatten().any(Expr::has_subquery) {
             return Err(SqlError::unsupported("subquery in VALUES"));
         }
         Ok((

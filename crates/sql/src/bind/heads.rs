@@ -1,6 +1,5 @@
 //! Result columns: what the client is told of them, and the types of UNIONs.
 
-use super::conditions;
 use crate::expr::Hold;
 use crate::expr::bind::coercion::united;
 use crate::result::{
@@ -45,7 +44,7 @@ pub fn computed(name: String, ty: &SqlType, nullable: bool) -> ColumnMeta {
     }
 }
 
-pub(super) fn column_flags(schema: &crate::types::Schema, column: usize) -> u16 {
+pub fn column_flags(schema: &crate::types::Schema, column: usize) -> u16 {
     let c = &schema.columns[column];
     let mut flags = 0;
     if c.auto_increment {
@@ -114,7 +113,7 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
     }
     let width = |t: &SqlType| if t.is_string() { t.length } else { 40 };
     let collation = if a.is_string() && b.is_string() {
-        conditions::string_collation(a, b)
+        crate::types::derive::string_collation(a, b)
     } else if a.is_string() {
         a.collation
     } else if b.is_string() {

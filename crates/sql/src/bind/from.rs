@@ -1,48 +1,27 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
-use super::PlanTable;
-use super::access::Hints;
-use super::joins::Tree;
-use super::nodes::{Columns, Derived, DerivedColumn, Query, Source, SourceKind, VirtualRef};
-use super::scope::{Cte, Planner};
+use super::scope::{Binder, Cte};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::logical::{
+    Columns, Derived, DerivedColumn, DerivedId, Hints, Query, Table, TableKind, Tree, VirtualRef,
+};
 use crate::parse::sp;
+use crate::plan::PlanTable;
 use crate::row;
+use crate::types::derive::string_collation;
 use crate::types::{Schema, SqlType};
-use millpond_store::{LockMode, Table, WaitPolicy};
+use millpond_store::{LockMode, WaitPolicy};
 use std::sync::Arc;
 
-/// What FROM comes to.
-pub struct From {
-    /// Its join tree; `None`: no table.
-    pub tree: Option<Tree>,
-    /// Index hints of each source.
-    pub hints: Vec<Hints>,
-}
+/// Most tables of a block.
+pub const MAX_TABLES: usize = 61;
 
-/// A part of FROM: its tree, the columns it shows, the sources it has.
+/// A part of FROM: its tree, the columns it shows, the tables it has (by position in the block).
 struct Part {
     tree: Tree,
     visible: Vec<(usize, usize)>,
-    sources: Vec<usize>,
-}
-
-/// The number of sources in a FROM clause.
-pub fn count(from: &[sp::TableWithJoins]) -> usize {
-    fn factor(f: &sp::TableFactor) -> usize {
-        match f {
-            sp::TableFactor::NestedJoin {
-                table_with_joins, ..
-            } => joins(table_with_joins),
-            sp::TableFactor::Table { name, .. } if is_dual(name) => 0,
-            _ => 1,
-        }
-    }
-    fn joins(t: &sp::TableWithJoins) -> usize {
-        factor(&t.relation) + t.joins.iter().map(|j| factor(&j.relation)).sum::<usize>()
-    }
-    from.iter().map(joins).sum()
+    tables: Vec<usize>,
 }
 
 fn is_dual(name: &sp::ObjectName) -> bool {
@@ -69,14 +48,13 @@ pub fn split_name(name: &sp::ObjectName) -> SqlResult<(Option<String>, String)> 
     }
 }
 
-impl Planner<'_, '_> {
-    /// Registers the sources of a FROM clause in the innermost block and binds its joins.
+impl Binder<'_, '_> {
+    /// Registers the tables of a FROM clause in the innermost block and binds its joins.
     pub fn bind_from(
         &mut self,
         from: &[sp::TableWithJoins],
         locks: &[sp::LockClause],
-    ) -> SqlResult<From> {
-        let mut hints = Vec::new();
+    ) -> SqlResult<Option<Tree>> {
         let mut parts = Vec::new();
         for t in from {
             if matches!(&t.relation, sp::TableFactor::Table { name, .. } if is_dual(name))
@@ -84,12 +62,12 @@ impl Planner<'_, '_> {
             {
                 continue;
             }
-            parts.push(self.table_with_joins(t, locks, &mut hints)?);
+            parts.push(self.table_with_joins(t, locks)?);
         }
         let f = self.frame();
         f.visible = parts.iter().flat_map(|p| p.visible.clone()).collect();
-        f.reachable = parts.iter().flat_map(|p| p.sources.clone()).collect();
-        let tree = match parts.len() {
+        f.reachable = parts.iter().flat_map(|p| p.tables.clone()).collect();
+        Ok(match parts.len() {
             0 => None,
             1 => parts.pop().map(|p| p.tree),
             _ => Some(Tree::Inner {
@@ -97,19 +75,17 @@ impl Planner<'_, '_> {
                 on: Vec::new(),
                 straight: false,
             }),
-        };
-        Ok(From { tree, hints })
+        })
     }
 
     fn table_with_joins(
         &mut self,
         t: &sp::TableWithJoins,
         locks: &[sp::LockClause],
-        hints: &mut Vec<Hints>,
     ) -> SqlResult<Part> {
-        let mut left = self.factor(&t.relation, locks, hints)?;
+        let mut left = self.factor(&t.relation, locks)?;
         for j in &t.joins {
-            let right = self.factor(&j.relation, locks, hints)?;
+            let right = self.factor(&j.relation, locks)?;
             use sp::JoinOperator as J;
             let (kind, constraint) = match &j.join_operator {
                 J::Join(c) | J::Inner(c) | J::CrossJoin(c) => ('i', c),
@@ -132,7 +108,7 @@ impl Planner<'_, '_> {
         constraint: &sp::JoinConstraint,
     ) -> SqlResult<Part> {
         let mut on = Vec::new();
-        let sources: Vec<usize> = left.sources.iter().chain(&right.sources).copied().collect();
+        let tables: Vec<usize> = left.tables.iter().chain(&right.tables).copied().collect();
         let mut visible: Vec<(usize, usize)> = Vec::new();
         let common = match constraint {
             sp::JoinConstraint::On(e) => {
@@ -140,7 +116,7 @@ impl Planner<'_, '_> {
                     left.visible.iter().chain(&right.visible).copied().collect();
                 let f = self.frame();
                 f.visible = all;
-                f.reachable = sources.clone();
+                f.reachable = tables.clone();
                 on = self.bind(e, "on clause")?.into_conjuncts();
                 None
             }
@@ -152,8 +128,8 @@ impl Planner<'_, '_> {
                 Some(list)
             }
             sp::JoinConstraint::Natural => {
-                let f = self.frames.last().expect("a block is being planned");
-                let name = |&(s, c): &(usize, usize)| f.sources[s].column(c).0.to_string();
+                let f = self.frames.last().expect("a block is being bound");
+                let name = |&(s, c): &(usize, usize)| f.tables[s].column(c).0.to_string();
                 let rights: Vec<String> = right.visible.iter().map(name).collect();
                 Some(
                     left.visible
@@ -173,11 +149,11 @@ impl Planner<'_, '_> {
         match common {
             None => visible.extend(left.visible.iter().chain(&right.visible)),
             Some(names) => {
-                let f = self.frames.last().expect("a block is being planned");
+                let f = self.frames.last().expect("a block is being bound");
                 let find = |list: &[(usize, usize)], n: &str| -> SqlResult<(usize, usize)> {
                     let mut hits = list
                         .iter()
-                        .filter(|(s, c)| f.sources[*s].column(*c).0.eq_ignore_ascii_case(n));
+                        .filter(|(s, c)| f.tables[*s].column(*c).0.eq_ignore_ascii_case(n));
                     match (hits.next(), hits.next()) {
                         (Some(&h), None) => Ok(h),
                         (None, _) => Err(SqlError::new(
@@ -208,8 +184,8 @@ impl Planner<'_, '_> {
             }
         }
         let missing = match kind {
-            'l' => &right.sources[..],
-            'r' => &left.sources[..],
+            'l' => &right.tables[..],
+            'r' => &left.tables[..],
             _ => &[],
         };
         for &s in missing {
@@ -235,16 +211,11 @@ impl Planner<'_, '_> {
         Ok(Part {
             tree,
             visible,
-            sources,
+            tables,
         })
     }
 
-    fn factor(
-        &mut self,
-        f: &sp::TableFactor,
-        locks: &[sp::LockClause],
-        hints: &mut Vec<Hints>,
-    ) -> SqlResult<Part> {
+    fn factor(&mut self, f: &sp::TableFactor, locks: &[sp::LockClause]) -> SqlResult<Part> {
         match f {
             sp::TableFactor::Table {
                 name,
@@ -260,16 +231,12 @@ impl Planner<'_, '_> {
                         "only a derived table may have a list of column names",
                     ));
                 }
-                let mut source = self.table_source(database, &table, alias.as_ref(), locks)?;
-                select_partitions(&mut source.kind, partitions, &table)?;
-                let h = match &source.kind {
-                    SourceKind::Table { schema, .. } => {
-                        index_hints_of(index_hints, schema, &source.name)?
-                    }
-                    _ => Hints::default(),
-                };
-                hints.push(h);
-                self.register(source)
+                let mut t = self.table_source(database, &table, alias.as_ref(), locks)?;
+                select_partitions(&mut t.kind, partitions, &table)?;
+                if let TableKind::Stored { schema, .. } = &t.kind {
+                    t.hints = index_hints_of(index_hints, schema, &t.name)?;
+                }
+                self.register(t)
             }
             sp::TableFactor::Derived {
                 lateral,
@@ -289,68 +256,71 @@ impl Planner<'_, '_> {
                 let names: Vec<String> =
                     alias.columns.iter().map(|c| c.name.value.clone()).collect();
                 let (derived, columns) = self.derive(subquery, &alias.name.value, &names)?;
-                hints.push(Hints::default());
-                self.register(Source {
+                let id = self.arena.table_id();
+                self.register(Table {
+                    id,
                     name: alias.name.value.clone(),
                     database: String::new(),
                     table: String::new(),
-                    kind: SourceKind::Derived { derived, columns },
+                    kind: TableKind::Derived { derived, columns },
+                    hints: Hints::default(),
                 })
             }
             sp::TableFactor::NestedJoin {
                 table_with_joins,
                 alias: None,
-            } => self.table_with_joins(table_with_joins, locks, hints),
+            } => self.table_with_joins(table_with_joins, locks),
             _ => Err(SqlError::unsupported("this kind of table reference")),
         }
     }
 
-    fn register(&mut self, source: Source) -> SqlResult<Part> {
+    fn register(&mut self, table: Table) -> SqlResult<Part> {
         let f = self.frame();
-        if f.sources.len() >= 61 {
+        if f.tables.len() >= MAX_TABLES {
             return Err(SqlError::new(
                 1116,
                 "Too many tables; MySQL can only use 61 tables in a join",
             ));
         }
-        if f.sources
-            .iter()
-            .any(|s| s.name == source.name && s.database == source.database)
-        {
+        let same = |t: &Table| t.name == table.name && t.database == table.database;
+        if f.tables.iter().any(same) {
             return Err(SqlError::new(
                 1066,
-                format!("Not unique table/alias: '{}'", source.name),
+                format!("Not unique table/alias: '{}'", table.name),
             ));
         }
-        let n = f.sources.len();
-        let visible = (0..source.columns()).map(|c| (n, c)).collect();
-        f.sources.push(source);
+        let n = f.tables.len();
+        let part = Part {
+            tree: Tree::Leaf(table.id),
+            visible: (0..table.columns()).map(|c| (n, c)).collect(),
+            tables: vec![n],
+        };
+        f.tables.push(table);
         f.nullable.push(false);
-        Ok(Part {
-            tree: Tree::Leaf(n),
-            visible,
-            sources: vec![n],
-        })
+        Ok(part)
     }
 
-    /// A source for a named table: a WITH query, a virtual table or a stored one.
+    /// The table of a name: a WITH query, a virtual table or a stored one.
     pub fn table_source(
         &mut self,
         database: Option<String>,
         table: &str,
         alias: Option<&sp::TableAlias>,
         locks: &[sp::LockClause],
-    ) -> SqlResult<Source> {
+    ) -> SqlResult<Table> {
         let name = alias.map_or_else(|| table.to_string(), |a| a.name.value.clone());
+        let (id, hints) = (self.arena.table_id(), Hints::default());
         if database.is_none()
             && let Some(at) = self.ctes.iter().rposition(|c| c.name == table)
         {
-            let (derived, columns) = self.plan_cte(at)?;
-            return Ok(Source {
+            let (derived, columns) = self.bind_cte(at)?;
+            return Ok(Table {
+                id,
+                hints,
                 name,
                 database: String::new(),
                 table: String::new(),
-                kind: SourceKind::Derived { derived, columns },
+                kind: TableKind::Derived { derived, columns },
             });
         }
         let database = self.database(database)?;
@@ -368,15 +338,13 @@ impl Planner<'_, '_> {
                     no_such_table(&database, table)
                 });
             };
-            return Ok(Source {
+            return Ok(Table {
+                id,
+                hints,
                 name,
                 database: v.database().to_string(),
                 table: v.name().to_string(),
-                kind: SourceKind::Virtual {
-                    table: VirtualRef(v),
-                    known: Vec::new(),
-                    read: None,
-                },
+                kind: TableKind::Virtual(VirtualRef(v)),
             });
         }
         if self
@@ -386,7 +354,7 @@ impl Planner<'_, '_> {
         {
             self.reading_target = true;
             // A subquery of UPDATE or DELETE; derived tables are read to their end first.
-            if self.frames.len() > 1 && self.frames[0].sources.iter().any(is_target) {
+            if self.frames.len() > 1 && self.frames[0].tables.iter().any(is_target) {
                 return Err(SqlError::new(
                     1093,
                     format!("You can't specify target table '{table}' for update in FROM clause"),
@@ -396,11 +364,13 @@ impl Planner<'_, '_> {
         let at = self.open(&database, table, false)?;
         self.tables[at].goes_by(&name, false);
         let lock = lock_of(locks, &name)?;
-        Ok(Source {
+        Ok(Table {
+            id,
+            hints,
             name,
             database,
             table: table.to_string(),
-            kind: SourceKind::Table {
+            kind: TableKind::Stored {
                 table: at,
                 schema: self.tables[at].schema.clone(),
                 lock,
@@ -453,7 +423,7 @@ impl Planner<'_, '_> {
         database: &str,
         name: &str,
         write: bool,
-    ) -> millpond_store::Result<Arc<Table>> {
+    ) -> millpond_store::Result<Arc<millpond_store::Table>> {
         // What is only prepared writes nothing yet.
         match write && self.cx.params.is_some() {
             true => (self.cx.engine).open_table_for_write(self.cx.txn, database, name),
@@ -461,28 +431,25 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Plans a derived table, which sees nothing of the blocks around it.
+    /// Binds a derived table, which sees nothing of the blocks around it.
     pub fn derive(
         &mut self,
         query: &sp::Query,
         name: &str,
         columns: &[String],
-    ) -> SqlResult<(usize, Columns)> {
+    ) -> SqlResult<(DerivedId, Columns)> {
         let frames = std::mem::take(&mut self.frames);
-        let planned = self.query(query, 0);
+        let bound = self.query(query);
         self.frames = frames;
-        let (planned, heads) = planned?;
-        let columns = derived_columns(&planned, heads, name, columns)?;
-        self.derived.push(Derived {
-            query: planned,
-            uses: 1,
-        });
-        Ok((self.derived.len() - 1, columns))
+        let (query, heads) = bound?;
+        let columns = derived_columns(&query, heads, name, columns)?;
+        self.arena.derived.push(Derived { query, uses: 1 });
+        Ok((self.arena.derived.len() - 1, columns))
     }
 
-    fn plan_cte(&mut self, at: usize) -> SqlResult<(usize, Columns)> {
-        if let Some(p) = &self.ctes[at].planned {
-            self.derived[p.0].uses += 1;
+    fn bind_cte(&mut self, at: usize) -> SqlResult<(DerivedId, Columns)> {
+        if let Some(p) = &self.ctes[at].bound {
+            self.arena.derived[p.0].uses += 1;
             return Ok(p.clone());
         }
         let Cte {
@@ -493,11 +460,11 @@ impl Planner<'_, '_> {
         } = self.ctes[at].clone();
         // A WITH query sees those before it.
         let hidden = self.ctes.split_off(at);
-        let planned = self.derive(&query, &name, &columns);
+        let bound = self.derive(&query, &name, &columns);
         self.ctes.extend(hidden);
-        let planned = planned?;
-        self.ctes[at].planned = Some(planned.clone());
-        Ok(planned)
+        let bound = bound?;
+        self.ctes[at].bound = Some(bound.clone());
+        Ok(bound)
     }
 }
 
@@ -536,10 +503,10 @@ fn derived_columns(
     Ok(out)
 }
 
-fn is_target(s: &Source) -> bool {
+fn is_target(t: &Table) -> bool {
     matches!(
-        s.kind,
-        SourceKind::Table {
+        t.kind,
+        TableKind::Stored {
             lock: Some((LockMode::Exclusive, _)),
             ..
         }
@@ -567,10 +534,10 @@ pub fn partitions_of(
     Ok(Some(p.selected(&names, table)?.into()))
 }
 
-/// Notes a PARTITION clause at a source.
-pub fn select_partitions(kind: &mut SourceKind, names: &[sp::Ident], table: &str) -> SqlResult<()> {
+/// Notes a PARTITION clause at a table.
+pub fn select_partitions(kind: &mut TableKind, names: &[sp::Ident], table: &str) -> SqlResult<()> {
     match kind {
-        SourceKind::Table {
+        TableKind::Stored {
             schema, partitions, ..
         } => *partitions = partitions_of(schema, names, table)?,
         _ if !names.is_empty() => return Err(not_partitioned()),
@@ -585,7 +552,7 @@ fn not_partitioned() -> SqlError {
 
 /// `a = b`, for USING.
 fn equal(a: Expr, b: Expr) -> Expr {
-    let collation = super::conditions::string_collation(&a.ty, &b.ty);
+    let collation = string_collation(&a.ty, &b.ty);
     let nullable = a.nullable || b.nullable;
     Expr {
         kind: ExprKind::Compare(CompareOp::Eq, Box::new([a, b]), collation),
@@ -595,10 +562,10 @@ fn equal(a: Expr, b: Expr) -> Expr {
 }
 
 /// Error 3568 if FOR UPDATE OF and the like name what is not there.
-pub fn check_locks(locks: &[sp::LockClause], sources: &[Source]) -> SqlResult<()> {
+pub fn check_locks(locks: &[sp::LockClause], tables: &[Table]) -> SqlResult<()> {
     for of in locks.iter().filter_map(|l| l.of.as_ref()) {
         let name = split_name(of)?.1;
-        if !sources.iter().any(|s| s.name == name) {
+        if !tables.iter().any(|t| t.name == name) {
             return Err(SqlError::new(
                 3568,
                 format!("Unresolved table name `{name}` in locking clause."),

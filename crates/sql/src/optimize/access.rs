@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use super::PlanTable;
 use super::conditions::{Cond, Term, term};
-use super::nodes::{Access, Arm, CoveredColumn, EqCond, RangeCond};
 use crate::exec::ranges;
 use crate::expr::{Expr, ExprKind};
+use crate::logical::Hints;
 use crate::partition::Prune;
+use crate::plan::PlanTable;
+use crate::plan::nodes::{Access, Arm, CoveredColumn, EqCond, RangeCond};
 use crate::row;
 use crate::session::env::SessionEnv;
 use crate::types::Schema;
@@ -32,17 +33,6 @@ const MAX_VALUES: usize = 100_000;
 const MAX_ARMS: usize = 1_000;
 /// Rows a LIMIT with a placeholder is taken for.
 const UNKNOWN_LIMIT: f64 = 100.0;
-
-/// Index hints of a table reference, by index position.
-#[derive(Clone, Debug, Default)]
-pub struct Hints {
-    /// USE INDEX: only these (`Some` of an empty list: none).
-    pub only: Option<Vec<usize>>,
-    /// IGNORE INDEX.
-    pub ignore: Vec<usize>,
-    /// FORCE INDEX: a scan of the table is the last resort.
-    pub force: bool,
-}
 
 /// An order the rows are wanted in: (column, descending), over one table.
 #[derive(Clone, Debug)]
@@ -107,7 +97,7 @@ pub struct Choice {
 
 /// Whether a value is known once the rows of `available` are.
 fn known(e: &Expr, r: &Request<'_>) -> bool {
-    let mut ok = e.is_steady(r.assigns);
+    let mut ok = e.is_deterministic(r.assigns);
     let subqueries = r.base + r.count + 1;
     e.columns(&mut |s, c| {
         ok &= if s < r.base {
@@ -178,7 +168,7 @@ pub fn choose(r: &Request<'_>) -> Choice {
     let mut best = best.expect("every table has a clustered index");
     // A row by its key is the best there is. Apart from that, the values decide between indexes, and between an
     // index and the table.
-    best.access.settled = best.access.unique || best.access.index == 0 && bounded <= 1;
+    best.access.generic = best.access.unique || best.access.index == 0 && bounded <= 1;
     best.access.prune = prune;
     best
 }
@@ -352,7 +342,7 @@ fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         prune: None,
         reverse: false,
         ordered: false,
-        settled: false,
+        generic: false,
         unique,
         covering: covering(r, index),
         recheck: Vec::new(),

@@ -1,0 +1,514 @@
+//! Names: the stack of blocks being bound, and what a column, an aggregate or a subquery means where
+//! it stands.
+
+use std::sync::Arc;
+
+use sqlparser::tokenizer::Span;
+
+use super::dml::{OnDuplicate, Updating};
+use super::heads::Head;
+use crate::error::{SqlError, SqlResult};
+use crate::expr::bind::coercion::{hold_of, made_of, united};
+use crate::expr::bind::{as_number, unknown_column};
+use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, Hold, Scope, SubqueryKind};
+use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId, TableKind};
+use crate::parse::{Statement, sp};
+use crate::plan::{PlanContext, PlanTable};
+use crate::session::env::SessionEnv;
+use crate::types::derive::string_collation;
+use crate::types::{BaseType, Schema, SqlType};
+
+/// How select-list aliases take part in looking up an unqualified name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aliases {
+    /// Not at all (WHERE, ON, the select list itself).
+    Hidden,
+    /// Before columns (HAVING, a name alone in ORDER BY).
+    First,
+    /// After columns (GROUP BY, expressions in ORDER BY).
+    Last,
+}
+
+/// A block being bound.
+pub struct Frame {
+    /// The tables registered so far.
+    pub tables: Vec<Table>,
+    /// What its aggregates are columns of.
+    pub group: TableId,
+    /// Whether a table is on the inner side of an outer join.
+    pub nullable: Vec<bool>,
+    /// Columns an unqualified name or `*` finds: (position of the table, column).
+    pub visible: Vec<(usize, usize)>,
+    /// Positions of the tables a qualified name finds.
+    pub reachable: Vec<usize>,
+    /// Aggregates so far.
+    pub aggregates: Vec<AggregateSpec>,
+    /// Whether an aggregate may stand here.
+    pub allow_aggregates: bool,
+    /// Select-list aliases, bound.
+    pub names: Vec<(String, Expr)>,
+    /// The select list is being bound: its subqueries see the aliases before them, it itself does not.
+    pub listing: bool,
+    /// How they are used now.
+    pub aliases: Aliases,
+    /// Clause for messages.
+    pub clause: &'static str,
+    /// What `VALUES(column)` and the row alias of an INSERT mean: (table, its schema).
+    pub inserted: Option<(TableId, Arc<Schema>)>,
+}
+
+impl Frame {
+    /// A block without tables.
+    pub fn new(arena: &mut Arena) -> Frame {
+        Frame {
+            tables: Vec::new(),
+            group: arena.table_id(),
+            nullable: Vec::new(),
+            visible: Vec::new(),
+            reachable: Vec::new(),
+            aggregates: Vec::new(),
+            allow_aggregates: false,
+            names: Vec::new(),
+            listing: false,
+            aliases: Aliases::Hidden,
+            clause: "field list",
+            inserted: None,
+        }
+    }
+    /// A block over one table, all of whose columns are seen.
+    pub fn over(arena: &mut Arena, table: Table) -> Frame {
+        let columns = table.columns();
+        let mut f = Frame::new(arena);
+        f.tables.push(table);
+        f.nullable.push(false);
+        f.visible = (0..columns).map(|c| (0, c)).collect();
+        f.reachable = vec![0];
+        f
+    }
+    /// The column of the table at a position as an expression.
+    pub fn column_expr(&self, at: usize, column: usize) -> Expr {
+        let t = &self.tables[at];
+        let (name, ty, nullable) = t.column(column);
+        let label = if t.database.is_empty() {
+            format!("{}.{}", t.name, name)
+        } else {
+            format!("{}.{}.{}", t.database, t.name, name)
+        };
+        Expr::column(
+            t.id,
+            column,
+            ty.clone(),
+            nullable || self.nullable[at],
+            &label,
+        )
+        .held(t.hold(column))
+    }
+    fn lookup(&self, qualifier: &[&str], name: &str, clause: &str) -> SqlResult<Option<Expr>> {
+        let mut found: Option<(usize, usize)> = None;
+        let mut hit = |s: usize, c: usize| match found {
+            Some(_) => Err(ambiguous(qualifier, name, clause)),
+            None => {
+                found = Some((s, c));
+                Ok(())
+            }
+        };
+        match qualifier {
+            [] => {
+                for &(s, c) in &self.visible {
+                    if self.tables[s].column(c).0.eq_ignore_ascii_case(name) {
+                        hit(s, c)?;
+                    }
+                }
+            }
+            [.., table] => {
+                for &s in &self.reachable {
+                    let src = &self.tables[s];
+                    if src.name != *table || (qualifier.len() == 2 && src.database != qualifier[0])
+                    {
+                        continue;
+                    }
+                    if let Some(c) = src.find(name) {
+                        hit(s, c)?;
+                    }
+                }
+            }
+        }
+        Ok(found.map(|(s, c)| self.column_expr(s, c)))
+    }
+    fn alias(&self, name: &str, clause: &str) -> SqlResult<Option<Expr>> {
+        let mut found: Option<&Expr> = None;
+        for (n, e) in &self.names {
+            if n.eq_ignore_ascii_case(name) {
+                if let Some(f) = found {
+                    if f.to_string() != e.to_string() {
+                        return Err(ambiguous(&[], name, clause));
+                    }
+                } else {
+                    found = Some(e);
+                }
+            }
+        }
+        Ok(found.cloned())
+    }
+}
+
+impl Frame {
+    /// Whether an expression of this block has aggregates of it.
+    fn aggregates_in(&self, e: &Expr) -> bool {
+        let mut any = false;
+        e.columns(&mut |s, _| any |= s == self.group);
+        any
+    }
+}
+
+fn ambiguous(qualifier: &[&str], name: &str, clause: &str) -> SqlError {
+    let mut full = qualifier.join(".");
+    if !full.is_empty() {
+        full.push('.');
+    }
+    SqlError::new(
+        1052,
+        format!("Column '{full}{name}' in {clause} is ambiguous"),
+    )
+}
+
+/// A WITH query: its name, column names, and where it is once it is bound.
+#[derive(Clone)]
+pub struct Cte {
+    /// Name.
+    pub name: String,
+    /// Column names, if given.
+    pub columns: Vec<String>,
+    /// Its text.
+    pub query: sp::Query,
+    /// Its position in the derived tables and its columns.
+    pub bound: Option<(DerivedId, Columns)>,
+}
+
+/// What binding notes for the plan: what it took for granted of the session and of the parameters.
+#[derive(Default)]
+pub struct Notes {
+    /// See [`crate::plan::Plan::private`].
+    pub private: bool,
+    /// The clock is part of the plan.
+    pub momentary: bool,
+    /// See [`crate::plan::Plan::param_types`].
+    pub param_types: Vec<(usize, Option<SqlType>)>,
+    /// See [`crate::plan::Plan::variable_types`].
+    pub variable_types: Vec<(Arc<str>, SqlType)>,
+    /// See [`crate::plan::Plan::constant_params`].
+    pub constant_params: Vec<(usize, BaseType)>,
+    /// See [`crate::plan::Plan::text_params`].
+    pub text_params: Vec<(usize, bool)>,
+    /// See [`crate::plan::Plan::bytes_params`].
+    pub bytes_params: Vec<usize>,
+    /// What [`Binder::locks_reads`] said, if it was asked.
+    pub locks_reads: Option<bool>,
+}
+
+/// State of binding one statement.
+pub struct Binder<'p, 'c> {
+    /// Engine, transaction, session.
+    pub cx: &'p mut PlanContext<'c>,
+    /// The statement.
+    pub statement: &'p Statement,
+    /// Tables opened.
+    pub tables: Vec<PlanTable>,
+    /// Derived tables and subqueries bound.
+    pub arena: Arena,
+    /// WITH queries in scope, innermost last.
+    pub ctes: Vec<Cte>,
+    /// Blocks being bound, innermost last.
+    pub frames: Vec<Frame>,
+    /// The tables that the statement writes to.
+    pub targets: Vec<(String, String)>,
+    /// Whether a query read one of them.
+    pub reading_target: bool,
+    /// ON DUPLICATE KEY UPDATE, for the outermost SELECT of its INSERT to bind among its tables.
+    pub duplicates: Option<OnDuplicate<'p>>,
+    /// The same, bound.
+    pub updating: Option<Updating>,
+    /// What the plan must know of all this.
+    pub notes: Notes,
+}
+
+impl<'p, 'c> Binder<'p, 'c> {
+    /// Nothing bound yet.
+    pub fn new(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Binder<'p, 'c> {
+        Binder {
+            cx,
+            statement,
+            tables: Vec::new(),
+            arena: Arena::default(),
+            ctes: Vec::new(),
+            frames: Vec::new(),
+            targets: Vec::new(),
+            reading_target: false,
+            duplicates: None,
+            updating: None,
+            notes: Notes::default(),
+        }
+    }
+}
+
+impl Binder<'_, '_> {
+    /// The innermost block.
+    pub fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a block is being bound")
+    }
+    /// Opens a block.
+    pub fn open_frame(&mut self) {
+        let f = Frame::new(&mut self.arena);
+        self.frames.push(f);
+    }
+    /// Opens a block over one table.
+    pub fn open_frame_over(&mut self, table: Table) {
+        let f = Frame::over(&mut self.arena, table);
+        self.frames.push(f);
+    }
+    /// Binds an expression in the innermost block.
+    pub fn bind(&mut self, e: &sp::Expr, clause: &'static str) -> SqlResult<Expr> {
+        self.frame().clause = clause;
+        crate::expr::bind(e, self)
+    }
+}
+
+/// An aggregate as EXPLAIN shows it.
+fn aggregate_label(a: &AggregateSpec) -> String {
+    let name = match a.kind {
+        AggregateKind::CountStar => return "count(0)".into(),
+        AggregateKind::Count => "count",
+        AggregateKind::Sum => "sum",
+        AggregateKind::Avg => "avg",
+        AggregateKind::Min => "min",
+        AggregateKind::Max => "max",
+        AggregateKind::GroupConcat => "group_concat",
+        AggregateKind::BitAnd => "bit_and",
+        AggregateKind::BitOr => "bit_or",
+        AggregateKind::BitXor => "bit_xor",
+        AggregateKind::StddevPop => "std",
+        AggregateKind::StddevSamp => "stddev_samp",
+        AggregateKind::VarPop => "variance",
+        AggregateKind::VarSamp => "var_samp",
+        AggregateKind::AnyValue => "any_value",
+    };
+    let args: Vec<String> = a.args.iter().map(ToString::to_string).collect();
+    let distinct = if a.distinct { "distinct " } else { "" };
+    format!("{name}({distinct}{})", args.join(","))
+}
+
+impl Scope for Binder<'_, '_> {
+    fn session(&self) -> &SessionEnv {
+        self.cx.env
+    }
+    fn column(&mut self, qualifier: &[&str], name: &str) -> SqlResult<Expr> {
+        let innermost = self.frames.len().saturating_sub(1);
+        let clause = self.frames.last().map_or("field list", |f| f.clause);
+        for at in (0..self.frames.len()).rev() {
+            let f = &self.frames[at];
+            let aliases = f.aliases;
+            let mut hit = None;
+            if qualifier.is_empty() && aliases == Aliases::First {
+                hit = f.alias(name, clause)?;
+            }
+            if hit.is_none() {
+                hit = f.lookup(qualifier, name, clause)?;
+            }
+            if hit.is_none() && qualifier.is_empty() && aliases == Aliases::Last {
+                hit = f.alias(name, clause)?;
+            }
+            if hit.is_none() && qualifier.is_empty() && f.listing && at < innermost {
+                hit = f.alias(name, clause)?;
+                if hit.as_ref().is_some_and(|e| f.aggregates_in(e)) {
+                    return Err(SqlError::new(
+                        1247,
+                        format!("Reference '{name}' not supported (reference to group function)"),
+                    ));
+                }
+            }
+            if let Some(e) = hit {
+                return Ok(e);
+            }
+        }
+        Err(unknown_column(qualifier, name, clause))
+    }
+    fn param(&mut self, text: &str, _span: Span) -> SqlResult<usize> {
+        text.trim_start_matches('?')
+            .parse()
+            .map_err(|_| SqlError::syntax(format_args!("bad placeholder '{text}'")))
+    }
+    fn param_type(&mut self, n: usize) -> Option<SqlType> {
+        let value = self.cx.params.and_then(|p| p.get(n));
+        let ty = value.and_then(crate::plan::param_type);
+        if !self.notes.param_types.iter().any(|(known, _)| *known == n) {
+            self.notes.param_types.push((n, ty.clone()));
+        }
+        ty
+    }
+    fn constant_param(&mut self, n: usize, base: BaseType) {
+        self.notes.constant_params.push((n, base));
+    }
+    fn text_param(&mut self, n: usize) -> bool {
+        let value = self.cx.params.and_then(|p| p.get(n));
+        let text = value.is_none_or(crate::plan::is_text);
+        self.notes.text_params.push((n, text));
+        text
+    }
+    fn variable_type(&mut self, name: &Arc<str>, ty: &SqlType) {
+        if !self
+            .notes
+            .variable_types
+            .iter()
+            .any(|(known, _)| known == name)
+        {
+            self.notes.variable_types.push((name.clone(), ty.clone()));
+        }
+    }
+    fn bytes_param(&mut self, n: usize) {
+        self.notes.bytes_params.push(n);
+    }
+    fn aggregate(&mut self, spec: AggregateSpec) -> SqlResult<Expr> {
+        let f = self.frame();
+        if !f.allow_aggregates {
+            return Err(SqlError::new(1111, "Invalid use of group function"));
+        }
+        let group = f.group;
+        let mut nested = false;
+        for a in &spec.args {
+            a.columns(&mut |s, _| nested |= s == group);
+        }
+        if nested {
+            return Err(SqlError::new(1111, "Invalid use of group function"));
+        }
+        let (ty, nullable) = (spec.ty.clone(), spec.nullable());
+        let label = aggregate_label(&spec);
+        let hold = made_of(spec.args.iter());
+        let at = match f.aggregates.iter().position(|a| a.same(&spec)) {
+            Some(at) => at,
+            None => {
+                f.aggregates.push(spec);
+                f.aggregates.len() - 1
+            }
+        };
+        Ok(Expr::column(group, at, ty, nullable, &label).held(hold))
+    }
+    fn subquery(&mut self, query: &sp::Query, kind: SubqueryKind) -> SqlResult<Expr> {
+        let Some(f) = self.frames.last() else {
+            return Err(SqlError::unsupported("subquery here"));
+        };
+        let clause = f.clause;
+        let depth = self.frames.len();
+        let bound = self.query(query);
+        self.frames.truncate(depth);
+        let (query, heads) = bound?;
+        self.frame().clause = clause;
+        let exists = matches!(kind, SubqueryKind::Exists { .. });
+        let wanted = match &kind {
+            SubqueryKind::Row { values, .. } => values.len(),
+            _ => 1,
+        };
+        if !exists && query.types.len() != wanted {
+            return Err(SqlError::new(
+                1241,
+                format!("Operand should contain {wanted} column(s)"),
+            ));
+        }
+        let collation_of = |value: &Expr, column: &Head| {
+            let both = united((hold_of(value), &value.ty), (column.hold, &column.meta.ty));
+            both.1
+                .unwrap_or_else(|| string_collation(&value.ty, &column.meta.ty))
+        };
+        // A text is a number beside a column of numbers.
+        let numeric = query.types.first().is_some_and(SqlType::is_numeric);
+        let beside = |mut value: Expr| {
+            if numeric {
+                as_number(&mut value);
+            }
+            value
+        };
+        let mut ty = SqlType::boolean();
+        let (ask, operands) = match kind {
+            SubqueryKind::Scalar => {
+                ty = query.types.first().cloned().unwrap_or_else(SqlType::null);
+                (Ask::Scalar, Vec::new())
+            }
+            SubqueryKind::Exists { negated } => (Ask::Exists { negated }, Vec::new()),
+            SubqueryKind::In { value, negated } => {
+                let value = beside(value);
+                let collation = collation_of(&value, &heads[0]);
+                (Ask::In { negated, collation }, vec![value])
+            }
+            SubqueryKind::Row { values, test } => {
+                let pairs = values.iter().zip(&heads);
+                let collations = pairs.map(|(v, head)| collation_of(v, head)).collect();
+                (Ask::Row { test, collations }, values)
+            }
+            SubqueryKind::Quantified { value, op, all } => {
+                let value = beside(value);
+                let collation = collation_of(&value, &heads[0]);
+                (Ask::Quantified { op, all, collation }, vec![value])
+            }
+        };
+        let hold = heads.first().map_or(Hold::Constant, |h| h.hold);
+        self.arena.subqueries.push(Subquery {
+            query,
+            ask,
+            exists: false,
+        });
+        let kind = ExprKind::Subquery {
+            id: self.arena.subqueries.len() - 1,
+            operands,
+            hold,
+        };
+        Ok(Expr::new(kind, ty, !exists))
+    }
+    fn inserted_value(&mut self, column: &str) -> SqlResult<Expr> {
+        let clause = self.frames.last().map_or("field list", |f| f.clause);
+        let Some((source, schema)) = self.frames.iter().find_map(|f| f.inserted.clone()) else {
+            return Err(SqlError::unsupported(
+                "VALUES() outside of ON DUPLICATE KEY UPDATE",
+            ));
+        };
+        let Some(at) = schema.column(column) else {
+            return Err(unknown_column(&[], column, clause));
+        };
+        let c = &schema.columns[at];
+        Ok(Expr::column(source, at, c.ty.clone(), c.nullable, &c.name))
+    }
+    fn default_of(&mut self, column: &str) -> SqlResult<Expr> {
+        let found = self.column(&[], column)?;
+        let ExprKind::Column {
+            source, column: at, ..
+        } = found.kind
+        else {
+            return Err(SqlError::new(
+                1364,
+                format!("Field '{column}' doesn't have a default value"),
+            ));
+        };
+        let mut tables = self.frames.iter().flat_map(|f| &f.tables);
+        if let Some(t) = tables.find(|t| t.id == source)
+            && let TableKind::Stored { schema, .. } = &t.kind
+        {
+            let ty = schema.columns[at].ty.clone();
+            self.notes.momentary |= schema.columns[at].default == crate::types::DefaultValue::Now;
+            let cx = crate::value::StoreContext {
+                session: self.cx.env,
+                strict: true,
+                row: 1,
+            };
+            let value = crate::value::default_value(&schema.columns[at], &cx)?;
+            return Ok(Expr::literal(value, ty));
+        }
+        Err(SqlError::new(
+            1364,
+            format!("Field '{column}' doesn't have a default value"),
+        ))
+    }
+    fn keep_private(&mut self) {
+        self.notes.private = true;
+    }
+    fn clause(&self) -> &'static str {
+        self.frames.last().map_or("field list", |f| f.clause)
+    }
+}

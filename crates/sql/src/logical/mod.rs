@@ -1,0 +1,157 @@
+//! What a statement means, before anything is decided about how it runs: query blocks with their join trees, set operations,
+//! subqueries and derived tables, all names resolved and all types known.
+//!
+//! It owns the logical plan's data, walks over it, copies of it and its printed form. It promises that every table of a FROM
+//! clause, every block's group and every set operation's row has a [`TableId`] of its own within the statement, so that blocks can
+//! be merged and expressions moved without renumbering. It never knows of access paths, join orders or transactions, and of the
+//! store no more than which table is meant.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `block` | query blocks and join trees |
+//! | `dml` | INSERT, UPDATE and DELETE around them |
+//! | `walk` | what is read where |
+//! | `print` | the tree as text, for tests and for those who look into a plan |
+
+mod block;
+mod dml;
+mod print;
+mod walk;
+
+pub use block::{Block, Group, Hints, Limit, OrderKey, Table, TableKind, Tree};
+pub use block::{Columns, DerivedColumn, VirtualRef};
+pub use dml::{Assignments, Delete, Given, Insert, InsertRows, Root, Several, Target, Update};
+pub use walk::ColumnRef;
+
+use crate::expr::{CompareOp, Expr, RowTest};
+use crate::types::{Collation, SqlType};
+
+/// Which table reference, group or row of a set operation, within a statement. `ExprKind::Column` has it as its source.
+pub type TableId = usize;
+/// Position in [`Arena::derived`].
+pub type DerivedId = usize;
+/// Position in [`Arena::subqueries`].
+pub type SubqueryId = usize;
+
+/// A whole query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// What makes the rows.
+    pub body: Body,
+    /// Types of the columns.
+    pub types: Vec<SqlType>,
+    /// SQL_CALC_FOUND_ROWS.
+    pub calc_found_rows: bool,
+}
+
+impl Default for Query {
+    /// No rows.
+    fn default() -> Query {
+        Query {
+            body: Body::Values(Vec::new()),
+            types: Vec::new(),
+            calc_found_rows: false,
+        }
+    }
+}
+
+/// What makes a query's rows.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A SELECT.
+    Block(Box<Block>),
+    /// UNION, and ORDER BY or LIMIT around a parenthesised query.
+    Union(Box<Union>),
+    /// VALUES ROW(...), ...
+    Values(Vec<Vec<Expr>>),
+}
+
+/// UNION: its arms from left to right.
+#[derive(Clone, Debug)]
+pub struct Union {
+    /// The queries; `true`: rows equal to earlier ones of the union so far are left out.
+    pub arms: Vec<(Query, bool)>,
+    /// What ORDER BY reads: the row put out.
+    pub row: TableId,
+    /// ORDER BY.
+    pub order: Vec<OrderKey>,
+    /// LIMIT.
+    pub limit: Limit,
+}
+
+/// A derived table or WITH query. It reads nothing of the blocks around.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// Its query.
+    pub query: Query,
+    /// How many times it is read from.
+    pub uses: usize,
+}
+
+/// A subquery in an expression. What it is compared with are the operands of `ExprKind::Subquery`.
+#[derive(Clone, Debug)]
+pub struct Subquery {
+    /// Its query.
+    pub query: Query,
+    /// What is asked of it.
+    pub ask: Ask,
+    /// An EXISTS that is asked as IN is, see [`crate::rewrite`]: NULL is as good as false then.
+    pub exists: bool,
+}
+
+/// What is asked of a subquery.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    /// Its one value.
+    Scalar,
+    /// Whether it has rows.
+    Exists {
+        /// NOT EXISTS.
+        negated: bool,
+    },
+    /// Whether the operand is among its values.
+    In {
+        /// NOT IN.
+        negated: bool,
+        /// Collation of strings.
+        collation: Collation,
+    },
+    /// How the operands compare with its row, or whether they are among its rows.
+    Row {
+        /// What is asked of the two.
+        test: RowTest,
+        /// Collation of strings, by column.
+        collations: Vec<Collation>,
+    },
+    /// How the operand compares with any or all of its values.
+    Quantified {
+        /// Operator.
+        op: CompareOp,
+        /// ALL.
+        all: bool,
+        /// Collation of strings.
+        collation: Collation,
+    },
+}
+
+/// The queries of a statement that stand within others, which name them by position, and the numbers given out.
+#[derive(Debug, Default)]
+pub struct Arena {
+    /// Derived tables.
+    pub derived: Vec<Derived>,
+    /// Subqueries in expressions.
+    pub subqueries: Vec<Subquery>,
+    tables: usize,
+}
+
+impl Arena {
+    /// A new table id.
+    pub fn table_id(&mut self) -> TableId {
+        self.tables += 1;
+        self.tables - 1
+    }
+    /// How many table ids there are.
+    pub fn tables(&self) -> usize {
+        self.tables
+    }
+}

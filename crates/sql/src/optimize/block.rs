@@ -1,0 +1,385 @@
+//! A query block: what is asked once and what per row, its loops, grouping, order.
+
+use super::Optimizer;
+use super::access::{self, Wanted};
+use super::conditions;
+use super::joins::{Joined, Joiner, Tree};
+use super::lower::with_subqueries;
+use crate::error::{SqlError, SqlResult};
+use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind};
+use crate::logical;
+use crate::plan::nodes::{
+    Block, ExprWithSubqueries, Group, OrderKey, Source, SourceKind, Subquery,
+};
+
+/// Rows a derived table is taken to have.
+const DERIVED_ROWS: f64 = 100.0;
+
+/// A column of a source.
+type Column = (usize, usize);
+
+/// A block whose expressions read sources.
+struct Lowered {
+    base: usize,
+    sources: Vec<Source>,
+    hints: Vec<logical::Hints>,
+    subqueries: Vec<Subquery>,
+    from: Option<Tree>,
+    filter: Vec<Expr>,
+    /// Keys, and whether there is a GROUP BY.
+    group: Option<(Vec<Expr>, bool)>,
+    aggregates: Vec<AggregateSpec>,
+    having: Vec<Expr>,
+    select: Vec<Expr>,
+    order: Vec<(Expr, bool)>,
+    distinct: bool,
+    limit: logical::Limit,
+}
+
+impl Lowered {
+    /// The column of one of the block's tables that an expression is.
+    fn single(&self, e: &Expr) -> Option<Column> {
+        match e.kind {
+            ExprKind::Column { source, column, .. }
+                if source >= self.base && source < self.base + self.sources.len() =>
+            {
+                Some((source - self.base, column))
+            }
+            _ => None,
+        }
+    }
+
+    /// What sources an expression reads, by bit.
+    fn needs(&self, e: &Expr) -> u64 {
+        conditions::needs(e, self.base, self.sources.len(), &self.subqueries)
+    }
+
+    /// The order in which the first table's rows would help.
+    fn wanted(&self) -> Option<(usize, Wanted)> {
+        match &self.group {
+            Some((keys, true)) => {
+                let columns = keys.iter().map(|k| self.single(k));
+                same_source(columns).map(|(s, list)| (s, Wanted::Together(list)))
+            }
+            Some((_, false)) => self.end().map(|(s, c, max)| (s, Wanted::End(c, max))),
+            None => {
+                let columns = self.order.iter();
+                same_source(columns.map(|(e, d)| self.single(e).map(|(s, c)| (s, (c, *d)))))
+                    .map(|(s, list)| (s, Wanted::Order(list)))
+            }
+        }
+    }
+
+    /// The column whose first value in index order decides the only aggregate: (source, column, is MAX).
+    fn end(&self) -> Option<(usize, usize, bool)> {
+        let [a] = &self.aggregates[..] else {
+            return None;
+        };
+        let max = match a.kind {
+            AggregateKind::Min => false,
+            AggregateKind::Max => true,
+            _ => return None,
+        };
+        let [arg] = &a.args[..] else {
+            return None;
+        };
+        // ENUMs compare as texts in MIN and MAX, but are ordered by position.
+        if self.sources.len() != 1 || arg.ty.base == crate::types::BaseType::Enum {
+            return None;
+        }
+        self.single(arg).map(|(s, c)| (s, c, max))
+    }
+
+    /// Rows that LIMIT leaves, if nothing but order stands between.
+    fn limit_rows(&self, wanted: bool, calc_found_rows: bool) -> Option<f64> {
+        let grouped = self.group.is_some();
+        let unsortable = !grouped && !self.order.is_empty() && !wanted;
+        match &self.limit.count {
+            Some(c) if !grouped && !self.distinct && !unsortable && !calc_found_rows => {
+                Some(access::limit_rows(c, self.limit.offset.as_ref()))
+            }
+            _ => None,
+        }
+    }
+
+    /// For each source, whether anything after grouping reads its columns.
+    fn kept(&self) -> Vec<bool> {
+        let order = self.order.iter().map(|(e, _)| e);
+        let after = self.select.iter().chain(&self.having).chain(order);
+        let bits = after.fold(0, |bits, e| bits | self.needs(e));
+        (0..self.sources.len())
+            .map(|n| bits & (1 << n) != 0)
+            .collect()
+    }
+
+    /// Columns read of each source, sorted.
+    fn columns_read(&self) -> Vec<Vec<usize>> {
+        let mut columns = vec![Vec::new(); self.sources.len()];
+        let mut note = |s: usize, c: usize| {
+            if s >= self.base && s - self.base < self.sources.len() {
+                columns[s - self.base].push(c);
+            }
+        };
+        let keys = self.group.iter().flat_map(|(keys, _)| keys);
+        let lists = self.select.iter().chain(&self.filter).chain(&self.having);
+        for e in lists.chain(keys).chain(self.order.iter().map(|(e, _)| e)) {
+            e.columns(&mut note);
+        }
+        for a in &self.aggregates {
+            for e in a.args.iter().chain(a.order_by.iter().map(|(e, _)| e)) {
+                e.columns(&mut note);
+            }
+        }
+        for q in &self.subqueries {
+            for &(s, c) in &q.outer {
+                note(s, c);
+            }
+        }
+        if let Some(t) = &self.from {
+            t.conditions(&mut |e| e.columns(&mut note));
+        }
+        for c in &mut columns {
+            c.sort_unstable();
+            c.dedup();
+        }
+        columns
+    }
+
+    /// Notes for virtual tables which columns are read, and which are compared for equality with constants.
+    fn ask_virtual(&mut self, filter: &[Expr], columns: &[Vec<usize>]) {
+        for (n, s) in self.sources.iter_mut().enumerate() {
+            if let SourceKind::Virtual { known, read, .. } = &mut s.kind {
+                *read = Some(columns[n].clone());
+                for e in filter {
+                    if let Some((c, conditions::Term::Eq(v))) = conditions::term(e, self.base + n)
+                        && v.is_const()
+                    {
+                        known.push((c, v));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Optimizer<'_> {
+    /// Plans a block inside of blocks with `base` sources.
+    pub fn block(
+        &mut self,
+        b: logical::Block,
+        base: usize,
+        calc_found_rows: bool,
+    ) -> SqlResult<Block> {
+        let mut l = self.lowered(b, base)?;
+        let count = l.sources.len();
+        let once = conditions::once(base, count, &l.subqueries);
+        let columns = l.columns_read();
+        // A condition that may say something else each time is asked for each joined row.
+        let (assigns, values) = (self.assigns, base + count + 1);
+        let differs = |e: &Expr| conditions::differs(e, assigns, values, &once);
+        let filter = std::mem::take(&mut l.filter);
+        let asked_once = |e: &Expr| l.needs(e) == 0 && (count == 0 || !differs(e));
+        let (gate, filter): (Vec<Expr>, Vec<Expr>) = filter.into_iter().partition(asked_once);
+        let keep = l.kept();
+        let wanted = l.wanted();
+        let wants_end = matches!(wanted, Some((_, Wanted::End(..))));
+        let limit = l.limit_rows(wanted.is_some(), calc_found_rows);
+        l.ask_virtual(&filter, &columns);
+        let mut hash_ids = self.hashes;
+        let joined = match l.from.take() {
+            None => Joined {
+                levels: Vec::new(),
+                ordered: false,
+            },
+            Some(tree) => Joiner {
+                base,
+                sources: &l.sources,
+                tables: self.tables,
+                derived_rows: DERIVED_ROWS,
+                columns: &columns,
+                hints: &l.hints,
+                env: self.env,
+                once: &once,
+                assigns,
+                needs: &|e| l.needs(e),
+                wanted,
+                limit,
+                hash_ids: &mut hash_ids,
+            }
+            .plan(tree, filter),
+        };
+        self.hashes = hash_ids;
+        let order_is_select = order_is_select(&l);
+        let wrap = |e: Expr| with_subqueries(e, values, &once);
+        let wrap_all =
+            |list: Vec<Expr>| -> Vec<ExprWithSubqueries> { list.into_iter().map(wrap).collect() };
+        let grouped = l.group.is_some();
+        let group = l.group.map(|(keys, explicit)| Group {
+            subqueries: aggregated(&l.aggregates, values, &once),
+            keys: wrap_all(keys),
+            explicit,
+            ordered: explicit && joined.ordered,
+            first_only: wants_end && joined.ordered,
+            keep,
+            aggregates: l.aggregates,
+        });
+        let order = l.order.into_iter().map(|(e, desc)| OrderKey {
+            expr: wrap(e),
+            desc,
+        });
+        Ok(Block {
+            order_is_select,
+            base,
+            gate: wrap_all(gate),
+            levels: joined.levels,
+            group,
+            having: wrap_all(l.having),
+            select: wrap_all(l.select),
+            distinct: l.distinct,
+            order: order.collect(),
+            in_order: !grouped && joined.ordered,
+            limit: l.limit,
+            sources: l.sources,
+            subqueries: l.subqueries,
+            once,
+        })
+    }
+
+    /// Gives a block's tables their sources, plans its subqueries and derived tables.
+    fn lowered(&mut self, b: logical::Block, base: usize) -> SqlResult<Lowered> {
+        let count = b.tables.len();
+        for (n, t) in b.tables.iter().enumerate() {
+            self.place(t.id, base + n);
+        }
+        if let Some(g) = &b.group {
+            self.place(g.id, base + count);
+        }
+        let subqueries = self.subqueries(&|f| b.exprs(f), base + count + 1)?;
+        let mut sources = Vec::new();
+        let mut hints = Vec::new();
+        for t in b.tables {
+            hints.push(t.hints);
+            sources.push(Source {
+                name: t.name,
+                kind: self.source(t.kind)?,
+            });
+        }
+        let (group, aggregates) = match b.group {
+            None => (None, Vec::new()),
+            Some(g) => {
+                let keys = self.lower_all(g.keys);
+                let mut aggregates = g.aggregates;
+                for a in &mut aggregates {
+                    a.args = self.lower_all(std::mem::take(&mut a.args));
+                    for (e, _) in &mut a.order_by {
+                        *e = self.lower(e.clone());
+                    }
+                }
+                (Some((keys, g.explicit)), aggregates)
+            }
+        };
+        let order = b.order.into_iter();
+        Ok(Lowered {
+            base,
+            sources,
+            hints,
+            subqueries,
+            from: b.from.map(|t| self.tree(t, base)),
+            filter: self.lower_all(b.filter),
+            group,
+            aggregates,
+            having: self.lower_all(b.having),
+            select: self.lower_all(b.select),
+            order: order.map(|o| (self.lower(o.expr), o.desc)).collect(),
+            distinct: b.distinct,
+            limit: b.limit,
+        })
+    }
+
+    fn source(&mut self, kind: logical::TableKind) -> SqlResult<SourceKind> {
+        use logical::TableKind as T;
+        Ok(match kind {
+            T::Stored {
+                table,
+                schema,
+                lock,
+                partitions,
+            } => SourceKind::Table {
+                table,
+                schema,
+                lock,
+                partitions,
+            },
+            T::Derived { derived, .. } => SourceKind::Derived {
+                derived: self.derived(derived)?,
+            },
+            T::Virtual(table) => SourceKind::Virtual {
+                table,
+                known: Vec::new(),
+                read: None,
+            },
+            T::Row(_) => return Err(SqlError::unsupported("this kind of table reference")),
+        })
+    }
+
+    /// A join tree by position in the block.
+    fn tree(&self, t: logical::Tree, base: usize) -> Tree {
+        use logical::Tree as T;
+        match t {
+            T::Leaf(id) => Tree::Leaf(self.slots[id].unwrap_or(base) - base),
+            T::Inner {
+                parts,
+                on,
+                straight,
+            } => Tree::Inner {
+                parts: parts.into_iter().map(|p| self.tree(p, base)).collect(),
+                on: self.lower_all(on),
+                straight,
+            },
+            T::Left { left, right, on } => Tree::Left {
+                left: Box::new(self.tree(*left, base)),
+                right: Box::new(self.tree(*right, base)),
+                on: self.lower_all(on),
+            },
+        }
+    }
+}
+
+/// Whether ORDER BY is the select list, ascending.
+fn order_is_select(l: &Lowered) -> bool {
+    l.order.len() == l.select.len()
+        && l.order
+            .iter()
+            .zip(&l.select)
+            .all(|((o, desc), s)| !desc && l.single(o).is_some_and(|c| l.single(s) == Some(c)))
+}
+
+/// The subqueries that aggregates' arguments need per row.
+fn aggregated(aggregates: &[AggregateSpec], source: usize, once: &[usize]) -> Vec<usize> {
+    let mut list = Vec::new();
+    for a in aggregates {
+        for e in a.args.iter().chain(a.order_by.iter().map(|(e, _)| e)) {
+            e.columns(&mut |s, c| {
+                if s == source && !once.contains(&c) && !list.contains(&c) {
+                    list.push(c);
+                }
+            });
+        }
+    }
+    list.sort_unstable();
+    list
+}
+
+/// Items that all belong to one source; `None` if there are none or one belongs to another.
+fn same_source<T>(items: impl Iterator<Item = Option<(usize, T)>>) -> Option<(usize, Vec<T>)> {
+    let mut source = None;
+    let mut list = Vec::new();
+    for i in items {
+        let (s, t) = i?;
+        if *source.get_or_insert(s) != s {
+            return None;
+        }
+        list.push(t);
+    }
+    source.map(|s| (s, list))
+}

@@ -1,0 +1,165 @@
+//! From logical plans to physical ones: access paths, join order, loops.
+//!
+//! It owns every choice that depends on how much there is to read, and the numbering of rows at run time. It promises a plan that
+//! says what the logical plan says. It never looks at names or at the syntax tree, and takes no lock.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `lower` | table ids to the executor's sources, subqueries to columns of their values |
+//! | `block` | a query block: conditions, grouping and order around its loops |
+//! | `dml` | the blocks of UPDATE and DELETE, and what is assigned |
+//! | `joins` | the order and kind of loops |
+//! | `access` | the index and ranges to read one table by |
+//! | `conditions` | what a conjunct needs and says |
+
+pub(crate) mod access;
+mod block;
+pub(crate) mod conditions;
+mod dml;
+mod joins;
+mod lower;
+
+use crate::error::SqlResult;
+use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
+use crate::plan::nodes::{self, Derived, OrderKey, Query, Union};
+use crate::plan::{PlanTable, Root};
+use crate::session::env::SessionEnv;
+
+/// State of planning one statement.
+pub struct Optimizer<'a> {
+    /// The session.
+    env: &'a SessionEnv,
+    /// The statement's stored tables.
+    tables: &'a [PlanTable],
+    /// Whether the statement may assign to user variables as it runs.
+    assigns: bool,
+    /// Queries within others, as long as they are not planned.
+    arena: Arena,
+    /// The source that each table is, once its block is under way.
+    slots: Vec<Option<usize>>,
+    /// Where the value of each subquery is: (source, column).
+    values: Vec<Option<(usize, usize)>>,
+    /// Where in `derived` each derived table is.
+    planned: Vec<Option<usize>>,
+    /// Derived tables planned.
+    derived: Vec<Derived>,
+    /// Subqueries numbered so far.
+    subqueries: usize,
+    /// Hash joins numbered so far.
+    hashes: usize,
+}
+
+/// A statement's plan, as far as it is the optimizer's.
+pub struct Optimized {
+    /// What it does.
+    pub root: Root,
+    /// Its derived tables.
+    pub derived: Vec<Derived>,
+    /// How many subqueries it has.
+    pub subqueries: usize,
+    /// How many hash joins it has.
+    pub hashes: usize,
+}
+
+/// Plans a statement. `assigns`: it may assign to user variables as it runs.
+pub fn optimize(
+    root: logical::Root,
+    arena: Arena,
+    tables: &[PlanTable],
+    env: &SessionEnv,
+    assigns: bool,
+) -> SqlResult<Optimized> {
+    let mut o = Optimizer {
+        env,
+        tables,
+        assigns,
+        slots: vec![None; arena.tables()],
+        values: vec![None; arena.subqueries.len()],
+        planned: vec![None; arena.derived.len()],
+        arena,
+        derived: Vec::new(),
+        subqueries: 0,
+        hashes: 0,
+    };
+    let root = o.root(root)?;
+    Ok(Optimized {
+        root,
+        derived: o.derived,
+        subqueries: o.subqueries,
+        hashes: o.hashes,
+    })
+}
+
+impl Optimizer<'_> {
+    fn root(&mut self, root: logical::Root) -> SqlResult<Root> {
+        use logical::Root as L;
+        Ok(match root {
+            L::Query(q) => Root::Query(self.query(q, 0)?),
+            L::Do(q) => Root::Do(self.query(q, 0)?),
+            L::Insert(i) => Root::Insert(Box::new(self.insert(*i)?)),
+            L::Update(u) => Root::Update(Box::new(self.update(*u)?)),
+            L::Delete(d) => Root::Delete(Box::new(self.delete(*d)?)),
+            L::Several(s) => Root::Several(Box::new(self.several(*s)?)),
+        })
+    }
+
+    /// Plans a query inside of blocks with `base` sources.
+    fn query(&mut self, q: logical::Query, base: usize) -> SqlResult<Query> {
+        let body = match q.body {
+            logical::Body::Block(b) => {
+                nodes::Body::Block(Box::new(self.block(*b, base, q.calc_found_rows)?))
+            }
+            logical::Body::Union(u) => nodes::Body::Union(Box::new(self.union(*u, base)?)),
+            logical::Body::Values(rows) => {
+                let rows = rows.into_iter().map(|row| self.lower_all(row));
+                nodes::Body::Values(rows.collect())
+            }
+        };
+        Ok(Query {
+            body,
+            types: q.types,
+            calc_found_rows: q.calc_found_rows,
+        })
+    }
+
+    fn union(&mut self, u: logical::Union, base: usize) -> SqlResult<Union> {
+        let mut arms = Vec::new();
+        for (arm, distinct) in u.arms {
+            arms.push((self.query(arm, base)?, distinct));
+        }
+        self.place(u.row, base);
+        let order = u.order.into_iter().map(|o| OrderKey {
+            expr: lower::with_subqueries(self.lower(o.expr), usize::MAX, &[]),
+            desc: o.desc,
+        });
+        Ok(Union {
+            arms,
+            order: order.collect(),
+            limit: u.limit,
+            base,
+        })
+    }
+
+    /// Plans a derived table when it is first met; its position in the plan.
+    fn derived(&mut self, at: DerivedId) -> SqlResult<usize> {
+        if let Some(planned) = self.planned[at] {
+            self.derived[planned].uses += 1;
+            return Ok(planned);
+        }
+        let query = std::mem::take(&mut self.arena.derived[at].query);
+        let query = self.query(query, 0)?;
+        self.derived.push(Derived { query, uses: 1 });
+        self.planned[at] = Some(self.derived.len() - 1);
+        Ok(self.derived.len() - 1)
+    }
+
+    /// Says which source a table is.
+    fn place(&mut self, table: TableId, source: usize) {
+        self.slots[table] = Some(source);
+    }
+
+    /// Takes a subquery out, to be planned.
+    fn take_subquery(&mut self, id: SubqueryId) -> logical::Query {
+        std::mem::take(&mut self.arena.subqueries[id].query)
+    }
+}
