@@ -54,6 +54,11 @@ pub fn hash_value(
     cx: &EvalContext<'_>,
     out: &mut Vec<u8>,
 ) -> SqlResult<()> {
+    let v = match v {
+        // Digits beyond its type's take no part in comparisons.
+        Value::Decimal(d) => Value::Decimal(own.shown(d)),
+        v => v,
+    };
     let v = if own.base == ty.base && own.unsigned == ty.unsigned || v.is_null() {
         v
     } else {

@@ -14,7 +14,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, RowRef};
 use crate::plan::nodes::{Ask, ExprWithSubqueries, Subquery};
 use crate::types::SqlType;
-use crate::types::derive::byte_type;
+use crate::types::derive::hash_type;
 use crate::value::Value;
 use row::Left;
 
@@ -219,7 +219,7 @@ fn column<'s>(
 }
 
 fn hashed(st: &State<'_>, got: Kept2d, left: &SqlType, right: &SqlType) -> SqlResult<Kept> {
-    let mut set = byte_type(left, right).map(|ty| (ty, HashSet::new()));
+    let mut set = hash_type(left, right).map(|ty| (ty, HashSet::new()));
     let mut null = false;
     let cx = st.context(&[]);
     let mut buffer = Vec::new();

@@ -31,8 +31,6 @@ const MAX_RANGES: usize = 10_000;
 const MAX_VALUES: usize = 100_000;
 /// Most alternatives of an OR that are looked at.
 const MAX_ARMS: usize = 1_000;
-/// Rows a LIMIT with a placeholder is taken for.
-const UNKNOWN_LIMIT: f64 = 100.0;
 
 /// An order the rows are wanted in: (column, descending), over one table.
 #[derive(Clone, Debug)]
@@ -89,8 +87,10 @@ pub struct Choice {
     pub exact: Vec<usize>,
     /// Rows it returns per execution.
     pub rows: f64,
-    /// Cost per execution.
+    /// Cost per execution, as far as LIMIT lets it run.
     pub cost: f64,
+    /// Cost of running to the end.
+    pub whole: f64,
     /// Whether rows come in the wanted order.
     pub ordered: bool,
 }
@@ -352,6 +352,7 @@ fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         access,
         exact: b.exact,
         cost: 0.0,
+        whole: 0.0,
         ordered: false,
     }
 }
@@ -504,8 +505,10 @@ fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
         read = (c.rows / least).clamp(1.0, c.rows);
     }
     c.cost = DESCENT + read * per_row;
+    c.whole = DESCENT + c.rows * per_row;
     if r.locked && !c.access.is_bounded() {
         c.cost += LOCK_ALL;
+        c.whole += LOCK_ALL;
     }
     if !sorted && !matches!(r.wanted, Some(Wanted::Together(_) | Wanted::End(..))) {
         c.cost += c.rows * SORT;
@@ -527,15 +530,6 @@ fn key_width(schema: &Schema, index: usize) -> f64 {
             }
         })
         .sum()
-}
-
-/// Rows a LIMIT stands for when planning.
-pub fn limit_rows(count: &Expr, offset: Option<&Expr>) -> f64 {
-    let number = |e: &Expr| match &e.kind {
-        ExprKind::Literal(v) => v.to_u64() as f64,
-        _ => UNKNOWN_LIMIT,
-    };
-    number(count) + offset.map_or(0.0, number)
 }
 
 /// Whether an access returns rows as wanted: `Some(reverse)`.

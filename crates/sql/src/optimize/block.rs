@@ -1,8 +1,9 @@
 //! A query block: what is asked once and what per row, its loops, grouping, order.
 
 use super::Optimizer;
-use super::access::{self, Wanted};
+use super::access::Wanted;
 use super::conditions;
+use super::estimate;
 use super::joins::{Joined, Joiner, Tree};
 use super::lower::with_subqueries;
 use crate::error::{SqlError, SqlResult};
@@ -12,8 +13,11 @@ use crate::plan::nodes::{
     Block, ExprWithSubqueries, Group, OrderKey, Source, SourceKind, Subquery,
 };
 
-/// Rows a derived table is taken to have.
-const DERIVED_ROWS: f64 = 100.0;
+/// Rows a virtual table is taken to have.
+const VIRTUAL_ROWS: f64 = 100.0;
+
+/// Part of the groups that a condition of HAVING leaves.
+const HAVING: f64 = 0.33;
 
 /// A column of a source.
 type Column = (usize, usize);
@@ -96,7 +100,7 @@ impl Lowered {
         let unsortable = !grouped && !self.order.is_empty() && !wanted;
         match &self.limit.count {
             Some(c) if !grouped && !self.distinct && !unsortable && !calc_found_rows => {
-                Some(access::limit_rows(c, self.limit.offset.as_ref()))
+                Some(estimate::limit_rows(c, self.limit.offset.as_ref()))
             }
             _ => None,
         }
@@ -163,13 +167,13 @@ impl Lowered {
 }
 
 impl Optimizer<'_> {
-    /// Plans a block inside of blocks with `base` sources.
+    /// Plans a block inside of blocks with `base` sources; also how many rows it has, as estimated.
     pub fn block(
         &mut self,
         b: logical::Block,
         base: usize,
         calc_found_rows: bool,
-    ) -> SqlResult<Block> {
+    ) -> SqlResult<(Block, f64)> {
         let mut l = self.lowered(b, base)?;
         let count = l.sources.len();
         let once = conditions::once(base, count, &l.subqueries);
@@ -185,17 +189,19 @@ impl Optimizer<'_> {
         let wants_end = matches!(wanted, Some((_, Wanted::End(..))));
         let limit = l.limit_rows(wanted.is_some(), calc_found_rows);
         l.ask_virtual(&filter, &columns);
+        let computed: Vec<f64> = l.sources.iter().map(|s| self.rows_of(&s.kind)).collect();
         let mut hash_ids = self.hashes;
         let joined = match l.from.take() {
             None => Joined {
                 levels: Vec::new(),
+                rows: 1.0,
                 ordered: false,
             },
             Some(tree) => Joiner {
                 base,
                 sources: &l.sources,
                 tables: self.tables,
-                derived_rows: DERIVED_ROWS,
+                computed: &computed,
                 columns: &columns,
                 hints: &l.hints,
                 env: self.env,
@@ -227,7 +233,18 @@ impl Optimizer<'_> {
             expr: wrap(e),
             desc,
         });
-        Ok(Block {
+        let mut rows = joined.rows;
+        for _ in &l.having {
+            rows *= HAVING;
+        }
+        rows = match &group {
+            Some(g) if !g.explicit => 1.0,
+            Some(_) => estimate::grouped(rows),
+            None if l.distinct => estimate::grouped(rows),
+            None => rows,
+        };
+        rows = estimate::limited(rows, &l.limit).max(1.0);
+        let block = Block {
             order_is_select,
             base,
             gate: wrap_all(gate),
@@ -242,7 +259,16 @@ impl Optimizer<'_> {
             sources: l.sources,
             subqueries: l.subqueries,
             once,
-        })
+        };
+        Ok((block, rows))
+    }
+
+    /// Rows of a computed source, as estimated.
+    fn rows_of(&self, kind: &SourceKind) -> f64 {
+        match kind {
+            SourceKind::Derived { derived } => self.derived_rows[*derived],
+            _ => VIRTUAL_ROWS,
+        }
     }
 
     /// Gives a block's tables their sources, plans its subqueries and derived tables.

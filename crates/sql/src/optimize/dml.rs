@@ -17,7 +17,7 @@ impl Optimizer<'_> {
         let mut subqueries = Vec::new();
         let rows = match i.rows {
             logical::InsertRows::Query { query, buffered } => InsertRows::Query {
-                query: self.query(query, 0)?,
+                query: self.query(query, 0)?.0,
                 buffered,
             },
             logical::InsertRows::Values(rows) => {
@@ -71,7 +71,7 @@ impl Optimizer<'_> {
     /// Plans UPDATE of one table.
     pub fn update(&mut self, u: logical::Update) -> SqlResult<Update> {
         let schema = self.tables[u.table].schema.clone();
-        let find = self.block(u.find, 0, false)?;
+        let find = self.block(u.find, 0, false)?.0;
         let set = self.assignments(u.set, find.subquery_source(), &find.once);
         let collect = find.sorts() || changes_scanned(&find, &schema, &set) || u.moves_partitions;
         Ok(Update {
@@ -87,14 +87,14 @@ impl Optimizer<'_> {
     pub fn delete(&mut self, d: logical::Delete) -> SqlResult<Delete> {
         Ok(Delete {
             table: d.table,
-            find: self.block(d.find, 0, false)?,
+            find: self.block(d.find, 0, false)?.0,
             ignore: d.ignore,
         })
     }
 
     /// Plans UPDATE and DELETE of several tables.
     pub fn several(&mut self, s: logical::Several) -> SqlResult<Several> {
-        let find = self.block(s.find, 0, false)?;
+        let find = self.block(s.find, 0, false)?.0;
         let mut targets = Vec::new();
         for t in s.targets {
             targets.push(Target {

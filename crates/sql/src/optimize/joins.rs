@@ -3,6 +3,8 @@
 use super::access::{self, Choice, Request, Wanted};
 use super::conditions::{Cond, differs};
 use super::lower::with_subqueries;
+use super::order::{self, Order, Weigh};
+use super::search::{Search, Ways};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::Hints;
 use crate::plan::PlanTable;
@@ -10,7 +12,8 @@ use crate::plan::nodes::{
     Access, ExprWithSubqueries, HashJoin, Level, LevelFrom, Source, SourceKind,
 };
 use crate::session::env::SessionEnv;
-use crate::types::{BaseType, SqlType};
+use crate::types::SqlType;
+use crate::types::derive::hash_type;
 
 /// A FROM clause: sources by number minus the block's base.
 #[derive(Debug)]
@@ -63,16 +66,35 @@ impl Tree {
 }
 
 /// A member of a flattened join.
-struct Item {
-    bits: u64,
-    /// Items that must come before (by bits).
-    after: u64,
-    kind: ItemKind,
+pub struct Item {
+    /// Its sources.
+    pub bits: u64,
+    /// Sources that must come before.
+    pub after: u64,
+    /// What it is.
+    pub kind: ItemKind,
 }
 
-enum ItemKind {
+/// What a member of a join is.
+pub enum ItemKind {
+    /// A table.
     Leaf(usize),
-    Outer { members: Vec<Item>, on: Vec<Cond> },
+    /// The inner side of an outer join.
+    Outer {
+        /// Its members.
+        members: Vec<Item>,
+        /// ON, and the conditions among the members.
+        on: Vec<Cond>,
+    },
+}
+
+/// What is there already when items are joined.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Sources.
+    pub bits: u64,
+    /// Rows, as estimated.
+    pub rows: f64,
 }
 
 /// What the join planner knows of the block.
@@ -83,8 +105,8 @@ pub struct Joiner<'a> {
     pub sources: &'a [Source],
     /// Tables of the plan.
     pub tables: &'a [PlanTable],
-    /// Row counts of derived tables, as guessed.
-    pub derived_rows: f64,
+    /// Rows of computed sources, as estimated.
+    pub computed: &'a [f64],
     /// Columns read of each source.
     pub columns: &'a [Vec<usize>],
     /// Index hints of each source.
@@ -109,6 +131,8 @@ pub struct Joiner<'a> {
 pub struct Joined {
     /// The loops.
     pub levels: Vec<Level>,
+    /// Rows that come out, as estimated.
+    pub rows: f64,
     /// Whether rows come in the wanted order.
     pub ordered: bool,
 }
@@ -149,7 +173,14 @@ impl Joiner<'_> {
                 conds.push(c);
             }
         }
-        self.levels(items, conds, late, 0, straight, true)
+        self.levels(
+            items,
+            conds,
+            late,
+            Around { bits: 0, rows: 1.0 },
+            straight,
+            true,
+        )
     }
 
     fn flatten(
@@ -202,26 +233,33 @@ impl Joiner<'_> {
         items: Vec<Item>,
         conds: Vec<Cond>,
         late: Vec<Cond>,
-        available: u64,
+        around: Around,
         straight: bool,
         top: bool,
     ) -> Joined {
-        let order = self.order(&items, &conds, available, straight, top);
-        debug_assert_eq!(order.len(), items.len(), "an item without a place");
+        let (order, rows) = self.order(&items, &conds, around, straight, top);
+        debug_assert_eq!(order.items.len(), items.len(), "an item without a place");
+        // The leader's choice of a path is as free as a lone table's, unless sorting later is cheaper.
+        let leads = top && (order.ordered || !self.wants_order());
+        let mut available = around.bits;
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
         let mut conds: Vec<Option<Cond>> = conds.into_iter().map(Some).collect();
         let mut late: Vec<Option<Cond>> = late.into_iter().map(Some).collect();
         let mut levels: Vec<Level> = Vec::new();
         let mut ordered = false;
-        let mut available = available;
-        for at in order {
+        for (at, before) in order.items.into_iter().zip(&rows) {
+            let before = *before;
             let item = items[at].take().expect("each item is placed once");
             let now = available | item.bits;
             match item.kind {
                 ItemKind::Leaf(n) => {
                     let here = take(&mut conds, now);
-                    let first = levels.is_empty() && top;
-                    let (mut level, sorted) = self.leaf(n, here, available, first);
+                    let first = levels.is_empty() && leads;
+                    let around = Around {
+                        bits: available,
+                        rows: before,
+                    };
+                    let (mut level, sorted) = self.leaf(n, here, around, first);
                     if first {
                         ordered = sorted;
                     }
@@ -234,14 +272,18 @@ impl Joiner<'_> {
                     levels.push(level);
                 }
                 ItemKind::Outer { members, on } => {
+                    let around = Around {
+                        bits: available,
+                        rows: before,
+                    };
                     let mut level = if members.len() == 1
                         && let ItemKind::Leaf(n) = members[0].kind
                     {
-                        let (mut level, _) = self.leaf(n, on, available, false);
+                        let (mut level, _) = self.leaf(n, on, around, false);
                         level.outer = true;
                         level
                     } else {
-                        let inner = self.levels(members, on, Vec::new(), available, false, false);
+                        let inner = self.levels(members, on, Vec::new(), around, false, false);
                         Level {
                             rows: 1,
                             filtered: 100.0,
@@ -267,7 +309,11 @@ impl Joiner<'_> {
             let rest = self.with_subqueries(rest);
             l.on.extend(rest);
         }
-        Joined { levels, ordered }
+        Joined {
+            levels,
+            rows: rows.last().copied().unwrap_or(1.0),
+            ordered,
+        }
     }
 
     fn with_subqueries(&self, conds: Vec<Cond>) -> Vec<ExprWithSubqueries> {
@@ -327,17 +373,23 @@ impl Joiner<'_> {
         })
     }
 
-    fn choose(&self, n: usize, conds: &[&Cond], available: u64, first: bool) -> Option<Choice> {
+    /// The access path of a source; `None` if it is computed.
+    pub fn choose(&self, n: usize, conds: &[&Cond], available: u64, first: bool) -> Option<Choice> {
         self.request(n, conds, available, first)
             .map(|r| access::choose(&r))
     }
 
     /// A loop over one table; also whether its rows come as wanted.
-    fn leaf(&mut self, n: usize, conds: Vec<Cond>, available: u64, first: bool) -> (Level, bool) {
+    fn leaf(&mut self, n: usize, conds: Vec<Cond>, around: Around, first: bool) -> (Level, bool) {
         let refs: Vec<&Cond> = conds.iter().collect();
-        let choice = self.choose(n, &refs, available, first);
-        let bit = 1 << n;
-        let hash = self.hash(n, &conds, available, bit, choice.as_ref());
+        let choice = self.choose(n, &refs, around.bits, first);
+        let hash = match self
+            .ways(n, &refs, around.bits, choice.as_ref())
+            .by_hash(around.rows)
+        {
+            true => self.hash(n, &conds, around.bits),
+            false => None,
+        };
         if let Some((join, used)) = hash {
             let rest: Vec<Cond> = conds
                 .into_iter()
@@ -347,7 +399,7 @@ impl Joiner<'_> {
                 .collect();
             return (
                 Level {
-                    rows: choice.map_or(self.derived_rows, |c| c.rows) as u64,
+                    rows: choice.map_or(self.computed[n], |c| c.rows) as u64,
                     filtered: 10.0,
                     from: LevelFrom::Hash(join),
                     outer: false,
@@ -360,7 +412,7 @@ impl Joiner<'_> {
         let Some(mut choice) = choice else {
             return (
                 Level {
-                    rows: self.derived_rows as u64,
+                    rows: self.computed[n] as u64,
                     filtered: 100.0,
                     from: LevelFrom::Rows(n + self.base),
                     outer: false,
@@ -395,69 +447,86 @@ impl Joiner<'_> {
     }
 
     /// Whether a source's rows are locked as they are read: those that the join does not meet are not to be.
-    fn is_locked(&self, n: usize) -> bool {
+    pub fn is_locked(&self, n: usize) -> bool {
         matches!(&self.sources[n].kind, SourceKind::Table { lock, table, .. }
             if lock.is_some() || self.tables[*table].write)
     }
 
-    /// A hash join, where rows would otherwise be scanned once per earlier row. Also which conditions it decides.
-    fn hash(
-        &mut self,
+    /// The sides of a condition that a hash join of a source can decide: (the source's, the other, the type they are hashed in,
+    /// whether NULL matches NULL).
+    pub fn hashable<'e>(
+        &self,
         n: usize,
-        conds: &[Cond],
+        c: &'e Cond,
         available: u64,
-        bit: u64,
-        choice: Option<&Choice>,
-    ) -> Option<(HashJoin, Vec<usize>)> {
-        if available == 0 || self.is_locked(n) {
+    ) -> Option<(&'e Expr, &'e Expr, SqlType, bool)> {
+        let ExprKind::Compare(op, sides, collation) = &c.expr.kind else {
+            return None;
+        };
+        if !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) {
             return None;
         }
-        // An index that narrows by an earlier table's values is preferred.
-        if let Some(c) = choice {
-            let mut depends = c.access.unique;
-            for (i, cond) in conds.iter().enumerate() {
-                let used = c.exact.contains(&i);
-                depends |= used && cond.needs & available != 0;
-            }
-            if depends {
-                return None;
-            }
+        let bit = 1 << n;
+        let (a, b) = ((self.needs)(&sides[0]), (self.needs)(&sides[1]));
+        let (key, probe) = if a == bit && b & bit == 0 && b & available != 0 {
+            (&sides[0], &sides[1])
+        } else if b == bit && a & bit == 0 && a & available != 0 {
+            (&sides[1], &sides[0])
+        } else {
+            return None;
+        };
+        let subqueries = self.subqueries();
+        let mut plain = true;
+        for e in [key, probe] {
+            e.columns(&mut |s, _| plain &= s != subqueries);
         }
+        let ty = hash_type(&key.ty, &probe.ty)?;
+        let usable = plain && (!ty.is_string() || *collation == ty.collation);
+        usable.then_some((key, probe, ty, *op == CompareOp::NullSafeEq))
+    }
+
+    /// What reading a source costs by an access path and by hashing it, beside the rows of `available`.
+    pub fn ways(&self, n: usize, conds: &[&Cond], available: u64, choice: Option<&Choice>) -> Ways {
+        let bit = 1 << n;
+        let hashed = available != 0
+            && !self.is_locked(n)
+            && conds
+                .iter()
+                .any(|c| self.hashable(n, c, available).is_some());
+        let own: Vec<&Cond> = conds.iter().copied().filter(|c| c.needs == bit).collect();
+        let build = match (hashed, choice) {
+            (false, _) => None,
+            (true, None) => Some((self.computed[n], self.computed[n])),
+            (true, Some(_)) => self.choose(n, &own, 0, false).map(|c| (c.whole, c.rows)),
+        };
+        let by_index = choice.is_some_and(|c| {
+            let narrows =
+                |(i, cond): (usize, &&Cond)| c.exact.contains(&i) && cond.needs & available != 0;
+            c.access.unique || conds.iter().enumerate().any(narrows)
+        });
+        Ways {
+            each: choice.map_or(self.computed[n], |c| c.cost),
+            by_index,
+            build,
+        }
+    }
+
+    /// A hash join of a source with what is available. Also which conditions it decides.
+    fn hash(&mut self, n: usize, conds: &[Cond], available: u64) -> Option<(HashJoin, Vec<usize>)> {
+        let bit = 1 << n;
         let mut keys = Vec::new();
         let mut probes = Vec::new();
         let mut types = Vec::new();
         let mut null_safe = Vec::new();
         let mut used = Vec::new();
         for (i, c) in conds.iter().enumerate() {
-            let ExprKind::Compare(op, sides, collation) = &c.expr.kind else {
+            let Some((key, probe, ty, safe)) = self.hashable(n, c, available) else {
                 continue;
             };
-            if !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) {
-                continue;
-            }
-            let (a, b) = ((self.needs)(&sides[0]), (self.needs)(&sides[1]));
-            let (key, probe) = if a == bit && b & bit == 0 && b & available != 0 {
-                (&sides[0], &sides[1])
-            } else if b == bit && a & bit == 0 && a & available != 0 {
-                (&sides[1], &sides[0])
-            } else {
-                continue;
-            };
-            let subqueries = self.subqueries();
-            let mut plain = true;
-            for e in [key, probe] {
-                e.columns(&mut |s, _| plain &= s != subqueries);
-            }
-            let Some(ty) = hash_type(&key.ty, &probe.ty) else {
-                continue;
-            };
-            if !plain || ty.is_string() && *collation != ty.collation {
-                continue;
-            }
             keys.push(key.clone());
             probes.push(probe.clone());
             types.push(ty);
-            null_safe.push(*op == CompareOp::NullSafeEq);
+            null_safe.push(safe);
             used.push(i);
         }
         if keys.is_empty() {
@@ -499,146 +568,37 @@ impl Joiner<'_> {
         ))
     }
 
-    /// Cost and rows of reading an item once, given what is available.
-    fn weigh(&self, item: &Item, conds: &[Cond], available: u64, first: bool) -> (f64, f64) {
-        let now = available | item.bits;
-        let usable: Vec<&Cond> = conds
-            .iter()
-            .filter(|c| c.needs & !now == 0 && c.needs & item.bits != 0)
-            .collect();
-        match &item.kind {
-            ItemKind::Leaf(n) => match self.choose(*n, &usable, available, first) {
-                Some(c) => {
-                    // Conditions that no index decides leave a part of the rows.
-                    let left = usable.len().saturating_sub(c.exact.len());
-                    let mut cost = c.cost;
-                    if available != 0
-                        && !self.is_locked(*n)
-                        && c.access.eq.is_empty()
-                        && c.access.arms.is_empty()
-                        && usable.iter().any(|u| u.needs & available != 0)
-                    {
-                        // It will be hashed: read once, then probed.
-                        cost = 1.0 + c.cost / 50.0;
-                    }
-                    (cost, (c.rows * 0.33f64.powi(left.min(3) as i32)).max(0.1))
-                }
-                None => {
-                    let left = usable.len().min(3) as i32;
-                    (
-                        self.derived_rows,
-                        (self.derived_rows * 0.1f64.powi(left)).max(1.0),
-                    )
-                }
-            },
-            ItemKind::Outer { members, on } => {
-                let mut cost = 0.0;
-                let mut rows = 1.0;
-                let mut have = available;
-                for m in members {
-                    let (c, r) = self.weigh(m, on, have, false);
-                    cost += rows * c;
-                    rows *= r;
-                    have |= m.bits;
-                }
-                (cost, rows.max(1.0))
-            }
-        }
+    /// Whether ORDER BY wants the rows in an order that a table may have.
+    pub fn wants_order(&self) -> bool {
+        matches!(self.wanted, Some((_, Wanted::Order(_))))
     }
 
-    /// The cheapest order of the items: all orders of up to six, greedily beyond.
+    /// The cheapest order of the items, and the rows before each and after the last.
     fn order(
         &self,
         items: &[Item],
         conds: &[Cond],
-        available: u64,
+        around: Around,
         straight: bool,
         top: bool,
-    ) -> Vec<usize> {
-        let n = items.len();
-        if n <= 1 || straight {
-            return (0..n).collect();
-        }
-        let mut search = Search {
-            joiner: self,
-            items,
-            conds,
-            top,
-            best: None,
+    ) -> (Order, Vec<f64>) {
+        let mut search = Search::new(self, items, conds, around, top);
+        let order = if items.len() <= 1 || straight {
+            Order {
+                items: (0..items.len()).collect(),
+                ordered: true,
+            }
+        } else {
+            order::best(&mut search)
         };
-        if n <= 6 {
-            search.all(&mut Vec::new(), available, 0.0, 1.0);
-            if let Some((_, order)) = search.best {
-                return order;
-            }
+        let mut rows = vec![around.rows];
+        let mut set = 0;
+        for &at in &order.items {
+            let before = rows[rows.len() - 1];
+            rows.push((before * search.step(at, set, before).rows).max(f64::MIN_POSITIVE));
+            set |= 1 << at;
         }
-        search.greedy(available)
-    }
-}
-
-struct Search<'s, 'a> {
-    joiner: &'s Joiner<'a>,
-    items: &'s [Item],
-    conds: &'s [Cond],
-    top: bool,
-    best: Option<(f64, Vec<usize>)>,
-}
-
-impl Search<'_, '_> {
-    fn eligible(&self, at: usize, available: u64) -> bool {
-        let all = self.items.iter().fold(0, |b, i| b | i.bits);
-        self.items[at].after & all & !available == 0
-    }
-
-    fn all(&mut self, order: &mut Vec<usize>, available: u64, cost: f64, rows: f64) {
-        if self.best.as_ref().is_some_and(|(c, _)| cost >= *c) {
-            return;
-        }
-        if order.len() == self.items.len() {
-            self.best = Some((cost, order.clone()));
-            return;
-        }
-        for at in 0..self.items.len() {
-            if order.contains(&at) || !self.eligible(at, available) {
-                continue;
-            }
-            let first = self.top && order.is_empty();
-            let (c, r) = self
-                .joiner
-                .weigh(&self.items[at], self.conds, available, first);
-            order.push(at);
-            self.all(
-                order,
-                available | self.items[at].bits,
-                cost + rows * c,
-                rows * r,
-            );
-            order.pop();
-        }
-    }
-
-    fn greedy(&self, mut available: u64) -> Vec<usize> {
-        let mut order = Vec::new();
-        while order.len() < self.items.len() {
-            let next = (0..self.items.len())
-                .filter(|at| !order.contains(at) && self.eligible(*at, available))
-                .map(|at| {
-                    let first = self.top && order.is_empty();
-                    let (c, r) = self
-                        .joiner
-                        .weigh(&self.items[at], self.conds, available, first);
-                    (c + r, at)
-                })
-                .min_by(|a, b| a.0.total_cmp(&b.0));
-            // As written, each comes after what it asks about.
-            let written = || (0..self.items.len()).find(|at| !order.contains(at));
-            let Some(at) = next.map(|n| n.1).or_else(written) else {
-                break;
-            };
-            available |= self.items[at].bits;
-            order.push(at);
-        }
-        order
+        (order, rows)
     }
 }
 
@@ -655,23 +615,4 @@ fn take(conds: &mut [Option<Cond>], now: u64) -> Vec<Cond> {
 fn strip_recheck(mut a: Access) -> Access {
     a.recheck = Vec::new();
     a
-}
-
-/// The type in which two sides can be hashed so that equal values have equal bytes.
-fn hash_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
-    if a.is_string() && b.is_string() {
-        let same =
-            a.collation == b.collation && a.base != BaseType::Enum && b.base != BaseType::Enum;
-        return same.then(|| SqlType::varchar(a.length.max(b.length), a.collation));
-    }
-    if a.is_integer() && b.is_integer() {
-        return Some(if a.unsigned && b.unsigned {
-            SqlType::ubigint()
-        } else if a.unsigned || b.unsigned {
-            SqlType::decimal(20, 0)
-        } else {
-            SqlType::bigint()
-        });
-    }
-    (a.base == b.base && a.decimals == b.decimals && !a.is_string()).then(|| a.clone())
 }

@@ -126,7 +126,7 @@ impl Optimizer<'_> {
         let id = self.subqueries;
         self.subqueries += 1;
         Ok(Subquery {
-            query: self.query(query, source + 1)?,
+            query: self.query(query, source + 1)?.0,
             ask,
             correlated,
             volatile,

@@ -8,7 +8,9 @@
 //! | `lower` | table ids to the executor's sources, subqueries to columns of their values |
 //! | `block` | a query block: conditions, grouping and order around its loops |
 //! | `dml` | the blocks of UPDATE and DELETE, and what is assigned |
-//! | `joins` | the order and kind of loops |
+//! | `joins` | the loops of a join |
+//! | `order`, `search` | which order: the search, and what it weighs |
+//! | `estimate` | how many rows there are, and how many conditions leave |
 //! | `access` | the index and ranges to read one table by |
 //! | `conditions` | what a conjunct needs and says |
 
@@ -16,8 +18,11 @@ pub(crate) mod access;
 mod block;
 pub(crate) mod conditions;
 mod dml;
+mod estimate;
 mod joins;
 mod lower;
+mod order;
+mod search;
 
 use crate::error::SqlResult;
 use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
@@ -43,6 +48,8 @@ pub struct Optimizer<'a> {
     planned: Vec<Option<usize>>,
     /// Derived tables planned.
     derived: Vec<Derived>,
+    /// Rows of them, as estimated.
+    derived_rows: Vec<f64>,
     /// Subqueries numbered so far.
     subqueries: usize,
     /// Hash joins numbered so far.
@@ -78,6 +85,7 @@ pub fn optimize(
         planned: vec![None; arena.derived.len()],
         arena,
         derived: Vec::new(),
+        derived_rows: Vec::new(),
         subqueries: 0,
         hashes: 0,
     };
@@ -94,8 +102,8 @@ impl Optimizer<'_> {
     fn root(&mut self, root: logical::Root) -> SqlResult<Root> {
         use logical::Root as L;
         Ok(match root {
-            L::Query(q) => Root::Query(self.query(q, 0)?),
-            L::Do(q) => Root::Do(self.query(q, 0)?),
+            L::Query(q) => Root::Query(self.query(q, 0)?.0),
+            L::Do(q) => Root::Do(self.query(q, 0)?.0),
             L::Insert(i) => Root::Insert(Box::new(self.insert(*i)?)),
             L::Update(u) => Root::Update(Box::new(self.update(*u)?)),
             L::Delete(d) => Root::Delete(Box::new(self.delete(*d)?)),
@@ -103,41 +111,52 @@ impl Optimizer<'_> {
         })
     }
 
-    /// Plans a query inside of blocks with `base` sources.
-    fn query(&mut self, q: logical::Query, base: usize) -> SqlResult<Query> {
-        let body = match q.body {
+    /// Plans a query inside of blocks with `base` sources; also how many rows it has, as estimated.
+    fn query(&mut self, q: logical::Query, base: usize) -> SqlResult<(Query, f64)> {
+        let (body, rows) = match q.body {
             logical::Body::Block(b) => {
-                nodes::Body::Block(Box::new(self.block(*b, base, q.calc_found_rows)?))
+                let (block, rows) = self.block(*b, base, q.calc_found_rows)?;
+                (nodes::Body::Block(Box::new(block)), rows)
             }
-            logical::Body::Union(u) => nodes::Body::Union(Box::new(self.union(*u, base)?)),
+            logical::Body::Union(u) => {
+                let (union, rows) = self.union(*u, base)?;
+                (nodes::Body::Union(Box::new(union)), rows)
+            }
             logical::Body::Values(rows) => {
+                let count = rows.len() as f64;
                 let rows = rows.into_iter().map(|row| self.lower_all(row));
-                nodes::Body::Values(rows.collect())
+                (nodes::Body::Values(rows.collect()), count)
             }
         };
-        Ok(Query {
+        let query = Query {
             body,
             types: q.types,
             calc_found_rows: q.calc_found_rows,
-        })
+        };
+        Ok((query, rows))
     }
 
-    fn union(&mut self, u: logical::Union, base: usize) -> SqlResult<Union> {
+    fn union(&mut self, u: logical::Union, base: usize) -> SqlResult<(Union, f64)> {
         let mut arms = Vec::new();
+        let mut all = 0.0;
         for (arm, distinct) in u.arms {
-            arms.push((self.query(arm, base)?, distinct));
+            let (arm, rows) = self.query(arm, base)?;
+            arms.push((arm, distinct));
+            all += rows;
         }
         self.place(u.row, base);
         let order = u.order.into_iter().map(|o| OrderKey {
             expr: lower::with_subqueries(self.lower(o.expr), usize::MAX, &[]),
             desc: o.desc,
         });
-        Ok(Union {
+        let rows = estimate::limited(all, &u.limit);
+        let union = Union {
             arms,
             order: order.collect(),
             limit: u.limit,
             base,
-        })
+        };
+        Ok((union, rows))
     }
 
     /// Plans a derived table when it is first met; its position in the plan.
@@ -147,8 +166,9 @@ impl Optimizer<'_> {
             return Ok(planned);
         }
         let query = std::mem::take(&mut self.arena.derived[at].query);
-        let query = self.query(query, 0)?;
+        let (query, rows) = self.query(query, 0)?;
         self.derived.push(Derived { query, uses: 1 });
+        self.derived_rows.push(rows);
         self.planned[at] = Some(self.derived.len() - 1);
         Ok(self.derived.len() - 1)
     }

@@ -140,21 +140,30 @@ pub fn string_collation(a: &SqlType, b: &SqlType) -> Collation {
     }
 }
 
-/// The type whose bytes are equal where values of these two are, if there is one.
-pub fn byte_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
-    let same = left.base == right.base
-        && left.unsigned == right.unsigned
-        && left.decimals == right.decimals
-        && left.collation == right.collation
-        && left.base != BaseType::Enum;
-    if left.is_integer() && right.is_integer() && left.unsigned == right.unsigned {
-        return Some(if left.unsigned {
+/// The type in which values of these two are hashed: its bytes are equal where they are. `None` if there is none.
+pub fn hash_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
+    if a.is_string() && b.is_string() {
+        let same =
+            a.collation == b.collation && a.base != BaseType::Enum && b.base != BaseType::Enum;
+        return same.then(|| SqlType::varchar(a.length.max(b.length), a.collation));
+    }
+    if a.is_integer() && b.is_integer() {
+        return Some(if a.unsigned && b.unsigned {
             SqlType::ubigint()
+        } else if a.unsigned || b.unsigned {
+            SqlType::decimal(20, 0)
         } else {
             SqlType::bigint()
         });
     }
-    same.then(|| left.clone())
+    let exact = |t: &SqlType| t.is_integer() || t.base == BaseType::Decimal;
+    if exact(a) && exact(b) {
+        let scale = |t: &SqlType| if t.is_integer() { 0 } else { t.decimals };
+        let fraction = scale(a).max(scale(b));
+        let digits = a.integer_digits().max(b.integer_digits()) + u32::from(fraction);
+        return (digits <= MAX_PRECISION).then(|| SqlType::decimal(digits, fraction));
+    }
+    (a.base == b.base && a.decimals == b.decimals && !a.is_string()).then(|| a.clone())
 }
 
 /// A type that holds the values of both: of IF, CASE, COALESCE, UNION.

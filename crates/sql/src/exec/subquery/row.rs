@@ -11,7 +11,7 @@ use crate::exec::hash::hash_value;
 use crate::exec::state::{Flow, Kept2d, State};
 use crate::expr::{CompareOp, RowRef, RowTest};
 use crate::plan::nodes::Subquery;
-use crate::types::derive::byte_type;
+use crate::types::derive::hash_type;
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
@@ -112,7 +112,7 @@ fn table<'s>(
 }
 
 fn hashed(st: &State<'_>, got: Kept2d, left: &Left<'_>, right: &[SqlType]) -> SqlResult<Kept> {
-    let types = left.types.iter().zip(right).map(|(l, r)| byte_type(l, r));
+    let types = left.types.iter().zip(right).map(|(l, r)| hash_type(l, r));
     let mut set = types
         .collect::<Option<Vec<_>>>()
         .map(|types| (types, HashSet::new()));

@@ -1,0 +1,339 @@
+//! What the search for a join order asks: the cost and rows of adding a member to those before it.
+
+use hashbrown::HashMap;
+
+use super::access::Choice;
+use super::conditions::{Cond, term};
+use super::estimate;
+use super::joins::{Around, Item, ItemKind, Joiner};
+use super::order::{Step, Weigh};
+use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::plan::nodes::SourceKind;
+
+/// Cost of putting a row into a hash table.
+const BUILD: f64 = 2.0;
+/// Cost of looking a row up in one.
+const PROBE: f64 = 0.5;
+/// Rows up to which hashing may be preferred to an index: more may not fit into memory.
+const BUILD_ROWS: f64 = 200_000.0;
+/// How many times cheaper than an index hashing must seem to be preferred: the estimate of either may be off.
+const CLEARLY: f64 = 2.0;
+
+/// What reading a source costs beside others.
+#[derive(Clone, Copy, Debug)]
+pub struct Ways {
+    /// By its access path, per row of the others.
+    pub each: f64,
+    /// Whether that is an index that values of the others narrow.
+    pub by_index: bool,
+    /// To read what is hashed: cost and rows. `None`: it can't be hashed.
+    pub build: Option<(f64, f64)>,
+}
+
+impl Ways {
+    /// Whether to hash the source, beside that many rows of others.
+    pub fn by_hash(&self, rows: f64) -> bool {
+        let Some((cost, build)) = self.build else {
+            return false;
+        };
+        let hashed = cost + build * BUILD + rows * PROBE;
+        match self.by_index {
+            true => build <= BUILD_ROWS && hashed * CLEARLY < rows * self.each,
+            false => hashed < rows * self.each,
+        }
+    }
+    /// Cost once and per row of the others, of which there are that many.
+    fn cost(&self, rows: f64) -> (f64, f64) {
+        match self.build {
+            Some((cost, build)) if self.by_hash(rows) => (cost + build * BUILD, PROBE),
+            _ => (0.0, self.each),
+        }
+    }
+}
+
+/// What an item costs and leaves beside some others, whatever their number.
+#[derive(Clone, Copy)]
+struct Known {
+    ways: Ways,
+    rows: f64,
+}
+
+/// A search for the order of a join's items.
+pub struct Search<'s, 'a> {
+    joiner: &'s Joiner<'a>,
+    items: &'s [Item],
+    conds: &'s [Cond],
+    around: Around,
+    top: bool,
+    /// By item, what an access path of it may make use of: conditions on the same column in the same way are one.
+    features: Vec<Vec<Vec<usize>>>,
+    /// By item, the conditions that concern it.
+    concern: Vec<Vec<usize>>,
+    known: HashMap<(usize, u64, u64), Known>,
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    /// A search among the items.
+    pub fn new(
+        joiner: &'s Joiner<'a>,
+        items: &'s [Item],
+        conds: &'s [Cond],
+        around: Around,
+        top: bool,
+    ) -> Search<'s, 'a> {
+        let concerns = |i: &Item| {
+            (0..conds.len())
+                .filter(|&c| conds[c].needs & i.bits != 0)
+                .collect::<Vec<usize>>()
+        };
+        let concern: Vec<_> = items.iter().map(concerns).collect();
+        let features = items
+            .iter()
+            .zip(&concern)
+            .map(|(i, list)| features(joiner, i, list, conds))
+            .collect();
+        Search {
+            joiner,
+            items,
+            conds,
+            around,
+            top,
+            features,
+            concern,
+            known: HashMap::new(),
+        }
+    }
+
+    /// The sources of a set of items, and those around.
+    fn bits(&self, set: u64) -> u64 {
+        let own = self.items.iter().enumerate();
+        own.filter(|(at, _)| set & (1 << at) != 0)
+            .fold(self.around.bits, |b, (_, i)| b | i.bits)
+    }
+
+    fn usable(&self, at: usize, available: u64) -> Vec<&'s Cond> {
+        let now = available | self.items[at].bits;
+        let list = self.concern[at].iter().map(|&c| &self.conds[c]);
+        list.filter(|c| c.needs & !now == 0).collect()
+    }
+
+    fn known(&mut self, at: usize, available: u64) -> Known {
+        let now = available | self.items[at].bits;
+        let has = |feature: &Vec<usize>| feature.iter().any(|&c| self.conds[c].needs & !now == 0);
+        let list = self.features[at].iter().enumerate();
+        let mask = list
+            .filter(|(_, f)| has(f))
+            .fold(0u64, |m, (n, _)| m | 1 << (n % 64));
+        // Rows depend on which columns are compared, whichever table gives the values.
+        let joined = u64::from(available != 0);
+        let key = (at, mask, joined);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let known = match &self.items[at].kind {
+            ItemKind::Leaf(n) => {
+                let conds = self.usable(at, available);
+                leaf(self.joiner, *n, &conds, available)
+            }
+            ItemKind::Outer { members, on } => outer(self.joiner, members, on, available),
+        };
+        self.known.insert(key, known);
+        known
+    }
+}
+
+/// Conditions of an item by what they mean for reading it.
+fn features(joiner: &Joiner<'_>, item: &Item, list: &[usize], conds: &[Cond]) -> Vec<Vec<usize>> {
+    let ItemKind::Leaf(n) = item.kind else {
+        return list.iter().map(|&c| vec![c]).collect();
+    };
+    let source = joiner.base + n;
+    let mut groups: Vec<(Option<(usize, std::mem::Discriminant<_>)>, Vec<usize>)> = Vec::new();
+    for &c in list {
+        let what = term(&conds[c].expr, source).map(|(col, t)| (col, std::mem::discriminant(&t)));
+        match groups.iter_mut().find(|g| what.is_some() && g.0 == what) {
+            Some(g) if conds[c].needs != item.bits => g.1.push(c),
+            _ => groups.push((what, vec![c])),
+        }
+    }
+    groups.into_iter().map(|g| g.1).collect()
+}
+
+/// The column of a source that an equality compares with something else, and the other side.
+fn equated(source: usize, e: &Expr) -> Option<(usize, &Expr)> {
+    let ExprKind::Compare(CompareOp::Eq | CompareOp::NullSafeEq, sides, _) = &e.kind else {
+        return None;
+    };
+    let column = |e: &Expr| match e.kind {
+        ExprKind::Column {
+            source: s, column, ..
+        } if s == source => Some(column),
+        _ => None,
+    };
+    match (column(&sides[0]), column(&sides[1])) {
+        (Some(c), None) => Some((c, &sides[1])),
+        (None, Some(c)) => Some((c, &sides[0])),
+        _ => None,
+    }
+}
+
+/// A table beside others.
+fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known {
+    let choice = joiner.choose(n, conds, available, false);
+    let ways = joiner.ways(n, conds, available, choice.as_ref());
+    let own: Vec<&Cond> = conds
+        .iter()
+        .copied()
+        .filter(|c| c.needs & available == 0)
+        .collect();
+    let alone = match available {
+        0 => choice,
+        _ => joiner.choose(n, &own, 0, false),
+    };
+    let mut rows = alone.as_ref().map_or(joiner.computed[n], |c| c.rows);
+    for (i, c) in own.iter().enumerate() {
+        if alone.as_ref().is_none_or(|a| !a.exact.contains(&i)) {
+            rows *= estimate::selectivity(&c.expr);
+        }
+    }
+    rows *= joined(joiner, n, conds, available);
+    Known { ways, rows }
+}
+
+/// Part of a table's rows that meet a row of the others.
+fn joined(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> f64 {
+    let mut part = 1.0;
+    let mut columns: Vec<usize> = Vec::new();
+    let mut values = 1.0;
+    for c in conds.iter().filter(|c| c.needs & available != 0) {
+        match equated(joiner.base + n, &c.expr) {
+            Some((column, other)) if !columns.contains(&column) => {
+                columns.push(column);
+                values *= joiner.values(other);
+            }
+            Some(_) => {}
+            None => part *= estimate::selectivity(&c.expr),
+        }
+    }
+    if columns.is_empty() {
+        return part;
+    }
+    part / joiner.distinct(n, &columns).max(values).max(1.0)
+}
+
+impl Joiner<'_> {
+    /// How many values columns of a source have.
+    fn distinct(&self, n: usize, columns: &[usize]) -> f64 {
+        match &self.sources[n].kind {
+            SourceKind::Table { table, .. } => estimate::distinct(&self.tables[*table], columns),
+            _ => self.computed[n].max(1.0),
+        }
+    }
+    /// How many values an expression over one of the sources has; 1 if that is not known.
+    fn values(&self, e: &Expr) -> f64 {
+        match e.kind {
+            ExprKind::Column { source, column, .. }
+                if (self.base..self.base + self.sources.len()).contains(&source) =>
+            {
+                self.distinct(source - self.base, &[column])
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+/// The inner side of an outer join beside others: its members one after the other.
+fn outer(joiner: &Joiner<'_>, members: &[Item], on: &[Cond], available: u64) -> Known {
+    let mut each = 0.0;
+    let mut rows = 1.0;
+    let mut have = available;
+    let mut only = None;
+    for m in members {
+        let now = have | m.bits;
+        let conds: Vec<&Cond> = on
+            .iter()
+            .filter(|c| c.needs & !now == 0 && c.needs & m.bits != 0)
+            .collect();
+        let known = match &m.kind {
+            ItemKind::Leaf(n) => leaf(joiner, *n, &conds, have),
+            ItemKind::Outer { members, on } => outer(joiner, members, on, have),
+        };
+        only = Some(known.ways);
+        each += rows * known.ways.cost(rows).1;
+        rows *= known.rows;
+        have = now;
+    }
+    let ways = match (members, only) {
+        ([_], Some(ways)) => ways,
+        _ => Ways {
+            each,
+            by_index: true,
+            build: None,
+        },
+    };
+    Known {
+        ways,
+        rows: rows.max(1.0),
+    }
+}
+
+impl Weigh for Search<'_, '_> {
+    fn items(&self) -> usize {
+        self.items.len()
+    }
+
+    fn eligible(&self, at: usize, set: u64) -> bool {
+        let all = self.items.iter().fold(0, |b, i| b | i.bits);
+        self.items[at].after & all & !self.bits(set) == 0
+    }
+
+    fn connected(&self, at: usize, set: u64) -> bool {
+        let (bits, own) = (self.bits(set), self.items[at].bits);
+        let with = |&c: &usize| {
+            let needs = self.conds[c].needs;
+            needs & bits != 0 && needs & !(bits | own) == 0
+        };
+        match &self.items[at].kind {
+            ItemKind::Outer { .. } => true,
+            ItemKind::Leaf(_) => self.concern[at].iter().any(with),
+        }
+    }
+
+    fn step(&mut self, at: usize, set: u64, rows: f64) -> Step {
+        let available = self.bits(set);
+        let known = self.known(at, available);
+        let (once, each) = known.ways.cost(rows);
+        Step {
+            once,
+            // What comes out is handed on.
+            each: each + known.rows * 0.1,
+            rows: known.rows,
+        }
+    }
+
+    fn ordered(&mut self, at: usize) -> Option<Step> {
+        let (ItemKind::Leaf(n), Some((wanted, _))) = (&self.items[at].kind, &self.joiner.wanted)
+        else {
+            return None;
+        };
+        if !self.top || n != wanted {
+            return None;
+        }
+        let conds = self.usable(at, 0);
+        let choice: Choice = self.joiner.choose(*n, &conds, 0, true)?;
+        let rows = self.known(at, 0).rows;
+        choice.ordered.then_some(Step {
+            once: 0.0,
+            each: choice.whole,
+            rows,
+        })
+    }
+
+    fn wants_order(&self) -> bool {
+        self.joiner.wants_order()
+    }
+
+    fn limit(&self) -> Option<f64> {
+        self.joiner.limit.filter(|_| self.top)
+    }
+}
