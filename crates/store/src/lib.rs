@@ -36,10 +36,13 @@ pub mod table;
 pub mod txn;
 pub mod wait;
 
-pub use catalog::{CodecFactory, IndexDef, KeyCodec, TableDef};
+pub use catalog::{CATALOG_DATABASE, CodecFactory, IndexDef, KeyCodec, TableDef};
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};
 pub use log::OnDurable;
 pub use pool::DropAlgorithm;
-pub use table::{Direction, Fetch, KeyRange, ReadMode, Scan, ScanRow, Table, TableSize};
+pub use table::{
+    ChangeCount, ChangedTables, Direction, Fetch, KeyRange, Noted, ReadMode, Scan, ScanRow, Table,
+    TableSize,
+};
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Txn, WaitPolicy};

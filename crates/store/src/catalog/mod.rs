@@ -7,6 +7,7 @@
 //! | `row` | bytes of catalog rows and keys |
 //! | `own` | the catalog's own tables: definitions, keys, roots |
 //! | `cache` | open tables, by name and by id |
+//! | `statistics` | what the layer above has found out about tables |
 //! | `handler` | which table an undo record is about |
 //!
 //! **Promises.** At most one [`Core`](crate::table::Core) exists per table, so counters and roots have one truth. Whoever holds a table's metadata
@@ -19,9 +20,12 @@ mod cache;
 mod handler;
 mod own;
 pub(crate) mod row;
+mod statistics;
 
 pub(crate) use handler::Handler;
 pub(crate) use own::OwnTable;
+pub use statistics::CATALOG_DATABASE;
+pub(crate) use statistics::STATISTICS;
 
 use crate::error::{Error, Result};
 use crate::page::PageNo;
@@ -33,8 +37,8 @@ use parking_lot::Mutex;
 use row::{Grave, TableRow};
 use smallvec::SmallVec;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// An index of a table. Position 0 in [`TableDef::indexes`] is the clustered index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +101,8 @@ pub(crate) struct Catalog {
     pub databases: Arc<Table>,
     pub tables: Arc<Table>,
     pub graveyard: Arc<Table>,
+    /// The table of statistics, once there is one.
+    statistics: OnceLock<Arc<Table>>,
     cache: Cache,
     /// Parties for reads on nobody's behalf. One for all would keep its oldest view while reads overlap, and purge
     /// from going on.
@@ -117,6 +123,7 @@ impl Catalog {
             databases: open(OwnTable::Databases),
             tables,
             graveyard: open(OwnTable::Graveyard),
+            statistics: OnceLock::new(),
             cache: Cache::new(),
             readers: Mutex::default(),
             last_missing: AtomicU64::new(0),
@@ -326,6 +333,7 @@ impl Catalog {
     fn adopt(&self, row: TableRow, of: Option<&Table>) -> Result<Arc<Table>> {
         let codec = match of {
             Some(table) => table.codec.clone(),
+            None if statistics::is_statistics(&row.def) => Arc::new(OwnTable::Statistics),
             None => self.codecs.codec(&row.def)?,
         };
         let id = row.def.id;

@@ -31,6 +31,8 @@ pub(crate) enum OwnTable {
     Tables,
     /// Space id -> where its pages are that nobody needs.
     Graveyard,
+    /// Table id -> what the layer above has found out. Its place is in the tables' rows, as any table's is.
+    Statistics,
 }
 
 impl OwnTable {
@@ -40,6 +42,7 @@ impl OwnTable {
             OwnTable::Databases => &[0],
             OwnTable::Tables => &[1, 3],
             OwnTable::Graveyard => &[2],
+            OwnTable::Statistics => &[],
         }
     }
 }
@@ -47,6 +50,7 @@ impl OwnTable {
 impl KeyCodec for OwnTable {
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match (self, index) {
+            (OwnTable::Statistics, _) => out.extend_from_slice(super::statistics::key_of(row)?),
             (OwnTable::Databases, _) => {
                 out.extend_from_slice(crate::table::format::Reader(row).bytes()?);
                 out.push(0);
@@ -108,6 +112,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         OwnTable::Databases => "databases",
         OwnTable::Tables => "tables",
         OwnTable::Graveyard => "graveyard",
+        OwnTable::Statistics => super::STATISTICS,
     };
     let indexes = table.spaces().iter().enumerate().map(|(i, &at)| IndexDef {
         name: if i == 0 { "PRIMARY" } else { "id" }.into(),

@@ -8,7 +8,7 @@
 use super::reclaim::{Held, Reclaimer};
 use super::{Inner, NewTable, Rename, TableName, no_table};
 use crate::catalog::row::{self, Grave, Late, TableRow};
-use crate::catalog::{IndexDef, TableDef, full_name};
+use crate::catalog::{CATALOG_DATABASE, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
 use crate::space::{FileId, SpaceId};
 use crate::table::{ReadMode, Table};
@@ -132,7 +132,7 @@ impl Inner {
         }
     }
 
-    fn lock_database(&self, txn: &Txn, name: &str, mode: MdlMode) -> Result<()> {
+    pub(super) fn lock_database(&self, txn: &Txn, name: &str, mode: MdlMode) -> Result<()> {
         let mdl = self.sys.mdl();
         mdl.lock(txn.owner(), &mdl.get(name), mode)
     }
@@ -302,6 +302,7 @@ impl Inner {
     }
 
     pub(super) fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
+        not_partition(name, "").map_err(|_| Error::NoSuchDatabase(name.into()))?;
         self.ddl(owner, |txn, after| {
             self.lock_database(txn, name, MdlMode::Exclusive)?;
             let key = row::database_key(name)?;
@@ -386,7 +387,7 @@ impl Inner {
         })
     }
 
-    fn new_table_id(&self) -> Result<u64> {
+    pub(super) fn new_table_id(&self) -> Result<u64> {
         Ok(SpaceId::FIRST_USER + self.pager.counter(TABLE_IDS).fetch_add(1)?)
     }
 
@@ -426,6 +427,8 @@ impl Inner {
         after: &mut Aftermath<'_>,
     ) -> Result<bool> {
         let found = self.find(txn, database, name)?;
+        // First, so that the transaction's last changes are the catalog's: recovery tells DDL by them.
+        self.catalog.keep_statistics(txn, found.row.def.id, None)?;
         self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
         self.dig(txn, &found.row.def, after)?;
         self.catalog.invalidate(found.row.def.id, database, name);
@@ -518,6 +521,8 @@ impl Inner {
             index.space = self.pager.new_space_id()?;
             (index.root, *created) = (0, by);
         }
+        self.catalog
+            .move_statistics(txn, found.row.def.id, new.def.id)?;
         self.replace(txn, &found, &new)?;
         self.dig(txn, &found.row.def, after)?;
         Ok(new.def.partitioned)
@@ -543,7 +548,8 @@ impl Inner {
         })
     }
 
-    /// Renames in order; what the last pair renames was built anew from rows that older views may know.
+    /// Renames in order; what the last pair renames was built anew from rows that older views may know, and takes over what is
+    /// known about the table that the first pair renames, if there are several.
     pub(super) fn place_table(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
         self.ddl(owner, |txn, _| {
             self.lock_pairs(txn, pairs)?;
@@ -552,6 +558,11 @@ impl Inner {
             };
             for (from, to) in others {
                 self.rename_one(txn, from, to, None)?;
+            }
+            if let Some((_, replaced)) = others.first() {
+                let old = self.find(txn, &replaced.0, &replaced.1)?.row.def.id;
+                let new = self.find(txn, &from.0, &from.1)?.row.def.id;
+                self.catalog.move_statistics(txn, old, new)?;
             }
             let by = self.sys.reserve(txn, 0)?.trx_id();
             self.rename_one(txn, from, to, Some(by))
@@ -640,16 +651,16 @@ pub(super) fn grave_of(index: &IndexDef, def: &TableDef) -> Grave {
     }
 }
 
-/// Partitions are reached through their tables only.
+/// Partitions are reached through their tables only, and the catalog's own tables not at all.
 pub(super) fn not_partition(database: &str, name: &str) -> Result<()> {
     match row::split_partition(name) {
-        None => Ok(()),
-        Some(_) => Err(no_table(database, name)),
+        None if database != CATALOG_DATABASE => Ok(()),
+        _ => Err(no_table(database, name)),
     }
 }
 
 /// The newest version of a catalog row, locked exclusively.
-pub(super) fn lock_row(table: &Table, txn: &mut Txn, key: &[u8]) -> Result<Option<Vec<u8>>> {
+pub(crate) fn lock_row(table: &Table, txn: &mut Txn, key: &[u8]) -> Result<Option<Vec<u8>>> {
     let (mut clustered, mut row) = (Vec::new(), Vec::new());
     let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
     let found = table.get(txn, 0, key, mode, &mut clustered, &mut row)?;

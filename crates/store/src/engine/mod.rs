@@ -10,6 +10,7 @@
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
 //! | `pace` | how fast it works |
+//! | `statistics` | what the layer above has found out about tables |
 //! | `graveyard` | what is left to give back, for users |
 //! | `check` | verification of everything |
 //! | `status` | counters and the report |
@@ -28,13 +29,16 @@ mod open;
 mod pace;
 mod partition;
 mod reclaim;
+mod statistics;
 mod status;
 mod temporary;
 #[cfg(test)]
 mod tests;
 
 use crate::catalog::row::split_partition;
-use crate::catalog::{Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name};
+use crate::catalog::{
+    CATALOG_DATABASE, Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name,
+};
 use crate::error::{Error, Result};
 use crate::hash_index::HashOptions;
 use crate::io::Storage;
@@ -45,6 +49,7 @@ use crate::table::Table;
 use crate::txn::{
     Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Txn, TxnInfo, TxnSystem, WaitInfo,
 };
+pub(crate) use ddl::lock_row;
 pub use online::Beside;
 pub use partition::PartitionChange;
 use reclaim::Reclaimer;
@@ -164,6 +169,7 @@ struct Inner {
     storage: Arc<dyn Storage>,
     pager: Arc<Pager>,
     sys: Arc<TxnSystem>,
+    ctx: Arc<crate::table::Context>,
     catalog: Arc<Catalog>,
     handler: Arc<Handler>,
     codecs: Arc<dyn CodecFactory>,
@@ -299,9 +305,10 @@ impl Engine {
     }
     /// Database names, sorted.
     pub fn databases(&self) -> Result<Vec<String>> {
-        self.0
-            .catalog
-            .read(|txn| self.0.catalog.database_names(txn))
+        let catalog = &self.0.catalog;
+        let mut names = catalog.read(|txn| catalog.database_names(txn))?;
+        names.retain(|n| n != CATALOG_DATABASE);
+        Ok(names)
     }
     /// Options of a database.
     pub fn database(&self, name: &str) -> Result<Vec<u8>> {

@@ -53,6 +53,7 @@ pub(super) fn open(
     let catalog = Catalog::open(&ctx, codecs.clone())?;
     let handler = Arc::new(Handler(catalog.clone()));
     roll_back_recovered(&sys, &handler)?;
+    catalog.find_statistics()?;
     sys.start_purge(handler.clone(), PURGE_THREADS);
     let reclaimer = Reclaimer::start(&storage, &pager, &catalog, options.reclaim_bytes_per_sec)?;
     Ok(Inner {
@@ -64,6 +65,7 @@ pub(super) fn open(
         opened: Instant::now(),
         pager,
         sys,
+        ctx,
         catalog,
         handler,
         codecs,

@@ -1,12 +1,13 @@
 //! What every table needs of the engine, and the state that all objects of one table share.
 
+use super::changes::{ChangedTables, Changes};
 use crate::btree::Tree;
 use crate::error::{Error, Result};
 use crate::pool::Pager;
 use crate::space::SpaceId;
 use crate::txn::TxnSystem;
 use crate::wait::{self, Class};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +18,8 @@ pub(crate) struct Context {
     /// The catalog's tree of tables, where roots and counters are recorded.
     pub tables: OnceLock<Arc<Index>>,
     pub rows: RowCounters,
+    /// Tables that have changed much.
+    pub changed: Arc<ChangedTables>,
     /// Overflow chains that temporary tables have had: their names.
     pub unlogged_chains: AtomicU64,
 }
@@ -28,6 +31,7 @@ impl Context {
             sys,
             tables: OnceLock::new(),
             rows: RowCounters::default(),
+            changed: Arc::default(),
             unlogged_chains: AtomicU64::new(0),
         })
     }
@@ -66,8 +70,9 @@ impl RowCounters {
     }
 }
 
+/// The thread's group, 0 to 15.
 #[inline]
-fn shard_no() -> usize {
+pub(super) fn shard_no() -> usize {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     thread_local! {
         static MINE: usize = NEXT.fetch_add(1, Ordering::Relaxed) as usize % 16;
@@ -103,9 +108,16 @@ pub(crate) struct Core {
     pub auto: Mutex<AutoIncrement>,
     /// What happens to rows while an index is built from them.
     pub row_log: super::row_log::Slot,
+    /// How much has changed.
+    pub changes: Changes,
+    /// What the layer above keeps at the table.
+    pub noted: RwLock<Option<Noted>>,
     /// Next hidden row id; 0: not read from the tree yet.
     row_id: AtomicU64,
 }
+
+/// What the layer above keeps at an open table.
+pub type Noted = Arc<dyn std::any::Any + Send + Sync>;
 
 /// The AUTO_INCREMENT counter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,6 +141,8 @@ impl Core {
                 stored: stored_auto,
             }),
             row_log: Default::default(),
+            changes: Changes::new(),
+            noted: RwLock::new(None),
             row_id: AtomicU64::new(0),
         })
     }

@@ -13,6 +13,7 @@
 //! | `row_log` | row changes while an index is built |
 //! | `chain` | tails of long rows |
 //! | `temporary` | row changes of temporary tables |
+//! | `changes` | how much tables have changed |
 //! | `context` | what tables share: the engine's parts, counters |
 //! | `range`, `scratch` | key spans; buffers |
 //!
@@ -29,6 +30,7 @@
 //! table and index.
 
 mod chain;
+mod changes;
 mod context;
 pub(crate) mod format;
 pub(crate) mod payload;
@@ -43,6 +45,8 @@ mod temporary;
 mod undo;
 mod write;
 
+pub use changes::{ChangeCount, ChangedTables};
+pub use context::Noted;
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
 pub(crate) use read::visit_key;
 pub use scan::Scan;
@@ -319,6 +323,37 @@ impl Table {
             }
             Ok(())
         })
+    }
+
+    /// How much the table has changed since it was opened; of a partitioned table, its partitions know. Reads memory only.
+    #[inline]
+    pub fn changes(&self) -> ChangeCount {
+        self.core.changes.count()
+    }
+
+    /// Asks to be told in [`crate::Engine::changed_tables`] once `rows` more rows have changed.
+    pub fn tell_after(&self, rows: u64) {
+        let changes = &self.core.changes;
+        changes.tell_at(changes.count().rows.saturating_add(rows.max(1)));
+    }
+
+    /// Counts a changed row, by which the table has grown `net` rows.
+    #[inline]
+    fn count_change(&self, net: i64) {
+        if self.core.changes.add(net) && !self.ctx.changed.push(self.def.id) {
+            self.tell_after(1);
+        }
+    }
+
+    /// What the layer above noted at the table: it stays through ALTER, and while the table is open. Never waits for long.
+    #[inline]
+    pub fn noted(&self) -> Option<Noted> {
+        self.core.noted.read().clone()
+    }
+
+    /// Notes something else.
+    pub fn note(&self, noted: Option<Noted>) {
+        *self.core.noted.write() = noted;
     }
 
     /// Estimated number of rows.

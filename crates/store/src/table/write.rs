@@ -56,6 +56,7 @@ impl Table {
             self.atomically(txn, |txn, s| self.insert_row(txn, row, s))?;
         }
         self.ctx.rows.add(RowOp::Inserted, 1);
+        self.count_change(1);
         Ok(())
     }
 
@@ -98,6 +99,7 @@ impl Table {
             })?;
         }
         self.ctx.rows.add(RowOp::Updated, 1);
+        self.count_change(0);
         Ok(())
     }
 
@@ -109,6 +111,7 @@ impl Table {
             self.atomically(txn, |txn, s| self.delete_row(txn, clustered_key, old, s))?;
         }
         self.ctx.rows.add(RowOp::Deleted, 1);
+        self.count_change(-1);
         Ok(())
     }
 
