@@ -6,6 +6,7 @@
 //! | [`session`] | [`Instance`], [`Session`]: transactions, variables, prepared statements, diagnostics |
 //! | [`show`] | SHOW, DESCRIBE, the tables of information_schema |
 //! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
+//! | [`catalog`] | optimizer statistics |
 //! | [`exec`] | operators that push rows, DML |
 //! | `bind` | from the syntax tree to a logical plan: names and types |
 //! | `logical` | logical plans: query blocks, join trees, subqueries |

@@ -18,7 +18,9 @@ fn keep(s: &mut Session, table: &str, body: &[u8]) {
     s.engine.prepare_statistics(&s.owner).unwrap();
     let t = s.open(table);
     let engine = s.engine.clone();
-    engine.keep_statistics(s.txn(), &t, Some(body)).unwrap();
+    engine
+        .change_statistics(s.txn(), &t, &mut |_| Some(body.to_vec()))
+        .unwrap();
     s.commit();
 }
 
@@ -177,7 +179,7 @@ fn script(s: &mut Session) -> Result<()> {
             let mut txn = e.begin(&o, Isolation::ReadCommitted);
             let open = e.open_table(&mut txn, D, t)?;
             let body = format!("{t}{round}");
-            match e.keep_statistics(&mut txn, &open, Some(body.as_bytes())) {
+            match e.change_statistics(&mut txn, &open, &mut |_| Some(body.clone().into())) {
                 Ok(()) => e.commit(txn)?,
                 Err(err) => {
                     e.rollback(txn)?;

@@ -57,6 +57,14 @@ const BASES: [BaseType; 27] = [
 pub struct Writer(Vec<u8>);
 
 impl Writer {
+    /// A body of this version.
+    pub fn new(version: u8) -> Writer {
+        Writer(vec![version])
+    }
+    /// Its bytes.
+    pub fn finish(self) -> Vec<u8> {
+        self.0
+    }
     /// A number.
     pub fn number(&mut self, mut v: u64) {
         while v >= 0x80 {
@@ -85,6 +93,14 @@ pub fn corrupt() -> SqlError {
 }
 
 impl<'a> Reader<'a> {
+    /// Reads a body of this version.
+    pub fn new(body: &'a [u8], version: u8) -> SqlResult<Reader<'a>> {
+        let mut r = Reader(body);
+        match r.byte()? == version {
+            true => Ok(r),
+            false => Err(corrupt()),
+        }
+    }
     fn byte(&mut self) -> SqlResult<u8> {
         let (b, rest) = self.0.split_first().ok_or_else(corrupt)?;
         self.0 = rest;

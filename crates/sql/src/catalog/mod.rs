@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `body` | definitions as bytes, in the store's `TableDef` and `IndexDef` |
 //! | `layout` | where each column lies in a stored row |
+//! | `statistics` | what is known of a table's rows |
 //! | `assign` | values that become a column's; defaults |
 //!
 //! A [`Schema`] is never changed once it is made: DDL makes another. Types are `millpond-types`', rows and keys are
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub mod assign;
 pub(crate) mod body;
 mod layout;
+pub mod statistics;
 
 pub use layout::RowLayout;
 pub(crate) use layout::{Form, Slot, fixed_len, form_of, fraction_len, key_length};

@@ -30,7 +30,7 @@ mod temporary;
 
 use std::sync::Arc;
 
-use millpond_store::{Engine, Error, Owner};
+use millpond_store::{CATALOG_DATABASE, Engine, Error, Owner};
 
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
@@ -117,7 +117,7 @@ pub(crate) fn database_collation(engine: &Engine, name: &str) -> SqlResult<Colla
 
 /// Error 1044 for changes to a system schema.
 fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
-    if !is_system_schema(database) && database != WORK_DATABASE {
+    if !is_system_schema(database) && ![WORK_DATABASE, CATALOG_DATABASE].contains(&database) {
         return Ok(());
     }
     let (user, host) = env.user.rsplit_once('@').unwrap_or((&env.user, ""));
@@ -146,7 +146,11 @@ impl<'a> Ddl<'a> {
                 clauses,
             } => self.drop_index(table, name, clauses),
             Kind::AlterTable { table, actions } => self.alter_table(table, actions),
-            Kind::AlterPartitions { table, op } => self.alter_partitions(table, op),
+            Kind::AlterPartitions { table, op } => {
+                let done = self.alter_partitions(table, op)?;
+                self.outdate_statistics(table);
+                Ok(done)
+            }
             Kind::DropTables {
                 if_exists,
                 temporary,
@@ -178,6 +182,20 @@ impl<'a> Ddl<'a> {
             Kind::DropDatabase { if_exists, name } => self.drop_database(*if_exists, name),
             _ => Err(SqlError::unsupported("this statement")),
         }
+    }
+
+    /// Has a table measured anew whose partitions are others now. Statistics are no reason for DDL that is done to fail.
+    fn outdate_statistics(&self, name: &TableName) {
+        let Ok((database, table)) = qualified(name, self.env) else {
+            return;
+        };
+        let isolation = millpond_store::Isolation::ReadCommitted;
+        let mut txn = self.engine.begin(self.owner, isolation);
+        if let Ok(open) = self.engine.open_table(&mut txn, &database, &table) {
+            let _ = crate::catalog::statistics::outdate(self.engine, &open);
+        }
+        // It only read.
+        let _ = self.engine.commit(txn);
     }
 
     /// A table to change: its database and name.

@@ -240,6 +240,8 @@ pub enum Kind {
         tables: Vec<TableName>,
         /// Upper-case words after the tables (`QUICK`, `EXTENDED`).
         options: Vec<String>,
+        /// What ANALYZE TABLE says about histograms.
+        histogram: Option<HistogramClause>,
         /// Partitions of the one table (ALTER TABLE ... CHECK PARTITION), if it is about partitions.
         partitions: Option<Partitions>,
     },
@@ -422,6 +424,22 @@ pub enum SetValue {
 
 /// Partitions by name; `None`: ALL.
 pub type Partitions = Option<Vec<String>>;
+
+/// UPDATE HISTOGRAM, DROP HISTOGRAM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistogramClause {
+    /// Columns named.
+    pub columns: Vec<String>,
+    /// Buckets of those that are made; `None`: they are dropped.
+    pub buckets: Option<usize>,
+}
+
+impl HistogramClause {
+    /// Buckets if nothing is said.
+    pub const DEFAULT_BUCKETS: usize = 100;
+    /// Most buckets that may be asked for.
+    pub const MAX_BUCKETS: usize = 1024;
+}
 
 /// Table maintenance statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 use sqlparser::ast::{CreateTableLikeKind, Statement as Sp};
 use sqlparser::tokenizer::Token;
 
-use super::ast::{DatabaseOptions, Duplicates, Kind, Maintenance, Program, TableName, sp};
+use super::ast::{
+    DatabaseOptions, Duplicates, HistogramClause, Kind, Maintenance, Program, TableName, sp,
+};
 use super::cursor::Cursor;
 use super::partition;
 use super::statement::{drain, object_name};
@@ -300,6 +302,41 @@ fn flush(c: &mut Cursor<'_>) -> SqlResult<Kind> {
     Ok(Kind::Flush { what, tables })
 }
 
+/// UPDATE HISTOGRAM ON columns [WITH n BUCKETS], DROP HISTOGRAM ON columns.
+fn histogram_clause(c: &mut Cursor<'_>) -> SqlResult<Option<HistogramClause>> {
+    let update = c.eat("UPDATE");
+    if !update && !c.eat("DROP") {
+        return Ok(None);
+    }
+    c.expect("HISTOGRAM")?;
+    c.expect("ON")?;
+    let mut columns = vec![c.ident()?];
+    while c.eat_token(&Token::Comma) {
+        columns.push(c.ident()?);
+    }
+    if !update {
+        let buckets = None;
+        return Ok(Some(HistogramClause { columns, buckets }));
+    }
+    let mut buckets = HistogramClause::DEFAULT_BUCKETS;
+    if c.eat("WITH") {
+        let asked = c.number()?;
+        c.expect("BUCKETS")?;
+        let fits = usize::try_from(asked).ok();
+        buckets = fits
+            .filter(|n| (1..=HistogramClause::MAX_BUCKETS).contains(n))
+            .ok_or_else(|| {
+                let what = "Number of buckets value is out of range in 'ANALYZE TABLE'";
+                SqlError::new(1690, what)
+            })?;
+    }
+    if c.is("USING") {
+        return Err(SqlError::unsupported("UPDATE HISTOGRAM ... USING DATA"));
+    }
+    let buckets = Some(buckets);
+    Ok(Some(HistogramClause { columns, buckets }))
+}
+
 fn maintain(c: &mut Cursor<'_>, first: &str) -> SqlResult<Kind> {
     let op = match first {
         "ANALYZE" => Maintenance::Analyze,
@@ -315,17 +352,19 @@ fn maintain(c: &mut Cursor<'_>, first: &str) -> SqlResult<Kind> {
         c.expect("TABLE")?;
     }
     let tables: Vec<TableName> = c.table_names()?;
+    let histogram = match op {
+        Maintenance::Analyze => histogram_clause(c)?,
+        _ => None,
+    };
     let mut options = Vec::new();
     while let Some(w) = c.peek_word() {
         options.push(w);
         c.next();
-        if matches!(options[0].as_str(), "UPDATE" | "DROP") {
-            return Err(SqlError::unsupported("ANALYZE TABLE ... HISTOGRAM"));
-        }
     }
     Ok(Kind::Maintain {
         op,
         tables,
+        histogram,
         options,
         partitions: None,
     })

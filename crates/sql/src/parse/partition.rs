@@ -346,6 +346,7 @@ pub fn alter(c: &mut Cursor<'_>) -> SqlResult<Option<Kind>> {
         return Ok(Some(Kind::Maintain {
             op,
             tables: vec![table],
+            histogram: None,
             partitions: Some(names_or_all(c)?),
             options: words(c),
         }));

@@ -378,8 +378,14 @@ impl Session {
                     "note",
                     "The storage engine for the table doesn't support repair".into(),
                 ),
-                // Estimates are always made from the trees as they are: there is nothing to refresh.
-                _ => add("status", "OK".into()),
+                _ => match self.analyze(&database, &table) {
+                    Ok(()) => add("status", "OK".into()),
+                    Err(e) if e.code == 1317 => return Err(e),
+                    Err(e) => {
+                        add("Error", e.message);
+                        add("status", "Operation failed".into());
+                    }
+                },
             }
         }
         Ok(rows)

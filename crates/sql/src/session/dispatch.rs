@@ -341,9 +341,17 @@ impl Session {
                 op,
                 tables,
                 options,
+                histogram,
                 partitions,
             } => {
-                let rows = self.maintain(*op, tables, options, partitions.as_ref())?;
+                let rows = match histogram {
+                    Some(clause) => self.histogram(tables, clause)?,
+                    None => self.maintain(*op, tables, options, partitions.as_ref())?,
+                };
+                if *op == Maintenance::Analyze {
+                    // Plans are made anew with what was found out.
+                    self.note_flush_tables();
+                }
                 let columns = super::admin::maintain_columns(*op);
                 self.send_rows(&columns, &rows, more, sink)
             }

@@ -18,6 +18,7 @@ use super::registry::{Registry, Seat};
 use super::shared::SharedCache;
 use super::vars::{self, Access, Globals, Kind, VarValue};
 use super::{ConnectionInfo, Session};
+use crate::catalog::statistics::refresh::Refresher;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
 use crate::row::Codecs;
@@ -55,8 +56,6 @@ pub(crate) struct Inner {
     pub aborted_connects: AtomicU64,
     /// Locks by name.
     pub user_locks: super::user_locks::UserLocks,
-    /// What SHOW INDEX found out about indexes.
-    pub cardinalities: crate::show::Cardinalities,
     /// Statements that sessions share.
     pub statements: SharedCache,
     /// How often FLUSH TABLES was said.
@@ -66,6 +65,8 @@ pub(crate) struct Inner {
     /// `max_connections` may not be more.
     pub most_connections: AtomicU64,
     closed: AtomicBool,
+    /// Measures tables that have changed. It goes last: it has a handle to the engine.
+    refresher: Refresher,
 }
 
 /// Microseconds since 1970 UTC.
@@ -238,10 +239,15 @@ impl Instance {
             VarValue::UInt(engine.open_files_limit() as u64),
         );
         crate::ddl::clear_work(&engine).map_err(|e| store_error(e, ""))?;
+        let globals = Arc::new(globals);
+        let asked = globals.clone();
+        let ask = Arc::new(move || super::analyze::settings(&asked));
+        let refresher = Refresher::start(&engine, ask)
+            .map_err(|e| SqlError::new(1105, format!("Can't start a thread: {e}")))?;
         let now = Instant::now();
         let instance = Instance(Arc::new(Inner {
             engine,
-            globals: Arc::new(globals),
+            globals,
             registry: Registry::new(),
             watch: Watch::new(),
             slow_log: SlowLog::default(),
@@ -250,7 +256,7 @@ impl Instance {
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
             user_locks: Default::default(),
-            cardinalities: Default::default(),
+            refresher,
             statements: SharedCache::new(),
             flushes: AtomicU64::new(0),
             prepared: AtomicU64::new(0),
@@ -270,6 +276,7 @@ impl Instance {
             seat.kill(true);
         }
         self.0.user_locks.wake();
+        self.0.refresher.stop();
         if let Err(e) = self.0.slow_log.stop() {
             tracing::error!(error = %e, "cannot close the slow query log");
         }

@@ -11,6 +11,7 @@
 //! | `dispatch` | everything that is not planned, by statement kind |
 //! | `record` | what a statement leaves in the stall record |
 //! | `set` | SET and the effects of variables |
+//! | `analyze` | ANALYZE TABLE |
 //! | `admin` | FLUSH, LOCK TABLES, table maintenance |
 //! | `vars` | which variables there are |
 //! | `registry`, `counters` | the process list, KILL, status counters |
@@ -24,6 +25,7 @@
 //! or, after a deadlock, the whole transaction.
 
 mod admin;
+mod analyze;
 mod cache;
 pub(crate) mod counters;
 mod dispatch;

@@ -7,7 +7,7 @@
 use hashbrown::HashMap;
 use millpond_store::space::SpaceId;
 use millpond_store::txn::{LockInfo, Locked, MdlMode, Party, WaitInfo};
-use millpond_store::{Engine, Isolation, LockMode, TableDef};
+use millpond_store::{CATALOG_DATABASE, Engine, Isolation, LockMode, TableDef};
 use std::cell::OnceCell;
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -342,7 +342,10 @@ pub(super) fn open_tables(database: Option<String>) -> Virtual {
         let mut open: std::collections::BTreeMap<(String, String), (u64, u64)> = Default::default();
         engine.each_open_table(&mut |def, partition| {
             let wanted = database.as_ref().is_none_or(|d| *d == def.database);
-            if wanted && partition.is_none() && def.database != crate::ddl::WORK_DATABASE {
+            if wanted
+                && partition.is_none()
+                && ![crate::ddl::WORK_DATABASE, CATALOG_DATABASE].contains(&&*def.database)
+            {
                 open.insert((def.database.clone(), def.name.clone()), (0, 0));
             }
         });

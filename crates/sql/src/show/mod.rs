@@ -17,14 +17,13 @@
 //! | `locks` | transactions, locks and who waits for whom |
 //! | `logs` | the tables of MySQL's logs |
 //! | `empty` | tables about things Millpond does not have |
-//! | `cardinality` | how many values indexes have |
+//! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `table` | the one implementation of [`VirtualTable`] |
 //!
 //! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
 //! dropped meanwhile is left out.
 
-mod cardinality;
 pub(crate) mod create;
 mod empty;
 mod graveyard;
@@ -35,6 +34,7 @@ mod partitions;
 mod pool;
 mod schema;
 mod server;
+mod statistics;
 mod table;
 mod watch;
 
@@ -46,7 +46,6 @@ use crate::session::env::SessionEnv;
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
-pub(crate) use cardinality::Cardinalities;
 pub(crate) use of::{Shown, describe, of};
 pub(crate) use watch::truncate;
 
@@ -118,6 +117,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(logs::tables(database));
     tables.extend(locks::tables(database));
     tables.extend(partitions::tables(database));
+    tables.extend(statistics::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use millpond_store::{Engine, Isolation, Table, TableDef, TableSize};
+use millpond_store::{CATALOG_DATABASE, Engine, Isolation, Table, TableDef, TableSize};
 
 use super::create::{index_order, now_text};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use super::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable, all_of};
+use crate::catalog::statistics;
 use crate::ddl;
 use crate::error::SqlResult;
 use crate::exec::{counter, store_error};
@@ -55,6 +56,7 @@ impl Only {
                 names.retain(|n| n.eq_ignore_ascii_case(d));
                 if names.is_empty()
                     && d != ddl::WORK_DATABASE
+                    && d != CATALOG_DATABASE
                     && instance.engine().database(d).is_ok()
                 {
                     names.push(d.clone());
@@ -199,7 +201,7 @@ pub(super) struct Live {
     pub auto_increment: Option<u64>,
     pub size: TableSize,
     /// How many values the leading parts of each index have, if it was asked for.
-    pub cardinality: Vec<Arc<[u64]>>,
+    pub cardinality: Vec<Vec<u64>>,
 }
 
 /// What a listing wants to know of tables besides their rows.
@@ -249,7 +251,13 @@ pub(super) fn live_of(
             _ => TableSize::default(),
         },
         cardinality: match want {
-            Want::Cardinality => instance.0.cardinalities.of(engine, table, schema, rows),
+            Want::Cardinality => {
+                let known =
+                    statistics::fresh(engine, table, instance.statistics_settings()).ok()?;
+                let each = known.statistics.indexes.iter();
+                each.map(|i| i.as_ref().map_or(Vec::new(), |i| i.distinct.clone()))
+                    .collect()
+            }
             _ => Vec::new(),
         },
     })

@@ -70,18 +70,29 @@ impl Catalog {
 
     /// Keeps `body` for a table in place of what was kept; `None`: nothing.
     pub fn keep_statistics(&self, txn: &mut Txn, id: u64, body: Option<&[u8]>) -> Result<()> {
+        if body.is_none() && self.statistics.get().is_none() {
+            return Ok(());
+        }
+        self.change_statistics(txn, id, &mut |_| body.map(<[u8]>::to_vec))
+    }
+
+    /// Keeps what `change` makes of what is kept, which nobody else changes until the transaction ends.
+    pub fn change_statistics(
+        &self,
+        txn: &mut Txn,
+        id: u64,
+        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<()> {
         let Some(table) = self.statistics.get() else {
-            return match body {
-                None => Ok(()),
-                Some(_) => Err(Error::Invalid("there is no table of statistics".into())),
-            };
+            return Err(Error::Invalid("there is no table of statistics".into()));
         };
         let key = id.to_be_bytes();
         let old = crate::engine::lock_row(table, txn, &key)?;
+        let body = change(old.as_ref().and_then(|row| row.get(KEY..)));
         match (old, body) {
             (None, None) => Ok(()),
-            (None, Some(body)) => table.insert(txn, &row_of(id, body)),
-            (Some(old), Some(body)) => table.update(txn, &key, &old, &row_of(id, body)),
+            (None, Some(body)) => table.insert(txn, &row_of(id, &body)),
+            (Some(old), Some(body)) => table.update(txn, &key, &old, &row_of(id, &body)),
             (Some(old), None) => table.delete(txn, &key, &old),
         }
     }

@@ -29,19 +29,31 @@ impl Engine {
         }
     }
 
-    /// Keeps `body` for a table, in the transaction, in which the table is pinned or opened, so that nobody drops it meanwhile;
-    /// `None`: nothing any more. [`Engine::prepare_statistics`] comes before. The definition stays as it is: open objects, and
-    /// plans with them, remain valid.
-    pub fn keep_statistics(&self, txn: &mut Txn, table: &Table, body: Option<&[u8]>) -> Result<()> {
+    /// Keeps for a table what `change` makes of what is kept, in the transaction, in which the table is pinned or opened, so that nobody
+    /// drops it meanwhile; `None`: nothing any more. Until the transaction ends nobody else changes it.
+    /// [`Engine::prepare_statistics`] comes before. The definition stays as it is: open objects, and plans with them, remain valid.
+    pub fn change_statistics(
+        &self,
+        txn: &mut Txn,
+        table: &Table,
+        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<()> {
         if table.is_temporary() {
             return Err(Error::Invalid("a temporary table has no statistics".into()));
         }
-        self.0.catalog.keep_statistics(txn, table.def.id, body)
+        self.0.catalog.change_statistics(txn, table.def.id, change)
     }
 
     /// Tables that have changed by as much as [`Table::tell_after`] asked for, or by 100 rows, if nobody asked.
     pub fn changed_tables(&self) -> &Arc<ChangedTables> {
         &self.0.ctx.changed
+    }
+
+    /// [`Table::tell_after`] of the table or partition with this id, if it is there.
+    pub fn tell_after(&self, id: u64, rows: u64) {
+        if let Ok(Some(table)) = self.0.catalog.by_id(id) {
+            table.tell_after(rows);
+        }
     }
 
     /// Database and name of the table with this id; of a partition, those of its table. `None`: it is gone, or the

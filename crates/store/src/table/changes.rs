@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Changes that a table counts in one word.
 const SMALL: u64 = 64;
@@ -144,6 +144,13 @@ impl ChangedTables {
             true => None,
             false => waiting.pop_front(),
         }
+    }
+
+    /// Waits for so long, or until the list is closed.
+    pub fn rest(&self, time: Duration) {
+        let end = Instant::now() + time;
+        let mut waiting = self.waiting.lock();
+        while !self.is_closed() && !self.arrived.wait_until(&mut waiting, end).timed_out() {}
     }
 
     /// Wakes who waits, for good.

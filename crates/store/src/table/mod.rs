@@ -351,9 +351,10 @@ impl Table {
         self.core.noted.read().clone()
     }
 
-    /// Notes something else.
-    pub fn note(&self, noted: Option<Noted>) {
-        *self.core.noted.write() = noted;
+    /// Notes what `f` makes of what is noted, one after the other; `f` calls nothing that waits.
+    pub fn note(&self, f: &mut dyn FnMut(Option<&Noted>) -> Option<Noted>) {
+        let mut noted = self.core.noted.write();
+        *noted = f(noted.as_ref());
     }
 
     /// Estimated number of rows.
