@@ -1,0 +1,235 @@
+//! Databases, views, tablespaces, servers and spatial reference systems.
+
+use super::Parser;
+use super::create::Create;
+use crate::ast::{
+    CheckOption, DatabaseOption, SchemaStatement, ServerOption, ServerText, SrsAttribute, SrsText, StatementKind,
+    TablespaceFile, TablespaceKind, TablespaceNumber, TablespaceOption, TablespaceStatement, TablespaceVerb, View,
+};
+use crate::error::Result;
+use crate::keyword::Keyword as K;
+use crate::lexer::TokenKind;
+
+fn schema(statement: SchemaStatement) -> StatementKind {
+    StatementKind::Schema(Box::new(statement))
+}
+
+impl Parser<'_> {
+    /// Behind CREATE DATABASE.
+    pub(crate) fn create_database(&mut self, create: Create) -> Result<StatementKind> {
+        let if_not_exists = self.if_not_exists();
+        let name = self.ident()?;
+        let options = self.database_options()?;
+        let or_replace = create.or_replace;
+        Ok(schema(SchemaStatement::CreateDatabase { or_replace, if_not_exists, name, options }))
+    }
+
+    /// Behind ALTER DATABASE.
+    pub(crate) fn alter_database(&mut self) -> Result<StatementKind> {
+        let options_first = self.at_any(&[K::CHARSET, K::ENCRYPTION, K::COMMENT]);
+        let named = self.at_ident() && !(options_first && !self.at_end_nth(1));
+        let name = if named { Some(self.ident()?) } else { None };
+        let options = self.database_options()?;
+        if options.is_empty() {
+            return Err(self.error_here());
+        }
+        Ok(schema(SchemaStatement::AlterDatabase { name, options }))
+    }
+
+    fn at_end_nth(&self, n: usize) -> bool {
+        matches!(self.kind_nth(n), TokenKind::End | TokenKind::Semicolon)
+    }
+
+    fn database_options(&mut self) -> Result<Vec<DatabaseOption>> {
+        use DatabaseOption as O;
+        let mut options = Vec::new();
+        loop {
+            let default = self.eat(K::DEFAULT);
+            options.push(if self.eat_character_set() {
+                O::Charset(self.equals_charset_or_default()?)
+            } else if self.eat(K::COLLATE) {
+                O::Collate(self.equals_charset_or_default()?)
+            } else if self.eat(K::ENCRYPTION) {
+                O::Encryption(self.equals_text()?)
+            } else if default {
+                return Err(self.error_here());
+            } else if self.eat_words("READ ONLY") {
+                O::ReadOnly(self.equals_number_or_default()?)
+            } else if self.eat(K::COMMENT) {
+                O::Comment(self.equals_text()?)
+            } else {
+                return Ok(options);
+            });
+        }
+    }
+
+    /// Behind DROP DATABASE.
+    pub(crate) fn drop_database(&mut self) -> Result<StatementKind> {
+        let if_exists = self.if_exists();
+        Ok(schema(SchemaStatement::DropDatabase { if_exists, name: self.ident()? }))
+    }
+
+    /// Behind CREATE or ALTER ... VIEW.
+    pub(crate) fn view(&mut self, create: Create, alter: bool) -> Result<StatementKind> {
+        let if_not_exists = !alter && self.if_not_exists();
+        let name = self.object_name()?;
+        let columns = self.optional_ident_list()?;
+        self.expect(K::AS)?;
+        let query = Box::new(self.query()?);
+        let check = if self.eat(K::WITH) {
+            let kind = self.choice().unwrap_or(CheckOption::Cascaded);
+            self.expect_words("CHECK OPTION")?;
+            Some(kind)
+        } else {
+            None
+        };
+        Ok(schema(SchemaStatement::View(View {
+            alter,
+            or_replace: create.or_replace,
+            if_not_exists,
+            algorithm: create.algorithm,
+            definer: create.definer,
+            security: create.security,
+            name,
+            columns,
+            query,
+            check,
+        })))
+    }
+
+    /// Behind DROP VIEW.
+    pub(crate) fn drop_view(&mut self) -> Result<StatementKind> {
+        let if_exists = self.if_exists();
+        let names = self.comma_list(Self::object_name)?;
+        let behavior = self.choice();
+        Ok(schema(SchemaStatement::DropView { if_exists, names, behavior }))
+    }
+
+    /// Behind CREATE, ALTER or DROP [UNDO] TABLESPACE or LOGFILE GROUP.
+    pub(crate) fn tablespace(
+        &mut self,
+        verb: TablespaceVerb,
+        kind: TablespaceKind,
+    ) -> Result<StatementKind> {
+        let name = self.ident()?;
+        let mut options = Vec::new();
+        loop {
+            self.eat_punct(TokenKind::Comma);
+            match self.tablespace_option()? {
+                Some(option) => options.push(option),
+                None => break,
+            }
+        }
+        let statement = TablespaceStatement { verb, kind, name, options };
+        Ok(schema(SchemaStatement::Tablespace(statement)))
+    }
+
+    fn tablespace_option(&mut self) -> Result<Option<TablespaceOption>> {
+        use TablespaceOption as O;
+        if let Some(number) = self.choice::<TablespaceNumber>() {
+            return Ok(Some(O::Number(number, self.equals_size()?)));
+        }
+        if let Some(file) = self.choice::<TablespaceFile>() {
+            return Ok(Some(O::File(file, self.text_literal()?)));
+        }
+        if let Some(active) = self.yes_or_no("SET ACTIVE", "SET INACTIVE") {
+            return Ok(Some(O::SetActive(active)));
+        }
+        if let Some(wait) = self.yes_or_no("WAIT", "NO_WAIT") {
+            return Ok(Some(O::Wait(wait)));
+        }
+        if self.at_all(&[K::STORAGE, K::ENGINE]) {
+            self.next();
+        }
+        Ok(Some(if self.eat_words("USE LOGFILE GROUP") {
+            O::UseLogfileGroup(self.ident()?)
+        } else if self.eat_words("RENAME TO") {
+            O::RenameTo(self.ident()?)
+        } else if self.eat(K::COMMENT) {
+            O::Comment(self.equals_text()?)
+        } else if self.eat(K::ENGINE) {
+            O::Engine(self.equals_name()?)
+        } else if self.eat(K::ENCRYPTION) {
+            O::Encryption(self.equals_text()?)
+        } else if self.eat(K::ENGINE_ATTRIBUTE) {
+            O::EngineAttribute(self.equals_text()?)
+        } else {
+            return Ok(None);
+        }))
+    }
+
+    /// Behind CREATE SERVER.
+    pub(crate) fn create_server(&mut self, create: Create) -> Result<StatementKind> {
+        let if_not_exists = self.if_not_exists();
+        let name = self.ident_or_text()?;
+        self.expect_words("FOREIGN DATA WRAPPER")?;
+        let wrapper = self.ident_or_text()?;
+        let options = self.server_options()?;
+        let or_replace = create.or_replace;
+        Ok(schema(SchemaStatement::CreateServer {
+            or_replace,
+            if_not_exists,
+            name,
+            wrapper,
+            options,
+        }))
+    }
+
+    /// Behind ALTER SERVER.
+    pub(crate) fn alter_server(&mut self) -> Result<StatementKind> {
+        let name = self.ident_or_text()?;
+        Ok(schema(SchemaStatement::AlterServer(name, self.server_options()?)))
+    }
+
+    fn server_options(&mut self) -> Result<Vec<ServerOption>> {
+        self.expect_words("OPTIONS")?;
+        self.parens(|p| {
+            p.comma_list(|p| {
+                if p.eat(K::PORT) {
+                    return p.uint().map(ServerOption::Port);
+                }
+                let option: ServerText = p.expect_choice()?;
+                Ok(ServerOption::Text(option, p.text_literal()?))
+            })
+        })
+    }
+
+    /// Behind DROP SERVER.
+    pub(crate) fn drop_server(&mut self) -> Result<StatementKind> {
+        let if_exists = self.if_exists();
+        Ok(schema(SchemaStatement::DropServer { if_exists, name: self.ident_or_text()? }))
+    }
+
+    /// Behind CREATE SPATIAL REFERENCE SYSTEM.
+    pub(crate) fn create_spatial_reference_system(
+        &mut self,
+        create: Create,
+    ) -> Result<StatementKind> {
+        let if_not_exists = self.if_not_exists();
+        let srid = self.uint()?;
+        let mut attributes = Vec::new();
+        loop {
+            if let Some(kind) = self.choice::<SrsText>() {
+                attributes.push(SrsAttribute::Text(kind, self.text_literal()?));
+            } else if self.eat_word("ORGANIZATION") {
+                let name = self.text_literal()?;
+                self.expect_words("IDENTIFIED BY")?;
+                attributes.push(SrsAttribute::Organization(name, self.uint()?));
+            } else {
+                break;
+            }
+        }
+        Ok(schema(SchemaStatement::CreateSpatialReferenceSystem {
+            or_replace: create.or_replace,
+            if_not_exists,
+            srid,
+            attributes,
+        }))
+    }
+
+    /// Behind DROP SPATIAL REFERENCE SYSTEM.
+    pub(crate) fn drop_spatial_reference_system(&mut self) -> Result<StatementKind> {
+        let if_exists = self.if_exists();
+        Ok(schema(SchemaStatement::DropSpatialReferenceSystem { if_exists, srid: self.uint()? }))
+    }
+}
