@@ -1,0 +1,398 @@
+//! Expressions.
+//!
+//! An [`Expr`] takes 24 bytes and what it holds beyond that is boxed; chains of operators of one precedence are one node
+//! ([`Chain`]), so that ten thousand terms do not nest.
+
+use super::function::{Aggregate, Call, Special, WindowCall};
+use super::literal::{CollatedLiteral, Literal};
+use super::name::{Ident, Str};
+use super::query::Query;
+use crate::span::Span;
+
+/// An expression and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where, without parentheses around it.
+    pub span: Span,
+}
+
+impl Expr {
+    /// An expression at a place.
+    pub fn new(kind: ExprKind, span: Span) -> Expr {
+        Expr { kind, span }
+    }
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// `c`, `t.c`, `d.t.c`.
+    Column(ColumnRef),
+    /// NULL.
+    Null,
+    /// TRUE, FALSE.
+    Bool(bool),
+    /// A whole number that 64 bits hold.
+    Int(u64),
+    /// Any other literal.
+    Literal(Box<Literal>),
+    /// The n-th placeholder, from 0.
+    Param(u32),
+    /// DEFAULT, where a value is assigned.
+    Default,
+    /// `*`, in COUNT(*).
+    Star,
+    /// `@name`.
+    UserVariable(Box<Str>),
+    /// `@@name`.
+    SystemVariable(Box<SystemVariable>),
+    /// `@name := value`.
+    Assign(Box<Assign>),
+    /// `- x` and its like.
+    Unary(UnaryOp, Box<Expr>),
+    /// Two operands.
+    Binary(BinaryOp, Box<[Expr; 2]>),
+    /// More than two operands, from left to right.
+    Chain(Box<Chain>),
+    /// `x IS [NOT] NULL`, `IS TRUE` and its like.
+    Is(IsTest, Box<Expr>),
+    /// `[NOT] LIKE … ESCAPE …`.
+    Like(Box<Like>),
+    /// `[NOT] BETWEEN`.
+    Between(Box<Between>),
+    /// `[NOT] IN (list)`.
+    In(Box<InList>),
+    /// `[NOT] IN (query)`.
+    InQuery(Box<InQuery>),
+    /// `x = ANY (query)` and its like.
+    Quantified(Box<Quantified>),
+    /// EXISTS (query).
+    Exists(Box<Query>),
+    /// (query).
+    Subquery(Box<Query>),
+    /// `(a, b)`, `ROW(a, b)`.
+    Row(Box<Vec<Expr>>),
+    /// `x COLLATE name`.
+    Collate(Box<Collate>),
+    /// CASE … END.
+    Case(Box<Case>),
+    /// A function whose arguments are a list.
+    Call(Box<Call>),
+    /// A function with a syntax of its own.
+    Special(Box<Special>),
+    /// COUNT, SUM and their like.
+    Aggregate(Box<Aggregate>),
+    /// RANK() OVER … and its like.
+    Window(Box<WindowCall>),
+    /// A text in a collation of its own: `_utf8mb4'x'`, `N'x'`.
+    Introduced(Box<CollatedLiteral>),
+    /// `{d '2020-01-01'}` of ODBC, and any other `{name expression}`.
+    Odbc(Box<(Ident, Expr)>),
+}
+
+/// A column's name with what is said of its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnRef(Column);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Column {
+    /// A short name alone.
+    Short { len: u8, bytes: [u8; 14] },
+    /// Any other.
+    Long(Box<LongColumn>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LongColumn {
+    database: Option<Ident>,
+    table: Option<Ident>,
+    name: Str,
+}
+
+impl ColumnRef {
+    /// A column's name.
+    pub fn new(database: Option<Ident>, table: Option<Ident>, name: Str) -> ColumnRef {
+        let text = name.as_str();
+        if database.is_none() && table.is_none() && text.len() <= 14 {
+            let mut bytes = [0; 14];
+            bytes[..text.len()].copy_from_slice(text.as_bytes());
+            return ColumnRef(Column::Short {
+                len: text.len() as u8,
+                bytes,
+            });
+        }
+        ColumnRef(Column::Long(Box::new(LongColumn {
+            database,
+            table,
+            name,
+        })))
+    }
+    /// The column's own name.
+    pub fn name(&self) -> &str {
+        match &self.0 {
+            Column::Short { len, bytes } => {
+                std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default()
+            }
+            Column::Long(c) => &c.name,
+        }
+    }
+    /// Its table, if said.
+    pub fn table(&self) -> Option<&Ident> {
+        match &self.0 {
+            Column::Short { .. } => None,
+            Column::Long(c) => c.table.as_ref(),
+        }
+    }
+    /// Its database, if said.
+    pub fn database(&self) -> Option<&Ident> {
+        match &self.0 {
+            Column::Short { .. } => None,
+            Column::Long(c) => c.database.as_ref(),
+        }
+    }
+}
+
+/// Which of a variable's values is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableScope {
+    /// `@@GLOBAL.`.
+    Global,
+    /// `@@SESSION.` or `@@LOCAL.`.
+    Session,
+    /// `@@PERSIST.`.
+    Persist,
+    /// `@@PERSIST_ONLY.`.
+    PersistOnly,
+}
+
+/// `@@[scope.][component.]name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemVariable {
+    /// Its scope, if said.
+    pub scope: Option<VariableScope>,
+    /// What stands before the dot: a component, a key cache's name, `DEFAULT`.
+    pub component: Option<Ident>,
+    /// Its name.
+    pub name: Ident,
+}
+
+/// `@name := value`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assign {
+    /// The variable, without the `@`.
+    pub name: Str,
+    /// What it is set to.
+    pub value: Expr,
+}
+
+/// Operators of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    /// `-`.
+    Minus,
+    /// `+`.
+    Plus,
+    /// `~`.
+    BitNot,
+    /// `!`, and NOT with HIGH_NOT_PRECEDENCE.
+    Bang,
+    /// NOT.
+    Not,
+    /// BINARY.
+    Binary,
+}
+
+/// Operators of two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum BinaryOp {
+    Or,
+    Xor,
+    And,
+    Eq,
+    NullSafeEq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// REGEXP, RLIKE.
+    Regexp,
+    NotRegexp,
+    /// SOUNDS LIKE.
+    SoundsLike,
+    /// MEMBER OF.
+    MemberOf,
+    BitOr,
+    BitAnd,
+    Shl,
+    Shr,
+    Add,
+    Sub,
+    Mul,
+    /// `/`.
+    Div,
+    /// DIV.
+    IntDiv,
+    /// `%`, MOD.
+    Mod,
+    BitXor,
+    /// `||` with PIPES_AS_CONCAT.
+    Concat,
+    /// `->`.
+    JsonExtract,
+    /// `->>`.
+    JsonUnquote,
+}
+
+/// `a op b op c …`, all of one precedence and all but the first kind of node left-associative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain {
+    /// What is combined, three or more.
+    pub operands: Vec<Expr>,
+    /// What stands between them; one less. Empty when all are `op`.
+    pub(crate) ops: Vec<BinaryOp>,
+    /// The first operator.
+    pub(crate) op: BinaryOp,
+}
+
+impl Chain {
+    /// The operator between operand `n` and the next.
+    pub fn op(&self, n: usize) -> BinaryOp {
+        self.ops.get(n).copied().unwrap_or(self.op)
+    }
+    /// The first operand.
+    pub fn first(&self) -> &Expr {
+        &self.operands[0]
+    }
+    /// The others, each with the operator before it.
+    pub fn rest(&self) -> impl Iterator<Item = (BinaryOp, &Expr)> {
+        let rest = self.operands[1..].iter().enumerate();
+        rest.map(|(n, e)| (self.op(n), e))
+    }
+    /// Adds an operand.
+    pub(crate) fn push(&mut self, op: BinaryOp, operand: Expr) {
+        if op != self.op && self.ops.is_empty() {
+            self.ops = vec![self.op; self.operands.len() - 1];
+        }
+        if !self.ops.is_empty() || op != self.op {
+            self.ops.push(op);
+        }
+        self.operands.push(operand);
+    }
+}
+
+/// What IS asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsTest {
+    /// IS NOT.
+    pub negated: bool,
+    /// What.
+    pub what: IsWhat,
+}
+
+/// What IS asks, NOT left aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum IsWhat {
+    Null,
+    True,
+    False,
+    Unknown,
+}
+
+/// `x [NOT] LIKE pattern [ESCAPE escape]`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Like {
+    pub negated: bool,
+    pub value: Expr,
+    pub pattern: Expr,
+    pub escape: Option<Expr>,
+}
+
+/// `x [NOT] BETWEEN low AND high`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Between {
+    pub negated: bool,
+    pub value: Expr,
+    pub low: Expr,
+    pub high: Expr,
+}
+
+/// `x [NOT] IN (list)`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct InList {
+    pub negated: bool,
+    pub value: Expr,
+    pub list: super::list::ExprList,
+}
+
+/// `x [NOT] IN (query)`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct InQuery {
+    pub negated: bool,
+    pub value: Expr,
+    pub query: Query,
+}
+
+/// `x op ANY (query)`, `x op ALL (query)`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Quantified {
+    pub op: BinaryOp,
+    /// ALL rather than ANY or SOME.
+    pub all: bool,
+    pub value: Expr,
+    pub query: Query,
+}
+
+/// `x COLLATE name`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Collate {
+    pub value: Expr,
+    pub collation: Ident,
+}
+
+/// CASE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// What WHENs are compared with; conditions if there is none.
+    pub operand: Option<Expr>,
+    /// WHEN and THEN.
+    pub whens: Vec<(Expr, Expr)>,
+    /// ELSE.
+    pub otherwise: Option<Expr>,
+}
+
+/// A unit of INTERVAL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum IntervalUnit {
+    Microsecond,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+    SecondMicrosecond,
+    MinuteMicrosecond,
+    MinuteSecond,
+    HourMicrosecond,
+    HourSecond,
+    HourMinute,
+    DayMicrosecond,
+    DaySecond,
+    DayMinute,
+    DayHour,
+    YearMonth,
+}

@@ -1,0 +1,112 @@
+//! What a statement's text says, as a tree.
+//!
+//! Trees hold no text of the statement but names and literals, and live as long as anybody wants them to. Each expression, query and
+//! name knows where it stood ([`crate::span::Span`]); trees compare without regard to that. Every node prints itself ([`crate::print`])
+//! so that parsing what it printed gives the same tree. Nothing here knows catalogs, types of values or sessions.
+
+pub mod dml;
+pub mod expr;
+pub mod from;
+pub mod function;
+pub mod list;
+pub mod literal;
+pub mod name;
+pub mod query;
+
+pub use dml::*;
+pub use expr::*;
+pub use from::*;
+pub use function::*;
+pub use list::{ExprList, Rows};
+pub use literal::*;
+pub use name::*;
+pub use query::*;
+
+mod account;
+mod admin;
+mod alter_table;
+mod column;
+mod compound;
+mod data_type;
+mod partition;
+mod replication;
+mod routine;
+mod schema;
+mod session;
+mod set;
+mod show;
+mod table;
+mod transaction;
+pub(crate) mod words;
+
+pub use account::*;
+pub use admin::*;
+pub use alter_table::*;
+pub use column::*;
+pub use compound::*;
+pub use data_type::*;
+pub use partition::*;
+pub use replication::*;
+pub use routine::*;
+pub use schema::*;
+pub use session::*;
+pub use set::*;
+pub use show::*;
+pub use table::*;
+pub use transaction::*;
+
+use crate::span::Span;
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What it is.
+    pub kind: StatementKind,
+    /// Where, without a semicolon.
+    pub span: Span,
+    /// How many placeholders it has.
+    pub params: u32,
+}
+
+/// What a statement is: one variant for each kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    /// SELECT, VALUES, TABLE, WITH, and what is in parentheses.
+    Query(Box<Query>),
+    /// INSERT and REPLACE.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+    /// DO.
+    Do(Box<Do>),
+    /// CALL.
+    Call(Box<CallProcedure>),
+    /// EXPLAIN, DESCRIBE, DESC.
+    Explain(Box<Explain>),
+    /// CREATE, DROP, RENAME, TRUNCATE TABLE; CREATE and DROP INDEX.
+    Table(Box<TableStatement>),
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTable>),
+    /// Databases, views, tablespaces, servers.
+    Schema(Box<SchemaStatement>),
+    /// Procedures, functions, triggers, events.
+    Routine(Box<RoutineStatement>),
+    /// What only stored programs hold, and SIGNAL, RESIGNAL, GET DIAGNOSTICS.
+    Compound(Box<CompoundStatement>),
+    /// Transactions, locks, XA.
+    Transaction(Box<TransactionStatement>),
+    /// SET.
+    Set(Box<SetStatement>),
+    /// Prepared statements, HANDLER, LOAD DATA, USE, HELP.
+    Session(Box<SessionStatement>),
+    /// Accounts, roles, privileges.
+    Account(Box<AccountStatement>),
+    /// Administration.
+    Admin(Box<AdminStatement>),
+    /// Replication.
+    Replication(Box<ReplicationStatement>),
+    /// SHOW.
+    Show(Box<Show>),
+}

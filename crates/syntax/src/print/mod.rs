@@ -1,0 +1,12 @@
+//! Trees to text: MySQL's language in one canonical form that parses back to the same tree, in the default `sql_mode`.
+//!
+//! Names are in backticks, keywords in capitals; parentheses stand where precedences need them and nowhere else.
+//! Definitions print themselves where they are declared; here is what reads and writes rows.
+
+mod dml;
+mod expr;
+mod from;
+mod function;
+mod name;
+mod query;
+mod statement;

@@ -1,0 +1,96 @@
+//! What is printed parses to the same tree.
+
+use millpond_syntax::{LexMode, parse_statement};
+
+/// What is wrong with a statement's print, if anything.
+fn fault(text: &str, mode: LexMode) -> Option<String> {
+    let first = match parse_statement(text, mode) {
+        Ok(s) => s,
+        Err(e) => return Some(format!("{text}\n  {e}")),
+    };
+    let printed = first.to_string();
+    match parse_statement(&printed, LexMode::default()) {
+        Err(e) => Some(format!("{text}\n  {printed}\n  {e}")),
+        Ok(again) if again != first => Some(format!("{text}\n  {printed}\n  {again}")),
+        Ok(_) => None,
+    }
+}
+
+#[track_caller]
+fn check(text: &str, mode: LexMode) {
+    assert_eq!(fault(text, mode), None);
+}
+
+/// Statements, one to a line.
+const STATEMENTS: &str = include_str!("statements.txt");
+
+#[test]
+fn statements_of_every_kind() {
+    let lines = STATEMENTS.lines().filter(|l| !l.starts_with('#'));
+    let faults: Vec<_> = lines
+        .filter_map(|line| fault(line, LexMode::default()))
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The statements that the SQL layer's tests run, save those that are errors there too.
+#[test]
+fn statements_of_the_golden_tests() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../sql/tests/golden");
+    let (mut parsed, mut refused) = (0, Vec::new());
+    for file in std::fs::read_dir(folder).expect("the folder of golden tests") {
+        let path = file.expect("a file").path();
+        if path.extension().is_none_or(|e| e != "txt") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a golden test");
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            let Some(sql) = line.strip_prefix("> ") else {
+                continue;
+            };
+            // The mark of a statement whose rows come in any order.
+            let sql = sql.trim_start_matches('~');
+            let next = lines.peek().copied().unwrap_or_default();
+            let syntax_error = next.contains("1064") || next.contains("1221");
+            // Some are run with ANSI_QUOTES.
+            let mode = LexMode {
+                ansi_quotes: sql.starts_with("create table \"q"),
+                ..LexMode::default()
+            };
+            match fault(sql, mode) {
+                None => parsed += 1,
+                Some(fault) if !syntax_error => refused.push(fault),
+                Some(_) => {}
+            }
+        }
+    }
+    assert!(parsed > 500, "{parsed}");
+    assert!(
+        refused.is_empty(),
+        "{} of {parsed}\n{}",
+        refused.len(),
+        refused.join("\n")
+    );
+}
+
+#[test]
+fn modes_change_the_tree_and_not_its_print() {
+    let ansi = LexMode {
+        ansi_quotes: true,
+        pipes_as_concat: true,
+        ..LexMode::default()
+    };
+    let e = parse_statement("select \"a\" || 'b' from \"t\"", ansi).unwrap();
+    assert_eq!(e.to_string(), "SELECT `a` || 'b' FROM `t`");
+    let not = LexMode {
+        high_not_precedence: true,
+        ..LexMode::default()
+    };
+    check("select not a between 1 and 2, not a = b", not);
+    let plain = LexMode {
+        no_backslash_escapes: true,
+        ..LexMode::default()
+    };
+    check(r"select 'a\', 'b\n'", plain);
+}
