@@ -6,13 +6,17 @@ pub struct Exclusions(Vec<(Vec<String>, bool, String)>);
 impl Exclusions {
     /// Reads a file of patterns. A pattern is of words and signs; `*` stands for anything, `^` for the beginning.
     pub fn read(text: &str) -> Result<Exclusions, String> {
-        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = text
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
         lines
             .map(|line| {
-                let (pattern, reason) =
-                    line.split_once('\t').ok_or_else(|| format!("no reason: {line}"))?;
-                let (anchored, pattern) =
-                    pattern.strip_prefix('^').map_or((false, pattern), |p| (true, p));
+                let (pattern, reason) = line
+                    .split_once('\t')
+                    .ok_or_else(|| format!("no reason: {line}"))?;
+                let (anchored, pattern) = pattern
+                    .strip_prefix('^')
+                    .map_or((false, pattern), |p| (true, p));
                 let pieces = pattern.split('*').map(|p| normal(p.trim())).collect();
                 Ok((pieces, anchored, reason.trim().to_string()))
             })
@@ -23,7 +27,10 @@ impl Exclusions {
     /// Why a statement is no part of MySQL's language, if a pattern matches it.
     pub fn reason(&self, statement: &str) -> Option<&str> {
         let text = format!(" {} ", normal(statement));
-        let row = self.0.iter().find(|(pieces, anchored, _)| matches(&text, pieces, *anchored));
+        let row = self
+            .0
+            .iter()
+            .find(|(pieces, anchored, _)| matches(&text, pieces, *anchored));
         row.map(|(_, _, reason)| reason.as_str())
     }
 }
@@ -71,10 +78,15 @@ mod tests {
 
     #[test]
     fn patterns_match_words() {
-        let list = Exclusions::read("^CREATE SEQUENCE\tsequences\nINSERT * RETURNING\treturning\n# note").unwrap();
+        let list =
+            Exclusions::read("^CREATE SEQUENCE\tsequences\nINSERT * RETURNING\treturning\n# note")
+                .unwrap();
         assert_eq!(list.reason("create  sequence s1"), Some("sequences"));
         assert_eq!(list.reason("select create sequence"), None);
-        assert_eq!(list.reason("insert into t values(1) returning a"), Some("returning"));
+        assert_eq!(
+            list.reason("insert into t values(1) returning a"),
+            Some("returning")
+        );
         assert_eq!(list.reason("insert into t values(returninga)"), None);
         assert!(Exclusions::read("no reason").is_err());
     }

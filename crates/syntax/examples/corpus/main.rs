@@ -65,7 +65,10 @@ impl Tally {
             let place = format!("{name}:{}", sent.line);
             modes.see(&sent.text);
             let Some(mode) = modes.mode() else {
-                *self.excluded.entry("sql_mode=ORACLE".to_string()).or_default() += 1;
+                *self
+                    .excluded
+                    .entry("sql_mode=ORACLE".to_string())
+                    .or_default() += 1;
                 continue;
             };
             self.statement(&place, &sent, mode, exclusions);
@@ -80,7 +83,10 @@ impl Tally {
         mode: LexMode,
         exclusions: &Exclusions,
     ) {
-        if ["ER_PARSE_ERROR", "1064"].iter().any(|e| sent.errors.contains(e)) {
+        if ["ER_PARSE_ERROR", "1064"]
+            .iter()
+            .any(|e| sent.errors.contains(e))
+        {
             self.expected += 1;
             return;
         }
@@ -94,7 +100,11 @@ impl Tally {
                 } else {
                     let near = error.message.rsplit_once("near '").map_or("", |(_, n)| n);
                     let word: String = near.chars().take(12).collect();
-                    let line = format!("{place}: {:.150} -- near {:.40}", sent.text.replace('\n', " "), near);
+                    let line = format!(
+                        "{place}: {:.150} -- near {:.40}",
+                        sent.text.replace('\n', " "),
+                        near
+                    );
                     self.failed.entry(word).or_default().push(line);
                 }
                 return;
@@ -105,7 +115,9 @@ impl Tally {
         match parse_statement(&printed, LexMode::default()) {
             Ok(again) if again == statement => {}
             Ok(_) => self.changed.push(format!("{place}: {printed:.300}")),
-            Err(error) => self.changed.push(format!("{place}: {printed:.300}: {error}")),
+            Err(error) => self
+                .changed
+                .push(format!("{place}: {printed:.300}: {error}")),
         }
     }
 
@@ -123,12 +135,20 @@ impl Tally {
         for (word, lines) in groups {
             println!("{:5} near {word}", lines.len());
             let shown = if verbose { lines.len() } else { 3 };
-            lines.iter().take(shown).for_each(|line| println!("      {line}"));
+            lines
+                .iter()
+                .take(shown)
+                .for_each(|line| println!("      {line}"));
         }
         println!("excluded:");
-        self.excluded.iter().for_each(|(reason, n)| println!("{n:5} {reason}"));
+        self.excluded
+            .iter()
+            .for_each(|(reason, n)| println!("{n:5} {reason}"));
         let shown = if verbose { self.changed.len() } else { 20 };
-        self.changed.iter().take(shown).for_each(|line| println!("printed differently: {line}"));
+        self.changed
+            .iter()
+            .take(shown)
+            .for_each(|line| println!("printed differently: {line}"));
         println!(
             "{files} files: {} parsed, {} failed ({:.3} %), {} printed differently; beside them {} expected to fail, {} with variables",
             self.parsed,

@@ -13,34 +13,138 @@ pub struct Sent {
 
 /// Commands of mysqltest; a statement that begins with one of them is not SQL.
 const COMMANDS: &[&str] = &[
-    "append_file", "assert", "break", "cat_file", "change_user", "character_set", "chmod", "connect",
-    "connection", "continue", "copy_file", "copy_files_wildcard", "dec", "diff_files",
-    "die", "dirty_close", "disable_abort_on_error", "disable_column_names", "disable_connect_log",
-    "disable_cursor_protocol", "disable_info", "disable_metadata", "disable_non_blocking_api",
-    "disable_parsing", "disable_prepare_warnings", "disable_ps2_protocol", "disable_ps_protocol",
-    "disable_query_log", "disable_reconnect", "disable_result_log", "disable_rpl_parse",
-    "disable_service_connection", "disable_session_track_info", "disable_view_protocol",
-    "disable_warnings", "disconnect", "echo", "enable_abort_on_error", "enable_column_names",
-    "enable_connect_log", "enable_cursor_protocol", "enable_info", "enable_metadata",
-    "enable_non_blocking_api", "enable_parsing", "enable_prepare_warnings", "enable_ps2_protocol",
-    "enable_ps_protocol", "enable_query_log", "enable_reconnect", "enable_result_log",
-    "enable_rpl_parse", "enable_service_connection", "enable_session_track_info",
-    "enable_view_protocol", "enable_warnings", "end", "end_timer", "eof", "error", "evalp_result",
-    "exec", "execw", "exit", "file_exists", "force-cpdir", "force-rmdir", "horizontal_results", "if",
-    "inc", "let", "list_files", "list_files_append_file", "list_files_write_file",
-    "lowercase_result", "mkdir", "move_file", "optimizer_trace", "output", "perl", "ping", "ps_protocol",
-    "query_attributes", "query_get_value", "real_sleep", "reap", "remove_file", "remove_files_wildcard",
-    "replace_column", "replace_numeric_round", "replace_regex", "replace_result", "require",
-    "reset_connection", "result", "rmdir", "rowsort", "save_master_pos", "send_quit",
-    "send_shutdown", "shutdown_server", "skip", "sleep", "sorted_result", "source", "start_timer",
-    "sync_slave_with_master", "sync_with_master", "system", "timer", "vertical_results", "view_protocol",
-    "wait_for_slave_to_stop", "while", "write_file", "write_line", "enable_testcase",
-    "disable_testcase", "enable_prepare", "remove_files",
+    "append_file",
+    "assert",
+    "break",
+    "cat_file",
+    "change_user",
+    "character_set",
+    "chmod",
+    "connect",
+    "connection",
+    "continue",
+    "copy_file",
+    "copy_files_wildcard",
+    "dec",
+    "diff_files",
+    "die",
+    "dirty_close",
+    "disable_abort_on_error",
+    "disable_column_names",
+    "disable_connect_log",
+    "disable_cursor_protocol",
+    "disable_info",
+    "disable_metadata",
+    "disable_non_blocking_api",
+    "disable_parsing",
+    "disable_prepare_warnings",
+    "disable_ps2_protocol",
+    "disable_ps_protocol",
+    "disable_query_log",
+    "disable_reconnect",
+    "disable_result_log",
+    "disable_rpl_parse",
+    "disable_service_connection",
+    "disable_session_track_info",
+    "disable_view_protocol",
+    "disable_warnings",
+    "disconnect",
+    "echo",
+    "enable_abort_on_error",
+    "enable_column_names",
+    "enable_connect_log",
+    "enable_cursor_protocol",
+    "enable_info",
+    "enable_metadata",
+    "enable_non_blocking_api",
+    "enable_parsing",
+    "enable_prepare_warnings",
+    "enable_ps2_protocol",
+    "enable_ps_protocol",
+    "enable_query_log",
+    "enable_reconnect",
+    "enable_result_log",
+    "enable_rpl_parse",
+    "enable_service_connection",
+    "enable_session_track_info",
+    "enable_view_protocol",
+    "enable_warnings",
+    "end",
+    "end_timer",
+    "eof",
+    "error",
+    "evalp_result",
+    "exec",
+    "execw",
+    "exit",
+    "file_exists",
+    "force-cpdir",
+    "force-rmdir",
+    "horizontal_results",
+    "if",
+    "inc",
+    "let",
+    "list_files",
+    "list_files_append_file",
+    "list_files_write_file",
+    "lowercase_result",
+    "mkdir",
+    "move_file",
+    "optimizer_trace",
+    "output",
+    "perl",
+    "ping",
+    "ps_protocol",
+    "query_attributes",
+    "query_get_value",
+    "real_sleep",
+    "reap",
+    "remove_file",
+    "remove_files_wildcard",
+    "replace_column",
+    "replace_numeric_round",
+    "replace_regex",
+    "replace_result",
+    "require",
+    "reset_connection",
+    "result",
+    "rmdir",
+    "rowsort",
+    "save_master_pos",
+    "send_quit",
+    "send_shutdown",
+    "shutdown_server",
+    "skip",
+    "sleep",
+    "sorted_result",
+    "source",
+    "start_timer",
+    "sync_slave_with_master",
+    "sync_with_master",
+    "system",
+    "timer",
+    "vertical_results",
+    "view_protocol",
+    "wait_for_slave_to_stop",
+    "while",
+    "write_file",
+    "write_line",
+    "enable_testcase",
+    "disable_testcase",
+    "enable_prepare",
+    "remove_files",
 ];
 
 /// Commands whose argument is a statement to send.
-const SENDERS: &[&str] =
-    &["eval", "evalp", "query", "query_vertical", "query_horizontal", "send", "send_eval"];
+const SENDERS: &[&str] = &[
+    "eval",
+    "evalp",
+    "query",
+    "query_vertical",
+    "query_horizontal",
+    "send",
+    "send_eval",
+];
 
 /// Commands followed by lines up to one that says EOF (or what the command names).
 const FILES: &[&str] = &["write_file", "append_file", "perl"];
@@ -174,16 +278,23 @@ impl<'a> Splitter<'a> {
             self.take_line();
         }
         let end = argument.split_whitespace().last().unwrap_or("EOF");
-        let end = if end.chars().all(|c| c.is_ascii_uppercase() || c == '_') { end } else { "EOF" };
+        let end = if end.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+            end
+        } else {
+            "EOF"
+        };
         while !self.rest.is_empty() && self.take_line().trim().trim_end_matches(';') != end {}
     }
 
     fn assign(&mut self, argument: &str) {
-        let Some((name, value)) = argument.split_once('=') else { return };
+        let Some((name, value)) = argument.split_once('=') else {
+            return;
+        };
         let name = name.trim().trim_start_matches('$').to_string();
         self.variables.retain(|(n, _)| *n != name);
         let value = self.substitute(value.trim());
-        if !value.starts_with('`') && !value.starts_with("query_get_value") && !value.contains('$') {
+        if !value.starts_with('`') && !value.starts_with("query_get_value") && !value.contains('$')
+        {
             self.variables.push((name, value));
         }
     }
@@ -203,7 +314,11 @@ impl<'a> Splitter<'a> {
         if text.is_empty() || !self.parsing {
             return;
         }
-        self.sent.push(Sent { line, text: self.substitute(text), errors });
+        self.sent.push(Sent {
+            line,
+            text: self.substitute(text),
+            errors,
+        });
     }
 }
 
@@ -220,7 +335,11 @@ mod tests {
         let file = "# one; two\nSELECT ';' ;\n--echo x;\ndelimiter |;\nCREATE PROCEDURE p() BEGIN SELECT 1; END|\ndelimiter ;|\nSELECT 2;";
         assert_eq!(
             texts(file),
-            ["SELECT ';'", "CREATE PROCEDURE p() BEGIN SELECT 1; END", "SELECT 2"]
+            [
+                "SELECT ';'",
+                "CREATE PROCEDURE p() BEGIN SELECT 1; END",
+                "SELECT 2"
+            ]
         );
     }
 
@@ -229,7 +348,10 @@ mod tests {
         let file = "let $n= 3;\nwhile ($n)\n{\n  eval INSERT INTO t VALUES ($n);\n  dec $n;\n}\n--error ER_PARSE_ERROR\nSELEC 1;\nSELECT 1;";
         let sent = split(file);
         assert_eq!(sent[0].text, "INSERT INTO t VALUES (3)");
-        assert_eq!((sent[1].text.as_str(), sent[1].errors.as_str()), ("SELEC 1", "ER_PARSE_ERROR"));
+        assert_eq!(
+            (sent[1].text.as_str(), sent[1].errors.as_str()),
+            ("SELEC 1", "ER_PARSE_ERROR")
+        );
         assert_eq!((sent[2].line, sent[2].errors.as_str()), (9, ""));
     }
 

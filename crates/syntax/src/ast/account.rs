@@ -341,15 +341,31 @@ impl fmt::Display for AccountStatement {
         let missing = |on: bool| flag(on, "IF NOT EXISTS ");
         let replace = |on: bool| flag(on, "OR REPLACE ");
         match self {
-            S::CreateUser { or_replace, if_not_exists, users, default_roles, options } => {
+            S::CreateUser {
+                or_replace,
+                if_not_exists,
+                users,
+                default_roles,
+                options,
+            } => {
                 let (replace, missing) = (replace(*or_replace), missing(*if_not_exists));
                 write!(f, "CREATE {replace}USER {missing}{}", List(users))?;
                 f.write_str(flag(!default_roles.is_empty(), " DEFAULT ROLE "))?;
                 write!(f, "{}{options}", List(default_roles))
             }
-            S::AlterUser { if_exists, users, default_role, options } => {
+            S::AlterUser {
+                if_exists,
+                users,
+                default_role,
+                options,
+            } => {
                 let roles = Opt(" DEFAULT ROLE ", default_role);
-                write!(f, "ALTER USER {}{}{roles}{options}", exists(*if_exists), List(users))
+                write!(
+                    f,
+                    "ALTER USER {}{}{roles}{options}",
+                    exists(*if_exists),
+                    List(users)
+                )
             }
             S::DropUser { if_exists, users } => {
                 write!(f, "DROP USER {}{}", exists(*if_exists), List(users))
@@ -361,35 +377,64 @@ impl fmt::Display for AccountStatement {
                 }
                 Ok(())
             }
-            S::CreateRole { or_replace, if_not_exists, roles } => {
+            S::CreateRole {
+                or_replace,
+                if_not_exists,
+                roles,
+            } => {
                 let (replace, missing) = (replace(*or_replace), missing(*if_not_exists));
                 write!(f, "CREATE {replace}ROLE {missing}{}", List(roles))
             }
             S::DropRole { if_exists, roles } => {
                 write!(f, "DROP ROLE {}{}", exists(*if_exists), List(roles))
             }
-            S::Grant { what, to, require, with_option, limits, grantor } => {
-                write!(f, "GRANT {what} TO {}{}", List(to), Opt(" REQUIRE ", require))?;
+            S::Grant {
+                what,
+                to,
+                require,
+                with_option,
+                limits,
+                grantor,
+            } => {
+                write!(
+                    f,
+                    "GRANT {what} TO {}{}",
+                    List(to),
+                    Opt(" REQUIRE ", require)
+                )?;
                 let option = match what {
                     Grant::Roles(_) => " WITH ADMIN OPTION",
                     _ => " WITH GRANT OPTION",
                 };
                 f.write_str(flag(*with_option, option))?;
                 f.write_str(flag(!*with_option && !limits.is_empty(), " WITH"))?;
-                limits.iter().try_for_each(|(limit, n)| write!(f, " {limit} {n}"))?;
+                limits
+                    .iter()
+                    .try_for_each(|(limit, n)| write!(f, " {limit} {n}"))?;
                 if let Some((account, roles)) = grantor {
                     write!(f, " AS {account}{}", Opt(" WITH ROLE ", roles))?;
                 }
                 Ok(())
             }
-            S::Revoke { if_exists, what, admin_option, from, ignore_unknown } => {
+            S::Revoke {
+                if_exists,
+                what,
+                admin_option,
+                from,
+                ignore_unknown,
+            } => {
                 let admin = flag(*admin_option, "ADMIN OPTION FOR ");
                 write!(f, "REVOKE {}{admin}", exists(*if_exists))?;
                 match what {
                     Some(what) => what.fmt(f)?,
                     None => f.write_str("ALL PRIVILEGES, GRANT OPTION")?,
                 }
-                write!(f, " FROM {}{}", List(from), flag(*ignore_unknown, " IGNORE UNKNOWN USER"))
+                write!(
+                    f,
+                    " FROM {}{}",
+                    List(from),
+                    flag(*ignore_unknown, " IGNORE UNKNOWN USER")
+                )
             }
         }
     }
@@ -398,7 +443,11 @@ impl fmt::Display for AccountStatement {
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Grant::Privileges { privileges, kind, on } => {
+            Grant::Privileges {
+                privileges,
+                kind,
+                on,
+            } => {
                 f.write_str(flag(privileges.is_empty(), "ALL PRIVILEGES"))?;
                 write!(f, "{} ON{} {on}", List(privileges), Opt(" ", kind))
             }
@@ -472,7 +521,10 @@ impl fmt::Display for FactorChange {
             }
             FactorChange::FinishRegistration(n, text) => {
                 let text = Quoted(text);
-                write!(f, "{n} FACTOR FINISH REGISTRATION SET CHALLENGE_RESPONSE AS {text}")
+                write!(
+                    f,
+                    "{n} FACTOR FINISH REGISTRATION SET CHALLENGE_RESPONSE AS {text}"
+                )
             }
             FactorChange::Unregister(n) => write!(f, "{n} FACTOR UNREGISTER"),
         }
@@ -483,7 +535,9 @@ impl fmt::Display for UserOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Opt(" REQUIRE ", &self.require).fmt(f)?;
         f.write_str(flag(!self.limits.is_empty(), " WITH"))?;
-        self.limits.iter().try_for_each(|(limit, n)| write!(f, " {limit} {n}"))?;
+        self.limits
+            .iter()
+            .try_for_each(|(limit, n)| write!(f, " {limit} {n}"))?;
         Spaced(&self.password).fmt(f)?;
         OptText(" COMMENT ", &self.comment).fmt(f)?;
         OptText(" ATTRIBUTE ", &self.attribute).fmt(f)

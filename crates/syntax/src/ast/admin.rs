@@ -235,20 +235,37 @@ impl fmt::Display for AdminStatement {
         use AdminStatement as S;
         let unlogged = |local: bool| flag(local, "NO_WRITE_TO_BINLOG ");
         match self {
-            S::Maintain { verb, local, tables, options } => {
+            S::Maintain {
+                verb,
+                local,
+                tables,
+                options,
+            } => {
                 let local = unlogged(*local);
                 write!(f, "{verb} {local}TABLE {}{}", List(tables), Spaced(options))
             }
-            S::Histogram { local, tables, columns, change } => {
+            S::Histogram {
+                local,
+                tables,
+                columns,
+                change,
+            } => {
                 let verb = either(matches!(change, HistogramChange::Drop), "DROP", "UPDATE");
                 let (local, tables, columns) = (unlogged(*local), List(tables), List(columns));
-                write!(f, "ANALYZE {local}TABLE {tables} {verb} HISTOGRAM ON {columns}{change}")
+                write!(
+                    f,
+                    "ANALYZE {local}TABLE {tables} {verb} HISTOGRAM ON {columns}{change}"
+                )
             }
             S::InstallPlugin { name, library } => {
                 write!(f, "INSTALL PLUGIN {name} SONAME {}", Quoted(library))
             }
             S::UninstallPlugin { if_exists, name } => {
-                write!(f, "UNINSTALL PLUGIN {}{name}", flag(*if_exists, "IF EXISTS "))
+                write!(
+                    f,
+                    "UNINSTALL PLUGIN {}{name}",
+                    flag(*if_exists, "IF EXISTS ")
+                )
             }
             S::InstallComponent(urns, set) => {
                 write!(f, "INSTALL COMPONENT {}", Texts(urns))?;
@@ -258,9 +275,18 @@ impl fmt::Display for AdminStatement {
             S::CloneLocal(directory) => {
                 write!(f, "CLONE LOCAL DATA DIRECTORY = {}", Quoted(directory))
             }
-            S::CloneInstance { account, port, password, directory, ssl } => {
+            S::CloneInstance {
+                account,
+                port,
+                password,
+                directory,
+                ssl,
+            } => {
                 let password = Quoted(password);
-                write!(f, "CLONE INSTANCE FROM {account}:{port} IDENTIFIED BY {password}")?;
+                write!(
+                    f,
+                    "CLONE INSTANCE FROM {account}:{port} IDENTIFIED BY {password}"
+                )?;
                 OptText(" DATA DIRECTORY = ", directory).fmt(f)?;
                 f.write_str(match ssl {
                     Some(true) => " REQUIRE SSL",
@@ -274,9 +300,16 @@ impl fmt::Display for AdminStatement {
             }
             S::LoadIndex(tables) => write!(f, "LOAD INDEX INTO CACHE {}", List(tables)),
             S::Flush { local, items } => write!(f, "FLUSH {}{}", unlogged(*local), List(items)),
-            S::Kill { query, id } => write!(f, "KILL {} {id}", either(*query, "QUERY", "CONNECTION")),
+            S::Kill { query, id } => {
+                write!(f, "KILL {} {id}", either(*query, "QUERY", "CONNECTION"))
+            }
             S::ResetPersist { if_exists, name } => {
-                write!(f, "RESET PERSIST{}{}", flag(*if_exists, " IF EXISTS"), Opt(" ", name))
+                write!(
+                    f,
+                    "RESET PERSIST{}{}",
+                    flag(*if_exists, " IF EXISTS"),
+                    Opt(" ", name)
+                )
             }
             S::ResetQueryCache => f.write_str("RESET QUERY CACHE"),
             S::Restart => f.write_str("RESTART"),
@@ -302,7 +335,12 @@ impl fmt::Display for Texts<'_> {
 
 impl fmt::Display for HistogramChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HistogramChange::Update { buckets, automatic, data } = self else {
+        let HistogramChange::Update {
+            buckets,
+            automatic,
+            data,
+        } = self
+        else {
             return Ok(());
         };
         if let Some(n) = buckets {
@@ -351,7 +389,10 @@ impl fmt::Display for InstanceAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             InstanceAction::Plain(plain) => plain.fmt(f),
-            InstanceAction::ReloadTls { channel, no_rollback } => {
+            InstanceAction::ReloadTls {
+                channel,
+                no_rollback,
+            } => {
                 let rest = flag(*no_rollback, " NO ROLLBACK ON ERROR");
                 write!(f, "RELOAD TLS{}{rest}", Opt(" FOR CHANNEL ", channel))
             }
@@ -362,8 +403,18 @@ impl fmt::Display for InstanceAction {
 impl fmt::Display for ResourceGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = either(self.alter, "ALTER", "CREATE");
-        write!(f, "{verb} RESOURCE GROUP {}{}", self.name, Opt(" TYPE = ", &self.kind))?;
-        write!(f, "{}{}", flag(!self.vcpu.is_empty(), " VCPU = "), List(&self.vcpu))?;
+        write!(
+            f,
+            "{verb} RESOURCE GROUP {}{}",
+            self.name,
+            Opt(" TYPE = ", &self.kind)
+        )?;
+        write!(
+            f,
+            "{}{}",
+            flag(!self.vcpu.is_empty(), " VCPU = "),
+            List(&self.vcpu)
+        )?;
         Opt(" THREAD_PRIORITY = ", &self.priority).fmt(f)?;
         f.write_str(match self.enable {
             Some(true) => " ENABLE",

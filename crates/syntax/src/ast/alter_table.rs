@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::words::{List, Opt, either, flag, words};
 use super::{
-    AlterHow, Check, ColumnDef, DefaultValue, ForeignKey, Ident, KeyDef, KeyPart, ObjectName, PartitionBy,
-    PartitionDef, TableElement, TableOption,
+    AlterHow, Check, ColumnDef, DefaultValue, ForeignKey, Ident, KeyDef, KeyPart, ObjectName,
+    PartitionBy, PartitionDef, TableElement, TableOption,
 };
 
 /// ALTER TABLE.
@@ -214,7 +214,11 @@ impl fmt::Display for AlterAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use AlterAction as A;
         match self {
-            A::AddColumn { if_not_exists, column, position } => {
+            A::AddColumn {
+                if_not_exists,
+                column,
+                position,
+            } => {
                 let missing = flag(*if_not_exists, "IF NOT EXISTS ");
                 write!(f, "ADD COLUMN {missing}{column}{}", Opt(" ", position))
             }
@@ -222,13 +226,26 @@ impl fmt::Display for AlterAction {
             A::AddKey(key) => write!(f, "ADD {key}"),
             A::AddForeignKey(key) => write!(f, "ADD {key}"),
             A::AddCheck(check) => write!(f, "ADD {check}"),
-            A::ChangeColumn { if_exists, from, column, position } => {
+            A::ChangeColumn {
+                if_exists,
+                from,
+                column,
+                position,
+            } => {
                 let verb = either(from.is_some(), "CHANGE", "MODIFY");
                 let exists = flag(*if_exists, " IF EXISTS");
                 let from = Opt(" ", from);
-                write!(f, "{verb} COLUMN{exists}{from} {column}{}", Opt(" ", position))
+                write!(
+                    f,
+                    "{verb} COLUMN{exists}{from} {column}{}",
+                    Opt(" ", position)
+                )
             }
-            A::Drop { part, if_exists, name } => {
+            A::Drop {
+                part,
+                if_exists,
+                name,
+            } => {
                 write!(f, "DROP {part} {}{name}", flag(*if_exists, "IF EXISTS "))
             }
             A::DropPrimaryKey => f.write_str("DROP PRIMARY KEY"),
@@ -239,10 +256,22 @@ impl fmt::Display for AlterAction {
                 write!(f, "ALTER COLUMN {name} SET {how}")
             }
             A::IndexVisible(name, yes) => {
-                write!(f, "ALTER INDEX {name} {}", either(*yes, "VISIBLE", "INVISIBLE"))
+                write!(
+                    f,
+                    "ALTER INDEX {name} {}",
+                    either(*yes, "VISIBLE", "INVISIBLE")
+                )
             }
-            A::Enforced { part, name, enforced } => {
-                write!(f, "ALTER {part} {name} {}", either(*enforced, "ENFORCED", "NOT ENFORCED"))
+            A::Enforced {
+                part,
+                name,
+                enforced,
+            } => {
+                write!(
+                    f,
+                    "ALTER {part} {name} {}",
+                    either(*enforced, "ENFORCED", "NOT ENFORCED")
+                )
             }
             A::RenamePart(part, from, to) => write!(f, "RENAME {part} {from} TO {to}"),
             A::RenameTo(name) => write!(f, "RENAME TO {name}"),
@@ -279,7 +308,12 @@ impl fmt::Display for PartitionAction {
         match self {
             P::By(by) => by.fmt(f),
             P::Add { local, partitions } => {
-                write!(f, "ADD PARTITION {}({})", unlogged(*local), List(partitions))
+                write!(
+                    f,
+                    "ADD PARTITION {}({})",
+                    unlogged(*local),
+                    List(partitions)
+                )
             }
             P::AddCount { local, count } => {
                 write!(f, "ADD PARTITION {}PARTITIONS {count}", unlogged(*local))
@@ -289,9 +323,17 @@ impl fmt::Display for PartitionAction {
             }
             P::Reorganize { local, from, into } => {
                 write!(f, "REORGANIZE PARTITION {}{}", unlogged(*local), List(from))?;
-                if from.is_empty() { Ok(()) } else { write!(f, " INTO ({})", List(into)) }
+                if from.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, " INTO ({})", List(into))
+                }
             }
-            P::Exchange { partition, table, validation } => {
+            P::Exchange {
+                partition,
+                table,
+                validation,
+            } => {
                 write!(f, "EXCHANGE PARTITION {partition} WITH TABLE {table}")?;
                 match validation {
                     Some(yes) => {
@@ -300,7 +342,13 @@ impl fmt::Display for PartitionAction {
                     None => Ok(()),
                 }
             }
-            P::Verb { verb, if_exists, local, partitions, options } => {
+            P::Verb {
+                verb,
+                if_exists,
+                local,
+                partitions,
+                options,
+            } => {
                 write!(f, "{verb} PARTITION {}", unlogged(*local))?;
                 f.write_str(flag(*if_exists, "IF EXISTS "))?;
                 match partitions {

@@ -226,7 +226,13 @@ impl fmt::Display for TableElement {
 
 impl fmt::Display for ColumnDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}{}", self.name, self.data_type, Spaced(&self.attributes))
+        write!(
+            f,
+            "{} {}{}",
+            self.name,
+            self.data_type,
+            Spaced(&self.attributes)
+        )
     }
 }
 
@@ -259,7 +265,8 @@ impl fmt::Display for ColumnAttribute {
             A::References(references) => references.fmt(f),
             A::Check(check) => check.fmt(f),
             A::Foreign(name, Some(value)) => write!(f, "{name} = {}", Quoted(value)),
-            A::Foreign(name, None) => name.fmt(f),
+            // As a name it would be one of the engine's own attributes.
+            A::Foreign(name, None) => f.write_str(name.as_str()),
         }
     }
 }

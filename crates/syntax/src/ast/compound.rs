@@ -156,7 +156,9 @@ struct Body<'a>(&'a [Statement]);
 
 impl fmt::Display for Body<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|statement| write!(f, "{statement}; "))
+        self.0
+            .iter()
+            .try_for_each(|statement| write!(f, "{statement}; "))
     }
 }
 
@@ -199,15 +201,35 @@ impl fmt::Display for CompoundStatement {
                 write_label(f, label)?;
                 write!(f, "BEGIN {}END", Body(body))
             }
-            S::DeclareVariables { names, data_type, default } => {
-                write!(f, "DECLARE {} {data_type}{}", List(names), Opt(" DEFAULT ", default))
+            S::DeclareVariables {
+                names,
+                data_type,
+                default,
+            } => {
+                write!(
+                    f,
+                    "DECLARE {} {data_type}{}",
+                    List(names),
+                    Opt(" DEFAULT ", default)
+                )
             }
             S::DeclareCondition(name, value) => write!(f, "DECLARE {name} CONDITION FOR {value}"),
             S::DeclareCursor(name, query) => write!(f, "DECLARE {name} CURSOR FOR {query}"),
-            S::DeclareHandler { action, conditions, body } => {
-                write!(f, "DECLARE {action} HANDLER FOR {} {body}", List(conditions))
+            S::DeclareHandler {
+                action,
+                conditions,
+                body,
+            } => {
+                write!(
+                    f,
+                    "DECLARE {action} HANDLER FOR {} {body}",
+                    List(conditions)
+                )
             }
-            S::If { branches, otherwise } => {
+            S::If {
+                branches,
+                otherwise,
+            } => {
                 for (n, (condition, body)) in branches.iter().enumerate() {
                     let word = if n == 0 { "IF" } else { "ELSEIF" };
                     write!(f, "{word} {condition} THEN {}", Body(body))?;
@@ -215,7 +237,11 @@ impl fmt::Display for CompoundStatement {
                 write_otherwise(f, otherwise)?;
                 f.write_str("END IF")
             }
-            S::Case { operand, branches, otherwise } => {
+            S::Case {
+                operand,
+                branches,
+                otherwise,
+            } => {
                 write!(f, "CASE{}", Opt(" ", operand))?;
                 for (condition, body) in branches {
                     write!(f, " WHEN {condition} THEN {}", Body(body))?;
@@ -231,7 +257,11 @@ impl fmt::Display for CompoundStatement {
                 write_label(f, label)?;
                 write!(f, "REPEAT {}UNTIL {until} END REPEAT", Body(body))
             }
-            S::While { label, condition, body } => {
+            S::While {
+                label,
+                condition,
+                body,
+            } => {
                 write_label(f, label)?;
                 write!(f, "WHILE {condition} DO {}END WHILE", Body(body))
             }

@@ -151,10 +151,20 @@ impl fmt::Display for DataType {
             T::Bit(width) => write!(f, "BIT{}", Length(width)),
             T::Temporal(kind, digits) => write!(f, "{kind}{}", Length(digits)),
             T::Char(n, set) => {
-                write!(f, "{}CHAR{}{set}", flag(set.national, "NATIONAL "), Length(n))
+                write!(
+                    f,
+                    "{}CHAR{}{set}",
+                    flag(set.national, "NATIONAL "),
+                    Length(n)
+                )
             }
             T::VarChar(n, set) => {
-                write!(f, "{}VARCHAR{}{set}", flag(set.national, "NATIONAL "), Length(n))
+                write!(
+                    f,
+                    "{}VARCHAR{}{set}",
+                    flag(set.national, "NATIONAL "),
+                    Length(n)
+                )
             }
             T::Binary(n) => write!(f, "BINARY{}", Length(n)),
             T::VarBinary(n) => write!(f, "VARBINARY{}", Length(n)),

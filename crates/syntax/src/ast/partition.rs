@@ -96,9 +96,18 @@ impl fmt::Display for PartitionFunction {
 
 impl fmt::Display for PartitionBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PARTITION BY {}{}", self.function, Opt(" PARTITIONS ", &self.count))?;
+        write!(
+            f,
+            "PARTITION BY {}{}",
+            self.function,
+            Opt(" PARTITIONS ", &self.count)
+        )?;
         if let Some((function, count)) = &self.subpartition {
-            write!(f, " SUBPARTITION BY {function}{}", Opt(" SUBPARTITIONS ", count))?;
+            write!(
+                f,
+                " SUBPARTITION BY {function}{}",
+                Opt(" SUBPARTITIONS ", count)
+            )?;
         }
         if self.partitions.is_empty() {
             return Ok(());
@@ -110,7 +119,12 @@ impl fmt::Display for PartitionBy {
 impl fmt::Display for PartitionDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = Opt(" VALUES ", &self.values);
-        write!(f, "PARTITION {}{values}{}", self.name, Spaced(&self.options))?;
+        write!(
+            f,
+            "PARTITION {}{values}{}",
+            self.name,
+            Spaced(&self.options)
+        )?;
         for (n, (name, options)) in self.subpartitions.iter().enumerate() {
             let before = if n == 0 { " (" } else { ", " };
             write!(f, "{before}SUBPARTITION {name}{}", Spaced(options))?;

@@ -137,15 +137,30 @@ impl fmt::Display for ReplicationStatement {
                 for_channel(channel).fmt(f)
             }
             S::ChangeFilter { filters, channel } => {
-                write!(f, "CHANGE REPLICATION FILTER {}{}", List(filters), for_channel(channel))
+                write!(
+                    f,
+                    "CHANGE REPLICATION FILTER {}{}",
+                    List(filters),
+                    for_channel(channel)
+                )
             }
             S::Start(start) => start.fmt(f),
             S::Stop { threads, channel } => {
                 let space = flag(!threads.is_empty(), " ");
-                write!(f, "STOP REPLICA{space}{}{}", List(threads), for_channel(channel))
+                write!(
+                    f,
+                    "STOP REPLICA{space}{}{}",
+                    List(threads),
+                    for_channel(channel)
+                )
             }
             S::ResetReplica { all, channel } => {
-                write!(f, "RESET REPLICA{}{}", flag(*all, " ALL"), for_channel(channel))
+                write!(
+                    f,
+                    "RESET REPLICA{}{}",
+                    flag(*all, " ALL"),
+                    for_channel(channel)
+                )
             }
             S::ResetBinaryLogs(to) => {
                 write!(f, "RESET BINARY LOGS AND GTIDS{}", Opt(" TO ", to))

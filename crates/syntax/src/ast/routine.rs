@@ -229,10 +229,21 @@ impl fmt::Display for RoutineStatement {
         use RoutineStatement as S;
         match self {
             S::Create(routine) => routine.fmt(f),
-            S::Alter { kind, name, characteristics } => {
+            S::Alter {
+                kind,
+                name,
+                characteristics,
+            } => {
                 write!(f, "ALTER {kind} {name}{}", Spaced(characteristics))
             }
-            S::CreateLoadable { or_replace, aggregate, if_not_exists, name, returns, library } => {
+            S::CreateLoadable {
+                or_replace,
+                aggregate,
+                if_not_exists,
+                name,
+                returns,
+                library,
+            } => {
                 write!(
                     f,
                     "CREATE {}{}FUNCTION {}{name} RETURNS {returns} SONAME {}",
@@ -245,7 +256,11 @@ impl fmt::Display for RoutineStatement {
             S::CreateTrigger(trigger) => trigger.fmt(f),
             S::CreateEvent(event) => event.fmt(f),
             S::AlterEvent(event) => event.fmt(f),
-            S::Drop { kind, if_exists, name } => {
+            S::Drop {
+                kind,
+                if_exists,
+                name,
+            } => {
                 write!(f, "DROP {kind} {}{name}", flag(*if_exists, "IF EXISTS "))
             }
         }
@@ -290,7 +305,13 @@ impl fmt::Display for Routine {
 
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{} {}", After("", &self.mode), self.name, self.data_type)
+        write!(
+            f,
+            "{}{} {}",
+            After("", &self.mode),
+            self.name,
+            self.data_type
+        )
     }
 }
 
@@ -318,7 +339,11 @@ impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_create(f, self.or_replace, &self.definer)?;
         let missing = flag(self.if_not_exists, "IF NOT EXISTS ");
-        write!(f, "TRIGGER {missing}{} {} {}", self.name, self.time, self.event)?;
+        write!(
+            f,
+            "TRIGGER {missing}{} {} {}",
+            self.name, self.time, self.event
+        )?;
         write!(f, " ON {} FOR EACH ROW ", self.table)?;
         if let Some((order, other)) = &self.order {
             write!(f, "{order} {other} ")?;
@@ -374,7 +399,12 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Schedule::At(when) => write!(f, "AT {when}"),
-            Schedule::Every { every, unit, starts, ends } => {
+            Schedule::Every {
+                every,
+                unit,
+                starts,
+                ends,
+            } => {
                 let (starts, ends) = (Opt(" STARTS ", starts), Opt(" ENDS ", ends));
                 write!(f, "EVERY {every} {unit}{starts}{ends}")
             }

@@ -230,9 +230,18 @@ impl fmt::Display for SchemaStatement {
         let missing = |on: bool| flag(on, "IF NOT EXISTS ");
         let replace = |on: bool| flag(on, "OR REPLACE ");
         match self {
-            S::CreateDatabase { or_replace, if_not_exists, name, options } => {
+            S::CreateDatabase {
+                or_replace,
+                if_not_exists,
+                name,
+                options,
+            } => {
                 let (replace, missing) = (replace(*or_replace), missing(*if_not_exists));
-                write!(f, "CREATE {replace}DATABASE {missing}{name}{}", Spaced(options))
+                write!(
+                    f,
+                    "CREATE {replace}DATABASE {missing}{name}{}",
+                    Spaced(options)
+                )
             }
             S::AlterDatabase { name, options } => {
                 write!(f, "ALTER DATABASE{}{}", Opt(" ", name), Spaced(options))
@@ -241,11 +250,27 @@ impl fmt::Display for SchemaStatement {
                 write!(f, "DROP DATABASE {}{name}", exists(*if_exists))
             }
             S::View(view) => view.fmt(f),
-            S::DropView { if_exists, names, behavior } => {
-                write!(f, "DROP VIEW {}{}{}", exists(*if_exists), List(names), Opt(" ", behavior))
+            S::DropView {
+                if_exists,
+                names,
+                behavior,
+            } => {
+                write!(
+                    f,
+                    "DROP VIEW {}{}{}",
+                    exists(*if_exists),
+                    List(names),
+                    Opt(" ", behavior)
+                )
             }
             S::Tablespace(statement) => statement.fmt(f),
-            S::CreateServer { or_replace, if_not_exists, name, wrapper, options } => write!(
+            S::CreateServer {
+                or_replace,
+                if_not_exists,
+                name,
+                wrapper,
+                options,
+            } => write!(
                 f,
                 "CREATE {}SERVER {}{name} FOREIGN DATA WRAPPER {wrapper} OPTIONS ({})",
                 replace(*or_replace),
@@ -258,13 +283,25 @@ impl fmt::Display for SchemaStatement {
             S::DropServer { if_exists, name } => {
                 write!(f, "DROP SERVER {}{name}", exists(*if_exists))
             }
-            S::CreateSpatialReferenceSystem { or_replace, if_not_exists, srid, attributes } => {
+            S::CreateSpatialReferenceSystem {
+                or_replace,
+                if_not_exists,
+                srid,
+                attributes,
+            } => {
                 let (replace, missing) = (replace(*or_replace), missing(*if_not_exists));
                 let attributes = Spaced(attributes);
-                write!(f, "CREATE {replace}SPATIAL REFERENCE SYSTEM {missing}{srid}{attributes}")
+                write!(
+                    f,
+                    "CREATE {replace}SPATIAL REFERENCE SYSTEM {missing}{srid}{attributes}"
+                )
             }
             S::DropSpatialReferenceSystem { if_exists, srid } => {
-                write!(f, "DROP SPATIAL REFERENCE SYSTEM {}{srid}", exists(*if_exists))
+                write!(
+                    f,
+                    "DROP SPATIAL REFERENCE SYSTEM {}{srid}",
+                    exists(*if_exists)
+                )
             }
         }
     }
@@ -321,7 +358,14 @@ impl<T: fmt::Display> fmt::Display for After<'_, T> {
 
 impl fmt::Display for TablespaceStatement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}{}", self.verb, self.kind, self.name, Spaced(&self.options))
+        write!(
+            f,
+            "{} {} {}{}",
+            self.verb,
+            self.kind,
+            self.name,
+            Spaced(&self.options)
+        )
     }
 }
 

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use super::words::{List, Opt, Quoted, either, flag, words};
-use super::{
-    Assignment, Expr, FileFormat, Ident, IntoTarget, Limit, ObjectName, UserVariable,
-};
+use super::{Assignment, Expr, FileFormat, Ident, IntoTarget, Limit, ObjectName, UserVariable};
 
 /// Statements of a session that belong to no larger group.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,20 +140,37 @@ impl fmt::Display for SessionStatement {
         match self {
             S::Use(name) => write!(f, "USE {name}"),
             S::Help(topic) => write!(f, "HELP {}", Quoted(topic)),
-            S::Prepare { name, source: PrepareSource::Text(text) } => {
+            S::Prepare {
+                name,
+                source: PrepareSource::Text(text),
+            } => {
                 write!(f, "PREPARE {name} FROM {}", Quoted(text))
             }
-            S::Prepare { name, source: PrepareSource::Variable(variable) } => {
+            S::Prepare {
+                name,
+                source: PrepareSource::Variable(variable),
+            } => {
                 write!(f, "PREPARE {name} FROM {variable}")
             }
             S::Execute { name, using } => {
-                write!(f, "EXECUTE {name}{}{}", flag(!using.is_empty(), " USING "), List(using))
+                write!(
+                    f,
+                    "EXECUTE {name}{}{}",
+                    flag(!using.is_empty(), " USING "),
+                    List(using)
+                )
             }
             S::Deallocate(name) => write!(f, "DEALLOCATE PREPARE {name}"),
             S::HandlerOpen { table, alias } => {
                 write!(f, "HANDLER {table} OPEN{}", Opt(" AS ", alias))
             }
-            S::HandlerRead { table, index, read, filter, limit } => {
+            S::HandlerRead {
+                table,
+                index,
+                read,
+                filter,
+                limit,
+            } => {
                 write!(f, "HANDLER {table} READ{}", Opt(" ", index))?;
                 match read {
                     HandlerRead::Step(step) => write!(f, " {step}")?,
@@ -195,6 +210,11 @@ impl fmt::Display for Load {
         if !self.columns.is_empty() {
             write!(f, " ({})", List(&self.columns))?;
         }
-        write!(f, "{}{}", flag(!self.set.is_empty(), " SET "), List(&self.set))
+        write!(
+            f,
+            "{}{}",
+            flag(!self.set.is_empty(), " SET "),
+            List(&self.set)
+        )
     }
 }

@@ -118,7 +118,11 @@ impl fmt::Display for SetStatement {
                 write!(f, "SET DEFAULT ROLE {roles} TO {}", List(users))
             }
             SetStatement::ResourceGroup(name, threads) => {
-                write!(f, "SET RESOURCE GROUP {name}{}", flag(!threads.is_empty(), " FOR "))?;
+                write!(
+                    f,
+                    "SET RESOURCE GROUP {name}{}",
+                    flag(!threads.is_empty(), " FOR ")
+                )?;
                 List(threads).fmt(f)
             }
             SetStatement::Statement(items, statement) => {
@@ -131,7 +135,13 @@ impl fmt::Display for SetStatement {
 impl fmt::Display for SetItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SetItem::Variable { scope, system, base, name, value } => {
+            SetItem::Variable {
+                scope,
+                system,
+                base,
+                name,
+                value,
+            } => {
                 f.write_str(flag(*system, "@@"))?;
                 if let Some(scope) = scope {
                     write!(f, "{scope}{}", if *system { "." } else { " " })?;
@@ -142,7 +152,10 @@ impl fmt::Display for SetItem {
                 write!(f, "{name} = {value}")
             }
             SetItem::User(variable, value) => write!(f, "{variable} = {value}"),
-            SetItem::Names { charset: Some(name), collation } => {
+            SetItem::Names {
+                charset: Some(name),
+                collation,
+            } => {
                 write!(f, "NAMES {name}{}", Opt(" COLLATE ", collation))
             }
             SetItem::Names { charset: None, .. } => f.write_str("NAMES DEFAULT"),

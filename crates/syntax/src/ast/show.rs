@@ -169,7 +169,12 @@ const fn row(
     modifiers: &'static [ShowModifier],
     parts: &'static [ShowPart],
 ) -> ShowRow {
-    ShowRow { kind, words, modifiers, parts }
+    ShowRow {
+        kind,
+        words,
+        modifiers,
+        parts,
+    }
 }
 
 use ShowKind as K;
@@ -178,15 +183,40 @@ use ShowPart as P;
 
 /// Every SHOW. Words that begin others stand behind them.
 pub(crate) const SHOWS: &[ShowRow] = &[
-    row(K::BinaryLogStatus, &["MASTER STATUS", "BINARY LOG STATUS"], &[], &[]),
+    row(
+        K::BinaryLogStatus,
+        &["MASTER STATUS", "BINARY LOG STATUS"],
+        &[],
+        &[],
+    ),
     row(K::BinaryLogs, &["BINARY LOGS", "MASTER LOGS"], &[], &[]),
-    row(K::BinlogEvents, &["BINLOG EVENTS"], &[], &[P::Log, P::Position, P::Limit]),
-    row(K::CharacterSet, &["CHARACTER SET", "CHARSET", "CHAR SET"], &[], &[P::Filter]),
+    row(
+        K::BinlogEvents,
+        &["BINLOG EVENTS"],
+        &[],
+        &[P::Log, P::Position, P::Limit],
+    ),
+    row(
+        K::CharacterSet,
+        &["CHARACTER SET", "CHARSET", "CHAR SET"],
+        &[],
+        &[P::Filter],
+    ),
     row(K::Collation, &["COLLATION"], &[], &[P::Filter]),
-    row(K::Columns, &["COLUMNS", "FIELDS"], &[M::Extended, M::Full], &[P::Table, P::Filter]),
+    row(
+        K::Columns,
+        &["COLUMNS", "FIELDS"],
+        &[M::Extended, M::Full],
+        &[P::Table, P::Filter],
+    ),
     row(K::CountErrors, &["COUNT(*) ERRORS"], &[], &[]),
     row(K::CountWarnings, &["COUNT(*) WARNINGS"], &[], &[]),
-    row(K::CreateDatabase, &["CREATE DATABASE", "CREATE SCHEMA"], &[], &[P::Missing, P::Name]),
+    row(
+        K::CreateDatabase,
+        &["CREATE DATABASE", "CREATE SCHEMA"],
+        &[],
+        &[P::Missing, P::Name],
+    ),
     row(K::CreateEvent, &["CREATE EVENT"], &[], &[P::Name]),
     row(K::CreateFunction, &["CREATE FUNCTION"], &[], &[P::Name]),
     row(K::CreateProcedure, &["CREATE PROCEDURE"], &[], &[P::Name]),
@@ -198,19 +228,39 @@ pub(crate) const SHOWS: &[ShowRow] = &[
     row(K::Engines, &["ENGINES", "STORAGE ENGINES"], &[], &[]),
     row(K::Engine, &["ENGINE"], &[], &[P::EngineName, P::Report]),
     row(K::Errors, &["ERRORS"], &[], &[P::Limit]),
-    row(K::Events, &["EVENTS"], &[M::Full], &[P::Database, P::Filter]),
+    row(
+        K::Events,
+        &["EVENTS"],
+        &[M::Full],
+        &[P::Database, P::Filter],
+    ),
     row(K::FunctionCode, &["FUNCTION CODE"], &[], &[P::Name]),
     row(K::FunctionStatus, &["FUNCTION STATUS"], &[], &[P::Filter]),
     row(K::Grants, &["GRANTS"], &[], &[P::For]),
-    row(K::Index, &["INDEX", "INDEXES", "KEYS"], &[M::Extended], &[P::Table, P::Filter]),
-    row(K::OpenTables, &["OPEN TABLES"], &[], &[P::Database, P::Filter]),
+    row(
+        K::Index,
+        &["INDEX", "INDEXES", "KEYS"],
+        &[M::Extended],
+        &[P::Table, P::Filter],
+    ),
+    row(
+        K::OpenTables,
+        &["OPEN TABLES"],
+        &[],
+        &[P::Database, P::Filter],
+    ),
     row(K::Plugins, &["PLUGINS"], &[], &[]),
     row(K::Privileges, &["PRIVILEGES"], &[], &[]),
     row(K::ProcedureCode, &["PROCEDURE CODE"], &[], &[P::Name]),
     row(K::ProcedureStatus, &["PROCEDURE STATUS"], &[], &[P::Filter]),
     row(K::ProcessList, &["PROCESSLIST"], &[M::Full], &[]),
     row(K::Profiles, &["PROFILES"], &[], &[]),
-    row(K::Profile, &["PROFILE"], &[], &[P::Types, P::Query, P::Limit]),
+    row(
+        K::Profile,
+        &["PROFILE"],
+        &[],
+        &[P::Types, P::Query, P::Limit],
+    ),
     row(
         K::RelaylogEvents,
         &["RELAYLOG EVENTS"],
@@ -218,11 +268,31 @@ pub(crate) const SHOWS: &[ShowRow] = &[
         &[P::Log, P::Position, P::Limit, P::Channel],
     ),
     row(K::Replicas, &["REPLICAS", "SLAVE HOSTS"], &[], &[]),
-    row(K::ReplicaStatus, &["REPLICA STATUS", "SLAVE STATUS"], &[], &[P::Channel]),
+    row(
+        K::ReplicaStatus,
+        &["REPLICA STATUS", "SLAVE STATUS"],
+        &[],
+        &[P::Channel],
+    ),
     row(K::Status, &["STATUS"], &[M::Scope], &[P::Filter]),
-    row(K::TableStatus, &["TABLE STATUS"], &[], &[P::Database, P::Filter]),
-    row(K::Tables, &["TABLES"], &[M::Extended, M::Full], &[P::Database, P::Filter]),
-    row(K::Triggers, &["TRIGGERS"], &[M::Full], &[P::Database, P::Filter]),
+    row(
+        K::TableStatus,
+        &["TABLE STATUS"],
+        &[],
+        &[P::Database, P::Filter],
+    ),
+    row(
+        K::Tables,
+        &["TABLES"],
+        &[M::Extended, M::Full],
+        &[P::Database, P::Filter],
+    ),
+    row(
+        K::Triggers,
+        &["TRIGGERS"],
+        &[M::Full],
+        &[P::Database, P::Filter],
+    ),
     row(K::Variables, &["VARIABLES"], &[M::Scope], &[P::Filter]),
     row(K::Warnings, &["WARNINGS"], &[], &[P::Limit]),
 ];
@@ -262,13 +332,23 @@ impl Show {
             P::Account => Opt(" ", &self.account).fmt(f),
             P::For => {
                 let using = flag(!self.roles.is_empty(), " USING ");
-                write!(f, "{}{using}{}", Opt(" FOR ", &self.account), List(&self.roles))
+                write!(
+                    f,
+                    "{}{using}{}",
+                    Opt(" FOR ", &self.account),
+                    List(&self.roles)
+                )
             }
             P::Table => Opt(" FROM ", &self.name).fmt(f),
             P::Database => Opt(" FROM ", &self.database).fmt(f),
             P::Report => Opt(" ", &self.engine).fmt(f),
             P::Types => {
-                write!(f, "{}{}", flag(!self.profile.is_empty(), " "), List(&self.profile))
+                write!(
+                    f,
+                    "{}{}",
+                    flag(!self.profile.is_empty(), " "),
+                    List(&self.profile)
+                )
             }
             P::Query => Opt(" FOR QUERY ", &self.query).fmt(f),
             P::Log => super::words::OptText(" IN ", &self.log).fmt(f),
@@ -290,7 +370,9 @@ impl fmt::Display for Show {
         f.write_str(flag(self.full, "FULL "))?;
         super::schema::After("", &self.scope).fmt(f)?;
         f.write_str(row.words[0])?;
-        row.parts.iter().try_for_each(|part| self.write_part(f, *part))
+        row.parts
+            .iter()
+            .try_for_each(|part| self.write_part(f, *part))
     }
 }
 

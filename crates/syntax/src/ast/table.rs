@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::words::{List, Opt, Quoted, Spaced, flag, words};
-use super::{Ident, IndexOption, KeyKind, KeyPart, ObjectName, PartitionBy, Query, Storage, TableElement};
+use super::{
+    Ident, IndexOption, KeyKind, KeyPart, ObjectName, PartitionBy, Query, Storage, TableElement,
+};
 
 /// Statements about tables and indexes, ALTER TABLE excepted.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,11 +184,22 @@ impl fmt::Display for TableStatement {
         use TableStatement as S;
         match self {
             S::Create(create) => create.fmt(f),
-            S::CreateLike { or_replace, temporary, if_not_exists, name, like } => {
+            S::CreateLike {
+                or_replace,
+                temporary,
+                if_not_exists,
+                name,
+                like,
+            } => {
                 write_create(f, *or_replace, *temporary, *if_not_exists, name)?;
                 write!(f, " LIKE {like}")
             }
-            S::Drop { temporary, if_exists, names, behavior } => write!(
+            S::Drop {
+                temporary,
+                if_exists,
+                names,
+                behavior,
+            } => write!(
                 f,
                 "DROP {}TABLE {}{}{}",
                 flag(*temporary, "TEMPORARY "),
@@ -203,7 +216,12 @@ impl fmt::Display for TableStatement {
                 Ok(())
             }
             S::CreateIndex(create) => create.fmt(f),
-            S::DropIndex { if_exists, name, table, how } => {
+            S::DropIndex {
+                if_exists,
+                name,
+                table,
+                how,
+            } => {
                 let exists = flag(*if_exists, "IF EXISTS ");
                 write!(f, "DROP INDEX {exists}{name} ON {table}{}", Spaced(how))
             }
@@ -233,12 +251,23 @@ fn write_create(
 
 impl fmt::Display for CreateTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_create(f, self.or_replace, self.temporary, self.if_not_exists, &self.name)?;
+        write_create(
+            f,
+            self.or_replace,
+            self.temporary,
+            self.if_not_exists,
+            &self.name,
+        )?;
         if !self.elements.is_empty() {
             write!(f, " ({})", List(&self.elements))?;
         }
         write!(f, "{}{}", Spaced(&self.options), Opt(" ", &self.partition))?;
-        write!(f, "{}{}", Opt(" ", &self.duplicates), Opt(" AS ", &self.query))
+        write!(
+            f,
+            "{}{}",
+            Opt(" ", &self.duplicates),
+            Opt(" AS ", &self.query)
+        )
     }
 }
 

@@ -127,7 +127,11 @@ impl fmt::Display for TransactionStatement {
             S::Savepoint(name) => write!(f, "SAVEPOINT {name}"),
             S::RollbackTo(name) => write!(f, "ROLLBACK TO SAVEPOINT {name}"),
             S::ReleaseSavepoint(name) => write!(f, "RELEASE SAVEPOINT {name}"),
-            S::Set { scope, isolation, access } => {
+            S::Set {
+                scope,
+                isolation,
+                access,
+            } => {
                 write!(f, "SET{} TRANSACTION", Opt(" ", scope))?;
                 Opt(" ISOLATION LEVEL ", isolation).fmt(f)?;
                 f.write_str(flag(isolation.is_some() && access.is_some(), ","))?;
@@ -169,7 +173,9 @@ impl fmt::Display for XaStatement {
             XaStatement::Start(xid, how) => write!(f, "XA START {xid}{}", Opt(" ", how)),
             XaStatement::End(xid, how) => write!(f, "XA END {xid}{}", Opt(" ", how)),
             XaStatement::Prepare(xid) => write!(f, "XA PREPARE {xid}"),
-            XaStatement::Commit(xid, one) => write!(f, "XA COMMIT {xid}{}", flag(*one, " ONE PHASE")),
+            XaStatement::Commit(xid, one) => {
+                write!(f, "XA COMMIT {xid}{}", flag(*one, " ONE PHASE"))
+            }
             XaStatement::Rollback(xid) => write!(f, "XA ROLLBACK {xid}"),
             XaStatement::Recover(convert) => {
                 write!(f, "XA RECOVER{}", flag(*convert, " CONVERT XID"))

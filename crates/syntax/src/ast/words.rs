@@ -10,7 +10,10 @@ pub trait Words: Copy + PartialEq + 'static {
 
     /// The words of this value.
     fn words(self) -> &'static str {
-        Self::ALL.iter().find(|(value, _)| *value == self).map_or("", |(_, words)| words)
+        Self::ALL
+            .iter()
+            .find(|(value, _)| *value == self)
+            .map_or("", |(_, words)| words)
     }
 }
 

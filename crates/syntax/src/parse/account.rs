@@ -3,9 +3,9 @@
 use super::Parser;
 use super::create::Create;
 use crate::ast::{
-    Account, AccountStatement, Authentication, FactorChange, FactorVerb, Grant, GrantKind, GrantLevel, ObjectName,
-    PasswordOption, Privilege, PrivilegeName, Require, ResourceLimit, Secret, StatementKind, StaticPrivilege,
-    TlsRequirement, UserOptions, UserSpec,
+    Account, AccountStatement, Authentication, FactorChange, FactorVerb, Grant, GrantKind,
+    GrantLevel, ObjectName, PasswordOption, Privilege, PrivilegeName, Require, ResourceLimit,
+    Secret, StatementKind, StaticPrivilege, TlsRequirement, UserOptions, UserSpec,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -30,8 +30,11 @@ impl Parser<'_> {
     pub(crate) fn create_user(&mut self, create: Create) -> Result<StatementKind> {
         let if_not_exists = self.if_not_exists();
         let users = self.comma_list(Self::user_spec)?;
-        let default_roles =
-            if self.eat_words("DEFAULT ROLE") { self.accounts()? } else { Vec::new() };
+        let default_roles = if self.eat_words("DEFAULT ROLE") {
+            self.accounts()?
+        } else {
+            Vec::new()
+        };
         let options = self.user_options()?;
         let or_replace = create.or_replace;
         Ok(account(AccountStatement::CreateUser {
@@ -54,10 +57,18 @@ impl Parser<'_> {
         } else {
             self.comma_list(Self::user_spec)?
         };
-        let default_role =
-            if self.eat_words("DEFAULT ROLE") { Some(self.role_choice()?) } else { None };
+        let default_role = if self.eat_words("DEFAULT ROLE") {
+            Some(self.role_choice()?)
+        } else {
+            None
+        };
         let options = self.user_options()?;
-        Ok(account(AccountStatement::AlterUser { if_exists, users, default_role, options }))
+        Ok(account(AccountStatement::AlterUser {
+            if_exists,
+            users,
+            default_role,
+            options,
+        }))
     }
 
     fn user_spec(&mut self) -> Result<UserSpec> {
@@ -127,7 +138,12 @@ impl Parser<'_> {
             Secret::None
         };
         let (replace, retain) = self.replaced_password()?;
-        Ok(Authentication { plugin, secret, replace, retain })
+        Ok(Authentication {
+            plugin,
+            secret,
+            replace,
+            retain,
+        })
     }
 
     fn factor_change(&mut self) -> Result<Option<FactorChange>> {
@@ -158,8 +174,16 @@ impl Parser<'_> {
 
     fn user_options(&mut self) -> Result<UserOptions> {
         let require = self.require()?;
-        let limits = if self.eat(K::WITH) { self.limits()? } else { Vec::new() };
-        let mut options = UserOptions { require, limits, ..UserOptions::default() };
+        let limits = if self.eat(K::WITH) {
+            self.limits()?
+        } else {
+            Vec::new()
+        };
+        let mut options = UserOptions {
+            require,
+            limits,
+            ..UserOptions::default()
+        };
         while let Some(option) = self.password_option()? {
             options.password.push(option);
         }
@@ -179,7 +203,8 @@ impl Parser<'_> {
             return Ok(Some(Require::None));
         }
         let mut list = vec![self.tls_requirement()?];
-        while self.eat(K::AND) || self.at_any(&[K::SSL, K::X509, K::CIPHER, K::ISSUER, K::SUBJECT]) {
+        while self.eat(K::AND) || self.at_any(&[K::SSL, K::X509, K::CIPHER, K::ISSUER, K::SUBJECT])
+        {
             list.push(self.tls_requirement()?);
         }
         Ok(Some(Require::All(list)))
@@ -216,7 +241,11 @@ impl Parser<'_> {
         }
         if self.eat(K::PASSWORD_LOCK_TIME) {
             let unbounded = self.eat(K::UNBOUNDED);
-            return Ok(Some(O::LockTime(if unbounded { None } else { Some(self.uint()?) })));
+            return Ok(Some(O::LockTime(if unbounded {
+                None
+            } else {
+                Some(self.uint()?)
+            })));
         }
         if !self.eat(K::PASSWORD) {
             return Ok(None);
@@ -224,7 +253,11 @@ impl Parser<'_> {
         Ok(Some(if self.eat_words("HISTORY") {
             O::History(self.equals_number_or_default()?)
         } else if self.eat_words("REUSE INTERVAL") {
-            O::ReuseInterval(if self.eat(K::DEFAULT) { None } else { Some(self.days()?) })
+            O::ReuseInterval(if self.eat(K::DEFAULT) {
+                None
+            } else {
+                Some(self.days()?)
+            })
         } else if self.eat_words("REQUIRE CURRENT") {
             if self.eat(K::DEFAULT) {
                 O::RequireCurrentDefault
@@ -257,7 +290,10 @@ impl Parser<'_> {
     /// Behind DROP USER.
     pub(crate) fn drop_user(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
-        Ok(account(AccountStatement::DropUser { if_exists, users: self.accounts()? }))
+        Ok(account(AccountStatement::DropUser {
+            if_exists,
+            users: self.accounts()?,
+        }))
     }
 
     /// Behind RENAME USER.
@@ -274,13 +310,20 @@ impl Parser<'_> {
     pub(crate) fn create_role(&mut self, create: Create) -> Result<StatementKind> {
         let if_not_exists = self.if_not_exists();
         let (or_replace, roles) = (create.or_replace, self.accounts()?);
-        Ok(account(AccountStatement::CreateRole { or_replace, if_not_exists, roles }))
+        Ok(account(AccountStatement::CreateRole {
+            or_replace,
+            if_not_exists,
+            roles,
+        }))
     }
 
     /// Behind DROP ROLE.
     pub(crate) fn drop_role(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
-        Ok(account(AccountStatement::DropRole { if_exists, roles: self.accounts()? }))
+        Ok(account(AccountStatement::DropRole {
+            if_exists,
+            roles: self.accounts()?,
+        }))
     }
 
     /// GRANT.
@@ -302,12 +345,23 @@ impl Parser<'_> {
         }
         let grantor = if !roles && self.eat(K::AS) {
             let user = self.account()?;
-            let roles = if self.eat_words("WITH ROLE") { Some(self.role_choice()?) } else { None };
+            let roles = if self.eat_words("WITH ROLE") {
+                Some(self.role_choice()?)
+            } else {
+                None
+            };
             Some((user, roles))
         } else {
             None
         };
-        Ok(account(AccountStatement::Grant { what, to, require, with_option, limits, grantor }))
+        Ok(account(AccountStatement::Grant {
+            what,
+            to,
+            require,
+            with_option,
+            limits,
+            grantor,
+        }))
     }
 
     /// GRANT OPTION and limits, in any order, one at least.
@@ -351,12 +405,18 @@ impl Parser<'_> {
     fn granted_item(&mut self) -> Result<Item> {
         if let Some(name) = self.choice::<StaticPrivilege>() {
             let columns = self.optional_ident_list()?;
-            return Ok(Item::Privilege(Privilege { name: PrivilegeName::Static(name), columns }));
+            return Ok(Item::Privilege(Privilege {
+                name: PrivilegeName::Static(name),
+                columns,
+            }));
         }
         let role = self.account()?;
         if let (Account::Named { user, host: None }, TokenKind::LParen) = (&role, self.kind()) {
             let name = PrivilegeName::Dynamic(user.clone());
-            return Ok(Item::Privilege(Privilege { name, columns: self.ident_list()? }));
+            return Ok(Item::Privilege(Privilege {
+                name,
+                columns: self.ident_list()?,
+            }));
         }
         Ok(Item::Role(role))
     }
@@ -365,7 +425,11 @@ impl Parser<'_> {
     fn granted_on(&mut self, privileges: Vec<Privilege>) -> Result<Grant> {
         let kind = self.choice::<GrantKind>();
         let on = self.grant_level()?;
-        Ok(Grant::Privileges { privileges, kind, on })
+        Ok(Grant::Privileges {
+            privileges,
+            kind,
+            on,
+        })
     }
 
     fn grant_level(&mut self) -> Result<GrantLevel> {
@@ -378,12 +442,18 @@ impl Parser<'_> {
         }
         let first = self.ident()?;
         if !self.eat_punct(TokenKind::Dot) {
-            return Ok(GrantLevel::Object(ObjectName { database: None, name: first }));
+            return Ok(GrantLevel::Object(ObjectName {
+                database: None,
+                name: first,
+            }));
         }
         if self.eat_punct(TokenKind::Star) {
             return Ok(GrantLevel::Database(first));
         }
-        Ok(GrantLevel::Object(ObjectName { database: Some(first), name: self.ident()? }))
+        Ok(GrantLevel::Object(ObjectName {
+            database: Some(first),
+            name: self.ident()?,
+        }))
     }
 
     /// REVOKE.
@@ -404,7 +474,13 @@ impl Parser<'_> {
         self.expect(K::FROM)?;
         let from = self.accounts()?;
         let ignore_unknown = self.eat_words("IGNORE UNKNOWN USER");
-        Ok(account(AccountStatement::Revoke { if_exists, what, admin_option, from, ignore_unknown }))
+        Ok(account(AccountStatement::Revoke {
+            if_exists,
+            what,
+            admin_option,
+            from,
+            ignore_unknown,
+        }))
     }
 }
 
@@ -413,9 +489,10 @@ impl Item {
     fn privilege(self) -> Option<Privilege> {
         match self {
             Item::Privilege(privilege) => Some(privilege),
-            Item::Role(Account::Named { user, host: None }) => {
-                Some(Privilege { name: PrivilegeName::Dynamic(user), columns: Vec::new() })
-            }
+            Item::Role(Account::Named { user, host: None }) => Some(Privilege {
+                name: PrivilegeName::Dynamic(user),
+                columns: Vec::new(),
+            }),
             Item::Role(_) => None,
         }
     }

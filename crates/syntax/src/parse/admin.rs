@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AdminStatement, CachedTable, FlushItem, FlushLock, FlushPlain, HistogramChange, InstanceAction, InstancePlain,
-    MaintenanceVerb, ResourceGroup, StatementKind, VcpuRange,
+    AdminStatement, CachedTable, FlushItem, FlushLock, FlushPlain, HistogramChange, InstanceAction,
+    InstancePlain, MaintenanceVerb, ResourceGroup, StatementKind, VcpuRange,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -27,12 +27,25 @@ impl Parser<'_> {
             }
             self.expect_all(&[K::HISTOGRAM, K::ON])?;
             let columns = self.comma_list(Self::ident)?;
-            let change =
-                if update { self.histogram_update()? } else { HistogramChange::Drop };
-            return Ok(admin(AdminStatement::Histogram { local, tables, columns, change }));
+            let change = if update {
+                self.histogram_update()?
+            } else {
+                HistogramChange::Drop
+            };
+            return Ok(admin(AdminStatement::Histogram {
+                local,
+                tables,
+                columns,
+                change,
+            }));
         }
         let options = self.maintenance_options();
-        Ok(admin(AdminStatement::Maintain { verb, local, tables, options }))
+        Ok(admin(AdminStatement::Maintain {
+            verb,
+            local,
+            tables,
+            options,
+        }))
     }
 
     fn histogram_update(&mut self) -> Result<HistogramChange> {
@@ -45,8 +58,16 @@ impl Parser<'_> {
             None
         };
         let automatic = self.yes_or_no("AUTO UPDATE", "MANUAL UPDATE");
-        let data = if self.eat_words("USING DATA") { Some(self.text_literal()?) } else { None };
-        Ok(HistogramChange::Update { buckets, automatic, data })
+        let data = if self.eat_words("USING DATA") {
+            Some(self.text_literal()?)
+        } else {
+            None
+        };
+        Ok(HistogramChange::Update {
+            buckets,
+            automatic,
+            data,
+        })
     }
 
     /// INSTALL.
@@ -54,14 +75,21 @@ impl Parser<'_> {
         self.next();
         if self.eat(K::COMPONENT) {
             let urns = self.comma_list(Self::text_literal)?;
-            let set = if self.eat(K::SET) { self.comma_list(Self::set_item)? } else { Vec::new() };
+            let set = if self.eat(K::SET) {
+                self.comma_list(Self::set_item)?
+            } else {
+                Vec::new()
+            };
             return Ok(admin(AdminStatement::InstallComponent(urns, set)));
         }
         self.expect(K::PLUGIN)?;
         self.if_not_exists();
         let name = self.ident()?;
         self.expect(K::SONAME)?;
-        Ok(admin(AdminStatement::InstallPlugin { name, library: self.text_literal()? }))
+        Ok(admin(AdminStatement::InstallPlugin {
+            name,
+            library: self.text_literal()?,
+        }))
     }
 
     /// UNINSTALL.
@@ -73,7 +101,10 @@ impl Parser<'_> {
         }
         self.expect(K::PLUGIN)?;
         let if_exists = self.if_exists();
-        Ok(admin(AdminStatement::UninstallPlugin { if_exists, name: self.ident()? }))
+        Ok(admin(AdminStatement::UninstallPlugin {
+            if_exists,
+            name: self.ident()?,
+        }))
     }
 
     /// CLONE.
@@ -89,10 +120,19 @@ impl Parser<'_> {
         let port = self.uint()?;
         self.expect_words("IDENTIFIED BY")?;
         let password = self.text_literal()?;
-        let directory =
-            if self.eat_words("DATA DIRECTORY") { Some(self.equals_text()?) } else { None };
+        let directory = if self.eat_words("DATA DIRECTORY") {
+            Some(self.equals_text()?)
+        } else {
+            None
+        };
         let ssl = self.yes_or_no("REQUIRE SSL", "REQUIRE NO SSL");
-        Ok(admin(AdminStatement::CloneInstance { account, port, password, directory, ssl }))
+        Ok(admin(AdminStatement::CloneInstance {
+            account,
+            port,
+            password,
+            directory,
+            ssl,
+        }))
     }
 
     /// BINLOG.
@@ -107,20 +147,30 @@ impl Parser<'_> {
         self.expect(K::INDEX)?;
         let tables = self.comma_list(Self::cached_table)?;
         self.expect(K::IN)?;
-        let cache = if self.at(K::DEFAULT) { self.ident_here() } else { self.ident()? };
+        let cache = if self.at(K::DEFAULT) {
+            self.ident_here()
+        } else {
+            self.ident()?
+        };
         Ok(admin(AdminStatement::CacheIndex { tables, cache }))
     }
 
     /// Behind LOAD INDEX INTO CACHE.
     pub(crate) fn load_index(&mut self) -> Result<StatementKind> {
-        Ok(admin(AdminStatement::LoadIndex(self.comma_list(Self::cached_table)?)))
+        Ok(admin(AdminStatement::LoadIndex(
+            self.comma_list(Self::cached_table)?,
+        )))
     }
 
     fn cached_table(&mut self) -> Result<CachedTable> {
         let name = self.object_name()?;
         let partitions = if self.eat(K::PARTITION) {
             Some(self.parens(|p| {
-                if p.eat(K::ALL) { Ok(Vec::new()) } else { p.comma_list(Self::ident) }
+                if p.eat(K::ALL) {
+                    Ok(Vec::new())
+                } else {
+                    p.comma_list(Self::ident)
+                }
             })?)
         } else {
             None
@@ -130,12 +180,23 @@ impl Parser<'_> {
                 if p.at_punct(TokenKind::RParen) {
                     return Ok(Vec::new());
                 }
-                p.comma_list(|p| if p.at(K::PRIMARY) { Ok(p.ident_here()) } else { p.ident() })
+                p.comma_list(|p| {
+                    if p.at(K::PRIMARY) {
+                        Ok(p.ident_here())
+                    } else {
+                        p.ident()
+                    }
+                })
             })?),
             None => None,
         };
         let ignore_leaves = self.eat_words("IGNORE LEAVES");
-        Ok(CachedTable { name, partitions, indexes, ignore_leaves })
+        Ok(CachedTable {
+            name,
+            partitions,
+            indexes,
+            ignore_leaves,
+        })
     }
 
     /// FLUSH.
@@ -153,7 +214,11 @@ impl Parser<'_> {
     fn flush_tables(&mut self) -> Result<FlushItem> {
         self.expect_tables()?;
         let listed = self.at_ident() || self.at_punct(TokenKind::Dot);
-        let tables = if listed { self.comma_list(Self::object_name)? } else { Vec::new() };
+        let tables = if listed {
+            self.comma_list(Self::object_name)?
+        } else {
+            Vec::new()
+        };
         let lock: Option<FlushLock> = self.choice();
         if lock == Some(FlushLock::Export) && tables.is_empty() {
             return Err(self.error_here());
@@ -175,13 +240,20 @@ impl Parser<'_> {
         if !query {
             self.eat(K::CONNECTION);
         }
-        Ok(admin(AdminStatement::Kill { query, id: self.expr()? }))
+        Ok(admin(AdminStatement::Kill {
+            query,
+            id: self.expr()?,
+        }))
     }
 
     /// Behind RESET PERSIST.
     pub(crate) fn reset_persist(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
-        let name = if self.at_ident() { Some(self.object_name()?) } else { None };
+        let name = if self.at_ident() {
+            Some(self.object_name()?)
+        } else {
+            None
+        };
         Ok(admin(AdminStatement::ResetPersist { if_exists, name }))
     }
 
@@ -205,10 +277,16 @@ impl Parser<'_> {
     /// Behind ALTER INSTANCE.
     pub(crate) fn alter_instance(&mut self) -> Result<StatementKind> {
         let action = if self.eat_words("RELOAD TLS") {
-            let channel =
-                if self.eat_words("FOR CHANNEL") { Some(self.ident()?) } else { None };
+            let channel = if self.eat_words("FOR CHANNEL") {
+                Some(self.ident()?)
+            } else {
+                None
+            };
             let no_rollback = self.eat_words("NO ROLLBACK ON ERROR");
-            InstanceAction::ReloadTls { channel, no_rollback }
+            InstanceAction::ReloadTls {
+                channel,
+                no_rollback,
+            }
         } else {
             InstanceAction::Plain(self.expect_choice::<InstancePlain>()?)
         };
@@ -229,7 +307,11 @@ impl Parser<'_> {
             self.eat_equals();
             self.comma_list(|p| {
                 let first = p.uint()?;
-                let last = if p.eat_punct(TokenKind::Minus) { Some(p.uint()?) } else { None };
+                let last = if p.eat_punct(TokenKind::Minus) {
+                    Some(p.uint()?)
+                } else {
+                    None
+                };
                 Ok(VcpuRange { first, last })
             })?
         } else {
@@ -259,6 +341,9 @@ impl Parser<'_> {
     /// Behind DROP RESOURCE GROUP.
     pub(crate) fn drop_resource_group(&mut self) -> Result<StatementKind> {
         let name = self.ident()?;
-        Ok(admin(AdminStatement::DropResourceGroup { name, force: self.eat(K::FORCE) }))
+        Ok(admin(AdminStatement::DropResourceGroup {
+            name,
+            force: self.eat(K::FORCE),
+        }))
     }
 }

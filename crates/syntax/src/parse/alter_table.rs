@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AlterAction, AlterTable, Ident, MaintenanceOption, Part, PartitionAction, PartitionVerb, PlainAlter,
-    Position, StatementKind, TableElement,
+    AlterAction, AlterTable, Ident, MaintenanceOption, Part, PartitionAction, PartitionVerb,
+    PlainAlter, Position, StatementKind, TableElement,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -24,13 +24,22 @@ impl Parser<'_> {
             }
             let last = matches!(
                 actions.last(),
-                Some(AlterAction::Option(_) | AlterAction::OrderBy(_) | AlterAction::ConvertTo { .. })
+                Some(
+                    AlterAction::Option(_)
+                        | AlterAction::OrderBy(_)
+                        | AlterAction::ConvertTo { .. }
+                )
             );
             if !comma && !last && !self.at_any(&[K::PARTITION, K::REMOVE]) {
                 break;
             }
         }
-        Ok(StatementKind::AlterTable(Box::new(AlterTable { ignore, if_exists, name, actions })))
+        Ok(StatementKind::AlterTable(Box::new(AlterTable {
+            ignore,
+            if_exists,
+            name,
+            actions,
+        })))
     }
 
     fn alter_action(&mut self) -> Result<AlterAction> {
@@ -83,8 +92,16 @@ impl Parser<'_> {
         if !self.eat_character_set() {
             return Err(self.error_here());
         }
-        let charset = if self.eat(K::DEFAULT) { None } else { Some(self.charset_name()?) };
-        let collation = if self.eat(K::COLLATE) { Some(self.charset_name()?) } else { None };
+        let charset = if self.eat(K::DEFAULT) {
+            None
+        } else {
+            Some(self.charset_name()?)
+        };
+        let collation = if self.eat(K::COLLATE) {
+            Some(self.charset_name()?)
+        } else {
+            None
+        };
         Ok(AlterAction::ConvertTo { charset, collation })
     }
 
@@ -101,11 +118,17 @@ impl Parser<'_> {
         self.eat(K::COLUMN);
         let if_not_exists = self.if_not_exists();
         if self.at_punct(TokenKind::LParen) {
-            return self.parens(|p| p.comma_list(Self::table_element)).map(A::AddElements);
+            return self
+                .parens(|p| p.comma_list(Self::table_element))
+                .map(A::AddElements);
         }
         let column = self.column_def()?;
         let position = self.position()?;
-        Ok(A::AddColumn { if_not_exists, column, position })
+        Ok(A::AddColumn {
+            if_not_exists,
+            column,
+            position,
+        })
     }
 
     fn position(&mut self) -> Result<Option<Position>> {
@@ -125,7 +148,12 @@ impl Parser<'_> {
         let from = if change { Some(self.ident()?) } else { None };
         let column = self.column_def()?;
         let position = self.position()?;
-        Ok(AlterAction::ChangeColumn { if_exists, from, column, position })
+        Ok(AlterAction::ChangeColumn {
+            if_exists,
+            from,
+            column,
+            position,
+        })
     }
 
     fn alter_drop(&mut self) -> Result<AlterAction> {
@@ -135,11 +163,19 @@ impl Parser<'_> {
         let part = self.part()?.unwrap_or(Part::Column);
         let if_exists = self.if_exists();
         let primary = part == Part::Index && self.at(K::PRIMARY);
-        let name = if primary { self.ident_here() } else { self.ident()? };
+        let name = if primary {
+            self.ident_here()
+        } else {
+            self.ident()?
+        };
         if part == Part::Column {
             self.eat_any(&[K::RESTRICT, K::CASCADE]);
         }
-        Ok(AlterAction::Drop { part, if_exists, name })
+        Ok(AlterAction::Drop {
+            part,
+            if_exists,
+            name,
+        })
     }
 
     /// The word of a part of a table, if one is next.
@@ -173,7 +209,11 @@ impl Parser<'_> {
             }
             Part::Check | Part::Constraint => {
                 let enforced = self.yes_or_no("ENFORCED", "NOT ENFORCED");
-                A::Enforced { part, name, enforced: enforced.ok_or_else(|| self.error_here())? }
+                A::Enforced {
+                    part,
+                    name,
+                    enforced: enforced.ok_or_else(|| self.error_here())?,
+                }
             }
             Part::ForeignKey => return Err(self.error_here()),
         })
@@ -212,18 +252,31 @@ impl Parser<'_> {
             self.if_not_exists();
             let local = self.eat_local();
             return Ok(Some(if self.eat(K::PARTITIONS) {
-                P::AddCount { local, count: self.uint()? }
+                P::AddCount {
+                    local,
+                    count: self.uint()?,
+                }
             } else {
-                P::Add { local, partitions: self.partition_defs()? }
+                P::Add {
+                    local,
+                    partitions: self.partition_defs()?,
+                }
             }));
         }
         if self.eat_words("COALESCE PARTITION") {
             let local = self.eat_local();
-            return Ok(Some(P::Coalesce { local, count: self.uint()? }));
+            return Ok(Some(P::Coalesce {
+                local,
+                count: self.uint()?,
+            }));
         }
         if self.eat_words("REORGANIZE PARTITION") {
             let local = self.eat_local();
-            let from = if self.at_ident() { self.comma_list(Self::ident)? } else { Vec::new() };
+            let from = if self.at_ident() {
+                self.comma_list(Self::ident)?
+            } else {
+                Vec::new()
+            };
             let into = if from.is_empty() {
                 Vec::new()
             } else {
@@ -243,14 +296,24 @@ impl Parser<'_> {
         let local = self.eat_local();
         let if_exists = self.if_exists();
         let all = verb != PartitionVerb::Drop && self.eat(K::ALL);
-        let partitions = if all { None } else { Some(self.comma_list(Self::ident)?) };
+        let partitions = if all {
+            None
+        } else {
+            Some(self.comma_list(Self::ident)?)
+        };
         let mut options = Vec::new();
         if matches!(verb, PartitionVerb::Check | PartitionVerb::Repair) {
             options = self.maintenance_options();
         } else if matches!(verb, PartitionVerb::Discard | PartitionVerb::Import) {
             self.expect(K::TABLESPACE)?;
         }
-        Ok(PartitionAction::Verb { verb, if_exists, local, partitions, options })
+        Ok(PartitionAction::Verb {
+            verb,
+            if_exists,
+            local,
+            partitions,
+            options,
+        })
     }
 
     /// QUICK, EXTENDED, ...: none or more.
@@ -263,6 +326,10 @@ impl Parser<'_> {
         self.expect_all(&[K::WITH, K::TABLE])?;
         let table = self.object_name()?;
         let validation = self.yes_or_no("WITH VALIDATION", "WITHOUT VALIDATION");
-        Ok(PartitionAction::Exchange { partition, table, validation })
+        Ok(PartitionAction::Exchange {
+            partition,
+            table,
+            validation,
+        })
     }
 }

@@ -2,8 +2,9 @@
 
 use super::Parser;
 use crate::ast::{
-    Check, ColumnAttribute, ColumnDef, Constraint, DefaultValue, Expr, ExprKind, ForeignKey, GeneratedKind, IndexOption,
-    KeyDef, KeyKind, KeyPart, KeyPartOf, References, TableElement, UnaryOp,
+    Check, ColumnAttribute, ColumnDef, Constraint, DefaultValue, Expr, ExprKind, ForeignKey,
+    GeneratedKind, IndexOption, KeyDef, KeyKind, KeyPart, KeyPartOf, References, TableElement,
+    UnaryOp,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -25,11 +26,15 @@ impl Parser<'_> {
             return self.check(constraint).map(|c| Some(TableElement::Check(c)));
         }
         if self.eat_all(&[K::FOREIGN, K::KEY]) {
-            return self.foreign_key(constraint).map(|k| Some(TableElement::ForeignKey(k)));
+            return self
+                .foreign_key(constraint)
+                .map(|k| Some(TableElement::ForeignKey(k)));
         }
         let kind = self.key_kind();
         match kind {
-            Some(kind) => self.key_def(constraint, kind).map(|k| Some(TableElement::Key(k))),
+            Some(kind) => self
+                .key_def(constraint, kind)
+                .map(|k| Some(TableElement::Key(k))),
             None if constraint.is_some() => Err(self.error_here()),
             None => Ok(None),
         }
@@ -39,7 +44,11 @@ impl Parser<'_> {
         if !self.eat(K::CONSTRAINT) {
             return Ok(None);
         }
-        let name = if self.at_ident() { Some(self.ident()?) } else { None };
+        let name = if self.at_ident() {
+            Some(self.ident()?)
+        } else {
+            None
+        };
         Ok(Some(Constraint { name }))
     }
 
@@ -63,8 +72,13 @@ impl Parser<'_> {
     fn key_def(&mut self, constraint: Option<Constraint>, kind: KeyKind) -> Result<KeyDef> {
         let if_not_exists = self.if_not_exists();
         let mut options = Vec::new();
-        let typed = |p: &Self| p.at(K::USING) || p.at(K::TYPE) && !p.at_punct_nth(1, TokenKind::LParen);
-        let name = if self.at_ident() && !typed(self) { Some(self.ident()?) } else { None };
+        let typed =
+            |p: &Self| p.at(K::USING) || p.at(K::TYPE) && !p.at_punct_nth(1, TokenKind::LParen);
+        let name = if self.at_ident() && !typed(self) {
+            Some(self.ident()?)
+        } else {
+            None
+        };
         if typed(self) {
             options.extend(self.index_option()?);
         }
@@ -72,7 +86,14 @@ impl Parser<'_> {
         while let Some(option) = self.index_option()? {
             options.push(option);
         }
-        Ok(KeyDef { constraint, kind, if_not_exists, name, parts, options })
+        Ok(KeyDef {
+            constraint,
+            kind,
+            if_not_exists,
+            name,
+            parts,
+            options,
+        })
     }
 
     fn at_punct_nth(&self, n: usize, kind: TokenKind) -> bool {
@@ -90,9 +111,19 @@ impl Parser<'_> {
         } else {
             let name = self.ident()?;
             let prefixed = self.at_punct(TokenKind::LParen);
-            KeyPartOf::Column(name, if prefixed { Some(self.parens(Self::uint)?) } else { None })
+            KeyPartOf::Column(
+                name,
+                if prefixed {
+                    Some(self.parens(Self::uint)?)
+                } else {
+                    None
+                },
+            )
         };
-        Ok(KeyPart { of, direction: self.choice() })
+        Ok(KeyPart {
+            of,
+            direction: self.choice(),
+        })
     }
 
     /// An option of a key, if one is next.
@@ -141,19 +172,43 @@ impl Parser<'_> {
 
     fn foreign_key(&mut self, constraint: Option<Constraint>) -> Result<ForeignKey> {
         let if_not_exists = self.if_not_exists();
-        let name = if self.at_ident() { Some(self.ident()?) } else { None };
+        let name = if self.at_ident() {
+            Some(self.ident()?)
+        } else {
+            None
+        };
         let columns = self.key_parts()?;
         let references = self.references()?;
-        Ok(ForeignKey { constraint, if_not_exists, name, columns, references })
+        Ok(ForeignKey {
+            constraint,
+            if_not_exists,
+            name,
+            columns,
+            references,
+        })
     }
 
     fn references(&mut self) -> Result<References> {
         self.expect(K::REFERENCES)?;
         let table = self.object_name()?;
         let listed = self.at_punct(TokenKind::LParen);
-        let columns = if listed { self.key_parts()? } else { Vec::new() };
-        let matching = if self.eat(K::MATCH) { Some(self.expect_choice()?) } else { None };
-        let mut references = References { table, columns, matching, on_delete: None, on_update: None };
+        let columns = if listed {
+            self.key_parts()?
+        } else {
+            Vec::new()
+        };
+        let matching = if self.eat(K::MATCH) {
+            Some(self.expect_choice()?)
+        } else {
+            None
+        };
+        let mut references = References {
+            table,
+            columns,
+            matching,
+            on_delete: None,
+            on_update: None,
+        };
         loop {
             if references.on_delete.is_none() && self.eat_all(&[K::ON, K::DELETE]) {
                 references.on_delete = Some(self.expect_choice()?);
@@ -172,7 +227,9 @@ impl Parser<'_> {
 
     /// Whether the n-th token begins a reference's action; if not, ON UPDATE is the column's.
     fn at_action(&self, n: usize) -> bool {
-        [K::CASCADE, K::RESTRICT, K::SET, K::NO].iter().any(|k| self.at_nth(n, *k))
+        [K::CASCADE, K::RESTRICT, K::SET, K::NO]
+            .iter()
+            .any(|k| self.at_nth(n, *k))
     }
 
     fn check(&mut self, constraint: Option<Constraint>) -> Result<Check> {
@@ -180,7 +237,12 @@ impl Parser<'_> {
         let if_not_exists = self.if_not_exists();
         let condition = self.parens(Self::expr)?;
         let enforced = self.yes_or_no("ENFORCED", "NOT ENFORCED");
-        Ok(Check { constraint, if_not_exists, condition, enforced })
+        Ok(Check {
+            constraint,
+            if_not_exists,
+            condition,
+            enforced,
+        })
     }
 
     /// A column: its name, type and attributes.
@@ -191,7 +253,11 @@ impl Parser<'_> {
         while let Some(attribute) = self.column_attribute()? {
             attributes.push(attribute);
         }
-        Ok(ColumnDef { name, data_type, attributes })
+        Ok(ColumnDef {
+            name,
+            data_type,
+            attributes,
+        })
     }
 
     /// An attribute of a column, if one is next.
@@ -303,7 +369,11 @@ impl Parser<'_> {
         if self.at_punct(TokenKind::Text) {
             return self.text_literal();
         }
-        if !self.at_ident() && !self.at_punct(TokenKind::Int) && !self.at(K::DEFAULT) && !self.at(K::ON) {
+        if !self.at_ident()
+            && !self.at_punct(TokenKind::Int)
+            && !self.at(K::DEFAULT)
+            && !self.at(K::ON)
+        {
             return Err(self.error_here());
         }
         let token = self.next();

@@ -3,8 +3,8 @@
 use super::Parser;
 use super::cursor::QUERY;
 use crate::ast::{
-    CompoundStatement, ConditionValue, DiagnosticsArea, DiagnosticsItems, Expr, GetDiagnostics, HandlerAction, Ident,
-    SignalItem, Statement, StatementItem, StatementKind,
+    CompoundStatement, ConditionValue, DiagnosticsArea, DiagnosticsItems, Expr, GetDiagnostics,
+    HandlerAction, Ident, SignalItem, Statement, StatementItem, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -12,21 +12,33 @@ use crate::lexer::TokenKind;
 
 type Parse = for<'t> fn(&mut Parser<'t>) -> Result<CompoundStatement>;
 
+type ParseLabelled = for<'t> fn(&mut Parser<'t>, Option<Ident>) -> Result<CompoundStatement>;
+
 /// The first word of each statement that only a stored program may hold, and what parses it, from that word on.
 const STATEMENTS: &[(K, Parse)] = &[
     (K::DECLARE, |p| p.declare()),
     (K::IF, |p| p.if_statement()),
     (K::CASE, |p| p.case_statement()),
-    (K::LEAVE, |p| p.after_word(|p| p.ident(), CompoundStatement::Leave)),
-    (K::ITERATE, |p| p.after_word(|p| p.ident(), CompoundStatement::Iterate)),
-    (K::RETURN, |p| p.after_word(|p| p.expr(), CompoundStatement::Return)),
-    (K::OPEN, |p| p.after_word(|p| p.ident(), CompoundStatement::Open)),
-    (K::CLOSE, |p| p.after_word(|p| p.ident(), CompoundStatement::Close)),
+    (K::LEAVE, |p| {
+        p.after_word(|p| p.ident(), CompoundStatement::Leave)
+    }),
+    (K::ITERATE, |p| {
+        p.after_word(|p| p.ident(), CompoundStatement::Iterate)
+    }),
+    (K::RETURN, |p| {
+        p.after_word(|p| p.expr(), CompoundStatement::Return)
+    }),
+    (K::OPEN, |p| {
+        p.after_word(|p| p.ident(), CompoundStatement::Open)
+    }),
+    (K::CLOSE, |p| {
+        p.after_word(|p| p.ident(), CompoundStatement::Close)
+    }),
     (K::FETCH, |p| p.fetch()),
 ];
 
 /// The first word of each statement that may have a label.
-const LABELLED: &[(K, for<'t> fn(&mut Parser<'t>, Option<Ident>) -> Result<CompoundStatement>)] = &[
+const LABELLED: &[(K, ParseLabelled)] = &[
     (K::BEGIN, |p, label| p.block(label)),
     (K::LOOP, |p, label| p.loop_statement(label)),
     (K::REPEAT, |p, label| p.repeat_statement(label)),
@@ -110,11 +122,17 @@ impl Parser<'_> {
             return Ok(());
         }
         let same = |end: &Ident| {
-            label.as_ref().is_some_and(|l| l.as_str().eq_ignore_ascii_case(end.as_str()))
+            label
+                .as_ref()
+                .is_some_and(|l| l.as_str().eq_ignore_ascii_case(end.as_str()))
         };
         let start = self.start();
         let end = self.ident()?;
-        if same(&end) { Ok(()) } else { Err(self.error_at(start)) }
+        if same(&end) {
+            Ok(())
+        } else {
+            Err(self.error_at(start))
+        }
     }
 
     fn block(&mut self, label: Option<Ident>) -> Result<CompoundStatement> {
@@ -146,7 +164,11 @@ impl Parser<'_> {
         let body = self.some_statements(&[K::END])?;
         self.expect_all(&[K::END, K::WHILE])?;
         self.end_label(&label)?;
-        Ok(CompoundStatement::While { label, condition, body })
+        Ok(CompoundStatement::While {
+            label,
+            condition,
+            body,
+        })
     }
 
     fn if_statement(&mut self) -> Result<CompoundStatement> {
@@ -154,30 +176,53 @@ impl Parser<'_> {
         while self.eat_any(&[K::IF, K::ELSEIF]).is_some() {
             let condition = self.expr()?;
             self.expect(K::THEN)?;
-            branches.push((condition, self.some_statements(&[K::ELSEIF, K::ELSE, K::END])?));
+            branches.push((
+                condition,
+                self.some_statements(&[K::ELSEIF, K::ELSE, K::END])?,
+            ));
         }
-        let otherwise =
-            if self.eat(K::ELSE) { Some(self.some_statements(&[K::END])?) } else { None };
+        let otherwise = if self.eat(K::ELSE) {
+            Some(self.some_statements(&[K::END])?)
+        } else {
+            None
+        };
         self.expect_all(&[K::END, K::IF])?;
-        Ok(CompoundStatement::If { branches, otherwise })
+        Ok(CompoundStatement::If {
+            branches,
+            otherwise,
+        })
     }
 
     fn case_statement(&mut self) -> Result<CompoundStatement> {
         self.next();
-        let operand = if self.at(K::WHEN) { None } else { Some(self.expr()?) };
+        let operand = if self.at(K::WHEN) {
+            None
+        } else {
+            Some(self.expr()?)
+        };
         let mut branches = Vec::new();
         while self.eat(K::WHEN) {
             let condition = self.expr()?;
             self.expect(K::THEN)?;
-            branches.push((condition, self.some_statements(&[K::WHEN, K::ELSE, K::END])?));
+            branches.push((
+                condition,
+                self.some_statements(&[K::WHEN, K::ELSE, K::END])?,
+            ));
         }
         if branches.is_empty() {
             return Err(self.error_here());
         }
-        let otherwise =
-            if self.eat(K::ELSE) { Some(self.some_statements(&[K::END])?) } else { None };
+        let otherwise = if self.eat(K::ELSE) {
+            Some(self.some_statements(&[K::END])?)
+        } else {
+            None
+        };
         self.expect_all(&[K::END, K::CASE])?;
-        Ok(CompoundStatement::Case { operand, branches, otherwise })
+        Ok(CompoundStatement::Case {
+            operand,
+            branches,
+            otherwise,
+        })
     }
 
     fn fetch(&mut self) -> Result<CompoundStatement> {
@@ -187,7 +232,10 @@ impl Parser<'_> {
         }
         let cursor = self.ident()?;
         self.expect(K::INTO)?;
-        Ok(CompoundStatement::Fetch(cursor, self.comma_list(Self::ident)?))
+        Ok(CompoundStatement::Fetch(
+            cursor,
+            self.comma_list(Self::ident)?,
+        ))
     }
 
     fn declare(&mut self) -> Result<CompoundStatement> {
@@ -198,7 +246,11 @@ impl Parser<'_> {
             self.expect_all(&[K::HANDLER, K::FOR])?;
             let conditions = self.comma_list(Self::condition_value)?;
             let body = Box::new(self.body_statement()?);
-            return Ok(S::DeclareHandler { action, conditions, body });
+            return Ok(S::DeclareHandler {
+                action,
+                conditions,
+                body,
+            });
         }
         let names = self.comma_list(Self::ident)?;
         if names.len() == 1 && self.at_any(&[K::CONDITION, K::CURSOR]) {
@@ -219,7 +271,11 @@ impl Parser<'_> {
         } else {
             None
         };
-        Ok(S::DeclareVariables { names, data_type, default })
+        Ok(S::DeclareVariables {
+            names,
+            data_type,
+            default,
+        })
     }
 
     fn condition_value(&mut self) -> Result<ConditionValue> {
@@ -244,15 +300,25 @@ impl Parser<'_> {
     pub(crate) fn signal(&mut self) -> Result<StatementKind> {
         self.next();
         let condition = self.condition_value()?;
-        Ok(compound(CompoundStatement::Signal(condition, self.signal_items()?)))
+        Ok(compound(CompoundStatement::Signal(
+            condition,
+            self.signal_items()?,
+        )))
     }
 
     /// RESIGNAL.
     pub(crate) fn resignal(&mut self) -> Result<StatementKind> {
         self.next();
         let given = self.at(K::SQLSTATE) || self.at_ident();
-        let condition = if given { Some(self.condition_value()?) } else { None };
-        Ok(compound(CompoundStatement::Resignal(condition, self.signal_items()?)))
+        let condition = if given {
+            Some(self.condition_value()?)
+        } else {
+            None
+        };
+        Ok(compound(CompoundStatement::Resignal(
+            condition,
+            self.signal_items()?,
+        )))
     }
 
     fn signal_items(&mut self) -> Result<Vec<(SignalItem, Expr)>> {
@@ -273,7 +339,10 @@ impl Parser<'_> {
         self.expect(K::DIAGNOSTICS)?;
         let items = if self.eat(K::CONDITION) {
             let number = self.operand_expr()?;
-            DiagnosticsItems::Condition(number, self.comma_list(Self::diagnostics_item::<SignalItem>)?)
+            DiagnosticsItems::Condition(
+                number,
+                self.comma_list(Self::diagnostics_item::<SignalItem>)?,
+            )
         } else {
             DiagnosticsItems::Statement(self.comma_list(Self::diagnostics_item::<StatementItem>)?)
         };

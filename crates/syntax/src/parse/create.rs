@@ -1,7 +1,10 @@
 //! What CREATE, ALTER and DROP begin: one row for each kind of object.
 
 use super::Parser;
-use crate::ast::{Definer, KeyKind, ProgramKind, Security, StatementKind, TablespaceKind, TablespaceVerb, ViewAlgorithm};
+use crate::ast::{
+    Definer, KeyKind, ProgramKind, Security, StatementKind, TablespaceKind, TablespaceVerb,
+    ViewAlgorithm,
+};
 use crate::error::Result;
 use crate::keyword::Keyword as K;
 
@@ -22,31 +25,57 @@ const AGGREGATE: u8 = 4;
 const VIEW: u8 = 8;
 const DEFINER: u8 = 16;
 
-type Row<A> = (&'static str, u8, for<'t> fn(&mut Parser<'t>, A) -> Result<StatementKind>);
+type Row<A> = (
+    &'static str,
+    u8,
+    for<'t> fn(&mut Parser<'t>, A) -> Result<StatementKind>,
+);
 
 /// The objects of CREATE: words, what may stand before them, and what parses the rest.
 const CREATE: &[Row<Create>] = &[
     ("TABLE", OR_REPLACE | TEMPORARY, |p, c| p.create_table(c)),
-    ("INDEX", OR_REPLACE, |p, c| p.create_index(c, KeyKind::Plain)),
-    ("UNIQUE INDEX", OR_REPLACE, |p, c| p.create_index(c, KeyKind::Unique)),
-    ("UNIQUE", OR_REPLACE, |p, c| p.create_index(c, KeyKind::Unique)),
-    ("FULLTEXT INDEX", OR_REPLACE, |p, c| p.create_index(c, KeyKind::Fulltext)),
-    ("SPATIAL INDEX", OR_REPLACE, |p, c| p.create_index(c, KeyKind::Spatial)),
+    ("INDEX", OR_REPLACE, |p, c| {
+        p.create_index(c, KeyKind::Plain)
+    }),
+    ("UNIQUE INDEX", OR_REPLACE, |p, c| {
+        p.create_index(c, KeyKind::Unique)
+    }),
+    ("UNIQUE", OR_REPLACE, |p, c| {
+        p.create_index(c, KeyKind::Unique)
+    }),
+    ("FULLTEXT INDEX", OR_REPLACE, |p, c| {
+        p.create_index(c, KeyKind::Fulltext)
+    }),
+    ("SPATIAL INDEX", OR_REPLACE, |p, c| {
+        p.create_index(c, KeyKind::Spatial)
+    }),
     ("VIEW", OR_REPLACE | VIEW | DEFINER, |p, c| p.view(c, false)),
     ("DATABASE", OR_REPLACE, |p, c| p.create_database(c)),
     ("SCHEMA", OR_REPLACE, |p, c| p.create_database(c)),
-    ("PROCEDURE", OR_REPLACE | DEFINER, |p, c| p.create_procedure(c)),
-    ("FUNCTION", OR_REPLACE | DEFINER | AGGREGATE, |p, c| p.create_function(c)),
+    ("PROCEDURE", OR_REPLACE | DEFINER, |p, c| {
+        p.create_procedure(c)
+    }),
+    ("FUNCTION", OR_REPLACE | DEFINER | AGGREGATE, |p, c| {
+        p.create_function(c)
+    }),
     ("TRIGGER", OR_REPLACE | DEFINER, |p, c| p.create_trigger(c)),
     ("EVENT", OR_REPLACE | DEFINER, |p, c| p.create_event(c)),
     ("USER", OR_REPLACE, |p, c| p.create_user(c)),
     ("ROLE", OR_REPLACE, |p, c| p.create_role(c)),
     ("SERVER", OR_REPLACE, |p, c| p.create_server(c)),
-    ("TABLESPACE", 0, |p, _| p.tablespace(TablespaceVerb::Create, TablespaceKind::Tablespace)),
-    ("UNDO TABLESPACE", 0, |p, _| p.tablespace(TablespaceVerb::Create, TablespaceKind::UndoTablespace)),
-    ("LOGFILE GROUP", 0, |p, _| p.tablespace(TablespaceVerb::Create, TablespaceKind::LogfileGroup)),
+    ("TABLESPACE", 0, |p, _| {
+        p.tablespace(TablespaceVerb::Create, TablespaceKind::Tablespace)
+    }),
+    ("UNDO TABLESPACE", 0, |p, _| {
+        p.tablespace(TablespaceVerb::Create, TablespaceKind::UndoTablespace)
+    }),
+    ("LOGFILE GROUP", 0, |p, _| {
+        p.tablespace(TablespaceVerb::Create, TablespaceKind::LogfileGroup)
+    }),
     ("RESOURCE GROUP", 0, |p, _| p.resource_group(false)),
-    ("SPATIAL REFERENCE SYSTEM", OR_REPLACE, |p, c| p.create_spatial_reference_system(c)),
+    ("SPATIAL REFERENCE SYSTEM", OR_REPLACE, |p, c| {
+        p.create_spatial_reference_system(c)
+    }),
 ];
 
 /// The objects of ALTER.
@@ -57,14 +86,22 @@ const ALTER: &[Row<Create>] = &[
     ("VIEW", VIEW | DEFINER, |p, c| p.view(c, true)),
     ("DATABASE", 0, |p, _| p.alter_database()),
     ("SCHEMA", 0, |p, _| p.alter_database()),
-    ("PROCEDURE", 0, |p, _| p.alter_routine(ProgramKind::Procedure)),
+    ("PROCEDURE", 0, |p, _| {
+        p.alter_routine(ProgramKind::Procedure)
+    }),
     ("FUNCTION", 0, |p, _| p.alter_routine(ProgramKind::Function)),
     ("EVENT", DEFINER, |p, c| p.alter_event(c)),
     ("USER", 0, |p, _| p.alter_user()),
     ("SERVER", 0, |p, _| p.alter_server()),
-    ("TABLESPACE", 0, |p, _| p.tablespace(TablespaceVerb::Alter, TablespaceKind::Tablespace)),
-    ("UNDO TABLESPACE", 0, |p, _| p.tablespace(TablespaceVerb::Alter, TablespaceKind::UndoTablespace)),
-    ("LOGFILE GROUP", 0, |p, _| p.tablespace(TablespaceVerb::Alter, TablespaceKind::LogfileGroup)),
+    ("TABLESPACE", 0, |p, _| {
+        p.tablespace(TablespaceVerb::Alter, TablespaceKind::Tablespace)
+    }),
+    ("UNDO TABLESPACE", 0, |p, _| {
+        p.tablespace(TablespaceVerb::Alter, TablespaceKind::UndoTablespace)
+    }),
+    ("LOGFILE GROUP", 0, |p, _| {
+        p.tablespace(TablespaceVerb::Alter, TablespaceKind::LogfileGroup)
+    }),
     ("RESOURCE GROUP", 0, |p, _| p.resource_group(true)),
     ("INSTANCE", 0, |p, _| p.alter_instance()),
 ];
@@ -79,18 +116,28 @@ const DROP: &[Row<()>] = &[
     ("VIEW", 0, |p, ()| p.drop_view()),
     ("DATABASE", 0, |p, ()| p.drop_database()),
     ("SCHEMA", 0, |p, ()| p.drop_database()),
-    ("PROCEDURE", 0, |p, ()| p.drop_program(ProgramKind::Procedure)),
+    ("PROCEDURE", 0, |p, ()| {
+        p.drop_program(ProgramKind::Procedure)
+    }),
     ("FUNCTION", 0, |p, ()| p.drop_program(ProgramKind::Function)),
     ("TRIGGER", 0, |p, ()| p.drop_program(ProgramKind::Trigger)),
     ("EVENT", 0, |p, ()| p.drop_program(ProgramKind::Event)),
     ("USER", 0, |p, ()| p.drop_user()),
     ("ROLE", 0, |p, ()| p.drop_role()),
     ("SERVER", 0, |p, ()| p.drop_server()),
-    ("TABLESPACE", 0, |p, ()| p.tablespace(TablespaceVerb::Drop, TablespaceKind::Tablespace)),
-    ("UNDO TABLESPACE", 0, |p, ()| p.tablespace(TablespaceVerb::Drop, TablespaceKind::UndoTablespace)),
-    ("LOGFILE GROUP", 0, |p, ()| p.tablespace(TablespaceVerb::Drop, TablespaceKind::LogfileGroup)),
+    ("TABLESPACE", 0, |p, ()| {
+        p.tablespace(TablespaceVerb::Drop, TablespaceKind::Tablespace)
+    }),
+    ("UNDO TABLESPACE", 0, |p, ()| {
+        p.tablespace(TablespaceVerb::Drop, TablespaceKind::UndoTablespace)
+    }),
+    ("LOGFILE GROUP", 0, |p, ()| {
+        p.tablespace(TablespaceVerb::Drop, TablespaceKind::LogfileGroup)
+    }),
     ("RESOURCE GROUP", 0, |p, ()| p.drop_resource_group()),
-    ("SPATIAL REFERENCE SYSTEM", 0, |p, ()| p.drop_spatial_reference_system()),
+    ("SPATIAL REFERENCE SYSTEM", 0, |p, ()| {
+        p.drop_spatial_reference_system()
+    }),
     ("PREPARE", 0, |p, ()| p.deallocate()),
 ];
 

@@ -51,7 +51,12 @@ impl Parser<'_> {
                 self.numeric();
                 year
             }
-            K::CHAR | K::CHARACTER | K::NCHAR | K::NATIONAL | K::VARCHAR | K::VARCHARACTER
+            K::CHAR
+            | K::CHARACTER
+            | K::NCHAR
+            | K::NATIONAL
+            | K::VARCHAR
+            | K::VARCHARACTER
             | K::NVARCHAR => self.character()?,
             K::BINARY => {
                 self.next();
@@ -78,8 +83,15 @@ impl Parser<'_> {
     /// A data type and COLLATE, as parameters and variables have it.
     pub(crate) fn type_and_collation(&mut self) -> Result<TypeAndCollation> {
         let data_type = self.data_type()?;
-        let collation = if self.eat(K::COLLATE) { Some(self.charset_name()?) } else { None };
-        Ok(TypeAndCollation { data_type, collation })
+        let collation = if self.eat(K::COLLATE) {
+            Some(self.charset_name()?)
+        } else {
+            None
+        };
+        Ok(TypeAndCollation {
+            data_type,
+            collation,
+        })
     }
 
     fn foreign_type(&mut self) -> Result<DataType> {
@@ -98,7 +110,11 @@ impl Parser<'_> {
             }
         };
         self.next();
-        let length = if size == LobSize::Normal { self.length()? } else { None };
+        let length = if size == LobSize::Normal {
+            self.length()?
+        } else {
+            None
+        };
         if matches!(word, K::TINYBLOB | K::BLOB | K::MEDIUMBLOB | K::LONGBLOB) {
             return Ok(DataType::Blob(size, length));
         }
@@ -122,7 +138,11 @@ impl Parser<'_> {
 
     fn temporal(&mut self, kind: TemporalType) -> Result<DataType> {
         self.next();
-        let digits = if kind == TemporalType::Date { None } else { self.length()? };
+        let digits = if kind == TemporalType::Date {
+            None
+        } else {
+            self.length()?
+        };
         Ok(DataType::Temporal(kind, digits))
     }
 
@@ -141,7 +161,11 @@ impl Parser<'_> {
         }
         self.parens(|p| {
             let first = p.uint()?;
-            let second = if p.eat_punct(TokenKind::Comma) { Some(p.uint()?) } else { None };
+            let second = if p.eat_punct(TokenKind::Comma) {
+                Some(p.uint()?)
+            } else {
+                None
+            };
             Ok((Some(first), second))
         })
     }
@@ -173,7 +197,10 @@ impl Parser<'_> {
             varying = true;
         }
         let length = self.length()?;
-        let charset = Charset { national, ..self.charset()? };
+        let charset = Charset {
+            national,
+            ..self.charset()?
+        };
         Ok(if varying {
             DataType::VarChar(length, charset)
         } else {
@@ -187,7 +214,10 @@ impl Parser<'_> {
         if self.eat(K::VARBINARY) {
             return Ok(DataType::Blob(LobSize::Medium, None));
         }
-        if !self.eat(K::VARCHAR) && !self.eat(K::VARCHARACTER) && self.eat_any(&[K::CHAR, K::CHARACTER]).is_some() {
+        if !self.eat(K::VARCHAR)
+            && !self.eat(K::VARCHARACTER)
+            && self.eat_any(&[K::CHAR, K::CHARACTER]).is_some()
+        {
             self.expect(K::VARYING)?;
         }
         Ok(DataType::Text(LobSize::Medium, None, self.charset()?))
@@ -214,7 +244,9 @@ impl Parser<'_> {
         let bytes: Option<Vec<u8>> = (0..digits.len().div_ceil(2))
             .map(|n| u8::from_str_radix(digits.get(2 * n..2 * n + 2)?, 16).ok())
             .collect();
-        let text = bytes.and_then(|b| String::from_utf8(b).ok()).ok_or_else(|| self.error_here())?;
+        let text = bytes
+            .and_then(|b| String::from_utf8(b).ok())
+            .ok_or_else(|| self.error_here())?;
         self.next();
         Ok(text)
     }

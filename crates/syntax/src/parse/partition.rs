@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Ident, PartitionBy, PartitionDef, PartitionFunction, PartitionMethod, PartitionOn, PartitionValue,
-    PartitionValues, TableOption,
+    Ident, PartitionBy, PartitionDef, PartitionFunction, PartitionMethod, PartitionOn,
+    PartitionValue, PartitionValues, TableOption,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -14,21 +14,41 @@ impl Parser<'_> {
     pub(crate) fn partition_by(&mut self) -> Result<PartitionBy> {
         self.expect_all(&[K::PARTITION, K::BY])?;
         let function = self.partition_function()?;
-        let count = if self.eat(K::PARTITIONS) { Some(self.uint()?) } else { None };
+        let count = if self.eat(K::PARTITIONS) {
+            Some(self.uint()?)
+        } else {
+            None
+        };
         let subpartition = if self.eat_all(&[K::SUBPARTITION, K::BY]) {
             let function = self.partition_function()?;
-            let hashed = matches!(function.method, PartitionMethod::Hash | PartitionMethod::Key);
+            let hashed = matches!(
+                function.method,
+                PartitionMethod::Hash | PartitionMethod::Key
+            );
             if !hashed {
                 return Err(self.error_here());
             }
-            let count = if self.eat(K::SUBPARTITIONS) { Some(self.uint()?) } else { None };
+            let count = if self.eat(K::SUBPARTITIONS) {
+                Some(self.uint()?)
+            } else {
+                None
+            };
             Some((function, count))
         } else {
             None
         };
         let listed = self.at_punct(TokenKind::LParen);
-        let partitions = if listed { self.partition_defs()? } else { Vec::new() };
-        Ok(PartitionBy { function, count, subpartition, partitions })
+        let partitions = if listed {
+            self.partition_defs()?
+        } else {
+            Vec::new()
+        };
+        Ok(PartitionBy {
+            function,
+            count,
+            subpartition,
+            partitions,
+        })
     }
 
     fn partition_function(&mut self) -> Result<PartitionFunction> {
@@ -39,18 +59,30 @@ impl Parser<'_> {
             return Err(self.error_here());
         }
         let keyed = method == PartitionMethod::Key;
-        let algorithm =
-            if keyed && self.eat(K::ALGORITHM) { Some(self.equals_number()?) } else { None };
+        let algorithm = if keyed && self.eat(K::ALGORITHM) {
+            Some(self.equals_number()?)
+        } else {
+            None
+        };
         let by = if keyed {
             PartitionOn::Columns(self.parens(|p| {
-                if p.at_punct(TokenKind::RParen) { Ok(Vec::new()) } else { p.comma_list(Self::ident) }
+                if p.at_punct(TokenKind::RParen) {
+                    Ok(Vec::new())
+                } else {
+                    p.comma_list(Self::ident)
+                }
             })?)
         } else if !hashed && self.eat(K::COLUMNS) {
             PartitionOn::Columns(self.ident_list()?)
         } else {
             PartitionOn::Expr(Box::new(self.parens(Self::expr)?))
         };
-        Ok(PartitionFunction { method, linear, algorithm, by })
+        Ok(PartitionFunction {
+            method,
+            linear,
+            algorithm,
+            by,
+        })
     }
 
     /// `(PARTITION p0 ..., PARTITION p1 ...)`
@@ -69,7 +101,12 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
-        Ok(PartitionDef { name, values, options, subpartitions })
+        Ok(PartitionDef {
+            name,
+            values,
+            options,
+            subpartitions,
+        })
     }
 
     fn subpartition(&mut self) -> Result<(Ident, Vec<TableOption>)> {

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Credential, Filter, FilterItem, FilterRule, ReplicaThread, ReplicationStatement, SourceValue, StartReplica,
-    StatementKind, UntilOption,
+    Credential, Filter, FilterItem, FilterRule, ReplicaThread, ReplicationStatement, SourceValue,
+    StartReplica, StatementKind, UntilOption,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -22,7 +22,11 @@ impl Parser<'_> {
         }
         if self.eat(K::GROUP_REPLICATION) {
             let listed = self.at_any(&[K::USER, K::PASSWORD, K::DEFAULT_AUTH]);
-            let list = if listed { self.comma_list(Self::credential)? } else { Vec::new() };
+            let list = if listed {
+                self.comma_list(Self::credential)?
+            } else {
+                Vec::new()
+            };
             return Ok(replication(ReplicationStatement::StartGroup(list)));
         }
         self.expect_replica()?;
@@ -92,13 +96,20 @@ impl Parser<'_> {
             return self.reset_query_cache();
         }
         if self.eat(K::MASTER) || self.eat_words("BINARY LOGS AND GTIDS") {
-            let to = if self.eat(K::TO) { Some(self.uint()?) } else { None };
+            let to = if self.eat(K::TO) {
+                Some(self.uint()?)
+            } else {
+                None
+            };
             return Ok(replication(ReplicationStatement::ResetBinaryLogs(to)));
         }
         self.expect_replica()?;
         let all = self.eat(K::ALL);
         let channel = self.for_channel()?;
-        Ok(replication(ReplicationStatement::ResetReplica { all, channel }))
+        Ok(replication(ReplicationStatement::ResetReplica {
+            all,
+            channel,
+        }))
     }
 
     /// RENAME.
@@ -132,7 +143,10 @@ impl Parser<'_> {
         if self.eat_words("REPLICATION FILTER") {
             let filters = self.comma_list(Self::replication_filter)?;
             let channel = self.for_channel()?;
-            return Ok(replication(ReplicationStatement::ChangeFilter { filters, channel }));
+            return Ok(replication(ReplicationStatement::ChangeFilter {
+                filters,
+                channel,
+            }));
         }
         if !self.eat(K::MASTER) {
             self.expect_words("REPLICATION SOURCE")?;
@@ -148,7 +162,10 @@ impl Parser<'_> {
             Ok((name, p.source_value()?))
         })?;
         let channel = self.for_channel()?;
-        Ok(replication(ReplicationStatement::ChangeSource { options, channel }))
+        Ok(replication(ReplicationStatement::ChangeSource {
+            options,
+            channel,
+        }))
     }
 
     fn source_value(&mut self) -> Result<SourceValue> {
@@ -162,7 +179,11 @@ impl Parser<'_> {
             TokenKind::LParen => self
                 .parens(|p| {
                     let none = p.at_punct(TokenKind::RParen);
-                    if none { Ok(Vec::new()) } else { p.comma_list(Self::uint) }
+                    if none {
+                        Ok(Vec::new())
+                    } else {
+                        p.comma_list(Self::uint)
+                    }
                 })
                 .map(SourceValue::Numbers),
             TokenKind::Keyword(K::NULL | K::ON) => Ok(SourceValue::Word(self.ident_here())),

@@ -3,8 +3,8 @@
 use super::Parser;
 use super::create::Create;
 use crate::ast::{
-    AlterEvent, Characteristic, Event, Parameter, ParameterMode, ProgramKind, Routine, RoutineStatement, Schedule,
-    StatementKind, Trigger,
+    AlterEvent, Characteristic, Event, Parameter, ParameterMode, ProgramKind, Routine,
+    RoutineStatement, Schedule, StatementKind, Trigger,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -21,7 +21,11 @@ impl Parser<'_> {
         let name = self.object_name()?;
         let parameters = self.parameters(|p| {
             let mode = p.choice::<ParameterMode>();
-            Ok(Parameter { mode, name: p.ident()?, data_type: p.type_and_collation()? })
+            Ok(Parameter {
+                mode,
+                name: p.ident()?,
+                data_type: p.type_and_collation()?,
+            })
         })?;
         let characteristics = self.characteristics()?;
         let body = Box::new(self.body_statement()?);
@@ -57,7 +61,11 @@ impl Parser<'_> {
         let parameters = self.parameters(|p| {
             // MariaDB's functions may say IN.
             p.eat(K::IN);
-            Ok(Parameter { mode: None, name: p.ident()?, data_type: p.type_and_collation()? })
+            Ok(Parameter {
+                mode: None,
+                name: p.ident()?,
+                data_type: p.type_and_collation()?,
+            })
         })?;
         self.expect(K::RETURNS)?;
         let returns = Some(self.type_and_collation()?);
@@ -81,7 +89,11 @@ impl Parser<'_> {
         parameter: impl FnMut(&mut Self) -> Result<Parameter>,
     ) -> Result<Vec<Parameter>> {
         self.parens(|p| {
-            if p.at_punct(TokenKind::RParen) { Ok(Vec::new()) } else { p.comma_list(parameter) }
+            if p.at_punct(TokenKind::RParen) {
+                Ok(Vec::new())
+            } else {
+                p.comma_list(parameter)
+            }
         })
     }
 
@@ -92,7 +104,11 @@ impl Parser<'_> {
             list.push(if self.eat(K::COMMENT) {
                 C::Comment(self.text_literal()?)
             } else if self.eat(K::LANGUAGE) {
-                C::Language(if self.at(K::SQL) { self.ident_here() } else { self.ident()? })
+                C::Language(if self.at(K::SQL) {
+                    self.ident_here()
+                } else {
+                    self.ident()?
+                })
             } else if let Some(yes) = self.yes_or_no("DETERMINISTIC", "NOT DETERMINISTIC") {
                 C::Deterministic(yes)
             } else if let Some(access) = self.choice() {
@@ -109,14 +125,22 @@ impl Parser<'_> {
     pub(crate) fn alter_routine(&mut self, kind: ProgramKind) -> Result<StatementKind> {
         let name = self.object_name()?;
         let characteristics = self.characteristics()?;
-        Ok(routine(RoutineStatement::Alter { kind, name, characteristics }))
+        Ok(routine(RoutineStatement::Alter {
+            kind,
+            name,
+            characteristics,
+        }))
     }
 
     /// Behind DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.
     pub(crate) fn drop_program(&mut self, kind: ProgramKind) -> Result<StatementKind> {
         let if_exists = self.if_exists();
         let name = self.object_name()?;
-        Ok(routine(RoutineStatement::Drop { kind, if_exists, name }))
+        Ok(routine(RoutineStatement::Drop {
+            kind,
+            if_exists,
+            name,
+        }))
     }
 
     /// Behind CREATE TRIGGER.
@@ -154,7 +178,11 @@ impl Parser<'_> {
         let schedule = self.schedule()?;
         let preserve = self.completion()?;
         let state = self.choice();
-        let comment = if self.eat(K::COMMENT) { Some(self.text_literal()?) } else { None };
+        let comment = if self.eat(K::COMMENT) {
+            Some(self.text_literal()?)
+        } else {
+            None
+        };
         self.expect(K::DO)?;
         let body = Box::new(self.body_statement()?);
         Ok(routine(RoutineStatement::CreateEvent(Event {
@@ -173,12 +201,28 @@ impl Parser<'_> {
     /// Behind ALTER EVENT.
     pub(crate) fn alter_event(&mut self, create: Create) -> Result<StatementKind> {
         let name = self.object_name()?;
-        let schedule = if self.eat_words("ON SCHEDULE") { Some(self.schedule()?) } else { None };
+        let schedule = if self.eat_words("ON SCHEDULE") {
+            Some(self.schedule()?)
+        } else {
+            None
+        };
         let preserve = self.completion()?;
-        let rename = if self.eat_words("RENAME TO") { Some(self.object_name()?) } else { None };
+        let rename = if self.eat_words("RENAME TO") {
+            Some(self.object_name()?)
+        } else {
+            None
+        };
         let state = self.choice();
-        let comment = if self.eat(K::COMMENT) { Some(self.text_literal()?) } else { None };
-        let body = if self.eat(K::DO) { Some(Box::new(self.body_statement()?)) } else { None };
+        let comment = if self.eat(K::COMMENT) {
+            Some(self.text_literal()?)
+        } else {
+            None
+        };
+        let body = if self.eat(K::DO) {
+            Some(Box::new(self.body_statement()?))
+        } else {
+            None
+        };
         Ok(routine(RoutineStatement::AlterEvent(AlterEvent {
             definer: create.definer,
             name,
@@ -206,8 +250,21 @@ impl Parser<'_> {
         self.expect(K::EVERY)?;
         let every = self.expr()?;
         let unit = self.interval_unit()?;
-        let starts = if self.eat(K::STARTS) { Some(self.expr()?) } else { None };
-        let ends = if self.eat(K::ENDS) { Some(self.expr()?) } else { None };
-        Ok(Schedule::Every { every, unit, starts, ends })
+        let starts = if self.eat(K::STARTS) {
+            Some(self.expr()?)
+        } else {
+            None
+        };
+        let ends = if self.eat(K::ENDS) {
+            Some(self.expr()?)
+        } else {
+            None
+        };
+        Ok(Schedule::Every {
+            every,
+            unit,
+            starts,
+            ends,
+        })
     }
 }

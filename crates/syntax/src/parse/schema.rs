@@ -3,8 +3,9 @@
 use super::Parser;
 use super::create::Create;
 use crate::ast::{
-    CheckOption, DatabaseOption, SchemaStatement, ServerOption, ServerText, SrsAttribute, SrsText, StatementKind,
-    TablespaceFile, TablespaceKind, TablespaceNumber, TablespaceOption, TablespaceStatement, TablespaceVerb, View,
+    CheckOption, DatabaseOption, SchemaStatement, ServerOption, ServerText, SrsAttribute, SrsText,
+    StatementKind, TablespaceFile, TablespaceKind, TablespaceNumber, TablespaceOption,
+    TablespaceStatement, TablespaceVerb, View,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -21,23 +22,25 @@ impl Parser<'_> {
         let name = self.ident()?;
         let options = self.database_options()?;
         let or_replace = create.or_replace;
-        Ok(schema(SchemaStatement::CreateDatabase { or_replace, if_not_exists, name, options }))
+        Ok(schema(SchemaStatement::CreateDatabase {
+            or_replace,
+            if_not_exists,
+            name,
+            options,
+        }))
     }
 
     /// Behind ALTER DATABASE.
     pub(crate) fn alter_database(&mut self) -> Result<StatementKind> {
+        // Words that may be names, too, begin options here.
         let options_first = self.at_any(&[K::CHARSET, K::ENCRYPTION, K::COMMENT]);
-        let named = self.at_ident() && !(options_first && !self.at_end_nth(1));
+        let named = self.at_ident() && !options_first;
         let name = if named { Some(self.ident()?) } else { None };
         let options = self.database_options()?;
         if options.is_empty() {
             return Err(self.error_here());
         }
         Ok(schema(SchemaStatement::AlterDatabase { name, options }))
-    }
-
-    fn at_end_nth(&self, n: usize) -> bool {
-        matches!(self.kind_nth(n), TokenKind::End | TokenKind::Semicolon)
     }
 
     fn database_options(&mut self) -> Result<Vec<DatabaseOption>> {
@@ -66,7 +69,10 @@ impl Parser<'_> {
     /// Behind DROP DATABASE.
     pub(crate) fn drop_database(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
-        Ok(schema(SchemaStatement::DropDatabase { if_exists, name: self.ident()? }))
+        Ok(schema(SchemaStatement::DropDatabase {
+            if_exists,
+            name: self.ident()?,
+        }))
     }
 
     /// Behind CREATE or ALTER ... VIEW.
@@ -102,7 +108,11 @@ impl Parser<'_> {
         let if_exists = self.if_exists();
         let names = self.comma_list(Self::object_name)?;
         let behavior = self.choice();
-        Ok(schema(SchemaStatement::DropView { if_exists, names, behavior }))
+        Ok(schema(SchemaStatement::DropView {
+            if_exists,
+            names,
+            behavior,
+        }))
     }
 
     /// Behind CREATE, ALTER or DROP [UNDO] TABLESPACE or LOGFILE GROUP.
@@ -120,7 +130,12 @@ impl Parser<'_> {
                 None => break,
             }
         }
-        let statement = TablespaceStatement { verb, kind, name, options };
+        let statement = TablespaceStatement {
+            verb,
+            kind,
+            name,
+            options,
+        };
         Ok(schema(SchemaStatement::Tablespace(statement)))
     }
 
@@ -178,7 +193,10 @@ impl Parser<'_> {
     /// Behind ALTER SERVER.
     pub(crate) fn alter_server(&mut self) -> Result<StatementKind> {
         let name = self.ident_or_text()?;
-        Ok(schema(SchemaStatement::AlterServer(name, self.server_options()?)))
+        Ok(schema(SchemaStatement::AlterServer(
+            name,
+            self.server_options()?,
+        )))
     }
 
     fn server_options(&mut self) -> Result<Vec<ServerOption>> {
@@ -197,7 +215,10 @@ impl Parser<'_> {
     /// Behind DROP SERVER.
     pub(crate) fn drop_server(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
-        Ok(schema(SchemaStatement::DropServer { if_exists, name: self.ident_or_text()? }))
+        Ok(schema(SchemaStatement::DropServer {
+            if_exists,
+            name: self.ident_or_text()?,
+        }))
     }
 
     /// Behind CREATE SPATIAL REFERENCE SYSTEM.
@@ -230,6 +251,9 @@ impl Parser<'_> {
     /// Behind DROP SPATIAL REFERENCE SYSTEM.
     pub(crate) fn drop_spatial_reference_system(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
-        Ok(schema(SchemaStatement::DropSpatialReferenceSystem { if_exists, srid: self.uint()? }))
+        Ok(schema(SchemaStatement::DropSpatialReferenceSystem {
+            if_exists,
+            srid: self.uint()?,
+        }))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    HandlerCompare, HandlerRead, Load, LoadPriority, PrepareSource, SessionStatement, StatementKind, UserVariable,
+    HandlerCompare, HandlerRead, Load, LoadPriority, PrepareSource, SessionStatement,
+    StatementKind, UserVariable,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -22,7 +23,9 @@ impl Parser<'_> {
     /// HELP.
     pub(crate) fn help(&mut self) -> Result<StatementKind> {
         self.next();
-        Ok(session(SessionStatement::Help(self.ident_or_text()?.text.to_string())))
+        Ok(session(SessionStatement::Help(
+            self.ident_or_text()?.text.to_string(),
+        )))
     }
 
     /// PREPARE.
@@ -74,14 +77,27 @@ impl Parser<'_> {
         let (index, read) = match self.choice() {
             Some(step) => (None, HandlerRead::Step(step)),
             None => {
-                let index =
-                    if self.at(K::PRIMARY) { self.ident_here() } else { self.ident()? };
+                let index = if self.at(K::PRIMARY) {
+                    self.ident_here()
+                } else {
+                    self.ident()?
+                };
                 (Some(index), self.handler_read()?)
             }
         };
-        let filter = if self.eat(K::WHERE) { Some(self.expr()?) } else { None };
+        let filter = if self.eat(K::WHERE) {
+            Some(self.expr()?)
+        } else {
+            None
+        };
         let limit = self.limit()?;
-        Ok(session(SessionStatement::HandlerRead { table, index, read, filter, limit }))
+        Ok(session(SessionStatement::HandlerRead {
+            table,
+            index,
+            read,
+            filter,
+            limit,
+        }))
     }
 
     fn handler_read(&mut self) -> Result<HandlerRead> {
@@ -118,8 +134,16 @@ impl Parser<'_> {
         let duplicates = self.choice();
         self.expect_all(&[K::INTO, K::TABLE])?;
         let table = self.object_name()?;
-        let partitions = if self.eat(K::PARTITION) { self.ident_list()? } else { Vec::new() };
-        let charset = if self.eat_character_set() { Some(self.charset_name()?) } else { None };
+        let partitions = if self.eat(K::PARTITION) {
+            self.ident_list()?
+        } else {
+            Vec::new()
+        };
+        let charset = if self.eat_character_set() {
+            Some(self.charset_name()?)
+        } else {
+            None
+        };
         let rows_identified = if xml && self.eat_words("ROWS IDENTIFIED BY") {
             Some(self.text_literal()?)
         } else {
@@ -130,12 +154,20 @@ impl Parser<'_> {
         let columns = if self.at_punct(TokenKind::LParen) {
             self.parens(|p| {
                 let none = p.at_punct(TokenKind::RParen);
-                if none { Ok(Vec::new()) } else { p.comma_list(Self::into_target) }
+                if none {
+                    Ok(Vec::new())
+                } else {
+                    p.comma_list(Self::into_target)
+                }
             })?
         } else {
             Vec::new()
         };
-        let set = if self.eat(K::SET) { self.assignments()? } else { Vec::new() };
+        let set = if self.eat(K::SET) {
+            self.assignments()?
+        } else {
+            Vec::new()
+        };
         Ok(session(SessionStatement::Load(Load {
             xml,
             priority,

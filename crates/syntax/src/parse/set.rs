@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Account, Ident, PasswordText, RoleChoice, Scope, SetItem, SetPassword, SetStatement, SetValue, StatementKind,
-    UserVariable, VariableScope,
+    Account, Ident, PasswordText, RoleChoice, Scope, SetItem, SetPassword, SetStatement, SetValue,
+    StatementKind, UserVariable, VariableScope,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -34,14 +34,20 @@ impl Parser<'_> {
             }
             Some(K::RESOURCE) if self.eat_words("RESOURCE GROUP") => {
                 let name = self.ident()?;
-                let threads = if self.eat(K::FOR) { self.comma_list(Self::uint)? } else { Vec::new() };
+                let threads = if self.eat(K::FOR) {
+                    self.comma_list(Self::uint)?
+                } else {
+                    Vec::new()
+                };
                 return Ok(set(SetStatement::ResourceGroup(name, threads)));
             }
             Some(K::TRANSACTION) if !self.is_assigned(1) => {
                 self.next();
                 return self.set_transaction(None);
             }
-            Some(K::GLOBAL | K::SESSION | K::LOCAL) if self.at_nth(1, K::TRANSACTION) && !self.is_assigned(2) => {
+            Some(K::GLOBAL | K::SESSION | K::LOCAL)
+                if self.at_nth(1, K::TRANSACTION) && !self.is_assigned(2) =>
+            {
                 let scope = self.scope();
                 self.next();
                 return self.set_transaction(scope);
@@ -60,13 +66,20 @@ impl Parser<'_> {
 
     /// Whether the n-th token from here assigns, or is the dot of a qualified name.
     fn is_assigned(&self, n: usize) -> bool {
-        matches!(self.kind_nth(n), TokenKind::Eq | TokenKind::Assign | TokenKind::Dot)
+        matches!(
+            self.kind_nth(n),
+            TokenKind::Eq | TokenKind::Assign | TokenKind::Dot
+        )
     }
 
     /// Whether the n-th token is no password's: SET PASSWORD = 'text' is not about a variable.
     fn at_variable_value(&self, n: usize) -> bool {
-        !matches!(self.kind_nth(n), TokenKind::Text | TokenKind::Keyword(K::PASSWORD))
-            && !self.slice(self.peek_nth(n)).eq_ignore_ascii_case("OLD_PASSWORD")
+        !matches!(
+            self.kind_nth(n),
+            TokenKind::Text | TokenKind::Keyword(K::PASSWORD)
+        ) && !self
+            .slice(self.peek_nth(n))
+            .eq_ignore_ascii_case("OLD_PASSWORD")
     }
 
     /// GLOBAL, SESSION, LOCAL, PERSIST, PERSIST_ONLY, if one is next.
@@ -91,15 +104,29 @@ impl Parser<'_> {
             return self.set_names();
         }
         if self.eat_character_set() {
-            let name = if self.eat(K::DEFAULT) { None } else { Some(self.charset_name()?) };
+            let name = if self.eat(K::DEFAULT) {
+                None
+            } else {
+                Some(self.charset_name()?)
+            };
             return Ok(SetItem::CharacterSet(name));
         }
-        let scope = if self.is_assigned(1) { None } else { self.scope() };
+        let scope = if self.is_assigned(1) {
+            None
+        } else {
+            self.scope()
+        };
         let first = self.ident()?;
         let (base, name) = self.qualified(first)?;
         self.expect_assignment()?;
         let value = self.set_value()?;
-        Ok(SetItem::Variable { scope, system: false, base, name, value })
+        Ok(SetItem::Variable {
+            scope,
+            system: false,
+            base,
+            name,
+            value,
+        })
     }
 
     fn qualified(&mut self, first: Ident) -> Result<(Option<Ident>, Ident)> {
@@ -120,7 +147,13 @@ impl Parser<'_> {
             VariableScope::PersistOnly => Scope::PersistOnly,
         });
         let (base, name) = (variable.component, variable.name);
-        Ok(SetItem::Variable { scope, system: true, base, name, value })
+        Ok(SetItem::Variable {
+            scope,
+            system: true,
+            base,
+            name,
+            value,
+        })
     }
 
     fn expect_assignment(&mut self) -> Result<()> {
@@ -140,7 +173,10 @@ impl Parser<'_> {
             || self.at_any(&[K::BINARY, K::ROW])
                 && matches!(
                     self.kind_nth(1),
-                    TokenKind::Comma | TokenKind::Semicolon | TokenKind::End | TokenKind::Keyword(K::FOR)
+                    TokenKind::Comma
+                        | TokenKind::Semicolon
+                        | TokenKind::End
+                        | TokenKind::Keyword(K::FOR)
                 );
         if word {
             return Ok(SetValue::Word(self.ident_here()));
@@ -150,7 +186,10 @@ impl Parser<'_> {
 
     fn set_names(&mut self) -> Result<SetItem> {
         if self.eat(K::DEFAULT) {
-            return Ok(SetItem::Names { charset: None, collation: None });
+            return Ok(SetItem::Names {
+                charset: None,
+                collation: None,
+            });
         }
         let charset = Some(self.charset_name()?);
         let collation = if !self.eat(K::COLLATE) || self.eat(K::DEFAULT) {
@@ -162,8 +201,11 @@ impl Parser<'_> {
     }
 
     fn set_password(&mut self) -> Result<StatementKind> {
-        let account: Option<Account> =
-            if self.eat(K::FOR) { Some(self.account()?) } else { None };
+        let account: Option<Account> = if self.eat(K::FOR) {
+            Some(self.account()?)
+        } else {
+            None
+        };
         let password = if self.eat_words("TO RANDOM") {
             None
         } else {
@@ -171,7 +213,12 @@ impl Parser<'_> {
             Some(self.password_text()?)
         };
         let (replace, retain) = self.replaced_password()?;
-        Ok(set(SetStatement::Password(SetPassword { account, password, replace, retain })))
+        Ok(set(SetStatement::Password(SetPassword {
+            account,
+            password,
+            replace,
+            retain,
+        })))
     }
 
     fn password_text(&mut self) -> Result<PasswordText> {
@@ -183,7 +230,11 @@ impl Parser<'_> {
 
     /// REPLACE 'password' RETAIN CURRENT PASSWORD, either or neither.
     pub(crate) fn replaced_password(&mut self) -> Result<(Option<String>, bool)> {
-        let replace = if self.eat(K::REPLACE) { Some(self.text_literal()?) } else { None };
+        let replace = if self.eat(K::REPLACE) {
+            Some(self.text_literal()?)
+        } else {
+            None
+        };
         Ok((replace, self.eat_words("RETAIN CURRENT PASSWORD")))
     }
 
@@ -195,7 +246,11 @@ impl Parser<'_> {
             RoleChoice::None
         } else if self.eat(K::ALL) {
             let except = self.eat(K::EXCEPT);
-            RoleChoice::AllExcept(if except { self.comma_list(Self::account)? } else { Vec::new() })
+            RoleChoice::AllExcept(if except {
+                self.comma_list(Self::account)?
+            } else {
+                Vec::new()
+            })
         } else {
             RoleChoice::Roles(self.comma_list(Self::account)?)
         })

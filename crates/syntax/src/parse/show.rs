@@ -1,7 +1,9 @@
 //! SHOW, as its table says.
 
 use super::Parser;
-use crate::ast::{ObjectName, SHOWS, Show, ShowFilter, ShowKind, ShowModifier, ShowPart, ShowRow, StatementKind};
+use crate::ast::{
+    ObjectName, SHOWS, Show, ShowFilter, ShowKind, ShowModifier, ShowPart, ShowRow, StatementKind,
+};
 use crate::error::Result;
 use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind;
@@ -21,10 +23,18 @@ impl Parser<'_> {
             (full, ShowModifier::Full),
             (scope.is_some(), ShowModifier::Scope),
         ];
-        if given.iter().any(|(given, modifier)| *given && !row.modifiers.contains(modifier)) {
+        if given
+            .iter()
+            .any(|(given, modifier)| *given && !row.modifiers.contains(modifier))
+        {
             return Err(self.error_at(start));
         }
-        let mut show = Show { extended, full, scope, ..Show::new(row.kind) };
+        let mut show = Show {
+            extended,
+            full,
+            scope,
+            ..Show::new(row.kind)
+        };
         for part in row.parts {
             self.show_part(&mut show, *part)?;
         }
@@ -38,7 +48,7 @@ impl Parser<'_> {
             match self.eat_any(&[K::WARNINGS, K::ERRORS]) {
                 Some(K::WARNINGS) => Some(ShowKind::CountWarnings),
                 Some(_) => Some(ShowKind::CountErrors),
-                None => None,
+                None => return Err(self.error_here()),
             }
         } else {
             None
@@ -55,8 +65,15 @@ impl Parser<'_> {
             ShowPart::Missing => show.if_not_exists = self.if_not_exists(),
             ShowPart::Name => show.name = Some(self.object_name()?),
             ShowPart::EngineName => {
-                let name = if self.at(K::ALL) { self.ident_here() } else { self.ident_or_text()? };
-                show.name = Some(ObjectName { database: None, name });
+                let name = if self.at(K::ALL) {
+                    self.ident_here()
+                } else {
+                    self.ident_or_text()?
+                };
+                show.name = Some(ObjectName {
+                    database: None,
+                    name,
+                });
             }
             ShowPart::Account => show.account = Some(self.account()?),
             ShowPart::For => {

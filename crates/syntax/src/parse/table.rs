@@ -3,8 +3,8 @@
 use super::Parser;
 use super::create::Create;
 use crate::ast::{
-    AlterHow, CreateIndex, CreateTable, KeyKind, NumberOption, StatementKind, TableOption, TableStatement,
-    TextOption,
+    AlterHow, CreateIndex, CreateTable, KeyKind, NumberOption, StatementKind, TableOption,
+    TableStatement, TextOption,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -39,8 +39,11 @@ impl Parser<'_> {
             }));
         }
         let listed = self.at_punct(TokenKind::LParen) && !self.at_query_in_parens();
-        let elements =
-            if listed { self.parens(|p| p.comma_list(Self::table_element))? } else { Vec::new() };
+        let elements = if listed {
+            self.parens(|p| p.comma_list(Self::table_element))?
+        } else {
+            Vec::new()
+        };
         let mut options = Vec::new();
         loop {
             self.eat_punct(TokenKind::Comma);
@@ -49,14 +52,21 @@ impl Parser<'_> {
                 None => break,
             }
         }
-        let partition =
-            if self.at(K::PARTITION) { Some(Box::new(self.partition_by()?)) } else { None };
+        let partition = if self.at(K::PARTITION) {
+            Some(Box::new(self.partition_by()?))
+        } else {
+            None
+        };
         let duplicates = self.choice();
         let queried = self.eat(K::AS) || self.at_query();
         if !queried && (duplicates.is_some() || elements.is_empty()) {
             return Err(self.error_here());
         }
-        let query = if queried { Some(Box::new(self.query()?)) } else { None };
+        let query = if queried {
+            Some(Box::new(self.query()?))
+        } else {
+            None
+        };
         Ok(table(TableStatement::Create(CreateTable {
             or_replace,
             temporary,
@@ -79,24 +89,27 @@ impl Parser<'_> {
     fn at_query_in_parens(&self) -> bool {
         matches!(
             self.kind_nth(1),
-            TokenKind::LParen
-                | TokenKind::Keyword(K::SELECT | K::WITH | K::VALUES | K::TABLE)
+            TokenKind::LParen | TokenKind::Keyword(K::SELECT | K::WITH | K::VALUES | K::TABLE)
         )
     }
 
     /// An option of a table, if one is next.
     pub(crate) fn table_option(&mut self) -> Result<Option<TableOption>> {
         use TableOption as O;
-        if self.eat(K::DEFAULT) {
-            if !self.at_any(&[K::COLLATE, K::CHARACTER, K::CHARSET, K::CHAR]) {
-                return Err(self.error_here());
-            }
+        if self.eat(K::DEFAULT)
+            && !self.at_any(&[K::COLLATE, K::CHARACTER, K::CHARSET, K::CHAR])
+        {
+            return Err(self.error_here());
         }
         if self.eat(K::COLLATE) {
-            return self.equals_charset_or_default().map(|name| Some(O::Collate(name)));
+            return self
+                .equals_charset_or_default()
+                .map(|name| Some(O::Collate(name)));
         }
         if self.eat_character_set() {
-            return self.equals_charset_or_default().map(|name| Some(O::Charset(name)));
+            return self
+                .equals_charset_or_default()
+                .map(|name| Some(O::Charset(name)));
         }
         let option = match self.keyword() {
             Some(K::UNION) => {
@@ -104,7 +117,11 @@ impl Parser<'_> {
                 self.eat_equals();
                 O::Union(self.parens(|p| {
                     let none = p.at_punct(TokenKind::RParen);
-                    if none { Ok(Vec::new()) } else { p.comma_list(Self::object_name) }
+                    if none {
+                        Ok(Vec::new())
+                    } else {
+                        p.comma_list(Self::object_name)
+                    }
                 })?)
             }
             Some(K::ROW_FORMAT) => {
@@ -121,7 +138,11 @@ impl Parser<'_> {
                 self.next();
                 self.eat_equals();
                 let none = self.eat(K::NULL);
-                O::SecondaryEngine(if none { None } else { Some(self.ident_or_text()?) })
+                O::SecondaryEngine(if none {
+                    None
+                } else {
+                    Some(self.ident_or_text()?)
+                })
             }
             Some(K::TYPE) => {
                 self.next();
@@ -233,11 +254,20 @@ impl Parser<'_> {
     pub(crate) fn drop_index(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
         // The primary key's name is a reserved word.
-        let name = if self.at(K::PRIMARY) { self.ident_here() } else { self.ident()? };
+        let name = if self.at(K::PRIMARY) {
+            self.ident_here()
+        } else {
+            self.ident()?
+        };
         self.expect(K::ON)?;
         let on = self.object_name()?;
         let how = self.alter_hows()?;
-        Ok(table(TableStatement::DropIndex { if_exists, name, table: on, how }))
+        Ok(table(TableStatement::DropIndex {
+            if_exists,
+            name,
+            table: on,
+            how,
+        }))
     }
 
     /// Behind DROP [TEMPORARY] TABLE.
@@ -245,7 +275,12 @@ impl Parser<'_> {
         let if_exists = self.if_exists();
         let names = self.comma_list(Self::object_name)?;
         let behavior = self.choice();
-        Ok(table(TableStatement::Drop { temporary, if_exists, names, behavior }))
+        Ok(table(TableStatement::Drop {
+            temporary,
+            if_exists,
+            names,
+            behavior,
+        }))
     }
 
     /// TRUNCATE.
@@ -270,6 +305,8 @@ impl Parser<'_> {
     pub(crate) fn import_table(&mut self) -> Result<StatementKind> {
         self.next();
         self.expect_all(&[K::TABLE, K::FROM])?;
-        Ok(table(TableStatement::Import(self.comma_list(Self::text_literal)?)))
+        Ok(table(TableStatement::Import(
+            self.comma_list(Self::text_literal)?,
+        )))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AccessMode, Completion, LockedTable, Scope, StatementKind, TransactionStatement, XaStatement, Xid,
+    AccessMode, Completion, LockedTable, Scope, StatementKind, TransactionStatement, XaStatement,
+    Xid,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -41,13 +42,18 @@ impl Parser<'_> {
                 break;
             }
         }
-        Ok(transaction(TransactionStatement::Start { snapshot, access }))
+        Ok(transaction(TransactionStatement::Start {
+            snapshot,
+            access,
+        }))
     }
 
     /// COMMIT.
     pub(crate) fn commit(&mut self) -> Result<StatementKind> {
         self.next();
-        Ok(transaction(TransactionStatement::Commit(self.completion_of_transaction()?)))
+        Ok(transaction(TransactionStatement::Commit(
+            self.completion_of_transaction()?,
+        )))
     }
 
     /// ROLLBACK.
@@ -58,7 +64,9 @@ impl Parser<'_> {
             self.eat(K::SAVEPOINT);
             return Ok(transaction(TransactionStatement::RollbackTo(self.ident()?)));
         }
-        Ok(transaction(TransactionStatement::Rollback(self.completion_of_transaction()?)))
+        Ok(transaction(TransactionStatement::Rollback(
+            self.completion_of_transaction()?,
+        )))
     }
 
     fn completion_of_transaction(&mut self) -> Result<Completion> {
@@ -82,7 +90,9 @@ impl Parser<'_> {
     pub(crate) fn release(&mut self) -> Result<StatementKind> {
         self.next();
         self.expect(K::SAVEPOINT)?;
-        Ok(transaction(TransactionStatement::ReleaseSavepoint(self.ident()?)))
+        Ok(transaction(TransactionStatement::ReleaseSavepoint(
+            self.ident()?,
+        )))
     }
 
     /// Behind SET ... TRANSACTION.
@@ -100,7 +110,11 @@ impl Parser<'_> {
                 break;
             }
         }
-        Ok(transaction(TransactionStatement::Set { scope, isolation, access }))
+        Ok(transaction(TransactionStatement::Set {
+            scope,
+            isolation,
+            access,
+        }))
     }
 
     /// LOCK.
@@ -114,7 +128,11 @@ impl Parser<'_> {
             let name = p.object_name()?;
             let aliased = p.eat(K::AS) || p.at_ident();
             let alias = if aliased { Some(p.ident()?) } else { None };
-            Ok(LockedTable { name, alias, lock: p.expect_choice()? })
+            Ok(LockedTable {
+                name,
+                alias,
+                lock: p.expect_choice()?,
+            })
         })?;
         Ok(transaction(TransactionStatement::LockTables(tables)))
     }
@@ -157,6 +175,10 @@ impl Parser<'_> {
 
     fn xid(&mut self) -> Result<Xid> {
         let parts = self.comma_list(Self::operand_expr)?;
-        if parts.len() > 3 { Err(self.error_here()) } else { Ok(Xid { parts }) }
+        if parts.len() > 3 {
+            Err(self.error_here())
+        } else {
+            Ok(Xid { parts })
+        }
     }
 }

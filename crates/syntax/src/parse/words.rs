@@ -126,7 +126,9 @@ impl Parser<'_> {
             _ => return Err(self.error_here()),
         };
         let number = text[..text.len() - 1].parse::<u64>().ok();
-        let size = number.and_then(|n| n.checked_mul(1 << shift)).ok_or_else(|| self.error_here())?;
+        let size = number
+            .and_then(|n| n.checked_mul(1 << shift))
+            .ok_or_else(|| self.error_here())?;
         self.next();
         Ok(size)
     }
@@ -145,7 +147,11 @@ impl Parser<'_> {
 
     /// `(name, ...)` if a parenthesis is next, otherwise no names.
     pub(crate) fn optional_ident_list(&mut self) -> Result<Vec<Ident>> {
-        if self.at_punct(TokenKind::LParen) { self.ident_list() } else { Ok(Vec::new()) }
+        if self.at_punct(TokenKind::LParen) {
+            self.ident_list()
+        } else {
+            Ok(Vec::new())
+        }
     }
 
     /// NO_WRITE_TO_BINLOG, LOCAL
@@ -169,7 +175,10 @@ impl Parser<'_> {
         let host = if self.at_punct(TokenKind::UserVariable) {
             let start = self.start();
             let text = self.user_variable()?;
-            Some(Ident { text, span: self.span_from(start) })
+            Some(Ident {
+                text,
+                span: self.span_from(start),
+            })
         } else if self.eat_punct(TokenKind::At) {
             Some(self.ident_or_text()?)
         } else {
@@ -185,5 +194,4 @@ impl Parser<'_> {
         }
         Ok(Some(self.ident_or_text()?.text.to_string()))
     }
-
 }
