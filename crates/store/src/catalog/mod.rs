@@ -24,8 +24,8 @@ mod statistics;
 
 pub(crate) use handler::Handler;
 pub(crate) use own::OwnTable;
-pub use statistics::CATALOG_DATABASE;
 pub(crate) use statistics::STATISTICS;
+pub use statistics::{CATALOG_DATABASE, ChangeBody};
 
 use crate::error::{Error, Result};
 use crate::page::PageNo;

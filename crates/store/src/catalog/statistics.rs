@@ -18,6 +18,9 @@ pub const CATALOG_DATABASE: &str = "#catalog";
 /// The table.
 pub(crate) const STATISTICS: &str = "statistics";
 
+/// Makes what is to be kept (`None`: nothing) of what is.
+pub type ChangeBody<'a> = dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>> + 'a;
+
 /// Bytes of a row's key, the table's id.
 const KEY: usize = 8;
 
@@ -81,7 +84,7 @@ impl Catalog {
         &self,
         txn: &mut Txn,
         id: u64,
-        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+        change: &mut ChangeBody<'_>,
     ) -> Result<()> {
         let Some(table) = self.statistics.get() else {
             return Err(Error::Invalid("there is no table of statistics".into()));

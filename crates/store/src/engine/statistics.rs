@@ -4,7 +4,7 @@
 //! of it in memory, at the open table.
 
 use super::{Engine, Inner};
-use crate::catalog::{CATALOG_DATABASE, IndexDef, STATISTICS, TableDef, row};
+use crate::catalog::{CATALOG_DATABASE, ChangeBody, IndexDef, STATISTICS, TableDef, row};
 use crate::error::{Error, Result};
 use crate::page::PAGE_SIZE;
 use crate::table::{ChangedTables, Table};
@@ -36,7 +36,7 @@ impl Engine {
         &self,
         txn: &mut Txn,
         table: &Table,
-        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+        change: &mut ChangeBody<'_>,
     ) -> Result<()> {
         if table.is_temporary() {
             return Err(Error::Invalid("a temporary table has no statistics".into()));

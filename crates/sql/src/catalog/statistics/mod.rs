@@ -256,12 +256,15 @@ fn note_measure(
     });
 }
 
+/// Changes what is kept for a table, which is open, and its definition.
+type Edit<'a> = dyn FnMut(&mut Stored, &Arc<Table>, &Arc<Schema>) + 'a;
+
 /// Changes what is kept for a table, in a transaction of its own, in which rows of statistics are changed one after the other.
 fn change(
     engine: &Engine,
     owner: &Arc<Owner>,
     open: Open<'_>,
-    edit: &mut dyn FnMut(&mut Stored, &Arc<Table>, &Arc<Schema>),
+    edit: &mut Edit<'_>,
 ) -> SqlResult<()> {
     engine
         .prepare_statistics(owner)

@@ -227,12 +227,12 @@ fn scan(
     index: usize,
     range: KeyRange,
     fetch: Fetch,
-    f: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), Error>,
+    f: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
     let mut scan = table.scan(txn, index, range, dir, mode, fetch)?;
     while let Some(row) = scan.next(txn)? {
-        f(row.key, row.row)?;
+        f(row.key)?;
     }
     Ok(())
 }
@@ -258,7 +258,7 @@ fn count(
     for tree in trees {
         let (mut before, mut ends): (Vec<u8>, _) = (Vec::new(), Vec::new());
         let mut first = true;
-        scan(txn, tree, at, everything(), Fetch::Key, &mut |key, _| {
+        scan(txn, tree, at, everything(), Fetch::Key, &mut |key| {
             rows += 1;
             if parts == 0 {
                 return Ok(());
