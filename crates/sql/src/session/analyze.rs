@@ -21,7 +21,7 @@ impl Session {
             return statistics::take_temporary(engine, &temporary, settings);
         }
         let open = |txn: &mut Txn| self.open_for_statistics(txn, database, table);
-        while !statistics::take(engine, &self.owner, &open, settings)? {
+        while statistics::take(engine, &self.owner, &open, settings)?.is_none() {
             // DDL came in between; what is there now is looked at.
             if self.owner.is_killed() {
                 return Err(SqlError::new(1317, "Query execution was interrupted"));
@@ -143,6 +143,15 @@ fn refused(schema: &Schema, column: usize) -> Option<String> {
 }
 
 impl super::Instance {
+    /// Measures a table now if it has changed by a tenth since it was last, or nobody has measured it: what the background does by
+    /// itself. Whether it was measured.
+    pub fn refresh_statistics(&self, database: &str, table: &str) -> SqlResult<bool> {
+        let engine = &self.0.engine;
+        let def = engine.table_def(database, table);
+        let id = def.map_err(|e| store_error(e, table))?.id;
+        let measured = statistics::refresh::refresh(engine, id, self.statistics_settings())?;
+        Ok(measured.is_some())
+    }
     /// What the variables say about statistics.
     pub(crate) fn statistics_settings(&self) -> Settings {
         settings(&self.0.globals)

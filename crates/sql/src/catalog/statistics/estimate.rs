@@ -87,6 +87,7 @@ impl TableStatistics {
                 .collect();
             let n = run.len().checked_sub(1).and_then(|i| known.distinct.get(i));
             if let Some(n) = n
+                && *n > 0
                 && run.len() > best.0.len().max(1)
             {
                 best = (run, 1.0 / (*n).max(1) as f64);

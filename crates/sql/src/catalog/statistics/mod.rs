@@ -11,9 +11,9 @@
 //! | `refresh` | taking them anew when a table has changed: the instance's thread |
 //!
 //! **For the optimizer.** [`of`] gives an open table's statistics and how many rows it has now: a pointer kept at the table and a sum over its
-//! change counter. It takes no lock that anybody holds for long and reads no page, but at two occasions: the first time after the table
-//! was opened, when what is kept is looked up once, and while nobody has ever measured the table, when the row count comes from a few
-//! pages of its tree. Then the selectivities are guesses (see `table`), and the table is measured in the background soon, if it has 100 rows.
+//! change counter. It takes no lock that anybody holds for long and reads no page, but on two occasions: the first time after the table
+//! was opened, when what is kept is looked up once, and while nobody has ever measured the table, or it is partitioned, when the row
+//! count comes from a few pages of its trees. Without a measure the selectivities are guesses (see `table`), and the table is measured in the background soon, if it has 100 rows.
 //!
 //! ```text
 //! let known = statistics::of(engine, &plan_table.table)?;          // Arc<TableStatistics>, rows
@@ -109,7 +109,14 @@ fn now_us() -> u64 {
     now.map_or(0, |d| d.as_micros() as u64)
 }
 
-/// How much a table, or its partitions, have changed since they were opened.
+/// How much a table, or its partitions, have changed since they were opened; they are opened all, so that none comes later with what
+/// it had counted before.
+fn all_changes(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<ChangeCount> {
+    sample::parts(engine, table, schema)?;
+    Ok(changes(table, schema))
+}
+
+/// The same of the partitions that are open.
 fn changes(table: &Table, schema: &Schema) -> ChangeCount {
     let Some(p) = &schema.partitioning else {
         return table.changes();
@@ -198,9 +205,13 @@ pub fn of(engine: &Engine, table: &Arc<Table>) -> SqlResult<Known> {
     })
 }
 
-/// Rows when they were counted, and those that have come and gone since.
+/// Rows when they were counted, and those that have come and gone since. A partitioned table's changes are its open partitions', which
+/// come and go with its definition.
 fn rows_now(engine: &Engine, table: &Arc<Table>, kept: &Kept) -> u64 {
-    if !kept.statistics.are_taken() || kept.outdated.load(Ordering::Relaxed) {
+    let counted = kept.statistics.are_taken()
+        && !kept.outdated.load(Ordering::Relaxed)
+        && kept.schema.partitioning.is_none();
+    if !counted {
         return crate::partition::estimate_rows(Some(engine), table, &kept.schema);
     }
     let net = changes(table, &kept.schema).net - kept.measured.net;
@@ -211,34 +222,44 @@ fn rows_now(engine: &Engine, table: &Arc<Table>, kept: &Kept) -> u64 {
 /// measured it. What is found out is noted at the table, and kept by the next refresh.
 pub(crate) fn fresh(engine: &Engine, table: &Arc<Table>, settings: Settings) -> SqlResult<Known> {
     let now = kept(engine, table)?;
-    let changed = changes(table, &now.schema).rows;
-    let changed = changed.saturating_sub(now.measured.rows);
+    let before = all_changes(engine, table, &now.schema)?;
+    let changed = before.rows.saturating_sub(now.measured.rows);
     let fresh = now.statistics.are_taken()
         && !now.outdated.load(Ordering::Relaxed)
         && changed <= now.statistics.rows / 10;
     if !fresh {
         let owner = engine.owner();
-        let before = changes(table, &now.schema);
         let open: Open<'_> = &|_| Ok(table.clone());
         let measured =
             sample::measure(engine, &owner, settings.pages(), open, now_us() / 1_000_000)?;
-        if let Some(measure) = measured {
+        if let Some((measure, net)) = measured {
+            let before = ChangeCount { net, ..before };
             note_measure(table, &now.schema, Arc::new(measure), before, false);
         }
     }
     of(engine, table)
 }
 
-/// Notes a measure at the table, beside whatever histograms are noted there.
+/// Notes a measure at the table, beside whatever histograms are noted there, unless a later one is. Whether it did.
 fn note_measure(
     table: &Table,
     schema: &Arc<Schema>,
     measure: Arc<Measure>,
     before: ChangeCount,
     stays: bool,
-) {
+) -> bool {
+    let mut noted = true;
     table.note(&mut |now| {
         let old = now.and_then(|n| n.clone().downcast::<Kept>().ok());
+        let later = |o: &Arc<Kept>| {
+            o.statistics.are_taken()
+                && !o.outdated.load(Ordering::Relaxed)
+                && o.measured.rows > before.rows
+        };
+        if old.as_ref().is_some_and(later) {
+            noted = false;
+            return now.cloned();
+        }
         let mut stored = old.as_ref().map(|o| o.stored.clone()).unwrap_or_default();
         stored.measure = Some(measure.clone());
         let kept = match (&old, stays) {
@@ -254,6 +275,7 @@ fn note_measure(
             outdated: AtomicBool::new(false),
         }) as Noted)
     });
+    noted
 }
 
 /// Changes what is kept for a table, which is open, and its definition.
@@ -292,31 +314,34 @@ fn change(
     }
 }
 
-/// Measures a table and notes what it finds; keeps it in the catalog if measures persist. `false`: DDL came in between.
+/// Measures a table and notes what it finds; keeps it in the catalog if measures persist. How many rows it has; `None`: DDL came in
+/// between.
 pub(crate) fn take(
     engine: &Engine,
     owner: &Arc<Owner>,
     open: Open<'_>,
     settings: Settings,
-) -> SqlResult<bool> {
+) -> SqlResult<Option<u64>> {
     let mut txn = engine.begin(owner, Isolation::ReadCommitted);
-    let before = open(&mut txn).and_then(|t| Ok(changes(&t, &*schema_of(&t)?)));
+    let before = open(&mut txn).and_then(|t| all_changes(engine, &t, &*schema_of(&t)?));
     // It only read.
     let _ = engine.commit(txn);
-    let before = before?;
+    let mut before = before?;
     let now = now_us() / 1_000_000;
-    let Some(measure) = sample::measure(engine, owner, settings.pages(), open, now)? else {
-        return Ok(false);
+    let Some((measure, net)) = sample::measure(engine, owner, settings.pages(), open, now)? else {
+        return Ok(None);
     };
+    before.net = net;
     let measure = Arc::new(measure);
     let mut same = true;
     let mut note = |table: &Arc<Table>, schema: &Arc<Schema>| {
         same = table.def().id == measure.table;
-        if same {
-            note_measure(table, schema, measure.clone(), before, settings.persistent);
+        let noted =
+            same && note_measure(table, schema, measure.clone(), before, settings.persistent);
+        if noted {
             tell_at_a_tenth(table, schema, measure.rows);
         }
-        same
+        noted
     };
     if settings.persistent {
         change(engine, owner, open, &mut |stored, table, schema| {
@@ -330,7 +355,7 @@ pub(crate) fn take(
         let _ = engine.commit(txn);
         noted?;
     }
-    Ok(same)
+    Ok(same.then_some(measure.rows))
 }
 
 /// Makes histograms of columns (position, buckets), of a table of which no more than `memory` bytes of values are collected.
@@ -410,11 +435,12 @@ pub(crate) fn take_temporary(
     settings: Settings,
 ) -> SqlResult<()> {
     let schema = schema_of(table)?;
-    let before = changes(table, &schema);
+    let before = table.changes();
     let open: Open<'_> = &|_| Ok(table.clone());
     let now = now_us() / 1_000_000;
     let owner = engine.owner();
-    if let Some(measure) = sample::measure(engine, &owner, settings.pages(), open, now)? {
+    if let Some((measure, net)) = sample::measure(engine, &owner, settings.pages(), open, now)? {
+        let before = ChangeCount { net, ..before };
         note_measure(table, &schema, Arc::new(measure), before, false);
     }
     Ok(())

@@ -4,27 +4,30 @@
 //! yet, a tenth of its rows (100 at least) after a measure. The instance's thread takes such tables one after the other. It looks
 //! at `innodb_stats_persistent_sample_pages` leaves of each index, waits for nobody's metadata lock, rests
 //! after each table for as long as bounds it to [`PAGES_PER_SECOND`], and leaves a table alone for [`INTERVAL`] after measuring
-//! it, as InnoDB does, so that tables that change all the time cost no more than that.
+//! it, as InnoDB does (a small one for a second), so that tables that change all the time cost no more than that.
 //!
 //! The thread has a handle to the engine, not to the instance; [`Refresher::stop`], which dropping it does too, ends it.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use millpond_store::{ChangedTables, Engine, Table, Txn};
 
-use super::{FEW_CHANGES, Open, Settings, changes, kept, take, tell_at_a_tenth};
+use super::{FEW_CHANGES, Open, Settings, all_changes, kept, take, tell_at_a_tenth};
 use crate::error::SqlResult;
 use crate::exec::store_error;
-use std::sync::atomic::Ordering;
 
 /// Pages looked at a second.
 const PAGES_PER_SECOND: u32 = 2000;
-/// Time between two measures of a table.
+/// Time between two measures of a table of more than [`SMALL_ROWS`] rows.
 const INTERVAL: Duration = Duration::from_secs(10);
+/// The same of a smaller one, which may be about to grow.
+const SMALL_INTERVAL: Duration = Duration::from_secs(1);
+const SMALL_ROWS: u64 = 10_000;
 /// How long the thread waits for a table, at most.
 const IDLE: Duration = Duration::from_secs(3600);
 
@@ -70,23 +73,24 @@ impl Drop for Refresher {
 
 fn run(engine: &Engine, settings: &Ask) {
     let list = engine.changed_tables().clone();
-    // When tables were measured that may not be again yet, and whether they wait for it.
+    // Until when tables are left alone that were measured, and whether they wait for it.
     let mut resting: HashMap<u64, (Instant, bool)> = HashMap::new();
     while !list.is_closed() {
-        let due = resting.values().map(|(since, _)| *since + INTERVAL).min();
+        let due = resting.values().map(|(until, _)| *until).min();
         let wait = due.map_or(IDLE, |d| d.saturating_duration_since(Instant::now()));
         if let Some(id) = list.take(wait) {
             match resting.get_mut(&id) {
                 Some((_, waits)) => *waits = true,
                 None => {
-                    refresh_soon(engine, id, settings());
-                    resting.insert(id, (Instant::now(), false));
-                    list.rest(pause(engine, settings()));
+                    let rest = refresh_and_rest(engine, id, settings());
+                    resting.insert(id, (Instant::now() + rest, false));
+                    list.rest(pause(settings()));
                 }
             }
         }
-        resting.retain(|id, (since, waits)| {
-            let rests = since.elapsed() < INTERVAL;
+        let now = Instant::now();
+        resting.retain(|id, (until, waits)| {
+            let rests = *until > now;
             if !rests && *waits {
                 list.push(*id);
             }
@@ -96,21 +100,27 @@ fn run(engine: &Engine, settings: &Ask) {
 }
 
 /// How long to rest after a table.
-fn pause(_engine: &Engine, settings: Settings) -> Duration {
+fn pause(settings: Settings) -> Duration {
     Duration::from_secs(settings.pages().min(10_000)) / PAGES_PER_SECOND
 }
 
-fn refresh_soon(engine: &Engine, id: u64, settings: Settings) {
-    if let Err(e) = refresh(engine, id, settings) {
-        tracing::debug!(table = id, error = %e.message, "statistics were not refreshed");
+/// Refreshes a table's statistics; how long it is to be left alone.
+fn refresh_and_rest(engine: &Engine, id: u64, settings: Settings) -> Duration {
+    match refresh(engine, id, settings) {
+        Ok(Some(rows)) if rows > SMALL_ROWS => INTERVAL,
+        Ok(_) => SMALL_INTERVAL,
+        Err(e) => {
+            tracing::debug!(table = id, error = %e.message, "statistics were not refreshed");
+            SMALL_INTERVAL
+        }
     }
 }
 
-/// Measures a table, or the one of a partition, if it has changed by a tenth or was never measured. Whether it did.
-pub(crate) fn refresh(engine: &Engine, id: u64, settings: Settings) -> SqlResult<bool> {
+/// Measures a table, or the one of a partition, if it has changed by a tenth or was never measured; how many rows it has if it did.
+pub(crate) fn refresh(engine: &Engine, id: u64, settings: Settings) -> SqlResult<Option<u64>> {
     let name = engine.table_name(id).map_err(|e| store_error(e, ""))?;
     let Some((database, name)) = name.filter(|(d, _)| d != crate::ddl::WORK_DATABASE) else {
-        return Ok(false);
+        return Ok(None);
     };
     let owner = engine.owner();
     owner.set_metadata_timeout(0);
@@ -123,7 +133,7 @@ pub(crate) fn refresh(engine: &Engine, id: u64, settings: Settings) -> SqlResult
     let due = open(&mut txn).and_then(|table| is_due(engine, &table, settings));
     let _ = engine.commit(txn);
     match due {
-        Ok(false) => Ok(false),
+        Ok(false) => Ok(None),
         Ok(true) => take(engine, &owner, &open as Open<'_>, settings),
         Err(e) => {
             // DDL is at it, or it is gone: its next changes tell of it again.
@@ -141,9 +151,8 @@ fn is_due(engine: &Engine, table: &Arc<Table>, settings: Settings) -> SqlResult<
     if !known.are_taken() {
         return Ok(true);
     }
-    let since = changes(table, &kept.schema)
-        .rows
-        .saturating_sub(kept.kept.rows);
+    let since = all_changes(engine, table, &kept.schema)?;
+    let since = since.rows.saturating_sub(kept.kept.rows);
     let much = since >= (known.rows / 10).max(FEW_CHANGES) || kept.outdated.load(Ordering::Relaxed);
     if !much || !settings.auto_recalc {
         tell_at_a_tenth(table, &kept.schema, known.rows);

@@ -40,7 +40,8 @@ fn step<R>(
     open: Open<'_>,
     f: impl FnOnce(&mut Txn, &Arc<Table>, &Arc<Schema>) -> SqlResult<R>,
 ) -> SqlResult<R> {
-    let mut txn = engine.begin(owner, Isolation::ReadCommitted);
+    // What is not committed yet counts as it does in the table's change counter.
+    let mut txn = engine.begin(owner, Isolation::ReadUncommitted);
     let done = open(&mut txn).and_then(|table| {
         let schema = schema_of(&table)?;
         f(&mut txn, &table, &schema)
@@ -51,7 +52,11 @@ fn step<R>(
 }
 
 /// The trees that hold a table's rows.
-fn parts(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<Vec<Arc<Table>>> {
+pub(super) fn parts(
+    engine: &Engine,
+    table: &Arc<Table>,
+    schema: &Schema,
+) -> SqlResult<Vec<Arc<Table>>> {
     match &schema.partitioning {
         None => Ok(vec![table.clone()]),
         Some(p) => (0..p.parts.len())
@@ -60,15 +65,16 @@ fn parts(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<Vec<
     }
 }
 
-/// Measures a table, looking at up to so many leaves of each index. `None`: it has changed meanwhile.
+/// Measures a table, looking at up to so many leaves of each index; with by how many rows it had grown when they were counted.
+/// `None`: its definition has changed meanwhile.
 pub fn measure(
     engine: &Engine,
     owner: &Arc<Owner>,
     pages: u64,
     open: Open<'_>,
     now: u64,
-) -> SqlResult<Option<Measure>> {
-    let (mut measure, schema) = step(engine, owner, open, |txn, table, schema| {
+) -> SqlResult<Option<(Measure, i64)>> {
+    let (mut measure, schema, net) = step(engine, owner, open, |txn, table, schema| {
         let name = &table.def().name;
         let trees = parts(engine, table, schema)?;
         let (rows, first) =
@@ -84,7 +90,7 @@ pub fn measure(
             updated: now,
             indexes: vec![(table.def().indexes[0].space.0, first)],
         };
-        Ok((measure, schema.clone()))
+        Ok((measure, schema.clone(), super::changes(table, schema).net))
     })?;
     for at in 1..schema.indexes.len() {
         let same = step(engine, owner, open, |txn, table, now| {
@@ -102,7 +108,7 @@ pub fn measure(
             return Ok(None);
         }
     }
-    Ok(Some(measure))
+    Ok(Some((measure, net)))
 }
 
 /// How many rows there are, and what is in one of the indexes. `rows`: of the table, if known.

@@ -17,6 +17,8 @@ pub const EQUALITY: f64 = 0.1;
 pub const INEQUALITY: f64 = 1.0 / 3.0;
 /// Share of rows between two constants.
 pub const BETWEEN: f64 = 1.0 / 9.0;
+/// Share of rows that what a histogram does not know is taken to have, or one row if that is less; MySQL's.
+const LEAST: f64 = 0.001;
 /// Most that a list of constants leaves.
 const LIST: f64 = 0.5;
 
@@ -67,7 +69,8 @@ impl TableStatistics {
             let parts = index.parts.get(..columns.len())?;
             let covers = |c: &usize| parts.iter().any(|p| p.column == *c && p.prefix.is_none());
             let n = *known.as_ref()?.distinct.get(columns.len() - 1)?;
-            columns.iter().all(covers).then_some(n as f64)
+            // Of an empty table nothing is known.
+            (n > 0 && columns.iter().all(covers)).then_some(n as f64)
         };
         let mut known = schema.indexes.iter().zip(&self.indexes);
         let exact = known.find_map(of_index);
@@ -124,9 +127,9 @@ impl TableStatistics {
         self.histogram(column).map_or(0.0, |h| h.null_fraction)
     }
 
-    /// What was not found may still be there: a row, at least.
+    /// What was not found may still be there.
     fn floor(&self, share: f64) -> f64 {
-        share.max(1.0 / self.rows.max(1) as f64).min(1.0)
+        share.max(LEAST.min(1.0 / self.rows.max(1) as f64)).min(1.0)
     }
 
     /// Share of rows whose column lies between constants.
