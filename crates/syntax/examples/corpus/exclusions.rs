@@ -63,7 +63,8 @@ fn normal(text: &str) -> String {
             last = ' ';
             continue;
         }
-        if !out.is_empty() && !(word(c) && word(last)) {
+        let joined = word(c) && word(last);
+        if !out.is_empty() && !joined {
             out.push(' ');
         }
         out.extend(c.to_uppercase());

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::words::{List, Opt, either, flag, words};
 use super::{
-    AlterHow, Check, ColumnDef, DefaultValue, ForeignKey, Ident, KeyDef, KeyPart, ObjectName,
-    PartitionBy, PartitionDef, TableElement, TableOption,
+    AlterHow, Check, ColumnDef, ColumnName, DefaultValue, Direction, ForeignKey, Ident, KeyDef,
+    ObjectName, PartitionBy, PartitionDef, TableElement, TableOption,
 };
 
 /// ALTER TABLE.
@@ -94,7 +94,7 @@ pub enum AlterAction {
         collation: Option<Ident>,
     },
     /// ORDER BY.
-    OrderBy(Vec<KeyPart>),
+    OrderBy(Vec<(ColumnName, Option<Direction>)>),
     /// ALGORITHM and LOCK.
     How(AlterHow),
     /// Changes that need no more words.
@@ -284,7 +284,13 @@ impl fmt::Display for AlterAction {
                 }
                 Opt(" COLLATE ", collation).fmt(f)
             }
-            A::OrderBy(parts) => write!(f, "ORDER BY {}", List(parts)),
+            A::OrderBy(columns) => {
+                f.write_str("ORDER BY ")?;
+                for (n, (column, direction)) in columns.iter().enumerate() {
+                    write!(f, "{}{column}{}", flag(n > 0, ", "), Opt(" ", direction))?;
+                }
+                Ok(())
+            }
             A::How(how) => how.fmt(f),
             A::Plain(plain) => plain.fmt(f),
             A::Partition(action) => action.fmt(f),

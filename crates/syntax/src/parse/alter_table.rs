@@ -79,7 +79,8 @@ impl Parser<'_> {
             Some(K::ORDER) => {
                 self.next();
                 self.expect(K::BY)?;
-                self.comma_list(Self::key_part).map(A::OrderBy)
+                self.comma_list(|p| Ok((p.column_name()?, p.choice())))
+                    .map(A::OrderBy)
             }
             _ => match self.table_option()? {
                 Some(option) => Ok(A::Option(option)),

@@ -105,7 +105,7 @@ impl Parser<'_> {
         self.parens(|p| p.comma_list(Self::key_part))
     }
 
-    pub(crate) fn key_part(&mut self) -> Result<KeyPart> {
+    fn key_part(&mut self) -> Result<KeyPart> {
         let of = if self.at_punct(TokenKind::LParen) {
             KeyPartOf::Expr(Box::new(self.parens(Self::expr)?))
         } else {

@@ -56,7 +56,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         let mark = self.mark();
-        let into = self.into_clause()?;
+        let into = self.maybe_into()?;
         let goes_on = self.at_any(&[K::FROM, K::WHERE, K::GROUP, K::HAVING, K::WINDOW]);
         if !goes_on {
             // It is the query's.
@@ -167,10 +167,8 @@ impl Parser<'_> {
         if self.eat(K::GROUP) {
             self.expect(K::BY)?;
             more.group_by = self.order_items()?;
-            if self.eat(K::WITH) {
-                self.expect(K::ROLLUP)?;
-                more.rollup = true;
-            }
+            // WITH CHECK OPTION of a view may follow instead.
+            more.rollup = self.eat_all(&[K::WITH, K::ROLLUP]);
         }
         if self.eat(K::HAVING) {
             more.having = Some(self.expr()?);
