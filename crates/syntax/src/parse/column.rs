@@ -386,7 +386,13 @@ impl Parser<'_> {
         if self.at_punct(TokenKind::LParen) {
             return self.parens(Self::expr).map(DefaultValue::Expr);
         }
-        self.plain_value().map(DefaultValue::Value)
+        // DATE_ADD(...) prints with operators, which need the parentheses.
+        self.plain_value().map(|value| match value.kind {
+            ExprKind::Binary(..) | ExprKind::Chain(_) | ExprKind::Special(_) => {
+                DefaultValue::Expr(value)
+            }
+            _ => DefaultValue::Value(value),
+        })
     }
 
     /// A literal with its sign, or a call of a function.
