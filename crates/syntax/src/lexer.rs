@@ -215,9 +215,7 @@ pub(crate) fn quoted_end(b: &[u8], at: usize, escapes: bool) -> Option<usize> {
         } else {
             memchr(quote, b.get(i..)?)?
         };
-        if b[i] != quote {
-            i += 2;
-        } else if b.get(i + 1) == Some(&quote) {
+        if b[i] != quote || b.get(i + 1) == Some(&quote) {
             i += 2;
         } else {
             return Some(i + 1);
@@ -413,10 +411,12 @@ impl<'t> Lexer<'t> {
             hash = hash_byte(hash, c);
             end += 1;
         }
-        if after != After::Dot && b.get(end) == Some(&b'\'') && end == start + 1 {
-            if let Some(kind) = self.prefixed(b, start) {
-                return kind;
-            }
+        if after != After::Dot
+            && b.get(end) == Some(&b'\'')
+            && end == start + 1
+            && let Some(kind) = self.prefixed(b, start)
+        {
+            return kind;
         }
         self.at = end;
         self.after = After::Name;

@@ -77,7 +77,7 @@ fn trees_are_small() {
             "one row of empty texts",
             format!("insert into t values ({})", list("''")),
             true,
-            2.0,
+            50.0,
         ),
         ("commas", format!("select {}", ",".repeat(n)), false, 1.0),
         (
@@ -91,7 +91,7 @@ fn trees_are_small() {
         ("NOT", format!("select {} 1", "not ".repeat(n)), false, 1.0),
         ("minus", format!("select {} 1", "- ".repeat(n)), false, 1.0),
         ("select list", format!("select {}", list("1")), false, 1.0),
-        ("OR", format!("select {} 1", "a or ".repeat(n)), true, 16.0),
+        ("OR", format!("select {} 1", "a or ".repeat(n)), true, 12.0),
         ("sum", format!("select {} 1", "1+".repeat(n)), true, 40.0),
         (
             "GROUP BY",

@@ -278,9 +278,9 @@ impl Chain {
             self.ops = vec![self.op; self.operands.len() - 1];
         }
         if !self.ops.is_empty() || op != self.op {
-            self.ops.push(op);
+            super::list::push(&mut self.ops, op);
         }
-        self.operands.push(operand);
+        super::list::push(&mut self.operands, operand);
     }
 }
 

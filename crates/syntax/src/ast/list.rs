@@ -10,6 +10,17 @@ use crate::parse::Parser;
 /// How many values a list may have and be held as trees.
 pub const KEPT: usize = 48;
 
+/// How long a list grows by doubling.
+const DOUBLED: usize = 1024;
+
+/// Adds to a list that may become very long: by doubling at first, by a quarter then, as what is reserved is memory too.
+pub(crate) fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() && list.len() >= DOUBLED {
+        list.reserve_exact(list.len() / 4);
+    }
+    list.push(item);
+}
+
 /// A part of a statement that is parsed again when it is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {

@@ -397,7 +397,7 @@ impl<'t> Parser<'t> {
     ) -> Result<Vec<R>> {
         let mut list = vec![item(self)?];
         while self.eat_punct(TokenKind::Comma) {
-            list.push(item(self)?);
+            crate::ast::list::push(&mut list, item(self)?);
         }
         Ok(list)
     }

@@ -148,8 +148,8 @@ impl Parser<'_> {
     fn table_factor(&mut self) -> Result<TableRef> {
         match self.kind() {
             T::LParen => {
-                let inner = self.nested(|p| p.from_inner())?;
-                self.from_parens(inner)
+                let inner = self.nested(|p| p.parens_content())?;
+                self.parens_table(inner)
             }
             T::LBrace => {
                 self.next();
@@ -168,14 +168,14 @@ impl Parser<'_> {
         }
     }
 
-    fn from_parens(&mut self, inner: Inner) -> Result<TableRef> {
+    fn parens_table(&mut self, inner: Inner) -> Result<TableRef> {
         match inner {
             Inner::Query(query) => self.derived(query, false),
             Inner::Tables(list) => Ok(TableRef::Parens(Box::new(list))),
         }
     }
 
-    fn from_inner(&mut self) -> Result<Inner> {
+    fn parens_content(&mut self) -> Result<Inner> {
         self.expect_punct(T::LParen)?;
         if self.at_plain_query() {
             let q = self.query()?;
@@ -184,14 +184,14 @@ impl Parser<'_> {
         }
         let start = self.start();
         let first = if self.at_punct(T::LParen) {
-            match self.nested(|p| p.from_inner())? {
+            match self.nested(|p| p.parens_content())? {
                 Inner::Query(q) if self.at_query_end() => {
                     let q = self.query_from(QueryBody::Parens(Box::new(q)), start)?;
                     self.expect_punct(T::RParen)?;
                     return Ok(Inner::Query(q));
                 }
                 inner => {
-                    let first = self.from_parens(inner)?;
+                    let first = self.parens_table(inner)?;
                     self.joins(first)?
                 }
             }

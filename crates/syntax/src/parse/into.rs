@@ -8,7 +8,7 @@ use crate::lexer::TokenKind as T;
 
 impl Parser<'_> {
     /// INTO, if it is next.
-    pub(super) fn into_clause(&mut self) -> Result<Option<Into>> {
+    pub(super) fn maybe_into(&mut self) -> Result<Option<Into>> {
         if !self.eat(K::INTO) {
             return Ok(None);
         }
@@ -25,12 +25,12 @@ impl Parser<'_> {
                 format,
             }))));
         }
-        let targets = self.comma_list(Self::into_target)?;
+        let targets = self.comma_list(Self::select_target)?;
         Ok(Some(Into::Variables(targets)))
     }
 
     /// A variable that takes a value: a user's or a routine's.
-    pub(super) fn into_target(&mut self) -> Result<IntoTarget> {
+    pub(super) fn select_target(&mut self) -> Result<IntoTarget> {
         if self.at_punct(T::UserVariable) {
             return Ok(IntoTarget::User(self.user_variable()?));
         }

@@ -129,7 +129,7 @@ impl Parser<'_> {
             } else {
                 SetOp::Except
             };
-            rest.push(SetPart { op, all, body });
+            crate::ast::list::push(&mut rest, SetPart { op, all, body });
         }
         Ok(QueryBody::Set(Box::new(SetOperation { first, rest })))
     }
@@ -143,7 +143,7 @@ impl Parser<'_> {
             let all = self.set_quantifier();
             let body = self.query_primary()?;
             let op = SetOp::Intersect;
-            rest.push(SetPart { op, all, body });
+            crate::ast::list::push(&mut rest, SetPart { op, all, body });
         }
         Ok(QueryBody::Set(Box::new(SetOperation { first, rest })))
     }
@@ -182,7 +182,7 @@ impl Parser<'_> {
             tail.order_by = self.order_by_list()?;
         }
         tail.limit = self.limit()?;
-        tail.into = self.into_clause()?;
+        tail.into = self.maybe_into()?;
         while let Some(lock) = self.row_lock()? {
             tail.locks.push(lock);
         }
@@ -190,7 +190,7 @@ impl Parser<'_> {
             if tail.into.is_some() {
                 return Err(self.error_here());
             }
-            tail.into = self.into_clause()?;
+            tail.into = self.maybe_into()?;
         }
         Ok((tail != QueryTail::default()).then(|| Box::new(tail)))
     }
