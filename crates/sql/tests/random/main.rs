@@ -9,9 +9,12 @@
 
 mod db;
 mod model;
+#[path = "../support/rng.rs"]
+mod rng;
 
 use db::Db;
-use model::{Model, Rng, Row};
+use model::{Model, Row};
+use rng::Rng;
 
 const SESSIONS: usize = 4;
 const IDS: i64 = 150;

@@ -1,5 +1,7 @@
 //! What answers statements of the text protocol: Millpond in this process, or a peer (MySQL, MariaDB) at a URL.
 
+#![allow(dead_code)] // Each test program uses a part of it.
+
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::types::{BaseType, SqlType};
 use millpond_sql::{ConnectionInfo, Session, Value, value};
