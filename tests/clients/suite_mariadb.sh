@@ -121,15 +121,15 @@ expect_match "databases" 'suite_sh' "$(mariadb-show --no-defaults -uroot -S "$so
 expect_match "tables" 'big' "$(mariadb-show --no-defaults -uroot -S "$socket" suite_sh 2>&1)"
 
 mkfifo "$tmp/fifo"
-db <"$tmp/fifo" >"$tmp/victim" &
+db --unbuffered <"$tmp/fifo" >"$tmp/victim" &
 victim=$!
 exec 9>"$tmp/fifo"
 echo "SELECT CONNECTION_ID();" >&9
-for _ in $(seq 100); do
-    id=$(db -e 'SHOW PROCESSLIST' | awk '$5 == "Sleep" { print $1 }' | head -1)
-    [ -n "$id" ] && break
+for _ in $(seq 1200); do
+    [ -s "$tmp/victim" ] && break
     sleep 0.1
 done
+id=$(head -1 "$tmp/victim")
 expect "kill from the outside" "" "$(admin kill "$id")"
 echo "SELECT 1;" >&9
 exec 9>&-

@@ -18,6 +18,14 @@ def connect(**options):
     return pymysql.connect(user="root", charset="utf8mb4", **options)
 
 
+def until(condition):
+    """Waits for what another thread or the server brings about; the bound only ends a run that would never end."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.01)
+
+
 class Suite(unittest.TestCase):
     def setUp(self):
         self.conn = connect()
@@ -196,6 +204,8 @@ class Suite(unittest.TestCase):
         self.conn.kill(victim_id)
         with self.assertRaises(pymysql.MySQLError):
             victim.cursor().execute("SELECT 1")
+        # The victim's thread goes when it has noticed.
+        until(lambda: all(r[0] != victim_id for r in self.rows("SHOW PROCESSLIST")))
         self.fails(1094, f"KILL {victim_id}")
 
         self.run_sql("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
@@ -213,10 +223,8 @@ class Suite(unittest.TestCase):
                 caught.append(e.args[0])
 
         thread = threading.Thread(target=wait)
-        start = time.monotonic()
         thread.start()
-        while not any(r[0] == waiter.thread_id() and r[7] for r in self.rows("SHOW PROCESSLIST")):
-            self.assertLess(time.monotonic() - start, 10)
+        until(lambda: self.rows("SELECT COUNT(*) FROM performance_schema.data_lock_waits") == [(1,)])
         self.run_sql(f"KILL QUERY {waiter.thread_id()}")
         thread.join()
         self.assertEqual(caught, [1317])

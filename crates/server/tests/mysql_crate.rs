@@ -427,6 +427,16 @@ fn kill_query_and_connection() {
     killer.query_drop("COMMIT").unwrap();
     let v: Option<i32> = killer.query_first("SELECT v FROM t").unwrap();
     assert_eq!(v, Some(1));
+    // The victim's thread goes when it has noticed.
+    let listed = |row: &Row| row.get::<u32, _>("Id") == Some(id);
+    while killer
+        .query::<Row, _>("SHOW PROCESSLIST")
+        .unwrap()
+        .iter()
+        .any(listed)
+    {
+        std::thread::yield_now();
+    }
     assert_eq!(code(killer.query_drop(format!("KILL {id}"))), 1094);
 }
 
