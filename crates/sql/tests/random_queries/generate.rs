@@ -24,18 +24,21 @@ pub struct Generator<'a> {
     pub rng: &'a mut Rng,
     relations: &'a [Relation],
     aliases: u32,
+    /// Compares values of any two types, too.
+    mixed: bool,
     /// Tables that the query may still name.
     budget: u32,
     /// Of the queries around the one that is made.
     outer: Vec<Scope>,
 }
 
-/// A random query.
-pub fn query(rng: &mut Rng, relations: &[Relation]) -> Query {
+/// A random query; `mixed` says whether texts, dates and numbers are compared with each other.
+pub fn query(rng: &mut Rng, relations: &[Relation], mixed: bool) -> Query {
     let mut g = Generator {
         budget: 2 + rng.below(4) as u32,
         rng,
         relations,
+        mixed,
         aliases: 0,
         outer: Vec::new(),
     };
@@ -56,12 +59,15 @@ pub fn query(rng: &mut Rng, relations: &[Relation]) -> Query {
     query
 }
 
-/// Makes equal items the same items.
+/// Makes equal items the same items. (A literal of the exact kind would have the connection's collation.)
 fn steady(query: &mut Query) {
     for item in &mut query.items {
-        if item.kind() == Kind::Text {
-            *item = Node::op(Kind::Text, "LOWER(@)", vec![item.clone()]);
-        }
+        let text = match item.kind() {
+            Kind::Text => "LOWER(@)",
+            Kind::Exact => "(@ COLLATE utf8mb4_bin)",
+            _ => continue,
+        };
+        *item = Node::op(item.kind(), text, vec![item.clone()]);
     }
     if let Some((_, right)) = &mut query.union {
         steady(right);
@@ -495,6 +501,11 @@ impl Generator<'_> {
                 let right = self.value(other, scope, depth);
                 self.comparison(left, right)
             }
+            5 if self.mixed && self.chance(3) => {
+                let other = self.kind_of(scope);
+                let right = self.value(other, scope, 0);
+                self.comparison(left, right)
+            }
             5..8 => {
                 let right = self.literal(kind);
                 self.comparison(left, right)
@@ -513,12 +524,26 @@ impl Generator<'_> {
             let word = self.pick(&["EXISTS", "NOT EXISTS"]);
             return Node::Sub(Kind::Truth, None, word.into(), Box::new(query));
         }
+        if self.chance(6) {
+            return self.row_member(scope, depth);
+        }
         let kind = self.kind_of(scope);
         let left = self.value(kind, scope, depth.min(1));
         self.outer.push(scope.clone());
         let node = self.member(left, depth);
         self.outer.pop();
         node
+    }
+
+    /// `(a, b) IN (SELECT x, y ...)`.
+    fn row_member(&mut self, scope: &Scope, depth: u32) -> Node {
+        let kinds = [self.kind_of(scope), self.kind_of(scope)];
+        let left = kinds.map(|k| self.value(k, scope, 0)).to_vec();
+        let less = depth.saturating_sub(1);
+        let query = self.within(scope, |g| g.plain(&kinds, less));
+        let left = Node::op(Kind::Row, "(@, @)", left);
+        let how = self.pick(&[" IN", " NOT IN"]).to_string();
+        Node::Sub(Kind::Truth, Some(Box::new(left)), how, Box::new(query))
     }
 
     /// IN or a quantified comparison with a subquery, which sees what is around as it stands.

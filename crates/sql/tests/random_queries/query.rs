@@ -19,6 +19,8 @@ pub enum Kind {
     Date,
     /// A predicate.
     Truth,
+    /// A row of values.
+    Row,
 }
 
 /// An expression.
