@@ -5,14 +5,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sqlparser::ast;
 
-use super::comparisons::{as_number, compare_agreeing};
+use super::comparisons::{as_number, equal_within};
 use super::operators::{arithmetic, branch};
 use super::{Scope, bind, is_null, is_param, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{
-    AggregateKind, AggregateSpec, ArithmeticOp, CompareOp, Expr, ExprKind, IntervalUnit, RandState,
-    aggregate, interval,
+    AggregateKind, AggregateSpec, ArithmeticOp, Expr, ExprKind, IntervalUnit, RandState, aggregate,
+    interval,
 };
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
@@ -364,7 +364,7 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
             // Only the comparison coerces; the result is the first argument as it is.
             let b = args.remove(1);
             let a = args.remove(0);
-            let when = compare_agreeing(CompareOp::Eq, a.clone(), b)?;
+            let when = equal_within("nullif", a.clone(), b)?;
             let mut e = branch(
                 vec![(when, Expr::literal(Value::Null, SqlType::null()))],
                 Some(a),

@@ -148,10 +148,10 @@ pub(super) fn compare_harmonised(op: CompareOp, a: Expr, b: Expr) -> Expr {
     predicate(ExprKind::Compare(op, Box::new([a, b]), collation), nullable)
 }
 
-/// The same as a statement has it: error 1267 where the sides agree on no collation.
-pub(super) fn compare_agreeing(op: CompareOp, a: Expr, b: Expr) -> SqlResult<Expr> {
-    agree(&[&a, &b], op.symbol())?;
-    Ok(compare(op, a, b))
+/// `a = b` within an operation of that name: error 1267 where the sides agree on no collation.
+pub(super) fn equal_within(operation: &str, a: Expr, b: Expr) -> SqlResult<Expr> {
+    agree(&[&a, &b], operation)?;
+    Ok(compare(CompareOp::Eq, a, b))
 }
 
 /// The same with constants that are beside a year or a date.

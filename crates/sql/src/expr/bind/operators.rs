@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
-use super::comparisons::{as_number, compare_agreeing, compare_rows, regexp};
+use super::comparisons::{as_number, compare_rows, equal_within, regexp};
 use super::{Scope, bind, by_value, call, coercion, is_free, is_param, literal, predicate, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{ArithmeticOp, BitOp, CompareOp, Expr, ExprKind, Func};
@@ -245,7 +245,7 @@ pub(super) fn case(
     for c in conditions {
         let when = bind(&c.condition, scope)?;
         let when = match &operand {
-            Some(o) => compare_agreeing(CompareOp::Eq, o.clone(), when)?,
+            Some(o) => equal_within("case", o.clone(), when)?,
             None => when,
         };
         branches.push((when, bind(&c.result, scope)?));
