@@ -238,14 +238,18 @@ fn errs_in_from(from: &[Source]) -> bool {
     })
 }
 
-/// An aggregate or a subquery as the left side of IN and its kin.
+/// An aggregate or a subquery as the left side of IN and its kin, or ANY and ALL of a subquery with an outer join.
 fn errs_in(node: &Node) -> bool {
     match node {
         Node::Leaf(..) => false,
         Node::Op(_, _, kids) => kids.iter().any(errs_in),
-        Node::Sub(_, left, _, query) => {
+        Node::Sub(_, left, how, query) => {
+            let quantified = how.ends_with("ANY") || how.ends_with("ALL");
+            let outer = |s: &Source| s.join.starts_with("LEFT") || s.join.starts_with("RIGHT");
             let left = left.as_ref();
-            left.is_some_and(|l| is_aggregate(l) || has_subquery(l)) || mariadb_errs(query)
+            left.is_some_and(|l| is_aggregate(l) || has_subquery(l))
+                || quantified && query.from.iter().any(outer)
+                || mariadb_errs(query)
         }
     }
 }
