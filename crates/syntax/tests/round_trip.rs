@@ -82,7 +82,8 @@ fn modes_change_the_tree_and_not_its_print() {
         ..LexMode::default()
     };
     let e = parse_statement("select \"a\" || 'b' from \"t\"", ansi).unwrap();
-    assert_eq!(e.to_string(), "SELECT `a` || 'b' FROM `t`");
+    assert_eq!(e.to_string(), "SELECT concat(`a`, 'b') FROM `t`");
+    check("select a || b || c + d || -e, (a || b) COLLATE x", ansi);
     let not = LexMode {
         high_not_precedence: true,
         ..LexMode::default()

@@ -239,7 +239,7 @@ pub enum BinaryOp {
     /// `%`, MOD.
     Mod,
     BitXor,
-    /// `||` with PIPES_AS_CONCAT.
+    /// `||` with PIPES_AS_CONCAT, while it is parsed: the tree has a call of CONCAT.
     Concat,
     /// `->`.
     JsonExtract,

@@ -60,8 +60,36 @@ enum Follower {
     Predicate,
 }
 
+/// `left || right` where that joins texts: the function CONCAT, as MySQL has and prints it, since what is printed is read in
+/// any mode.
+fn concat(left: Expr, right: Expr) -> (ExprKind, bool) {
+    match left.kind {
+        ExprKind::Call(mut call)
+            if call.database.is_none()
+                && call.arg_names.is_empty()
+                && call.name.as_str().eq_ignore_ascii_case("concat") =>
+        {
+            crate::ast::list::push(&mut call.args, right);
+            (ExprKind::Call(call), false)
+        }
+        _ => {
+            let call = Call {
+                database: None,
+                name: Ident::new("concat"),
+                args: vec![left, right],
+                arg_names: Vec::new(),
+                bare: false,
+            };
+            (ExprKind::Call(Box::new(call)), true)
+        }
+    }
+}
+
 /// `left op right`, made part of the chain that `left` is.
 pub(super) fn combine(left: Expr, op: BinaryOp, right: Expr) -> (ExprKind, bool) {
+    if op == BinaryOp::Concat {
+        return concat(left, right);
+    }
     let same = |o: BinaryOp| o.level() == op.level() && op.chains();
     match left.kind {
         ExprKind::Chain(mut chain) if same(chain.op(0)) => {
@@ -277,14 +305,19 @@ impl Parser<'_> {
 
     /// What stands behind INTERVAL: an amount, or (with more than one in parentheses and no unit) a function's arguments.
     pub(super) fn interval_amount(&mut self) -> Result<(Expr, Option<Vec<Expr>>)> {
-        let e = self.expr()?;
-        if self.interval_unit_here().is_some() {
-            return Ok((e, None));
+        if !self.at_punct(T::LParen) {
+            return Ok((self.expr()?, None));
         }
-        match e.kind {
-            ExprKind::Row(args) => Ok((Expr::new(ExprKind::Null, e.span), Some(*args))),
-            _ => Err(self.error_here()),
-        }
+        let start = self.start();
+        let left = match self.nested(|p| p.inner())? {
+            super::operand::Inner::Row(args) => {
+                return Ok((Expr::new(ExprKind::Null, self.span_from(start)), Some(args)));
+            }
+            inner => self.inner_expr(inner, start),
+        };
+        let left = self.collated(left, start)?;
+        let ground = self.ground();
+        Ok((self.binary_from(left, start, 0, ground)?, None))
     }
 
     fn predicate(&mut self, value: Expr) -> Result<ExprKind> {
