@@ -4,6 +4,7 @@ use crate::proto::binary::{ParamType, param_types, params};
 use crate::proto::{Cursor, Malformed};
 use crate::sink::Shape;
 use hashbrown::HashMap;
+use millpond_sql::memory::Charge;
 use millpond_sql::{Prepared, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub struct Statement {
     types: Vec<ParamType>,
     /// COM_STMT_SEND_LONG_DATA's data per parameter; empty until some comes.
     long: Vec<Option<Vec<u8>>>,
+    /// What that takes of the session's memory.
+    charge: Option<Charge>,
     /// What was wrong with long data: the command has no answer, so the execution tells.
     long_error: Option<SqlError>,
 }
@@ -66,7 +69,13 @@ impl Statement {
     }
 
     /// Appends long data to a parameter.
-    pub fn long_data(&mut self, param: usize, data: &[u8], max: usize) {
+    pub fn long_data(
+        &mut self,
+        param: usize,
+        data: &[u8],
+        max: usize,
+        charge: impl FnOnce() -> Charge,
+    ) {
         let n = self.prepared.params;
         if param >= n {
             self.long_error = Some(SqlError::new(
@@ -85,6 +94,10 @@ impl Statement {
             ));
             return;
         }
+        if let Err(e) = self.charge.get_or_insert_with(charge).grow(data.len()) {
+            self.long_error = Some(e);
+            return;
+        }
         sofar.extend_from_slice(data);
     }
 
@@ -92,6 +105,7 @@ impl Statement {
     #[inline]
     pub fn clear_long_data(&mut self) -> Option<SqlError> {
         self.long.clear();
+        self.charge = None;
         self.long_error.take()
     }
 
@@ -135,6 +149,7 @@ impl Statements {
                 shape: Shape::default(),
                 types: Vec::new(),
                 long: Vec::new(),
+                charge: None,
                 long_error: None,
             },
         );

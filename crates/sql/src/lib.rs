@@ -16,6 +16,7 @@
 //! | `partition` | partitioned tables: definitions, routing, pruning |
 //! | [`parse`] | sqlparser plus what it lacks; statement splitting |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
+//! | [`memory`] | what statements may take of memory |
 //! | [`row`] | rows and keys as bytes |
 //! | [`catalog`] | definitions of tables |
 //! | [`types`], [`value`] | `millpond-types`: types, collations, values |
@@ -28,6 +29,7 @@ pub mod ddl;
 pub mod exec;
 pub mod expr;
 mod logical;
+pub mod memory;
 mod optimize;
 pub mod parse;
 pub(crate) mod partition;

@@ -110,7 +110,7 @@ fn gaps_and_insertions_are_told() {
     });
 }
 
-/// A listing of locks takes as much memory as a derived table may, and leaves the session as it was.
+/// A listing of locks takes as much memory as a derived table may; the rest goes to disk.
 #[test]
 fn a_listing_of_many_locks_stays_within_memory() {
     let db = TestDb::new();
@@ -124,9 +124,9 @@ fn a_listing_of_many_locks_stays_within_memory() {
         c.ok(&format!("SET {size} = 32768"));
     }
     let all = "SELECT COUNT(*) >= 4000 FROM performance_schema.data_locks";
-    assert_eq!(c.code(all), 1038);
-    c.ok("SET tmp_table_size = 16777216");
     assert_eq!(c.one(all), "1");
+    let peak = db.instance().memory().peak();
+    assert!(peak < 500_000, "{peak}");
     a.ok("ROLLBACK");
 }
 

@@ -191,7 +191,8 @@ impl<B: Backend> Connection<'_, B> {
         if let (Ok(id), Ok(param)) = (c.u32(), c.u16())
             && let Ok(s) = self.statements.get(id, "mysqld_stmt_send_long_data")
         {
-            s.long_data(param as usize, c.rest(), self.limits.max_packet);
+            let max = self.limits.max_packet;
+            s.long_data(param as usize, c.rest(), max, || self.session.charge());
         }
     }
 

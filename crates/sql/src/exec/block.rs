@@ -5,6 +5,8 @@
 //! stays borrowed from the page buffer, hash table or derived table it was read from until the
 //! next one, which pulling through `&mut self` cannot express without copying each row at each operator.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use super::codec::{self, Reader};
@@ -18,10 +20,14 @@ use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
 use crate::logical::Limit;
+use crate::memory::Charge;
 use crate::plan::nodes::{Block, Body, ExprWithSubqueries, LevelFrom, Query, SourceKind, Union};
 use crate::row::encode_sort_value;
 use crate::value::convert::exact_integer;
 use crate::value::{self, Value};
+
+/// A text that a select list makes is charged for if it is as long: a row may have thousands of columns.
+const LONG_BYTES: usize = 64 << 10;
 
 /// Receives a query's rows.
 pub type Out<'e, 's> = dyn FnMut(&mut State<'s>, &[Value<'_>]) -> SqlResult<Flow> + 'e;
@@ -70,10 +76,9 @@ pub fn collect<'s>(
     limit: usize,
 ) -> SqlResult<Kept2d> {
     let mut rows: Kept2d = Vec::new();
-    let mut bytes = 0;
-    query(st, q, outer, &mut |st, r| {
-        bytes += row_bytes(r);
-        st.check_memory(bytes, "a derived table")?;
+    let mut charge = st.charge();
+    query(st, q, outer, &mut |_, r| {
+        charge.grow(row_bytes(r))?;
         rows.push(r.iter().map(|v| v.clone().into_owned()).collect());
         Ok(if rows.len() >= limit {
             Flow::Stop
@@ -162,7 +167,7 @@ fn block<'s>(
             }
         }
         Some(g) => {
-            let mut groups = Groups::new(b, g, fixed);
+            let mut groups = Groups::new(st, b, g, fixed);
             let mut flow = Flow::Continue;
             if open {
                 flow = levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
@@ -219,7 +224,7 @@ impl<'s> Tail<'s> {
             calc,
             seen: 0,
             sent: 0,
-            distinct: b.distinct.then(Distinct::default),
+            distinct: b.distinct.then(|| Distinct::new(st)),
             sort,
             plain: b
                 .select
@@ -289,8 +294,15 @@ impl<'s> Tail<'s> {
         let sorted = self.sort.is_some().then_some(b);
         let cx = st.context(rows);
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::with_capacity(b.select.len());
+        let mut made: Option<Charge> = None;
         for e in &b.select {
-            values.push(e.expr.eval(&cx)?);
+            let v = e.expr.eval(&cx)?;
+            if let Value::Bytes(Cow::Owned(text)) = &v
+                && text.len() >= LONG_BYTES
+            {
+                made.get_or_insert_with(|| st.charge()).grow(text.len())?;
+            }
+            values.push(v);
         }
         self.key.clear();
         if let Some(distinct) = &mut self.distinct {
@@ -424,7 +436,7 @@ fn union<'s>(
         key: Vec::new(),
     };
     let mut key = Vec::new();
-    let mut set = Some(Distinct::default());
+    let mut set = last_distinct.map(|_| Distinct::new(st));
     let mut stopped = false;
     for (n, (arm, _)) in u.arms.iter().enumerate() {
         let unique = last_distinct.is_some_and(|l| n <= l);

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use crate::expr::RowRef;
+use crate::plan::nodes::Block;
+use crate::types::Schema;
 use crate::value::{Date, DateTime, Decimal, Time, Value};
 
 const NULL: u8 = 0;
@@ -181,6 +183,23 @@ pub enum PutRow<'b> {
     Stored(&'b [u8]),
     /// Values.
     Values(Vec<Value<'b>>),
+}
+
+impl PutRow<'_> {
+    /// For expressions; `schema` is the source's, if it is a stored table.
+    pub fn row<'r>(&'r self, schema: Option<&'r Schema>) -> RowRef<'r> {
+        match (self, schema) {
+            (PutRow::Stored(bytes), Some(schema)) => RowRef::Stored(schema, bytes),
+            (PutRow::Values(v), _) => RowRef::Values(v),
+            _ => RowRef::Nulls,
+        }
+    }
+}
+
+/// Reads the rows of a block's sources, its group's and subqueries' values included.
+pub fn block_rows<'b>(b: &Block, bytes: &'b [u8]) -> Vec<PutRow<'b>> {
+    let mut r = Reader(bytes);
+    (b.base..b.width()).map(|_| row(&mut r)).collect()
 }
 
 /// Reads a source's row.

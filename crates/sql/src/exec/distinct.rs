@@ -6,6 +6,7 @@ use hashbrown::HashSet;
 use super::sort::Sorter;
 use super::state::{Flow, State};
 use crate::error::SqlResult;
+use crate::memory::Charge;
 
 /// What memory a kept key takes beside its bytes.
 const OVERHEAD_BYTES: usize = 48;
@@ -22,14 +23,22 @@ pub enum Seen {
 }
 
 /// Keys seen.
-#[derive(Default)]
 pub struct Distinct<'s> {
     set: HashSet<Box<[u8]>>,
-    bytes: usize,
+    charge: Charge,
     aside: Option<Sorter<'s>>,
 }
 
 impl<'s> Distinct<'s> {
+    /// None so far.
+    pub fn new(st: &State<'s>) -> Distinct<'s> {
+        Distinct {
+            set: HashSet::new(),
+            charge: st.charge(),
+            aside: None,
+        }
+    }
+
     /// Looks a key up, and remembers it.
     pub fn see(&mut self, st: &State<'s>, key: &[u8]) -> Seen {
         if self.set.contains(key) {
@@ -38,9 +47,9 @@ impl<'s> Distinct<'s> {
         if self.aside.is_some() {
             return Seen::Later;
         }
-        self.bytes += key.len() + OVERHEAD_BYTES;
-        if self.bytes > st.memory_limit {
-            self.aside = Some(Sorter::new(st, u64::MAX));
+        let cost = key.len() + OVERHEAD_BYTES;
+        if self.charge.used() + cost > st.limits.table || !self.charge.try_grow(cost) {
+            self.aside = Some(Sorter::of(st, u64::MAX, st.limits.table));
             return Seen::Later;
         }
         self.set.insert(key.into());
@@ -57,7 +66,7 @@ impl<'s> Distinct<'s> {
 
     /// Calls `f` with the first row of each key that was put aside.
     pub fn rest(
-        self,
+        mut self,
         st: &mut State<'s>,
         mut f: impl FnMut(&mut State<'s>, &[u8]) -> SqlResult<Flow>,
     ) -> SqlResult<()> {
@@ -66,6 +75,7 @@ impl<'s> Distinct<'s> {
         };
         // The memory is needed for sorting.
         drop(self.set);
+        self.charge.clear();
         let mut last: Option<Vec<u8>> = None;
         aside.drain(st, |st, key, row| {
             if last.as_deref() == Some(key) {

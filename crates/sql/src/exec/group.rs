@@ -4,15 +4,19 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::codec::{self, PutRow, Reader};
+use super::codec;
+use super::hash;
 use super::levels::Emit;
 use super::sort::Sorter;
 use super::state::{Flow, Rows, State, row_bytes};
 use crate::error::SqlResult;
-use crate::expr::{Accumulator, Room, RowRef};
+use crate::expr::{Accumulator, MemoryBudget, RowRef};
 use crate::plan::nodes::{Block, Group, SourceKind};
 use crate::row::encode_sort_value;
 use crate::value::Value;
+
+/// What memory a group's key takes beside its bytes.
+const KEY_BYTES: usize = 64;
 
 /// A source's row as it was in a group's first row.
 enum First {
@@ -37,15 +41,14 @@ pub struct Groups<'s> {
     /// The key of the last group, where they arrive in order.
     last: Vec<u8>,
     key: Vec<u8>,
-    bytes: usize,
-    /// What the aggregates keep.
-    room: Room,
+    /// What groups take.
+    budget: MemoryBudget,
     aside: Option<Sorter<'s>>,
 }
 
 impl<'s> Groups<'s> {
     /// None yet.
-    pub fn new(b: &'s Block, g: &'s Group, in_order: bool) -> Groups<'s> {
+    pub fn new(st: &State<'s>, b: &'s Block, g: &'s Group, in_order: bool) -> Groups<'s> {
         Groups {
             b,
             g,
@@ -54,8 +57,7 @@ impl<'s> Groups<'s> {
             list: Vec::new(),
             last: Vec::new(),
             key: Vec::new(),
-            bytes: 0,
-            room: Room::default(),
+            budget: MemoryBudget::new(st.memory, st.limits.table),
             aside: None,
         }
     }
@@ -94,18 +96,18 @@ impl<'s> Groups<'s> {
         }
         let at = if g.keys.is_empty() {
             if self.list.is_empty() {
-                self.add(rows);
+                self.add(rows)?;
             }
             0
         } else if g.ordered && self.in_order {
             if self.list.is_empty() {
-                self.add(rows);
+                self.add(rows)?;
                 std::mem::swap(&mut self.last, &mut self.key);
             } else if self.last != self.key {
                 std::mem::swap(&mut self.last, &mut self.key);
                 let done = self.list.pop().expect("a group is open");
-                self.room.clear();
-                self.add(rows);
+                self.budget.clear();
+                self.add(rows)?;
                 if self.emit(st, done, rows, emit)? == Flow::Stop {
                     self.list.clear();
                     return Ok(Flow::Stop);
@@ -114,13 +116,12 @@ impl<'s> Groups<'s> {
             0
         } else if let Some(&at) = self.map.get(&self.key[..]) {
             at as usize
-        } else if self.aside.is_some() || self.bytes + self.room.used > st.memory_limit {
+        } else if self.aside.is_some() || !self.budget.try_take(self.key.len() + KEY_BYTES) {
             return self.put_aside(st, rows);
         } else {
             let at = self.list.len();
             self.map.insert(self.key.as_slice().into(), at as u32);
-            self.bytes += self.key.len() + 64;
-            self.add(rows);
+            self.add(rows)?;
             at
         };
         self.update(st, at, rows)?;
@@ -135,9 +136,8 @@ impl<'s> Groups<'s> {
 
     fn update(&mut self, st: &State<'s>, at: usize, rows: &[RowRef<'_>]) -> SqlResult<()> {
         let cx = st.context(rows);
-        self.room.limit = st.memory_limit;
         for (acc, spec) in self.list[at].state.iter_mut().zip(&self.g.aggregates) {
-            acc.update(spec, &cx, &mut self.room)?;
+            acc.update(spec, &cx, &mut self.budget)?;
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl<'s> Groups<'s> {
             codec::put_row(r, &mut bytes);
         }
         self.aside
-            .get_or_insert_with(|| Sorter::new(st, u64::MAX))
+            .get_or_insert_with(|| Sorter::of(st, u64::MAX, st.limits.table))
             .add_bytes(&self.key, &bytes)?;
         Ok(Flow::Continue)
     }
@@ -165,22 +165,12 @@ impl<'s> Groups<'s> {
         let b = self.b;
         // The memory is needed for sorting.
         self.map = HashMap::new();
-        self.room.clear();
+        self.budget.clear();
         aside.drain(st, |st, key, bytes| {
-            let mut r = Reader(bytes);
-            let put: Vec<PutRow<'_>> = (b.base..b.width()).map(|_| codec::row(&mut r)).collect();
-            let mut now: Rows<'_> = Rows::from_slice(rows);
-            for (n, p) in put.iter().enumerate() {
-                now[b.base + n] = match (p, b.sources.get(n).map(|s| &s.kind)) {
-                    (PutRow::Stored(bytes), Some(SourceKind::Table { schema, .. })) => {
-                        RowRef::Stored(schema, bytes)
-                    }
-                    (PutRow::Values(v), _) => RowRef::Values(v),
-                    _ => RowRef::Nulls,
-                };
-            }
+            let put = codec::block_rows(b, bytes);
+            let now = hash::put_back(b, &put, rows);
             if self.list.is_empty() || self.last != key {
-                self.room.clear();
+                self.budget.clear();
                 if let Some(done) = self.list.pop()
                     && self.emit(st, done, rows, emit)? == Flow::Stop
                 {
@@ -188,7 +178,7 @@ impl<'s> Groups<'s> {
                 }
                 self.last.clear();
                 self.last.extend_from_slice(key);
-                self.add(&now);
+                self.add(&now)?;
             }
             self.update(st, 0, &now)?;
             Ok(Flow::Continue)
@@ -199,30 +189,32 @@ impl<'s> Groups<'s> {
         Ok(())
     }
 
-    fn add(&mut self, rows: &[RowRef<'_>]) {
+    fn add(&mut self, rows: &[RowRef<'_>]) -> SqlResult<()> {
+        let (aggregates, budget) = (self.g.aggregates.iter(), &mut self.budget);
         let mut one = One {
-            state: self.g.aggregates.iter().map(|a| a.accumulator()).collect(),
+            state: aggregates.map(|a| a.accumulator(budget)).collect(),
             first: SmallVec::new(),
         };
-        self.bytes += size_of::<One>() + one.state.len() * size_of::<Accumulator>();
+        let mut bytes = size_of::<One>() + one.state.len() * size_of::<Accumulator>();
         for (n, keep) in self.g.keep.iter().enumerate() {
             one.first.push(match rows[self.b.base + n] {
-                RowRef::Stored(_, bytes) if *keep => {
-                    self.bytes += bytes.len();
-                    First::Stored(bytes.into())
+                RowRef::Stored(_, row) if *keep => {
+                    bytes += row.len();
+                    First::Stored(row.into())
                 }
                 RowRef::Values(v) if *keep => {
-                    self.bytes += row_bytes(v);
+                    bytes += row_bytes(v);
                     First::Values(v.iter().map(|v| v.clone().into_owned()).collect())
                 }
                 _ => First::Nulls,
             });
         }
         self.list.push(one);
+        self.budget.take(bytes)
     }
 
     fn emit(
-        &self,
+        &mut self,
         st: &mut State<'s>,
         mut one: One,
         rows: &[RowRef<'_>],
@@ -231,7 +223,7 @@ impl<'s> Groups<'s> {
         let b = self.b;
         let mut values: SmallVec<[Value<'static>; 4]> = SmallVec::new();
         for (acc, spec) in one.state.iter_mut().zip(&self.g.aggregates) {
-            values.push(acc.finish(spec, st.env)?);
+            values.push(acc.finish(spec, st.env, &mut self.budget)?);
         }
         let mut now: Rows<'_> = Rows::from_slice(rows);
         for (n, f) in one.first.iter().enumerate() {
@@ -256,7 +248,7 @@ impl<'s> Groups<'s> {
     ) -> SqlResult<()> {
         // Without GROUP BY there is one group, even of no rows.
         if self.g.keys.is_empty() && self.list.is_empty() && !self.g.explicit {
-            self.add(rows);
+            self.add(rows)?;
         }
         for one in std::mem::take(&mut self.list) {
             st.tick()?;

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use super::block;
 use super::hash;
+use super::row_buffer::{self, BLOCK_BYTES, RowBuffer};
 use super::scan;
-use super::state::{Flow, Kept2d, Rows, State, row_bytes};
+use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::nodes::{Block, Level, LevelFrom, Query, Source, SourceKind};
@@ -16,7 +17,7 @@ use crate::value::Value;
 /// Receives the rows of all sources.
 pub type Emit<'e, 's> = dyn FnMut(&mut State<'s>, &[RowRef<'_>]) -> SqlResult<Flow> + 'e;
 
-/// Runs the loops.
+/// Runs the loops of a block, and what hash joins have put aside until they end.
 pub fn run<'s>(
     st: &mut State<'s>,
     b: &'s Block,
@@ -24,19 +25,66 @@ pub fn run<'s>(
     rows: &[RowRef<'_>],
     emit: &mut Emit<'_, 's>,
 ) -> SqlResult<Flow> {
+    let mut flow = loops(st, b, levels, true, rows, emit)?;
+    for (n, level) in levels.iter().enumerate() {
+        let LevelFrom::Hash(h) = &level.from else {
+            continue;
+        };
+        if flow == Flow::Stop {
+            if let Some(aside) = st.deferred.get_mut(h.id) {
+                *aside = None;
+            }
+            continue;
+        }
+        let inner = &levels[n + 1..];
+        flow = hash::late(st, b, h, rows, |st, rows| {
+            step(st, b, level, inner, true, rows, emit)
+        })?;
+    }
+    Ok(flow)
+}
+
+/// Runs loops. `last`: those of the block, whose rows may wait until they have ended.
+fn loops<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    levels: &'s [Level],
+    last: bool,
+    rows: &[RowRef<'_>],
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
     let Some((level, inner)) = levels.split_first() else {
         return emit(st, rows);
     };
+    if last
+        && let LevelFrom::Hash(h) = &level.from
+        && hash::defer(st, b, h, rows)?
+    {
+        return Ok(Flow::Continue);
+    }
+    step(st, b, level, inner, last, rows, emit)
+}
+
+/// Runs one loop and those inside it.
+fn step<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    level: &'s Level,
+    inner: &'s [Level],
+    last: bool,
+    rows: &[RowRef<'_>],
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
     if !level.outer {
         return one(st, b, level, rows, &mut |st, rows| {
-            run(st, b, inner, rows, emit)
+            loops(st, b, inner, last, rows, emit)
         });
     }
     let mut matched = false;
     let flow = one(st, b, level, rows, &mut |st, rows| {
         matched = true;
         if st.pass(b, &level.filter, rows)? {
-            run(st, b, inner, rows, emit)
+            loops(st, b, inner, last, rows, emit)
         } else {
             Ok(Flow::Reject)
         }
@@ -47,7 +95,7 @@ pub fn run<'s>(
     let mut now: Rows<'_> = Rows::from_slice(rows);
     nulls(level, &mut now);
     if st.pass(b, &level.filter, &now)? {
-        run(st, b, inner, &now, emit)
+        loops(st, b, inner, last, &now, emit)
     } else {
         Ok(Flow::Continue)
     }
@@ -89,7 +137,11 @@ fn one<'s>(
             })
         }
         LevelFrom::Rows(source) => {
-            if let Some(query) = read_once(st, b, level, *source) {
+            let first = b.levels.first().is_some_and(|l| std::ptr::eq(l, level));
+            let s = &b.sources[source - b.base];
+            if let Some(query) = read_once(st, b, s)
+                && first
+            {
                 // Its rows need not be kept.
                 let mut last = Flow::Continue;
                 block::query(st, query, &[], &mut |st, r| {
@@ -102,12 +154,14 @@ fn one<'s>(
                 })?;
                 return Ok(last);
             }
-            let kept = computed(st, &b.sources[source - b.base], rows)?;
-            for r in kept.iter() {
+            let kept = computed(st, s, rows)?;
+            let mut reader = kept.reader();
+            while let Some(bytes) = reader.next(&kept)? {
                 st.tick()?;
                 st.examined += 1;
+                let values = row_buffer::values(bytes);
                 let mut now: Rows<'_> = Rows::from_slice(rows);
-                now[*source] = RowRef::Values(r);
+                now[*source] = RowRef::Values(&values);
                 if st.pass(b, &level.on, &now)? && emit(st, &now)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
@@ -115,7 +169,7 @@ fn one<'s>(
             Ok(Flow::Continue)
         }
         LevelFrom::Hash(h) => hash::probe(st, b, level, h, rows, emit),
-        LevelFrom::Nest(list) => run(st, b, list, rows, &mut |st, rows| {
+        LevelFrom::Nest(list) => loops(st, b, list, false, rows, &mut |st, rows| {
             if st.pass(b, &level.on, rows)? {
                 emit(st, rows)
             } else {
@@ -125,12 +179,10 @@ fn one<'s>(
     }
 }
 
-/// The query of a derived table that is read once, by the outermost loop of a block that runs once.
-fn read_once<'s>(st: &State<'s>, b: &Block, level: &Level, source: usize) -> Option<&'s Query> {
-    match &b.sources[source - b.base].kind {
-        SourceKind::Derived { derived, .. }
-            if b.base == 0 && b.levels.first().is_some_and(|l| std::ptr::eq(l, level)) =>
-        {
+/// The query of a derived table that is read by nothing but a block that runs once.
+pub fn read_once<'s>(st: &State<'s>, b: &Block, source: &Source) -> Option<&'s Query> {
+    match &source.kind {
+        SourceKind::Derived { derived, .. } if b.base == 0 => {
             let d = &st.plan.derived[*derived];
             (d.uses == 1).then_some(&d.query)
         }
@@ -143,7 +195,8 @@ pub fn computed<'s>(
     st: &mut State<'s>,
     s: &'s Source,
     rows: &[RowRef<'_>],
-) -> SqlResult<Rc<Kept2d>> {
+) -> SqlResult<Rc<RowBuffer<'s>>> {
+    let mut out = RowBuffer::new(st, st.limits.table, BLOCK_BYTES);
     match &s.kind {
         SourceKind::Derived { derived, .. } => {
             if let Some(kept) = &st.derived[*derived] {
@@ -153,10 +206,14 @@ pub fn computed<'s>(
             let query = &plan.derived[*derived].query;
             // Its sources have numbers of their own.
             let places = std::mem::take(&mut st.places);
-            let kept = Rc::new(block::collect(st, query, &[], usize::MAX)?);
+            block::query(st, query, &[], &mut |_, r| {
+                out.push(r)?;
+                Ok(Flow::Continue)
+            })?;
             st.places = places;
+            let kept = Rc::new(out);
             st.derived[*derived] = Some(kept.clone());
-            Ok(kept)
+            return Ok(kept);
         }
         SourceKind::Virtual { table, known, read } => {
             let cx = st.context(rows);
@@ -164,30 +221,28 @@ pub fn computed<'s>(
             for (c, e) in known {
                 values.push((*c, e.eval(&cx)?));
             }
-            // Elsewhere there are as many rows as definitions; of locks there may be any number.
-            let bounded = table.0.database() == "performance_schema";
-            let mut bytes = 0;
-            let mut out: Kept2d = Vec::new();
             let read = read.as_deref();
             let asked = Asked {
                 known: &values,
                 read,
             };
-            table.0.rows(st.env, asked, &mut |r: &[Value<'_>]| {
-                if bounded {
-                    bytes += row_bytes(r);
-                    st.check_memory(bytes, table.0.name())?;
-                }
+            let mut kept: Vec<Value<'static>> = Vec::new();
+            let env = st.env;
+            table.0.rows(env, asked, &mut |r: &[Value<'_>]| {
+                st.tick()?;
+                let Some(read) = read else {
+                    return out.push(r);
+                };
                 // What nobody looks at need not be kept.
-                let kept = r.iter().enumerate().map(|(c, v)| match read {
-                    Some(read) if !read.contains(&c) => Value::Null,
-                    _ => v.clone().into_owned(),
-                });
-                out.push(kept.collect());
-                Ok(())
+                kept.clear();
+                kept.resize(r.len(), Value::Null);
+                for c in read {
+                    kept[*c] = r[*c].clone().into_owned();
+                }
+                out.push(&kept)
             })?;
-            Ok(Rc::new(out))
         }
-        SourceKind::Table { .. } => Ok(Rc::new(Vec::new())),
+        SourceKind::Table { .. } => {}
     }
+    Ok(Rc::new(out))
 }

@@ -7,6 +7,7 @@
 //! | `scan` | reading a stored table by an access path |
 //! | `partitions` | the same for a partitioned table, and which partition is written |
 //! | `levels`, `hash` | the loops of a join |
+//! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions |
@@ -17,8 +18,8 @@
 //!
 //! An execution pins the plan's tables first and does nothing if one has changed since. It never commits or rolls
 //! back: a statement that fails half way leaves its changes to the caller, who returns to the savepoint it took.
-//! Sorting, grouping and DISTINCT use [`ExecContext::memory_limit`] bytes each and temporary files beyond. Derived
-//! tables and the built sides of hash joins must fit into a few times that: error 1038.
+//! Whatever keeps rows (sorting, grouping, DISTINCT, derived tables, hash joins, subqueries) is charged to the statement's
+//! [`MemoryAccount`], uses [`ExecContext::limits`] bytes at most, fewer if the server has no more, and temporary files beyond.
 
 mod block;
 mod codec;
@@ -28,10 +29,12 @@ mod error;
 mod group;
 mod hash;
 mod insert;
+mod keyed_rows;
 mod levels;
 mod partitions;
 pub(crate) mod ranges;
 mod report;
+mod row_buffer;
 pub(crate) mod rows;
 mod scan;
 mod several;
@@ -44,10 +47,12 @@ mod write;
 
 pub(crate) use codec::{put as put_value, values_of};
 pub use error::store_error;
+pub(crate) use sort::grow as grow_sort;
 pub(crate) use state::interrupted;
 pub use state::{Scratch, overdue};
 
 use crate::error::{SqlError, SqlResult};
+use crate::memory::MemoryAccount;
 use crate::plan::{Plan, Root};
 use crate::result::{ColumnMeta, ResultSink};
 use crate::session::env::SessionEnv;
@@ -55,6 +60,7 @@ use crate::value::Value;
 use millpond_store::{Engine, Owner, Txn};
 use smallvec::SmallVec;
 use state::{Flow, State};
+use std::sync::Arc;
 
 /// What an execution needs.
 pub struct ExecContext<'a> {
@@ -75,14 +81,38 @@ pub struct ExecContext<'a> {
     pub lock_reads: bool,
     /// `auto_increment_increment` and `auto_increment_offset`.
     pub auto_increment: (u64, u64),
-    /// Bytes that one sort, grouping or join buffer may take.
-    pub memory_limit: usize,
+    /// What its buffers are charged to.
+    pub memory: &'a Arc<MemoryAccount>,
+    /// What single buffers may take.
+    pub limits: Limits,
     /// `sql_select_limit`.
     pub select_limit: u64,
     /// `insert_id`: the first AUTO_INCREMENT value to generate; 0: the table's next.
     pub insert_id: u64,
     /// The session's buffers.
     pub scratch: &'a mut Scratch,
+}
+
+/// Bytes that a buffer may take before it goes to disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// A sort (`sort_buffer_size`, if `tmp_table_size` is not more).
+    pub sort: usize,
+    /// The built side of a hash join (`join_buffer_size`, if `tmp_table_size` is not more).
+    pub join: usize,
+    /// Kept rows, groups, DISTINCT (`tmp_table_size`).
+    pub table: usize,
+}
+
+impl Limits {
+    /// The same for all.
+    pub fn all(bytes: usize) -> Limits {
+        Limits {
+            sort: bytes,
+            join: bytes,
+            table: bytes,
+        }
+    }
 }
 
 /// What an execution did.
@@ -128,6 +158,7 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
         select_limit: cx.select_limit,
     };
     let env = cx.env;
+    cx.memory.start();
     let Some(mut st) = start(plan, cx)? else {
         return Ok(Run::Stale);
     };
@@ -277,11 +308,13 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         params: cx.params,
         owner: cx.owner,
         lock_reads: cx.lock_reads,
-        memory_limit: cx.memory_limit,
+        memory: cx.memory,
+        limits: cx.limits,
         scratch: cx.scratch,
         derived: vec![None; plan.derived.len()],
         subqueries: vec![None; plan.subqueries],
         hashes: vec![None; plan.hashes],
+        deferred: Vec::new(),
         places: Vec::new(),
         ticks: 0,
         rows: 0,
@@ -319,9 +352,8 @@ fn into_variables<'s>(
             Ok(Outcome::default())
         }
         1 => {
-            let mut vars = st.env.user_vars.borrow_mut();
             for (name, v) in plan.into.iter().zip(&rows[0]) {
-                vars.insert(name.clone(), v.clone());
+                st.env.set_user_var(name, v.clone())?;
             }
             Ok(Outcome {
                 affected: 1,

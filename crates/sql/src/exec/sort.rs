@@ -1,17 +1,20 @@
 //! Buffers in the order of their keys' bytes: rows for ORDER BY, of which a LIMIT keeps only the first few in
-//! memory, and everything that has outgrown memory. Large ones go to the store's external sort.
+//! memory, and everything that has outgrown memory. Large ones go to the store's external sort, whose budget grows with what the
+//! statement's account gives, up to `sort_buffer_size`.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use millpond_store::Engine;
 use millpond_store::btree::Records;
-use millpond_store::{Engine, sort};
+use millpond_store::sort::{self, LEAST_BUDGET};
 use smallvec::SmallVec;
 
 use super::codec::{self, Reader};
 use super::state::{Flow, State};
 use super::store_error;
 use crate::error::SqlResult;
+use crate::memory::Charge;
 use crate::value::Value;
 
 /// A record with its key. Records with equal keys keep their order of arrival.
@@ -47,19 +50,42 @@ impl Ord for Keyed {
     }
 }
 
+/// What a sort is charged for its first record.
+const FIRST_BYTES: usize = 16 << 10;
+
 /// Up to here a LIMIT keeps a heap; beyond, everything is sorted.
 const HEAP_ROWS: u64 = 1000;
 
 enum Buffer {
     /// The first few, the largest on top, and the bytes they take.
     Few(BinaryHeap<Keyed>, usize),
+    /// All, in memory as far as they were charged.
     All(Box<sort::Sorter>),
+}
+
+/// Makes room for a record in a sort that has used what it was charged. A sort that gets no more spills what it has.
+#[cold]
+pub fn grow(s: &mut sort::Sorter, charge: &mut Charge, limit: usize, cost: usize) -> SqlResult<()> {
+    let had = charge.used();
+    let want = (s.memory() + cost).max(2 * had).clamp(FIRST_BYTES, limit);
+    if want <= LEAST_BUDGET {
+        charge.grow_to(want)?;
+    } else if had < LEAST_BUDGET {
+        charge.grow_to(LEAST_BUDGET)?;
+    }
+    let more = want.saturating_sub(charge.used());
+    if more > 0 && charge.try_grow(more) {
+        s.set_budget(charge.used());
+    }
+    // It takes a record that is larger than all of its memory, too.
+    charge.grow_to(cost)
 }
 
 /// Takes records in any order.
 pub struct Sorter<'s> {
     engine: &'s Engine,
-    memory_limit: usize,
+    limit: usize,
+    charge: Charge,
     keep: u64,
     arrived: u64,
     buffer: Buffer,
@@ -67,17 +93,23 @@ pub struct Sorter<'s> {
 }
 
 impl<'s> Sorter<'s> {
-    /// Of whose records the first `keep` are wanted.
+    /// Of whose records the first `keep` are wanted; for `sort_buffer_size`.
     pub fn new(st: &State<'s>, keep: u64) -> Sorter<'s> {
+        Sorter::of(st, keep, st.limits.sort)
+    }
+
+    /// The same within `limit` bytes.
+    pub fn of(st: &State<'s>, keep: u64, limit: usize) -> Sorter<'s> {
         Sorter {
             engine: st.engine,
-            memory_limit: st.memory_limit,
+            limit: limit.max(LEAST_BUDGET),
+            charge: st.charge(),
             keep,
             arrived: 0,
             buffer: if keep <= HEAP_ROWS {
                 Buffer::Few(BinaryHeap::new(), 0)
             } else {
-                Buffer::All(Box::new(st.engine.sorter(st.memory_limit)))
+                Buffer::All(Box::new(st.engine.sorter(LEAST_BUDGET)))
             },
             value: Vec::new(),
         }
@@ -98,7 +130,13 @@ impl<'s> Sorter<'s> {
         let arrival = self.arrived;
         self.arrived += 1;
         match &mut self.buffer {
-            Buffer::All(s) => s.add(key, value).map_err(|e| store_error(e, "")),
+            Buffer::All(s) => {
+                let cost = sort::Sorter::cost(key.len(), value.len());
+                if s.memory() + cost > self.charge.used() {
+                    grow(s, &mut self.charge, self.limit, cost)?;
+                }
+                s.add(key, value).map_err(|e| store_error(e, ""))
+            }
             Buffer::Few(heap, held) => {
                 if (heap.len() as u64) < self.keep {
                     let bytes = [key, value].concat();
@@ -120,7 +158,8 @@ impl<'s> Sorter<'s> {
                     top.key = key.len();
                     top.arrival = arrival;
                 }
-                if *held > self.memory_limit {
+                let more = held.saturating_sub(self.charge.used());
+                if *held > self.limit || !self.charge.try_grow(more) {
                     self.sort_all()?;
                 }
                 Ok(())
@@ -131,13 +170,17 @@ impl<'s> Sorter<'s> {
     /// Gives what the heap holds, which is too much for memory, to a sort of everything.
     #[cold]
     fn sort_all(&mut self) -> SqlResult<()> {
-        let mut all = Box::new(self.engine.sorter(self.memory_limit));
+        let mut all = Box::new(self.engine.sorter(LEAST_BUDGET));
         if let Buffer::Few(heap, _) = &mut self.buffer {
             // Smallest first: those with equal keys in the order of their arrival.
+            // What the sort takes beside what goes there is its least.
+            self.charge.grow(LEAST_BUDGET)?;
             for k in std::mem::take(heap).into_sorted_vec() {
                 let (key, value) = k.bytes.split_at(k.key);
                 all.add(key, value).map_err(|e| store_error(e, ""))?;
             }
+            self.charge.clear();
+            self.charge.grow(LEAST_BUDGET.max(all.memory()))?;
         }
         self.buffer = Buffer::All(all);
         Ok(())
@@ -161,7 +204,7 @@ impl<'s> Sorter<'s> {
             Buffer::All(s) => {
                 let mut sorted = s.finish().map_err(|e| store_error(e, ""))?;
                 while let Some((key, value)) = sorted.next().map_err(|e| store_error(e, ""))? {
-                    st.tick()?;
+                    st.tick_bytes(value.len())?;
                     if f(st, key, value)? == Flow::Stop {
                         break;
                     }

@@ -1,14 +1,19 @@
 //! One execution: what it may touch, what it keeps, and how it evaluates.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use millpond_store::{Engine, LockMode, Owner, ReadMode, Txn, WaitPolicy};
 use smallvec::SmallVec;
 
+use super::Limits;
 use super::hash::HashSide;
+use super::row_buffer::RowBuffer;
+use super::sort::Sorter;
 use super::subquery::{self, Kept};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
+use crate::memory::{Charge, MemoryAccount};
 use crate::plan::Plan;
 use crate::plan::nodes::{Block, ExprWithSubqueries, Subquery};
 use crate::session::env::SessionEnv;
@@ -16,6 +21,8 @@ use crate::value::Value;
 
 /// Rows checked between two looks at whether the statement was killed.
 const KILL_CHECK_ROWS: u32 = 1024;
+/// Bytes that count as a row then.
+const TICK_BYTES: usize = 4096;
 
 /// The current rows of all sources in sight.
 pub type Rows<'r> = SmallVec<[RowRef<'r>; 6]>;
@@ -48,9 +55,6 @@ pub enum Flow {
 pub struct Scratch {
     buffers: Vec<Vec<u8>>,
 }
-
-/// How many times the limit for one buffer the rows may take that cannot go to disk.
-const KEPT_FACTOR: usize = 4;
 
 /// Largest buffer worth keeping between statements: an idle session keeps up to [`KEEP_BUFFERS`].
 const KEEP_BYTES: usize = 8 << 10;
@@ -87,16 +91,20 @@ pub struct State<'s> {
     pub owner: &'s Owner,
     /// Plain reads lock shared.
     pub lock_reads: bool,
-    /// Bytes a buffer may take.
-    pub memory_limit: usize,
+    /// What buffers are charged to.
+    pub memory: &'s Arc<MemoryAccount>,
+    /// What single buffers may take.
+    pub limits: Limits,
     /// Buffers.
     pub scratch: &'s mut Scratch,
     /// Rows of derived tables read so far.
-    pub derived: Vec<Option<Rc<Kept2d>>>,
+    pub derived: Vec<Option<Rc<RowBuffer<'s>>>>,
     /// Results of subqueries that stay the same.
-    pub subqueries: Vec<Option<Rc<Kept>>>,
+    pub subqueries: Vec<Option<Rc<Kept<'s>>>>,
     /// Built sides of hash joins.
-    pub hashes: Vec<Option<Rc<HashSide>>>,
+    pub hashes: Vec<Option<Rc<HashSide<'s>>>>,
+    /// Rows that wait to be joined with those of them that are on disk; empty if there were none yet.
+    pub deferred: Vec<Option<Sorter<'s>>>,
     /// By source, where its current row is; empty unless the statement changes what a join finds.
     pub places: Vec<Place>,
     /// Rows seen since the last look at KILL.
@@ -136,6 +144,18 @@ impl<'s> State<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Counts bytes moved as rows: large ones count as many.
+    #[inline]
+    pub fn tick_bytes(&mut self, bytes: usize) -> SqlResult<()> {
+        self.ticks += u32::try_from(bytes / TICK_BYTES).unwrap_or(KILL_CHECK_ROWS);
+        self.tick()
+    }
+
+    /// A charge of nothing so far.
+    pub fn charge(&self) -> Charge {
+        Charge::new(self.memory)
     }
 
     /// Notes where the current row of a source is, if that is asked for.
@@ -215,21 +235,6 @@ impl<'s> State<'s> {
             values[n] = v;
         }
         Ok(values)
-    }
-
-    /// 1038 if rows that must stay in memory (of a derived table, of a hash join) have grown too many.
-    pub fn check_memory(&self, bytes: usize, what: &str) -> SqlResult<()> {
-        let limit = self.memory_limit.saturating_mul(KEPT_FACTOR);
-        if bytes > limit {
-            return Err(SqlError::new(
-                1038,
-                format!(
-                    "Out of memory for {what}: it needs more than {limit} bytes; consider increasing \
-                     tmp_table_size"
-                ),
-            ));
-        }
-        Ok(())
     }
 }
 

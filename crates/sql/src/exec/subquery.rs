@@ -5,38 +5,44 @@ mod row;
 
 use std::rc::Rc;
 
-use hashbrown::HashSet;
-
 use super::block;
+use super::codec::Reader;
 use super::hash::hash_value;
+use super::keyed_rows::KeyedRows;
+use super::row_buffer::{BLOCK_BYTES, RowBuffer};
 use super::state::{Flow, Kept2d, State};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, RowRef};
-use crate::plan::nodes::{Ask, ExprWithSubqueries, Subquery};
+use crate::plan::nodes::{Ask, ExprWithSubqueries, Query, Subquery};
 use crate::types::SqlType;
-use crate::types::derive::hash_type;
+use crate::types::derive::hashable_by;
 use crate::value::Value;
 use row::Left;
 
 /// The result of a subquery that stays the same during a statement.
-pub enum Kept {
+pub enum Kept<'s> {
     /// A value.
     Value(Value<'static>),
     /// Nothing so far: that many times its rows were read.
     Read(u32),
-    /// Nothing: its rows do not fit into memory.
-    TooLarge,
+    /// Its first two rows.
+    First(Kept2d),
     /// Rows to look a row up in.
-    Table(row::Table),
+    Table(row::Table<'s>),
     /// A column.
-    Rows {
-        /// Its values.
-        rows: Kept2d,
-        /// Whether NULL is among them.
-        null: bool,
-        /// The others' bytes, if values of this type compare as their bytes do.
-        set: Option<(SqlType, HashSet<Box<[u8]>>)>,
-    },
+    Column(Column<'s>),
+}
+
+/// A column to look a value up in.
+pub struct Column<'s> {
+    /// Its values, unless they are in `set`.
+    rows: RowBuffer<'s>,
+    /// Whether NULL is among them.
+    null: bool,
+    /// Whether there are no rows.
+    empty: bool,
+    /// The values that are not NULL, by their sort keys as this type has them.
+    set: Option<(SqlType, KeyedRows<'s>)>,
 }
 
 /// The value of a subquery; `rows` has the values of those before it.
@@ -92,13 +98,15 @@ pub fn value<'s>(
             if q.exists && left.is_null() {
                 return Ok(Value::Null);
             }
+            let right = &plan_query.types[0];
+            let ty = hashable_by(&value.expr.ty, right, *collation);
             let kept = if keep {
-                column(st, q, &value.expr.ty, rows)?
+                keep::kept(st, q, |st| column(st, plan_query, ty, rows))?
             } else {
                 None
             };
-            let found = if let Some(kept) = kept {
-                member(st, &kept, &left, &value.expr.ty, *collation)?
+            let found = if let Some(Kept::Column(c)) = kept.as_deref() {
+                member(st, c, &left, &value.expr.ty, *collation)?
             } else {
                 let mut found = Some(false);
                 block::query(st, plan_query, rows, &mut |_, r| {
@@ -154,9 +162,7 @@ pub fn value<'s>(
                     CompareOp::NullSafeEq if left.is_null() || right.is_null() => {
                         Some(left.is_null() && right.is_null())
                     }
-                    _ => left
-                        .compare(right, *collation)
-                        .map(|o| compare_holds(*op, o)),
+                    _ => left.compare(right, *collation).map(|o| op.holds(o)),
                 };
                 match holds {
                     Some(h) if h != *every => {
@@ -171,13 +177,15 @@ pub fn value<'s>(
                 }
             };
             let kept = if keep {
-                column(st, q, &value.expr.ty, rows)?
+                keep::kept(st, q, |st| column(st, plan_query, None, rows))?
             } else {
                 None
             };
-            if let Some(Kept::Rows { rows, .. }) = kept.as_deref() {
-                for r in rows {
-                    if step(&r[0]) == Flow::Stop {
+            if let Some(Kept::Column(c)) = kept.as_deref() {
+                let mut reader = c.rows.reader();
+                while let Some(bytes) = reader.next(&c.rows)? {
+                    st.tick()?;
+                    if step(&Reader(bytes).value()) == Flow::Stop {
                         break;
                     }
                 }
@@ -207,81 +215,79 @@ fn operand<'s>(
     Ok(value.expr.shown(&st.context(&now))?.into_owned())
 }
 
-/// The column of a subquery that stays the same, if it is kept.
+/// Reads the column of a subquery that stays the same: to be looked up as this type, or one after another.
 fn column<'s>(
     st: &mut State<'s>,
-    q: &'s Subquery,
-    left: &SqlType,
+    q: &'s Query,
+    ty: Option<SqlType>,
     rows: &[RowRef<'_>],
-) -> SqlResult<Option<Rc<Kept>>> {
-    let right = &q.query.types[0];
-    keep::kept(st, q, rows, |st, got| hashed(st, got, left, right))
-}
-
-fn hashed(st: &State<'_>, got: Kept2d, left: &SqlType, right: &SqlType) -> SqlResult<Kept> {
-    let mut set = hash_type(left, right).map(|ty| (ty, HashSet::new()));
-    let mut null = false;
-    let cx = st.context(&[]);
-    let mut buffer = Vec::new();
-    for r in &got {
-        if r[0].is_null() {
-            null = true;
-        } else if let Some((ty, set)) = &mut set {
-            buffer.clear();
-            hash_value(r[0].borrowed(), right, ty, &cx, &mut buffer)?;
-            set.insert(buffer.as_slice().into());
+) -> SqlResult<Kept<'s>> {
+    let mut column = Column {
+        rows: RowBuffer::new(st, st.limits.table, BLOCK_BYTES),
+        null: false,
+        empty: true,
+        set: ty.map(|ty| (ty, KeyedRows::new(st, st.limits.table, true))),
+    };
+    let right = &q.types[0];
+    let mut key = Vec::new();
+    block::query(st, q, rows, &mut |st, r| {
+        column.empty = false;
+        column.null |= r[0].is_null();
+        match &mut column.set {
+            Some(_) if r[0].is_null() => {}
+            Some((ty, set)) => {
+                key.clear();
+                hash_value(r[0].borrowed(), right, ty, &st.context(&[]), &mut key)?;
+                set.add(st, &key, &[])?;
+            }
+            None => {
+                st.tick()?;
+                column.rows.push(&r[..1])?;
+            }
         }
+        Ok(Flow::Continue)
+    })?;
+    if let Some((_, set)) = &mut column.set {
+        set.finish(st)?;
     }
-    Ok(Kept::Rows {
-        rows: got,
-        null,
-        set,
-    })
+    Ok(Kept::Column(column))
 }
 
 /// `left IN column`.
-fn member(
-    st: &State<'_>,
-    kept: &Kept,
+fn member<'s>(
+    st: &mut State<'s>,
+    column: &Column<'s>,
     left: &Value<'static>,
     ty: &SqlType,
     collation: crate::types::Collation,
 ) -> SqlResult<Option<bool>> {
-    let Kept::Rows { rows, null, set } = kept else {
-        return Ok(Some(false));
-    };
-    if rows.is_empty() {
+    if column.empty {
         return Ok(Some(false));
     }
     if left.is_null() {
         return Ok(None);
     }
-    let found = match set {
-        Some((set_type, set)) => {
-            let mut buffer = Vec::new();
-            hash_value(left.borrowed(), ty, set_type, &st.context(&[]), &mut buffer)?;
-            set.contains(&buffer[..])
+    let mut found = false;
+    if let Some((set_type, set)) = &column.set {
+        let mut key = Vec::new();
+        hash_value(left.borrowed(), ty, set_type, &st.context(&[]), &mut key)?;
+        found = set.contains(st, &key)?;
+    } else {
+        let mut reader = column.rows.reader();
+        while let Some(bytes) = reader.next(&column.rows)? {
+            st.tick()?;
+            let equal = left.compare(&Reader(bytes).value(), collation);
+            if equal.is_some_and(|o| o.is_eq()) {
+                found = true;
+                break;
+            }
         }
-        None => rows
-            .iter()
-            .any(|r| left.compare(&r[0], collation).is_some_and(|o| o.is_eq())),
-    };
+    }
     Ok(if found {
         Some(true)
-    } else if *null {
+    } else if column.null {
         None
     } else {
         Some(false)
     })
-}
-
-fn compare_holds(op: CompareOp, o: std::cmp::Ordering) -> bool {
-    match op {
-        CompareOp::Eq | CompareOp::NullSafeEq => o.is_eq(),
-        CompareOp::Ne => o.is_ne(),
-        CompareOp::Lt => o.is_lt(),
-        CompareOp::Le => o.is_le(),
-        CompareOp::Gt => o.is_gt(),
-        CompareOp::Ge => o.is_ge(),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::distinct::{Fresh, Room, Seen, aside_bytes};
+use super::distinct::{Fresh, MemoryBudget, Seen, aside_bytes};
 use super::operators::{bits_of, number};
 use super::{EvalContext, Expr, func};
 use crate::error::{SqlError, SqlResult};
@@ -189,19 +189,32 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn push(&mut self, piece: Piece, spec: &AggregateSpec, session: &SessionEnv) {
+    fn push(
+        &mut self,
+        piece: Piece,
+        spec: &AggregateSpec,
+        session: &SessionEnv,
+        budget: &mut MemoryBudget,
+    ) -> SqlResult<()> {
+        budget.take(Self::cost(&piece))?;
         self.bytes += piece.1.len() + 1;
         self.list.push(piece);
         if self.look == 0 {
             self.look = 2 * max_len(session).max(GROUP_CONCAT_MAX_LEN);
         }
         if self.bytes > self.look {
-            self.prune(spec, session);
+            self.prune(spec, session, budget);
         }
+        Ok(())
+    }
+
+    /// Bytes that a piece takes.
+    fn cost(piece: &Piece) -> usize {
+        size_of::<Piece>() + piece.0.len() + piece.1.len()
     }
 
     /// Lets go of what lies behind the longest result, the piece that shows that it was cut excepted.
-    fn prune(&mut self, spec: &AggregateSpec, session: &SessionEnv) {
+    fn prune(&mut self, spec: &AggregateSpec, session: &SessionEnv, budget: &mut MemoryBudget) {
         let max = max_len(session);
         self.sort(spec);
         let mut bytes = 0;
@@ -210,7 +223,8 @@ impl Pieces {
             bytes > max
         });
         if let Some(last) = kept {
-            self.list.truncate(last + 1);
+            let gone = self.list.drain(last + 1..);
+            budget.give(gone.map(|p| Self::cost(&p)).sum());
         }
         self.bytes = bytes;
         // Empty texts take room too, and none of the result.
@@ -231,6 +245,14 @@ fn max_len(session: &SessionEnv) -> usize {
     set.min(func::max_result(session))
 }
 
+/// Bytes that a value takes beside its own.
+fn heap_bytes(v: &Value<'_>) -> usize {
+    match v {
+        Value::Bytes(b) => b.len(),
+        _ => 0,
+    }
+}
+
 #[derive(Clone, Debug)]
 enum State {
     Count(i64),
@@ -245,7 +267,12 @@ enum State {
 
 impl State {
     /// Takes a value in: a number where numbers are computed with, bits where bits are.
-    fn take(&mut self, spec: &AggregateSpec, v: Value<'_>) -> SqlResult<()> {
+    fn take(
+        &mut self,
+        spec: &AggregateSpec,
+        v: Value<'_>,
+        budget: &mut MemoryBudget,
+    ) -> SqlResult<()> {
         match self {
             State::Count(n) => *n += 1,
             State::Sum(sum, n) => {
@@ -259,6 +286,7 @@ impl State {
                     Ordering::Greater
                 };
                 if best.is_null() || v.compare(best, spec.ty.collation) == Some(wanted) {
+                    budget.resize(heap_bytes(best), heap_bytes(&v))?;
                     *best = v.into_owned();
                 }
             }
@@ -277,6 +305,7 @@ impl State {
             }
             State::Any(first) => {
                 if first.is_none() {
+                    budget.take(heap_bytes(&v))?;
                     *first = Some(v.into_owned());
                 }
             }
@@ -296,7 +325,7 @@ pub struct Accumulator {
 
 impl AggregateSpec {
     /// A fresh state.
-    pub fn accumulator(&self) -> Accumulator {
+    pub fn accumulator(&self, budget: &mut MemoryBudget) -> Accumulator {
         let state = match self.kind {
             K::CountStar | K::Count => State::Count(0),
             K::Sum | K::Avg => State::Sum(Sum::Empty, 0),
@@ -311,7 +340,7 @@ impl AggregateSpec {
         let distinct = self.distinct && !matches!(self.kind, K::Min | K::Max | K::AnyValue);
         Accumulator {
             state,
-            seen: distinct.then(Box::default),
+            seen: distinct.then(|| Box::new(Seen::new(budget))),
             key: Vec::new(),
         }
     }
@@ -363,7 +392,7 @@ impl Accumulator {
         &mut self,
         spec: &AggregateSpec,
         cx: &EvalContext<'_>,
-        room: &mut Room,
+        budget: &mut MemoryBudget,
     ) -> SqlResult<()> {
         if spec.kind == K::CountStar {
             if let State::Count(n) = &mut self.state {
@@ -372,7 +401,7 @@ impl Accumulator {
             return Ok(());
         }
         if spec.kind == K::GroupConcat {
-            return self.concat(spec, cx, room);
+            return self.concat(spec, cx, budget);
         }
         let v = spec.args[0].eval(cx)?;
         let null = match spec.args.len() {
@@ -382,7 +411,7 @@ impl Accumulator {
         if null && spec.kind != K::AnyValue {
             return Ok(());
         }
-        let fresh = self.first_time(spec, cx, room)?;
+        let fresh = self.first_time(spec, cx, budget)?;
         if fresh == Fresh::Before {
             return Ok(());
         }
@@ -392,8 +421,10 @@ impl Accumulator {
             _ => v,
         };
         match (fresh, &mut self.seen) {
-            (Fresh::Later, Some(seen)) => seen.put_aside(&self.key, &aside_bytes(&v)),
-            _ => self.state.take(spec, v),
+            (Fresh::Later, Some(seen)) => {
+                seen.put_aside(&self.key, &aside_bytes(&v), budget, cx.session)
+            }
+            _ => self.state.take(spec, v, budget),
         }
     }
 
@@ -411,7 +442,7 @@ impl Accumulator {
         &mut self,
         spec: &AggregateSpec,
         cx: &EvalContext<'_>,
-        room: &mut Room,
+        budget: &mut MemoryBudget,
     ) -> SqlResult<Fresh> {
         let Some(seen) = &mut self.seen else {
             return Ok(Fresh::New);
@@ -420,14 +451,14 @@ impl Accumulator {
         for a in &spec.args {
             encode_sort_value(&a.eval(cx)?, &a.ty, false, &mut self.key);
         }
-        seen.see(&self.key, room, cx.session)
+        seen.see(&self.key, budget, cx.session)
     }
 
     fn concat(
         &mut self,
         spec: &AggregateSpec,
         cx: &EvalContext<'_>,
-        room: &mut Room,
+        budget: &mut MemoryBudget,
     ) -> SqlResult<()> {
         let mut text = Vec::new();
         for a in &spec.args {
@@ -436,7 +467,7 @@ impl Accumulator {
                 None => return Ok(()),
             }
         }
-        let fresh = self.first_time(spec, cx, room)?;
+        let fresh = self.first_time(spec, cx, budget)?;
         if fresh == Fresh::Before {
             return Ok(());
         }
@@ -448,9 +479,9 @@ impl Accumulator {
             (Fresh::Later, Some(seen), _) => {
                 let pair = [Value::Bytes(key.into()), Value::Bytes(text.into())];
                 let bytes: Vec<u8> = pair.iter().flat_map(aside_bytes).collect();
-                seen.put_aside(&self.key, &bytes)?;
+                seen.put_aside(&self.key, &bytes, budget, cx.session)?;
             }
-            (_, _, State::Pieces(p)) => p.push((key, text), spec, cx.session),
+            (_, _, State::Pieces(p)) => p.push((key, text), spec, cx.session, budget)?,
             _ => {}
         }
         Ok(())
@@ -461,19 +492,19 @@ impl Accumulator {
         &mut self,
         spec: &AggregateSpec,
         session: &SessionEnv,
+        budget: &mut MemoryBudget,
     ) -> SqlResult<Value<'static>> {
         if let Some(seen) = &mut self.seen {
             let state = &mut self.state;
-            seen.rest(session, |bytes| {
+            seen.rest(budget, session, |budget, bytes| {
                 let mut values = crate::exec::values_of(bytes).into_iter();
                 let first = values.next().unwrap_or(Value::Null);
                 match (&mut *state, values.next()) {
                     (State::Pieces(p), Some(text)) => {
                         let piece = (first.to_text().into(), text.to_text().into());
-                        p.push(piece, spec, session);
-                        Ok(())
+                        p.push(piece, spec, session, budget)
                     }
-                    (state, _) => state.take(spec, first),
+                    (state, _) => state.take(spec, first, budget),
                 }
             })?;
         }
@@ -525,8 +556,11 @@ fn join(pieces: &[Piece], spec: &AggregateSpec, session: &SessionEnv) -> SqlResu
         out.extend_from_slice(text);
         if out.len() > max {
             let mut n = max;
-            while n > 0 && out[n] & 0xc0 == 0x80 {
-                n -= 1;
+            // Bytes have no characters to be cut within.
+            if spec.ty.collation != Collation::Binary {
+                while n > 0 && out[n] & 0xc0 == 0x80 {
+                    n -= 1;
+                }
             }
             out.truncate(n);
             session.complain(1260, format!("Row {} was cut by GROUP_CONCAT()", i + 1))?;

@@ -1,64 +1,168 @@
-//! What DISTINCT within an aggregate has seen, and how much memory the aggregates of a statement may take.
+//! What aggregates may take of memory, and what DISTINCT within them has seen.
 //!
-//! Values seen are kept as sort keys. When those of all groups together have outgrown the session's memory, a group that has many sends
-//! values it does not know yet to the store's external sort, and counts them at its end, where equal ones lie together.
+//! Values seen are kept as sort keys. When those of all groups together have outgrown the block's memory, values that a group does not
+//! know yet go to one external sort for all of them, by group and key; where a group ends, its own come back in turn, equal ones
+//! together.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
+use std::sync::Arc;
 
 use millpond_store::btree::Records;
-use millpond_store::sort::Sorter;
+use millpond_store::sort::{LEAST_BUDGET, Sorted, Sorter};
 
 use super::Value;
-use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
+use crate::error::SqlResult;
+use crate::exec::{grow_sort, store_error};
+use crate::memory::{Charge, MemoryAccount};
 use crate::session::env::SessionEnv;
 
 /// What memory a kept key takes beside its bytes.
 const OVERHEAD_BYTES: usize = 56;
-/// A group with less than this goes on in memory: files cost more.
-const SMALL_BYTES: usize = 64 << 10;
-/// Groups that may have a sort of their own at a time.
-const MOST_SORTS: usize = 64;
-/// A sort's share of the session's memory.
-const SORT_SHARE: usize = 8;
-/// How many times the session's memory the groups that go on in memory may take before the statement fails.
-const MOST_TIMES: usize = 32;
 /// Values between two looks at whether the statement was killed.
 const LOOK_EVERY: u32 = 1024;
+/// Bytes of an accumulator's number in keys.
+const NUMBER: usize = 8;
 
 /// The memory of a block's aggregates.
-#[derive(Debug, Default)]
-pub struct Room {
-    /// Bytes in use.
-    pub used: usize,
-    /// Bytes from which on what can go to disk does.
-    pub limit: usize,
-    sorts: usize,
+///
+/// Accumulators are numbered as they are made, and must end in that order, all of them before others are made or each before
+/// another takes a row.
+pub struct MemoryBudget {
+    charge: Charge,
+    limit: usize,
+    /// Accumulators made.
+    made: u64,
+    aside: Option<Aside>,
 }
 
-impl Room {
-    /// Of a session with this much memory.
-    pub fn new(limit: usize) -> Room {
-        Room {
+/// Values that are not in memory: number of the accumulator and key, and what is to be done about them.
+enum Aside {
+    Written(Box<Sorter>, Charge),
+    Read {
+        sorted: Box<Sorted>,
+        /// The first record of the accumulator after the one that ended last.
+        next: Option<(Vec<u8>, Vec<u8>)>,
+        _charge: Charge,
+    },
+}
+
+impl MemoryBudget {
+    /// Of a block whose groups may take so many bytes.
+    pub fn new(account: &Arc<MemoryAccount>, limit: usize) -> MemoryBudget {
+        MemoryBudget {
+            charge: Charge::new(account),
             limit,
-            ..Room::default()
+            made: 0,
+            aside: None,
         }
     }
-
-    /// Nothing is kept any more.
+    /// Takes bytes for what could go to disk; whether there are as many.
+    pub fn try_take(&mut self, bytes: usize) -> bool {
+        self.charge.used().saturating_add(bytes) <= self.limit && self.charge.try_grow(bytes)
+    }
+    /// Takes bytes that cannot be done without; error 1038 if the server has no more.
+    pub fn take(&mut self, bytes: usize) -> SqlResult<()> {
+        self.charge.grow(bytes)
+    }
+    /// Gives bytes back.
+    pub fn give(&mut self, bytes: usize) {
+        self.charge.shrink(bytes);
+    }
+    /// Something has become so large that was so large.
+    pub fn resize(&mut self, from: usize, to: usize) -> SqlResult<()> {
+        if to > from {
+            self.take(to - from)
+        } else {
+            self.give(from - to);
+            Ok(())
+        }
+    }
+    /// Nothing is kept in memory any more.
     pub fn clear(&mut self) {
-        *self = Room::new(self.limit);
+        self.charge.clear();
     }
 
-    /// Takes memory; error 1038 beyond the bound.
-    fn take(&mut self, bytes: usize) -> SqlResult<()> {
-        self.used += bytes;
-        if self.used > self.limit.saturating_mul(MOST_TIMES) {
-            return Err(SqlError::new(
-                1038,
-                "Out of sort memory, consider increasing server sort buffer size",
-            ));
+    /// The number of an accumulator that is being made.
+    pub(super) fn number(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
+    fn put_aside(&mut self, key: &[u8], value: &[u8], session: &SessionEnv) -> SqlResult<()> {
+        if !matches!(self.aside, Some(Aside::Written(..)))
+            && let Some(facts) = &session.facts
+        {
+            let sorter = facts.instance.engine().sorter(LEAST_BUDGET);
+            let charge = Charge::new(self.charge.account());
+            self.aside = Some(Aside::Written(Box::new(sorter), charge));
         }
+        let Some(Aside::Written(sorter, charge)) = &mut self.aside else {
+            return Ok(());
+        };
+        let cost = Sorter::cost(key.len(), value.len());
+        if sorter.memory() + cost > charge.used() {
+            grow_sort(sorter, charge, self.limit.max(LEAST_BUDGET), cost)?;
+        }
+        sorter.add(key, value).map_err(|e| store_error(e, ""))
+    }
+
+    /// Calls `f` with what an accumulator has put aside, once for each key.
+    fn rest(
+        &mut self,
+        number: u64,
+        session: &SessionEnv,
+        mut f: impl FnMut(&mut MemoryBudget, &[u8]) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let mut aside = match self.aside.take() {
+            Some(Aside::Written(sorter, _charge)) => Aside::Read {
+                sorted: Box::new(sorter.finish().map_err(|e| store_error(e, ""))?),
+                next: None,
+                _charge,
+            },
+            Some(read) => read,
+            None => return Ok(()),
+        };
+        let Aside::Read { sorted, next, .. } = &mut aside else {
+            return Ok(());
+        };
+        let number = number.to_be_bytes();
+        let mut last = Vec::new();
+        let mut count = 0;
+        let first = match next.take() {
+            // Nothing of this one.
+            Some(first) if first.0[..NUMBER] > number[..] => {
+                *next = Some(first);
+                None
+            }
+            Some(first) => {
+                if first.0[..NUMBER] == number {
+                    f(self, &first.1)?;
+                    last = first.0;
+                }
+                Some(())
+            }
+            None => Some(()),
+        };
+        while first.is_some() {
+            let Some((key, value)) = sorted.next().map_err(|e| store_error(e, ""))? else {
+                break;
+            };
+            if key[..NUMBER] > number[..] {
+                *next = Some((key.to_vec(), value.to_vec()));
+                break;
+            }
+            count += 1;
+            if count % LOOK_EVERY == 0 {
+                stop(session)?;
+            }
+            if key[..NUMBER] < number[..] || last == key {
+                continue;
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            f(self, value)?;
+        }
+        self.aside = Some(aside);
         Ok(())
     }
 }
@@ -75,75 +179,75 @@ pub enum Fresh {
 }
 
 /// Values seen.
-#[derive(Default)]
 pub struct Seen {
+    number: u64,
     set: HashSet<Box<[u8]>>,
-    bytes: usize,
-    aside: Option<Box<Sorter>>,
+    aside: bool,
+    key: Vec<u8>,
 }
 
 impl Seen {
+    /// None so far.
+    pub fn new(budget: &mut MemoryBudget) -> Seen {
+        Seen {
+            number: budget.number(),
+            set: HashSet::new(),
+            aside: false,
+            key: Vec::new(),
+        }
+    }
+
     /// Looks a value up, and remembers it.
-    pub fn see(&mut self, key: &[u8], room: &mut Room, session: &SessionEnv) -> SqlResult<Fresh> {
+    pub fn see(
+        &mut self,
+        key: &[u8],
+        budget: &mut MemoryBudget,
+        session: &SessionEnv,
+    ) -> SqlResult<Fresh> {
         if self.set.contains(key) {
             return Ok(Fresh::Before);
         }
-        if self.aside.is_some() {
+        if self.aside {
             return Ok(Fresh::Later);
         }
         let cost = key.len() + OVERHEAD_BYTES;
-        if room.used + cost > room.limit
-            && self.bytes >= SMALL_BYTES
-            && room.sorts < MOST_SORTS
-            && let Some(facts) = &session.facts
-        {
-            let sorter = facts.instance.engine().sorter(room.limit / SORT_SHARE);
-            self.aside = Some(Box::new(sorter));
-            room.sorts += 1;
-            return Ok(Fresh::Later);
+        if !budget.try_take(cost) {
+            if session.facts.is_some() {
+                self.aside = true;
+                return Ok(Fresh::Later);
+            }
+            budget.take(cost)?;
         }
-        room.take(cost)?;
-        self.bytes += cost;
         self.set.insert(key.into());
         Ok(Fresh::New)
     }
 
     /// Keeps a value that is not known yet, with what is to be done about it.
-    pub fn put_aside(&mut self, key: &[u8], value: &[u8]) -> SqlResult<()> {
-        match &mut self.aside {
-            Some(s) => s.add(key, value).map_err(|e| store_error(e, "")),
-            None => Ok(()),
-        }
+    pub fn put_aside(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        budget: &mut MemoryBudget,
+        session: &SessionEnv,
+    ) -> SqlResult<()> {
+        self.key.clear();
+        self.key.extend_from_slice(&self.number.to_be_bytes());
+        self.key.extend_from_slice(key);
+        budget.put_aside(&self.key, value, session)
     }
 
     /// Calls `f` with what was put aside, once for each value.
     pub fn rest(
         &mut self,
+        budget: &mut MemoryBudget,
         session: &SessionEnv,
-        mut f: impl FnMut(&[u8]) -> SqlResult<()>,
+        f: impl FnMut(&mut MemoryBudget, &[u8]) -> SqlResult<()>,
     ) -> SqlResult<()> {
-        let Some(aside) = self.aside.take() else {
+        if !self.aside {
             return Ok(());
-        };
-        // The memory is needed for sorting.
-        self.set = HashSet::new();
-        let mut sorted = aside.finish().map_err(|e| store_error(e, ""))?;
-        let mut last: Option<Vec<u8>> = None;
-        let mut count = 0;
-        while let Some((key, value)) = sorted.next().map_err(|e| store_error(e, ""))? {
-            count += 1;
-            if count % LOOK_EVERY == 0 {
-                stop(session)?;
-            }
-            if last.as_deref() == Some(key) {
-                continue;
-            }
-            let l = last.get_or_insert_default();
-            l.clear();
-            l.extend_from_slice(key);
-            f(value)?;
         }
-        Ok(())
+        self.set = HashSet::new();
+        budget.rest(self.number, session, f)
     }
 }
 

@@ -126,8 +126,7 @@ impl Expr {
             }
             K::SetUserVariable(name, a) => {
                 let v = a.eval(cx)?.into_owned();
-                let mut vars = cx.session.user_vars.borrow_mut();
-                vars.insert(name.to_string(), v.clone());
+                cx.session.set_user_var(name, v.clone())?;
                 v
             }
             K::SystemVariable(scope, name) => (cx.session.sys_var)(scope, name)?,

@@ -1,7 +1,8 @@
 //! LIKE and REGEXP.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{EvalContext, Expr, ExprKind};
@@ -124,6 +125,9 @@ pub fn matches(text: &[u8], pattern: &[u8], escape: Option<char>, collation: Col
     }
 }
 
+/// A pattern and what it was compiled to.
+type Last = (Box<[u8]>, Regex);
+
 /// `value [NOT] REGEXP pattern`.
 #[derive(Clone, Debug)]
 pub struct Regexp {
@@ -137,6 +141,8 @@ pub struct Regexp {
     pub collation: Collation,
     /// A constant pattern, compiled at its first use.
     compiled: OnceLock<Regex>,
+    /// The pattern of the last row, and what it was compiled to.
+    last: Arc<Mutex<Option<Last>>>,
 }
 
 /// Compiles a pattern; error 3685 and the reason if it is none.
@@ -166,6 +172,7 @@ impl Regexp {
             negated,
             collation,
             compiled: OnceLock::new(),
+            last: Arc::default(),
         }
     }
     pub(super) fn truth(&self, cx: &EvalContext<'_>) -> SqlResult<Option<bool>> {
@@ -178,15 +185,27 @@ impl Regexp {
                 let Some(p) = self.pattern.text(cx)? else {
                     return Ok(None);
                 };
-                let r = compile(&p, self.collation)?;
                 if matches!(kind, ExprKind::Literal(_)) {
+                    let r = compile(&p, self.collation)?;
                     self.compiled.get_or_init(|| r).is_match(&v)
                 } else {
-                    r.is_match(&v)
+                    self.like_last(&p)?.is_match(&v)
                 }
             }
         };
         Ok(Some(hit != self.negated))
+    }
+
+    /// A pattern that is no constant, compiled unless it is that of the row before.
+    fn like_last(&self, pattern: &[u8]) -> SqlResult<Regex> {
+        if let Some((p, r)) = &*self.last.lock()
+            && **p == *pattern
+        {
+            return Ok(r.clone());
+        }
+        let r = compile(pattern, self.collation)?;
+        *self.last.lock() = Some((pattern.into(), r.clone()));
+        Ok(r)
     }
 }
 

@@ -27,7 +27,7 @@ pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub use bind::coercion::Hold;
 pub(crate) use bind::literal_number;
 pub use bind::{RowTest, Scope, SubqueryKind, bind};
-pub use distinct::Room;
+pub use distinct::MemoryBudget;
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
 pub(crate) use kinds::constant as constant_beside;

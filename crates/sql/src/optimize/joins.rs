@@ -13,7 +13,7 @@ use crate::plan::nodes::{
 };
 use crate::session::env::SessionEnv;
 use crate::types::SqlType;
-use crate::types::derive::hash_type;
+use crate::types::derive::hashable_type;
 
 /// A FROM clause: sources by number minus the block's base.
 #[derive(Debug)]
@@ -480,7 +480,7 @@ impl Joiner<'_> {
         for e in [key, probe] {
             e.columns(&mut |s, _| plain &= s != subqueries);
         }
-        let ty = hash_type(&key.ty, &probe.ty)?;
+        let ty = hashable_type(&key.ty, &probe.ty)?;
         let usable = plain && (!ty.is_string() || *collation == ty.collation);
         usable.then_some((key, probe, ty, *op == CompareOp::NullSafeEq))
     }

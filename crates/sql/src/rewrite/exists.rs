@@ -5,7 +5,7 @@ use super::Context;
 use crate::expr::{CompareOp, Expr, ExprKind, RowTest};
 use crate::logical::{Ask, Block, Body, Query, Root, SubqueryId, TableKind};
 use crate::types::SqlType;
-use crate::types::derive::hash_type;
+use crate::types::derive::hashable_type;
 use crate::value::Value;
 
 /// Most rows that are kept for it, as estimated: what is kept must stay in memory.
@@ -173,7 +173,7 @@ fn pair(e: &Expr, b: &Block) -> Option<(Expr, Expr)> {
         _ => return None,
     };
     // Only what is equal where its bytes are can be hashed.
-    hash_type(&around.ty, &own.ty)?;
+    hashable_type(&around.ty, &own.ty)?;
     (!own.ty.is_string() || *collation == own.ty.collation).then(|| (own.clone(), around.clone()))
 }
 

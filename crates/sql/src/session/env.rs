@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::ops::Deref;
 
 use super::temporary::TemporaryTables;
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::expr::Lists;
+use crate::memory::Charge;
 use crate::types::{Collation, Encoding};
 use crate::value::Value;
 
@@ -42,6 +43,8 @@ pub struct SessionEnv {
     pub rows_examined: Cell<u64>,
     /// `@name` variables.
     pub user_vars: RefCell<HashMap<String, Value<'static>>>,
+    /// What they take of the session's memory; `None` outside of a session.
+    pub vars_charge: RefCell<Option<Charge>>,
     /// The current statement's long lists.
     pub lists: Lists,
     /// Reads `@@name`: (scope `"session"`, `"global"` or `""`, lower-case name).
@@ -64,7 +67,52 @@ impl Deref for SessionEnv {
     }
 }
 
+/// A session's user variables may take this part of what the server's statements may.
+const VARIABLES_SHARE: usize = 4;
+
 impl SessionEnv {
+    /// Assigns to `@name`; error 1038 if the session's variables have grown too large.
+    pub fn set_user_var(&self, name: &str, value: Value<'static>) -> SqlResult<()> {
+        let cost = |v: &Value<'_>| match v {
+            Value::Bytes(b) => b.len(),
+            _ => 0,
+        };
+        let mut vars = self.user_vars.borrow_mut();
+        if let Some(charge) = &mut *self.vars_charge.borrow_mut() {
+            let own = name.len() + size_of::<Value<'static>>();
+            let before = vars.get(name).map_or(0, |v| own + cost(v));
+            let more = (own + cost(&value)).saturating_sub(before);
+            let most = charge.account().server_limit() / VARIABLES_SHARE;
+            if more > 0 {
+                if charge.used() + more > most {
+                    return Err(SqlError::new(
+                        1038,
+                        format!(
+                            "Out of memory for user variables: they would take more than {most} bytes; \
+                             consider increasing temptable_max_ram"
+                        ),
+                    ));
+                }
+                charge.grow(more)?;
+            } else {
+                charge.shrink(before - own - cost(&value));
+            }
+        }
+        match vars.get_mut(name) {
+            Some(v) => *v = value,
+            None => {
+                vars.insert(name.to_string(), value);
+            }
+        }
+        Ok(())
+    }
+    /// Forgets all variables.
+    pub fn clear_user_vars(&self) {
+        self.user_vars.borrow_mut().clear();
+        if let Some(charge) = &mut *self.vars_charge.borrow_mut() {
+            charge.clear();
+        }
+    }
     /// Whether the statement has run for longer than `max_execution_time`.
     pub fn is_overdue(&self) -> bool {
         let now = std::time::Instant::now();
@@ -99,6 +147,7 @@ pub(crate) mod tests {
             rows_sent: Cell::new(0),
             rows_examined: Cell::new(0),
             user_vars: RefCell::default(),
+            vars_charge: RefCell::default(),
             sys_var: Box::new(|_, name| {
                 Err(SqlError::new(
                     1193,

@@ -21,6 +21,7 @@ use super::{ConnectionInfo, Session};
 use crate::catalog::statistics::refresh::Refresher;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
+use crate::memory::ServerMemory;
 use crate::row::Codecs;
 use crate::slowlog::{self, SlowLog};
 use crate::value::Value;
@@ -58,6 +59,8 @@ pub(crate) struct Inner {
     pub user_locks: super::user_locks::UserLocks,
     /// Statements that sessions share.
     pub statements: SharedCache,
+    /// What statements keep in memory.
+    pub memory: Arc<ServerMemory>,
     /// How often FLUSH TABLES was said.
     pub flushes: AtomicU64,
     /// Prepared statements of all sessions.
@@ -244,6 +247,8 @@ impl Instance {
         let ask = Arc::new(move || super::analyze::settings(&asked));
         let refresher = Refresher::start(&engine, ask)
             .map_err(|e| SqlError::new(1105, format!("Can't start a thread: {e}")))?;
+        let memory = globals.get(vars::known("temptable_max_ram")).as_u64();
+        let memory = memory.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let now = Instant::now();
         let instance = Instance(Arc::new(Inner {
             engine,
@@ -258,6 +263,7 @@ impl Instance {
             user_locks: Default::default(),
             refresher,
             statements: SharedCache::new(),
+            memory: Arc::new(ServerMemory::new(memory)),
             flushes: AtomicU64::new(0),
             prepared: AtomicU64::new(0),
             most_connections: AtomicU64::new(u64::MAX),
@@ -328,6 +334,10 @@ impl Instance {
     /// Counts a client that was turned away before it had a session (Aborted_connects).
     pub fn count_aborted_connect(&self) {
         self.0.aborted_connects.fetch_add(1, Ordering::Relaxed);
+    }
+    /// What statements keep in memory: sorts, groups, hash joins, computed tables (`temptable_max_ram`).
+    pub fn memory(&self) -> &ServerMemory {
+        &self.0.memory
     }
     /// The engine, for what has no SQL (offline checks, experiments).
     pub fn engine(&self) -> &Engine {

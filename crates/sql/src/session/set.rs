@@ -9,6 +9,7 @@ use super::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_alg
 use super::vars::{self, Access, Def, VarScope, VarValue, sql_mode};
 use crate::ddl;
 use crate::error::{SqlError, SqlResult};
+use crate::exec::Limits;
 use crate::expr::locale;
 use crate::parse::{Scope, SetItem, SetValue};
 use crate::types::{Collation, Encoding};
@@ -54,7 +55,7 @@ impl Session {
             match item {
                 SetItem::User { name, value } => {
                     let value = self.evaluate_one(value, params)?;
-                    self.env.user_vars.borrow_mut().insert(name.clone(), value);
+                    self.env.set_user_var(name, value)?;
                 }
                 SetItem::System { scope, name, value } => {
                     self.set_system(*scope, name, value, params)?;
@@ -287,6 +288,10 @@ impl Session {
                 let (pages, most) = (now("innodb_io_capacity"), now("innodb_io_capacity_max"));
                 self.instance.0.engine.set_io_capacity(pages, most);
             }
+            "temptable_max_ram" => {
+                let bytes = usize::try_from(n).unwrap_or(usize::MAX);
+                self.instance.0.memory.set_limit(bytes);
+            }
             "innodb_online_alter_log_max_size" => self.instance.0.engine.set_row_log_limit(n),
             "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
             "millpond_drop_algorithm" => self.choose_drop_algorithm(drop_algorithm(value)),
@@ -371,12 +376,13 @@ impl Session {
             number("auto_increment_increment").max(1),
             number("auto_increment_offset").max(1),
         );
-        let buffers = ["sort_buffer_size", "join_buffer_size", "tmp_table_size"];
-        s.memory_limit = buffers
-            .iter()
-            .map(|b| usize::try_from(number(b)).unwrap_or(usize::MAX))
-            .max()
-            .unwrap_or(0);
+        let bytes = |name| usize::try_from(number(name)).unwrap_or(usize::MAX);
+        let table = bytes("tmp_table_size");
+        s.limits = Limits {
+            sort: bytes("sort_buffer_size").max(table),
+            join: bytes("join_buffer_size").max(table),
+            table,
+        };
         s.notes = number("sql_notes") != 0;
         s.wait_timeout = number("wait_timeout");
         s.max_execution_ms = number("max_execution_time");

@@ -18,7 +18,8 @@ use super::unsettled::Deferral;
 use super::vars::{self, SessionVars, VarValue, sql_mode};
 use super::{ConnectionInfo, Facts, Instance, Prepared};
 use crate::error::SqlResult;
-use crate::exec::{Scratch, store_error};
+use crate::exec::{Limits, Scratch, store_error};
+use crate::memory::{Charge, MemoryAccount};
 use crate::show;
 use crate::types::{Collation, Encoding, Encodings};
 use crate::value::Zone;
@@ -34,7 +35,8 @@ pub(super) struct Settings {
     /// sql_mode, all bits.
     pub mode: u64,
     pub auto_increment: (u64, u64),
-    pub memory_limit: usize,
+    /// What single buffers may take of memory.
+    pub limits: Limits,
     pub notes: bool,
     /// SET timestamp: what NOW() says instead.
     pub timestamp: Option<(i64, u32)>,
@@ -64,6 +66,8 @@ pub struct Session {
     pub(super) env: SessionEnv,
     pub(super) txn: Transaction,
     pub(super) scratch: Scratch,
+    /// What statements' buffers are charged to.
+    pub(super) memory: Arc<MemoryAccount>,
     pub(super) settings: Settings,
     /// What the meaning of a text depends on now.
     pub(super) context: Arc<Context>,
@@ -114,6 +118,7 @@ impl Session {
             seat: seat.clone(),
         });
         let for_vars = facts.clone();
+        let memory = MemoryAccount::new(&instance.0.memory);
         let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let env = SessionEnv {
             conversion: ConversionEnv {
@@ -132,6 +137,7 @@ impl Session {
             rows_sent: 0.into(),
             rows_examined: 0.into(),
             user_vars: HashMap::new().into(),
+            vars_charge: Some(Charge::new(&memory)).into(),
             sys_var: Box::new(move |scope, name| {
                 for_vars.vars.read(scope, name).map(|v| v.to_value())
             }),
@@ -146,6 +152,7 @@ impl Session {
             env,
             txn: Transaction::default(),
             scratch: Scratch::default(),
+            memory,
             settings: Settings {
                 autocommit: true,
                 isolation: Isolation::RepeatableRead,
@@ -154,7 +161,7 @@ impl Session {
                 next_read_only: None,
                 mode: 0,
                 auto_increment: (1, 1),
-                memory_limit: 0,
+                limits: Limits::all(0),
                 notes: true,
                 timestamp: None,
                 long_query_ns: 0,
@@ -298,6 +305,11 @@ impl Session {
         self.refresh_context();
     }
 
+    /// A charge to the session's account, for what its client sends ahead of a statement.
+    pub fn charge(&self) -> Charge {
+        Charge::new(&self.memory)
+    }
+
     /// The database in use, if any.
     pub fn database(&self) -> Option<String> {
         self.env.database.borrow().clone()
@@ -313,7 +325,7 @@ impl Session {
         self.instance.0.user_locks.release_all(self.id());
         self.named.clear();
         self.cache.clear();
-        self.env.user_vars.borrow_mut().clear();
+        self.env.clear_user_vars();
         self.env.diagnostics.borrow_mut().clear();
         self.env.last_insert_id.set(0);
         self.env.row_count.set(0);

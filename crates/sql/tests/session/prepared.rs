@@ -279,3 +279,25 @@ fn plans_serve_values_of_any_precision_and_null() {
     run(&mut b, decimal(77), Value::Int(1));
     assert_eq!(plans(&mut b) - before, 0);
 }
+
+#[test]
+fn every_variable_of_a_set_has_its_parameter() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let prepared =
+        c.0.prepare("SET @a = ?, @b = ? + 1, @c = @b + ?")
+            .expect("prepare");
+    assert_eq!(prepared.params, 3);
+    let params = [Value::Int(4), Value::Int(7), Value::Int(10)];
+    c.0.execute_prepared(&prepared, &params, &mut Collector::default())
+        .expect("execute");
+    assert_eq!(c.one("SELECT @a, @b, @c"), "4|8|18");
+    let params = [Value::str("1"), Value::str("2"), Value::Null];
+    c.0.execute_prepared(&prepared, &params, &mut Collector::default())
+        .expect("execute");
+    assert_eq!(c.one("SELECT @a, @b, @c"), "1|3|NULL");
+    c.ok("PREPARE s FROM 'SET @a = ?, @b = ? + 1'");
+    c.ok("SET @x = 5, @y = 6");
+    c.ok("EXECUTE s USING @x, @y");
+    assert_eq!(c.one("SELECT @a, @b"), "5|7");
+}

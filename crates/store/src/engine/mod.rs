@@ -517,6 +517,10 @@ impl Engine {
     pub fn sorter(&self, budget: usize) -> crate::sort::Sorter {
         crate::sort::Sorter::new(self.0.storage.clone(), budget)
     }
+    /// A temporary file for the layer above.
+    pub fn temporary_file(&self) -> Result<crate::sort::TempFile> {
+        crate::sort::TempFile::create(&self.0.storage)
+    }
     /// Numbers about each buffer pool instance, and how they have grown since an earlier look.
     pub fn pool_instances(&self) -> Vec<crate::pool::InstanceLook> {
         self.0.pager.instance_looks()

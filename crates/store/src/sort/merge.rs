@@ -1,7 +1,8 @@
 //! Merging runs: a binary heap of readers, the least record on top.
 
+use super::file::TempFile;
 use super::head_of;
-use super::run::{Run, RunReader, TempFile};
+use super::run::{Run, RunReader};
 use crate::error::Result;
 use std::cmp::Ordering;
 

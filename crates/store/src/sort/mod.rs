@@ -6,13 +6,15 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `run` | temporary files; writing and reading runs, each guarded by a checksum |
+//! | `file` | temporary files, also for the layer above |
+//! | `run` | writing and reading runs, each guarded by a checksum |
 //! | `merge` | merging runs |
 //!
 //! The module takes no locks and knows nothing of pages. It does I/O, so callers hold no latch. Temporary files lie in
 //! the folder [`FOLDER`], go when the sorter does, and are never synced; [`clean`] removes at open what a crash
 //! left. After an error a sorter is good for nothing but being dropped.
 
+mod file;
 mod merge;
 mod run;
 #[cfg(test)]
@@ -21,8 +23,9 @@ mod tests;
 use crate::btree::Records;
 use crate::error::{Error, Result};
 use crate::io::Storage;
+pub use file::{Piece, TempFile};
 use merge::Merge;
-use run::{Run, RunWriter, TempFile};
+use run::{Run, RunWriter};
 use std::sync::Arc;
 
 /// Where temporary files lie.
@@ -30,6 +33,9 @@ pub const FOLDER: &str = "tmp";
 
 /// Memory given to reading one run, at least; the budget divided by it bounds how many are merged at once.
 const RUN_BUFFER: usize = 64 << 10;
+
+/// The least that a sorter works with, in bytes.
+pub const LEAST_BUDGET: usize = 4 * RUN_BUFFER;
 
 /// Removes temporary files that an earlier process left.
 pub fn clean(storage: &dyn Storage) -> Result<()> {
@@ -94,17 +100,27 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// A sorter that uses about `budget` bytes of memory (some 256 KiB at least).
+    /// A sorter that uses about `budget` bytes of memory ([`LEAST_BUDGET`] at least).
     pub fn new(storage: Arc<dyn Storage>, budget: usize) -> Sorter {
         Sorter {
             storage,
-            budget: budget.max(4 * RUN_BUFFER),
+            budget: budget.max(LEAST_BUDGET),
             arena: Vec::new(),
             entries: Vec::new(),
             file: None,
             runs: Vec::new(),
             records: 0,
         }
+    }
+
+    /// Changes the budget, within the bounds of [`Sorter::new`].
+    pub fn set_budget(&mut self, budget: usize) {
+        self.budget = budget.max(LEAST_BUDGET);
+    }
+
+    /// Bytes of memory that a record with this much key and value takes.
+    pub fn cost(key: usize, value: usize) -> usize {
+        RECORD_HEADER + key + value + size_of::<Entry>()
     }
 
     /// Adds a record.
@@ -192,7 +208,8 @@ impl Sorter {
         })
     }
 
-    fn memory(&self) -> usize {
+    /// Bytes of memory that records take now.
+    pub fn memory(&self) -> usize {
         self.arena.len() + self.entries.len() * size_of::<Entry>()
     }
 

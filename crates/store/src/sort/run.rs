@@ -1,64 +1,14 @@
-//! Temporary files and the runs in them. A run is records one after another, each `key length u32, value length
+//! Runs in temporary files. A run is records one after another, each `key length u32, value length
 //! u32, key, value`; its checksum is kept in memory and verified when the run has been read to its end.
 
-use super::{FOLDER, RECORD_HEADER, lengths, record};
+use super::file::TempFile;
+use super::{RECORD_HEADER, lengths, record};
 use crate::error::{Error, Result};
-use crate::io::{File, Storage};
+use crate::io::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes written at a time.
 const WRITE_BUFFER: usize = 256 << 10;
-
-/// Makes names unique within the process; no other process has the directory.
-static NEXT_NAME: AtomicU64 = AtomicU64::new(1);
-
-/// A file of runs; removed when dropped.
-pub(super) struct TempFile {
-    storage: Arc<dyn Storage>,
-    name: String,
-    file: Arc<dyn File>,
-    len: u64,
-}
-
-impl TempFile {
-    pub fn create(storage: &Arc<dyn Storage>) -> Result<TempFile> {
-        let name = format!(
-            "{FOLDER}/sort-{}",
-            NEXT_NAME.fetch_add(1, Ordering::Relaxed)
-        );
-        let file = storage
-            .open(&name, true)
-            .map_err(|e| Error::io(format!("{name}: create"), &e))?;
-        Ok(TempFile {
-            storage: storage.clone(),
-            name,
-            file,
-            len: 0,
-        })
-    }
-
-    /// Bytes written.
-    pub fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file
-            .write_at(bytes, self.len)
-            .map_err(|e| Error::io(format!("{}: write", self.name), &e))?;
-        self.len += bytes.len() as u64;
-        Ok(())
-    }
-}
-
-impl Drop for TempFile {
-    fn drop(&mut self) {
-        if let Err(e) = self.storage.remove(&self.name) {
-            tracing::warn!(file = self.name, error = %e, "temporary file not removed");
-        }
-    }
-}
 
 /// Where a run lies, and what its bytes must sum to.
 #[derive(Clone, Copy)]
@@ -78,7 +28,7 @@ pub(super) struct RunWriter<'f> {
 
 impl<'f> RunWriter<'f> {
     pub fn new(file: &'f mut TempFile) -> RunWriter<'f> {
-        let start = file.len;
+        let start = file.len();
         RunWriter {
             file,
             start,
@@ -111,7 +61,7 @@ impl<'f> RunWriter<'f> {
         self.flush()?;
         Ok(Run {
             start: self.start,
-            end: self.file.len,
+            end: self.file.len(),
             crc: self.crc,
         })
     }

@@ -96,9 +96,7 @@ impl Parser<'_> {
     /// An option of a table, if one is next.
     pub(crate) fn table_option(&mut self) -> Result<Option<TableOption>> {
         use TableOption as O;
-        if self.eat(K::DEFAULT)
-            && !self.at_any(&[K::COLLATE, K::CHARACTER, K::CHARSET, K::CHAR])
-        {
+        if self.eat(K::DEFAULT) && !self.at_any(&[K::COLLATE, K::CHARACTER, K::CHARSET, K::CHAR]) {
             return Err(self.error_here());
         }
         if self.eat(K::COLLATE) {

@@ -140,14 +140,13 @@ pub fn string_collation(a: &SqlType, b: &SqlType) -> Collation {
     }
 }
 
-/// The type in which values of these two are hashed: its bytes are equal where they are. `None` if there is none.
-pub fn hash_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
-    if a.is_string() && b.is_string() {
-        let same =
-            a.collation == b.collation && a.base != BaseType::Enum && b.base != BaseType::Enum;
-        return same.then(|| SqlType::varchar(a.length.max(b.length), a.collation));
-    }
+/// The type in which values of these two have equal sort keys exactly where they compare equal, if there is one: that is how rows are
+/// found by hash. Texts are compared by the collation of the type, so both must have it.
+pub fn hashable_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
+    use BaseType as B;
+    let moment = |t: &SqlType| matches!(t.base, B::Date | B::DateTime | B::Timestamp);
     if a.is_integer() && b.is_integer() {
+        // A sort key tells the sign from the bits: it is the same for both signednesses.
         return Some(if a.unsigned && b.unsigned {
             SqlType::ubigint()
         } else if a.unsigned || b.unsigned {
@@ -156,14 +155,29 @@ pub fn hash_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
             SqlType::bigint()
         });
     }
-    let exact = |t: &SqlType| t.is_integer() || t.base == BaseType::Decimal;
+    let exact = |t: &SqlType| t.is_integer() || t.base == B::Decimal;
     if exact(a) && exact(b) {
-        let scale = |t: &SqlType| if t.is_integer() { 0 } else { t.decimals };
-        let fraction = scale(a).max(scale(b));
-        let digits = a.integer_digits().max(b.integer_digits()) + u32::from(fraction);
-        return (digits <= MAX_PRECISION).then(|| SqlType::decimal(digits, fraction));
+        // With all the digits that a quotient may carry beyond those of its type.
+        let digits = a.integer_digits().max(b.integer_digits()) + MAX_SCALE as u32;
+        return (digits <= MAX_PRECISION).then(|| SqlType::decimal(digits, MAX_SCALE));
+    }
+    if a.is_string() && b.is_string() {
+        let same = a.collation == b.collation && a.base != B::Enum && b.base != B::Enum;
+        return same.then(|| SqlType::varchar(a.length.max(b.length), a.collation));
+    }
+    if moment(a) && moment(b) {
+        return Some(SqlType::temporal(B::DateTime, 6));
     }
     (a.base == b.base && a.decimals == b.decimals && !a.is_string()).then(|| a.clone())
+}
+
+/// The same for texts that are compared by a collation of their own.
+pub fn hashable_by(a: &SqlType, b: &SqlType, collation: Collation) -> Option<SqlType> {
+    let enums = a.base == BaseType::Enum || b.base == BaseType::Enum;
+    if a.is_string() && b.is_string() && !enums {
+        return Some(SqlType::varchar(a.length.max(b.length), collation));
+    }
+    hashable_type(a, b)
 }
 
 /// A type that holds the values of both: of IF, CASE, COALESCE, UNION.

@@ -2,16 +2,16 @@
 
 use std::rc::Rc;
 
-use hashbrown::HashSet;
-
 use super::{Kept, keep};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::block;
 use crate::exec::hash::hash_value;
-use crate::exec::state::{Flow, Kept2d, State};
+use crate::exec::keyed_rows::KeyedRows;
+use crate::exec::row_buffer::{self, BLOCK_BYTES, RowBuffer};
+use crate::exec::state::{Flow, State};
 use crate::expr::{CompareOp, RowRef, RowTest};
 use crate::plan::nodes::Subquery;
-use crate::types::derive::hash_type;
+use crate::types::derive::hashable_by;
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
@@ -26,16 +26,14 @@ pub struct Left<'l> {
 }
 
 /// The rows of a subquery that stays the same.
-pub struct Table {
-    rows: Kept2d,
-    /// Whether a NULL is among their values.
-    null: bool,
-    /// The bytes of those without, if values of these types compare as their bytes do.
-    set: Option<Set>,
+pub struct Table<'s> {
+    /// All of them.
+    rows: RowBuffer<'s>,
+    /// Those with a NULL among their values, if the others are in `set`.
+    open: RowBuffer<'s>,
+    /// The others by their sort keys as these types have them.
+    set: Option<(Vec<SqlType>, KeyedRows<'s>)>,
 }
-
-/// The types that rows' bytes are of, and the bytes.
-type Set = (Vec<SqlType>, HashSet<Box<[u8]>>);
 
 /// What the test says.
 pub fn value<'s>(
@@ -47,15 +45,9 @@ pub fn value<'s>(
 ) -> SqlResult<Value<'static>> {
     let said = match test {
         RowTest::Compare(op) => {
-            let kept = table(st, q, left, rows)?;
-            let first;
-            let all = match kept.as_deref() {
-                Some(Kept::Table(t)) => &t.rows,
-                // Too many to be kept; two are too many already.
-                _ => {
-                    first = block::collect(st, &q.query, rows, 2)?;
-                    &first
-                }
+            let first = two(st, q, rows)?;
+            let Kept::First(all) = &*first else {
+                return Ok(Value::Null);
             };
             let nulls = vec![Value::Null; left.values.len()];
             match &all[..] {
@@ -69,7 +61,7 @@ pub fn value<'s>(
                 return Ok(Value::Null);
             }
             let kept = if q.stays() {
-                table(st, q, left, rows)?
+                keep::kept(st, q, |st| table(st, q, left, rows))?
             } else {
                 None
             };
@@ -101,36 +93,54 @@ fn meet(left: &Left<'_>, right: &[Value<'_>], found: &mut Option<bool>) -> Flow 
     Flow::Continue
 }
 
-/// The subquery's rows, read once if they stay the same and are kept.
+/// The first two rows, read once if they stay the same: two are too many already.
+fn two<'s>(st: &mut State<'s>, q: &'s Subquery, rows: &[RowRef<'_>]) -> SqlResult<Rc<Kept<'s>>> {
+    if let Some(kept) = &st.subqueries[q.id]
+        && q.stays()
+    {
+        return Ok(kept.clone());
+    }
+    let first = Rc::new(Kept::First(block::collect(st, &q.query, rows, 2)?));
+    if q.stays() {
+        st.subqueries[q.id] = Some(first.clone());
+    }
+    Ok(first)
+}
+
+/// Reads the rows of a subquery that stays the same.
 fn table<'s>(
     st: &mut State<'s>,
     q: &'s Subquery,
     left: &Left<'_>,
     rows: &[RowRef<'_>],
-) -> SqlResult<Option<Rc<Kept>>> {
-    keep::kept(st, q, rows, |st, got| hashed(st, got, left, &q.query.types))
-}
-
-fn hashed(st: &State<'_>, got: Kept2d, left: &Left<'_>, right: &[SqlType]) -> SqlResult<Kept> {
-    let types = left.types.iter().zip(right).map(|(l, r)| hash_type(l, r));
-    let mut set = types
-        .collect::<Option<Vec<_>>>()
-        .map(|types| (types, HashSet::new()));
-    let mut null = false;
-    let mut buffer = Vec::new();
-    for r in &got {
-        if r.iter().any(Value::is_null) {
-            null = true;
-        } else if let Some((types, set)) = &mut set {
-            bytes(st, r, right.iter(), types, &mut buffer)?;
-            set.insert(buffer.as_slice().into());
+) -> SqlResult<Kept<'s>> {
+    let right = &q.query.types;
+    let types = left.types.iter().zip(right).zip(left.collations);
+    let types = types.map(|((l, r), collation)| hashable_by(l, r, *collation));
+    let types: Option<Vec<SqlType>> = types.collect();
+    let limit = st.limits.table;
+    let mut table = Table {
+        rows: RowBuffer::new(st, limit, BLOCK_BYTES),
+        open: RowBuffer::new(st, limit, BLOCK_BYTES),
+        set: types.map(|types| (types, KeyedRows::new(st, limit, true))),
+    };
+    let mut key = Vec::new();
+    block::query(st, &q.query, rows, &mut |st, r| {
+        table.rows.push(r)?;
+        if let Some((types, set)) = &mut table.set {
+            if r.iter().any(Value::is_null) {
+                table.open.push(r)?;
+            } else {
+                bytes(st, r, right.iter(), types, &mut key)?;
+                set.add(st, &key, &[])?;
+            }
         }
+        Ok(Flow::Continue)
+    })?;
+    if let Some((_, set)) = &mut table.set {
+        set.finish(st)?;
     }
-    Ok(Kept::Table(Table {
-        rows: got,
-        null,
-        set,
-    }))
+    Ok(Kept::Table(table))
 }
 
 /// A row's bytes as `types` have them.
@@ -148,22 +158,24 @@ fn bytes<'t>(
     Ok(())
 }
 
-fn member(st: &State<'_>, t: &Table, left: &Left<'_>) -> SqlResult<Option<bool>> {
+fn member<'s>(st: &mut State<'s>, t: &Table<'s>, left: &Left<'_>) -> SqlResult<Option<bool>> {
     let known = !left.values.iter().any(Value::is_null);
+    let mut rest = &t.rows;
     if known && let Some((types, set)) = &t.set {
-        let mut buffer = Vec::new();
+        let mut key = Vec::new();
         let own = left.types.iter().copied();
-        bytes(st, left.values, own, types, &mut buffer)?;
-        if set.contains(&buffer[..]) {
+        bytes(st, left.values, own, types, &mut key)?;
+        if set.contains(st, &key)? {
             return Ok(Some(true));
         }
-        if !t.null {
-            return Ok(Some(false));
-        }
+        // Only where there is a NULL it may be open whether it is equal.
+        rest = &t.open;
     }
     let mut found = Some(false);
-    for r in &t.rows {
-        if meet(left, r, &mut found) == Flow::Stop {
+    let mut reader = rest.reader();
+    while let Some(row) = reader.next(rest)? {
+        st.tick()?;
+        if meet(left, &row_buffer::values(row), &mut found) == Flow::Stop {
             break;
         }
     }

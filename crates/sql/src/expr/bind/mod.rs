@@ -325,6 +325,9 @@ fn is_param(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Param(_))
 }
 
+/// A text as long is made when it is wanted.
+const LONG_BYTES: usize = 64 << 10;
+
 /// Replaces an expression of constants by its value, unless computing it fails or warns: then it is left for run time.
 fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
     if matches!(
@@ -380,6 +383,8 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         return e;
     }
     match value {
+        // A statement may have thousands of them.
+        Ok(Value::Bytes(text)) if text.len() >= LONG_BYTES => e,
         Ok(v) => Expr::new(ExprKind::Literal(v), e.ty, e.nullable),
         Err(_) => e,
     }

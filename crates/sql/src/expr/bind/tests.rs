@@ -1,4 +1,7 @@
-use crate::expr::Room;
+use std::sync::Arc;
+
+use crate::expr::MemoryBudget;
+use crate::memory::{MemoryAccount, ServerMemory};
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 
@@ -276,7 +279,9 @@ fn aggregate(sql: &str, values: &[Value<'static>]) -> String {
     let e = bind(&parse(sql), &mut scope).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let spec = scope.aggregates[0].clone();
     assert!(spec.same(&spec));
-    let mut state = spec.accumulator();
+    let account = MemoryAccount::new(&Arc::new(ServerMemory::new(64 << 20)));
+    let mut budget = MemoryBudget::new(&account, 1 << 20);
+    let mut state = spec.accumulator(&mut budget);
     for v in values {
         let mut row: Vec<Value<'_>> = scope.columns.iter().map(|c| c.2.clone()).collect();
         row[0] = v.clone();
@@ -287,9 +292,9 @@ fn aggregate(sql: &str, values: &[Value<'static>]) -> String {
             params: &[],
             session: &scope.session,
         };
-        state.update(&spec, &cx, &mut Room::new(1 << 20)).unwrap();
+        state.update(&spec, &cx, &mut budget).unwrap();
     }
-    let result = state.finish(&spec, &scope.session).unwrap();
+    let result = state.finish(&spec, &scope.session, &mut budget).unwrap();
     shown(&result, &e.ty)
 }
 

@@ -1002,6 +1002,13 @@ pub(super) static VARS: &[Def] = &[
         U(16),
         ReadOnly,
     ),
+    def(
+        "temptable_max_ram",
+        Global,
+        num(2_097_152, MAX),
+        U(1_073_741_824),
+        Free,
+    ),
     def("thread_cache_size", Global, num(0, 16_384), U(9), Fixed),
     def(
         "thread_handling",
