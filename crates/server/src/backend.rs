@@ -1,6 +1,7 @@
 //! What the protocol layer needs of a database: [`millpond_sql::Instance`] and its sessions, or a stand-in in tests of the
 //! protocol alone. Dispatch is static.
 
+use millpond_sql::memory::Charge;
 use millpond_sql::session::{Counter, OnDurable, Unsettled};
 use millpond_sql::types::Encodings;
 use millpond_sql::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
@@ -46,6 +47,10 @@ pub trait BackendSession {
     /// UTF-8 both ways unless a session says otherwise.
     fn encodings(&self) -> Arc<Encodings> {
         Arc::default()
+    }
+    /// To be charged for what a client sends ahead of a statement; `None`: nobody counts.
+    fn charge(&self) -> Option<Charge> {
+        None
     }
     fn set_collation_id(&mut self, _id: u16) {}
     fn converted_texts(&mut self, _which: impl Iterator<Item = bool>) {}
@@ -127,6 +132,9 @@ impl BackendSession for Session {
     #[inline]
     fn add_to_counter(&self, counter: Counter, n: u64) {
         Session::add_to_counter(self, counter, n)
+    }
+    fn charge(&self) -> Option<Charge> {
+        Some(Session::charge(self))
     }
     fn leave_commits_unsettled(&mut self) {
         Session::leave_commits_unsettled(self)

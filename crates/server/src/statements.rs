@@ -74,7 +74,7 @@ impl Statement {
         param: usize,
         data: &[u8],
         max: usize,
-        charge: impl FnOnce() -> Charge,
+        charge: impl FnOnce() -> Option<Charge>,
     ) {
         let n = self.prepared.params;
         if param >= n {
@@ -94,7 +94,12 @@ impl Statement {
             ));
             return;
         }
-        if let Err(e) = self.charge.get_or_insert_with(charge).grow(data.len()) {
+        if self.charge.is_none() {
+            self.charge = charge();
+        }
+        if let Some(charge) = &mut self.charge
+            && let Err(e) = charge.grow(data.len())
+        {
             self.long_error = Some(e);
             return;
         }

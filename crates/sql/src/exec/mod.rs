@@ -317,6 +317,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         deferred: Vec::new(),
         places: Vec::new(),
         ticks: 0,
+        moved: 0,
         rows: 0,
         examined: 0,
     }))

@@ -21,8 +21,8 @@ use crate::value::Value;
 
 /// Rows checked between two looks at whether the statement was killed.
 const KILL_CHECK_ROWS: u32 = 1024;
-/// Bytes that count as a row then.
-const TICK_BYTES: usize = 4096;
+/// Bytes of rows between two looks.
+const KILL_CHECK_BYTES: usize = 4 << 20;
 
 /// The current rows of all sources in sight.
 pub type Rows<'r> = SmallVec<[RowRef<'r>; 6]>;
@@ -109,6 +109,8 @@ pub struct State<'s> {
     pub places: Vec<Place>,
     /// Rows seen since the last look at KILL.
     pub ticks: u32,
+    /// Bytes of rows moved since a look for their sake.
+    pub moved: usize,
     /// Rows seen before that.
     pub rows: u64,
     /// Rows read from tables.
@@ -136,21 +138,31 @@ impl<'s> State<'s> {
         if self.ticks >= KILL_CHECK_ROWS {
             self.ticks = 0;
             self.rows += u64::from(KILL_CHECK_ROWS);
-            if self.owner.is_killed() {
-                return Err(interrupted());
-            }
-            if self.env.is_overdue() {
-                return Err(overdue());
-            }
+            self.look()?;
         }
         Ok(())
     }
 
-    /// Counts bytes moved as rows: large ones count as many.
+    /// Counts a row of so many bytes, which may be work for more than one.
     #[inline]
     pub fn tick_bytes(&mut self, bytes: usize) -> SqlResult<()> {
-        self.ticks += u32::try_from(bytes / TICK_BYTES).unwrap_or(KILL_CHECK_ROWS);
+        self.moved += bytes;
+        if self.moved >= KILL_CHECK_BYTES {
+            self.moved = 0;
+            self.look()?;
+        }
         self.tick()
+    }
+
+    /// 1317 if the statement was killed, 3024 if it has run for too long.
+    fn look(&self) -> SqlResult<()> {
+        if self.owner.is_killed() {
+            return Err(interrupted());
+        }
+        if self.env.is_overdue() {
+            return Err(overdue());
+        }
+        Ok(())
     }
 
     /// A charge of nothing so far.

@@ -144,3 +144,28 @@ fn leftovers_are_cleaned() {
     assert_eq!(temporary_files(&storage), 0);
     assert!(storage.exists("keep"));
 }
+
+#[test]
+fn pieces_of_a_temporary_file_are_read_in_any_order() {
+    let simulated = SimStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(simulated.clone());
+    let mut file = TempFile::create(&storage).unwrap();
+    let pieces: Vec<Piece> = (0..5u8)
+        .map(|n| file.add(&vec![n; usize::from(n) * 1000]).unwrap())
+        .collect();
+    let mut out = Vec::new();
+    for n in [3, 0, 4, 3, 1] {
+        file.read(pieces[n], &mut out).unwrap();
+        assert_eq!(out, vec![n as u8; n * 1000]);
+        assert_eq!(pieces[n].len(), n * 1000);
+    }
+    let name = format!("{FOLDER}/{}", simulated.list(FOLDER).unwrap()[0]);
+    simulated.corrupt(&name, 1500, &[9]);
+    assert!(matches!(
+        file.read(pieces[2], &mut out),
+        Err(Error::Corrupt(_))
+    ));
+    file.read(pieces[3], &mut out).unwrap();
+    drop(file);
+    assert_eq!(temporary_files(&simulated), 0);
+}
