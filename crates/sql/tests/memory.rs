@@ -365,7 +365,7 @@ fn a_row_made_of_long_texts_has_a_bound() {
     let db = TestDb::with(&[("temptable_max_ram", "8388608")]);
     let mut c = db.client();
     let one = "REPEAT('x', 1000000)";
-    let many = vec![one; 10].join(", ");
+    let many = [one; 10].join(", ");
     assert_eq!(c.code(&format!("SELECT {many}")), 1038);
     assert_eq!(c.rows(&format!("SELECT {one}, {one}")).len(), 1);
     c.ok("CREATE TABLE t (a CHAR(1))");
