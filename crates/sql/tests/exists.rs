@@ -102,6 +102,9 @@ fn equalities_are_looked_up() {
     for (condition, ids, once) in CASES {
         let sql = format!("SELECT id FROM a WHERE {condition} ORDER BY id");
         assert_eq!(c.rows(&sql), ids, "{condition}");
+        // As it is where it is no join.
+        let sql = format!("SELECT id FROM a WHERE ({condition}) IS TRUE ORDER BY id");
+        assert_eq!(c.rows(&sql), ids, "{condition}");
         let plan = c.rows(&format!("EXPLAIN {sql}"));
         let dependent = plan.iter().any(|l| l.contains("|DEPENDENT "));
         assert_eq!(!dependent, once, "{condition}: {plan:?}");

@@ -10,7 +10,7 @@ use super::scan;
 use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::nodes::{Block, Level, LevelFrom, Query, Source, SourceKind};
+use crate::plan::nodes::{Block, Level, LevelFrom, LevelKind, Query, Source, SourceKind};
 use crate::show::Asked;
 use crate::value::Value;
 
@@ -75,20 +75,31 @@ fn step<'s>(
     rows: &[RowRef<'_>],
     emit: &mut Emit<'_, 's>,
 ) -> SqlResult<Flow> {
-    if !level.outer {
-        return one(st, b, level, rows, &mut |st, rows| {
-            loops(st, b, inner, last, rows, emit)
-        });
+    match level.kind {
+        LevelKind::Inner => {
+            return one(st, b, level, rows, &mut |st, rows| {
+                loops(st, b, inner, last, rows, emit)
+            });
+        }
+        LevelKind::Semi => return semi(st, b, level, inner, last, rows, emit),
+        LevelKind::Outer | LevelKind::Anti => {}
     }
+    let anti = level.kind == LevelKind::Anti;
     let mut matched = false;
     let flow = one(st, b, level, rows, &mut |st, rows| {
         matched = true;
+        if anti {
+            return Ok(Flow::Stop);
+        }
         if st.pass(b, &level.filter, rows)? {
             loops(st, b, inner, last, rows, emit)
         } else {
             Ok(Flow::Reject)
         }
     })?;
+    if matched && anti {
+        return Ok(Flow::Reject);
+    }
     if matched || flow == Flow::Stop {
         return Ok(flow);
     }
@@ -99,6 +110,26 @@ fn step<'s>(
     } else {
         Ok(Flow::Continue)
     }
+}
+
+/// Runs the loops within a semi-join's for its first row.
+fn semi<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    level: &'s Level,
+    inner: &'s [Level],
+    last: bool,
+    rows: &[RowRef<'_>],
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
+    let mut flow = Flow::Reject;
+    one(st, b, level, rows, &mut |st, rows| {
+        if st.pass(b, &level.filter, rows)? {
+            flow = loops(st, b, inner, last, rows, emit)?;
+        }
+        Ok(Flow::Stop)
+    })?;
+    Ok(flow)
 }
 
 /// Sets all sources of a level to NULL.

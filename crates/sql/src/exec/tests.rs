@@ -222,8 +222,9 @@ fn derived_tables_stay_within_memory() {
     // Read once by the outermost loop: nothing is kept.
     let p = f.compile("select count(*) from (select id from t) q where id > 5");
     assert_eq!(f.done(&p, &[]).1, [[2994]]);
-    let p =
-        f.compile("select count(*) from t x join (select id + 0 k from t) q on x.a + 0 = q.k + 0");
+    let p = f.compile(
+        "select count(*) from t x join (select distinct id + 0 k from t) q on x.a + 0 = q.k + 0",
+    );
     assert_eq!(f.done(&p, &[]).1, [[3000]]);
     // Sorting goes to disk.
     let p = f.compile("select id from t order by a desc, id");
@@ -249,15 +250,21 @@ fn exists_keeps_its_rows_where_that_helps_and_can() {
         // Many: once for all.
         let sql = format!("select count(*) from t x where {condition}");
         assert!(read(&mut f, &sql, 3000) < 10_000, "{condition}");
+        // The same where it is no join.
+        let sql = format!("select count(*) from t x where x.id = 7 and ({condition}) is true");
+        assert!(read(&mut f, &sql, 1) < 300, "{condition}");
+        let sql = format!("select count(*) from t x where ({condition}) is true");
+        assert!(read(&mut f, &sql, 3000) < 10_000, "{condition}");
     }
     f.memory_limit = 10_000;
     for condition in [one, two] {
-        let sql = format!("select count(*) from t x where x.id < 20 and {condition}");
+        let sql = format!("select count(*) from t x where x.id < 20 and ({condition}) is true");
         read(&mut f, &sql, 20);
-        let sql = format!("select count(*) from t x where x.id < 20 and not {condition}");
+        let sql = format!("select count(*) from t x where x.id < 20 and ({condition}) is false");
         read(&mut f, &sql, 0);
     }
     // A plan made for few rows serves as many as there come to be.
+    f.memory_limit = 1 << 20;
     f.sql("create table u (id int primary key, k int)");
     let p = f.compile(
         "select count(*) from t x where x.id < 5 and exists (select 1 from u where u.k = x.a)",
@@ -271,8 +278,9 @@ fn exists_keeps_its_rows_where_that_helps_and_can() {
 fn a_plan_whose_tables_have_grown_does_not_last() {
     let mut f = Fixture::new();
     f.memory_limit = 10_000;
-    let p =
-        f.compile("select count(*) from t x join (select id + 0 k from t) q on x.a + 0 = q.k + 0");
+    let p = f.compile(
+        "select count(*) from t x join (select distinct id + 0 k from t) q on x.a + 0 = q.k + 0",
+    );
     assert_eq!(f.done(&p, &[]).1, [[0]]);
     f.fill(0, 3000);
     assert_eq!(f.done(&p, &[]).1, [[3000]]);

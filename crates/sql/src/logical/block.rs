@@ -93,6 +93,17 @@ pub enum Tree {
         /// Conjuncts of ON and USING.
         on: Vec<Expr>,
     },
+    /// The rows of the left side that some row of the right side goes with, each once.
+    Semi {
+        /// Kept side.
+        left: Box<Tree>,
+        /// Side that is looked for; nothing outside of `on` reads it.
+        right: Box<Tree>,
+        /// Conjuncts.
+        on: Vec<Expr>,
+        /// The rows that no row of the right side goes with.
+        anti: bool,
+    },
 }
 
 /// Index hints of a table reference, by index position.
@@ -240,7 +251,7 @@ impl Tree {
         match self {
             Tree::Leaf(id) => f(*id),
             Tree::Inner { parts, .. } => parts.iter().for_each(|p| p.leaves(f)),
-            Tree::Left { left, right, .. } => {
+            Tree::Left { left, right, .. } | Tree::Semi { left, right, .. } => {
                 left.leaves(f);
                 right.leaves(f);
             }
@@ -254,7 +265,10 @@ impl Tree {
                 parts.iter().for_each(|p| p.conditions(f));
                 on.iter().for_each(f);
             }
-            Tree::Left { left, right, on } => {
+            Tree::Left { left, right, on }
+            | Tree::Semi {
+                left, right, on, ..
+            } => {
                 left.conditions(f);
                 right.conditions(f);
                 on.iter().for_each(f);
@@ -269,7 +283,10 @@ impl Tree {
                 parts.iter_mut().for_each(|p| p.conditions_mut(f));
                 on.iter_mut().for_each(f);
             }
-            Tree::Left { left, right, on } => {
+            Tree::Left { left, right, on }
+            | Tree::Semi {
+                left, right, on, ..
+            } => {
                 left.conditions_mut(f);
                 right.conditions_mut(f);
                 on.iter_mut().for_each(f);

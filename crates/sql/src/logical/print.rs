@@ -155,6 +155,15 @@ impl Printer<'_> {
                 (what, parts.iter().collect(), on)
             }
             Tree::Left { left, right, on } => ("left join", vec![left, right], on),
+            Tree::Semi {
+                left,
+                right,
+                on,
+                anti,
+            } => {
+                let what = if *anti { "anti join" } else { "semi join" };
+                (what, vec![left, right], on)
+            }
         };
         let all: Vec<String> = on.iter().map(ToString::to_string).collect();
         let word = if on.is_empty() { "" } else { " on " };

@@ -10,7 +10,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind};
 use crate::logical;
 use crate::plan::nodes::{
-    Block, ExprWithSubqueries, Group, OrderKey, Source, SourceKind, Subquery,
+    Block, ExprWithSubqueries, Group, LevelKind, OrderKey, Source, SourceKind, Subquery,
 };
 
 /// Rows a virtual table is taken to have.
@@ -362,10 +362,26 @@ impl Optimizer<'_> {
                 on: self.lower_all(on),
                 straight,
             },
-            T::Left { left, right, on } => Tree::Left {
+            T::Left { left, right, on } => Tree::Beside {
                 left: Box::new(self.tree(*left, base)),
                 right: Box::new(self.tree(*right, base)),
                 on: self.lower_all(on),
+                kind: LevelKind::Outer,
+            },
+            T::Semi {
+                left,
+                right,
+                on,
+                anti,
+            } => Tree::Beside {
+                left: Box::new(self.tree(*left, base)),
+                right: Box::new(self.tree(*right, base)),
+                on: self.lower_all(on),
+                kind: if anti {
+                    LevelKind::Anti
+                } else {
+                    LevelKind::Semi
+                },
             },
         }
     }

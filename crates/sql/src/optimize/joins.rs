@@ -9,7 +9,7 @@ use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::Hints;
 use crate::plan::PlanTable;
 use crate::plan::nodes::{
-    Access, ExprWithSubqueries, HashJoin, Level, LevelFrom, Source, SourceKind,
+    Access, ExprWithSubqueries, HashJoin, Level, LevelFrom, LevelKind, Source, SourceKind,
 };
 use crate::session::env::SessionEnv;
 use crate::types::SqlType;
@@ -29,14 +29,16 @@ pub enum Tree {
         /// STRAIGHT_JOIN.
         straight: bool,
     },
-    /// LEFT JOIN (a RIGHT JOIN with its sides swapped).
-    Left {
+    /// Outer, semi- and anti-joins.
+    Beside {
         /// Kept side.
         left: Box<Tree>,
-        /// Side that may be missing.
+        /// Side that is looked for.
         right: Box<Tree>,
         /// ON and USING.
         on: Vec<Expr>,
+        /// Which of its rows go on.
+        kind: LevelKind,
     },
 }
 
@@ -49,7 +51,9 @@ impl Tree {
                 parts.iter().for_each(|p| p.conditions(f));
                 on.iter().for_each(f);
             }
-            Tree::Left { left, right, on } => {
+            Tree::Beside {
+                left, right, on, ..
+            } => {
                 left.conditions(f);
                 right.conditions(f);
                 on.iter().for_each(f);
@@ -60,7 +64,7 @@ impl Tree {
         match self {
             Tree::Leaf(n) => 1 << n,
             Tree::Inner { parts, .. } => parts.iter().fold(0, |b, p| b | p.bits()),
-            Tree::Left { left, right, .. } => left.bits() | right.bits(),
+            Tree::Beside { left, right, .. } => left.bits() | right.bits(),
         }
     }
 }
@@ -79,12 +83,14 @@ pub struct Item {
 pub enum ItemKind {
     /// A table.
     Leaf(usize),
-    /// The inner side of an outer join.
-    Outer {
+    /// The other side of an outer, semi- or anti-join.
+    Nest {
         /// Its members.
         members: Vec<Item>,
         /// ON, and the conditions among the members.
         on: Vec<Cond>,
+        /// Which of its rows go on.
+        kind: LevelKind,
     },
 }
 
@@ -162,7 +168,7 @@ impl Joiner<'_> {
         // An item that is inner takes part with its conditions; WHERE joins them.
         let outer_bits = items
             .iter()
-            .filter(|i| matches!(i.kind, ItemKind::Outer { .. }))
+            .filter(|i| matches!(i.kind, ItemKind::Nest { .. }))
             .fold(0, |b, i| b | i.bits);
         let mut late = Vec::new();
         for e in filter {
@@ -208,7 +214,12 @@ impl Joiner<'_> {
                 }
                 conds.extend(on.into_iter().map(|e| self.cond(e, bits)));
             }
-            Tree::Left { left, right, on } => {
+            Tree::Beside {
+                left,
+                right,
+                on,
+                kind,
+            } => {
                 let (before, bits) = (left.bits(), right.bits());
                 self.flatten(*left, items, conds, straight);
                 let mut members = Vec::new();
@@ -217,11 +228,12 @@ impl Joiner<'_> {
                     .map(|e| self.cond(e, before | bits))
                     .collect();
                 self.flatten(*right, &mut members, &mut on, straight);
-                let after = on.iter().fold(0, |b, c| b | c.needs) & !bits;
+                let needs = on.iter().fold(0, |b, c| b | c.needs);
+                let after = members.iter().fold(needs, |b, m| b | m.after) & !bits;
                 items.push(Item {
                     bits,
                     after,
-                    kind: ItemKind::Outer { members, on },
+                    kind: ItemKind::Nest { members, on, kind },
                 });
             }
         }
@@ -271,7 +283,7 @@ impl Joiner<'_> {
                     }
                     levels.push(level);
                 }
-                ItemKind::Outer { members, on } => {
+                ItemKind::Nest { members, on, kind } => {
                     let around = Around {
                         bits: available,
                         rows: before,
@@ -280,7 +292,7 @@ impl Joiner<'_> {
                         && let ItemKind::Leaf(n) = members[0].kind
                     {
                         let (mut level, _) = self.leaf(n, on, around, false);
-                        level.outer = true;
+                        level.kind = kind;
                         level
                     } else {
                         let inner = self.levels(members, on, Vec::new(), around, false, false);
@@ -288,7 +300,7 @@ impl Joiner<'_> {
                             rows: 1,
                             filtered: 100.0,
                             from: LevelFrom::Nest(inner.levels),
-                            outer: true,
+                            kind,
                             on: Vec::new(),
                             filter: Vec::new(),
                         }
@@ -402,7 +414,7 @@ impl Joiner<'_> {
                     rows: choice.map_or(self.computed[n], |c| c.rows) as u64,
                     filtered: 10.0,
                     from: LevelFrom::Hash(join),
-                    outer: false,
+                    kind: LevelKind::Inner,
                     on: self.with_subqueries(rest),
                     filter: Vec::new(),
                 },
@@ -415,7 +427,7 @@ impl Joiner<'_> {
                     rows: self.computed[n] as u64,
                     filtered: 100.0,
                     from: LevelFrom::Rows(n + self.base),
-                    outer: false,
+                    kind: LevelKind::Inner,
                     on: self.with_subqueries(conds),
                     filter: Vec::new(),
                 },
@@ -438,7 +450,7 @@ impl Joiner<'_> {
                 rows: choice.rows.round() as u64,
                 filtered,
                 from: LevelFrom::Table(self.base + n, choice.access),
-                outer: false,
+                kind: LevelKind::Inner,
                 on: self.with_subqueries(on),
                 filter: Vec::new(),
             },

@@ -8,7 +8,7 @@ use super::estimate;
 use super::joins::{Around, Item, ItemKind, Joiner};
 use super::order::{Step, Weigh};
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::plan::nodes::SourceKind;
+use crate::plan::nodes::{LevelKind, SourceKind};
 
 /// Cost of putting a row into a hash table.
 const BUILD: f64 = 2.0;
@@ -16,7 +16,11 @@ const BUILD: f64 = 2.0;
 const PROBE: f64 = 0.5;
 /// Rows up to which hashing may be preferred to an index: more may not fit into memory.
 const BUILD_ROWS: f64 = 200_000.0;
-/// How many times cheaper than an index hashing must seem to be preferred: the estimate of either may be off.
+/// Least part of the rows that an anti-join is taken to leave.
+const ANTI: f64 = 0.1;
+/// Cost of scans below which hashing is no loss.
+const SMALL: f64 = 100.0;
+/// How many times cheaper hashing must seem than an index to be preferred to it, and scans than hashing: estimates may be off.
 const CLEARLY: f64 = 2.0;
 
 /// What reading a source costs beside others.
@@ -39,7 +43,8 @@ impl Ways {
         let hashed = cost + build * BUILD + rows * PROBE;
         match self.by_index {
             true => build <= BUILD_ROWS && hashed * CLEARLY < rows * self.each,
-            false => hashed < rows * self.each,
+            // Few rows may become many before the plan is made anew; a scan for each of them then never ends.
+            false => rows * self.each < SMALL || hashed < rows * self.each * CLEARLY,
         }
     }
     /// Cost once and per row of the others, of which there are that many.
@@ -135,7 +140,9 @@ impl<'s, 'a> Search<'s, 'a> {
                 let conds = self.usable(at, available);
                 leaf(self.joiner, *n, &conds, available)
             }
-            ItemKind::Outer { members, on } => outer(self.joiner, members, on, available),
+            ItemKind::Nest { members, on, kind } => {
+                nest(self.joiner, members, on, *kind, available)
+            }
         };
         self.known.insert(key, known);
         known
@@ -242,8 +249,14 @@ impl Joiner<'_> {
     }
 }
 
-/// The inner side of an outer join beside others: its members one after the other.
-fn outer(joiner: &Joiner<'_>, members: &[Item], on: &[Cond], available: u64) -> Known {
+/// The other side of an outer, semi- or anti-join: its members one after the other.
+fn nest(
+    joiner: &Joiner<'_>,
+    members: &[Item],
+    on: &[Cond],
+    kind: LevelKind,
+    available: u64,
+) -> Known {
     let mut each = 0.0;
     let mut rows = 1.0;
     let mut have = available;
@@ -256,7 +269,7 @@ fn outer(joiner: &Joiner<'_>, members: &[Item], on: &[Cond], available: u64) -> 
             .collect();
         let known = match &m.kind {
             ItemKind::Leaf(n) => leaf(joiner, *n, &conds, have),
-            ItemKind::Outer { members, on } => outer(joiner, members, on, have),
+            ItemKind::Nest { members, on, kind } => nest(joiner, members, on, *kind, have),
         };
         only = Some(known.ways);
         each += rows * known.ways.cost(rows).1;
@@ -271,10 +284,12 @@ fn outer(joiner: &Joiner<'_>, members: &[Item], on: &[Cond], available: u64) -> 
             build: None,
         },
     };
-    Known {
-        ways,
-        rows: rows.max(1.0),
-    }
+    let rows = match kind {
+        LevelKind::Inner | LevelKind::Outer => rows.max(1.0),
+        LevelKind::Semi => rows.min(1.0),
+        LevelKind::Anti => (1.0 - rows).max(ANTI),
+    };
+    Known { ways, rows }
 }
 
 impl Weigh for Search<'_, '_> {
@@ -294,7 +309,7 @@ impl Weigh for Search<'_, '_> {
             needs & bits != 0 && needs & !(bits | own) == 0
         };
         match &self.items[at].kind {
-            ItemKind::Outer { .. } => true,
+            ItemKind::Nest { .. } => true,
             ItemKind::Leaf(_) => self.concern[at].iter().any(with),
         }
     }

@@ -1,7 +1,7 @@
 //! EXPLAIN: the traditional table, and a tree.
 
 use super::dml::InsertRows;
-use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, Query, SourceKind};
+use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, LevelKind, Query, SourceKind};
 use super::{Plan, Root};
 use crate::bind::computed;
 use crate::expr::{Expr, ExprKind};
@@ -289,6 +289,11 @@ impl Table<'_> {
             if access.is_some_and(|a| a.reverse) {
                 line.extra.push("Backward index scan".into());
             }
+            match l.kind {
+                LevelKind::Inner | LevelKind::Outer => {}
+                LevelKind::Semi => line.extra.push("FirstMatch".into()),
+                LevelKind::Anti => line.extra.push("Not exists".into()),
+            }
             line.extra.append(tail);
             self.line(line);
         }
@@ -544,8 +549,14 @@ fn levels_tree(plan: &Plan, b: &Block, levels: &[Level], mut depth: usize, out: 
     }
     for l in levels {
         let mut at = depth;
-        if l.outer {
-            line(out, at, "Left join");
+        let kind = match l.kind {
+            LevelKind::Inner => None,
+            LevelKind::Outer => Some("Left join"),
+            LevelKind::Semi => Some("Semijoin (FirstMatch)"),
+            LevelKind::Anti => Some("Antijoin"),
+        };
+        if let Some(kind) = kind {
+            line(out, at, kind);
             at += 1;
         }
         if !l.filter.is_empty() {

@@ -244,16 +244,29 @@ pub enum SourceKind {
 pub struct Level {
     /// Where its rows come from.
     pub from: LevelFrom,
-    /// LEFT JOIN: if no row satisfies `on`, one row of NULLs goes on.
-    pub outer: bool,
-    /// Conditions on a row of this level (ON for an outer level; everything for an inner one).
+    /// Which of its rows go on.
+    pub kind: LevelKind,
+    /// Conditions on a row of this level (ON for any but an inner one; everything for that).
     pub on: Vec<ExprWithSubqueries>,
-    /// For an outer level, conditions on what comes out, NULLs included.
+    /// For any but an inner level, conditions on what comes out, an outer one's NULLs included.
     pub filter: Vec<ExprWithSubqueries>,
     /// Rows expected per execution of the loop, for EXPLAIN.
     pub rows: u64,
     /// Part of the rows that pass the conditions, in percent, for EXPLAIN.
     pub filtered: f64,
+}
+
+/// Which rows of a level go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelKind {
+    /// All that satisfy its conditions.
+    Inner,
+    /// LEFT JOIN: if no row satisfies `on`, one row of NULLs.
+    Outer,
+    /// The first that satisfies `on`.
+    Semi,
+    /// One row of NULLs if none satisfies `on`.
+    Anti,
 }
 
 /// Where a level's rows come from.

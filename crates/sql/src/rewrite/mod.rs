@@ -6,11 +6,17 @@
 //!
 //! | file | rule |
 //! |---|---|
+//! | `merge` | derived tables that are plain joins become part of the block that reads them |
 //! | `outer_joins` | outer joins whose added rows a condition rules out are inner joins |
-//! | `exists` | EXISTS that depends on the rows around it by equalities alone is asked as IN is |
+//! | `semi_joins` | IN and EXISTS among WHERE's conjuncts are semi-joins, NOT EXISTS an anti-join |
+//! | `exists` | EXISTS that depends on the rows around it by equalities alone and is no join is asked as IN is |
 
 mod exists;
+mod merge;
 mod outer_joins;
+mod semi_joins;
+#[cfg(test)]
+mod tests;
 
 use crate::logical::{Arena, Body, Query, Root};
 use crate::plan::PlanTable;
@@ -32,6 +38,16 @@ pub fn rewrite(root: &mut Root, arena: &mut Arena, tables: &[PlanTable], assigns
         tables,
         assigns,
     };
+    each_query(root, &mut cx, &mut |q, cx| {
+        // A block that runs once per row around it would build what it hashes each time.
+        let once = cx.arena.outer(q).is_empty();
+        blocks(q, &mut |b| {
+            merge::apply(b, cx);
+            if once {
+                semi_joins::apply(b, cx);
+            }
+        });
+    });
     exists::apply(root, &mut cx);
     each_query(root, &mut cx, &mut |q, _| {
         blocks(q, &mut |b| outer_joins::apply(b));

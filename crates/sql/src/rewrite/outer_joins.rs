@@ -43,6 +43,25 @@ fn to_inner(tree: Tree, outside: &[TableId]) -> Tree {
                 on,
             }
         }
+        Tree::Semi {
+            left,
+            right,
+            on,
+            anti,
+        } => {
+            // What a semi-join finds satisfies ON, on both sides; what an anti-join finds does not.
+            let inside = rejected(&on);
+            let mut here = outside.to_vec();
+            if !anti {
+                here.extend_from_slice(&inside);
+            }
+            Tree::Semi {
+                left: Box::new(to_inner(*left, &here)),
+                right: Box::new(to_inner(*right, &inside)),
+                on,
+                anti,
+            }
+        }
     }
 }
 

@@ -1,0 +1,356 @@
+//! Rules by what they make of the printed plan.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use millpond_store::Isolation;
+
+use crate::bind;
+use crate::logical::Root;
+use crate::parse::parse_one;
+use crate::plan::PlanContext;
+use crate::result::{ColumnMeta, Completion, ResultSink};
+use crate::session::env::SessionEnv;
+use crate::session::env::tests::env;
+use crate::value::Value;
+use crate::{ConnectionInfo, Instance, InstanceOptions};
+
+struct Nothing;
+
+impl ResultSink for Nothing {
+    fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _: &[Value<'_>]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A database with tables `a`, `b` and `c`.
+pub struct Fixture {
+    path: PathBuf,
+    instance: Instance,
+    env: SessionEnv,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+impl Fixture {
+    pub fn new() -> Fixture {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("millpond-rewrite-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        let instance = Instance::open(InstanceOptions {
+            path: path.clone(),
+            store: millpond_store::Options {
+                pool_bytes: 8 << 20,
+                log_bytes: 16 << 20,
+                ..Default::default()
+            },
+            variables: Vec::new(),
+        })
+        .expect("open");
+        let info = ConnectionInfo {
+            user: "root".into(),
+            host: "localhost".into(),
+            ..Default::default()
+        };
+        let mut session = instance.connect(info).expect("connect");
+        for sql in [
+            "CREATE DATABASE d",
+            "USE d",
+            "CREATE TABLE a (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(9))",
+            "CREATE TABLE b (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(9), KEY (x))",
+            "CREATE TABLE c (x INT, y INT, s VARCHAR(9))",
+        ] {
+            session.execute(sql, &mut Nothing).expect(sql);
+        }
+        let env = env();
+        *env.database.borrow_mut() = Some("d".into());
+        Fixture {
+            path,
+            instance,
+            env,
+        }
+    }
+
+    /// The logical plan of a query, rewritten. Columns go by their table's name alone.
+    pub fn rewritten(&self, sql: &str) -> String {
+        let engine = self.instance.engine().clone();
+        let statement = parse_one(sql, self.env.sql_mode.get()).expect("parse");
+        let owner = engine.owner();
+        let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+        let bound = bind::statement(
+            &statement,
+            &mut PlanContext {
+                engine: &engine,
+                txn: &mut txn,
+                env: &self.env,
+                params: None,
+            },
+        );
+        engine.commit(txn).expect("commit");
+        let mut bound = bound.expect(sql);
+        super::rewrite(&mut bound.root, &mut bound.arena, &bound.tables, false);
+        match &bound.root {
+            Root::Query(q) => bound.arena.print(q).replace("d.", ""),
+            _ => panic!("{sql}: no query"),
+        }
+    }
+}
+
+/// Checks what queries become; lines are compared without the space around them.
+pub fn check(cases: &[(&str, &[&str])]) {
+    let f = Fixture::new();
+    let mut wrong = Vec::new();
+    for (sql, want) in cases {
+        let got = f.rewritten(sql);
+        let lines: Vec<&str> = got.lines().map(str::trim).collect();
+        if lines != *want {
+            wrong.push(format!("{sql}\n{got}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn outer_joins() {
+    check(&[
+        (
+            "SELECT a.id FROM a LEFT JOIN b ON a.id = b.id",
+            &[
+                "select a.id",
+                "from",
+                "left join on (a.id = b.id)",
+                "a",
+                "b",
+            ],
+        ),
+        (
+            "SELECT a.id FROM a LEFT JOIN b ON a.id = b.id WHERE b.x > 1",
+            &[
+                "select a.id",
+                "from",
+                "join on (a.id = b.id)",
+                "a",
+                "b",
+                "where (b.x > 1)",
+            ],
+        ),
+        (
+            "SELECT a.id FROM a LEFT JOIN b ON a.id = b.id WHERE b.x IS NULL",
+            &[
+                "select a.id",
+                "from",
+                "left join on (a.id = b.id)",
+                "a",
+                "b",
+                "where (b.x is null)",
+            ],
+        ),
+        (
+            "SELECT a.id FROM a LEFT JOIN b ON a.id = b.id LEFT JOIN c ON c.x = b.x WHERE c.y = 1",
+            &[
+                "select a.id",
+                "from",
+                "join on (c.x = b.x)",
+                "join on (a.id = b.id)",
+                "a",
+                "b",
+                "c",
+                "where (c.y = 1)",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn semi_joins() {
+    check(&[
+        (
+            "SELECT id FROM a WHERE x IN (SELECT y FROM c WHERE c.s = a.s) AND y = 1",
+            &[
+                "select a.id",
+                "from",
+                "semi join on (a.x = c.y) and (c.s = a.s)",
+                "a",
+                "c",
+                "where (a.y = 1)",
+            ],
+        ),
+        (
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b JOIN c ON b.id = c.x WHERE b.x = a.x LIMIT 1)",
+            &[
+                "select a.id",
+                "from",
+                "semi join on (b.x = a.x)",
+                "a",
+                "join on (b.id = c.x)",
+                "b",
+                "c",
+            ],
+        ),
+        (
+            "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.x = a.x)",
+            &["select a.id", "from", "anti join on (b.x = a.x)", "a", "b"],
+        ),
+        (
+            "SELECT id FROM a WHERE y NOT IN (SELECT y FROM b)",
+            &["select a.id", "from", "anti join on (a.y = b.y)", "a", "b"],
+        ),
+        // One row at most.
+        (
+            "SELECT id FROM a WHERE x IN (SELECT id FROM b WHERE b.y > 1)",
+            &[
+                "select a.id",
+                "from",
+                "join on (a.x = b.id) and (b.y > 1)",
+                "a",
+                "b",
+            ],
+        ),
+        (
+            "SELECT id FROM a WHERE (x, y) IN (SELECT x, y FROM c)",
+            &[
+                "select a.id",
+                "from",
+                "semi join on (a.x = c.x) and (a.y = c.y)",
+                "a",
+                "c",
+            ],
+        ),
+        // NULL among the values, or no value: neither true nor false.
+        (
+            "SELECT id FROM a WHERE y NOT IN (SELECT x FROM b)",
+            &[
+                "select a.id",
+                "from",
+                "a",
+                "where (select #0)",
+                "subquery #0 (in)",
+                "select b.x",
+                "from",
+                "b",
+            ],
+        ),
+        (
+            "SELECT id FROM a WHERE x IN (SELECT MAX(x) FROM b)",
+            &[
+                "select a.id",
+                "from",
+                "a",
+                "where (select #0)",
+                "subquery #0 (in)",
+                "select max(b.x)",
+                "from",
+                "b",
+                "aggregate",
+            ],
+        ),
+        // Compared as numbers, two texts may equal one.
+        (
+            "SELECT id FROM a WHERE s IN (SELECT x FROM c)",
+            &[
+                "select a.id",
+                "from",
+                "a",
+                "where (select #0)",
+                "subquery #0 (in)",
+                "select c.x",
+                "from",
+                "c",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn merged_tables() {
+    check(&[
+        (
+            "SELECT d.v FROM (SELECT id, x + 1 AS v FROM a WHERE y = 2) d WHERE d.id = 3",
+            &[
+                "select (a.x + 1)",
+                "from",
+                "a",
+                "where (a.id = 3) and (a.y = 2)",
+            ],
+        ),
+        (
+            "WITH d AS (SELECT id, x FROM a WHERE y = 2) SELECT b.id FROM b LEFT JOIN d ON d.id = b.x",
+            &[
+                "select b.id",
+                "from",
+                "left join on (a.id = b.x) and (a.y = 2)",
+                "b",
+                "a",
+            ],
+        ),
+        // Within another, and read by a subquery.
+        (
+            "SELECT (SELECT MAX(c.x) FROM c WHERE c.y = e.x) FROM (SELECT d.x FROM (SELECT x FROM a) d) e",
+            &[
+                "select (select #0)",
+                "subquery #0 (scalar)",
+                "select max(c.x)",
+                "from",
+                "c",
+                "where (c.y = a.x)",
+                "aggregate",
+                "from",
+                "a",
+            ],
+        ),
+        (
+            "SELECT x FROM (SELECT x FROM a ORDER BY y) d LIMIT 3",
+            &["select a.x", "from", "a", "order by a.y", "limit 3"],
+        ),
+        // NULLs for rows that are missing would be ones.
+        (
+            "SELECT b.id, q.v FROM b LEFT JOIN (SELECT id, 1 AS v FROM a) q ON q.id = b.x",
+            &[
+                "select b.id, q.v",
+                "from",
+                "left join on (q.id = b.x)",
+                "b",
+                "derived q",
+                "select a.id, 1",
+                "from",
+                "a",
+            ],
+        ),
+        (
+            "SELECT v FROM (SELECT x AS v FROM a LIMIT 1) q",
+            &[
+                "select q.v",
+                "from",
+                "derived q",
+                "select a.x",
+                "from",
+                "a",
+                "limit 1",
+            ],
+        ),
+        (
+            "SELECT v FROM (SELECT RAND() AS v FROM a) q",
+            &[
+                "select q.v",
+                "from",
+                "derived q",
+                "select rand()",
+                "from",
+                "a",
+            ],
+        ),
+    ]);
+}

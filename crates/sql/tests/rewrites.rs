@@ -1,0 +1,142 @@
+//! Queries that are rewritten say what they say as written: each is asked in a form that the rules know and in one that they leave
+//! alone.
+
+mod support;
+
+use support::{Client, TestDb};
+
+const SETUP: [&str; 8] = [
+    "CREATE TABLE a (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(5), n DECIMAL(6,2))",
+    "CREATE TABLE b (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(5), n DECIMAL(8,3), KEY kx (x), KEY ky (y))",
+    "CREATE TABLE c (x INT UNSIGNED, y INT, s CHAR(5))",
+    "INSERT INTO a VALUES (1,1,1,'a',1.5),(2,2,2,'B',2),(3,NULL,3,NULL,NULL),(4,4,4,'d',4.25),(5,2,9,'x',0),(6,7,1,'A',7)",
+    "INSERT INTO b VALUES (1,1,1,'A',1.5),(2,NULL,2,'b',2),(3,4,3,NULL,4.25),(4,4,4,'x',NULL),(5,2,2,'d',7.001),(6,2,8,'q',0)",
+    "INSERT INTO c VALUES (1,1,'a'),(2,NULL,'b'),(NULL,3,'d'),(4,4,NULL),(4,5,'x')",
+    "CREATE TABLE e (x INT, y INT)",
+    "ANALYZE TABLE a, b, c",
+];
+
+/// Conditions on the rows of `a`.
+const CONDITIONS: [&str; 34] = [
+    "a.x IN (SELECT x FROM b)",
+    "a.x IN (SELECT x FROM c)",
+    "a.x IN (SELECT id FROM b WHERE y > 1)",
+    "a.x IN (SELECT b.x FROM b JOIN c ON b.id = c.x)",
+    "a.x IN (SELECT b.x FROM b LEFT JOIN c ON b.id = c.x WHERE c.y IS NULL)",
+    "a.x IN (SELECT x FROM e)",
+    "a.x IN (SELECT DISTINCT x FROM b ORDER BY y)",
+    "a.x + 0 IN (SELECT x - 1 FROM b)",
+    "a.y IN (SELECT x FROM b WHERE b.s = a.s)",
+    "(a.x, a.y) IN (SELECT x, y FROM b)",
+    "(a.x, a.s) IN (SELECT x, s FROM c)",
+    "a.s IN (SELECT s FROM b)",
+    "a.s IN (SELECT s FROM c)",
+    "a.n IN (SELECT n FROM b)",
+    "1 IN (SELECT y FROM b WHERE b.x = a.x)",
+    "a.x NOT IN (SELECT x FROM b)",
+    "a.x NOT IN (SELECT x FROM b WHERE x IS NOT NULL)",
+    "a.x NOT IN (SELECT y FROM b)",
+    "a.y NOT IN (SELECT y FROM b)",
+    "a.y NOT IN (SELECT x FROM b)",
+    "a.y NOT IN (SELECT y FROM b WHERE b.x = a.x)",
+    "a.y NOT IN (SELECT b.y FROM c LEFT JOIN b ON b.id = c.y)",
+    "a.x NOT IN (SELECT x FROM e)",
+    "EXISTS (SELECT 1 FROM b WHERE b.x = a.x)",
+    "EXISTS (SELECT 1 FROM b WHERE b.x > a.x AND b.y < a.y + 2)",
+    "EXISTS (SELECT * FROM b, c WHERE b.x = a.x AND c.x = b.x)",
+    "EXISTS (SELECT 1 FROM b WHERE b.x <=> a.x)",
+    "EXISTS (SELECT 1 FROM e)",
+    "EXISTS (SELECT 1 FROM b)",
+    "NOT EXISTS (SELECT 1 FROM b WHERE b.x = a.x)",
+    "NOT EXISTS (SELECT 1 FROM b LEFT JOIN c ON c.y = b.y WHERE b.x = a.x AND c.x IS NULL)",
+    "NOT EXISTS (SELECT 1 FROM e)",
+    "EXISTS (SELECT 1 FROM b WHERE b.x = a.x AND NOT EXISTS (SELECT 1 FROM c WHERE c.x = b.y))",
+    "EXISTS (SELECT 1 FROM b WHERE b.y IN (SELECT c.y FROM c WHERE c.x = a.x))",
+];
+
+#[test]
+fn subqueries_joined_and_not() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    SETUP.iter().for_each(|s| {
+        c.ok(s);
+    });
+    let mut wrong = Vec::new();
+    let mut compare = |c: &mut Client, joined: &str, left: &str| {
+        let (got, want) = (c.rows(joined), c.rows(left));
+        if got != want {
+            wrong.push(format!("{joined}: {got:?}, but {left}: {want:?}"));
+        }
+    };
+    for condition in CONDITIONS {
+        for (from, columns) in [
+            ("a", "a.id, a.y"),
+            ("a JOIN c t ON t.y <= a.y", "a.id, t.y"),
+            ("a LEFT JOIN c t ON t.x = a.x", "a.id, t.y"),
+            ("c t LEFT JOIN a ON t.x = a.x", "a.id, t.y"),
+        ] {
+            let from = format!("SELECT {columns} FROM {from} WHERE");
+            let joined = format!("{from} {condition} ORDER BY 1, 2");
+            let left = format!("{from} ({condition}) IS TRUE ORDER BY 1, 2");
+            compare(&mut c, &joined, &left);
+        }
+        let counted = format!("SELECT COUNT(*), SUM(a.y) FROM a WHERE {condition}");
+        let left = format!("SELECT COUNT(*), SUM(a.y) FROM a WHERE ({condition}) IS TRUE");
+        compare(&mut c, &counted, &left);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Queries of derived tables, and what they say without.
+const DERIVED: [(&str, &str); 8] = [
+    (
+        "SELECT d.id, d.v FROM (SELECT id, x + 1 v FROM a WHERE y < 5) d WHERE d.v > 2 ORDER BY d.id",
+        "SELECT id, x + 1 FROM a WHERE y < 5 AND x + 1 > 2 ORDER BY id",
+    ),
+    (
+        "SELECT b.id, d.y FROM b LEFT JOIN (SELECT a.x, a.y FROM a JOIN c ON c.x = a.x WHERE a.y > 1) d ON d.x = b.x ORDER BY 1, 2",
+        "SELECT b.id, a.y FROM b LEFT JOIN (a JOIN c ON c.x = a.x) ON a.x = b.x AND a.y > 1 ORDER BY 1, 2",
+    ),
+    (
+        "SELECT b.id, d.k, d.y IS NULL FROM b LEFT JOIN (SELECT x, y, 1 k FROM a) d ON d.x = b.x ORDER BY 1, d.y",
+        "SELECT b.id, IF(a.id IS NULL, NULL, 1), a.y IS NULL FROM b LEFT JOIN a ON a.x = b.x ORDER BY 1, a.y",
+    ),
+    (
+        "SELECT b.id FROM b LEFT JOIN (SELECT x, y FROM a) d ON d.x = b.x WHERE 3 NOT IN (SELECT d.y FROM c) ORDER BY 1",
+        "SELECT b.id FROM b LEFT JOIN a ON a.x = b.x WHERE (3 NOT IN (SELECT a.y FROM c)) IS TRUE ORDER BY 1",
+    ),
+    (
+        "SELECT id FROM (SELECT id, y FROM a ORDER BY y DESC, id) d",
+        "SELECT id FROM a ORDER BY y DESC, id",
+    ),
+    (
+        "SELECT d.y, COUNT(*) FROM (SELECT a.y FROM a JOIN b ON a.y >= b.y) d GROUP BY d.y HAVING COUNT(*) > 1 ORDER BY 1",
+        "SELECT a.y, COUNT(*) FROM a JOIN b ON a.y >= b.y GROUP BY a.y HAVING COUNT(*) > 1 ORDER BY 1",
+    ),
+    (
+        "WITH q AS (SELECT x, y FROM a), r AS (SELECT y FROM q WHERE x > 1) SELECT COUNT(*), SUM(y) FROM r",
+        "SELECT COUNT(*), SUM(y) FROM a WHERE x > 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT x FROM a) p JOIN (SELECT x FROM b) q USING (x)",
+        "SELECT COUNT(*) FROM a JOIN b ON a.x = b.x",
+    ),
+];
+
+#[test]
+fn derived_tables_merged_and_not() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    SETUP.iter().for_each(|s| {
+        c.ok(s);
+    });
+    for (derived, plain) in DERIVED {
+        assert_eq!(c.rows(derived), c.rows(plain), "{derived}");
+    }
+    // What is changed is read to its end first.
+    c.ok("UPDATE a SET y = y + (SELECT MAX(d.y) FROM (SELECT y FROM a WHERE id < 4) d)");
+    assert_eq!(
+        c.one("SELECT GROUP_CONCAT(y ORDER BY id) FROM a"),
+        "4,5,6,7,12,4"
+    );
+}
