@@ -7,7 +7,8 @@
 //! | [`show`] | SHOW, DESCRIBE, the tables of information_schema |
 //! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
 //! | [`catalog`] | optimizer statistics |
-//! | [`exec`] | operators that push rows, DML |
+//! | [`exec`] | operators that push rows; which rows statements write |
+//! | [`write`] | the one row writer |
 //! | `bind` | from the syntax tree to a logical plan: names and types |
 //! | `logical` | logical plans: query blocks, join trees, subqueries |
 //! | `rewrite` | logical plans made cheaper, one rule a file |
@@ -41,7 +42,9 @@ pub mod session;
 pub mod show;
 mod slowlog;
 mod stack;
+mod store_error;
 pub mod watch;
+pub mod write;
 
 pub use millpond_types::error;
 

@@ -12,9 +12,10 @@ use super::clauses::Clauses;
 use super::key::{self, KeyKind, KeySpec};
 use super::{Ddl, Done, names, table_name};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::{counter, store_error};
+use crate::exec::store_error;
 use crate::parse::{AlterAction, TableName, sp};
 use crate::types::Schema;
+use crate::write::counter;
 
 fn unsupported<T>(what: &str) -> SqlResult<T> {
     Err(SqlError::unsupported(what))

@@ -15,10 +15,11 @@ use super::change::Changed;
 use super::rebuild::{Home, Work};
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::{counter, store_error};
+use crate::exec::store_error;
 use crate::parse::{Duplicates, PartitionDef, PartitionMethod, PartitionOp, TableName, sp};
 use crate::partition::{self, Partition, Partitioning};
 use crate::types::Schema;
+use crate::write::counter;
 
 /// 1507.
 fn no_such(what: &str) -> SqlError {
@@ -378,7 +379,7 @@ impl<'a> Ddl<'a> {
         let mut work = Work::start(
             self,
             t.table,
-            filled,
+            &filled,
             Home::Stored(Some(own_file)),
             Duplicates::Refuse,
             0,

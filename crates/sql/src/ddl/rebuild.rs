@@ -28,14 +28,17 @@ use super::Ddl;
 use super::change::Changed;
 use super::create::{new_table, unix_now};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::{counter, rows, store_error};
 use crate::parse::Duplicates;
-use crate::partition;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
 use crate::session::env::SessionEnv;
+use crate::store_error::{interrupted, store_error};
 use crate::types::{BaseType, Column, DefaultValue, Schema};
 use crate::value::{self, StoreContext, Value};
+use crate::write::{
+    AutoIncrement, Buffers, Hooks, Inserted, NewRow, OnDuplicate, RowWriter, Target, WriteContext,
+    WritePolicy, counter,
+};
 
 /// Where tables are made that nobody shall see yet: listed nowhere, and closed to DDL.
 pub(crate) const WORK_DATABASE: &str = "#sql";
@@ -78,21 +81,21 @@ pub(crate) struct Work<'a> {
     env: &'a SessionEnv,
     /// Whose statement it is: asked whether it was killed; does the DDL.
     owner: &'a Arc<Owner>,
-    /// Who writes the rows, and does nothing else (see the module): transactions of its own, so that the statement can read in its.
-    writer: Arc<Owner>,
+    /// Whose the rows' transactions are, and nothing else (see the module): its own, so that the statement can read in its.
+    row_owner: Arc<Owner>,
     name: (String, String),
     /// What messages call it.
     shown: &'a str,
     /// Whether it is a temporary table: `table` is all there is of it.
     temporary: bool,
-    schema: Schema,
+    schema: &'a Schema,
     table: Option<Arc<Table>>,
     txn: Option<Txn>,
+    /// Writes the rows. Triggers and logs of rows don't see them: they are not the statement's.
+    writer: RowWriter<'a>,
+    /// Rows it has got.
     rows: u64,
     duplicates: Duplicates,
-    encoded: Vec<u8>,
-    /// For the choice of a partition.
-    buffer: Vec<u8>,
     placed: bool,
 }
 
@@ -101,7 +104,7 @@ impl<'a> Work<'a> {
     pub fn start(
         ddl: &Ddl<'a>,
         shown: &'a str,
-        schema: Schema,
+        schema: &'a Schema,
         home: Home,
         duplicates: Duplicates,
         auto_increment: u64,
@@ -123,7 +126,7 @@ impl<'a> Work<'a> {
             Home::Stored(own_file) => own_file,
             Home::Temporary => None,
         };
-        let mut new = new_table(WORK_DATABASE, &name, &schema, own_file);
+        let mut new = new_table(WORK_DATABASE, &name, schema, own_file);
         if schema.partitioning.is_none() && duplicates == Duplicates::Refuse {
             new.indexes.truncate(1);
         }
@@ -132,23 +135,37 @@ impl<'a> Work<'a> {
         if temporary {
             table = Some(ddl.engine.create_temporary(new).map_err(wrap)?);
         } else {
-            ddl.create_stored(new, &schema).map_err(wrap)?;
+            ddl.create_stored(new, schema).map_err(wrap)?;
         }
+        let target = Target {
+            schema,
+            name: shown,
+            partitions: None,
+        };
+        let ignore = duplicates == Duplicates::Ignore;
+        let policy = WritePolicy {
+            duplicates: match duplicates {
+                Duplicates::Replace => OnDuplicate::Replace,
+                Duplicates::Refuse | Duplicates::Ignore => OnDuplicate::Refuse,
+            },
+            ignore,
+            strict: ddl.env.sql_mode.get().strict && !ignore,
+            refuse_nulls: false,
+        };
         Ok(Work {
             engine: ddl.engine,
             env: ddl.env,
             owner: ddl.owner,
-            writer: ddl.engine.owner(),
+            row_owner: ddl.engine.owner(),
             name: (WORK_DATABASE.to_string(), name),
             shown,
             temporary,
             schema,
             table,
             txn: None,
+            writer: RowWriter::new(target, policy, &Hooks::NONE, ddl.env, Buffers::default()),
             rows: 0,
             duplicates,
-            encoded: Vec::new(),
-            buffer: Vec::new(),
             placed: false,
         })
     }
@@ -172,92 +189,59 @@ impl<'a> Work<'a> {
         self.rows
     }
 
-    /// Adds a row of values as its columns take them.
-    pub fn insert(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
-        let tz = self.env.zone.get();
-        let mut encoded = std::mem::take(&mut self.encoded);
-        let added = rows::encode(&self.schema, values, tz, &mut encoded)
-            .and_then(|()| self.insert_encoded(&encoded));
-        self.encoded = encoded;
-        added
+    /// Adds a row.
+    fn insert(&mut self, row: &mut NewRow<'_>) -> SqlResult<()> {
+        self.write(|writer, cx| writer.insert(cx, row))
     }
 
-    /// Adds a row that is encoded as its columns ask.
-    fn insert_encoded(&mut self, row: &[u8]) -> SqlResult<()> {
-        let mut txn = match self.txn.take() {
-            Some(txn) => txn,
-            None => self.engine.begin(&self.writer, Isolation::ReadCommitted),
+    /// Adds a row that another table of the same columns has.
+    fn insert_image(&mut self, image: &[u8]) -> SqlResult<()> {
+        self.write(|writer, cx| writer.insert_image(cx, image))
+    }
+
+    fn write(
+        &mut self,
+        insert: impl FnOnce(&mut RowWriter<'a>, &mut WriteContext<'_>) -> SqlResult<Inserted>,
+    ) -> SqlResult<()> {
+        let wrap = |e| store_error(e, self.shown);
+        let begins = self.txn.is_none();
+        let txn = self
+            .txn
+            .get_or_insert_with(|| self.engine.begin(&self.row_owner, Isolation::ReadCommitted));
+        let table = match &mut self.table {
+            Some(table) => table,
+            none => none.insert(
+                self.engine
+                    .open_table(txn, &self.name.0, &self.name.1)
+                    .map_err(wrap)?,
+            ),
         };
-        let table = match &self.table {
-            Some(table) => table.clone(),
-            None => self
-                .engine
-                .open_table(&mut txn, &self.name.0, &self.name.1)
-                .map_err(|e| self.wrap(e))?,
-        };
-        let pinned = table.pin_for_write(&mut txn);
-        let inserted = match self.part_for(&table, row) {
-            Ok(part) => pinned.and_then(|_| self.put(&part, &mut txn, row)),
-            Err(e) => {
-                (self.table, self.txn) = (Some(table), Some(txn));
-                return Err(e);
-            }
-        };
-        self.table = Some(table);
-        self.txn = Some(txn);
-        match inserted {
-            Ok(()) => {}
-            Err(Error::DuplicateKey { index }) => {
-                let tz = self.env.zone.get();
-                let e = rows::duplicate(&self.schema, self.shown, index, row, tz);
-                if self.duplicates != Duplicates::Ignore {
-                    return Err(e);
-                }
-                self.env.warn(e.code, e.message);
-                return Ok(());
-            }
-            Err(e) => return Err(self.wrap(e)),
+        if begins {
+            table.pin_for_write(txn).map_err(wrap)?;
         }
-        self.rows += 1;
-        if self.rows.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
-            return Err(SqlError::new(1317, "Query execution was interrupted"));
+        if self.rows == 0 && self.writer.numbers().is_some() {
+            // Nothing is to be looked up in a table that has no rows, and not all of its indexes.
+            table.auto_increment_init(1);
         }
-        if self.rows.is_multiple_of(BATCH_ROWS) {
+        let mut cx = WriteContext {
+            engine: self.engine,
+            txn,
+            env: self.env,
+            table,
+        };
+        match insert(&mut self.writer, &mut cx)? {
+            Inserted::Stored(replaced) => self.rows = self.rows + 1 - replaced,
+            Inserted::Same(replaced) => self.rows -= replaced,
+            Inserted::Skipped | Inserted::Duplicate => {}
+        }
+        let written = self.writer.row();
+        if written.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
+            return Err(interrupted());
+        }
+        if written.is_multiple_of(BATCH_ROWS) {
             self.commit()?;
         }
         Ok(())
-    }
-
-    /// Puts a row in, in place of those it duplicates if so it is asked.
-    fn put(&mut self, part: &Table, txn: &mut Txn, row: &[u8]) -> millpond_store::Result<()> {
-        let (mut key, mut old) = (Vec::new(), Vec::new());
-        loop {
-            match part.insert(txn, row) {
-                Err(Error::DuplicateKey { index }) if self.duplicates == Duplicates::Replace => {
-                    if part.find_duplicate(txn, index, row, &mut key, &mut old)? {
-                        part.delete(txn, &key, &old)?;
-                        self.rows -= 1;
-                    }
-                }
-                done => return done,
-            }
-        }
-    }
-
-    /// Where a row goes: the table, or one of its partitions.
-    fn part_for(&mut self, table: &Arc<Table>, row: &[u8]) -> SqlResult<Arc<Table>> {
-        let Some(p) = &self.schema.partitioning else {
-            return Ok(table.clone());
-        };
-        match p.route_row(&self.schema, row, self.env, &mut self.buffer)? {
-            Some(at) => p.open(self.engine, table, at),
-            None => Err(partition::no_partition_for_row(
-                p,
-                &self.schema,
-                row,
-                self.env,
-            )),
-        }
     }
 
     fn commit(&mut self) -> SqlResult<()> {
@@ -284,7 +268,7 @@ impl<'a> Work<'a> {
             let built = match &self.table {
                 Some(table) => {
                     let change = TemporaryChange::AddIndex(new, body);
-                    let altered = self.engine.alter_temporary(&self.writer, table, change);
+                    let altered = self.engine.alter_temporary(&self.row_owner, table, change);
                     altered.map(|table| self.table = Some(table))
                 }
                 None => self
@@ -312,7 +296,7 @@ impl<'a> Work<'a> {
         let target = (database.to_string(), name.to_string());
         if let Some(table) = self.table.take() {
             let change = TemporaryChange::Rename(target.0, target.1);
-            let placed = self.engine.alter_temporary(&self.writer, &table, change);
+            let placed = self.engine.alter_temporary(&self.row_owner, &table, change);
             let placed = placed.map_err(|e| self.wrap(e))?;
             self.placed = true;
             let old = self.env.temporary.get(database, name);
@@ -344,32 +328,26 @@ impl<'a> Work<'a> {
 /// Fills a table in the making with a query's rows.
 pub(crate) struct Fill<'w, 'a> {
     work: &'w mut Work<'a>,
-    env: &'a SessionEnv,
-    strict: bool,
     /// For each column of the table, the query's column that goes there.
     from: Vec<Option<usize>>,
     /// Values of the columns that the query does not give.
     defaults: Vec<Value<'static>>,
-    /// AUTO_INCREMENT value of the first row.
-    first: u64,
     /// What went wrong, as the sink's own error says too little.
     pub error: Option<SqlError>,
 }
 
 impl<'w, 'a> Fill<'w, 'a> {
+    /// `step`: `auto_increment_increment` and `auto_increment_offset`.
     pub fn new(
         work: &'w mut Work<'a>,
-        env: &'a SessionEnv,
-        strict: bool,
         selected: &[ColumnMeta],
-        first: u64,
+        step: (u64, u64),
     ) -> SqlResult<Fill<'w, 'a>> {
-        let cx = StoreContext {
-            session: env,
-            strict,
-            row: 1,
-        };
-        let columns = &work.schema.columns;
+        let schema = work.schema;
+        if let Some(c) = schema.columns.iter().position(|c| c.auto_increment) {
+            work.writer.number_by(AutoIncrement::new(c, step, 0));
+        }
+        let columns = &schema.columns;
         // The last one of a name, should there be several.
         let from: Vec<Option<usize>> = columns
             .iter()
@@ -379,43 +357,36 @@ impl<'w, 'a> Fill<'w, 'a> {
                     .rposition(|m| m.name.eq_ignore_ascii_case(&c.name))
             })
             .collect();
+        work.writer.at_row(1);
+        let cx = work.writer.conversion(work.env);
         let mut defaults = Vec::with_capacity(columns.len());
         for (c, from) in columns.iter().zip(&from) {
             defaults.push(match from {
-                Some(_) => Value::Null,
-                None => value::default_value(c, &cx)?,
+                None if !c.auto_increment => value::default_value(c, &cx)?,
+                _ => Value::Null,
             });
         }
+        work.writer.at_row(0);
         Ok(Fill {
             work,
-            env,
-            strict,
             from,
             defaults,
-            first: first.max(1),
             error: None,
         })
     }
 
     fn add(&mut self, row: &[Value<'_>]) -> SqlResult<()> {
-        let at = self.work.rows + 1;
-        let cx = StoreContext {
-            session: self.env,
-            strict: self.strict,
-            row: at,
-        };
-        let mut values = Vec::with_capacity(self.from.len());
-        let next = self.first.saturating_add(at - 1);
-        for (i, column) in self.work.schema.columns.iter().enumerate() {
-            let given = self.from[i].map(|f| row[f].borrowed());
-            let missing = given.as_ref().is_none_or(Value::is_null);
-            values.push(match given {
-                _ if column.auto_increment && missing => value::generated(next, column, &cx)?,
-                None => self.defaults[i].borrowed(),
-                Some(v) => value::store(v, column, &cx)?,
-            });
+        let env = self.work.env;
+        let writer = &mut self.work.writer;
+        let mut new = writer.begin(env, false);
+        for (c, from) in self.from.iter().enumerate() {
+            let v = match from {
+                Some(f) => row[*f].borrowed(),
+                None => self.defaults[c].borrowed(),
+            };
+            writer.set(env, &mut new, c, v)?;
         }
-        self.work.insert(&values)
+        self.work.insert(&mut new)
     }
 }
 
@@ -432,14 +403,6 @@ impl ResultSink for Fill<'_, '_> {
     }
     fn finish(&mut self, _done: &Completion) -> io::Result<()> {
         Ok(())
-    }
-}
-
-fn store_context(env: &SessionEnv, row: u64) -> StoreContext<'_> {
-    StoreContext {
-        session: env,
-        strict: env.sql_mode.get().strict,
-        row,
     }
 }
 
@@ -531,7 +494,7 @@ impl<'a> Ddl<'a> {
             let mut work = Work::start(
                 self,
                 table,
-                changed.schema.clone(),
+                &changed.schema,
                 home,
                 Duplicates::Refuse,
                 next.unwrap_or(0),
@@ -567,8 +530,6 @@ impl<'a> Ddl<'a> {
         let wrap = |e| store_error(e, &source.def().name);
         let tz = self.env.zone.get();
         let columns = &changed.schema.columns;
-        // Rows of other partitions may have come before.
-        let mut cx = store_context(self.env, work.rows());
         let everything = KeyRange {
             lower: Bound::Unbounded,
             upper: Bound::Unbounded,
@@ -584,48 +545,46 @@ impl<'a> Ddl<'a> {
             )
             .map_err(wrap)?;
         let same = changed.same_rows(old);
-        let mut new_values: Option<Vec<Value<'static>>> = None;
+        // Values of the columns that the old table doesn't have, made when there is a row.
+        let mut added: Vec<Value<'static>> = Vec::with_capacity(columns.len());
         while let Some(found) = scan.next(txn).map_err(wrap)? {
-            cx.row += 1;
             if same {
-                work.insert_encoded(found.row)?;
+                work.insert_image(found.row)?;
                 continue;
             }
-            let new_values = match &new_values {
-                Some(v) => v,
-                None => {
-                    let values = columns
-                        .iter()
-                        .zip(&changed.from)
-                        .map(|(c, from)| match from {
-                            Some(_) => Ok(Value::Null),
-                            None => value_of_new(c, &cx),
-                        });
-                    &*new_values.insert(values.collect::<SqlResult<_>>()?)
-                }
-            };
             let mut before = Vec::with_capacity(old.columns.len());
             row::decode_row(old, found.row, tz, &mut before);
-            let mut after = Vec::with_capacity(columns.len());
+            let mut new = work.writer.begin(self.env, false);
+            let cx = work.writer.conversion(self.env);
+            if added.is_empty() {
+                for (c, from) in columns.iter().zip(&changed.from) {
+                    added.push(match from {
+                        Some(_) => Value::Null,
+                        None => value_of_new(c, &cx)?,
+                    });
+                }
+            }
             for (i, column) in columns.iter().enumerate() {
-                let value = match changed.from[i] {
-                    None if column.auto_increment => value::generated(cx.row, column, &cx)?,
-                    None => new_values[i].borrowed(),
+                match changed.from[i] {
+                    None if column.auto_increment => {
+                        new.put(i, value::generated(work.writer.row(), column, &cx)?);
+                    }
+                    None => new.put(i, added[i].borrowed()),
                     Some(f) => {
                         let (value, was) = (before[f].borrowed(), &old.columns[f]);
                         if column.ty == was.ty && (column.nullable || !value.is_null()) {
-                            value
+                            new.put(i, value);
                         } else {
-                            value::store(value, column, &cx).map_err(|e| match e.code {
+                            let set = work.writer.set(self.env, &mut new, i, value);
+                            set.map_err(|e| match e.code {
                                 1048 => SqlError::new(1138, "Invalid use of NULL value"),
                                 _ => e,
-                            })?
+                            })?;
                         }
                     }
-                };
-                after.push(value);
+                }
             }
-            work.insert(&after)?;
+            work.insert(&mut new)?;
         }
         Ok(())
     }

@@ -5,16 +5,14 @@
 //! | `state` | one execution: transaction, buffers, kept results, evaluation |
 //! | `ranges` | conditions with values as ranges of index keys |
 //! | `scan` | reading a stored table by an access path |
-//! | `partitions` | the same for a partitioned table, and which partition is written |
+//! | `partitions` | the same for a partitioned table |
 //! | `levels`, `hash` | the loops of a join |
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions |
-//! | `insert`, `write`, `rows` | INSERT and REPLACE; UPDATE and DELETE; what they share |
-//! | `several` | UPDATE and DELETE of several tables |
-//! | `error` | the store's errors as MySQL's |
-//! | `report` | damage that statements meet, in the server's log |
+//! | `insert`, `update`, `multi_table` | which rows INSERT, UPDATE and DELETE write, and their values; [`crate::write`] writes them |
+//! | `dml` | what those share |
 //!
 //! An execution pins the plan's tables first and does nothing if one has changed since. It never commits or rolls
 //! back: a statement that fails half way leaves its changes to the caller, who returns to the savepoint it took.
@@ -23,32 +21,30 @@
 
 mod block;
 mod codec;
-pub(crate) mod counter;
 mod distinct;
-mod error;
+mod dml;
 mod group;
 mod hash;
 mod insert;
 mod keyed_rows;
 mod levels;
+mod multi_table;
 mod partitions;
 pub(crate) mod ranges;
-mod report;
 mod row_buffer;
-pub(crate) mod rows;
 mod scan;
-mod several;
 mod sort;
 mod state;
 mod subquery;
 #[cfg(test)]
-mod tests;
-mod write;
+pub(crate) mod tests;
+mod update;
 
+pub(crate) use crate::store_error::interrupted;
+pub use crate::store_error::store_error;
 pub(crate) use codec::{put as put_value, values_of};
-pub use error::store_error;
+pub use dml::DmlOptions;
 pub(crate) use sort::grow as grow_sort;
-pub(crate) use state::interrupted;
 pub use state::{Scratch, overdue};
 
 use crate::error::{SqlError, SqlResult};
@@ -75,20 +71,16 @@ pub struct ExecContext<'a> {
     /// Values of `?`, as many as the plan asks for. An INSERT of one row of VALUES takes several sets of them, one after
     /// the other: it inserts as many rows.
     pub params: &'a [Value<'a>],
-    /// Affected rows mean found rows (CLIENT_FOUND_ROWS).
-    pub found_rows: bool,
     /// Plain SELECTs lock shared (SERIALIZABLE inside an explicit transaction).
     pub lock_reads: bool,
-    /// `auto_increment_increment` and `auto_increment_offset`.
-    pub auto_increment: (u64, u64),
+    /// What statements that write ask for.
+    pub dml: DmlOptions<'a>,
     /// What its buffers are charged to.
     pub memory: &'a Arc<MemoryAccount>,
     /// What single buffers may take.
     pub limits: Limits,
     /// `sql_select_limit`.
     pub select_limit: u64,
-    /// `insert_id`: the first AUTO_INCREMENT value to generate; 0: the table's next.
-    pub insert_id: u64,
     /// The session's buffers.
     pub scratch: &'a mut Scratch,
 }
@@ -151,18 +143,13 @@ fn sink_error(e: std::io::Error) -> SqlError {
 
 /// Runs a plan.
 pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> SqlResult<Run> {
-    let ways = Ways {
-        auto_increment: cx.auto_increment,
-        insert_id: cx.insert_id,
-        found_rows: cx.found_rows,
-        select_limit: cx.select_limit,
-    };
+    let (dml, select_limit) = (cx.dml, cx.select_limit);
     let env = cx.env;
     cx.memory.start();
     let Some(mut st) = start(plan, cx)? else {
         return Ok(Run::Stale);
     };
-    let outcome = run_root(&mut st, plan, &ways, sink);
+    let outcome = run_root(&mut st, plan, &dml, select_limit, sink);
     env.lists.clear();
     env.rows_examined.set(env.rows_examined.get() + st.examined);
     // One that fails may fail because the tables have outgrown the plan.
@@ -170,18 +157,11 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
     outcome.map(Run::Done)
 }
 
-/// What of an [`ExecContext`] single kinds of statements ask for.
-struct Ways {
-    auto_increment: (u64, u64),
-    insert_id: u64,
-    found_rows: bool,
-    select_limit: u64,
-}
-
 fn run_root<'s>(
     st: &mut State<'s>,
     plan: &'s Plan,
-    ways: &Ways,
+    dml: &DmlOptions<'s>,
+    select_limit: u64,
     sink: &mut dyn ResultSink,
 ) -> SqlResult<Outcome> {
     let env = st.env;
@@ -189,7 +169,7 @@ fn run_root<'s>(
     Ok(match &plan.root {
         Root::Query(q) if plan.into.is_empty() => {
             sink.columns(&plan.columns).map_err(sink_error)?;
-            query(st, plan, q, ways.select_limit, sink)?
+            query(st, plan, q, select_limit, sink)?
         }
         Root::Query(q) => into_variables(st, plan, q)?,
         Root::Do(q) => {
@@ -198,19 +178,19 @@ fn run_root<'s>(
         }
         Root::Insert(i) => {
             let _strict = env.write_strictly(i.ignore);
-            insert::run(st, i, ways.auto_increment, ways.insert_id, ways.found_rows)?
+            insert::run(st, i, dml)?
         }
         Root::Update(u) => {
             let _strict = env.write_strictly(u.ignore);
-            write::update(st, u, ways.found_rows)?
+            update::update(st, u, dml)?
         }
         Root::Delete(d) => {
             let _strict = env.write_strictly(d.ignore);
-            write::delete(st, d)?
+            update::delete(st, d, dml)?
         }
         Root::Several(s) => {
             let _strict = env.write_strictly(s.ignore);
-            several::run(st, s, ways.found_rows)?
+            multi_table::run(st, s, dml)?
         }
         Root::Explain(rows) => {
             sink.columns(&plan.columns).map_err(sink_error)?;

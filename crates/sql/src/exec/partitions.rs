@@ -1,21 +1,20 @@
-//! Reading and writing partitioned tables: which partition, and rows of several in one order.
+//! Reading partitioned tables: which partitions, and rows of several in one order.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use millpond_store::{Error, KeyRange, ReadMode, ScanRow, Table};
+use millpond_store::{KeyRange, ReadMode, ScanRow, Table};
 
 use super::ranges::{self, Ranges};
 use super::scan::{self, Covered, Hit};
 use super::state::{Flow, State};
 use super::store_error;
-use crate::error::{SqlError, SqlResult};
+use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::partition::{Partitioning, Select, no_partition};
+use crate::partition::{Partitioning, Select};
 use crate::plan::PlanTable;
 use crate::plan::nodes::Access;
-use crate::value::Value;
 
 /// Reads a partitioned table: [`scan::table`].
 pub fn table<'s, F>(
@@ -253,62 +252,4 @@ where
         }
     }
     Ok(Flow::Continue)
-}
-
-/// The partition that a row to be written goes to: errors 1526, and 1748 if it is not among those `given`.
-pub fn target(
-    st: &State<'_>,
-    t: &PlanTable,
-    p: &Partitioning,
-    given: Option<&[usize]>,
-    values: &[Value<'_>],
-    buffer: &mut Vec<u8>,
-) -> SqlResult<usize> {
-    let Some(at) = p.route(&t.schema, values, st.env, buffer)? else {
-        let f = p.function(&t.schema, st.env)?;
-        return Err(no_partition(f, values, st.env));
-    };
-    if given.is_some_and(|g| g.binary_search(&at).is_err()) {
-        return Err(SqlError::new(
-            1748,
-            "Found a row not matching the given partition set",
-        ));
-    }
-    Ok(at)
-}
-
-/// Whether IGNORE makes an error of [`target`] a warning.
-pub fn ignorable(e: &SqlError) -> bool {
-    matches!(e.code, 1526 | 1748)
-}
-
-/// A row that changes, and where it is.
-pub struct Changing<'c> {
-    /// Position of its partition.
-    pub part: usize,
-    /// Clustered key.
-    pub key: &'c [u8],
-    /// The old row.
-    pub old: &'c [u8],
-    /// The new row.
-    pub new: &'c [u8],
-}
-
-/// Changes a row; it moves if it belongs elsewhere now.
-pub fn update(
-    st: &mut State<'_>,
-    t: &PlanTable,
-    p: &Partitioning,
-    row: &Changing<'_>,
-    target: usize,
-) -> SqlResult<Result<(), Error>> {
-    let from = p.open(st.engine, &t.table, row.part)?;
-    if target == row.part {
-        return Ok(from.update(st.txn, row.key, row.old, row.new));
-    }
-    let to = p.open(st.engine, &t.table, target)?;
-    // Inserted first: a duplicate there leaves the row where it is.
-    Ok(to
-        .insert(st.txn, row.new)
-        .and_then(|()| from.delete(st.txn, row.key, row.old)))
 }

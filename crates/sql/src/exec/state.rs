@@ -17,7 +17,10 @@ use crate::memory::{Charge, MemoryAccount};
 use crate::plan::Plan;
 use crate::plan::nodes::{Block, ExprWithSubqueries, Subquery};
 use crate::session::env::SessionEnv;
+use crate::store_error::interrupted;
 use crate::value::Value;
+
+pub use crate::write::RowLocator as Place;
 
 /// Rows checked between two looks at whether the statement was killed.
 const KILL_CHECK_ROWS: u32 = 1024;
@@ -26,15 +29,6 @@ const KILL_CHECK_BYTES: usize = 4 << 20;
 
 /// The current rows of all sources in sight.
 pub type Rows<'r> = SmallVec<[RowRef<'r>; 6]>;
-
-/// Where a row is: what changing it takes besides its bytes.
-#[derive(Clone, Default)]
-pub struct Place {
-    /// Clustered key.
-    pub key: Vec<u8>,
-    /// Position of its partition; 0 in a table without.
-    pub part: u32,
-}
 
 /// Computed rows, kept for the statement.
 pub type Kept2d = Vec<Box<[Value<'static>]>>;
@@ -266,11 +260,6 @@ fn with_needed(all: &[Subquery], source: usize, which: &[usize]) -> SmallVec<[us
         list.sort_unstable();
     }
     list
-}
-
-/// 1317.
-pub fn interrupted() -> SqlError {
-    SqlError::new(1317, "Query execution was interrupted")
 }
 
 /// 3024.

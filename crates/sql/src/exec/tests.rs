@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use millpond_store::{Isolation, Owner};
 
-use super::{ExecContext, Limits, Outcome, Run, Scratch, run};
+use super::{DmlOptions, ExecContext, Limits, Outcome, Run, Scratch, run};
 use crate::memory::{MemoryAccount, ServerMemory};
 use crate::parse::parse_one;
 use crate::plan::{Plan, PlanContext, compile};
@@ -12,10 +12,11 @@ use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::session::env::SessionEnv;
 use crate::session::env::tests::env;
 use crate::value::Value;
+use crate::write::Hooks;
 use crate::{ConnectionInfo, Instance, InstanceOptions, Session, SqlError};
 
 /// A database, and what plans need, without a session between.
-struct Fixture {
+pub struct Fixture {
     path: PathBuf,
     instance: Instance,
     session: Session,
@@ -50,7 +51,7 @@ impl ResultSink for Rows {
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 impl Fixture {
-    fn new() -> Fixture {
+    pub fn new() -> Fixture {
         let path = std::env::temp_dir().join(format!(
             "millpond-exec-{}-{}",
             std::process::id(),
@@ -90,7 +91,7 @@ impl Fixture {
         f.sql("create table t (id int primary key, a int, key (a))");
         f
     }
-    fn sql(&mut self, sql: &str) {
+    pub fn sql(&mut self, sql: &str) {
         let r = self.session.execute(sql, &mut Rows::default());
         assert!(r.is_ok(), "{sql}: {r:?}");
     }
@@ -98,7 +99,7 @@ impl Fixture {
         let rows: Vec<String> = (from..to).map(|n| format!("({n}, {})", n % 100)).collect();
         self.sql(&format!("insert into t values {}", rows.join(",")));
     }
-    fn compile(&mut self, sql: &str) -> Plan {
+    pub fn compile(&mut self, sql: &str) -> Plan {
         let engine = self.instance.engine().clone();
         let statement = parse_one(sql, self.env.sql_mode.get()).expect("parse");
         let mut txn = engine.begin(&self.owner, Isolation::RepeatableRead);
@@ -115,6 +116,15 @@ impl Fixture {
         plan.expect("compile")
     }
     fn run(&mut self, plan: &Plan, params: &[Value<'_>]) -> Result<(Run, Vec<Vec<i64>>), SqlError> {
+        self.run_with(plan, params, &Hooks::NONE)
+    }
+    /// Runs a plan with hooks on the rows that it writes.
+    pub fn run_with(
+        &mut self,
+        plan: &Plan,
+        params: &[Value<'_>],
+        hooks: &Hooks<'_>,
+    ) -> Result<(Run, Vec<Vec<i64>>), SqlError> {
         let engine = self.instance.engine().clone();
         let mut txn = engine.begin(&self.owner, Isolation::RepeatableRead);
         let mut rows = Rows::default();
@@ -126,13 +136,14 @@ impl Fixture {
                 env: &self.env,
                 owner: &self.owner,
                 params,
-                found_rows: false,
                 lock_reads: false,
-                auto_increment: (1, 1),
+                dml: DmlOptions {
+                    hooks,
+                    ..DmlOptions::default()
+                },
                 memory: &MemoryAccount::new(&Arc::new(ServerMemory::new(64 << 20))),
                 limits: Limits::all(self.memory_limit),
                 select_limit: u64::MAX,
-                insert_id: 0,
                 scratch: &mut self.scratch,
             },
             &mut rows,
@@ -143,7 +154,7 @@ impl Fixture {
         }
         r.map(|r| (r, rows.0))
     }
-    fn done(&mut self, plan: &Plan, params: &[Value<'_>]) -> (Outcome, Vec<Vec<i64>>) {
+    pub fn done(&mut self, plan: &Plan, params: &[Value<'_>]) -> (Outcome, Vec<Vec<i64>>) {
         match self.run(plan, params) {
             Ok((Run::Done(o), rows)) => (o, rows),
             other => panic!("{other:?}"),

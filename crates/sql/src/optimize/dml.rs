@@ -5,7 +5,9 @@ use super::lower::with_subqueries;
 use crate::error::SqlResult;
 use crate::expr::Expr;
 use crate::logical;
-use crate::plan::dml::{Assignments, Delete, Given, Insert, InsertRows, Several, Target, Update};
+use crate::plan::dml::{
+    Assignments, Delete, Given, Insert, InsertRows, MultiTableDml, Target, Update,
+};
 use crate::plan::nodes::{Block, LevelFrom};
 use crate::types::Schema;
 
@@ -93,7 +95,7 @@ impl Optimizer<'_> {
     }
 
     /// Plans UPDATE and DELETE of several tables.
-    pub fn several(&mut self, s: logical::Several) -> SqlResult<Several> {
+    pub fn several(&mut self, s: logical::Several) -> SqlResult<MultiTableDml> {
         let find = self.block(s.find, 0, false)?.0;
         let mut targets = Vec::new();
         for t in s.targets {
@@ -103,7 +105,7 @@ impl Optimizer<'_> {
                 set: self.assignments(t.set, find.subquery_source(), &find.once),
             });
         }
-        Ok(Several {
+        Ok(MultiTableDml {
             find,
             targets,
             deletes: s.deletes,

@@ -29,8 +29,8 @@ use std::sync::{Arc, OnceLock};
 use millpond_store::{Engine, KeyRange, Table};
 
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::PartitionMethod;
+use crate::store_error::store_error;
 use crate::types::Schema;
 
 pub use body::{read, write};

@@ -91,7 +91,7 @@ pub struct Delete {
 
 /// A statement that changes several tables.
 #[derive(Debug)]
-pub struct Several {
+pub struct MultiTableDml {
     /// Finds the rows; its select list is of no use but to say which columns are read.
     pub find: Block,
     /// The tables changed.

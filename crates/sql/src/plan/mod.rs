@@ -137,7 +137,7 @@ pub(crate) enum Root {
     /// DELETE.
     Delete(Box<dml::Delete>),
     /// UPDATE, DELETE of several tables.
-    Several(Box<dml::Several>),
+    Several(Box<dml::MultiTableDml>),
     /// EXPLAIN: the rows.
     Explain(Vec<Vec<crate::Value<'static>>>),
 }

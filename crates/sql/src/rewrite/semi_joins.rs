@@ -6,7 +6,7 @@
 use super::Context;
 use crate::expr::{CompareOp, Expr, ExprKind, RowTest};
 use crate::logical::{Ask, Block, Body, Query, SubqueryId, Table, TableKind, Tree};
-use crate::types::derive::hash_type;
+use crate::types::derive::hashable_type;
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
@@ -78,7 +78,7 @@ fn joinable(asked: Asked, b: &Block, cx: &Context<'_>) -> Option<Join> {
     let mut on = Vec::new();
     for ((operand, collation), own) in asked.operands.into_iter().zip(&inner.select) {
         // What compares otherwise than by its bytes is left to IN itself.
-        let ty = hash_type(&operand.ty, &own.ty)?;
+        let ty = hashable_type(&operand.ty, &own.ty)?;
         let nullable = operand.nullable || own.nullable;
         if ty.is_string() && ty.collation != collation || asked.anti && nullable {
             return None;
@@ -223,7 +223,7 @@ fn fixes(e: &Expr, table: usize, column: usize) -> bool {
         _ => return false,
     };
     // Equal by another rule than the index's, several keys may be equal to one value.
-    let same = hash_type(&own.ty, &other.ty)
+    let same = hashable_type(&own.ty, &other.ty)
         .is_some_and(|ty| !ty.is_string() || *collation == own.ty.collation);
     same && !reads(other)
 }

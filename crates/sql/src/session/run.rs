@@ -15,7 +15,7 @@ use super::counters::Counter;
 use super::vars::{self, VarValue};
 use crate::ddl::{Ddl, Done, Fill, Home, Prepared, Work};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::{self, ExecContext, Outcome, Run};
+use crate::exec::{self, DmlOptions, ExecContext, Outcome, Run};
 use crate::parse::{Kind, PartitionBy, Statement, sp};
 use crate::plan::{self, Plan, PlanContext};
 use crate::result::{ColumnMeta, Completion, ResultSink};
@@ -218,13 +218,16 @@ impl Session {
             env: &self.env,
             owner: &self.owner,
             params,
-            found_rows: self.found_rows,
             lock_reads,
-            auto_increment: self.settings.auto_increment,
+            dml: DmlOptions {
+                found_rows: self.found_rows,
+                auto_increment: self.settings.auto_increment,
+                insert_id: self.settings.insert_id,
+                ..DmlOptions::default()
+            },
             memory: &self.memory,
             limits: self.settings.limits,
             select_limit: self.settings.select_limit,
-            insert_id: self.settings.insert_id,
             scratch: &mut self.scratch,
         };
         let ran = exec::run(plan, &mut cx, sink);
@@ -437,37 +440,27 @@ impl Session {
         let mut work = Work::start(
             &ddl,
             &new.table,
-            new.schema.clone(),
+            &new.schema,
             if create.temporary {
                 Home::Temporary
             } else {
                 Home::Stored(new.own_file)
             },
             query.statement.duplicates,
-            // The counter goes on after the rows that come now.
-            0,
-        )?;
-        let strict = self.env.sql_mode.get().strict && !query.statement.ignore;
-        let mut fill = Fill::new(
-            &mut work,
-            &self.env,
-            strict,
-            &plan.columns,
             new.auto_increment,
         )?;
+        let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
         let mut cx = ExecContext {
             engine: &self.instance.0.engine,
             txn,
             env: &self.env,
             owner: &self.owner,
             params,
-            found_rows: self.found_rows,
             lock_reads: false,
-            auto_increment: self.settings.auto_increment,
+            dml: DmlOptions::default(),
             memory: &self.memory,
             limits: self.settings.limits,
             select_limit: u64::MAX,
-            insert_id: 0,
             scratch: &mut self.scratch,
         };
         let _strict = self.env.write_strictly(query.statement.ignore);

@@ -10,10 +10,11 @@ use super::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable, all_of};
 use crate::catalog::statistics;
 use crate::ddl;
 use crate::error::SqlResult;
-use crate::exec::{counter, store_error};
+use crate::exec::store_error;
 use crate::session::Instance;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
 use crate::value::{DateTime, Value};
+use crate::write::counter;
 
 const IS: &str = "information_schema";
 

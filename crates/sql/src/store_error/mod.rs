@@ -1,8 +1,10 @@
 //! The store's errors as MySQL's, in one place.
 
-use super::report::report;
+mod report;
+
 use crate::error::SqlError;
 use millpond_store::Error;
+use report::report;
 
 /// The store's error as MySQL's; `table` names the table for messages that do, or the index that was being built.
 pub fn store_error(e: Error, table: &str) -> SqlError {
@@ -43,7 +45,7 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             3572,
             "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.",
         ),
-        Error::Interrupted => super::state::interrupted(),
+        Error::Interrupted => interrupted(),
         Error::NoSuchDatabase(d) => SqlError::new(1049, format!("Unknown database '{d}'")),
         Error::DatabaseExists(d) => SqlError::new(
             1007,
@@ -82,4 +84,9 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
         Error::Locked(what) => SqlError::new(1105, what),
         other => SqlError::new(1105, other.to_string()),
     }
+}
+
+/// 1317.
+pub fn interrupted() -> SqlError {
+    SqlError::new(1317, "Query execution was interrupted")
 }

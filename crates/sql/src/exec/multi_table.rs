@@ -6,51 +6,72 @@
 
 use super::Outcome;
 use super::codec::{self, Reader};
-use super::insert::finish_update;
+use super::dml::{self, DmlOptions};
 use super::levels;
-use super::partitions::Changing;
 use super::sort::Sorter;
-use super::state::{Flow, Place, Rows, State};
-use super::write::{self, Written};
+use super::state::{Flow, Rows, State};
+use super::update;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::dml::{Several, Target};
-use crate::value::{StoreContext, Value};
+use crate::plan::dml::{MultiTableDml, Target};
+use crate::write::{RowLocator, RowWriter, StoredRow, Updated};
 
 /// Bytes of a number in keys.
 const WORD: usize = 8;
 
 /// Runs it.
-pub fn run<'s>(st: &mut State<'s>, p: &'s Several, found_rows: bool) -> SqlResult<Outcome> {
-    st.places = vec![Place::default(); p.find.sources.len()];
-    let found = find(st, p)?;
+pub fn run<'s>(
+    st: &mut State<'s>,
+    p: &'s MultiTableDml,
+    dml: &DmlOptions<'s>,
+) -> SqlResult<Outcome> {
+    st.places = vec![RowLocator::default(); p.find.sources.len()];
+    let mut writers: Vec<RowWriter<'s>> = p.targets.iter().map(|t| writer(st, p, t, dml)).collect();
+    let found = find(st, p, &mut writers)?;
     let (mut matched, mut changed) = (0u64, 0u64);
     let mut last = Vec::new();
-    let mut buffer = st.scratch.take();
     found.drain(st, |st, key, record| {
         let (row, _) = key.split_at(key.len() - WORD);
         if *row != last[..] {
             last.clear();
             last.extend_from_slice(row);
             matched += 1;
-            changed += u64::from(change(st, p, row, record, &mut buffer)?);
+            changed += u64::from(change(st, p, &mut writers, row, record)?);
         }
         Ok(Flow::Continue)
     })?;
-    st.scratch.give(buffer);
+    writers.into_iter().for_each(|w| st.writer_done(w));
     Ok(if p.deletes {
         Outcome {
             affected: changed,
             ..Outcome::default()
         }
     } else {
-        write::updated(st, matched, changed, found_rows)
+        dml::updated(st, matched, changed, dml.found_rows)
     })
 }
 
-/// Runs the join. Keys: table, partition, clustered key, number of the join's row; records: the old row and the new one, which is
-/// empty if nothing changes.
-fn find<'s>(st: &mut State<'s>, p: &'s Several) -> SqlResult<Sorter<'s>> {
+/// The writer of one of the tables.
+fn writer<'s>(
+    st: &mut State<'s>,
+    p: &'s MultiTableDml,
+    target: &'s Target,
+    dml: &DmlOptions<'s>,
+) -> RowWriter<'s> {
+    let t = &st.plan.tables[target.table];
+    let given = dml::given_partitions(&p.find, target.source);
+    let mut writer = st.writer(t, given, st.policy(p.ignore), dml);
+    writer.assigns_to(|c| target.set.iter().any(|(s, _)| *s == c));
+    writer
+}
+
+/// Runs the join. Keys: table, partition, clustered key, number of the join's row; records: the row's image, and the one that
+/// SET makes of it, which is empty if that is the same.
+fn find<'s>(
+    st: &mut State<'s>,
+    p: &'s MultiTableDml,
+    writers: &mut [RowWriter<'s>],
+) -> SqlResult<Sorter<'s>> {
     let b = &p.find;
     let mut found = Sorter::new(st, u64::MAX);
     let mut fixed = Vec::new();
@@ -69,7 +90,7 @@ fn find<'s>(st: &mut State<'s>, p: &'s Several) -> SqlResult<Sorter<'s>> {
     let mut met = 0u64;
     levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
         met += 1;
-        for target in &p.targets {
+        for (target, writer) in p.targets.iter().zip(&mut *writers) {
             // NULLs of an outer join are no row.
             let RowRef::Stored(_, old) = rows[target.source] else {
                 continue;
@@ -77,8 +98,11 @@ fn find<'s>(st: &mut State<'s>, p: &'s Several) -> SqlResult<Sorter<'s>> {
             record.clear();
             codec::put_bytes(old, &mut record);
             if !p.deletes {
-                made(st, p, target, (old, met), rows, &mut new)?;
-                codec::put_bytes(&new, &mut record);
+                writer.at_row(met);
+                let row = update::assigned(st, b, target.source, &target.set, writer, old, rows)?;
+                writer.encode(&row, &mut new)?;
+                let differs = new[..] != *old;
+                codec::put_bytes(if differs { &new } else { &[] }, &mut record);
             }
             let place = &st.places[target.source];
             key.clear();
@@ -93,74 +117,41 @@ fn find<'s>(st: &mut State<'s>, p: &'s Several) -> SqlResult<Sorter<'s>> {
     Ok(found)
 }
 
-/// Makes a row as UPDATE leaves it; empty if that is as it was.
-fn made<'s>(
+/// Changes or deletes a row; whether it did.
+fn change<'s>(
     st: &mut State<'s>,
-    p: &'s Several,
-    target: &'s Target,
-    (old, row): (&[u8], u64),
-    rows: &[RowRef<'_>],
-    new: &mut Vec<u8>,
-) -> SqlResult<()> {
-    let t = &st.plan.tables[target.table];
-    let cx = StoreContext {
-        session: st.env,
-        strict: st.env.sql_mode.get().strict && !p.ignore,
-        row,
-    };
-    let at = (t, target.source);
-    let mut values = write::assigned(st, &p.find, at, &target.set, old, rows, &cx)?;
-    let tz = st.env.zone.get();
-    let set = |c| target.set.iter().any(|(s, _)| *s == c);
-    if !finish_update(&t.schema, old, &mut values, new, tz, &cx, set)? {
-        new.clear();
-    }
-    Ok(())
-}
-
-/// Changes a row; whether it did.
-fn change(
-    st: &mut State<'_>,
-    p: &Several,
+    p: &MultiTableDml,
+    writers: &mut [RowWriter<'s>],
     row: &[u8],
     record: &[u8],
-    buffer: &mut Vec<u8>,
 ) -> SqlResult<bool> {
     let word = |at: usize| {
         let mut b = [0; WORD];
         b.copy_from_slice(&row[at..at + WORD]);
         u64::from_be_bytes(b) as usize
     };
-    let (table, part, key) = (word(0), word(WORD), &row[2 * WORD..]);
+    let table = word(0);
     let t = &st.plan.tables[table];
+    // DELETE may name a table twice: its rows go once.
+    let mut targets = p.targets.iter().zip(writers);
+    let Some((_, writer)) = targets.find(|(target, _)| target.table == table) else {
+        return Ok(false);
+    };
     let mut r = Reader(record);
-    let old = r.bytes();
+    let old = StoredRow {
+        key: &row[2 * WORD..],
+        part: word(WORD) as u32,
+        image: r.bytes(),
+    };
     if p.deletes {
-        write::remove(st, t, part, key, old)?;
+        writer.delete(&mut st.write_to(t), &old)?;
         return Ok(true);
     }
     let new = r.bytes();
-    let Some(target) = p.targets.iter().find(|t| t.table == table) else {
-        return Ok(false);
-    };
     if new.is_empty() {
         return Ok(false);
     }
-    let tz = st.env.zone.get();
-    let values: Vec<Value<'_>> = (0..t.schema.columns.len())
-        .map(|c| t.schema.layout().column(&t.schema, new, c, tz))
-        .collect();
-    let to = Written {
-        t,
-        set: &target.set,
-        given: write::given_partitions(&p.find, target.source),
-        ignore: p.ignore,
-    };
-    let row = Changing {
-        part,
-        key,
-        old,
-        new,
-    };
-    write::put(st, &to, &row, &values, buffer)
+    let mut next = writer.begin_update(new);
+    let done = writer.update(&mut st.write_to(t), &old, &mut next)?;
+    Ok(done == Updated::Changed)
 }

@@ -1,9 +1,8 @@
-//! What INSERT and UPDATE share: making rows, telling duplicates, counting.
+//! Which key a row duplicates, as MySQL tells it.
 
-use crate::error::{SqlError, SqlResult};
-use crate::row;
-use crate::types::{Column, Schema};
-use crate::value::{self, StoreContext, Value, Zone, write_text};
+use crate::error::SqlError;
+use crate::types::Schema;
+use crate::value::{Zone, write_text};
 
 /// Longest key shown in a message, in characters.
 const SHOWN: usize = 64;
@@ -31,16 +30,4 @@ pub fn duplicate(schema: &Schema, table: &str, index: usize, row: &[u8], tz: Zon
         1062,
         format!("Duplicate entry '{shown}' for key '{table}.{}'", i.name),
     )
-}
-
-/// The clock as an ON UPDATE CURRENT_TIMESTAMP column takes it.
-pub fn now_for(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
-    let now = Value::DateTime(cx.session.local_now_fsp(column.ty.decimals));
-    Ok(value::store(now, column, cx)?.into_owned())
-}
-
-/// Encodes a row.
-pub fn encode(schema: &Schema, values: &[Value<'_>], tz: Zone, out: &mut Vec<u8>) -> SqlResult<()> {
-    out.clear();
-    row::encode_row(schema, values, tz, out)
 }

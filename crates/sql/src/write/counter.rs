@@ -4,11 +4,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::error::SqlResult;
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::{Value, Zone};
 use millpond_store::{Direction, Engine, Fetch, Isolation, KeyRange, ReadMode, Table};
-
-use super::store_error;
 
 /// Sets the counter up after the largest value in the table, unless it has been. A table without such a
 /// column stays without.

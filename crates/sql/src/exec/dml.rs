@@ -1,0 +1,104 @@
+//! What INSERT, UPDATE and DELETE share.
+
+use super::Outcome;
+use super::state::State;
+use crate::plan::PlanTable;
+use crate::plan::nodes::{Block, SourceKind};
+use crate::write::{Buffers, Hooks, OnDuplicate, RowWriter, Target, WriteContext, WritePolicy};
+
+/// What statements that write ask of their session.
+#[derive(Clone, Copy)]
+pub struct DmlOptions<'a> {
+    /// Affected rows mean found rows (CLIENT_FOUND_ROWS).
+    pub found_rows: bool,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub auto_increment: (u64, u64),
+    /// `insert_id`: the first AUTO_INCREMENT value to generate; 0: the table's next.
+    pub insert_id: u64,
+    /// Who else has a say about rows written.
+    pub hooks: &'a Hooks<'a>,
+}
+
+impl Default for DmlOptions<'_> {
+    fn default() -> Self {
+        DmlOptions {
+            found_rows: false,
+            auto_increment: (1, 1),
+            insert_id: 0,
+            hooks: &Hooks::NONE,
+        }
+    }
+}
+
+impl<'s> State<'s> {
+    /// A writer of a table's rows, with buffers of the session.
+    pub fn writer(
+        &mut self,
+        t: &'s PlanTable,
+        partitions: Option<&'s [usize]>,
+        policy: WritePolicy,
+        dml: &DmlOptions<'s>,
+    ) -> RowWriter<'s> {
+        let target = Target {
+            schema: &t.schema,
+            name: &t.table.def().name,
+            partitions,
+        };
+        let buffers = Buffers {
+            image: self.scratch.take(),
+            route: self.scratch.take(),
+            found_key: self.scratch.take(),
+            found: self.scratch.take(),
+        };
+        RowWriter::new(target, policy, dml.hooks, self.env, buffers)
+    }
+
+    /// Takes a writer's buffers back.
+    pub fn writer_done(&mut self, writer: RowWriter<'_>) {
+        let b = writer.into_buffers();
+        for buffer in [b.image, b.route, b.found_key, b.found] {
+            self.scratch.give(buffer);
+        }
+    }
+
+    /// What the writer of a table needs for a row.
+    #[inline]
+    pub fn write_to<'c>(&'c mut self, t: &'c PlanTable) -> WriteContext<'c> {
+        WriteContext {
+            engine: self.engine,
+            txn: self.txn,
+            env: self.env,
+            table: &t.table,
+        }
+    }
+
+    /// How an UPDATE or DELETE writes.
+    pub fn policy(&self, ignore: bool) -> WritePolicy {
+        WritePolicy {
+            duplicates: OnDuplicate::Refuse,
+            ignore,
+            strict: self.env.sql_mode.get().strict && !ignore,
+            refuse_nulls: false,
+        }
+    }
+}
+
+/// The partitions that a table's PARTITION clause names.
+pub fn given_partitions(find: &Block, source: usize) -> Option<&[usize]> {
+    match &find.sources.get(source)?.kind {
+        SourceKind::Table { partitions, .. } => partitions.as_deref(),
+        _ => None,
+    }
+}
+
+/// How an UPDATE's OK describes it.
+pub fn updated(st: &State<'_>, matched: u64, changed: u64, found_rows: bool) -> Outcome {
+    Outcome {
+        affected: if found_rows { matched } else { changed },
+        info: format!(
+            "Rows matched: {matched}  Changed: {changed}  Warnings: {}",
+            st.env.diagnostics.borrow().len()
+        ),
+        ..Outcome::default()
+    }
+}

@@ -1,0 +1,209 @@
+//! UPDATE and DELETE of one table.
+
+use millpond_store::ReadMode;
+
+use super::Outcome;
+use super::block;
+use super::codec::{self, Reader};
+use super::dml::{DmlOptions, given_partitions, updated};
+use super::scan;
+use super::sort::Sorter;
+use super::state::{Flow, Rows, State};
+use crate::error::SqlResult;
+use crate::expr::RowRef;
+use crate::plan::PlanTable;
+use crate::plan::dml::{Assignments, Delete, Given, Update};
+use crate::plan::nodes::{Block, LevelFrom};
+use crate::row::encode_sort_value;
+use crate::value::Value;
+use crate::write::{NewRow, RowWriter, StoredRow, Updated};
+
+/// Takes a row found, and the rows of all sources.
+type Take<'t, 's> = dyn FnMut(&mut State<'s>, &StoredRow<'_>, &[RowRef<'_>]) -> SqlResult<()> + 't;
+
+/// Finds the rows of an UPDATE or DELETE. If `collect`, or if they are to be sorted, all are found (and locked) before the first is
+/// given to `f`.
+fn find<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    t: &'s PlanTable,
+    collect: bool,
+    f: &mut Take<'_, 's>,
+) -> SqlResult<()> {
+    let Some(level) = b.levels.first() else {
+        return Ok(());
+    };
+    let LevelFrom::Table(source, access) = &level.from else {
+        return Ok(());
+    };
+    let (_, count) = block::limits(st, &b.limit)?;
+    let mut fixed = Vec::new();
+    let mut rows: Rows<'_> = Rows::new();
+    rows.resize(b.width(), RowRef::Nulls);
+    if !b.once.is_empty() {
+        fixed = st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)?;
+    }
+    if !fixed.is_empty() {
+        rows[b.subquery_source()] = RowRef::Values(&fixed);
+    }
+    if count == 0 || !st.pass(b, &b.gate, &rows)? {
+        return Ok(());
+    }
+    let Some((_, mode)) = scan::stored(st, &b.sources[source - b.base]) else {
+        return Ok(());
+    };
+    let mode = match mode {
+        ReadMode::Consistent => return Ok(()),
+        m => m,
+    };
+    let partitioned = t.schema.partitioning.is_some();
+    let mut left = count;
+    let fixed = block::leader_is_fixed(st, b, &rows)?;
+    let in_order = b.in_order && fixed;
+    let sorts = !b.order.is_empty() && !in_order;
+    // What is no lookup of one row, as was planned, may read rows that it changes.
+    let mut kept = (collect || sorts || !fixed).then(|| {
+        let keep = if sorts { count } else { u64::MAX };
+        Sorter::new(st, keep)
+    });
+    let mut key = Vec::new();
+    let mut record = Vec::new();
+    scan::table(st, t, access, mode, &rows, |st, hit| {
+        let mut now: Rows<'_> = Rows::from_slice(&rows);
+        now[*source] = hit.row;
+        if hit.inexact && !st.pass(b, &access.recheck, &now)? {
+            return Ok(Flow::Reject);
+        }
+        if !st.pass(b, &level.on, &now)? {
+            return Ok(Flow::Reject);
+        }
+        if let Some(kept) = &mut kept {
+            key.clear();
+            for o in b.order.iter().filter(|_| sorts) {
+                let mut push = |v: Value<'_>| {
+                    encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut key);
+                };
+                if o.expr.subqueries.is_empty() {
+                    push(o.expr.expr.eval(&st.context(&now))?);
+                } else {
+                    st.with_subqueries(b, &o.expr.subqueries, &now, |st, rows| {
+                        push(o.expr.expr.eval(&st.context(rows))?);
+                        Ok(())
+                    })?;
+                }
+            }
+            record.clear();
+            codec::put_bytes(hit.clustered_key, &mut record);
+            codec::put_bytes(hit.bytes, &mut record);
+            if partitioned {
+                codec::put_bytes(&hit.part.to_le_bytes(), &mut record);
+            }
+            kept.add_bytes(&key, &record)?;
+            if !sorts {
+                left -= 1;
+            }
+        } else {
+            let row = StoredRow {
+                key: hit.clustered_key,
+                part: hit.part,
+                image: hit.bytes,
+            };
+            f(st, &row, &now)?;
+            left -= 1;
+        }
+        Ok(if left == 0 {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        })
+    })?;
+    if let Some(kept) = kept {
+        kept.drain(st, |st, _, record| {
+            let mut r = Reader(record);
+            let (clustered_key, bytes) = (r.bytes(), r.bytes());
+            let mut part = [0; 4];
+            if partitioned {
+                part.copy_from_slice(r.bytes());
+            }
+            let mut now: Rows<'_> = Rows::from_slice(&rows);
+            now[*source] = RowRef::Stored(&t.schema, bytes);
+            let row = StoredRow {
+                key: clustered_key,
+                part: u32::from_le_bytes(part),
+                image: bytes,
+            };
+            f(st, &row, &now)?;
+            Ok(Flow::Continue)
+        })?;
+    }
+    Ok(())
+}
+
+/// A row after SET, whose values each see those before. `source` is the row's among those that the values read.
+pub fn assigned<'v, 's: 'v>(
+    st: &mut State<'s>,
+    find: &'s Block,
+    source: usize,
+    set: &'s Assignments,
+    writer: &RowWriter<'s>,
+    image: &'v [u8],
+    rows: &[RowRef<'_>],
+) -> SqlResult<NewRow<'v>> {
+    let mut row = writer.begin_update(image);
+    for (c, g) in set {
+        let Given::Value { value, reads_new } = g else {
+            writer.assign_default(st.env, &mut row, *c)?;
+            continue;
+        };
+        let v = if *reads_new || !value.subqueries.is_empty() {
+            let mut now: Rows<'_> = Rows::from_slice(rows);
+            now[source] = RowRef::Values(row.values());
+            st.with_subqueries(find, &value.subqueries, &now, |st, rows| {
+                Ok(value.expr.eval(&st.context(rows))?.into_owned())
+            })?
+        } else {
+            // Owned unless it is a number: it must outlive the borrow of this row's sources.
+            value.expr.eval(&st.context(rows))?.into_owned()
+        };
+        writer.assign(st.env, &mut row, *c, v)?;
+    }
+    Ok(row)
+}
+
+/// Runs UPDATE.
+pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> SqlResult<Outcome> {
+    let t = &st.plan.tables[p.table];
+    let mut matched = 0u64;
+    let mut changed = 0u64;
+    let policy = st.policy(p.ignore);
+    let mut writer = st.writer(t, given_partitions(&p.find, 0), policy, dml);
+    writer.assigns_to(|c| p.set.iter().any(|(s, _)| *s == c));
+    find(st, &p.find, t, p.collect, &mut |st, old, rows| {
+        matched += 1;
+        writer.at_row(matched);
+        let mut row = assigned(st, &p.find, p.find.base, &p.set, &writer, old.image, rows)?;
+        let done = writer.update(&mut st.write_to(t), old, &mut row)?;
+        changed += u64::from(done == Updated::Changed);
+        Ok(())
+    })?;
+    st.writer_done(writer);
+    Ok(updated(st, matched, changed, dml.found_rows))
+}
+
+/// Runs DELETE.
+pub fn delete<'s>(st: &mut State<'s>, p: &'s Delete, dml: &DmlOptions<'s>) -> SqlResult<Outcome> {
+    let t = &st.plan.tables[p.table];
+    let mut deleted = 0u64;
+    let policy = st.policy(p.ignore);
+    let mut writer = st.writer(t, None, policy, dml);
+    find(st, &p.find, t, false, &mut |st, row, _| {
+        deleted += 1;
+        writer.at_row(deleted);
+        writer.delete(&mut st.write_to(t), row)
+    })?;
+    st.writer_done(writer);
+    Ok(Outcome {
+        affected: deleted,
+        ..Outcome::default()
+    })
+}

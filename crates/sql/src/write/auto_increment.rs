@@ -1,0 +1,128 @@
+//! AUTO_INCREMENT within a statement: numbers reserved, handed out, given back, passed by.
+//!
+//! A statement reserves as many numbers of the table's counter as it still expects rows, so that those of one INSERT follow
+//! each other, and hands them out one by one. A number whose row was not stored after all goes to the next row. A number
+//! that a row brings along moves the counter, and what is reserved, beyond it.
+
+use std::sync::Arc;
+
+use millpond_store::{Engine, Table};
+
+use super::counter;
+use crate::error::SqlResult;
+use crate::store_error::store_error;
+use crate::types::Schema;
+use crate::value::Value;
+
+/// What a statement does with its table's AUTO_INCREMENT column.
+#[derive(Debug)]
+pub struct AutoIncrement {
+    /// The column.
+    pub(super) column: usize,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    step: (u64, u64),
+    /// Numbers reserved: the next, and how many.
+    reserved: (u64, u64),
+    /// `reserved` starts where `insert_id` says: the table's counter must be told.
+    forced: bool,
+    /// Rows that may still come and want a number.
+    expected: u64,
+    /// The first number generated for a row that was stored.
+    first: Option<u64>,
+    /// The last number that a row brought along; 0: none.
+    given: u64,
+}
+
+impl AutoIncrement {
+    /// Of a statement that has made no number yet. `insert_id`: the first to make, if it is not 0.
+    pub fn new(column: usize, step: (u64, u64), insert_id: u64) -> AutoIncrement {
+        AutoIncrement {
+            column,
+            step,
+            // Numbers asked for by `insert_id` are nobody's to reserve.
+            reserved: (insert_id, if insert_id > 0 { u64::MAX } else { 0 }),
+            forced: insert_id > 0,
+            expected: 1,
+            first: None,
+            given: 0,
+        }
+    }
+
+    /// Says how many rows may still come.
+    pub fn expect(&mut self, rows: u64) {
+        self.expected = rows;
+    }
+
+    /// The first number generated for a row that was stored.
+    pub fn first_generated(&self) -> Option<u64> {
+        self.first
+    }
+
+    /// The last number that a row brought along; 0: none.
+    pub fn last_given(&self) -> u64 {
+        self.given
+    }
+
+    /// Notes the number of a row that ON DUPLICATE KEY UPDATE changed.
+    pub fn note_updated(&mut self, number: u64) {
+        self.given = number;
+    }
+
+    /// Takes the next number.
+    pub(super) fn next(
+        &mut self,
+        engine: &Engine,
+        table: &Arc<Table>,
+        schema: &Schema,
+    ) -> SqlResult<u64> {
+        if self.reserved.1 == 0 {
+            counter::start(engine, table, schema)?;
+            let count = self.expected.max(1);
+            let first = table
+                .auto_increment(count, self.step.0, self.step.1)
+                .map_err(|e| store_error(e, &table.def().name))?;
+            self.reserved = (first, count);
+        }
+        let (next, left) = self.reserved;
+        self.reserved = (next.saturating_add(self.step.0), left - 1);
+        Ok(next)
+    }
+
+    /// The number last taken went to no row: the next row gets it.
+    pub(super) fn give_back(&mut self) {
+        let (next, left) = self.reserved;
+        self.reserved = (next.saturating_sub(self.step.0), left.saturating_add(1));
+    }
+
+    /// A row was stored; its number was generated, or came with it.
+    pub(super) fn stored(&mut self, table: &Table, number: &Value<'_>, generated: bool) {
+        if generated {
+            let n = number.to_u64();
+            self.first.get_or_insert(n);
+            if self.forced {
+                table.auto_increment_seen(n);
+            }
+            return;
+        }
+        let positive = match number {
+            Value::Int(n) => *n > 0,
+            Value::UInt(n) => *n > 0,
+            _ => false,
+        };
+        if positive {
+            self.given = number.to_u64();
+            self.seen(table, self.given);
+        }
+    }
+
+    /// A number was given: none up to it is generated any more, those reserved included.
+    pub(super) fn seen(&mut self, table: &Table, number: u64) {
+        table.auto_increment_seen(number);
+        let (next, left) = self.reserved;
+        if left > 0 && number >= next {
+            let passed = ((number - next) / self.step.0).saturating_add(1).min(left);
+            let next = next.saturating_add(passed.saturating_mul(self.step.0));
+            self.reserved = (next, left - passed);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The one row writer. INSERT, REPLACE, UPDATE, DELETE, CREATE TABLE ... SELECT and what ALTER TABLE copies write rows through a
+//! [`RowWriter`], one for each table that a statement writes to; nothing else calls the store's insert, update or delete.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `writer` | [`RowWriter`]: a row into the table, from one image to the next, out of it |
+//! | `row` | [`NewRow`]: the values of a row being made |
+//! | `place` | which partition a row goes to, and what it takes to be there |
+//! | `hooks` | [`Hooks`]: who else has a say about a row, or is told of it |
+//! | `auto_increment`, `counter` | the values that AUTO_INCREMENT makes; where a table's counter starts |
+//! | `duplicate` | error 1062 |
+//!
+//! # A row's way
+//!
+//! What happens to a row, in this order; a row's *image* is its bytes as the store keeps them.
+//!
+//! 1. **Values**: each as its column stores it ([`RowWriter::set`], [`RowWriter::assign`]), then the defaults of the columns that
+//!    the statement does not name ([`RowWriter::complete`]). NULL is refused here where it can't be, unless 2 may still replace it.
+//! 2. [`Hooks::before`]: triggers that may change the row that is to be.
+//! 3. ON UPDATE CURRENT_TIMESTAMP, if the row changes at all. An UPDATE that changes nothing ends here.
+//! 4. [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what they follow from.
+//! 5. NOT NULL, of what 2 and 4 left.
+//! 6. [`Hooks::check`]: constraints on the row alone.
+//! 7. AUTO_INCREMENT. So late that a row which fails before uses up no number.
+//! 8. [`Hooks::foreign_keys`]: constraints that look at other tables.
+//! 9. **The store**: the partition, the clustered index and the others. A duplicate is met here; what becomes of it is the
+//!    statement's [`OnDuplicate`]. A row whose partition changes is inserted there first.
+//! 10. [`Hooks::after`]: triggers that act on what was done.
+//! 11. [`Hooks::images`]: whoever keeps a log of rows, with the images before and after.
+//!
+//! DELETE has 2 and 8 to 11; what REPLACE removes is deleted like that.
+//!
+//! **Promises.** A row is in the table with all its index entries or not at all; a change that fails leaves the row as it was. Undoing the
+//! rows before it is the caller's, who returns to the statement's savepoint. **Never** evaluates an expression of the statement, finds
+//! the rows to change, commits, or counts rows as MySQL's OK packet does.
+
+mod auto_increment;
+pub(crate) mod counter;
+mod duplicate;
+mod hooks;
+mod place;
+mod row;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use auto_increment::AutoIncrement;
+pub use hooks::{Hooks, Images, PendingRow, RowListener, RowRule};
+pub use place::{RowLocator, StoredRow};
+pub use row::NewRow;
+pub use writer::{Buffers, Inserted, OnDuplicate, RowWriter, Target, Updated, WritePolicy};
+
+use millpond_store::{Engine, Table, Txn};
+use std::sync::Arc;
+
+use crate::session::env::SessionEnv;
+
+/// What writing a row takes besides the row.
+pub struct WriteContext<'c> {
+    /// The engine.
+    pub engine: &'c Engine,
+    /// The transaction, which has pinned the table for writing.
+    pub txn: &'c mut Txn,
+    /// The session: sql_mode, zone, warnings.
+    pub env: &'c SessionEnv,
+    /// The writer's table.
+    pub table: &'c Arc<Table>,
+}

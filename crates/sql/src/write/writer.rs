@@ -1,0 +1,624 @@
+//! [`RowWriter`]: rows into a table, from one image to the next, out of it.
+
+use millpond_store::Error;
+use smallvec::SmallVec;
+
+use super::duplicate::duplicate;
+use super::hooks::{Hooks, Images, PendingRow, RowListener, RowRule};
+use super::place::{self, RowLocator, StoredRow};
+use super::{AutoIncrement, NewRow, WriteContext};
+use crate::error::{SqlError, SqlResult};
+use crate::row::encode_row;
+use crate::session::env::SessionEnv;
+use crate::store_error::store_error;
+use crate::types::Schema;
+use crate::value::{self, StoreContext, Value, Zone};
+
+/// What a writer writes to. The open table comes with each row, as its pin does with the transaction.
+#[derive(Clone, Copy)]
+pub struct Target<'w> {
+    /// Its definition.
+    pub schema: &'w Schema,
+    /// What messages call it.
+    pub name: &'w str,
+    /// PARTITION (...): positions of the partitions that rows may go to, in order.
+    pub partitions: Option<&'w [usize]>,
+}
+
+/// What becomes of a row to be inserted that duplicates a stored one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// Error 1062, or with IGNORE a warning and no row.
+    #[default]
+    Refuse,
+    /// The stored rows make way: REPLACE.
+    Replace,
+    /// The statement changes the stored row: ON DUPLICATE KEY UPDATE.
+    Update,
+}
+
+/// How a statement writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WritePolicy {
+    /// What it does with duplicates that it inserts.
+    pub duplicates: OnDuplicate,
+    /// IGNORE: errors about single rows are warnings, and the rows are passed over.
+    pub ignore: bool,
+    /// Values that don't fit are errors rather than warnings.
+    pub strict: bool,
+    /// NULL is refused where it cannot be, strict or not: so for one row of VALUES.
+    pub refuse_nulls: bool,
+}
+
+/// Buffers of a writer, which a session keeps from statement to statement.
+#[derive(Default)]
+pub struct Buffers {
+    /// The image being made.
+    pub image: Vec<u8>,
+    /// What decides about the partition.
+    pub route: Vec<u8>,
+    /// Clustered key of a row in the way.
+    pub found_key: Vec<u8>,
+    /// Image of a row in the way.
+    pub found: Vec<u8>,
+}
+
+/// What became of a row to be inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// It is in the table; so many rows made way for it.
+    Stored(u64),
+    /// The very same row was in the table and stays, instead of making way; so many others did.
+    Same(u64),
+    /// IGNORE passed it over, with a warning.
+    Skipped,
+    /// Another row is in the way, and the statement is to change that: see [`RowWriter::take_found`].
+    Duplicate,
+}
+
+/// What became of a row to be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Updated {
+    /// It has its next image.
+    Changed,
+    /// It was as it was to be.
+    Unchanged,
+    /// IGNORE passed it over, with a warning.
+    Skipped,
+}
+
+/// Columns that an UPDATE gives values to, as far as the writer cares.
+#[derive(Debug, Default)]
+struct Assigned {
+    /// ON UPDATE CURRENT_TIMESTAMP columns that are left alone.
+    stamped: SmallVec<[usize; 2]>,
+    /// The AUTO_INCREMENT column, if it is given a value.
+    number: Option<usize>,
+}
+
+/// Writes a statement's rows to a table: see the [module](super) for a row's way.
+///
+/// A row that is inserted is begun by [`RowWriter::begin`], gets values by [`RowWriter::set`] and [`RowWriter::complete`], and is stored
+/// by [`RowWriter::insert`]. A row that changes is begun by [`RowWriter::begin_update`], gets values by [`RowWriter::assign`], and is
+/// stored by [`RowWriter::update`].
+pub struct RowWriter<'w> {
+    target: Target<'w>,
+    policy: WritePolicy,
+    hooks: &'w Hooks<'w>,
+    tz: Zone,
+    auto: Option<AutoIncrement>,
+    assigned: Assigned,
+    buffers: Buffers,
+    /// The partition of the row in the way.
+    found_part: u32,
+    /// The number of the current row in the statement, from 1, for messages.
+    row: u64,
+}
+
+impl<'w> RowWriter<'w> {
+    /// A writer of a statement that has written nothing yet.
+    pub fn new(
+        target: Target<'w>,
+        policy: WritePolicy,
+        hooks: &'w Hooks<'w>,
+        env: &SessionEnv,
+        buffers: Buffers,
+    ) -> RowWriter<'w> {
+        RowWriter {
+            target,
+            policy,
+            hooks,
+            tz: env.zone.get(),
+            auto: None,
+            assigned: Assigned::default(),
+            buffers,
+            found_part: 0,
+            row: 0,
+        }
+    }
+
+    /// Has the AUTO_INCREMENT column numbered.
+    pub fn number_by(&mut self, auto: AutoIncrement) {
+        self.auto = Some(auto);
+    }
+
+    /// Says which columns updates of this statement assign to.
+    pub fn assigns_to(&mut self, columns: impl Fn(usize) -> bool) {
+        for (c, column) in self.target.schema.columns.iter().enumerate() {
+            if column.on_update_now && !columns(c) {
+                self.assigned.stamped.push(c);
+            }
+            if column.auto_increment && columns(c) {
+                self.assigned.number = Some(c);
+            }
+        }
+    }
+
+    /// Its AUTO_INCREMENT numbers, if it makes any.
+    pub fn numbers(&mut self) -> Option<&mut AutoIncrement> {
+        self.auto.as_mut()
+    }
+
+    /// The buffers, for the next statement.
+    pub fn into_buffers(self) -> Buffers {
+        self.buffers
+    }
+
+    /// Says which row of the statement comes now, from 1.
+    pub fn at_row(&mut self, row: u64) {
+        self.row = row;
+    }
+
+    /// The number of the current row in the statement.
+    pub fn row(&self) -> u64 {
+        self.row
+    }
+
+    /// How values of the current row are converted.
+    #[inline]
+    pub fn conversion<'e>(&self, env: &'e SessionEnv) -> StoreContext<'e> {
+        StoreContext {
+            session: env,
+            strict: self.policy.strict,
+            row: self.row,
+        }
+    }
+
+    /// Begins the statement's next row. `read`: expressions read the row before all of its columns have values.
+    pub fn begin<'v>(&mut self, env: &SessionEnv, read: bool) -> NewRow<'v> {
+        self.row += 1;
+        let columns = &self.target.schema.columns;
+        if read {
+            let cx = self.conversion(env);
+            NewRow::of(columns.iter().map(|c| value::initial_value(c, &cx)))
+        } else {
+            NewRow::nulls(columns.len())
+        }
+    }
+
+    /// Gives a column of a row to be inserted its value.
+    pub fn set<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        v: Value<'v>,
+    ) -> SqlResult<()> {
+        if self.auto.as_ref().is_some_and(|a| a.column == column) {
+            return self.set_number(env, row, column, v);
+        }
+        self.assign(env, row, column, v)
+    }
+
+    /// The same for the AUTO_INCREMENT column, in which NULL and 0 stand for the next number.
+    fn set_number<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        v: Value<'v>,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        if !v.is_null() {
+            let v = value::store(v, definition, &self.conversion(env))?;
+            if !is_zero(&v) || env.sql_mode.get().no_auto_value_on_zero {
+                row.put(column, v);
+                return Ok(());
+            }
+        }
+        row.numbered = true;
+        row.put(
+            column,
+            match definition.ty.unsigned {
+                true => Value::UInt(0),
+                false => Value::Int(0),
+            },
+        );
+        Ok(())
+    }
+
+    /// Gives a column of a row to be inserted its default.
+    pub fn set_default(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        column: usize,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        let v = value::default_value(definition, &self.conversion(env))?;
+        self.set(env, row, column, v)
+    }
+
+    /// Gives the columns that the statement does not name their defaults.
+    pub fn complete(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        columns: &[usize],
+    ) -> SqlResult<()> {
+        for &c in columns {
+            if self.auto.as_ref().is_some_and(|a| a.column == c) {
+                self.set_number(env, row, c, Value::Null)?;
+            } else {
+                self.set_default(env, row, c)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the next image of a row: its values as they are.
+    pub fn begin_update<'v>(&self, image: &'v [u8]) -> NewRow<'v>
+    where
+        'w: 'v,
+    {
+        NewRow::decode(self.target.schema, image, self.tz)
+    }
+
+    /// Gives a column of a row to be changed its value.
+    pub fn assign<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        v: Value<'v>,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        if v.is_null() && !definition.nullable {
+            // A trigger may still give it another value.
+            if !self.hooks.before.is_empty() {
+                row.put(column, v);
+                return Ok(());
+            }
+            if self.policy.refuse_nulls {
+                return Err(value::null_refused(definition));
+            }
+        }
+        row.put(column, value::store(v, definition, &self.conversion(env))?);
+        Ok(())
+    }
+
+    /// Gives a column of a row to be changed its default.
+    pub fn assign_default(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        column: usize,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        let v = value::default_value(definition, &self.conversion(env))?;
+        row.put(column, v);
+        Ok(())
+    }
+
+    /// Writes a row's image as it would be if it were stored now.
+    pub fn encode(&self, row: &NewRow<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
+        out.clear();
+        encode_row(self.target.schema, row.values(), self.tz, out)
+    }
+
+    /// Inserts a row.
+    pub fn insert(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        row: &mut NewRow<'_>,
+    ) -> SqlResult<Inserted> {
+        self.apply(cx, self.hooks.before, None, Some(row))?;
+        self.apply(cx, self.hooks.generated, None, Some(row))?;
+        self.check(cx, None, row)?;
+        let numbered = self.number(cx, row)?;
+        self.apply(cx, self.hooks.foreign_keys, None, Some(row))?;
+        let Target {
+            schema, partitions, ..
+        } = self.target;
+        let route = &mut self.buffers.route;
+        let done = match place::route(schema, partitions, row.values(), cx, route) {
+            Ok(part) => {
+                let mut image = std::mem::take(&mut self.buffers.image);
+                let done = self
+                    .encode(row, &mut image)
+                    .and_then(|()| self.store(cx, part, &image));
+                self.buffers.image = image;
+                done?
+            }
+            Err(e) if self.policy.ignore && place::ignorable(&e) => {
+                cx.env.warn(e.code, e.message);
+                Inserted::Skipped
+            }
+            Err(e) => return Err(e),
+        };
+        if let Some(auto) = &mut self.auto {
+            match done {
+                Inserted::Stored(_) | Inserted::Same(_) => {
+                    auto.stored(cx.table, &row.values()[auto.column], numbered);
+                }
+                Inserted::Skipped | Inserted::Duplicate if numbered => auto.give_back(),
+                Inserted::Skipped | Inserted::Duplicate => {}
+            }
+        }
+        Ok(done)
+    }
+
+    /// Inserts a row that a table of the same columns has: its values went through their conversion and their rules when they
+    /// were written there.
+    pub fn insert_image(&mut self, cx: &mut WriteContext<'_>, image: &[u8]) -> SqlResult<Inserted> {
+        self.row += 1;
+        let schema = self.target.schema;
+        let part = place::route_image(schema, image, cx, &mut self.buffers.route)?;
+        self.store(cx, part, image)
+    }
+
+    /// Takes a complete row its AUTO_INCREMENT number, if it wants one still; whether it does.
+    fn number(&mut self, cx: &WriteContext<'_>, row: &mut NewRow<'_>) -> SqlResult<bool> {
+        let wants = |c: usize| row.numbered && is_zero(&row.values()[c]);
+        let Some(auto) = self.auto.as_mut().filter(|a| wants(a.column)) else {
+            return Ok(false);
+        };
+        let schema = self.target.schema;
+        let (c, n) = (auto.column, auto.next(cx.engine, cx.table, schema)?);
+        let v = value::generated(n, &schema.columns[c], &self.conversion(cx.env))?;
+        row.put(c, v);
+        Ok(true)
+    }
+
+    /// Stores an image in a partition, or does what is to be done with a duplicate. That can only be in the same one: unique keys
+    /// hold what decides about partitions.
+    fn store(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        position: u32,
+        image: &[u8],
+    ) -> SqlResult<Inserted> {
+        let Target { schema, name, .. } = self.target;
+        let part = place::part(schema, cx, position)?;
+        let mut replaced = 0;
+        loop {
+            let index = match part.insert(cx.txn, image) {
+                Ok(()) => {
+                    self.tell(cx, None, Some(image))?;
+                    return Ok(Inserted::Stored(replaced));
+                }
+                Err(Error::DuplicateKey { index }) => index,
+                Err(e) => return Err(store_error(e, name)),
+            };
+            if self.policy.duplicates == OnDuplicate::Refuse {
+                let e = duplicate(schema, name, index, image, self.tz);
+                return self.pass_over(cx, e).map(|()| Inserted::Skipped);
+            }
+            let Buffers {
+                found_key, found, ..
+            } = &mut self.buffers;
+            let is_found = part
+                .find_duplicate(cx.txn, index, image, found_key, found)
+                .map_err(|e| store_error(e, name))?;
+            if !is_found {
+                // It has gone meanwhile.
+                continue;
+            }
+            if self.policy.duplicates == OnDuplicate::Update {
+                self.found_part = position;
+                return Ok(Inserted::Duplicate);
+            }
+            // As in MySQL, the same row again stays if no other key can be in the way.
+            let later = &schema.indexes[index + 1..];
+            if self.buffers.found == image && !later.iter().any(|i| i.unique) {
+                return Ok(Inserted::Same(replaced));
+            }
+            let key = std::mem::take(&mut self.buffers.found_key);
+            let found = std::mem::take(&mut self.buffers.found);
+            let row = StoredRow {
+                key: &key,
+                part: position,
+                image: &found,
+            };
+            let deleted = self.delete(cx, &row);
+            (self.buffers.found_key, self.buffers.found) = (key, found);
+            deleted?;
+            replaced += 1;
+        }
+    }
+
+    /// The row in the way of the one that was to be inserted: where it is, and its image. To be returned by
+    /// [`RowWriter::return_found`].
+    pub fn take_found(&mut self) -> (RowLocator, Vec<u8>) {
+        let key = std::mem::take(&mut self.buffers.found_key);
+        let part = self.found_part;
+        (
+            RowLocator { key, part },
+            std::mem::take(&mut self.buffers.found),
+        )
+    }
+
+    /// Returns the buffers of [`RowWriter::take_found`].
+    pub fn return_found(&mut self, (at, image): (RowLocator, Vec<u8>)) {
+        (self.buffers.found_key, self.buffers.found) = (at.key, image);
+    }
+
+    /// Changes a row.
+    pub fn update(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        old: &StoredRow<'_>,
+        row: &mut NewRow<'_>,
+    ) -> SqlResult<Updated> {
+        let mut image = std::mem::take(&mut self.buffers.image);
+        let done = self.update_into(cx, old, row, &mut image);
+        self.buffers.image = image;
+        done
+    }
+
+    fn update_into(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        old: &StoredRow<'_>,
+        row: &mut NewRow<'_>,
+        image: &mut Vec<u8>,
+    ) -> SqlResult<Updated> {
+        let Target {
+            schema,
+            name,
+            partitions,
+        } = self.target;
+        let before = Some(old.image);
+        self.apply(cx, self.hooks.before, before, Some(row))?;
+        self.encode(row, image)?;
+        if image[..] == *old.image {
+            return Ok(Updated::Unchanged);
+        }
+        self.stamp(cx.env, row)?;
+        self.apply(cx, self.hooks.generated, before, Some(row))?;
+        self.check(cx, before, row)?;
+        if !self.assigned.stamped.is_empty() || self.hooks.change_rows() {
+            self.encode(row, image)?;
+        }
+        self.apply(cx, self.hooks.foreign_keys, before, Some(row))?;
+        let route = &mut self.buffers.route;
+        let to = match place::route(schema, partitions, row.values(), cx, route) {
+            Err(e) if self.policy.ignore && place::ignorable(&e) => {
+                cx.env.warn(e.code, e.message);
+                return Ok(Updated::Skipped);
+            }
+            to => to?,
+        };
+        match place::change(schema, cx, old, to, image)? {
+            Ok(()) => {}
+            Err(Error::DuplicateKey { index }) => {
+                let e = duplicate(schema, name, index, image, self.tz);
+                return self.pass_over(cx, e).map(|()| Updated::Skipped);
+            }
+            Err(e) => return Err(store_error(e, name)),
+        }
+        if let Some(c) = self.assigned.number {
+            let number = row.values()[c].to_u64();
+            match &mut self.auto {
+                _ if number == 0 => {}
+                Some(auto) => auto.seen(cx.table, number),
+                None => cx.table.auto_increment_seen(number),
+            }
+        }
+        self.tell(cx, before, Some(image))?;
+        Ok(Updated::Changed)
+    }
+
+    /// Deletes a row.
+    pub fn delete(&mut self, cx: &mut WriteContext<'_>, row: &StoredRow<'_>) -> SqlResult<()> {
+        let before = Some(row.image);
+        self.apply(cx, self.hooks.before, before, None)?;
+        self.apply(cx, self.hooks.foreign_keys, before, None)?;
+        place::part(self.target.schema, cx, row.part)?
+            .delete(cx.txn, row.key, row.image)
+            .map_err(|e| store_error(e, self.target.name))?;
+        self.tell(cx, before, None)
+    }
+
+    /// With IGNORE, a warning instead of an error.
+    fn pass_over(&self, cx: &WriteContext<'_>, e: SqlError) -> SqlResult<()> {
+        if !self.policy.ignore {
+            return Err(e);
+        }
+        cx.env.warn(e.code, e.message);
+        Ok(())
+    }
+
+    /// Sets the clock in the columns that tell when their row was changed.
+    fn stamp(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
+        for &c in &self.assigned.stamped {
+            let column = &self.target.schema.columns[c];
+            let now = Value::DateTime(env.local_now_fsp(column.ty.decimals));
+            row.put(c, value::store(now, column, &self.conversion(env))?);
+        }
+        Ok(())
+    }
+
+    /// NOT NULL, of what hooks left, and CHECK.
+    fn check(
+        &self,
+        cx: &mut WriteContext<'_>,
+        before: Option<&[u8]>,
+        row: &mut NewRow<'_>,
+    ) -> SqlResult<()> {
+        if self.hooks.change_rows() {
+            let conversion = self.conversion(cx.env);
+            for (c, column) in self.target.schema.columns.iter().enumerate() {
+                if column.nullable || !row.values()[c].is_null() {
+                    continue;
+                }
+                if self.policy.refuse_nulls {
+                    return Err(value::null_refused(column));
+                }
+                row.put(c, value::store(Value::Null, column, &conversion)?);
+            }
+        }
+        self.apply(cx, self.hooks.check, before, Some(row))
+    }
+
+    /// Asks rules about a row.
+    #[inline]
+    fn apply(
+        &self,
+        cx: &mut WriteContext<'_>,
+        rules: &[&dyn RowRule],
+        before: Option<&[u8]>,
+        after: Option<&mut NewRow<'_>>,
+    ) -> SqlResult<()> {
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let mut row = PendingRow {
+            schema: self.target.schema,
+            before,
+            after,
+            conversion: self.conversion(cx.env),
+        };
+        rules.iter().try_for_each(|rule| rule.apply(cx, &mut row))
+    }
+
+    /// Tells of a row that was written.
+    #[inline]
+    fn tell(
+        &self,
+        cx: &mut WriteContext<'_>,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> SqlResult<()> {
+        let Hooks {
+            after: triggers,
+            images,
+            ..
+        } = self.hooks;
+        if triggers.is_empty() && images.is_empty() {
+            return Ok(());
+        }
+        let row = Images {
+            schema: self.target.schema,
+            before,
+            after,
+        };
+        let mut told = |l: &&dyn RowListener| l.written(cx, &row);
+        triggers.iter().try_for_each(&mut told)?;
+        images.iter().try_for_each(told)
+    }
+}
+
+fn is_zero(v: &Value<'_>) -> bool {
+    matches!(v, Value::Int(0) | Value::UInt(0))
+}
