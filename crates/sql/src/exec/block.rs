@@ -135,6 +135,29 @@ fn whole(v: &Value<'_>) -> Option<u64> {
     }
 }
 
+/// The values of a block's subqueries that run once, before all else.
+pub fn once_values<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    outer: &[RowRef<'_>],
+) -> SqlResult<Vec<Value<'static>>> {
+    if b.once.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = first_rows(b, outer, &[]);
+    st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)
+}
+
+/// The rows of all sources as a block begins: those around it, NULLs for its own, and the values of [`once_values`].
+pub fn first_rows<'r>(b: &Block, outer: &[RowRef<'r>], once: &'r [Value<'static>]) -> Rows<'r> {
+    let mut rows: Rows<'_> = Rows::from_slice(&outer[..b.base.min(outer.len())]);
+    rows.resize(b.width(), RowRef::Nulls);
+    if !once.is_empty() {
+        rows[b.subquery_source()] = RowRef::Values(once);
+    }
+    rows
+}
+
 /// Runs a block.
 fn block<'s>(
     st: &mut State<'s>,
@@ -146,15 +169,8 @@ fn block<'s>(
     if b.base > 0 {
         hash::forget(st, &b.levels);
     }
-    let mut fixed = Vec::new();
-    let mut rows: Rows<'_> = Rows::from_slice(&outer[..b.base.min(outer.len())]);
-    rows.resize(b.width(), RowRef::Nulls);
-    if !b.once.is_empty() {
-        fixed = st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)?;
-    }
-    if !fixed.is_empty() {
-        rows[b.subquery_source()] = RowRef::Values(&fixed);
-    }
+    let once = once_values(st, b, outer)?;
+    let rows = first_rows(b, outer, &once);
     let fixed = leader_is_fixed(st, b, &rows)?;
     let mut tail = Tail::new(st, b, calc, b.in_order && fixed)?;
     let open = st.pass(b, &b.gate, &rows)? && tail.wants_rows();

@@ -5,11 +5,12 @@
 //! together, and has each table changed in the order of its clustered index.
 
 use super::Outcome;
+use super::block;
 use super::codec::{self, Reader};
 use super::dml::{self, DmlOptions};
 use super::levels;
 use super::sort::Sorter;
-use super::state::{Flow, Rows, State};
+use super::state::{Flow, State};
 use super::update;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
@@ -74,15 +75,8 @@ fn find<'s>(
 ) -> SqlResult<Sorter<'s>> {
     let b = &p.find;
     let mut found = Sorter::new(st, u64::MAX);
-    let mut fixed = Vec::new();
-    let mut rows: Rows<'_> = Rows::new();
-    rows.resize(b.width(), RowRef::Nulls);
-    if !b.once.is_empty() {
-        fixed = st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)?;
-    }
-    if !fixed.is_empty() {
-        rows[b.subquery_source()] = RowRef::Values(&fixed);
-    }
+    let once = block::once_values(st, b, &[])?;
+    let rows = block::first_rows(b, &[], &once);
     if !st.pass(b, &b.gate, &rows)? {
         return Ok(found);
     }

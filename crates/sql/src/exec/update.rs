@@ -37,15 +37,8 @@ fn find<'s>(
         return Ok(());
     };
     let (_, count) = block::limits(st, &b.limit)?;
-    let mut fixed = Vec::new();
-    let mut rows: Rows<'_> = Rows::new();
-    rows.resize(b.width(), RowRef::Nulls);
-    if !b.once.is_empty() {
-        fixed = st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)?;
-    }
-    if !fixed.is_empty() {
-        rows[b.subquery_source()] = RowRef::Values(&fixed);
-    }
+    let once = block::once_values(st, b, &[])?;
+    let rows = block::first_rows(b, &[], &once);
     if count == 0 || !st.pass(b, &b.gate, &rows)? {
         return Ok(());
     }

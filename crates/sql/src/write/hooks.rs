@@ -39,6 +39,11 @@ impl Hooks<'_> {
     pub(super) fn change_rows(&self) -> bool {
         !(self.before.is_empty() && self.generated.is_empty())
     }
+
+    /// Whether deleting a row and inserting the same is more than nothing.
+    pub(super) fn act_on_deletes(&self) -> bool {
+        !(self.before.is_empty() && self.foreign_keys.is_empty() && self.after.is_empty())
+    }
 }
 
 /// A rule about rows, asked before they are written.

@@ -4,7 +4,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `writer` | [`RowWriter`]: a row into the table, from one image to the next, out of it |
-//! | `row` | [`NewRow`]: the values of a row being made |
+//! | `policy` | what a writer is told, and what it answers |
+//! | `row`, `values` | [`NewRow`]: the values of a row being made; conversion, defaults |
 //! | `place` | which partition a row goes to, and what it takes to be there |
 //! | `hooks` | [`Hooks`]: who else has a say about a row, or is told of it |
 //! | `auto_increment`, `counter` | the values that AUTO_INCREMENT makes; where a table's counter starts |
@@ -39,16 +40,19 @@ pub(crate) mod counter;
 mod duplicate;
 mod hooks;
 mod place;
+mod policy;
 mod row;
 #[cfg(test)]
 mod tests;
+mod values;
 mod writer;
 
 pub use auto_increment::AutoIncrement;
 pub use hooks::{Hooks, Images, PendingRow, RowListener, RowRule};
 pub use place::{RowLocator, StoredRow};
+pub use policy::{Buffers, Inserted, OnDuplicate, Target, Updated, WritePolicy};
 pub use row::NewRow;
-pub use writer::{Buffers, Inserted, OnDuplicate, RowWriter, Target, Updated, WritePolicy};
+pub use writer::RowWriter;
 
 use millpond_store::{Engine, Table, Txn};
 use std::sync::Arc;

@@ -43,3 +43,8 @@ impl<'v> NewRow<'v> {
         self.values[column] = v;
     }
 }
+
+/// Whether an integer is 0, which in an AUTO_INCREMENT column may stand for the next number.
+pub(super) fn is_zero(v: &Value<'_>) -> bool {
+    matches!(v, Value::Int(0) | Value::UInt(0))
+}

@@ -6,86 +6,13 @@ use smallvec::SmallVec;
 use super::duplicate::duplicate;
 use super::hooks::{Hooks, Images, PendingRow, RowListener, RowRule};
 use super::place::{self, RowLocator, StoredRow};
+use super::policy::{Buffers, Inserted, OnDuplicate, Target, Updated, WritePolicy};
+use super::row::is_zero;
 use super::{AutoIncrement, NewRow, WriteContext};
 use crate::error::{SqlError, SqlResult};
-use crate::row::encode_row;
 use crate::session::env::SessionEnv;
 use crate::store_error::store_error;
-use crate::types::Schema;
-use crate::value::{self, StoreContext, Value, Zone};
-
-/// What a writer writes to. The open table comes with each row, as its pin does with the transaction.
-#[derive(Clone, Copy)]
-pub struct Target<'w> {
-    /// Its definition.
-    pub schema: &'w Schema,
-    /// What messages call it.
-    pub name: &'w str,
-    /// PARTITION (...): positions of the partitions that rows may go to, in order.
-    pub partitions: Option<&'w [usize]>,
-}
-
-/// What becomes of a row to be inserted that duplicates a stored one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnDuplicate {
-    /// Error 1062, or with IGNORE a warning and no row.
-    #[default]
-    Refuse,
-    /// The stored rows make way: REPLACE.
-    Replace,
-    /// The statement changes the stored row: ON DUPLICATE KEY UPDATE.
-    Update,
-}
-
-/// How a statement writes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WritePolicy {
-    /// What it does with duplicates that it inserts.
-    pub duplicates: OnDuplicate,
-    /// IGNORE: errors about single rows are warnings, and the rows are passed over.
-    pub ignore: bool,
-    /// Values that don't fit are errors rather than warnings.
-    pub strict: bool,
-    /// NULL is refused where it cannot be, strict or not: so for one row of VALUES.
-    pub refuse_nulls: bool,
-}
-
-/// Buffers of a writer, which a session keeps from statement to statement.
-#[derive(Default)]
-pub struct Buffers {
-    /// The image being made.
-    pub image: Vec<u8>,
-    /// What decides about the partition.
-    pub route: Vec<u8>,
-    /// Clustered key of a row in the way.
-    pub found_key: Vec<u8>,
-    /// Image of a row in the way.
-    pub found: Vec<u8>,
-}
-
-/// What became of a row to be inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inserted {
-    /// It is in the table; so many rows made way for it.
-    Stored(u64),
-    /// The very same row was in the table and stays, instead of making way; so many others did.
-    Same(u64),
-    /// IGNORE passed it over, with a warning.
-    Skipped,
-    /// Another row is in the way, and the statement is to change that: see [`RowWriter::take_found`].
-    Duplicate,
-}
-
-/// What became of a row to be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Updated {
-    /// It has its next image.
-    Changed,
-    /// It was as it was to be.
-    Unchanged,
-    /// IGNORE passed it over, with a warning.
-    Skipped,
-}
+use crate::value::{self, Value, Zone};
 
 /// Columns that an UPDATE gives values to, as far as the writer cares.
 #[derive(Debug, Default)]
@@ -102,17 +29,17 @@ struct Assigned {
 /// by [`RowWriter::insert`]. A row that changes is begun by [`RowWriter::begin_update`], gets values by [`RowWriter::assign`], and is
 /// stored by [`RowWriter::update`].
 pub struct RowWriter<'w> {
-    target: Target<'w>,
-    policy: WritePolicy,
-    hooks: &'w Hooks<'w>,
-    tz: Zone,
-    auto: Option<AutoIncrement>,
+    pub(super) target: Target<'w>,
+    pub(super) policy: WritePolicy,
+    pub(super) hooks: &'w Hooks<'w>,
+    pub(super) tz: Zone,
+    pub(super) auto: Option<AutoIncrement>,
     assigned: Assigned,
     buffers: Buffers,
     /// The partition of the row in the way.
     found_part: u32,
     /// The number of the current row in the statement, from 1, for messages.
-    row: u64,
+    pub(super) row: u64,
 }
 
 impl<'w> RowWriter<'w> {
@@ -172,148 +99,6 @@ impl<'w> RowWriter<'w> {
     /// The number of the current row in the statement.
     pub fn row(&self) -> u64 {
         self.row
-    }
-
-    /// How values of the current row are converted.
-    #[inline]
-    pub fn conversion<'e>(&self, env: &'e SessionEnv) -> StoreContext<'e> {
-        StoreContext {
-            session: env,
-            strict: self.policy.strict,
-            row: self.row,
-        }
-    }
-
-    /// Begins the statement's next row. `read`: expressions read the row before all of its columns have values.
-    pub fn begin<'v>(&mut self, env: &SessionEnv, read: bool) -> NewRow<'v> {
-        self.row += 1;
-        let columns = &self.target.schema.columns;
-        if read {
-            let cx = self.conversion(env);
-            NewRow::of(columns.iter().map(|c| value::initial_value(c, &cx)))
-        } else {
-            NewRow::nulls(columns.len())
-        }
-    }
-
-    /// Gives a column of a row to be inserted its value.
-    pub fn set<'v>(
-        &self,
-        env: &SessionEnv,
-        row: &mut NewRow<'v>,
-        column: usize,
-        v: Value<'v>,
-    ) -> SqlResult<()> {
-        if self.auto.as_ref().is_some_and(|a| a.column == column) {
-            return self.set_number(env, row, column, v);
-        }
-        self.assign(env, row, column, v)
-    }
-
-    /// The same for the AUTO_INCREMENT column, in which NULL and 0 stand for the next number.
-    fn set_number<'v>(
-        &self,
-        env: &SessionEnv,
-        row: &mut NewRow<'v>,
-        column: usize,
-        v: Value<'v>,
-    ) -> SqlResult<()> {
-        let definition = &self.target.schema.columns[column];
-        if !v.is_null() {
-            let v = value::store(v, definition, &self.conversion(env))?;
-            if !is_zero(&v) || env.sql_mode.get().no_auto_value_on_zero {
-                row.put(column, v);
-                return Ok(());
-            }
-        }
-        row.numbered = true;
-        row.put(
-            column,
-            match definition.ty.unsigned {
-                true => Value::UInt(0),
-                false => Value::Int(0),
-            },
-        );
-        Ok(())
-    }
-
-    /// Gives a column of a row to be inserted its default.
-    pub fn set_default(
-        &self,
-        env: &SessionEnv,
-        row: &mut NewRow<'_>,
-        column: usize,
-    ) -> SqlResult<()> {
-        let definition = &self.target.schema.columns[column];
-        let v = value::default_value(definition, &self.conversion(env))?;
-        self.set(env, row, column, v)
-    }
-
-    /// Gives the columns that the statement does not name their defaults.
-    pub fn complete(
-        &self,
-        env: &SessionEnv,
-        row: &mut NewRow<'_>,
-        columns: &[usize],
-    ) -> SqlResult<()> {
-        for &c in columns {
-            if self.auto.as_ref().is_some_and(|a| a.column == c) {
-                self.set_number(env, row, c, Value::Null)?;
-            } else {
-                self.set_default(env, row, c)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Begins the next image of a row: its values as they are.
-    pub fn begin_update<'v>(&self, image: &'v [u8]) -> NewRow<'v>
-    where
-        'w: 'v,
-    {
-        NewRow::decode(self.target.schema, image, self.tz)
-    }
-
-    /// Gives a column of a row to be changed its value.
-    pub fn assign<'v>(
-        &self,
-        env: &SessionEnv,
-        row: &mut NewRow<'v>,
-        column: usize,
-        v: Value<'v>,
-    ) -> SqlResult<()> {
-        let definition = &self.target.schema.columns[column];
-        if v.is_null() && !definition.nullable {
-            // A trigger may still give it another value.
-            if !self.hooks.before.is_empty() {
-                row.put(column, v);
-                return Ok(());
-            }
-            if self.policy.refuse_nulls {
-                return Err(value::null_refused(definition));
-            }
-        }
-        row.put(column, value::store(v, definition, &self.conversion(env))?);
-        Ok(())
-    }
-
-    /// Gives a column of a row to be changed its default.
-    pub fn assign_default(
-        &self,
-        env: &SessionEnv,
-        row: &mut NewRow<'_>,
-        column: usize,
-    ) -> SqlResult<()> {
-        let definition = &self.target.schema.columns[column];
-        let v = value::default_value(definition, &self.conversion(env))?;
-        row.put(column, v);
-        Ok(())
-    }
-
-    /// Writes a row's image as it would be if it were stored now.
-    pub fn encode(&self, row: &NewRow<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
-        out.clear();
-        encode_row(self.target.schema, row.values(), self.tz, out)
     }
 
     /// Inserts a row.
@@ -418,9 +203,12 @@ impl<'w> RowWriter<'w> {
                 self.found_part = position;
                 return Ok(Inserted::Duplicate);
             }
-            // As in MySQL, the same row again stays if no other key can be in the way.
+            // As in MySQL, the same row again stays if no other key can be in the way, and nobody acts on its making way.
             let later = &schema.indexes[index + 1..];
-            if self.buffers.found == image && !later.iter().any(|i| i.unique) {
+            if self.buffers.found == image
+                && !later.iter().any(|i| i.unique)
+                && !self.hooks.act_on_deletes()
+            {
                 return Ok(Inserted::Same(replaced));
             }
             let key = std::mem::take(&mut self.buffers.found_key);
@@ -617,8 +405,4 @@ impl<'w> RowWriter<'w> {
         triggers.iter().try_for_each(&mut told)?;
         images.iter().try_for_each(told)
     }
-}
-
-fn is_zero(v: &Value<'_>) -> bool {
-    matches!(v, Value::Int(0) | Value::UInt(0))
 }

@@ -1,0 +1,152 @@
+//! A row's values: conversion and defaults, the first steps of a row's way.
+
+use super::row::is_zero;
+use super::{NewRow, RowWriter};
+use crate::error::SqlResult;
+use crate::row::encode_row;
+use crate::session::env::SessionEnv;
+use crate::value::{self, StoreContext, Value};
+
+impl<'w> RowWriter<'w> {
+    /// How values of the current row are converted.
+    #[inline]
+    pub fn conversion<'e>(&self, env: &'e SessionEnv) -> StoreContext<'e> {
+        StoreContext {
+            session: env,
+            strict: self.policy.strict,
+            row: self.row,
+        }
+    }
+
+    /// Begins the statement's next row. `read`: expressions read the row before all of its columns have values.
+    pub fn begin<'v>(&mut self, env: &SessionEnv, read: bool) -> NewRow<'v> {
+        self.row += 1;
+        let columns = &self.target.schema.columns;
+        if read {
+            let cx = self.conversion(env);
+            NewRow::of(columns.iter().map(|c| value::initial_value(c, &cx)))
+        } else {
+            NewRow::nulls(columns.len())
+        }
+    }
+
+    /// Gives a column of a row to be inserted its value.
+    pub fn set<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        v: Value<'v>,
+    ) -> SqlResult<()> {
+        if self.auto.as_ref().is_some_and(|a| a.column == column) {
+            return self.set_number(env, row, column, v);
+        }
+        self.assign(env, row, column, v)
+    }
+
+    /// The same for the AUTO_INCREMENT column, in which NULL and 0 stand for the next number.
+    fn set_number<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        v: Value<'v>,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        if !v.is_null() {
+            let v = value::store(v, definition, &self.conversion(env))?;
+            if !is_zero(&v) || env.sql_mode.get().no_auto_value_on_zero {
+                row.put(column, v);
+                return Ok(());
+            }
+        }
+        row.numbered = true;
+        row.put(
+            column,
+            match definition.ty.unsigned {
+                true => Value::UInt(0),
+                false => Value::Int(0),
+            },
+        );
+        Ok(())
+    }
+
+    /// Gives a column of a row to be inserted its default.
+    pub fn set_default(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        column: usize,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        let v = value::default_value(definition, &self.conversion(env))?;
+        self.set(env, row, column, v)
+    }
+
+    /// Gives the columns that the statement does not name their defaults.
+    pub fn complete(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        columns: &[usize],
+    ) -> SqlResult<()> {
+        for &c in columns {
+            if self.auto.as_ref().is_some_and(|a| a.column == c) {
+                self.set_number(env, row, c, Value::Null)?;
+            } else {
+                self.set_default(env, row, c)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the next image of a row: its values as they are.
+    pub fn begin_update<'v>(&self, image: &'v [u8]) -> NewRow<'v>
+    where
+        'w: 'v,
+    {
+        NewRow::decode(self.target.schema, image, self.tz)
+    }
+
+    /// Gives a column of a row to be changed its value.
+    pub fn assign<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        v: Value<'v>,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        if v.is_null() && !definition.nullable {
+            // A trigger may still give it another value.
+            if !self.hooks.before.is_empty() {
+                row.put(column, v);
+                return Ok(());
+            }
+            if self.policy.refuse_nulls {
+                return Err(value::null_refused(definition));
+            }
+        }
+        row.put(column, value::store(v, definition, &self.conversion(env))?);
+        Ok(())
+    }
+
+    /// Gives a column of a row to be changed its default.
+    pub fn assign_default(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        column: usize,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        let v = value::default_value(definition, &self.conversion(env))?;
+        row.put(column, v);
+        Ok(())
+    }
+
+    /// Writes a row's image as it would be if it were stored now.
+    pub fn encode(&self, row: &NewRow<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
+        out.clear();
+        encode_row(self.target.schema, row.values(), self.tz, out)
+    }
+}
