@@ -57,6 +57,8 @@ pub enum Error {
     /// The table or one of its indexes was made after the transaction's read view, which can therefore not
     /// be served from it; MySQL's `ER_TABLE_DEF_CHANGED` (1412): the transaction may be retried.
     DefinitionChanged(String),
+    /// Rows cannot be changed, because the database was opened with [`crate::Options::force_recovery`].
+    ForcedRecovery,
     /// More rows changed while an index was built than its log of changes may hold.
     RowLogFull,
     /// Bad configuration or an argument the caller must not pass.
@@ -89,9 +91,9 @@ impl Error {
     }
 
     /// Whether nothing is wrong with what was asked for, and the same may succeed a moment later: the process had no
-    /// descriptor left, or the buffer pool no page.
+    /// descriptor left, the buffer pool no page, or the disk no room.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Error::Io { lack: true, .. } | Error::NoFrame(_))
+        matches!(self, Error::Io { lack: true, .. } | Error::NoFrame(_)) || self.is_full()
     }
 }
 
@@ -119,6 +121,9 @@ impl std::fmt::Display for Error {
                     f,
                     "definition of '{s}' has changed, please retry transaction"
                 )
+            }
+            Error::ForcedRecovery => {
+                f.write_str("operation not allowed when innodb_force_recovery > 0")
             }
             Error::RowLogFull => f.write_str("too many rows changed during an index build"),
             Error::Locked(s) => write!(f, "{s}"),

@@ -48,9 +48,10 @@ impl Core {
     /// Makes likely that `pages` pages can be allocated for the space without growing its file, which is made if it is
     /// missing. On a full disk dead spaces are given back first. Hold no latch.
     pub(super) fn make_room(&self, space: &Space, pages: u32) -> Result<()> {
+        let need = super::room::need();
         loop {
             let file = space.data(&self.files, true);
-            match file.and_then(|file| file.ensure(space.id, pages)) {
+            match file.and_then(|file| file.ensure(space.id, pages, need)) {
                 Err(e) if e.is_full() && self.files.relief(space.file) => {}
                 done => return done,
             }

@@ -295,7 +295,7 @@ impl<'a> Mtr<'a> {
     ) -> Result<PageH> {
         assert!(init.overwrites(), "a new page needs a full format");
         let file = space.data(&self.core.files, true)?.clone();
-        let page = file.allocate(space.id, how, near)?;
+        let page = file.allocate(space.id, how, near, super::room::need())?;
         let frame = match self.reserved.pop() {
             Some(n) => n,
             None => match self.core.try_take(page as usize, TAIL_DEPTH_WAITING) {

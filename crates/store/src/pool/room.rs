@@ -14,6 +14,7 @@
 use super::core::Core;
 use crate::error::{Error, Result};
 use crate::page::{Lsn, PAGE_SIZE};
+use crate::space::alloc::Need;
 use crate::wait::{self, Class};
 use parking_lot::{Condvar, Mutex};
 use std::cell::Cell;
@@ -37,7 +38,15 @@ thread_local! {
     static PATIENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f`, in which the wait for room in the log goes on until there is some.
+/// Whether pages that are asked for now are for somebody who must not fail.
+pub(super) fn need() -> Need {
+    match PATIENT.get() {
+        true => Need::Ending,
+        false => Need::Growth,
+    }
+}
+
+/// Runs `f`, in which the wait for room in the log goes on until there is some, and which may have what files keep back.
 pub(crate) fn patiently<R>(f: impl FnOnce() -> R) -> R {
     struct Before(bool);
     impl Drop for Before {

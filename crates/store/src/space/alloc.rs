@@ -7,6 +7,9 @@
 //! mini-transactions overlap, and a page is only reused by groups later in the log than the one that freed it.
 //!
 //! That an extent without used pages is reserved for a space is not logged: after a restart it is free.
+//!
+//! A file keeps some free extents back for those who must not fail ([`Need::Ending`]): a rollback that gives a row its
+//! length back may have to split a page that others have filled, and the disk may be full by then.
 
 use super::layout::{self, COUNTERS, entry_at, entry_bytes, map_page};
 use super::{AllocKind, EXTENT_PAGES, FileId, MAP_EXTENTS, SpaceId};
@@ -16,6 +19,9 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Most extents a space takes at once.
 const MAX_RUN: u32 = 8;
+/// Extents kept back: a share of the file, and the most that are.
+const KEPT_SHARE: u32 = 8;
+const KEPT: u32 = 64;
 /// Owner of fragment extents and of the bookkeeping pages in them.
 const FRAGMENT: u64 = SpaceId::FILE.0;
 
@@ -64,6 +70,15 @@ pub(crate) enum Change {
     FreeExtent(u32),
     /// A counter's high-water mark (shared file).
     Counter(usize, u64),
+}
+
+/// Who needs pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Somebody who can be told that the disk is full.
+    Growth,
+    /// The end of a transaction: it may have what is kept back.
+    Ending,
 }
 
 /// Allocation state of one file.
@@ -205,12 +220,33 @@ impl FileAlloc {
         self.counters[n]
     }
 
+    /// Free extents that may be taken now. Temporary tables are never rolled back, and keep nothing for it.
+    fn takable(&self, space: SpaceId, need: Need) -> u32 {
+        let free = self.free.len() as u32;
+        if need == Need::Ending || space.is_temporary() {
+            return free;
+        }
+        free.saturating_sub((self.extents() / KEPT_SHARE).min(KEPT))
+    }
+
     /// Takes a free page in memory; `None` if the file must grow.
-    pub fn take(&mut self, space: SpaceId, how: AllocKind, near: PageNo) -> Option<PageNo> {
+    pub fn take(
+        &mut self,
+        space: SpaceId,
+        how: AllocKind,
+        near: PageNo,
+        need: Need,
+    ) -> Option<PageNo> {
+        let takable = self.takable(space, need);
         let e = match how {
-            AllocKind::Root => self.fragment_extent()?,
-            AllocKind::Extent => self.space_extent(space.0, near)?,
-            AllocKind::Low => self.low_extent(space.0)?,
+            AllocKind::Root => self.fragment_extent(takable)?,
+            AllocKind::Extent => {
+                // What is kept back goes piece by piece.
+                let kept = takable > self.takable(space, Need::Growth);
+                let most = if kept { takable.min(1) } else { takable };
+                self.space_extent(space.0, near, most)?
+            }
+            AllocKind::Low => self.low_extent(space.0, takable)?,
         };
         let x = &mut self.extents[e as usize];
         debug_assert_ne!(x.used, u8::MAX);
@@ -238,9 +274,13 @@ impl FileAlloc {
         Some(e * EXTENT_PAGES + bit)
     }
 
-    fn fragment_extent(&mut self) -> Option<u32> {
+    /// `takable`: free extents that there are for it.
+    fn fragment_extent(&mut self, takable: u32) -> Option<u32> {
         if let Some(e) = self.fragments.first() {
             return Some(*e);
+        }
+        if takable == 0 {
+            return None;
         }
         let e = self.free.pop_first()?;
         self.extents[e as usize].owner = FRAGMENT;
@@ -248,7 +288,7 @@ impl FileAlloc {
         Some(e)
     }
 
-    fn space_extent(&mut self, space: u64, near: PageNo) -> Option<u32> {
+    fn space_extent(&mut self, space: u64, near: PageNo, takable: u32) -> Option<u32> {
         let near = near / EXTENT_PAGES;
         let s = self.spaces.entry(space).or_default();
         if s.partial.contains(&near) {
@@ -258,7 +298,10 @@ impl FileAlloc {
         if let Some(e) = after.or(s.partial.first()) {
             return Some(*e);
         }
-        let want = (s.extents.len() as u32).clamp(1, MAX_RUN);
+        if takable == 0 {
+            return None;
+        }
+        let want = (s.extents.len() as u32).clamp(1, MAX_RUN.min(takable));
         let from = s.extents.last().map_or(0, |e| e + 1);
         let (first, len) = self
             .free_run(from, want)
@@ -274,9 +317,10 @@ impl FileAlloc {
     }
 
     /// The first extent with a free page that is the space's or can become it.
-    fn low_extent(&mut self, space: u64) -> Option<u32> {
+    fn low_extent(&mut self, space: u64, takable: u32) -> Option<u32> {
         let s = self.spaces.entry(space).or_default();
-        let (partial, free) = (s.partial.first().copied(), self.free.first().copied());
+        let free = self.free.first().copied().filter(|_| takable > 0);
+        let partial = s.partial.first().copied();
         match (partial, free) {
             (Some(p), None) => Some(p),
             (Some(p), Some(f)) if p < f => Some(p),
@@ -304,9 +348,10 @@ impl FileAlloc {
     }
 
     /// Pages the space could get without growing the file.
-    pub fn available(&self, space: SpaceId) -> u32 {
+    pub fn available(&self, space: SpaceId, need: Need) -> u32 {
         let partial = self.spaces.get(&space.0).map_or(0, |s| s.partial.len());
-        self.free.len() as u32 * EXTENT_PAGES + partial as u32 + self.fragments.len() as u32
+        let free = self.takable(space, need) * EXTENT_PAGES;
+        free + partial as u32 + self.fragments.len() as u32
     }
 
     /// Whether the page is taken and may be the space's (of pages in fragment extents only the former is

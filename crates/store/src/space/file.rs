@@ -3,7 +3,7 @@
 //! Locks: `growing` is held across the I/O of growing; `alloc` is a short mutex, taken
 //! inside it for a moment, and never held across I/O.
 
-use super::alloc::FileAlloc;
+use super::alloc::{FileAlloc, Need};
 use super::handles::{Handle, Handles};
 use super::layout::{self, map_page};
 use super::{AllocKind, EXTENT_PAGES, FileId, MAP_PAGES, SpaceId};
@@ -147,11 +147,17 @@ impl DataFile {
 
     /// Picks a free page for the space and marks it used in memory; grows the file if it must.
     /// On error nothing has changed.
-    pub fn allocate(&self, space: SpaceId, how: AllocKind, near: PageNo) -> Result<PageNo> {
+    pub fn allocate(
+        &self,
+        space: SpaceId,
+        how: AllocKind,
+        near: PageNo,
+        need: Need,
+    ) -> Result<PageNo> {
         loop {
             let had = {
                 let mut alloc = self.alloc.lock();
-                if let Some(no) = alloc.take(space, how, near) {
+                if let Some(no) = alloc.take(space, how, near, need) {
                     return Ok(no);
                 }
                 alloc.extents()
@@ -161,11 +167,11 @@ impl DataFile {
     }
 
     /// Makes likely that `pages` pages can be allocated for the space without growing the file.
-    pub fn ensure(&self, space: SpaceId, pages: u32) -> Result<()> {
+    pub fn ensure(&self, space: SpaceId, pages: u32, need: Need) -> Result<()> {
         loop {
             let (have, extents) = {
                 let alloc = self.alloc.lock();
-                (alloc.available(space), alloc.extents())
+                (alloc.available(space, need), alloc.extents())
             };
             if have >= pages {
                 return Ok(());
