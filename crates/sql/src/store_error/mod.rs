@@ -77,6 +77,10 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
                 "Creating index '{table}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again."
             ),
         ),
+        Error::ForcedRecovery => SqlError::new(
+            1881,
+            "Operation not allowed when innodb_forced_recovery > 0.",
+        ),
         Error::DefinitionChanged(_) => SqlError::new(
             1412,
             "Table definition has changed, please retry transaction",

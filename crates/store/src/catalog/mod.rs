@@ -36,6 +36,7 @@ use cache::Cache;
 use parking_lot::Mutex;
 use row::{Grave, TableRow};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -109,6 +110,8 @@ pub(crate) struct Catalog {
     readers: Mutex<Vec<Arc<Owner>>>,
     /// A table found missing last: purge asks for the same one again and again.
     last_missing: AtomicU64,
+    /// Tables that are refused: kept open, for their cores say so.
+    quarantined: Mutex<HashMap<u64, Arc<Table>>>,
 }
 
 impl Catalog {
@@ -127,6 +130,7 @@ impl Catalog {
             cache: Cache::new(),
             readers: Mutex::default(),
             last_missing: AtomicU64::new(0),
+            quarantined: Mutex::default(),
             ctx: ctx.clone(),
         }))
     }
@@ -286,6 +290,7 @@ impl Catalog {
     fn open_named(&self, database: &str, name: &str, of: Option<&Table>) -> Result<Arc<Table>> {
         let full = full_name(database, name);
         if let Some(t) = self.cache.by_name(&full) {
+            t.refuse_quarantined()?;
             return Ok(t);
         }
         let missing = || Error::NoSuchTable(format!("{database}.{name}"));
@@ -296,9 +301,59 @@ impl Catalog {
         let found = self.read(|txn| self.table(txn, database, name))?;
         let row = found.ok_or_else(missing)?;
         let table = self.adopt(row, of)?;
+        table.refuse_quarantined()?;
         self.cache.insert_name(full, &table);
         self.cache.trim(id)?;
         Ok(table)
+    }
+
+    /// Has a table refused by name from now on, for a transaction that a crash left unfinished cannot be rolled back in it;
+    /// one with partitions as a whole. It can be dropped.
+    pub fn quarantine(&self, table: &Arc<Table>, why: &Error) {
+        let (database, name) = (&table.def.database, &table.def.name);
+        let name = row::split_partition(name).map_or(&**name, |(of, _)| of);
+        let what: Arc<str> = format!(
+            "table {database}.{name} is quarantined, for an unfinished transaction cannot be rolled back in it ({why}); drop it, or \
+             read it with innodb_force_recovery=3"
+        )
+        .into();
+        tracing::error!("{what}");
+        let _ = table.core.quarantine.set(what.clone());
+        let mut all = vec![table.clone()];
+        // Of the others the thread that rolls back would learn one by one.
+        match self.family(database, name) {
+            Ok(others) => all.extend(others),
+            Err(e) => tracing::error!("the table's partitions are not known: {e}"),
+        }
+        let mut quarantined = self.quarantined.lock();
+        for table in all {
+            let _ = table.core.quarantine.set(what.clone());
+            quarantined.insert(table.def.id, table);
+        }
+    }
+
+    /// A table and its partitions.
+    fn family(&self, database: &str, name: &str) -> Result<Vec<Arc<Table>>> {
+        let ids = self.read(|txn| {
+            let mut names = self.partition_names(txn, database, name)?;
+            names.push(name.into());
+            let mut ids = Vec::with_capacity(names.len());
+            for name in names {
+                let row = self.table(txn, database, &name)?;
+                ids.extend(row.map(|r| r.def.id));
+            }
+            Ok(ids)
+        })?;
+        let mut tables = Vec::with_capacity(ids.len());
+        for id in ids {
+            tables.extend(self.by_id(id)?);
+        }
+        Ok(tables)
+    }
+
+    /// Tables and partitions that are refused.
+    pub fn quarantined(&self) -> usize {
+        self.quarantined.lock().len()
     }
 
     /// The table with this id, for undo and purge; `None` if it is gone.
@@ -357,6 +412,9 @@ impl Catalog {
         } else {
             self.cache.by_id(id)
         };
+        if gone {
+            self.quarantined.lock().remove(&id);
+        }
         let _maintenance = table.as_ref().map(|t| t.core.maintenance.write());
         let pager = &self.ctx.pager;
         let of = |&(space, file): &(SpaceId, FileId)| pager.space(space, file);

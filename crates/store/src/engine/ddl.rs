@@ -89,7 +89,7 @@ pub(super) struct Found {
 }
 
 /// The metadata lock above all names: DDL holds it as writers do, who keeps everything as it is holds it as readers do.
-const EVERYTHING: &str = "";
+pub(super) const EVERYTHING: &str = "";
 
 impl Inner {
     /// Runs a DDL transaction.

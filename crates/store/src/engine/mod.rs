@@ -14,8 +14,9 @@
 //! | `graveyard` | what is left to give back, for users |
 //! | `check` | verification of everything |
 //! | `status` | counters and the report |
+//! | `unfinished` | rollback of what a crash left unfinished |
 //!
-//! **Threads.** The page cleaner (`pool`), purge (`txn`) and the reclaimer run from open to close. Dropping the last
+//! **Threads.** The page cleaner (`pool`), purge (`txn`) and the reclaimer run from open to close; after a crash a thread rolls back what was unfinished. Dropping the last
 //! handle stops them and writes nothing, as a crash would.
 //! **Failure.** The first failed write of log or pages stops the engine: from then on commits fail with the cause,
 //! reads go on ([`Engine::stopped`]).
@@ -34,6 +35,7 @@ mod status;
 mod temporary;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 use crate::catalog::row::split_partition;
 use crate::catalog::{
@@ -58,6 +60,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 pub use temporary::TemporaryChange;
+use unfinished::Unfinished;
 
 pub use graveyard::{GraveInfo, GraveState};
 
@@ -88,7 +91,14 @@ pub struct Options {
     pub drop_algorithm: DropAlgorithm,
     /// Bytes of row changes that an index build may be behind; see [`Engine::set_row_log_limit`].
     pub row_log_bytes: u64,
+    /// How to open a database that is damaged: `innodb_force_recovery`, 0 to [`FORCE_RECOVERY_MOST`]. Above 0 rows can be read,
+    /// and tables dropped, but rows cannot be changed. 1: what recovery finds damaged is passed by. 2: neither purge nor the
+    /// reclaimer runs. 3: what a crash left unfinished stays so, in the eyes of readers undone.
+    pub force_recovery: u8,
 }
+
+/// The highest [`Options::force_recovery`] there is.
+pub const FORCE_RECOVERY_MOST: u8 = 3;
 
 /// Default of [`Options::row_log_bytes`].
 pub const ROW_LOG_BYTES: u64 = 128 << 20;
@@ -110,6 +120,7 @@ impl Default for Options {
             io_capacity_max: IO_CAPACITY_MAX,
             drop_algorithm: DropAlgorithm::default(),
             row_log_bytes: ROW_LOG_BYTES,
+            force_recovery: 0,
         }
     }
 }
@@ -174,6 +185,7 @@ struct Inner {
     handler: Arc<Handler>,
     codecs: Arc<dyn CodecFactory>,
     reclaimer: Reclaimer,
+    unfinished: Unfinished,
     file_per_table: AtomicBool,
     closed: AtomicBool,
     opened: Instant,
@@ -185,6 +197,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.unfinished.stop();
         self.reclaimer.stop();
         self.sys.stop_purge();
     }

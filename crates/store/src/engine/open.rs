@@ -1,11 +1,12 @@
 //! Creating, recovering and closing a database.
 //!
 //! Opening: (1) the directory is locked; (2) redo brings pages to the log's end; (3) undo lanes and the catalog's roots are read, or
-//! made if a crash interrupted the making; (4) transactions that were unfinished are rolled back, those of DDL
-//! first, so that definitions are in force when rows are undone; (5) purge and the reclaimer start.
+//! made if a crash interrupted the making; (4) the reclaimer starts, for the disk may be full; (5) DDL that was unfinished is rolled back, so
+//! that definitions are in force when they are used; (6) purge starts, and the rollback of all else that was unfinished ([`super::unfinished`]).
 
 use super::reclaim::Reclaimer;
-use super::{Inner, Options};
+use super::unfinished::Unfinished;
+use super::{FORCE_RECOVERY_MOST, Inner, Options};
 use crate::catalog::{Catalog, CodecFactory, Handler};
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -34,6 +35,12 @@ pub(super) fn open(
         let what = format!("a redo log of {asked} bytes is below the minimum of {least}");
         return Err(Error::Invalid(what));
     }
+    if options.force_recovery > FORCE_RECOVERY_MOST {
+        let asked = options.force_recovery;
+        return Err(Error::Invalid(format!(
+            "innodb_force_recovery={asked} is not supported; 1 to {FORCE_RECOVERY_MOST} are"
+        )));
+    }
     storage.lock().map_err(|e| match e.kind() {
         std::io::ErrorKind::WouldBlock => {
             Error::Locked("the directory is in use by another process".into())
@@ -48,15 +55,25 @@ pub(super) fn open(
     if options.open_files > 0 {
         pager.set_open_files(options.open_files);
     }
-    let sys = TxnSystem::open(&pager)?;
-    let ctx = Context::new(pager.clone(), sys.clone());
+    let force = options.force_recovery;
+    let sys = TxnSystem::open(&pager, force > 0)?;
+    let ctx = Context::new(pager.clone(), sys.clone(), force > 0);
     let catalog = Catalog::open(&ctx, codecs.clone())?;
     let handler = Arc::new(Handler(catalog.clone()));
-    roll_back_recovered(&sys, &handler)?;
+    // First: a rollback may need room on a full disk.
+    let rate = options.reclaim_bytes_per_sec;
+    let reclaimer = Reclaimer::start(&storage, &pager, &catalog, rate, force < 2)?;
+    let later = match force < 3 {
+        true => roll_back_ddl(&sys, &handler, force)?,
+        false => sys.take_recovered(),
+    };
     catalog.find_statistics()?;
-    sys.start_purge(handler.clone(), PURGE_THREADS);
-    let reclaimer = Reclaimer::start(&storage, &pager, &catalog, options.reclaim_bytes_per_sec)?;
+    if force < 2 {
+        sys.start_purge(handler.clone(), PURGE_THREADS);
+    }
+    let unfinished = Unfinished::start(&sys, &catalog, later, force < 3)?;
     Ok(Inner {
+        unfinished,
         storage,
         sort_bytes: (options.pool_bytes / 16).clamp(*SORT_BYTES.start(), *SORT_BYTES.end()),
         row_log_limit: Arc::new(AtomicU64::new(options.row_log_bytes)),
@@ -114,26 +131,41 @@ fn open_pager(storage: &Arc<dyn Storage>, options: &Options) -> Result<Arc<Pager
     Pager::create(storage.clone(), pager_options)
 }
 
-fn roll_back_recovered(sys: &Arc<TxnSystem>, handler: &Handler) -> Result<()> {
-    let mut found: Vec<(bool, Txn)> = Vec::new();
+/// Rolls back what DDL a crash left unfinished, so that definitions are in force when they are used; the other transactions.
+fn roll_back_ddl(sys: &Arc<TxnSystem>, handler: &Handler, force: u8) -> Result<Vec<Txn>> {
+    let mut later = Vec::new();
     for txn in sys.take_recovered() {
         let mut ddl = false;
-        sys.visit_undo(&txn, &mut |_, payload| {
+        let seen = sys.visit_undo(&txn, &mut |_, payload| {
             ddl = Undo::read(payload).is_ok_and(|(table, _)| table < SpaceId::FIRST_USER);
             ControlFlow::Break(())
-        })?;
-        found.push((!ddl, txn));
+        });
+        if !ddl || seen.is_err() {
+            later.push(txn);
+            continue;
+        }
+        let id = txn.id();
+        tracing::info!(id, "rolling back unfinished DDL");
+        match sys.rollback_recovered(txn, handler) {
+            Err(e) if force > 0 => tracing::error!("DDL transaction {id} stays unfinished: {e}"),
+            done => done.map_err(|e| forcible("unfinished DDL cannot be rolled back", e))?,
+        }
     }
-    found.sort_by_key(|(later, _)| *later);
-    for (_, txn) in found {
-        tracing::info!(id = txn.id(), "rolling back an unfinished transaction");
-        sys.rollback(txn, handler)?;
+    Ok(later)
+}
+
+/// An error for which there is a way around.
+fn forcible(what: &str, why: Error) -> Error {
+    match why {
+        Error::Corrupt(why) => Error::Corrupt(format!(
+            "{what}: {why}; with innodb_force_recovery=1 the rest can be read"
+        )),
+        why => why,
     }
-    Ok(())
 }
 
 pub(super) fn close(inner: &Inner) -> Result<()> {
-    let open = inner.sys.transactions().len();
+    let open = inner.sys.open_transactions();
     if open > 0 {
         let what = format!("{open} transactions are open");
         return Err(Error::Invalid(what));
@@ -141,6 +173,7 @@ pub(super) fn close(inner: &Inner) -> Result<()> {
     if inner.closed.swap(true, Ordering::AcqRel) {
         return Ok(());
     }
+    inner.unfinished.stop();
     inner.reclaimer.stop();
     inner.sys.stop_purge();
     inner.catalog.save_counters()?;

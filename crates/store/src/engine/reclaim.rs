@@ -86,14 +86,20 @@ impl Drop for Held<'_> {
 }
 
 impl Reclaimer {
-    /// Starts the thread, which first takes on what an earlier life left. `rate`: bytes a second, 0 for no limit.
+    /// Starts the thread, which first takes on what an earlier life left. `rate`: bytes a second, 0 for no limit. Without `work` there is
+    /// no thread, and graves stay.
     pub fn start(
         storage: &Arc<dyn Storage>,
         pager: &Arc<Pager>,
         catalog: &Arc<Catalog>,
         rate: u64,
+        work: bool,
     ) -> Result<Reclaimer> {
         let shared = Arc::new(Shared::new(rate));
+        if !work {
+            let thread = Mutex::default();
+            return Ok(Reclaimer { shared, thread });
+        }
         let mut after = None;
         loop {
             let graves = catalog.graves_after(after, BATCH)?;

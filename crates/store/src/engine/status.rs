@@ -86,6 +86,11 @@ impl Inner {
                 "Millpond_graveyard_bytes",
                 self.graveyard_bytes().unwrap_or(0),
             ),
+            ("Millpond_unfinished_transactions", self.unfinished.left()),
+            (
+                "Millpond_quarantined_tables",
+                self.catalog.quarantined() as u64,
+            ),
             ("Millpond_open_tables", self.catalog.open_tables() as u64),
             ("Millpond_temp_file_bytes", temporary.file_bytes),
             ("Millpond_temp_file_used_bytes", temporary.used_bytes),

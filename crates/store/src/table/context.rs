@@ -20,18 +20,21 @@ pub(crate) struct Context {
     pub rows: RowCounters,
     /// Tables that have changed much.
     pub changed: Arc<ChangedTables>,
+    /// Rows are not to be changed: the database was opened although it is damaged.
+    pub forced: bool,
     /// Overflow chains that temporary tables have had: their names.
     pub unlogged_chains: AtomicU64,
 }
 
 impl Context {
-    pub fn new(pager: Arc<Pager>, sys: Arc<TxnSystem>) -> Arc<Context> {
+    pub fn new(pager: Arc<Pager>, sys: Arc<TxnSystem>, forced: bool) -> Arc<Context> {
         Arc::new(Context {
             pager,
             sys,
             tables: OnceLock::new(),
             rows: RowCounters::default(),
             changed: Arc::default(),
+            forced,
             unlogged_chains: AtomicU64::new(0),
         })
     }
@@ -112,6 +115,8 @@ pub(crate) struct Core {
     pub changes: Changes,
     /// What the layer above keeps at the table.
     pub noted: RwLock<Option<Noted>>,
+    /// Why the table is refused, if it is ([`crate::catalog::Catalog::quarantine`]).
+    pub quarantine: OnceLock<Arc<str>>,
     /// Next hidden row id; 0: not read from the tree yet.
     row_id: AtomicU64,
 }
@@ -143,6 +148,7 @@ impl Core {
             row_log: Default::default(),
             changes: Changes::new(),
             noted: RwLock::new(None),
+            quarantine: OnceLock::new(),
             row_id: AtomicU64::new(0),
         })
     }

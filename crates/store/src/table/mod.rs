@@ -161,6 +161,7 @@ impl Table {
         if let Some(mdl) = &self.mdl {
             self.ctx.sys.mdl().lock(txn.owner(), mdl, MdlMode::Shared)?;
         }
+        self.refuse_quarantined()?;
         Ok(self.valid.load(Ordering::Acquire))
     }
 
@@ -170,7 +171,17 @@ impl Table {
         if let Some(mdl) = &self.mdl {
             self.ctx.sys.mdl().lock(txn.owner(), mdl, MdlMode::Write)?;
         }
+        self.refuse_quarantined()?;
         Ok(self.valid.load(Ordering::Acquire))
+    }
+
+    /// An error if the table is quarantined: a transaction that a crash left unfinished could not be rolled back in it.
+    #[inline]
+    pub(crate) fn refuse_quarantined(&self) -> Result<()> {
+        match self.core.quarantine.get() {
+            None => Ok(()),
+            Some(why) => Err(Error::Corrupt(why.to_string())),
+        }
     }
 
     pub(crate) fn index(&self, index: usize) -> Result<&Index> {

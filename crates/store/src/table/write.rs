@@ -122,6 +122,9 @@ impl Table {
         txn: &mut Txn,
         change: impl FnOnce(&mut Txn, &mut Buffers) -> Result<()>,
     ) -> Result<()> {
+        if self.ctx.forced && self.mdl.is_some() {
+            return Err(Error::ForcedRecovery);
+        }
         let before = txn.savepoint();
         let mut s = Scratch::take();
         match change(txn, &mut s) {

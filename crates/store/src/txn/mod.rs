@@ -10,11 +10,13 @@
 //! | `locks` | row locks (point and key-range), waits, deadlock detection |
 //! | `mdl` | metadata locks per table |
 //! | `list` | listings of transactions, locks and waits |
+//! | `guard` | panics of background work |
 //! | `owner` | who waits: one per connection; kill and timeouts |
 //!
 //! The module knows rows only as bytes; what an undo record means is [`UndoHandler`]'s business
 //! (`table/`).
 
+pub(crate) mod guard;
 pub mod list;
 pub mod locks;
 pub mod mdl;
@@ -33,6 +35,7 @@ pub use mdl::{MdlLock, MdlMark, MdlMode, MdlSystem};
 pub use owner::Owner;
 pub use sys::TxnSystem;
 pub use undo::UndoRoom;
+pub(crate) use undo::Walk;
 
 use crate::error::Result;
 use crate::pool::Pager;

@@ -42,6 +42,8 @@ pub struct Owner {
     waited_ns: AtomicU64,
     /// Of the transaction begun last, for listings.
     isolation: AtomicU8,
+    /// Its transaction is one that a crash left unfinished.
+    recovered: AtomicBool,
     /// Undo records of the running transaction: half of its weight when a deadlock victim is chosen.
     pub(super) changes: AtomicU64,
     pub(super) held: Mutex<Held>,
@@ -99,6 +101,15 @@ impl Owner {
     /// Number of the owner, unique among living owners.
     pub fn no(&self) -> u32 {
         self.no
+    }
+
+    /// Whether its transaction is one that a crash left unfinished.
+    pub(super) fn is_recovered(&self) -> bool {
+        self.recovered.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_recovered(&self) {
+        self.recovered.store(true, Ordering::Relaxed);
     }
 
     /// Isolation of the transaction begun last.
@@ -288,6 +299,7 @@ impl Registry {
             metadata_timeout_s: AtomicU64::new(DEFAULT_METADATA_TIMEOUT_S),
             waited_ns: AtomicU64::new(0),
             isolation: AtomicU8::new(Isolation::RepeatableRead as u8),
+            recovered: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             held: Mutex::default(),
             view: Mutex::default(),

@@ -14,11 +14,13 @@
 //!
 //! **Failure.** A lane in which something fails, a page that cannot be read, say, is *parked*: left alone for a while, then tried again,
 //! while the others are served. Once the log has stopped nothing is purged any more, but the threads go on undoing transactions that
-//! were dropped unfinished, in memory, or else leave them to recovery: their locks must go.
+//! were dropped unfinished, in memory, or else leave them to recovery: their locks must go. A panic is a failure like any other
+//! (`guard`): no thread ends by it.
 //!
 //! Threads sleep until enough transactions have ended or some time has passed.
 //! They hold no latch and no mutex while calling the handler.
 
+use super::guard::guarded;
 use super::sys::TxnSystem;
 use super::undo::lanes::{Lane, UndoFile, corrupt};
 use super::undo::page::{Header, Position, RECORDS_AT, Record, record_at};
@@ -126,9 +128,8 @@ impl Purge {
         free: bool,
     ) -> Option<Lane> {
         let mut state = self.state.lock();
-        debug_assert_eq!(state.heads.len(), lane.no as usize);
         let offset = RECORDS_AT as u16;
-        state.heads.push(Head {
+        let head = Head {
             at: Position {
                 page: first,
                 offset,
@@ -138,7 +139,12 @@ impl Purge {
             grown: 0,
             idle: false,
             failures: 0,
-        });
+        };
+        // Lanes before it that could not be read are nobody's.
+        state
+            .heads
+            .resize(lane.no as usize, Head { idle: true, ..head });
+        state.heads.push(head);
         // What is there is found out by the first visit.
         state.queue.push(Reverse((0, 0, lane.no)));
         self.history.fetch_add(history, Ordering::Relaxed);
@@ -274,20 +280,21 @@ impl TxnSystem {
         while !self.stopping() {
             self.undo_abandoned(handler);
             if !over {
-                match self.purge_next(handler, &mut view, &mut buffer) {
+                match guarded(|| self.purge_next(handler, &mut view, &mut buffer)) {
                     Ok(true) => {
                         nap = NAP_FIRST;
                         continue;
                     }
                     Ok(false) => {
-                        if let Err(e) = self.lower_lanes() {
+                        if let Err(e) = guarded(|| self.lower_lanes()) {
                             tracing::warn!("the undo file stays long: {e}");
                         }
                     }
-                    Err(e) => {
+                    Err(e) if self.undo.pager.log().stopped().is_some() => {
                         tracing::error!("purge has stopped: {e}");
                         over = true;
                     }
+                    Err(e) => tracing::error!("purge has failed, and goes on: {e}"),
                 }
             }
             self.nap(&mut nap, over);
@@ -379,7 +386,7 @@ impl TxnSystem {
             return Ok(false);
         }
         let mut head = self.purge.state.lock().heads[lane as usize];
-        match self.purge_lane(handler, view, buffer, lane, &mut head) {
+        match guarded(|| self.purge_lane(handler, view, buffer, lane, &mut head)) {
             Ok(left) => {
                 head.failures = 0;
                 self.return_lane(lane, Some(head), left);

@@ -5,8 +5,8 @@
 //! [`TxnSystem::commit_later`] leaves to whoever answers the client. Others may
 //! therefore read, and build on, what is not durable yet; their own commits lie later in the log.
 //!
-//! Failure: (1) and rollbacks, to savepoints too, wait for what is lacking for the moment ([`Error::is_passing`]), for as long as it takes: both may be
-//! done again from where they failed. If one fails for good (the log has stopped, a page is corrupt), the transaction's fate is
+//! Failure: (1) and rollbacks, to savepoints too, wait for what is lacking for the moment ([`Error::is_passing`]; room on the disk, say), for as long as
+//! it takes: both may be done again from where they failed. If one fails for good (the log has stopped, a page is corrupt), the transaction's fate is
 //! recovery's business, and the engine stops: what the transaction wrote is undecided, and once nobody can commit any more, nobody can build
 //! on it. It stays in the active set, so that nobody sees its changes; its locks are released, its lane is not reused.
 //! After a rollback to a savepoint that has failed for good, commit is refused: a version may be in force again whose record says
@@ -14,6 +14,7 @@
 //!
 //! Lock order: see `docs/locking.md`.
 
+use super::guard::guarded;
 use super::owner::Registry;
 use super::purge::Purge;
 use super::undo::UndoState;
@@ -55,13 +56,27 @@ pub struct TxnSystem {
 impl TxnSystem {
     /// Opens over a recovered pager, making the undo directory if there is none. Unfinished transactions are
     /// active again; [`TxnSystem::take_recovered`] hands them out.
-    pub fn open(pager: &Arc<Pager>) -> Result<Arc<TxnSystem>> {
+    ///
+    /// `force`: a lane that cannot be read is passed by. What of its last transaction is to be undone is not known then, and
+    /// that transaction counts as finished, so nothing may be built on what can be read.
+    pub fn open(pager: &Arc<Pager>, force: bool) -> Result<Arc<TxnSystem>> {
         // Every id used so far is below.
         let next = pager.counter(ID_COUNTER).peek();
         let (undo, lanes) = UndoFile::open(pager, next == 1)?;
         let mut found = Vec::with_capacity(lanes.len());
         for entry in &lanes {
-            found.push(undo.examine(entry)?);
+            match undo.examine(entry) {
+                Ok(lane) => found.push(lane),
+                Err(e @ Error::Corrupt(_)) if force => {
+                    tracing::error!("a lane of the undo file is passed by: {e}");
+                }
+                Err(Error::Corrupt(what)) => {
+                    return Err(Error::Corrupt(format!(
+                        "{what}; with innodb_force_recovery=1 the rest can be read"
+                    )));
+                }
+                Err(e) => return Err(e),
+            }
         }
         let locks = Arc::new(LockSystem::new());
         let sys = Arc::new(TxnSystem {
@@ -251,8 +266,11 @@ impl TxnSystem {
         let begin = txn.undo.begin;
         let number = self.views.next_id();
         let done = self.persist(txn.id, || {
-            self.undo_until(&mut txn, begin, handler)?;
-            self.write_number(&txn.undo, number)
+            // A panic must not drop the transaction, which would have it rolled back again and again.
+            guarded(|| {
+                self.undo_until(&mut txn, begin, handler)?;
+                self.write_number(&txn.undo, number)
+            })
         });
         match done {
             Ok(_) => {
@@ -264,6 +282,53 @@ impl TxnSystem {
                 Err(e)
             }
         }
+    }
+
+    /// Rolls back what a crash left unfinished. If that fails it stays so; nobody has built on it, for nobody can.
+    pub(crate) fn rollback_recovered(&self, mut txn: Txn, handler: &dyn UndoHandler) -> Result<()> {
+        let begin = txn.undo.begin;
+        let number = self.views.next_id();
+        let done = self.persist(txn.id, || {
+            guarded(|| {
+                self.undo_until(&mut txn, begin, handler)?;
+                self.write_number(&txn.undo, number)
+            })
+        });
+        match done {
+            Ok(_) => {
+                self.finish(&mut txn, number);
+                Ok(())
+            }
+            Err(e) => {
+                self.leave_unfinished(txn);
+                Err(e)
+            }
+        }
+    }
+
+    /// Ends a transaction all of whose changes have been undone by [`TxnSystem::undo_some`]; it comes back if that fails.
+    pub(crate) fn end_undone(&self, mut txn: Txn) -> std::result::Result<(), Box<(Txn, Error)>> {
+        let number = self.views.next_id();
+        match patiently(|| self.write_number(&txn.undo, number)) {
+            Ok(_) => {
+                self.finish(&mut txn, number);
+                Ok(())
+            }
+            Err(e) => Err(Box::new((txn, e))),
+        }
+    }
+
+    /// Releases the row locks of a transaction whose changes are undone but for those in tables that nobody can use. Who waited for one
+    /// had made it explicit.
+    pub(crate) fn release_rows(&self, txn: &Txn) {
+        self.locks.release_rows(&txn.owner);
+    }
+
+    /// Lets go of a transaction that a crash left unfinished: it stays so until the next opening.
+    pub(crate) fn leave_unfinished(&self, mut txn: Txn) {
+        self.close_view(&mut txn);
+        txn.finished = true;
+        self.mdl.release_all(&txn.owner);
     }
 
     /// Undoes everything after the savepoint; keeps locks. If that fails, the transaction can only be rolled back.
@@ -361,6 +426,13 @@ impl TxnSystem {
     /// Metadata locks.
     pub fn mdl(&self) -> &MdlSystem {
         &self.mdl
+    }
+
+    /// Transactions that are open, but for those that a crash left unfinished.
+    pub fn open_transactions(&self) -> usize {
+        let all = self.registry.all();
+        let open = |o: &&Arc<Owner>| !o.is_recovered() && o.held.lock().started.is_some();
+        all.iter().filter(open).count()
     }
 
     /// Transactions that a crash left unfinished, to be rolled back by the caller; each call after the first

@@ -84,7 +84,7 @@ impl Toy {
     fn over(pager: Arc<Pager>, page: PageNo) -> Result<Arc<Toy>> {
         Ok(Arc::new(Toy {
             space: pager.space(TREE, FileId::SHARED),
-            sys: TxnSystem::open(&pager)?,
+            sys: TxnSystem::open(&pager, false)?,
             pager,
             page,
             purged: Mutex::default(),

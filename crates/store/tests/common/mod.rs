@@ -180,7 +180,8 @@ impl Db {
     pub fn settled(&self) {
         wait_until(|| {
             let status = self.engine.status();
-            status.counter("Innodb_history_list_length") == 0
+            status.counter("Millpond_unfinished_transactions") == 0
+                && status.counter("Innodb_history_list_length") == 0
                 && status.counter("Millpond_reclaimer_active") == 0
         });
     }

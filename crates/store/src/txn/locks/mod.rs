@@ -254,6 +254,23 @@ impl LockSystem {
         }
     }
 
+    /// Releases all row locks of a transaction that goes on: it has undone what they stand for.
+    pub(super) fn release_rows(&self, owner: &Owner) {
+        let (points, ranges) = {
+            let mut held = owner.held.lock();
+            (
+                std::mem::take(&mut held.points),
+                std::mem::take(&mut held.ranges),
+            )
+        };
+        for &at in &points {
+            self.points.release(at, owner.no());
+        }
+        if !ranges.is_empty() {
+            self.ranges.remove(owner.no(), ranges);
+        }
+    }
+
     /// Steps 2 to 4 of a wait (see `owner`).
     pub(super) fn wait(&self, owner: &Arc<Owner>, target: Target, timeout: Duration) -> Woken {
         self.wait_as(Stance::Firm, owner, target, timeout)

@@ -49,6 +49,14 @@ pub(super) struct UndoState {
     pub stuck: bool,
 }
 
+/// How far a transaction that a crash left unfinished has been walked back ([`TxnSystem::undo_some`]).
+#[derive(Clone, Copy)]
+pub(crate) struct Walk {
+    at: Position,
+    /// Whether a record was passed by that is not undone.
+    pub left: bool,
+}
+
 /// A row record without its payload.
 struct RowRecord {
     insert: bool,
@@ -195,6 +203,41 @@ impl TxnSystem {
         }
         txn.owner.changes.store(txn.undo.count, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// A walk back through all that the transaction has done.
+    pub(crate) fn walk(&self, txn: &Txn) -> Walk {
+        Walk {
+            at: txn.undo.last,
+            left: false,
+        }
+    }
+
+    /// Walks up to `most` records on, newest first, marking those as undone of which `undo` says that they are. Whether the
+    /// walk has come to the transaction's beginning. After a failure it stands at the record that failed.
+    pub(crate) fn undo_some(
+        &self,
+        txn: &Txn,
+        walk: &mut Walk,
+        most: u32,
+        undo: &mut dyn FnMut(RollPtr, &[u8]) -> Result<bool>,
+    ) -> Result<bool> {
+        let mut payload = Vec::new();
+        for _ in 0..most {
+            if walk.at == txn.undo.begin {
+                break;
+            }
+            let row = self.undo.read_row(walk.at, &mut payload)?;
+            if !row.undone {
+                let done = undo(walk.at.roll_ptr(row.insert), &payload)?;
+                walk.left |= !done;
+                if done && !row.insert {
+                    self.undo.mark_undone(walk.at)?;
+                }
+            }
+            walk.at = row.previous;
+        }
+        Ok(walk.at == txn.undo.begin)
     }
 
     /// Writes the number into the transaction's BEGIN: from here on recovery takes it as committed.

@@ -144,6 +144,7 @@ impl TxnSystem {
     /// The transaction object of an unfinished transaction: active, under an owner of its own.
     pub(in super::super) fn resurrect(self: &Arc<Self>, lane: Lane, found: &Unfinished) -> Txn {
         let owner = self.owner();
+        owner.set_recovered();
         {
             let mut held = owner.held.lock();
             held.trx = found.id;
