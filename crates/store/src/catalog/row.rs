@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::page::{PageNo, get_u16, get_u32, get_u64};
 use crate::space::{FileId, SpaceId};
 use crate::table::format::{
-    CHAIN_REF, INLINE_PREFIX, ROW_HEADER, Reader, RowHeader, put_bytes, put_varint,
+    CHAIN_REF, INLINE_PREFIX, ROW_HEADER, Reader, RowHeader, cut_short, put_bytes, put_varint,
 };
 use crate::txn::TrxId;
 
@@ -110,7 +110,7 @@ pub(crate) struct Fixed(usize);
 impl Fixed {
     /// Finds it; the row must be live and be that of table `id`.
     pub fn locate(value: &[u8], id: u64) -> Result<Fixed> {
-        let header = RowHeader::read(value);
+        let header = RowHeader::read(value).ok_or_else(cut_short)?;
         let at = ROW_HEADER + if header.overflow() { CHAIN_REF } else { 0 };
         if header.marked() || value.len() < at + INDEXES || get_u64(value, at) != id {
             return Err(Error::Corrupt(format!(
@@ -311,7 +311,9 @@ pub(crate) fn encode_grave(g: &Grave) -> Vec<u8> {
 /// Where a live grave's clustered value holds the root.
 pub(crate) fn grave_root_at(value: Option<&[u8]>) -> Result<usize> {
     match value {
-        Some(v) if v.len() >= ROW_HEADER + GRAVE && !RowHeader::read(v).marked() => {
+        Some(v)
+            if v.len() >= ROW_HEADER + GRAVE && RowHeader::read(v).is_some_and(|h| !h.marked()) =>
+        {
             Ok(ROW_HEADER + GRAVE_ROOT)
         }
         _ => Err(Error::Corrupt("a grave is missing".into())),

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::pool::{Pace, Pager};
 use crate::space::{FileId, SpaceId};
-use crate::table::format::RowHeader;
+use crate::table::format::{RowHeader, cut_short};
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -436,7 +436,10 @@ impl Worker {
         let mut removed = false;
         let graveyard = self.shared.graveyard.lock();
         tree.edit(&grave.space.0.to_be_bytes(), 0, |leaf| {
-            if leaf.value().is_none_or(|v| RowHeader::read(v).marked()) {
+            let Some(value) = leaf.value() else {
+                return Ok(());
+            };
+            if RowHeader::read(value).ok_or_else(cut_short)?.marked() {
                 return Ok(());
             }
             match leaf.mtr().free_root(grave.file, root) {

@@ -181,3 +181,122 @@ fn a_row_of_ones_own_is_inserted_again_beside_anothers_lock() {
     engine.commit(txn).unwrap();
     locks.unlock(&other, space, b"new");
 }
+
+/// Pages whose checksum is right and whose records are not: every read tells, none panics, and what is sound is served.
+#[test]
+fn damaged_records_are_errors() {
+    const PAGE: usize = crate::page::PAGE_SIZE;
+    let disk = SimStorage::new();
+    let options = Options {
+        pool_bytes: 5 << 20,
+        log_bytes: 1 << 20,
+        ..Options::default()
+    };
+    let open = |disk: &SimStorage| {
+        let engine = Engine::open(Arc::new(disk.clone()), options.clone(), Arc::new(Whole));
+        engine.unwrap()
+    };
+    {
+        let engine = open(&disk);
+        let owner = engine.owner();
+        engine.create_database(&owner, "d", b"").unwrap();
+        for name in ["t", "u"] {
+            let mut def = new_table(name, true);
+            def.indexes.push(("n".into(), false, Vec::new()));
+            engine.create_table(&owner, def).unwrap();
+            let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+            let table = engine.open_table(&mut txn, "d", name).unwrap();
+            for i in 0..300u32 {
+                table.insert(&mut txn, &i.to_be_bytes()).unwrap();
+            }
+            engine.commit(txn).unwrap();
+        }
+        engine.close().unwrap();
+    }
+    disk.kill();
+    let read = |engine: &Engine, name: &str| -> Vec<Result<usize>> {
+        let owner = engine.owner();
+        let all = || crate::KeyRange {
+            lower: std::ops::Bound::Unbounded,
+            upper: std::ops::Bound::Unbounded,
+        };
+        let locking = crate::ReadMode::Locking(LockMode::Exclusive, WaitPolicy::NoWait);
+        let mut results = Vec::new();
+        for mode in [crate::ReadMode::Consistent, locking] {
+            for index in 0..2 {
+                let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+                let table = engine.open_table(&mut txn, "d", name).unwrap();
+                let scanned = || -> Result<usize> {
+                    let dir = crate::Direction::Forward;
+                    let mut scan =
+                        table.scan(&mut txn, index, all(), dir, mode, crate::Fetch::Row)?;
+                    let mut n = 0;
+                    while scan.next(&mut txn)?.is_some() {
+                        n += 1;
+                    }
+                    Ok(n)
+                };
+                results.push({ scanned }());
+                let (mut key, mut row) = (Vec::new(), Vec::new());
+                for i in [0u32, 150, 299] {
+                    let at = i.to_be_bytes();
+                    let got = table.get(&mut txn, index, &at, mode, &mut key, &mut row);
+                    results.push(got.map(usize::from));
+                }
+                engine.rollback(txn).unwrap();
+            }
+        }
+        results
+    };
+    let mut told = 0;
+    for seed in 0..60u64 {
+        let disk = disk.copy();
+        let mut random = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut below = |n: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 16) % n
+        };
+        let file = {
+            let engine = open(&disk);
+            let file = engine.table_def("d", "t").unwrap().file.name();
+            engine.close().unwrap();
+            file
+        };
+        disk.kill();
+        let mut bytes = disk.bytes(&file);
+        for page in bytes.chunks_mut(PAGE).skip(2) {
+            let is_leaf = crate::page::page_type(page) == Some(crate::page::PageType::Leaf);
+            let count = u64::from(crate::page::slotted::count(page));
+            if !is_leaf || count == 0 {
+                continue;
+            }
+            let slot = below(count);
+            let at = usize::from(crate::page::slotted::offset(page, slot as u16));
+            match seed % 4 {
+                // A value's length.
+                0 => page[at] = below(16) as u8,
+                // A slot.
+                1 => page[64 + slot as usize * 8 + below(4) as usize] ^= 1 << below(8),
+                // Flags, or the length of the key part.
+                2 => page[at + 2 + 4 + below(9) as usize] ^= 1 << below(8),
+                // The header.
+                _ => page[34 + below(6) as usize] ^= 1 << below(8),
+            }
+            crate::space::layout::seal(page);
+        }
+        let copies = disk.bytes("doublewrite").len();
+        disk.corrupt("doublewrite", 0, &vec![0; copies]);
+        disk.corrupt(&file, 0, &bytes);
+        let engine = open(&disk);
+        let results = read(&engine, "t");
+        told += results
+            .iter()
+            .filter(|r| matches!(r, Err(Error::Corrupt(_))))
+            .count();
+        assert!(read(&engine, "u").iter().all(Result::is_ok));
+        assert_eq!(engine.stopped(), None);
+    }
+    assert!(told > 100, "{told}");
+}

@@ -199,6 +199,11 @@ impl SimStorage {
             .collect()
     }
 
+    /// What a file holds now.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        self.disk.lock().files[name].lock().now.clone()
+    }
+
     /// Changes bytes of a file behind the engine's back, durably (bit rot).
     pub fn corrupt(&self, name: &str, offset: u64, bytes: &[u8]) {
         let disk = self.disk.lock();

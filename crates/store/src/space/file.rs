@@ -138,11 +138,16 @@ impl DataFile {
             })
     }
 
+    /// An error about one of its pages.
+    #[cold]
+    pub fn corrupt(&self, no: PageNo, what: &str) -> Error {
+        Error::Corrupt(format!("{}, page {no}: {what}", self.name))
+    }
+
     /// Reads one page and verifies checksum and identity.
     pub fn read_page(&self, space: SpaceId, no: PageNo, buf: &mut [u8]) -> Result<()> {
         self.read_raw(no, buf)?;
-        layout::verify(buf, space.0, no)
-            .map_err(|e| Error::Corrupt(format!("{}, page {no}: {e}", self.name)))
+        layout::verify(buf, space.0, no).map_err(|e| self.corrupt(no, &e.to_string()))
     }
 
     /// Picks a free page for the space and marks it used in memory; grows the file if it must.

@@ -250,11 +250,11 @@ impl Table {
         }
         loop {
             let end = cursor.scan(tree, &mut |_, value| {
-                let header = RowHeader::read(value);
-                match (
-                    &mut sum,
-                    format::chain_of(header.flags, &value[ROW_HEADER..]),
-                ) {
+                let chain = match RowHeader::read(value) {
+                    Some(header) => format::chain_of(header.flags, &value[ROW_HEADER..]),
+                    None => Err(format::cut_short()),
+                };
+                match (&mut sum, chain) {
                     (Ok(sum), Ok(Some(c))) => *sum += pages(c.len),
                     (Ok(_), Err(e)) => sum = Err(e),
                     _ => {}

@@ -30,6 +30,12 @@ pub const CHAIN_REF: usize = 22;
 /// Bytes of a long row kept in its clustered entry. Enough for the fixed part of a catalog row.
 pub const INLINE_PREFIX: usize = 1024;
 
+/// The error of an entry whose value is not what it must be.
+#[cold]
+pub fn cut_short() -> Error {
+    Error::Corrupt("an index entry's value is damaged".into())
+}
+
 /// The low 48 bits.
 const U48: u64 = (1 << 48) - 1;
 
@@ -56,15 +62,22 @@ pub struct RowHeader {
 }
 
 impl RowHeader {
-    /// Reads the header of a clustered value.
+    /// One to be filled in.
+    pub const BLANK: RowHeader = RowHeader {
+        flags: 0,
+        trx: 0,
+        roll: RollPtr(0),
+    };
+
+    /// Reads the header of a clustered value; `None` if it is damaged ([`cut_short`]).
     #[inline]
-    pub fn read(v: &[u8]) -> RowHeader {
-        let b: &[u8; ROW_HEADER] = v.first_chunk().expect("a clustered value has its header");
-        RowHeader {
+    pub fn read(v: &[u8]) -> Option<RowHeader> {
+        let b: &[u8; ROW_HEADER] = v.first_chunk()?;
+        Some(RowHeader {
             flags: b[0],
             trx: get_u64(b, 1) & U48,
             roll: RollPtr(get_u64(b, 7)),
-        }
+        })
     }
     /// Its bytes.
     #[inline]
@@ -152,21 +165,22 @@ pub struct SecValue {
 }
 
 impl SecValue {
-    /// Decodes a value.
+    /// Decodes a value; `None` if it is damaged ([`cut_short`]).
     #[inline]
-    pub fn read(v: &[u8]) -> SecValue {
-        let b: &[u8; SEC_VALUE] = v.first_chunk().expect("a secondary value has nine bytes");
+    pub fn read(v: &[u8]) -> Option<SecValue> {
+        let b: &[u8; SEC_VALUE] = v.first_chunk()?;
         let (flags, both) = (b[0], get_u64(b, 1));
-        SecValue {
+        let origin = match flags & WAS_MARKED != 0 {
+            true if v.len() < SEC_VALUE + 6 => return None,
+            true => get_u48(v, SEC_VALUE),
+            false => 0,
+        };
+        Some(SecValue {
             flags,
             trx: both & U48,
             key_len: (both >> 48) as u16,
-            origin: if flags & WAS_MARKED != 0 {
-                get_u48(v, SEC_VALUE)
-            } else {
-                0
-            },
-        }
+            origin,
+        })
     }
     /// Encodes the value; returns its length.
     #[inline]

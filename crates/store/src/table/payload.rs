@@ -156,7 +156,7 @@ impl<'a> Undo<'a> {
 }
 
 fn read_header(r: &mut Reader<'_>) -> Result<RowHeader> {
-    Ok(RowHeader::read(r.take(ROW_HEADER)?))
+    RowHeader::read(r.take(ROW_HEADER)?).ok_or_else(super::format::cut_short)
 }
 
 fn read_chain(kind: u8, r: &mut Reader<'_>) -> Result<Option<ChainRef>> {
@@ -269,7 +269,7 @@ mod tests {
         };
         undo_update(&mut p, 300, b"key", old, delta, true, Some(chain));
         let at = undo_header_at(300, b"key");
-        assert_eq!(RowHeader::read(&p[at..]), old);
+        assert_eq!(RowHeader::read(&p[at..]), Some(old));
         put_key(&mut p, 1030, b"k1");
         put_key(&mut p, 1031, b"");
         let (

@@ -33,6 +33,8 @@ enum Locked {
     Value(bool),
     /// Wait for it.
     Conflict,
+    /// The value is no row's.
+    Damaged,
 }
 
 /// A request for a row's lock.
@@ -131,9 +133,10 @@ impl Table {
         row: &mut Vec<u8>,
     ) -> Result<bool> {
         let seen = self.indexes[0].tree.get(key, |value| {
-            let header = RowHeader::read(value);
             row.clear();
-            if view.is_none_or(|v| v.sees(header.trx)) {
+            if let Some(header) = RowHeader::read(value)
+                && view.is_none_or(|v| v.sees(header.trx))
+            {
                 if header.marked() {
                     return Seen::No;
                 }
@@ -192,7 +195,7 @@ impl Table {
         {
             return Ok(false);
         }
-        let header = RowHeader::read(row);
+        let header = RowHeader::read(row).ok_or_else(format::cut_short)?;
         if header.marked() {
             return Ok(false);
         }
@@ -209,7 +212,7 @@ impl Table {
     ) -> Result<bool> {
         let mut s = Scratch::take();
         loop {
-            let header = RowHeader::read(value);
+            let header = RowHeader::read(value).ok_or_else(format::cut_short)?;
             if sees(header.trx) {
                 return Ok(true);
             }
@@ -403,6 +406,7 @@ impl Table {
             let seen = index.tree.get(key, |value| {
                 match self.try_lock_value(owner, me, key, value, request.mode) {
                     RecordLock::Conflict => Locked::Conflict,
+                    RecordLock::Damaged => Locked::Damaged,
                     RecordLock::Marked => {
                         if !gap_locked {
                             sys.locks().lock_gap(owner, index.space, here.0, here.1);
@@ -418,10 +422,11 @@ impl Table {
             })?;
             match seen {
                 Some(Locked::Value(new)) => {
-                    let header = RowHeader::read(row);
+                    let header = RowHeader::read(row).ok_or_else(format::cut_short)?;
                     self.strip(header, row)?;
                     return Ok(RowLock::Granted(new || *waited_new));
                 }
+                Some(Locked::Damaged) => return Err(self.corrupt_index(0, "has a damaged entry")),
                 Some(Locked::Absent) => return Ok(RowLock::Absent),
                 None if gap_locked => return Ok(RowLock::Absent),
                 None => {
@@ -456,7 +461,9 @@ impl Table {
             // Nobody else knows of it, and what is deleted is gone.
             return RecordLock::Granted(false);
         }
-        let header = RowHeader::read(value);
+        let Some(header) = RowHeader::read(value) else {
+            return RecordLock::Damaged;
+        };
         let sys = &self.ctx.sys;
         let space = self.indexes[0].space;
         if me != 0 && header.trx == me {
@@ -499,13 +506,16 @@ pub(crate) fn visit_key(
     if tree.root() == 0 {
         return Ok(());
     }
-    let mut first = true;
+    let (mut first, mut damaged) = (true, false);
     loop {
         let mut visit = |entry: &[u8], value: &[u8]| {
             if !entry.starts_with(key) {
                 return ControlFlow::Break(());
             }
-            let value = SecValue::read(value);
+            let Some(value) = SecValue::read(value) else {
+                damaged = true;
+                return ControlFlow::Break(());
+            };
             if usize::from(value.key_len) == key.len() {
                 f(&entry[key.len()..], value);
             }
@@ -517,6 +527,9 @@ pub(crate) fn visit_key(
             let from = Bound::Excluded(&resume[..]);
             tree.scan_leaf(from, Dir::Forward, next, &mut visit)?
         };
+        if damaged {
+            return Err(format::cut_short());
+        }
         if end != ScanEnd::More {
             return Ok(());
         }
@@ -534,6 +547,8 @@ pub(super) enum RecordLock {
     Marked,
     /// Wait with no latch held.
     Conflict,
+    /// The value is no row's; nothing is locked.
+    Damaged,
 }
 
 /// Whether no older version exists behind this roll pointer.

@@ -9,7 +9,7 @@
 //! come to be at the end of the leaf before; with the gap locked now, a second look settles it.
 
 use super::context::{Index, RowOp};
-use super::format::{ROW_HEADER, RowHeader, SecValue};
+use super::format::{ROW_HEADER, RowHeader, SecValue, cut_short};
 use super::range::Span;
 use super::read::{RecordLock, Request, RowLock};
 use super::{Direction, Fetch, KeyRange, ReadMode, ScanRow, Table};
@@ -272,6 +272,7 @@ impl Scan<'_> {
                     items: &mut b.items,
                     want: self.batch,
                     ended: false,
+                    damaged: false,
                 };
                 let (clustered, tree) = (self.index == 0, &self.table.indexes[self.index].tree);
                 let end = b.cursor.scan(tree, &mut |key, value| {
@@ -285,6 +286,9 @@ impl Scan<'_> {
                         batch.secondary(view, self.fetch, key, value)
                     }
                 })?;
+                if batch.damaged {
+                    return Err(self.table.corrupt_index(self.index, "has a damaged entry"));
+                }
                 self.done = batch.ended || end == ScanEnd::End;
                 self.batch = self.batch.saturating_mul(BATCH_GROWTH);
                 self.next = 0;
@@ -421,7 +425,7 @@ impl Scan<'_> {
             match found {
                 RecordLock::Granted(new) => {
                     self.new_lock = new || waited.is_some();
-                    let header = RowHeader::read(&b.row);
+                    let header = RowHeader::read(&b.row).ok_or_else(cut_short)?;
                     if self.fetch == Fetch::Row {
                         table.strip(header, &mut b.row)?;
                     } else {
@@ -450,6 +454,7 @@ impl Scan<'_> {
                     rewind(b, &self.span, self.dir, self.passed);
                 }
                 RecordLock::Marked => {}
+                RecordLock::Damaged => return Err(table.corrupt_index(0, "has a damaged entry")),
             }
         }
     }
@@ -464,7 +469,7 @@ impl Scan<'_> {
         let index = &*table.indexes[self.index];
         let b = self.buffers.as_mut().expect("present until drop");
         loop {
-            let mut own = 0;
+            let (mut own, mut damaged) = (0, false);
             let me = txn.id();
             let found = step(
                 Step {
@@ -480,6 +485,10 @@ impl Scan<'_> {
                 &mut self.end_locked,
                 &mut |key, value, b_key, _| {
                     let value = SecValue::read(value);
+                    let Some(value) = value.filter(|v| usize::from(v.key_len) <= key.len()) else {
+                        damaged = true;
+                        return true;
+                    };
                     // One that an unfinished transaction marked may come back.
                     if value.marked() && (value.trx == me || !table.ctx.sys.is_active(value.trx)) {
                         return false;
@@ -490,6 +499,9 @@ impl Scan<'_> {
                     true
                 },
             )?;
+            if damaged {
+                return Err(table.corrupt_index(self.index, "has a damaged entry"));
+            }
             if !found {
                 self.done = true;
                 return Ok(None);
@@ -659,9 +671,17 @@ struct Batch<'b> {
     items: &'b mut Vec<Item>,
     want: usize,
     ended: bool,
+    /// An entry is not what it must be.
+    damaged: bool,
 }
 
 impl Batch<'_> {
+    #[cold]
+    fn damage(&mut self) -> ControlFlow<()> {
+        self.damaged = true;
+        ControlFlow::Break(())
+    }
+
     #[inline]
     fn push(&mut self, key: &[u8], own: u16, value: &[u8], state: State) -> ControlFlow<()> {
         let at = self.bytes.len() as u32;
@@ -688,7 +708,9 @@ impl Batch<'_> {
         key: &[u8],
         value: &[u8],
     ) -> ControlFlow<()> {
-        let header = RowHeader::read(value);
+        let Some(header) = RowHeader::read(value) else {
+            return self.damage();
+        };
         let own = key.len() as u16;
         if view.is_none_or(|v| v.sees(header.trx)) {
             if header.marked() {
@@ -713,6 +735,9 @@ impl Batch<'_> {
         value: &[u8],
     ) -> ControlFlow<()> {
         let value = SecValue::read(value);
+        let Some(value) = value.filter(|v| usize::from(v.key_len) <= key.len()) else {
+            return self.damage();
+        };
         let sure = match view {
             Some(v) => value.decides(v),
             None => fetch == Fetch::Key,

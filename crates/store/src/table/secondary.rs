@@ -1,7 +1,7 @@
 //! States of secondary entries: made live, delete-marked, taken back, purged.
 
 use super::Table;
-use super::format::{SEC_VALUE, SecValue};
+use super::format::{SEC_VALUE, SecValue, cut_short};
 use crate::btree::LeafEdit;
 use crate::error::Result;
 use crate::txn::{Owner, ReadView, TrxId};
@@ -16,6 +16,14 @@ fn put(leaf: &mut LeafEdit<'_, '_>, new: SecValue) {
         Some(SEC_VALUE) if len == SEC_VALUE => leaf.patch(0, &bytes[..7]),
         Some(_) => leaf.replace(&bytes[..len]),
     }
+}
+
+/// The entry that is there.
+fn read(leaf: &LeafEdit<'_, '_>) -> Result<Option<SecValue>> {
+    let Some(value) = leaf.value() else {
+        return Ok(None);
+    };
+    SecValue::read(value).ok_or_else(cut_short).map(Some)
 }
 
 impl Table {
@@ -35,7 +43,7 @@ impl Table {
             if owner.is_some_and(|o| !locks.may_insert(o, index.space, entry)) {
                 return Ok(false);
             }
-            let old = leaf.value().map(SecValue::read);
+            let old = read(leaf)?;
             if old.is_none_or(|o| o.marked()) {
                 put(leaf, SecValue::made_live(old, trx, own));
             }
@@ -47,7 +55,7 @@ impl Table {
     pub(super) fn mark_secondary(&self, index: usize, entry: &[u8], trx: TrxId) -> Result<()> {
         self.indexes[index]
             .tree
-            .edit(entry, 0, |leaf| match leaf.value().map(SecValue::read) {
+            .edit(entry, 0, |leaf| match read(leaf)? {
                 Some(old) if !old.marked() => {
                     put(leaf, SecValue::made_marked(old, trx));
                     Ok(())
@@ -64,7 +72,7 @@ impl Table {
         }
         let seen_by_all = |id| self.ctx.sys.seen_by_all(id);
         tree.edit(entry, SEC_VALUE, |leaf| {
-            let Some(old) = leaf.value().map(SecValue::read) else {
+            let Some(old) = read(leaf)? else {
                 return Ok(());
             };
             match old.taken_back(trx, seen_by_all) {
@@ -100,7 +108,7 @@ impl Table {
             return Ok(());
         }
         tree.edit(entry, 0, |leaf| {
-            let old = leaf.value().map(SecValue::read);
+            let old = read(leaf)?;
             if old.is_some_and(|o| o.marked() && oldest.sees(o.trx)) {
                 leaf.remove();
             }

@@ -303,7 +303,10 @@ impl Table {
 /// The overflow chain of a clustered value.
 fn chain_in(value: Option<&[u8]>) -> Result<Option<ChainRef>> {
     match value {
-        Some(v) => format::chain_of(RowHeader::read(v).flags, &v[ROW_HEADER..]),
+        Some(v) => {
+            let header = RowHeader::read(v).ok_or_else(format::cut_short)?;
+            format::chain_of(header.flags, &v[ROW_HEADER..])
+        }
         None => Ok(None),
     }
 }

@@ -66,7 +66,7 @@ impl Table {
         }
         let log = self.core.row_log.get();
         if self.indexes.len() > 1 || log.is_some() {
-            self.strip(RowHeader::read(&s.row), &mut s.row)?;
+            self.strip(header_of(&s.row)?, &mut s.row)?;
             self.take_back_all(trx, key, &s.row, &mut s.keys)?;
         }
         self.indexes[0].tree.edit_known(key, 0, |leaf| {
@@ -96,7 +96,7 @@ impl Table {
         let log = self.core.row_log.get();
         if log.is_some() {
             // Once the mark is gone, others may change the row and free its tail.
-            self.strip(RowHeader::read(&s.row), &mut s.row)?;
+            self.strip(header_of(&s.row)?, &mut s.row)?;
         }
         self.restore_keys(trx, key.len(), keys)?;
         self.indexes[0].tree.edit_known(key, 0, |leaf| {
@@ -144,11 +144,11 @@ impl Table {
         let log = self.core.row_log.get();
         if old.marked() {
             if self.indexes.len() > 1 || log.is_some() {
-                self.strip(RowHeader::read(&s.row), &mut s.row)?;
+                self.strip(header_of(&s.row)?, &mut s.row)?;
                 self.take_back_all(trx, key, &s.row, &mut s.keys)?;
             }
         } else if keys_changed || log.is_some() {
-            self.strip(RowHeader::read(&s.row), &mut s.row)?;
+            self.strip(header_of(&s.row)?, &mut s.row)?;
             s.other.clear();
             s.other.extend_from_slice(&s.value);
             self.strip(old, &mut s.other)?;
@@ -202,13 +202,17 @@ impl Table {
     fn is_version(&self, trx: TrxId, at: RollPtr, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let found = self.indexes[0].tree.get(key, |v| {
-            let is = names(v, trx, at);
+            let header = RowHeader::read(v)?;
+            let is = header.trx == trx && format::record_of(header.roll) == format::record_of(at);
             if is {
                 out.extend_from_slice(v);
             }
-            is
+            Some(is)
         })?;
-        Ok(found == Some(true))
+        match found {
+            Some(None) => Err(self.corrupt_index(0, "has a damaged entry")),
+            found => Ok(found.flatten() == Some(true)),
+        }
     }
 
     fn index_of(&self, space: u64) -> Option<usize> {
@@ -242,7 +246,7 @@ impl Table {
                 if clustered.tree.root() != 0 {
                     clustered.tree.edit_known(key, 0, |leaf| {
                         let v = leaf.value();
-                        if v.is_some_and(|v| RowHeader::read(v).marked() && names(v, trx, at)) {
+                        if v.is_some_and(|v| marks(v) && names(v, trx, at)) {
                             leaf.remove();
                         }
                         Ok(())
@@ -279,6 +283,15 @@ fn dropped(index: &Index) -> bool {
 
 /// Whether a clustered value was written with the undo record `at` of `trx`.
 fn names(value: &[u8], trx: TrxId, at: RollPtr) -> bool {
-    let h = RowHeader::read(value);
-    h.trx == trx && format::record_of(h.roll) == format::record_of(at)
+    RowHeader::read(value)
+        .is_some_and(|h| h.trx == trx && format::record_of(h.roll) == format::record_of(at))
+}
+
+/// Whether a clustered value is a delete mark.
+fn marks(value: &[u8]) -> bool {
+    RowHeader::read(value).is_some_and(|h| h.marked())
+}
+
+fn header_of(value: &[u8]) -> Result<RowHeader> {
+    RowHeader::read(value).ok_or_else(format::cut_short)
 }

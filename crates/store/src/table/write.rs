@@ -243,6 +243,7 @@ impl Table {
                     RecordLock::Conflict => return Ok(Attempt::Record),
                     RecordLock::Granted(_) => return Ok(Attempt::Duplicate),
                     RecordLock::Marked => false,
+                    RecordLock::Damaged => return Err(format::cut_short()),
                 }
             }
         };
@@ -252,7 +253,10 @@ impl Table {
         }
         // A row of our own locks its key, delete-marked or not: who holds a lock beside was granted it without a look at
         // the row, and waits for us once it has looked.
-        let mine = leaf.value().is_some_and(|v| RowHeader::read(v).trx == trx);
+        let mine = leaf
+            .value()
+            .and_then(RowHeader::read)
+            .is_some_and(|h| h.trx == trx);
         if !mine && locks.others_hold(owner, space, key) {
             return Ok(Attempt::Locked);
         }
@@ -264,7 +268,7 @@ impl Table {
         }
         // Older views may need what the delete mark hides: the row revives as a new version of it.
         let there = leaf.value().expect("seen above");
-        let old = RowHeader::read(there);
+        let old = RowHeader::read(there).ok_or_else(format::cut_short)?;
         let delta = Delta::between(&there[ROW_HEADER..], &value[ROW_HEADER..]);
         payload::undo_update(undo, self.def.id, key, old, delta, false, None);
         if undo.len() > payload {
@@ -448,7 +452,7 @@ impl Table {
         };
         let stored_old = if long_before { &s.row[..] } else { old };
         let delta = Delta::between(stored_old, &s.value[ROW_HEADER..]);
-        let blank = RowHeader::read(&[0; ROW_HEADER]);
+        let blank = RowHeader::BLANK;
         let keys = changed
             .iter()
             .map(|c| (self.indexes[c.index].space.0, &s.keys[c.old.clone()]));
@@ -548,7 +552,7 @@ impl Table {
     /// The value of the live row an edit is about.
     fn live_value<'l>(&self, leaf: &'l LeafEdit<'_, '_>) -> Result<&'l [u8]> {
         match leaf.value() {
-            Some(v) if !RowHeader::read(v).marked() => Ok(v),
+            Some(v) if RowHeader::read(v).is_some_and(|h| !h.marked()) => Ok(v),
             _ => Err(self.corrupt("a locked row is not in the clustered index")),
         }
     }
@@ -574,7 +578,7 @@ impl Table {
             self.stored_now(clustered_key, &mut s.row)?;
             chain = format::chain_of(OVERFLOW, &s.row)?;
         }
-        let blank = RowHeader::read(&[0; ROW_HEADER]);
+        let blank = RowHeader::BLANK;
         payload::undo_delete(&mut s.undo, self.def.id, clustered_key, blank, chain);
         let keys = entries.iter().zip(&self.indexes[1..]);
         let keys = keys.map(|(range, index)| (index.space.0, &s.keys[range.clone()]));

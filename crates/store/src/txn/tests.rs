@@ -14,7 +14,7 @@ use crate::space::{AllocKind, FileId, Space, SpaceId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const ROWS: u64 = 16;
@@ -33,6 +33,8 @@ struct Toy {
     purged: Mutex<Vec<(TrxId, RollPtr)>>,
     /// A row whose records can be neither purged nor undone; `ROWS`: none.
     broken: AtomicU64,
+    /// What is broken makes a panic.
+    panics: AtomicBool,
     /// How often that was met.
     failures: AtomicU64,
     /// How many more times undoing fails for lack of a descriptor or a frame, by turns.
@@ -89,6 +91,7 @@ impl Toy {
             page,
             purged: Mutex::default(),
             broken: AtomicU64::new(ROWS),
+            panics: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             lacking: AtomicU64::new(0),
         }))
@@ -159,6 +162,7 @@ impl Toy {
     fn check(&self, row: u64) -> Result<()> {
         if self.broken.load(Ordering::Relaxed) == row {
             self.failures.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.panics.load(Ordering::Relaxed), "a broken row");
             return Err(Error::Corrupt("a broken row".into()));
         }
         Ok(())
@@ -359,6 +363,12 @@ fn a_dropped_transaction_is_rolled_back() {
 /// What fails in one lane keeps neither the others nor abandoned transactions waiting, and is tried again.
 #[test]
 fn a_failure_of_purge_parks_a_lane() {
+    for panics in [false, true] {
+        purge_parks_a_lane(panics);
+    }
+}
+
+fn purge_parks_a_lane(panics: bool) {
     let toy = Toy::create(&SimStorage::new()).unwrap();
     let owners = [(); 3].map(|()| toy.sys.owner());
     // Each has a lane of its own, as they are open at the same time.
@@ -372,6 +382,7 @@ fn a_failure_of_purge_parks_a_lane() {
     for txn in txns {
         toy.sys.commit(txn).unwrap();
     }
+    toy.panics.store(panics, Ordering::Relaxed);
     toy.broken.store(0, Ordering::Relaxed);
     toy.sys.start_purge(toy.clone(), 1);
     until("the others' history is purged", || {
@@ -384,6 +395,22 @@ fn a_failure_of_purge_parks_a_lane() {
     toy.broken.store(ROWS, Ordering::Relaxed);
     until("all is purged", || toy.sys.history_length() == 0);
     close(toy);
+}
+
+/// A rollback that panics is one that has failed: the engine stops, the thread goes on.
+#[test]
+fn a_panic_in_a_rollback_stops_the_engine() {
+    let toy = Toy::create(&SimStorage::new()).unwrap();
+    let owner = toy.sys.owner();
+    let mut txn = toy.sys.begin(&owner, Isolation::RepeatableRead);
+    toy.write(&mut txn, 0, 1, 0).unwrap();
+    toy.panics.store(true, Ordering::Relaxed);
+    toy.broken.store(0, Ordering::Relaxed);
+    toy.sys.start_purge(toy.clone(), 1);
+    // Dropped, it is for the purge thread to roll back.
+    drop(txn);
+    until("stopped", || toy.pager.log().stopped().is_some());
+    until("let go", || toy.sys.transactions().is_empty());
 }
 
 /// Nothing is purged any more once the log has stopped; but what is dropped unfinished then leaves no locks behind.

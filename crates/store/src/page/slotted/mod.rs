@@ -26,8 +26,8 @@
 //! On an inner page each value is a child's page number (u32) and slot 0 stands for "less than every key":
 //! its key is empty and takes no part in skipping or searching.
 //!
-//! Nothing here is undefined on damaged bytes; the mutators and accessors may panic on them.
-//! [`check`] is total and says what is wrong. No locks, no I/O, no allocation (except in `check`).
+//! Nothing here is undefined on damaged bytes; the mutators and accessors may panic on a page that is not [sound](is_sound), which the
+//! pool does not let in. [`check`] is total and says all that is wrong. No locks, no I/O, no allocation (except in `check`).
 
 mod check;
 #[cfg(test)]
@@ -70,6 +70,27 @@ const _: () = assert!(
     cfg!(target_endian = "little"),
     "slots are read as little-endian words"
 );
+
+/// Whether every slot and record lies where it may, so that the accessors do not panic: about a nanosecond per record.
+pub fn is_sound(page: &[u8]) -> bool {
+    let (slots, inner) = (usize::from(count(page)), level(page) > 0);
+    let end = SLOTS + slots * SLOT;
+    if page.len() != PAGE_SIZE || slots > MAX_SLOTS || free(page) > CAPACITY || inner && slots == 0
+    {
+        return false;
+    }
+    (0..slots).all(|slot| {
+        let word = slot_word(page, slot);
+        let (at, key_len) = (word_offset(word), word_key_len(word));
+        if at < end || at + VALUE_LEN > PAGE_SIZE {
+            return false;
+        }
+        let value_len = usize::from(get_u16(page, at));
+        let skipped = inner && slot == 0 || key_len >= skip(page);
+        let value = !inner || value_len == size_of::<u32>();
+        at + VALUE_LEN + key_len + value_len <= PAGE_SIZE && skipped && value
+    })
+}
 
 /// Level of a page (0 = leaf).
 #[inline]
