@@ -34,6 +34,8 @@ pub enum Error {
     Deadlock,
     /// A row lock or metadata lock was not granted in time.
     LockWaitTimeout,
+    /// Row locks have all the memory that they may have; the transaction is to be rolled back.
+    LockTableFull,
     /// `NOWAIT` met a conflicting lock.
     LockNotAvailable,
     /// The statement or connection was killed while waiting.
@@ -107,6 +109,9 @@ impl std::fmt::Display for Error {
             Error::DuplicateKey { index } => write!(f, "duplicate key in index {index}"),
             Error::Deadlock => f.write_str("deadlock found; transaction rolled back"),
             Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
+            Error::LockTableFull => {
+                f.write_str("the total number of locks exceeds the lock table size")
+            }
             Error::LockNotAvailable => f.write_str("lock not available and NOWAIT is set"),
             Error::Interrupted => f.write_str("interrupted"),
             Error::NoSuchDatabase(s) => write!(f, "unknown database '{s}'"),

@@ -310,3 +310,21 @@ fn money_is_neither_made_nor_lost() {
     s.commit();
     db.check();
 }
+
+/// The undo record of an update leads back to the row that the caller has read: it must be the one that is there.
+#[test]
+fn an_update_of_another_row_than_the_one_there_is_refused() {
+    let db = Db::new();
+    let mut s = db.session();
+    s.create(table("t", &[("PRIMARY", true, &[0]), ("n", false, &[1])]));
+    let t = s.open("t");
+    s.insert(&t, &ints(&[1, 5, 7])).unwrap();
+    s.commit();
+    for old in [ints(&[1, 5, 8]), ints(&[1, 5]), ints(&[1, 5, 7, 9])] {
+        let refused = t.update(s.txn(), &int_key(1), &old, &ints(&[1, 5, 11]));
+        assert!(matches!(refused, Err(Error::Corrupt(_))), "{refused:?}");
+    }
+    assert_eq!(s.ints(&t, 0), [[1, 5, 7]]);
+    s.commit();
+    db.check();
+}

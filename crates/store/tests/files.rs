@@ -4,7 +4,9 @@ mod common;
 use common::*;
 use millpond_store::io::Storage;
 use millpond_store::io::sim::SimStorage;
+use millpond_store::{Engine, Isolation};
 use millpond_store::{Error, Options};
+use std::sync::Arc;
 
 const TABLES: i64 = 600;
 /// Half of them for tables; a batch being written keeps up to 192 at work.
@@ -172,4 +174,42 @@ fn a_log_below_the_minimum_is_refused() {
         Db::on(disk.clone()).engine.close().unwrap();
         disk.kill();
     }
+}
+
+/// Nobody but the owner reads the files.
+#[test]
+fn files_are_the_owners() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = std::env::temp_dir().join(format!("millpond-modes-{}", std::process::id()));
+    let data = root.join("deep").join("data");
+    {
+        let storage = millpond_store::io::real::RealStorage::new(&data).unwrap();
+        let engine = Engine::open(Arc::new(storage), options(), Arc::new(ToyCodecs)).unwrap();
+        let owner = engine.owner();
+        engine.create_database(&owner, D, b"").unwrap();
+        let mut def = table("t", &[("PRIMARY", true, &[0])]);
+        def.file_per_table = Some(true);
+        engine.create_table(&owner, def).unwrap();
+        let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+        let t = engine.open_table(&mut txn, D, "t").unwrap();
+        t.insert(&mut txn, &ints(&[1])).unwrap();
+        engine.commit(txn).unwrap();
+        engine.close().unwrap();
+    }
+    let (mut folders, mut seen) = (vec![data.clone()], 0);
+    while let Some(folder) = folders.pop() {
+        let mode = |p: &std::path::Path| p.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+    assert!(seen > 4, "{seen}");
 }

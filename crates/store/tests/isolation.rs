@@ -497,3 +497,43 @@ fn two_who_waited_for_a_key_cannot_both_have_it() {
         db.check();
     }
 }
+
+/// Row locks have so much memory and no more: whoever wants another is told, and others have room once he has rolled back.
+#[test]
+fn row_locks_are_limited() {
+    let disk = millpond_store::io::sim::SimStorage::new();
+    let options = Options {
+        lock_bytes: 1 << 20,
+        ..options()
+    };
+    let engine = open_with(&disk, options).unwrap();
+    let db = Db { engine, disk };
+    let mut s = db.session();
+    s.create(table("t", &[("PRIMARY", true, &[0])]));
+    let t = s.open("t");
+    for i in 0..40_000 {
+        s.insert(&t, &ints(&[i])).unwrap();
+        if i % 1000 == 0 {
+            s.commit();
+        }
+    }
+    s.commit();
+    let all = |s: &mut Session, range| {
+        let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+        s.scan(&t, 0, range, Direction::Forward, mode)
+    };
+    let full = all(&mut s, everything());
+    assert!(
+        matches!(full, Err(Error::LockTableFull)),
+        "{:?}",
+        full.map(|r| r.len())
+    );
+    let changed = s.update(&t, &int_key(39_999), |_| ints(&[39_999]));
+    assert!(matches!(changed, Err(Error::LockTableFull)), "{changed:?}");
+    // Who locks nothing is not concerned.
+    let mut other = db.session();
+    assert_eq!(other.rows(&t, 0).len(), 40_000);
+    s.rollback();
+    assert_eq!(all(&mut other, range(0, 999)).unwrap().len(), 1000);
+    other.commit();
+}

@@ -561,6 +561,11 @@ impl World {
                     }
                 }
                 let db = self.db.take().unwrap().crash();
+                // The model knows nothing of the transactions that die; who reads uncommitted rows would see theirs.
+                wait_until(|| {
+                    let status = db.engine.status();
+                    status.counter("Millpond_unfinished_transactions") == 0
+                });
                 self.db = Some(db);
                 self.connect();
                 self.note("crash".into());

@@ -125,6 +125,7 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
         "innodb_io_capacity" => options.io_capacity = n,
         "innodb_io_capacity_max" => options.io_capacity_max = n,
         "innodb_online_alter_log_max_size" => options.row_log_bytes = n,
+        "millpond_row_lock_memory" => options.lock_bytes = n,
         // Beyond what there is, the store says so.
         "innodb_force_recovery" => options.force_recovery = u8::try_from(n).unwrap_or(u8::MAX),
         "millpond_reclaim_bytes_per_sec" => options.reclaim_bytes_per_sec = n,

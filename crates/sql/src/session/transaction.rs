@@ -129,7 +129,9 @@ impl Session {
     /// Undoes a failed statement: wholly where the store gave the transaction up or nothing else is in it.
     pub(super) fn undo_statement(&mut self, to: Savepoint, began: bool, e: &SqlError) {
         const DEADLOCK: u16 = 1213;
-        let whole = e.code == DEADLOCK || (began && self.settings.autocommit);
+        // As in InnoDB: others need the room.
+        const LOCK_TABLE_FULL: u16 = 1206;
+        let whole = matches!(e.code, DEADLOCK | LOCK_TABLE_FULL) || (began && self.settings.autocommit);
         let undone = if whole {
             self.rollback_now()
         } else if let Some(txn) = &mut self.txn.txn {

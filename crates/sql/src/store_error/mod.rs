@@ -41,6 +41,10 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             1205,
             "Lock wait timeout exceeded; try restarting transaction",
         ),
+        Error::LockTableFull => SqlError::new(
+            1206,
+            "The total number of locks exceeds the lock table size",
+        ),
         Error::LockNotAvailable => SqlError::new(
             3572,
             "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.",

@@ -82,6 +82,11 @@ impl FrameCache {
         FrameCache((0..words).map(|_| AtomicU64::new(0)).collect())
     }
 
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+
     #[inline]
     fn word(&self, page: PageNo) -> &AtomicU64 {
         &self.0[page as usize & (self.0.len() - 1)]
@@ -123,9 +128,27 @@ impl Tree {
         match slotted::level(root) {
             0 => None,
             1 if slotted::count(root) < WORTH_CACHING => None,
-            1 => Some(self.frames[0].get_or_init(|| FrameCache::new(FEW_FRAMES))),
-            _ => Some(self.frames[1].get_or_init(|| FrameCache::new(MANY_FRAMES))),
+            1 => self.frames[0]
+                .get()
+                .or_else(|| self.make_frames(0, FEW_FRAMES)),
+            _ => self.frames[1]
+                .get()
+                .or_else(|| self.make_frames(1, MANY_FRAMES)),
         }
+    }
+
+    /// Makes a cache if the pool's account has room for it.
+    #[cold]
+    fn make_frames(&self, which: usize, words: usize) -> Option<&FrameCache> {
+        let cache = &self.frames[which];
+        if !self.pager.take_hint_bytes(words * size_of::<u64>()) {
+            return cache.get();
+        }
+        if cache.set(FrameCache::new(words)).is_err() {
+            // Somebody else came first.
+            self.pager.give_hint_bytes(words * size_of::<u64>());
+        }
+        cache.get()
     }
 
     /// A page below the root under a shared latch, if it is resident.

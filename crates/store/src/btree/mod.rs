@@ -85,6 +85,14 @@ pub struct Tree {
     hashed: Hashed,
 }
 
+impl Drop for Tree {
+    fn drop(&mut self) {
+        for cache in self.frames.iter().filter_map(OnceLock::get) {
+            self.pager.give_hint_bytes(cache.bytes());
+        }
+    }
+}
+
 impl Tree {
     /// A tree over an existing root (0: empty, no page yet).
     pub fn new(pager: &Arc<Pager>, space: Arc<Space>, root: PageNo) -> Tree {

@@ -91,11 +91,17 @@ pub struct Options {
     pub drop_algorithm: DropAlgorithm,
     /// Bytes of row changes that an index build may be behind; see [`Engine::set_row_log_limit`].
     pub row_log_bytes: u64,
+    /// Bytes that row locks may take; 0: half the pool, 256 MiB at least. Beyond that statements fail with
+    /// [`Error::LockTableFull`].
+    pub lock_bytes: u64,
     /// How to open a database that is damaged: `innodb_force_recovery`, 0 to [`FORCE_RECOVERY_MOST`]. Above 0 rows can be read,
     /// and tables dropped, but rows cannot be changed. 1: what recovery finds damaged is passed by. 2: neither purge nor the
     /// reclaimer runs. 3: what a crash left unfinished stays so, in the eyes of readers undone.
     pub force_recovery: u8,
 }
+
+/// Row locks may have this much memory, however small the pool is.
+const LOCK_BYTES_LEAST: u64 = 256 << 20;
 
 /// The highest [`Options::force_recovery`] there is.
 pub const FORCE_RECOVERY_MOST: u8 = 3;
@@ -120,6 +126,7 @@ impl Default for Options {
             io_capacity_max: IO_CAPACITY_MAX,
             drop_algorithm: DropAlgorithm::default(),
             row_log_bytes: ROW_LOG_BYTES,
+            lock_bytes: 0,
             force_recovery: 0,
         }
     }
@@ -246,7 +253,7 @@ impl Engine {
     }
     /// Waits until commits up to `lsn` are durable.
     pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
-        self.0.pager.log().sync_to(lsn)
+        self.0.pager.log().wait_durable(lsn)
     }
     /// Tells `who` when commits up to `lsn` are durable, or when they can't be made so.
     pub fn when_durable(&self, lsn: Lsn, who: Arc<dyn OnDurable>) {

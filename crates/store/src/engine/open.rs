@@ -6,7 +6,7 @@
 
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
-use super::{FORCE_RECOVERY_MOST, Inner, Options};
+use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options};
 use crate::catalog::{Catalog, CodecFactory, Handler};
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -57,6 +57,10 @@ pub(super) fn open(
     }
     let force = options.force_recovery;
     let sys = TxnSystem::open(&pager, force > 0)?;
+    sys.locks().set_limit(match options.lock_bytes {
+        0 => (options.pool_bytes as u64 / 2).max(LOCK_BYTES_LEAST),
+        bytes => bytes,
+    });
     let ctx = Context::new(pager.clone(), sys.clone(), force > 0);
     let catalog = Catalog::open(&ctx, codecs.clone())?;
     let handler = Arc::new(Handler(catalog.clone()));

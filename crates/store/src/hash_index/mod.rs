@@ -19,7 +19,8 @@
 //! of pages do not touch the index at all. Space ids never return; a dropped, truncated or rebuilt table's entries
 //! are dead from that instant, for no lookup asks for its space any more and its frames are not served.
 //!
-//! **Memory** is a fixed share of the pool ([`MEMORY_SHARE`]), untouched until used. Where a bucket is full, a dead entry
+//! **Memory** is a fixed share of the pool ([`MEMORY_SHARE`]), untouched until a tree's lookups ask for it, and then populated in the background
+//! ([`HashIndex::populate`]), for which lookups do not wait. Where a bucket is full, a dead entry
 //! makes way (frame freed, reused, without entries of its own, or its space dropped), else now and then a live one. So dead entries
 //! stay for as long as nobody needs their place: eviction does not remove them, which would cost a pass over the page's
 //! records for each page evicted. [`HashIndex::drop_page`] does remove a page's entries at that cost, for those who want it.
@@ -45,11 +46,14 @@ use key::hash;
 use crate::page::{PageType, page_type, slotted};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use table::{Spot, Table};
 
 /// The table takes this part of the buffer pool's size, in addition to it.
 pub const MEMORY_SHARE: usize = 16;
+/// A table up to this is not worth populating ahead: the kernel zeroes it at once.
+const SMALL: usize = 2 << 20;
 /// Most partitions.
 pub const MAX_PARTS: usize = 512;
 
@@ -133,20 +137,61 @@ pub(crate) struct HashIndex {
     switch: Mutex<()>,
     thresholds: Thresholds,
     rates: report::Rates,
+    /// Whether the table's memory is there; until then nothing is looked up in it and nothing added.
+    populated: AtomicBool,
+    /// A lookup has asked for it since it was last given back.
+    wanted: AtomicBool,
+    /// Called then.
+    on_want: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl HashIndex {
     /// An empty index for a pool of this many bytes.
     pub fn new(options: HashOptions, pool_bytes: usize) -> std::io::Result<HashIndex> {
         let parts = options.parts.clamp(1, MAX_PARTS);
+        let table = Table::new(pool_bytes / MEMORY_SHARE, parts)?;
+        let small = table.bytes() <= SMALL;
         Ok(HashIndex {
             on: AtomicBool::new(options.on),
-            table: Table::new(pool_bytes / MEMORY_SHARE, parts)?,
+            table,
             era: AtomicU32::new(1),
             switch: Mutex::new(()),
             thresholds: options.thresholds,
             rates: report::Rates::new(),
+            populated: AtomicBool::new(small),
+            wanted: AtomicBool::new(false),
+            on_want: OnceLock::new(),
         })
+    }
+
+    /// Installs what is called when [`HashIndex::populate`] has something to do; once.
+    pub fn on_want(&self, f: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.on_want.set(f);
+    }
+
+    /// Has the system make the table's memory, if a lookup has asked for it, and lets lookups in. A first use of the table would go all over
+    /// it, and have the kernel zero 2 MiB at a time on a statement's time. `stop`: whether to leave it.
+    pub fn populate(&self, stop: &dyn Fn() -> bool) {
+        if !self.wanted.load(Ordering::SeqCst) || self.populated.load(Ordering::Relaxed) {
+            return;
+        }
+        let era = self.era.load(Ordering::SeqCst);
+        if !self.table.populate(&|| stop() || !self.is_still(era)) {
+            return;
+        }
+        let _one = self.switch.lock();
+        if self.is_still(era) {
+            self.populated.store(true, Ordering::Release);
+        }
+    }
+
+    #[cold]
+    fn want(&self) {
+        if !self.wanted.swap(true, Ordering::SeqCst)
+            && let Some(f) = self.on_want.get()
+        {
+            f();
+        }
     }
 
     /// Whether it is on.
@@ -164,6 +209,10 @@ impl HashIndex {
         // Who adds entries looks at both under the partition's latch: what was added before is cleared here.
         self.era.fetch_add(1, Ordering::SeqCst);
         self.table.clear();
+        if self.table.bytes() > SMALL {
+            self.populated.store(false, Ordering::Relaxed);
+            self.wanted.store(false, Ordering::SeqCst);
+        }
     }
 
     fn is_still(&self, era: u32) -> bool {
@@ -191,8 +240,14 @@ impl HashIndex {
     /// Begins a lookup of `key` in a tree.
     #[inline]
     pub fn probe(&self, tree: &TreeHash, space: u64, key: &[u8]) -> Probe {
-        let ask = self.is_on() && tree.is_hot(self.thresholds.tree);
-        Probe(ask.then(|| hash(space, key)))
+        if !self.is_on() || !tree.is_hot(self.thresholds.tree) {
+            return Probe::NONE;
+        }
+        if !self.populated.load(Ordering::Relaxed) {
+            self.want();
+            return Probe::NONE;
+        }
+        Probe(Some(hash(space, key)))
     }
 
     /// Where the record may be. No latch.

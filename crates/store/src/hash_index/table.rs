@@ -132,6 +132,26 @@ impl Table {
         })
     }
 
+    /// Bytes of the buckets.
+    pub fn bytes(&self) -> usize {
+        self.buckets.len() * size_of::<Bucket>()
+    }
+
+    /// Touches all memory without changing it, unless told to stop; whether it is done.
+    pub fn populate(&self, stop: &dyn Fn() -> bool) -> bool {
+        const PAGE: usize = 4096 / size_of::<Bucket>();
+        const STEP: usize = (2 << 20) / size_of::<Bucket>();
+        for first in (0..self.buckets.len()).step_by(PAGE) {
+            if first.is_multiple_of(STEP) && stop() {
+                return false;
+            }
+            self.buckets.get(first).0[0]
+                .word
+                .fetch_or(0, Ordering::Relaxed);
+        }
+        true
+    }
+
     #[inline]
     fn bucket_no(&self, hash: u64) -> usize {
         (((hash >> 32) * self.buckets.len() as u64) >> 32) as usize

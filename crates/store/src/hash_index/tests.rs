@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::page::{PAGE_SIZE, put_u16};
+use std::sync::atomic::AtomicU64;
 
 /// Frames below this number have pages of space `n % 10`; none beyond.
 struct Fake(u32);
@@ -266,4 +267,33 @@ fn threads_may_do_anything_at_once() {
     index.set_on(true);
     index.set_on(false);
     assert_eq!(index.entries(), 0);
+}
+
+/// A large table is not looked at before its memory is there, for which a hot tree's first lookup asks; giving it up begins anew.
+#[test]
+fn a_large_table_is_populated_before_its_use() {
+    let index = index(64 << 20);
+    let asked = std::sync::Arc::<AtomicU64>::default();
+    let count = asked.clone();
+    index.on_want(Box::new(move || {
+        drop(count.fetch_add(1, Ordering::Relaxed))
+    }));
+    let tree = TreeHash::default();
+    for turn in 1..=2 {
+        index.populate(&|| false);
+        assert_eq!(asked.load(Ordering::Relaxed), turn - 1);
+        for _ in 0..3 {
+            assert!(
+                index.probe(&tree, 1, b"key").hash().is_none(),
+                "turn {turn}"
+            );
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), turn);
+        index.populate(&|| true);
+        assert!(index.probe(&tree, 1, b"key").hash().is_none());
+        index.populate(&|| false);
+        assert!(index.probe(&tree, 1, b"key").hash().is_some());
+        index.set_on(false);
+        index.set_on(true);
+    }
 }

@@ -4,7 +4,7 @@ use super::{AlignedBuf, File, SECTOR, Storage};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -13,6 +13,23 @@ const LOCK_FILE: &str = "lock";
 
 /// With the caller's they are as many as InnoDB's `innodb_write_io_threads` by default.
 const WRITE_THREADS: usize = 3;
+
+/// Rows are nobody's business but the owner's.
+const OWNERS_FILE: u32 = 0o600;
+const OWNERS_FOLDER: u32 = 0o700;
+
+/// Makes a folder that is missing, durably: what is durable in it is no use if its own name is lost.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(OWNERS_FOLDER).create(folder)?;
+    match folder.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => fs::File::open(parent)?.sync_all(),
+        _ => fs::File::open(".")?.sync_all(),
+    }
+}
 
 /// A directory of the file system.
 pub struct RealStorage {
@@ -23,7 +40,7 @@ pub struct RealStorage {
 impl RealStorage {
     /// Uses `root`, creating it if missing.
     pub fn new(root: impl AsRef<Path>) -> io::Result<RealStorage> {
-        fs::create_dir_all(&root)?;
+        make_folder(root.as_ref())?;
         let root = root.as_ref().canonicalize()?;
         Ok(RealStorage {
             root,
@@ -36,13 +53,14 @@ impl Storage for RealStorage {
     fn open(&self, name: &str, create: bool) -> io::Result<Arc<dyn File>> {
         let path = self.root.join(name);
         if create && let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+            make_folder(folder)?;
         }
         let file = fs::OpenOptions::new()
             .read(true)
             .write(true)
             .create(create)
             .truncate(false)
+            .mode(OWNERS_FILE)
             .open(&path)?;
         Ok(Arc::new(RealFile::new(file, path)))
     }
@@ -112,6 +130,7 @@ impl Storage for RealStorage {
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(OWNERS_FILE)
             .open(path)?;
         match file.try_lock() {
             Ok(()) => {

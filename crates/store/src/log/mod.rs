@@ -331,8 +331,13 @@ impl Log {
         Ok(())
     }
 
-    /// Makes everything up to `lsn` durable: group commit (the first waiter writes and syncs for all).
+    /// Makes everything up to `lsn` durable: group commit (the first waiter writes and syncs for all). The caller may hold locks.
     pub fn sync_to(&self, lsn: Lsn) -> Result<()> {
+        rounds::holding(|| self.flush_to(lsn, true))
+    }
+
+    /// The same for who holds no lock.
+    pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
         self.flush_to(lsn, true)
     }
 
@@ -367,7 +372,7 @@ impl Log {
         if end.saturating_sub(self.written.load(Ordering::Relaxed)) < RELIEVE_BYTES as u64 {
             return Ok(());
         }
-        self.flush_to(self.end_lsn(), false)
+        rounds::holding(|| self.flush_to(self.end_lsn(), false))
     }
 
     /// Background duty, called about once a second: writes and syncs what settings 0 and 2 left over.

@@ -34,6 +34,7 @@ use crate::page::Lsn;
 use crate::wait::{self, Class};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -66,6 +67,10 @@ pub(super) struct Rounds {
     /// The log's thread has nothing to do.
     idle: bool,
     closing: bool,
+    /// The log's thread is in [`Log::serve`].
+    serving: bool,
+    /// Outcomes that are for the log's thread to tell.
+    untold: Vec<(Arc<dyn OnDurable>, Result<()>)>,
 }
 
 struct Flight {
@@ -88,8 +93,8 @@ enum Who {
 
 /// What is told when a commit is durable.
 pub trait OnDurable: Send + Sync {
-    /// The commit is durable, or (an error) may not be. Called once, on any thread, no lock being held; it must not
-    /// wait for long, for others' commits wait for it.
+    /// The commit is durable, or (an error) may not be. Called once, on any thread, no lock being held (who runs a round while it holds
+    /// one leaves it to the log's own thread); it must not wait for long, for others' commits wait for it.
     fn done(self: Arc<Self>, outcome: Result<()>);
 }
 
@@ -117,19 +122,26 @@ impl Parked {
 /// Told when no lock is held any more.
 type Due = SmallVec<[Who; 8]>;
 
-fn tell(all: Due, outcome: impl Fn() -> Result<()>) {
-    for who in all {
-        match who {
-            Who::Thread(p) => {
-                p.woken.store(true, Ordering::Release);
-                p.thread.unpark();
-            }
-            // Whatever becomes of one, the others have to be told.
-            Who::Call(c) => {
-                let _ = catch_unwind(AssertUnwindSafe(|| c.done(outcome())));
-            }
+thread_local! {
+    /// The thread holds locks: what it runs a round for, it leaves to others to tell callers of.
+    static HOLDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, in which this thread calls no [`OnDurable`] while the log's own thread is there to do it.
+pub(super) fn holding<R>(f: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            HOLDING.set(self.0);
         }
     }
+    let _before = Before(HOLDING.replace(true));
+    f()
+}
+
+fn call(who: Arc<dyn OnDurable>, outcome: Result<()>) {
+    // Whatever becomes of one, the others have to be told.
+    let _ = catch_unwind(AssertUnwindSafe(|| who.done(outcome)));
 }
 
 impl Rounds {
@@ -147,6 +159,8 @@ impl Rounds {
             last_size: 0,
             idle: false,
             closing: false,
+            serving: false,
+            untold: Vec::new(),
         }
     }
 
@@ -278,9 +292,20 @@ impl Log {
     /// Runs rounds for callers of [`Log::when_durable`] until [`Log::end_service`]. The log's own thread is in here.
     pub fn serve(&self) {
         let mut rounds = self.rounds.lock();
+        rounds.serving = true;
         loop {
+            if !rounds.untold.is_empty() {
+                let untold = std::mem::take(&mut rounds.untold);
+                drop(rounds);
+                untold
+                    .into_iter()
+                    .for_each(|(who, outcome)| call(who, outcome));
+                rounds = self.rounds.lock();
+                continue;
+            }
             let size = rounds.uncovered();
             if rounds.closing && size == 0 {
+                rounds.serving = false;
                 return;
             }
             if size > 0 && self.stopped.load(Ordering::Acquire) {
@@ -307,11 +332,39 @@ impl Log {
         self.wanted.notify_one();
     }
 
+    fn tell(&self, all: Due, outcome: impl Fn() -> Result<()>) {
+        let mut later = Vec::new();
+        for who in all {
+            match who {
+                Who::Thread(p) => {
+                    p.woken.store(true, Ordering::Release);
+                    p.thread.unpark();
+                }
+                Who::Call(c) if HOLDING.get() => later.push((c, outcome())),
+                Who::Call(c) => call(c, outcome()),
+            }
+        }
+        if later.is_empty() {
+            return;
+        }
+        let mut rounds = self.rounds.lock();
+        if rounds.serving {
+            rounds.untold.append(&mut later);
+            drop(rounds);
+            self.wanted.notify_one();
+            return;
+        }
+        drop(rounds);
+        later
+            .into_iter()
+            .for_each(|(who, outcome)| call(who, outcome));
+    }
+
     /// The log has stopped: so everybody is told.
     fn give_up(&self, mut rounds: MutexGuard<'_, Rounds>) {
         let all = rounds.everybody();
         drop(rounds);
-        tell(all, || self.check());
+        self.tell(all, || self.check());
     }
 
     /// Tells whom a step of a round has brought where they wanted, and sees to it that the rest goes on.
@@ -321,7 +374,7 @@ impl Log {
         if wanted {
             self.wanted.notify_one();
         }
-        tell(due, || Ok(()));
+        self.tell(due, || Ok(()));
     }
 
     fn reached(&self, sync: bool) -> Lsn {

@@ -433,3 +433,49 @@ fn a_panic_leaves_nobody_waiting() {
     assert!(told.failed.load(Ordering::Relaxed));
     assert!(matches!(log.sync_to(end), Err(Error::Stopped(_))));
 }
+
+/// Who syncs while it holds locks tells no callers: the log's thread does.
+#[test]
+fn callers_are_told_by_nobody_who_holds_locks() {
+    thread_local! {
+        static HOLDS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+    struct Asks {
+        told: Arc<AtomicU64>,
+        wrong: Arc<AtomicU64>,
+    }
+    impl OnDurable for Asks {
+        fn done(self: Arc<Self>, _: Result<()>) {
+            self.wrong
+                .fetch_add(u64::from(HOLDS.get()), Ordering::Relaxed);
+            self.told.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    const EACH: u64 = 3000;
+    let disk = SimStorage::new();
+    let log = Arc::new(Log::create(&disk, 8 << 20, FlushAtCommit::Sync).unwrap());
+    let (told, wrong) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+    with_service(&log, || {
+        std::thread::scope(|s| {
+            for holds in [true, true, false, false] {
+                let (log, told, wrong) = (&log, &told, &wrong);
+                s.spawn(move || {
+                    HOLDS.set(holds);
+                    for _ in 0..EACH {
+                        let (end, ()) = log.append(&[1; 20], |_, _| ());
+                        if holds {
+                            log.sync_to(end).unwrap();
+                        } else {
+                            let (told, wrong) = (told.clone(), wrong.clone());
+                            log.when_durable(end, Arc::new(Asks { told, wrong }));
+                        }
+                    }
+                });
+            }
+        });
+        while told.load(Ordering::Relaxed) < 2 * EACH {
+            std::thread::yield_now();
+        }
+    });
+    assert_eq!(wrong.load(Ordering::Relaxed), 0);
+}

@@ -13,6 +13,7 @@ use super::frame::{
 };
 use super::lists::{Instance, Stale, Victim};
 use super::look::Looks;
+use super::populate::Wanted;
 use super::room::LogRoom;
 use super::stats::Counts;
 use super::trouble::Trouble;
@@ -30,7 +31,7 @@ use hashbrown::HashTable;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -103,6 +104,10 @@ pub(crate) struct Core {
     pub stale_frames: AtomicI64,
     pub discards: Discards,
     pub cleaner: Signal,
+    /// What trees' caches of frame numbers take, bytes.
+    pub hint_bytes: AtomicUsize,
+    /// For the thread that populates memory ahead.
+    pub wanted: Arc<Wanted>,
     pub trouble: Trouble,
     pub write_limits: Limits,
     pub unlogged: Unlogged,
@@ -146,6 +151,9 @@ impl Core {
                 Instance::new(base, per_instance.min(count - base))
             })
             .collect();
+        let wanted = Arc::new(Wanted::default());
+        let for_hash = wanted.clone();
+        hash.on_want(Box::new(move || for_hash.wake()));
         Core {
             files,
             log,
@@ -169,6 +177,8 @@ impl Core {
             stale_frames: AtomicI64::new(0),
             discards: Discards::default(),
             cleaner: Signal::default(),
+            hint_bytes: AtomicUsize::new(0),
+            wanted,
             trouble: Trouble::default(),
             write_limits: Limits::default(),
             unlogged: Unlogged::default(),
@@ -450,7 +460,9 @@ impl Core {
                 if instance.free_len.load(Ordering::Relaxed) < instance.low_water() {
                     self.cleaner.wake();
                 }
-                return Some(self.finish_claim(v));
+                let n = self.finish_claim(v);
+                self.note_taken(instance, n);
+                return Some(n);
             }
         }
         None

@@ -217,6 +217,32 @@ impl Arena {
         self.bytes
     }
 
+    /// Has the system make the memory of these frames, used or not. What is in them stays.
+    pub fn populate(&self, frames: std::ops::Range<FrameNo>) {
+        assert!(frames.end <= self.count);
+        #[cfg(target_os = "linux")]
+        {
+            let (from, n) = (frames.start as usize, frames.len());
+            // SAFETY: a question about a constant of the system's.
+            let system_page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
+            let header = std::mem::size_of::<Frame>();
+            // SAFETY: in bounds.
+            let headers = unsafe { self.frames.add(from) }.cast::<u8>();
+            for (at, len) in [
+                (headers, n * header),
+                (self.page(frames.start), n * PAGE_SIZE),
+            ] {
+                // Whole pages of the system's.
+                let before = at.addr() % system_page;
+                // SAFETY: `at` lies in a mapping, which begins on a page of the system's.
+                let at = unsafe { at.sub(before) };
+                // SAFETY: the range is within the mapping, whose end the kernel rounds up as well. The advice makes pages writable
+                // and changes no contents, whoever uses them meanwhile. An older kernel refuses it, and nothing is lost.
+                unsafe { libc::madvise(at.cast(), before + len, libc::MADV_POPULATE_WRITE) };
+            }
+        }
+    }
+
     /// Makes a frame's header valid, as a free frame.
     ///
     /// # Safety

@@ -12,6 +12,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Memory of trees' caches of frames, as a share of the pool's, and the least there is.
+const HINT_SHARE: usize = 16;
+const HINT_BYTES_LEAST: usize = 1 << 20;
+
 /// A pin: keeps a page resident (not latched). Cheap to hold across a restart of a descent.
 pub struct Pin<'a> {
     core: &'a Core,
@@ -211,5 +215,27 @@ impl Pager {
         if hint.0 < core.arena.count() {
             core.arena.prefetch(hint.0);
         }
+    }
+}
+
+impl Pager {
+    /// Lets a tree have memory to remember frames in, if there is any left: a share of the pool's size for all trees together.
+    pub(crate) fn take_hint_bytes(&self, bytes: usize) -> bool {
+        let core = self.core();
+        let most = (core.arena.bytes() / HINT_SHARE).max(HINT_BYTES_LEAST);
+        let taken = &core.hint_bytes;
+        if taken.load(Ordering::Relaxed) + bytes > most {
+            return false;
+        }
+        if taken.fetch_add(bytes, Ordering::Relaxed) + bytes > most {
+            taken.fetch_sub(bytes, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    /// Gives it back.
+    pub(crate) fn give_hint_bytes(&self, bytes: usize) {
+        self.core().hint_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }

@@ -17,6 +17,7 @@ use super::frame::{
     NONE, PINS,
 };
 use super::look::InstanceCounts;
+use super::populate::Populated;
 use crate::page::Lsn;
 use crate::wait::{self, Class};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -39,6 +40,7 @@ pub(crate) struct Instance {
     pub dirty_len: AtomicU32,
     pub moved_young: AtomicU64,
     pub counts: InstanceCounts,
+    pub populated: Populated,
 }
 
 /// Free list and LRU list.
@@ -124,7 +126,14 @@ impl Instance {
             dirty_len: AtomicU32::new(0),
             moved_young: AtomicU64::new(0),
             counts: InstanceCounts::default(),
+            populated: Populated::default(),
         }
+    }
+
+    /// Its first frame, the first never used, and the end.
+    pub fn extent(&self) -> (FrameNo, FrameNo, FrameNo) {
+        let lists = self.lists.lock();
+        (lists.base, lists.virgin, lists.end)
     }
 
     /// The cleaner keeps about this many frames free.

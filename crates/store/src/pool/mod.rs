@@ -18,6 +18,7 @@
 //! | `guard` | pins, shared latches, hints |
 //! | `hashed` | looking pages up through the adaptive hash index |
 //! | `mtr` | mini-transactions |
+//! | `populate` | memory ahead of need |
 //! | `room` | log space for mini-transactions under way |
 //! | `cleaner` | the page cleaner: its rounds and pace, batches, checkpoints |
 //! | `doublewrite` | torn-page protection |
@@ -48,6 +49,7 @@ mod hashed;
 mod lists;
 mod look;
 mod mtr;
+mod populate;
 mod recovery;
 mod room;
 mod spaces;
@@ -114,6 +116,7 @@ pub struct Pager {
     core: Arc<Core>,
     cleaner: Mutex<Option<JoinHandle<()>>>,
     log_writer: Mutex<Option<JoinHandle<()>>>,
+    populating: Mutex<Option<JoinHandle<()>>>,
     recovery: RecoveryReport,
 }
 
@@ -178,8 +181,15 @@ impl Pager {
             core: core.clone(),
             cleaner: Mutex::new(Some(cleaner)),
             log_writer: Mutex::default(),
+            populating: Mutex::default(),
             recovery,
         });
+        let for_memory = core.clone();
+        let populating = std::thread::Builder::new()
+            .name("memory".into())
+            .spawn(move || for_memory.populate())
+            .map_err(|e| Error::io("start the thread that populates memory", &e))?;
+        *pager.populating.lock() = Some(populating);
         let log_writer = std::thread::Builder::new()
             .name("log-writer".into())
             .spawn(move || core.log.serve())
@@ -223,6 +233,7 @@ impl Pager {
     /// Writes everything, checkpoints, and ends the background thread. Nobody else uses the pager any more.
     pub fn close(&self) -> Result<()> {
         let flushed = self.core.flush_all();
+        self.stop_populating();
         self.stop_cleaner();
         self.stop_log_writer();
         flushed.and_then(|()| self.core.remove_unlogged())
@@ -230,27 +241,38 @@ impl Pager {
 
     fn stop_cleaner(&self) {
         self.core.cleaner.stop();
-        if let Some(t) = self.cleaner.lock().take()
-            && t.join().is_err()
-        {
-            self.core.log.stop("the page cleaner panicked");
-        }
+        self.end(&self.cleaner, "the page cleaner panicked");
     }
 
     fn stop_log_writer(&self) {
         self.core.log.end_service();
-        // The last to use the pager may be somebody whom that thread has just told of a commit.
-        if let Some(t) = self.log_writer.lock().take()
+        self.end(&self.log_writer, "the log's writer panicked");
+    }
+
+    fn stop_populating(&self) {
+        self.core.wanted.stop();
+        self.end(
+            &self.populating,
+            "the thread that populates memory panicked",
+        );
+    }
+
+    /// Waits for a thread that has been told to end. The last to use the pager may be somebody whom that very thread has just told of
+    /// a commit: then it ends by itself.
+    fn end(&self, thread: &Mutex<Option<JoinHandle<()>>>, panicked: &str) {
+        let thread = thread.lock().take();
+        if let Some(t) = thread
             && t.thread().id() != std::thread::current().id()
             && t.join().is_err()
         {
-            self.core.log.stop("the log's writer panicked");
+            self.core.log.stop(panicked);
         }
     }
 }
 
 impl Drop for Pager {
     fn drop(&mut self) {
+        self.stop_populating();
         self.stop_cleaner();
         self.stop_log_writer();
     }

@@ -227,10 +227,12 @@ impl DataFile {
         }
         let len = u64::from(have) * EXTENT_BYTES;
         let floor = if self.id.0 > 1 { EXTENT_BYTES } else { 1 << 20 };
-        let mut step = len.clamp(floor, MAX_STEP) / EXTENT_BYTES;
+        let step = (len.clamp(floor, MAX_STEP) / EXTENT_BYTES) as u32;
+        let mut step =
+            step.min(room_left(have).map_err(|e| Error::io(format!("grow {}", self.name), &e))?);
         let handle = self.handle()?;
         loop {
-            let to = have + step as u32;
+            let to = have + step;
             let grown = handle.set_len(u64::from(to) * EXTENT_BYTES);
             match grown {
                 Ok(()) => {
@@ -246,6 +248,32 @@ impl DataFile {
                     step = 1;
                 }
             }
+        }
+    }
+}
+
+/// Extents that a file of so many may yet grow by: page numbers have 32 bits, which is 64 TiB.
+fn room_left(extents: u32) -> std::io::Result<u32> {
+    match (u32::MAX / EXTENT_PAGES).checked_sub(extents) {
+        None | Some(0) => Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            "a file has at most 64 TiB",
+        )),
+        Some(left) => Ok(left),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_numbers_do_not_wrap() {
+        let most = u32::MAX / EXTENT_PAGES;
+        assert_eq!(room_left(0).unwrap(), most);
+        assert_eq!(room_left(most - 1).unwrap(), 1);
+        for full in [most, most + 1, u32::MAX] {
+            assert!(Error::io("grow", &room_left(full).unwrap_err()).is_full());
         }
     }
 }

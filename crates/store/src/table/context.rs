@@ -131,8 +131,7 @@ pub(crate) struct AutoIncrement {
     pub next: Option<u64>,
     /// Where it starts at least: above values inserted while it is being set up.
     pub floor: u64,
-    /// What the catalog row holds; it must be wiped there before the first value is handed out, or a
-    /// crash would bring it back although later values were used.
+    /// What the catalog row holds: 0, or a mark that no value given out reaches. After a clean close it is the next value.
     pub stored: u64,
 }
 

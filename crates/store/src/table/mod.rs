@@ -104,6 +104,9 @@ pub struct ScanRow<'a> {
     pub row: &'a [u8],
 }
 
+/// AUTO_INCREMENT values that a mark in the catalog row is ahead of those given out: what a crash may pass by.
+const AUTO_AHEAD: u64 = 64;
+
 /// Longest row (bytes).
 pub const MAX_ROW: usize = 64 << 20;
 
@@ -249,7 +252,6 @@ impl Table {
     /// A counter that was never set up starts at 1.
     pub fn auto_increment(&self, count: u64, step: u64, offset: u64) -> Result<u64> {
         let mut auto = self.core.auto.lock();
-        self.forget_stored(&mut auto)?;
         let step = step.max(1);
         // As in MySQL an offset beyond the step counts for nothing.
         let offset = if offset > step { 0 } else { offset };
@@ -257,6 +259,7 @@ impl Table {
         let first = next_in_series(next, step, offset)
             .ok_or_else(|| Error::Invalid("AUTO_INCREMENT values are exhausted".into()))?;
         let last = first.saturating_add(step.saturating_mul(count.saturating_sub(1)));
+        self.cover(&mut auto, last.saturating_add(1))?;
         auto.next = Some(last.saturating_add(1));
         Ok(first)
     }
@@ -271,7 +274,7 @@ impl Table {
             return;
         };
         // If the catalog cannot be written the engine is stopping, and the row itself will not last.
-        if value >= next && self.forget_stored(&mut auto).is_ok() {
+        if value >= next && self.cover(&mut auto, above).is_ok() {
             auto.next = Some(above);
         }
     }
@@ -289,13 +292,16 @@ impl Table {
         auto.next.get_or_insert(next.max(floor));
     }
 
-    /// Wipes the counter that a clean close left in the catalog row, before a value beyond it is used: after
-    /// a crash it would come back too small.
-    fn forget_stored(&self, auto: &mut AutoIncrement) -> Result<()> {
-        if auto.stored != 0 {
-            self.store_auto_increment(0)?;
-            auto.stored = 0;
+    /// Sees to it that no value below `next` is given again after a crash: the catalog row holds a mark above all that were. It is
+    /// raised ahead of them, so that few values cost a change of the row; so after a crash some are passed by. A value is durable with
+    /// the row that has it, and the mark lies before that in the log.
+    fn cover(&self, auto: &mut AutoIncrement, next: u64) -> Result<()> {
+        if next <= auto.stored || self.is_temporary() {
+            return Ok(());
         }
+        let mark = next.saturating_add(AUTO_AHEAD);
+        self.store_auto_increment(mark)?;
+        auto.stored = mark;
         Ok(())
     }
 

@@ -377,6 +377,9 @@ impl Table {
         gap: bool,
         row: &mut Vec<u8>,
     ) -> Result<RowLock> {
+        if self.mdl.is_some() {
+            self.ctx.sys.locks().room()?;
+        }
         let mut waited_new = false;
         let found = self.lock_row_found(txn, key, request, gap, row, &mut waited_new);
         // A lock that was waited for is not kept if there is no row for it, whether that is an answer or an error.

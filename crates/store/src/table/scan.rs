@@ -364,6 +364,9 @@ impl Scan<'_> {
         if self.done {
             return Ok(None);
         }
+        if self.table.mdl.is_some() {
+            self.table.ctx.sys.locks().room()?;
+        }
         let gaps = self.table.locks_gaps(txn);
         if self.index == 0 {
             self.next_locked_clustered(txn, request, gaps)

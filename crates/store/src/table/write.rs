@@ -122,8 +122,12 @@ impl Table {
         txn: &mut Txn,
         change: impl FnOnce(&mut Txn, &mut Buffers) -> Result<()>,
     ) -> Result<()> {
-        if self.ctx.forced && self.mdl.is_some() {
-            return Err(Error::ForcedRecovery);
+        // The catalog's own tables have none of these limits.
+        if self.mdl.is_some() {
+            if self.ctx.forced {
+                return Err(Error::ForcedRecovery);
+            }
+            self.ctx.sys.locks().room()?;
         }
         let before = txn.savepoint();
         let mut s = Scratch::take();
@@ -477,11 +481,10 @@ impl Table {
             .tree
             .edit_known(&s.key, value.len(), |leaf| {
                 let there = self.live_value(leaf)?;
-                debug_assert_eq!(
-                    &there[ROW_HEADER..],
-                    stored_old,
-                    "the row read is the row there"
-                );
+                if &there[ROW_HEADER..] != stored_old {
+                    // What the undo record would lead back to is not what was there.
+                    return Err(self.corrupt("a row to be changed is not the one that was read"));
+                }
                 undo[header_at..header_at + ROW_HEADER].copy_from_slice(&there[..ROW_HEADER]);
                 let roll = room.append(leaf.mtr(), false, undo);
                 value[..ROW_HEADER].copy_from_slice(&RowHeader { flags, trx, roll }.bytes());

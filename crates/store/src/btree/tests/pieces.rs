@@ -294,3 +294,37 @@ fn check_notices_damage() {
     );
     assert_eq!(tree.check().problems.len(), 1);
 }
+
+/// What trees remember of frames is in an account of the pool's: those that come late get none and work all the same, and a tree that goes
+/// gives its own back.
+#[test]
+fn memory_for_hints_is_bounded() {
+    let pager = Pager::create(
+        Arc::new(SimStorage::new()),
+        super::options(crate::pool::MIN_POOL_BYTES),
+    )
+    .unwrap();
+    let mut trees = Vec::new();
+    for id in 0..12 {
+        let tree = new_tree(&pager, 1000 + id);
+        // Four keys of this length fill a page above leaves: soon there are three levels.
+        let key = |i: u32| {
+            let mut key = vec![7; MAX_KEY - 4];
+            key.extend_from_slice(&i.to_be_bytes());
+            key
+        };
+        for i in 0..40 {
+            put(&tree, &key(i), b"value");
+        }
+        let found = tree.get(&key(3), |v| v.to_vec()).unwrap();
+        assert_eq!(found.unwrap(), b"value");
+        trees.push(tree);
+    }
+    let has = |tree: &Tree| tree.frames.iter().any(|f| f.get().is_some());
+    assert!(has(&trees[0]) && !has(&trees[11]));
+    assert!(!pager.take_hint_bytes(256 << 10));
+    trees.clear();
+    // A mebibyte, to the last byte.
+    assert!(pager.take_hint_bytes(1 << 20));
+    assert!(!pager.take_hint_bytes(1));
+}

@@ -3,6 +3,7 @@
 mod crash;
 mod discard;
 mod failures;
+mod populate;
 mod room;
 mod shrink;
 mod threads;

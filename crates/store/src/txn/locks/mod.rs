@@ -35,6 +35,7 @@ use range::{Ranges, position_of_lower, position_of_upper};
 use smallvec::SmallVec;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A key held by the lock table: short ones inline.
@@ -67,6 +68,8 @@ pub struct LockSystem {
     points: Points,
     ranges: Ranges,
     graph: WaitGraph,
+    /// Row locks that there may be.
+    most: AtomicU64,
 }
 
 impl Default for LockSystem {
@@ -82,7 +85,24 @@ impl LockSystem {
             points: Points::new(),
             ranges: Ranges::new(),
             graph: WaitGraph::new(),
+            most: AtomicU64::new(u64::MAX),
         }
+    }
+
+    /// Limits the memory that row locks may take.
+    pub fn set_limit(&self, bytes: u64) {
+        let most = bytes / point::ENTRY_BYTES;
+        self.most.store(most, Ordering::Relaxed);
+    }
+
+    /// An error if row locks have all the memory that they may have. Whoever is about to lock a row asks; a row at a time may pass.
+    #[inline]
+    pub fn room(&self) -> Result<()> {
+        let most = self.most.load(Ordering::Relaxed);
+        if self.points.total() >= most {
+            return Err(Error::LockTableFull);
+        }
+        Ok(())
     }
 
     /// Takes a point lock if that needs no wait. May be called under page latches.
@@ -245,7 +265,7 @@ impl LockSystem {
                 std::mem::take(&mut held.ranges),
             )
         };
-        owner.changes.store(0, std::sync::atomic::Ordering::Relaxed);
+        owner.changes.store(0, Ordering::Relaxed);
         for &at in &points {
             self.points.release(at, owner.no());
         }

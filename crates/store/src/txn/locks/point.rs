@@ -19,6 +19,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 const SHARD_BITS: u32 = 7;
 const SHARDS: usize = 1 << SHARD_BITS;
@@ -34,7 +35,7 @@ pub(in super::super) struct PointRef(u32);
 
 impl PointRef {
     fn new(shard: usize, slot: u32) -> PointRef {
-        debug_assert!(slot >> SLOT_BITS == 0);
+        assert!(slot >> SLOT_BITS == 0, "more row locks than can be named");
         PointRef((shard as u32) << SLOT_BITS | slot)
     }
     fn shard(self) -> usize {
@@ -92,6 +93,8 @@ struct Shard {
     table: HashTable<u32>,
     chunks: Vec<Vec<Entry>>,
     free: Option<u32>,
+    /// Entries that came, less those that went, of which the total does not know.
+    uncounted: i64,
 }
 
 #[repr(align(128))]
@@ -100,7 +103,14 @@ struct Padded(wait::Mutex<Shard, { Class::LockTable as usize }>);
 pub(super) struct Points {
     hasher: DefaultHashBuilder,
     shards: Box<[Padded]>,
+    /// Entries in all shards, give or take [`COUNTED_AT`] for each.
+    total: AtomicI64,
 }
+
+/// A shard's entries are counted by so many, so that the total is seldom written.
+const COUNTED_AT: i64 = 64;
+/// What an entry takes with what refers to it, bytes, unless its key is long.
+pub(super) const ENTRY_BYTES: u64 = 80;
 
 fn stronger(a: LockMode, b: LockMode) -> LockMode {
     match a {
@@ -123,6 +133,21 @@ impl Points {
         Points {
             hasher: DefaultHashBuilder::default(),
             shards,
+            total: AtomicI64::new(0),
+        }
+    }
+
+    /// About how many entries there are.
+    pub(super) fn total(&self) -> u64 {
+        u64::try_from(self.total.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    #[inline]
+    fn count(&self, shard: &mut Shard, change: i64) {
+        shard.uncounted += change;
+        if shard.uncounted.abs() >= COUNTED_AT {
+            let change = std::mem::take(&mut shard.uncounted);
+            self.total.fetch_add(change, Ordering::Relaxed);
         }
     }
 
@@ -146,6 +171,7 @@ impl Points {
         let mut shard = self.shards[s].0.lock();
         let Some(slot) = shard.find(hash, tree, key) else {
             let slot = shard.insert(hash, tree, key, Holder { no, mode });
+            self.count(&mut shard, 1);
             return Request::New(PointRef::new(s, slot));
         };
         let at = PointRef::new(s, slot);
@@ -190,6 +216,7 @@ impl Points {
         if entry.more.is_none() {
             debug_assert_eq!(entry.no, no);
             shard.remove(at.slot());
+            self.count(&mut shard, -1);
             return;
         }
         let Some(left) = entry.unhold(no) else {
@@ -197,6 +224,7 @@ impl Points {
         };
         if left == 0 && entry.waiters().is_empty() {
             shard.remove(at.slot());
+            self.count(&mut shard, -1);
         } else {
             entry.grant_waiters();
         }
@@ -223,6 +251,7 @@ impl Points {
         match shard.find(hash, tree, key) {
             None => {
                 let slot = shard.insert(hash, tree, key, Holder { no, mode });
+                self.count(&mut shard, 1);
                 Some(PointRef::new(s, slot))
             }
             Some(slot) => {
@@ -388,7 +417,10 @@ impl Shard {
             Err(_) => unreachable!("an entry is in its shard's table"),
         }
         if self.table.is_empty() && self.chunks.len() > 1 {
-            *self = Shard::default();
+            *self = Shard {
+                uncounted: self.uncounted,
+                ..Shard::default()
+            };
             return;
         }
         let next = self.free.unwrap_or(NO_SLOT);
