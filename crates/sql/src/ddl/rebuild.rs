@@ -378,7 +378,8 @@ impl<'w, 'a> Fill<'w, 'a> {
     fn add(&mut self, row: &[Value<'_>]) -> SqlResult<()> {
         let env = self.work.env;
         let writer = &mut self.work.writer;
-        let mut new = writer.begin(env, false);
+        let mut new = NewRow::default();
+        writer.begin(env, false, &mut new);
         for (c, from) in self.from.iter().enumerate() {
             let v = match from {
                 Some(f) => row[*f].borrowed(),
@@ -554,7 +555,8 @@ impl<'a> Ddl<'a> {
             }
             let mut before = Vec::with_capacity(old.columns.len());
             row::decode_row(old, found.row, tz, &mut before);
-            let mut new = work.writer.begin(self.env, false);
+            let mut new = NewRow::default();
+            work.writer.begin(self.env, false, &mut new);
             let cx = work.writer.conversion(self.env);
             if added.is_empty() {
                 for (c, from) in columns.iter().zip(&changed.from) {

@@ -32,6 +32,7 @@ impl Default for DmlOptions<'_> {
 
 impl<'s> State<'s> {
     /// A writer of a table's rows, with buffers of the session.
+    #[inline]
     pub fn writer(
         &mut self,
         t: &'s PlanTable,
@@ -54,8 +55,8 @@ impl<'s> State<'s> {
     }
 
     /// Takes a writer's buffers back.
-    pub fn writer_done(&mut self, writer: RowWriter<'_>) {
-        let b = writer.into_buffers();
+    pub fn writer_done(&mut self, writer: &mut RowWriter<'_>) {
+        let b = writer.take_buffers();
         for buffer in [b.image, b.route, b.found_key, b.found] {
             self.scratch.give(buffer);
         }

@@ -139,7 +139,8 @@ impl<'s> Insertion<'s> {
         let plan = self.plan;
         let reads = |g: &Given| matches!(g, Given::Value { reads_new, .. } if *reads_new);
         let none: [RowRef<'_>; 0] = [];
-        let mut row = self.writer.begin(st.env, list.iter().any(reads));
+        let mut row = NewRow::default();
+        self.writer.begin(st.env, list.iter().any(reads), &mut row);
         for (g, &c) in list.iter().zip(&plan.columns) {
             let Given::Value { value, reads_new } = g else {
                 self.writer.set_default(st.env, &mut row, c)?;
@@ -169,7 +170,8 @@ impl<'s> Insertion<'s> {
     /// A row of SELECT.
     fn selected(&mut self, st: &mut State<'s>, values: &[Value<'_>]) -> SqlResult<()> {
         let plan = self.plan;
-        let mut row = self.writer.begin(st.env, false);
+        let mut row = NewRow::default();
+        self.writer.begin(st.env, false, &mut row);
         let Some((values, carried)) = values
             .split_at_checked(plan.columns.len())
             .filter(|(_, more)| more.len() == plan.carried.columns.len())
@@ -220,7 +222,8 @@ impl<'s> Insertion<'s> {
     ) -> SqlResult<()> {
         let found = self.writer.take_found();
         let (at, image) = &found;
-        let mut row = self.writer.begin_update(image);
+        let mut row = NewRow::default();
+        self.writer.begin_update(image, &mut row);
         let source = subquery_source(self.plan);
         let selected = selected_rows(self.plan, carried);
         for (c, g) in set {
@@ -267,7 +270,7 @@ impl<'s> Insertion<'s> {
     }
 
     /// Ends the statement. `several`: it may have inserted more than one row, and says how many.
-    fn outcome(mut self, st: &mut State<'s>, several: bool) -> Outcome {
+    fn outcome(&mut self, st: &mut State<'s>, several: bool) -> Outcome {
         let (generated_id, given) = match self.writer.numbers() {
             Some(numbers) => (numbers.first_generated(), numbers.last_given()),
             None => (None, 0),
@@ -281,7 +284,7 @@ impl<'s> Insertion<'s> {
                 st.env.diagnostics.borrow().len()
             );
         }
-        st.writer_done(self.writer);
+        st.writer_done(&mut self.writer);
         Outcome {
             affected: self.affected,
             last_insert_id: generated_id.unwrap_or(given),

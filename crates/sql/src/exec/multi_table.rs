@@ -15,7 +15,7 @@ use super::update;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::dml::{MultiTableDml, Target};
-use crate::write::{RowLocator, RowWriter, StoredRow, Updated};
+use crate::write::{NewRow, RowLocator, RowWriter, StoredRow, Updated};
 
 /// Bytes of a number in keys.
 const WORD: usize = 8;
@@ -41,7 +41,7 @@ pub fn run<'s>(
         }
         Ok(Flow::Continue)
     })?;
-    writers.into_iter().for_each(|w| st.writer_done(w));
+    writers.into_iter().for_each(|mut w| st.writer_done(&mut w));
     Ok(if p.deletes {
         Outcome {
             affected: changed,
@@ -93,7 +93,10 @@ fn find<'s>(
             codec::put_bytes(old, &mut record);
             if !p.deletes {
                 writer.at_row(met);
-                let row = update::assigned(st, b, target.source, &target.set, writer, old, rows)?;
+                let mut row = NewRow::default();
+                let (set, source) = (&target.set, target.source);
+                writer.begin_update(old, &mut row);
+                update::assigned(st, b, source, set, writer, rows, &mut row)?;
                 writer.encode(&row, &mut new)?;
                 let differs = new[..] != *old;
                 codec::put_bytes(if differs { &new } else { &[] }, &mut record);
@@ -145,7 +148,8 @@ fn change<'s>(
     if new.is_empty() {
         return Ok(false);
     }
-    let mut next = writer.begin_update(new);
+    let mut next = NewRow::default();
+    writer.begin_update(new, &mut next);
     let done = writer.update(&mut st.write_to(t), &old, &mut next)?;
     Ok(done == Updated::Changed)
 }

@@ -132,20 +132,20 @@ fn find<'s>(
     Ok(())
 }
 
-/// A row after SET, whose values each see those before. `source` is the row's among those that the values read.
+/// Makes a row that was begun as SET leaves it, whose values each see those before. `source` is the row's among those that the
+/// values read.
 pub fn assigned<'v, 's: 'v>(
     st: &mut State<'s>,
     find: &'s Block,
     source: usize,
     set: &'s Assignments,
     writer: &RowWriter<'s>,
-    image: &'v [u8],
     rows: &[RowRef<'_>],
-) -> SqlResult<NewRow<'v>> {
-    let mut row = writer.begin_update(image);
+    row: &mut NewRow<'v>,
+) -> SqlResult<()> {
     for (c, g) in set {
         let Given::Value { value, reads_new } = g else {
-            writer.assign_default(st.env, &mut row, *c)?;
+            writer.assign_default(st.env, row, *c)?;
             continue;
         };
         let v = if *reads_new || !value.subqueries.is_empty() {
@@ -158,9 +158,9 @@ pub fn assigned<'v, 's: 'v>(
             // Owned unless it is a number: it must outlive the borrow of this row's sources.
             value.expr.eval(&st.context(rows))?.into_owned()
         };
-        writer.assign(st.env, &mut row, *c, v)?;
+        writer.assign(st.env, row, *c, v)?;
     }
-    Ok(row)
+    Ok(())
 }
 
 /// Runs UPDATE.
@@ -174,12 +174,15 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> Sq
     find(st, &p.find, t, p.collect, &mut |st, old, rows| {
         matched += 1;
         writer.at_row(matched);
-        let mut row = assigned(st, &p.find, p.find.base, &p.set, &writer, old.image, rows)?;
+        let mut row = NewRow::default();
+        let base = p.find.base;
+        writer.begin_update(old.image, &mut row);
+        assigned(st, &p.find, base, &p.set, &writer, rows, &mut row)?;
         let done = writer.update(&mut st.write_to(t), old, &mut row)?;
         changed += u64::from(done == Updated::Changed);
         Ok(())
     })?;
-    st.writer_done(writer);
+    st.writer_done(&mut writer);
     Ok(updated(st, matched, changed, dml.found_rows))
 }
 
@@ -194,7 +197,7 @@ pub fn delete<'s>(st: &mut State<'s>, p: &'s Delete, dml: &DmlOptions<'s>) -> Sq
         writer.at_row(deleted);
         writer.delete(&mut st.write_to(t), row)
     })?;
-    st.writer_done(writer);
+    st.writer_done(&mut writer);
     Ok(Outcome {
         affected: deleted,
         ..Outcome::default()

@@ -6,7 +6,9 @@ use crate::types::Schema;
 use crate::value::{Value, Zone};
 
 /// A row being made: a value for each column, as the column stores it. Made and filled by a [`RowWriter`](super::RowWriter).
-#[derive(Debug)]
+///
+/// It is large, so it is made where it stays: empty at first, then begun by the writer.
+#[derive(Debug, Default)]
 pub struct NewRow<'v> {
     values: SmallVec<[Value<'v>; 16]>,
     /// Its AUTO_INCREMENT column is to get the next number, and is 0 until then.
@@ -14,23 +16,18 @@ pub struct NewRow<'v> {
 }
 
 impl<'v> NewRow<'v> {
-    pub(super) fn of(values: impl Iterator<Item = Value<'v>>) -> NewRow<'v> {
-        NewRow {
-            values: values.collect(),
-            numbered: false,
-        }
+    /// Takes other values.
+    #[inline]
+    pub(super) fn fill(&mut self, values: impl Iterator<Item = Value<'v>>) {
+        self.values.clear();
+        self.values.extend(values);
+        self.numbered = false;
     }
-    /// A row of NULLs.
-    pub(super) fn nulls(columns: usize) -> NewRow<'v> {
-        NewRow {
-            values: SmallVec::from_elem(Value::Null, columns),
-            numbered: false,
-        }
-    }
-    /// The values of an image.
-    pub(super) fn decode(schema: &'v Schema, image: &'v [u8], tz: Zone) -> NewRow<'v> {
+    /// Takes the values of an image.
+    #[inline]
+    pub(super) fn decode(&mut self, schema: &'v Schema, image: &'v [u8], tz: Zone) {
         let layout = schema.layout();
-        NewRow::of((0..schema.columns.len()).map(|c| layout.column(schema, image, c, tz)))
+        self.fill((0..schema.columns.len()).map(|c| layout.column(schema, image, c, tz)));
     }
     /// The values.
     #[inline]

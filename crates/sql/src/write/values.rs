@@ -18,15 +18,15 @@ impl<'w> RowWriter<'w> {
         }
     }
 
-    /// Begins the statement's next row. `read`: expressions read the row before all of its columns have values.
-    pub fn begin<'v>(&mut self, env: &SessionEnv, read: bool) -> NewRow<'v> {
+    /// Begins the statement's next row. `read`: expressions read it before all of its columns have values.
+    pub fn begin(&mut self, env: &SessionEnv, read: bool, row: &mut NewRow<'_>) {
         self.row += 1;
-        let columns = &self.target.schema.columns;
+        let columns = self.target.schema.columns.iter();
         if read {
             let cx = self.conversion(env);
-            NewRow::of(columns.iter().map(|c| value::initial_value(c, &cx)))
+            row.fill(columns.map(|c| value::initial_value(c, &cx)));
         } else {
-            NewRow::nulls(columns.len())
+            row.fill(columns.map(|_| Value::Null));
         }
     }
 
@@ -101,11 +101,11 @@ impl<'w> RowWriter<'w> {
     }
 
     /// Begins the next image of a row: its values as they are.
-    pub fn begin_update<'v>(&self, image: &'v [u8]) -> NewRow<'v>
+    pub fn begin_update<'v>(&self, image: &'v [u8], row: &mut NewRow<'v>)
     where
         'w: 'v,
     {
-        NewRow::decode(self.target.schema, image, self.tz)
+        row.decode(self.target.schema, image, self.tz);
     }
 
     /// Gives a column of a row to be changed its value.

@@ -44,6 +44,7 @@ pub struct RowWriter<'w> {
 
 impl<'w> RowWriter<'w> {
     /// A writer of a statement that has written nothing yet.
+    #[inline]
     pub fn new(
         target: Target<'w>,
         policy: WritePolicy,
@@ -86,9 +87,9 @@ impl<'w> RowWriter<'w> {
         self.auto.as_mut()
     }
 
-    /// The buffers, for the next statement.
-    pub fn into_buffers(self) -> Buffers {
-        self.buffers
+    /// The buffers, for the next statement; this one is done.
+    pub fn take_buffers(&mut self) -> Buffers {
+        std::mem::take(&mut self.buffers)
     }
 
     /// Says which row of the statement comes now, from 1.
