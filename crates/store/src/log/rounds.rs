@@ -67,7 +67,7 @@ pub(super) struct Rounds {
     /// The log's thread has nothing to do.
     idle: bool,
     closing: bool,
-    /// The log's thread is in [`Log::serve`].
+    /// The log's thread is in [`Log::serve`], or about to be.
     serving: bool,
     /// Outcomes that are for the log's thread to tell.
     untold: Vec<(Arc<dyn OnDurable>, Result<()>)>,
@@ -324,6 +324,11 @@ impl Log {
             self.wanted.wait(&mut rounds);
             rounds.idle = false;
         }
+    }
+
+    /// A thread is about to enter [`Log::serve`]: it may be left callers from now on.
+    pub fn expect_service(&self) {
+        self.rounds.lock().serving = true;
     }
 
     /// Ends [`Log::serve`] when it has served those who wait, now or as soon as it begins.

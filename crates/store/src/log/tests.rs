@@ -282,6 +282,7 @@ impl OnDurable for Told {
 }
 
 fn with_service<R>(log: &Arc<Log>, work: impl FnOnce() -> R) -> R {
+    log.expect_service();
     std::thread::scope(|s| {
         s.spawn(|| log.serve());
         let r = work();

@@ -190,6 +190,7 @@ impl Pager {
             .spawn(move || for_memory.populate())
             .map_err(|e| Error::io("start the thread that populates memory", &e))?;
         *pager.populating.lock() = Some(populating);
+        core.log.expect_service();
         let log_writer = std::thread::Builder::new()
             .name("log-writer".into())
             .spawn(move || core.log.serve())
