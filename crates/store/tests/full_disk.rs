@@ -66,6 +66,35 @@ fn shrunk(db: &Db, rows: i64, own_file: bool) -> (Session, BTreeMap<i64, usize>)
     (s, all.collect())
 }
 
+/// The same with so long rows, and so many short ones among them since, that hardly a page has room for what is to come back.
+fn shrunk_far(db: &Db) -> (Session, BTreeMap<i64, usize>) {
+    const ROWS: i64 = 1000;
+    let (mut s, mut other) = (db.session(), db.session());
+    create(&s, "t", false);
+    create(&s, "u", false);
+    let t = s.open("t");
+    for i in 0..ROWS {
+        s.insert(&t, &padded(i * 30, 7000)).unwrap();
+    }
+    s.commit();
+    let u = s.open("u");
+    insert(&mut s, &u, 0..4).unwrap();
+    let mut all = BTreeMap::new();
+    for i in 0..ROWS {
+        assert!(
+            s.update(&t, &int_key(i * 30), |_| padded(i * 30, 1))
+                .unwrap()
+        );
+        all.insert(i * 30, 7000);
+    }
+    for i in (0..ROWS * 30).filter(|i| i % 30 != 0) {
+        other.insert(&t, &padded(i, 80)).unwrap();
+        all.insert(i, 80);
+    }
+    other.commit();
+    (s, all)
+}
+
 /// Fills up what there is room for.
 fn fill(db: &Db, name: &str, own_file: bool) {
     let mut s = db.session();
@@ -146,7 +175,7 @@ fn small_rollbacks_need_no_room() {
 #[test]
 fn a_restart_on_a_full_disk() {
     let db = Db::new();
-    let (s, expected) = shrunk(&db, 1500, false);
+    let (s, expected) = shrunk_far(&db);
     db.disk.set_capacity(Some(0));
     fill(&db, "filler", false);
     drop(s);
