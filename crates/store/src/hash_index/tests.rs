@@ -276,7 +276,7 @@ fn a_large_table_is_populated_before_its_use() {
     let asked = std::sync::Arc::<AtomicU64>::default();
     let count = asked.clone();
     index.on_want(Box::new(move || {
-        drop(count.fetch_add(1, Ordering::Relaxed))
+        count.fetch_add(1, Ordering::Relaxed);
     }));
     let tree = TreeHash::default();
     for turn in 1..=2 {
