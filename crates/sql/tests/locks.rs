@@ -243,3 +243,46 @@ fn a_kept_plan_heeds_the_isolation_level() {
         }
     }
 }
+
+/// Beyond the memory for row locks the transaction is rolled back, as in InnoDB: others need the room.
+#[test]
+fn too_many_row_locks_end_the_transaction() {
+    let db = TestDb::with(&[("millpond_row_lock_memory", "1048576")]);
+    let (mut a, mut b) = (db.client(), db.client());
+    a.ok("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)");
+    a.ok("INSERT INTO t (v) VALUES (1), (2)");
+    for _ in 0..14 {
+        a.ok("INSERT INTO t (v) SELECT v FROM t");
+    }
+    a.ok("BEGIN");
+    a.ok("UPDATE t SET v = 77 WHERE id = 1");
+    let e = a.err("SELECT COUNT(*) FROM t WHERE v < 5 FOR UPDATE");
+    assert_eq!((e.code, e.state), (1206, "HY000"), "{}", e.message);
+    b.ok("UPDATE t SET v = v + 1 WHERE id = 1");
+    a.ok("COMMIT");
+    assert_eq!(a.one("SELECT v FROM t WHERE id = 1"), "2");
+}
+
+#[test]
+fn forced_recovery_refuses_changes_of_rows() {
+    let db = TestDb::with(&[("innodb_force_recovery", "2")]);
+    let mut c = db.client();
+    assert_eq!(c.one("SELECT @@innodb_force_recovery"), "2");
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    assert_eq!(c.code("INSERT INTO t VALUES (1)"), 1881);
+    assert_eq!(c.rows("SELECT * FROM t"), [""; 0]);
+    c.ok("CREATE TEMPORARY TABLE u (id INT PRIMARY KEY)");
+    c.ok("INSERT INTO u VALUES (1)");
+    c.ok("DROP TABLE t");
+    let refused = millpond_sql::Instance::open(millpond_sql::InstanceOptions {
+        path: db.path.join("another"),
+        store: Default::default(),
+        variables: vec![("innodb_force_recovery".into(), "4".into())],
+    });
+    let e = refused.err().expect("a level that there is not");
+    assert!(
+        e.message.contains("innodb_force_recovery=4"),
+        "{}",
+        e.message
+    );
+}

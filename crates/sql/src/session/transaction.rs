@@ -131,7 +131,8 @@ impl Session {
         const DEADLOCK: u16 = 1213;
         // As in InnoDB: others need the room.
         const LOCK_TABLE_FULL: u16 = 1206;
-        let whole = matches!(e.code, DEADLOCK | LOCK_TABLE_FULL) || (began && self.settings.autocommit);
+        let whole =
+            matches!(e.code, DEADLOCK | LOCK_TABLE_FULL) || (began && self.settings.autocommit);
         let undone = if whole {
             self.rollback_now()
         } else if let Some(txn) = &mut self.txn.txn {

@@ -150,7 +150,8 @@ impl HashIndex {
     pub fn new(options: HashOptions, pool_bytes: usize) -> std::io::Result<HashIndex> {
         let parts = options.parts.clamp(1, MAX_PARTS);
         let table = Table::new(pool_bytes / MEMORY_SHARE, parts)?;
-        let small = table.bytes() <= SMALL;
+        // Who wants it from the first lookup on has to pay for it.
+        let at_once = table.bytes() <= SMALL || options.thresholds.tree == 0;
         Ok(HashIndex {
             on: AtomicBool::new(options.on),
             table,
@@ -158,7 +159,7 @@ impl HashIndex {
             switch: Mutex::new(()),
             thresholds: options.thresholds,
             rates: report::Rates::new(),
-            populated: AtomicBool::new(small),
+            populated: AtomicBool::new(at_once),
             wanted: AtomicBool::new(false),
             on_want: OnceLock::new(),
         })

@@ -272,13 +272,19 @@ fn threads_may_do_anything_at_once() {
 /// A large table is not looked at before its memory is there, for which a hot tree's first lookup asks; giving it up begins anew.
 #[test]
 fn a_large_table_is_populated_before_its_use() {
-    let index = index(64 << 20);
+    let thresholds = Thresholds { tree: 1, page: 1 };
+    let options = HashOptions {
+        thresholds,
+        ..HashOptions::default()
+    };
+    let index = HashIndex::new(options, (64 << 20) * MEMORY_SHARE).unwrap();
     let asked = std::sync::Arc::<AtomicU64>::default();
     let count = asked.clone();
     index.on_want(Box::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
     }));
     let tree = TreeHash::default();
+    tree.looked_up(1);
     for turn in 1..=2 {
         index.populate(&|| false);
         assert_eq!(asked.load(Ordering::Relaxed), turn - 1);

@@ -736,7 +736,13 @@ pub(super) static VARS: &[Def] = &[
         U(millpond_store::engine::RECLAIM_BYTES_PER_SEC),
         Free,
     ),
-    def("millpond_row_lock_memory", Global, num(0, MAX), U(0), ReadOnly),
+    def(
+        "millpond_row_lock_memory",
+        Global,
+        num(0, MAX),
+        U(0),
+        ReadOnly,
+    ),
     def("min_examined_row_limit", Both, num(0, MAX), U(0), Free),
     def(
         "net_buffer_length",
