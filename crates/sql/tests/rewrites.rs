@@ -88,7 +88,7 @@ fn subqueries_joined_and_not() {
 }
 
 /// Queries of derived tables, and what they say without.
-const DERIVED: [(&str, &str); 8] = [
+const DERIVED: [(&str, &str); 15] = [
     (
         "SELECT d.id, d.v FROM (SELECT id, x + 1 v FROM a WHERE y < 5) d WHERE d.v > 2 ORDER BY d.id",
         "SELECT id, x + 1 FROM a WHERE y < 5 AND x + 1 > 2 ORDER BY id",
@@ -121,6 +121,35 @@ const DERIVED: [(&str, &str); 8] = [
         "SELECT COUNT(*) FROM (SELECT x FROM a) p JOIN (SELECT x FROM b) q USING (x)",
         "SELECT COUNT(*) FROM a JOIN b ON a.x = b.x",
     ),
+    (
+        "SELECT * FROM (SELECT x, COUNT(*) n, MAX(y) m FROM b GROUP BY x) d WHERE x > 1 AND n > 1 AND x + m > 9",
+        "SELECT x, COUNT(*), MAX(y) FROM b GROUP BY x HAVING x > 1 AND COUNT(*) > 1 AND x + MAX(y) > 9",
+    ),
+    (
+        "SELECT n FROM (SELECT COUNT(*) n FROM a) d WHERE n > 100",
+        "SELECT COUNT(*) FROM a HAVING COUNT(*) > 100",
+    ),
+    (
+        "SELECT * FROM (SELECT x, y FROM a UNION SELECT x, y FROM b UNION ALL SELECT y, y FROM b) d WHERE x = 2 ORDER BY y",
+        "SELECT x, y FROM a WHERE x = 2 UNION SELECT x, y FROM b WHERE x = 2 UNION ALL SELECT y, y FROM b WHERE y = 2 ORDER BY 2",
+    ),
+    (
+        "SELECT a.id, d.x FROM a LEFT JOIN (SELECT DISTINCT x FROM b) d ON d.x = a.y AND d.x > 2 ORDER BY 1",
+        "SELECT a.id, MAX(b.x) FROM a LEFT JOIN b ON b.x = a.y AND b.x > 2 GROUP BY a.id ORDER BY 1",
+    ),
+    (
+        "SELECT a.id, d.x FROM a LEFT JOIN (SELECT DISTINCT x FROM b) d ON d.x = a.y WHERE d.x IS NULL ORDER BY 1",
+        "SELECT id, NULL FROM a WHERE (EXISTS (SELECT 1 FROM b WHERE b.x = a.y)) IS FALSE ORDER BY 1",
+    ),
+    (
+        "SELECT a.id, b.id FROM a JOIN b ON a.x = b.x WHERE a.x = 2 ORDER BY 1, 2",
+        "SELECT a.id, b.id FROM a JOIN b ON a.x + 0 = b.x + 0 WHERE a.x = 2 ORDER BY 1, 2",
+    ),
+    // Equal by its column's collation is not equal by another.
+    (
+        "SELECT a.id, b.id FROM a JOIN b ON a.s = b.s WHERE a.s = 'x' COLLATE utf8mb4_bin OR a.s = 'a' COLLATE utf8mb4_bin ORDER BY 1",
+        "SELECT a.id, b.id FROM a JOIN b ON CONCAT(a.s) = CONCAT(b.s) WHERE a.id IN (1, 5) ORDER BY 1",
+    ),
 ];
 
 #[test]
@@ -133,6 +162,8 @@ fn derived_tables_merged_and_not() {
     for (derived, plain) in DERIVED {
         assert_eq!(c.rows(derived), c.rows(plain), "{derived}");
     }
+    let sql = "SELECT a.id, b.id FROM a JOIN b ON a.s = b.s WHERE a.s = 'a' COLLATE utf8mb4_bin";
+    assert_eq!(c.rows(sql), ["1|1"]);
     // What is changed is read to its end first.
     c.ok("UPDATE a SET y = y + (SELECT MAX(d.y) FROM (SELECT y FROM a WHERE id < 4) d)");
     assert_eq!(

@@ -6,7 +6,7 @@ use super::from;
 use super::scope::{Binder, Frame};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, into_bytes, unknown_column};
-use crate::expr::{Expr, ExprKind, Hold, Scope};
+use crate::expr::{Coercibility, Expr, ExprKind, Scope};
 use crate::logical::{
     self, Block, Body, Delete, DerivedColumn, Hints, Insert, InsertRows, OrderKey, Query, Table,
     TableId, TableKind, Tree, Update,
@@ -552,7 +552,7 @@ impl OnDuplicate<'_> {
             name,
             ty: c.ty.clone(),
             nullable: c.nullable,
-            hold: Hold::Implicit,
+            hold: Coercibility::Implicit,
         });
         Ok(Table::row(id, name, columns.collect()))
     }

@@ -1,6 +1,6 @@
 //! Result columns: what the client is told of them, and the types of UNIONs.
 
-use crate::expr::Hold;
+use crate::expr::Coercibility;
 use crate::expr::bind::coercion::united;
 use crate::result::{
     ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_NOT_NULL,
@@ -16,7 +16,7 @@ pub struct Head {
     /// Whether it can be NULL.
     pub nullable: bool,
     /// How firmly it holds to its collation.
-    pub hold: Hold,
+    pub hold: Coercibility,
 }
 
 impl Head {

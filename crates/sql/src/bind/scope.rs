@@ -10,7 +10,9 @@ use super::heads::Head;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::{hold_of, made_of, united};
 use crate::expr::bind::{as_number, unknown_column};
-use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, Hold, Scope, SubqueryKind};
+use crate::expr::{
+    AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind,
+};
 use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId, TableKind};
 use crate::parse::{Statement, sp};
 use crate::plan::{PlanContext, PlanTable};
@@ -449,7 +451,7 @@ impl Scope for Binder<'_, '_> {
                 (Ask::Quantified { op, all, collation }, vec![value])
             }
         };
-        let hold = heads.first().map_or(Hold::Constant, |h| h.hold);
+        let hold = heads.first().map_or(Coercibility::Constant, |h| h.hold);
         self.arena.subqueries.push(Subquery {
             query,
             ask,

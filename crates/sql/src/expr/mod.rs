@@ -24,7 +24,7 @@ use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
-pub use bind::coercion::Hold;
+pub use bind::coercion::Coercibility;
 pub(crate) use bind::literal_number;
 pub use bind::{RowTest, Scope, SubqueryKind, bind};
 pub use distinct::MemoryBudget;
@@ -86,7 +86,7 @@ pub enum ExprKind {
         /// Name for messages, qualified as MySQL prints it.
         label: Arc<str>,
         /// How firmly it holds to its collation.
-        hold: Hold,
+        hold: Coercibility,
     },
     /// A `?` placeholder by position.
     Param(usize),
@@ -124,7 +124,7 @@ pub enum ExprKind {
         /// What it is compared with.
         operands: Vec<Expr>,
         /// How firmly its value holds to its collation.
-        hold: Hold,
+        hold: Coercibility,
     },
     /// `a + b` and the like.
     Arithmetic(ArithmeticOp, Box<[Expr; 2]>),
@@ -266,12 +266,12 @@ impl Expr {
             source,
             column,
             label: Arc::from(label),
-            hold: Hold::Implicit,
+            hold: Coercibility::Implicit,
         };
         Expr::new(kind, ty, nullable)
     }
     /// The column, holding to its collation as firmly as what it stands for.
-    pub(crate) fn held(mut self, firmly: Hold) -> Expr {
+    pub(crate) fn held(mut self, firmly: Coercibility) -> Expr {
         if let ExprKind::Column { hold, .. } = &mut self.kind {
             *hold = firmly;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millpond_store::{LockMode, WaitPolicy};
 
 use super::{DerivedId, TableId};
-use crate::expr::{AggregateSpec, Expr, Hold};
+use crate::expr::{AggregateSpec, Coercibility, Expr};
 use crate::show::VirtualTable;
 use crate::types::{Schema, SqlType};
 
@@ -174,7 +174,7 @@ pub struct DerivedColumn {
     /// Whether it can be NULL.
     pub nullable: bool,
     /// How firmly it holds to its collation.
-    pub hold: Hold,
+    pub hold: Coercibility,
 }
 
 /// A virtual table (which cannot print itself).
@@ -217,11 +217,11 @@ impl Table {
         }
     }
     /// How firmly a column holds to its collation.
-    pub fn hold(&self, at: usize) -> Hold {
+    pub fn hold(&self, at: usize) -> Coercibility {
         match &self.kind {
-            TableKind::Stored { .. } => Hold::Implicit,
+            TableKind::Stored { .. } => Coercibility::Implicit,
             TableKind::Derived { columns, .. } | TableKind::Row(columns) => columns[at].hold,
-            TableKind::Virtual(_) => Hold::Listed,
+            TableKind::Virtual(_) => Coercibility::Listed,
         }
     }
     /// Number of columns.

@@ -21,7 +21,7 @@ mod walk;
 pub use block::{Block, Group, Hints, Limit, OrderKey, Table, TableKind, Tree};
 pub use block::{Columns, DerivedColumn, VirtualRef};
 pub use dml::{Assignments, Delete, Given, Insert, InsertRows, Root, Several, Target, Update};
-pub use walk::ColumnRef;
+pub use walk::{ColumnRef, EachExpr};
 
 use crate::expr::{CompareOp, Expr, RowTest};
 use crate::types::{Collation, SqlType};

@@ -3,6 +3,9 @@
 use super::{Arena, Block, Body, Query, SubqueryId, Table, TableId, TableKind, Tree};
 use crate::expr::{Expr, ExprKind};
 
+/// Calls what it is given for each of some expressions.
+pub type EachExpr<'e> = dyn Fn(&mut dyn FnMut(&Expr)) + 'e;
+
 /// A column of a table, of a group or of a set operation's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ColumnRef {
@@ -118,25 +121,43 @@ impl Expr {
 }
 
 impl Arena {
-    /// Calls `f` for each column that an expression or a subquery in it reads, but for those of the subqueries' own tables.
-    pub fn columns(&self, e: &Expr, f: &mut dyn FnMut(ColumnRef)) {
-        e.columns(&mut |table, column| f(ColumnRef { table, column }));
-        let mut ids = Vec::new();
-        e.subqueries(&mut |id| ids.push(id));
-        for id in ids {
-            self.outer(&self.subqueries[id].query)
-                .into_iter()
-                .for_each(&mut *f);
+    /// The subqueries in expressions, and those within them, each once. An alias of a block around may stand for one of that.
+    fn within(&self, walk: &EachExpr<'_>) -> Vec<SubqueryId> {
+        let mut found = Vec::new();
+        let mut seen = vec![false; self.subqueries.len()];
+        let mut note = |e: &Expr, found: &mut Vec<SubqueryId>| {
+            e.subqueries(&mut |id| {
+                if !std::mem::replace(&mut seen[id], true) {
+                    found.push(id);
+                }
+            });
+        };
+        walk(&mut |e| note(e, &mut found));
+        let mut at = 0;
+        while at < found.len() {
+            let q = &self.subqueries[found[at]].query;
+            q.exprs(&mut |e| note(e, &mut found));
+            at += 1;
         }
+        found
     }
 
     /// The columns of the blocks around that a query reads, sorted.
     pub fn outer(&self, q: &Query) -> Vec<ColumnRef> {
         let mut own = Vec::new();
-        q.ids(&mut |id| own.push(id));
         let mut read = Vec::new();
-        q.exprs(&mut |e| self.columns(e, &mut |c| read.push(c)));
-        read.retain(|c| !own.contains(&c.table));
+        let mut take = |q: &Query| {
+            q.ids(&mut |id| own.push(id));
+            q.exprs(&mut |e| {
+                e.columns(&mut |table, column| read.push(ColumnRef { table, column }))
+            });
+        };
+        take(q);
+        for id in self.within(&|f| q.exprs(f)) {
+            take(&self.subqueries[id].query);
+        }
+        own.sort_unstable();
+        read.retain(|c| own.binary_search(&c.table).is_err());
         read.sort_unstable();
         read.dedup();
         read
@@ -144,22 +165,21 @@ impl Arena {
 
     /// Whether the rows a query reads decide its rows, during a statement that assigns to variables or not.
     pub fn is_deterministic(&self, q: &Query, assigns: bool) -> bool {
-        let mut inner = Vec::new();
-        let mut steady = true;
-        q.exprs(&mut |e| {
-            steady &= e.is_deterministic(assigns);
-            e.subqueries(&mut |id| inner.push(id));
-        });
+        let mut fixed = true;
         let mut derived = Vec::new();
-        q.tables(&mut |t| {
-            if let TableKind::Derived { derived: at, .. } = &t.kind {
-                derived.push(*at);
-            }
-        });
-        steady
-            && inner
-                .into_iter()
-                .all(|id| self.is_deterministic(&self.subqueries[id].query, assigns))
+        let mut look = |q: &Query| {
+            q.exprs(&mut |e| fixed &= e.is_deterministic(assigns));
+            q.tables(&mut |t| {
+                if let TableKind::Derived { derived: at, .. } = &t.kind {
+                    derived.push(*at);
+                }
+            });
+        };
+        look(q);
+        for id in self.within(&|f| q.exprs(f)) {
+            look(&self.subqueries[id].query);
+        }
+        fixed
             && derived
                 .into_iter()
                 .all(|at| self.is_deterministic(&self.derived[at].query, assigns))
@@ -168,12 +188,8 @@ impl Arena {
     /// Calls `f` for an expression and all expressions of subqueries in it, with the right to change them.
     pub fn deep_mut(&mut self, e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         f(e);
-        let mut ids = Vec::new();
-        e.subqueries(&mut |id| ids.push(id));
-        for id in ids {
-            let mut q = std::mem::take(&mut self.subqueries[id].query);
-            q.exprs_mut(&mut |e| self.deep_mut(e, f));
-            self.subqueries[id].query = q;
+        for id in self.within(&|f| f(e)) {
+            self.subqueries[id].query.exprs_mut(f);
         }
     }
 }

@@ -42,7 +42,7 @@ fn values(rows: f64) -> f64 {
 
 /// Rows that a value of a column is taken to have of which nothing is known.
 fn rows_of_value(rows: f64) -> f64 {
-    (rows * EQUAL).min(ROWS_OF_VALUE).max(1.0)
+    (rows * EQUAL).clamp(1.0, ROWS_OF_VALUE)
 }
 
 /// Part of the rows that a condition leaves, as its form tells.

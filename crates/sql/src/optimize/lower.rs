@@ -4,7 +4,7 @@
 use super::Optimizer;
 use crate::error::SqlResult;
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{self, SubqueryId};
+use crate::logical::{self, EachExpr, SubqueryId};
 use crate::plan::nodes::{Ask, ExprWithSubqueries, Subquery};
 use std::sync::Arc;
 
@@ -50,11 +50,7 @@ impl Optimizer<'_> {
 
     /// Plans the subqueries in expressions of a block with these values' source, in the order in which they were bound: what a
     /// subquery is compared with stands before it. Those of the blocks around are left out.
-    pub fn subqueries(
-        &mut self,
-        walk: &dyn Fn(&mut dyn FnMut(&Expr)),
-        source: usize,
-    ) -> SqlResult<Vec<Subquery>> {
+    pub fn subqueries(&mut self, walk: &EachExpr<'_>, source: usize) -> SqlResult<Vec<Subquery>> {
         let mut found: Vec<(SubqueryId, Vec<Expr>)> = Vec::new();
         walk(&mut |e| {
             e.walk(&mut |x| {

@@ -138,10 +138,10 @@ fn exhaustive(w: &mut dyn Weigh) -> Order {
             continue;
         }
         for at in next(w, set) {
-            for ordered in 0..2 {
-                if let Some(way) = ways[set as usize][ordered] {
+            let grown = (set | 1 << at) as usize;
+            for (ordered, way) in ways[set as usize].into_iter().enumerate() {
+                if let Some(way) = way {
                     let step = w.step(at, set, way.rows);
-                    let grown = (set | 1 << at) as usize;
                     keep(&mut ways[grown][ordered], way.then(step, at));
                 }
             }

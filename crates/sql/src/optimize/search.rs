@@ -75,6 +75,8 @@ pub struct Search<'s, 'a> {
     /// By item, the conditions that concern it.
     concern: Vec<Vec<usize>>,
     known: HashMap<(usize, u64, u64), Known>,
+    /// Tables of which constants find one row at most.
+    single: Vec<bool>,
 }
 
 impl<'s, 'a> Search<'s, 'a> {
@@ -97,8 +99,20 @@ impl<'s, 'a> Search<'s, 'a> {
             .zip(&concern)
             .map(|(i, list)| features(joiner, i, list, conds))
             .collect();
+        let single = items.iter().zip(&concern).map(|(i, list)| {
+            let own = list.iter().map(|&c| &conds[c]);
+            let own: Vec<&Cond> = own.filter(|c| c.needs == i.bits).collect();
+            match i.kind {
+                ItemKind::Leaf(n) if items.len() > 1 && !own.is_empty() => joiner
+                    .choose(n, &own, 0, false)
+                    .is_some_and(|c| c.access.unique),
+                _ => false,
+            }
+        });
+        let single = single.collect();
         Search {
             joiner,
+            single,
             items,
             conds,
             around,
@@ -155,15 +169,19 @@ fn features(joiner: &Joiner<'_>, item: &Item, list: &[usize], conds: &[Cond]) ->
         return list.iter().map(|&c| vec![c]).collect();
     };
     let source = joiner.base + n;
-    let mut groups: Vec<(Option<(usize, std::mem::Discriminant<_>)>, Vec<usize>)> = Vec::new();
+    let kind = |c: usize| {
+        term(&conds[c].expr, source).map(|(column, t)| (column, std::mem::discriminant(&t)))
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
     for &c in list {
-        let what = term(&conds[c].expr, source).map(|(col, t)| (col, std::mem::discriminant(&t)));
-        match groups.iter_mut().find(|g| what.is_some() && g.0 == what) {
-            Some(g) if conds[c].needs != item.bits => g.1.push(c),
-            _ => groups.push((what, vec![c])),
+        let what = kind(c);
+        let same = |g: &&mut Vec<usize>| what.is_some() && kind(g[0]) == what;
+        match groups.iter_mut().find(same) {
+            Some(g) if conds[c].needs != item.bits => g.push(c),
+            _ => groups.push(vec![c]),
         }
     }
-    groups.into_iter().map(|g| g.1).collect()
+    groups
 }
 
 /// The column of a source that an equality compares with something else, and the other side.
@@ -310,7 +328,7 @@ impl Weigh for Search<'_, '_> {
         };
         match &self.items[at].kind {
             ItemKind::Nest { .. } => true,
-            ItemKind::Leaf(_) => self.concern[at].iter().any(with),
+            ItemKind::Leaf(_) => self.single[at] || self.concern[at].iter().any(with),
         }
     }
 

@@ -7,18 +7,22 @@
 //! | file | rule |
 //! |---|---|
 //! | `merge` | derived tables that are plain joins become part of the block that reads them |
+//! | `constants` | what equals a constant is the constant |
+//! | `pushdown` | conditions on a derived table alone are asked within it |
 //! | `outer_joins` | outer joins whose added rows a condition rules out are inner joins |
 //! | `semi_joins` | IN and EXISTS among WHERE's conjuncts are semi-joins, NOT EXISTS an anti-join |
 //! | `exists` | EXISTS that depends on the rows around it by equalities alone and is no join is asked as IN is |
 
+mod constants;
 mod exists;
 mod merge;
 mod outer_joins;
+mod pushdown;
 mod semi_joins;
 #[cfg(test)]
 mod tests;
 
-use crate::logical::{Arena, Body, Query, Root};
+use crate::logical::{Arena, Block, Body, Query, Root};
 use crate::plan::PlanTable;
 
 /// What rules ask about the statement.
@@ -39,22 +43,22 @@ pub fn rewrite(root: &mut Root, arena: &mut Arena, tables: &[PlanTable], assigns
         assigns,
     };
     each_query(root, &mut cx, &mut |q, cx| {
-        // A block that runs once per row around it would build what it hashes each time.
-        let once = cx.arena.outer(q).is_empty();
+        let mut asks = false;
         blocks(q, &mut |b| {
             merge::apply(b, cx);
-            if once {
-                semi_joins::apply(b, cx);
-            }
+            asks |= b.filter.iter().any(|e| e.has_subquery());
         });
+        // A block that runs once per row around it would build what it hashes each time.
+        if asks && cx.arena.outer(q).is_empty() {
+            blocks(q, &mut |b| semi_joins::apply(b, cx));
+        }
     });
     exists::apply(root, &mut cx);
-    each_query(root, &mut cx, &mut |q, _| {
-        blocks(q, &mut |b| outer_joins::apply(b));
+    outside_in(root, &mut cx, &mut |b, cx| {
+        outer_joins::apply(b);
+        constants::apply(b);
+        pushdown::apply(b, cx);
     });
-    if let Some(find) = root.find_mut() {
-        outer_joins::apply(find);
-    }
 }
 
 /// Calls `f` for each query of a statement, inner ones first.
@@ -76,8 +80,31 @@ fn each_query(
     root.queries_mut(&mut |q| f(q, cx));
 }
 
+/// Calls `f` for each block of a statement, those that read a derived table before its own.
+fn outside_in(
+    root: &mut Root,
+    cx: &mut Context<'_>,
+    f: &mut dyn FnMut(&mut Block, &mut Context<'_>),
+) {
+    if let Some(find) = root.find_mut() {
+        f(find, cx);
+    }
+    root.queries_mut(&mut |q| blocks(q, &mut |b| f(b, cx)));
+    for at in 0..cx.arena.subqueries.len() {
+        let mut q = std::mem::take(&mut cx.arena.subqueries[at].query);
+        blocks(&mut q, &mut |b| f(b, cx));
+        cx.arena.subqueries[at].query = q;
+    }
+    // A derived table is numbered after those that it reads.
+    for at in (0..cx.arena.derived.len()).rev() {
+        let mut q = std::mem::take(&mut cx.arena.derived[at].query);
+        blocks(&mut q, &mut |b| f(b, cx));
+        cx.arena.derived[at].query = q;
+    }
+}
+
 /// Calls `f` for each block of a query and its arms.
-fn blocks(q: &mut Query, f: &mut dyn FnMut(&mut crate::logical::Block)) {
+fn blocks(q: &mut Query, f: &mut dyn FnMut(&mut Block)) {
     match &mut q.body {
         Body::Block(b) => f(b),
         Body::Union(u) => u.arms.iter_mut().for_each(|(q, _)| blocks(q, f)),

@@ -354,3 +354,114 @@ fn merged_tables() {
         ),
     ]);
 }
+
+#[test]
+fn constants() {
+    check(&[
+        (
+            "SELECT a.s FROM a JOIN b ON a.x = b.x JOIN c ON c.x = b.x WHERE a.x = 5",
+            &[
+                "select a.s",
+                "from",
+                "join on (c.x = 5)",
+                "join on (b.x = 5)",
+                "a",
+                "b",
+                "c",
+                "where (a.x = 5)",
+            ],
+        ),
+        // Rows without a match are kept.
+        (
+            "SELECT a.s FROM a LEFT JOIN b ON a.x = b.x AND b.x = 5",
+            &[
+                "select a.s",
+                "from",
+                "left join on (a.x = b.x) and (b.x = 5)",
+                "a",
+                "b",
+            ],
+        ),
+        (
+            "SELECT a.s FROM a JOIN b ON a.id = b.s WHERE b.s = '5'",
+            &[
+                "select a.s",
+                "from",
+                "join on (a.id = b.s)",
+                "a",
+                "b",
+                "where (b.s = '5')",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn conditions_pushed_down() {
+    check(&[
+        (
+            "SELECT * FROM (SELECT x, y + 1 z, COUNT(*) n FROM a GROUP BY x, y) q WHERE x = 1 AND n > 2 AND x + n = 4",
+            &[
+                "select q.x, q.z, q.n",
+                "from",
+                "derived q",
+                "select a.x, (a.y + 1), count(0)",
+                "from",
+                "a",
+                "where (a.x = 1)",
+                "group by a.x, a.y",
+                "having (count(0) > 2) and ((a.x + count(0)) = 4)",
+            ],
+        ),
+        (
+            "SELECT q.x FROM (SELECT x FROM a UNION SELECT x FROM c) q JOIN b ON b.id = q.x AND q.x > 3",
+            &[
+                "select q.x",
+                "from",
+                "join on (b.id = q.x)",
+                "derived q",
+                "union",
+                "all",
+                "select a.x",
+                "from",
+                "a",
+                "where (a.x > 3)",
+                "distinct",
+                "select c.x",
+                "from",
+                "c",
+                "where (c.x > 3)",
+                "b",
+            ],
+        ),
+        // All rows are counted before.
+        (
+            "SELECT x FROM (SELECT x FROM a LIMIT 3) q WHERE x = 1",
+            &[
+                "select q.x",
+                "from",
+                "derived q",
+                "select a.x",
+                "from",
+                "a",
+                "limit 3",
+                "where (q.x = 1)",
+            ],
+        ),
+        (
+            "SELECT b.id FROM b LEFT JOIN (SELECT DISTINCT x FROM a) q ON q.x = b.x AND q.x < 9 WHERE q.x IS NULL",
+            &[
+                "select b.id",
+                "from",
+                "left join on (q.x = b.x)",
+                "b",
+                "derived q",
+                "select distinct a.x",
+                "from",
+                "a",
+                "where (a.x < 9)",
+                "where (q.x is null)",
+            ],
+        ),
+    ]);
+}

@@ -7,7 +7,7 @@ use crate::types::{BaseType, Collation, SqlType};
 
 /// How firmly a string holds to its collation, the firmest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Hold {
+pub enum Coercibility {
     /// COLLATE.
     Explicit,
     /// Made of strings that agree on none.
@@ -22,20 +22,20 @@ pub enum Hold {
     Constant,
 }
 
-impl Hold {
+impl Coercibility {
     /// As messages have it.
     fn name(self) -> &'static str {
         match self {
-            Hold::Explicit => "EXPLICIT",
-            Hold::Mixed => "NONE",
-            Hold::Implicit | Hold::Listed => "IMPLICIT",
-            Hold::System => "SYSCONST",
-            Hold::Constant => "COERCIBLE",
+            Coercibility::Explicit => "EXPLICIT",
+            Coercibility::Mixed => "NONE",
+            Coercibility::Implicit | Coercibility::Listed => "IMPLICIT",
+            Coercibility::System => "SYSCONST",
+            Coercibility::Constant => "COERCIBLE",
         }
     }
 }
 
-type Held = (Hold, Collation);
+type Held = (Coercibility, Collation);
 
 /// What an expression holds to; `None` if it is no string.
 fn held(e: &Expr) -> Option<Held> {
@@ -44,18 +44,18 @@ fn held(e: &Expr) -> Option<Held> {
     }
     let hold = match &e.kind {
         ExprKind::Column { hold, .. } | ExprKind::Subquery { hold, .. } => *hold,
-        ExprKind::Collate(_) => Hold::Explicit,
+        ExprKind::Collate(_) => Coercibility::Explicit,
         ExprKind::Literal(_)
         | ExprKind::BitString(_)
         | ExprKind::Param(_)
         | ExprKind::UserVariable(_)
-        | ExprKind::DateAdd(..) => Hold::Constant,
-        ExprKind::SystemVariable(..) => Hold::System,
+        | ExprKind::DateAdd(..) => Coercibility::Constant,
+        ExprKind::SystemVariable(..) => Coercibility::System,
         ExprKind::Function(_, args) => made_of(args.iter()),
         ExprKind::Case(branches, last) => {
             made_of(branches.iter().map(|(_, r)| r).chain(last.as_deref()))
         }
-        _ => Hold::Implicit,
+        _ => Coercibility::Implicit,
     };
     Some((hold, e.ty.collation))
 }
@@ -67,41 +67,45 @@ pub(super) fn coercibility(e: &Expr) -> i64 {
     }
     match held(e).map(|h| h.0) {
         None => 5,
-        Some(Hold::Explicit) => 0,
-        Some(Hold::Mixed) => 1,
-        Some(Hold::Implicit | Hold::Listed) => 2,
-        Some(Hold::System) => 3,
-        Some(Hold::Constant) => 4,
+        Some(Coercibility::Explicit) => 0,
+        Some(Coercibility::Mixed) => 1,
+        Some(Coercibility::Implicit | Coercibility::Listed) => 2,
+        Some(Coercibility::System) => 3,
+        Some(Coercibility::Constant) => 4,
     }
 }
 
 /// What a column of a query's result holds to that has this expression; a constant if it is no string.
-pub(crate) fn hold_of(e: &Expr) -> Hold {
-    held(e).map_or(Hold::Constant, |h| h.0)
+pub(crate) fn hold_of(e: &Expr) -> Coercibility {
+    held(e).map_or(Coercibility::Constant, |h| h.0)
 }
 
 /// What a column holds to that has strings of these two columns; where they agree on none, to what its type says.
-pub(crate) fn united(a: (Hold, &SqlType), b: (Hold, &SqlType)) -> (Hold, Option<Collation>) {
-    let column = |(hold, ty): (Hold, &SqlType)| ty.is_string().then_some((hold, ty.collation));
+pub(crate) fn united(
+    a: (Coercibility, &SqlType),
+    b: (Coercibility, &SqlType),
+) -> (Coercibility, Option<Collation>) {
+    let column =
+        |(hold, ty): (Coercibility, &SqlType)| ty.is_string().then_some((hold, ty.collation));
     match (column(a), column(b)) {
         (Some(a), Some(b)) => match both(a, b) {
-            (Hold::Mixed, _) => (Hold::Implicit, None),
+            (Coercibility::Mixed, _) => (Coercibility::Implicit, None),
             (hold, collation) => (hold, Some(collation)),
         },
         (Some((hold, collation)), None) | (None, Some((hold, collation))) => {
             (hold, Some(collation))
         }
-        (None, None) => (Hold::Constant, None),
+        (None, None) => (Coercibility::Constant, None),
     }
 }
 
 /// The hold of what is made of these.
-pub(crate) fn made_of<'e>(parts: impl Iterator<Item = &'e Expr>) -> Hold {
+pub(crate) fn made_of<'e>(parts: impl Iterator<Item = &'e Expr>) -> Coercibility {
     let mut all: Option<Held> = None;
     for part in parts.filter_map(held) {
         all = Some(all.map_or(part, |a| both(a, part)));
     }
-    all.map_or(Hold::System, |a| a.0)
+    all.map_or(Coercibility::System, |a| a.0)
 }
 
 /// What two hold to together.
@@ -116,10 +120,10 @@ fn both(a: Held, b: Held) -> Held {
     match (binary(a), binary(b)) {
         (true, _) => a,
         (_, true) => b,
-        _ if a.0 == Hold::Explicit => (Hold::Mixed, Collation::Utf8mb4Bin),
+        _ if a.0 == Coercibility::Explicit => (Coercibility::Mixed, Collation::Utf8mb4Bin),
         _ if a.1 == Collation::Utf8mb4Bin => a,
         _ if b.1 == Collation::Utf8mb4Bin => b,
-        _ => (Hold::Mixed, Collation::Utf8mb4Bin),
+        _ => (Coercibility::Mixed, Collation::Utf8mb4Bin),
     }
 }
 
@@ -134,7 +138,7 @@ pub(in crate::expr) fn collation_of(list: &[&Expr]) -> Option<Collation> {
 
 /// The same for a comparison, which cannot be made where they agree on none: 1267, 1270 or 1271.
 pub(super) fn agree(list: &[&Expr], operation: &str) -> SqlResult<()> {
-    if together(list).is_none_or(|h| h.0 != Hold::Mixed) {
+    if together(list).is_none_or(|h| h.0 != Coercibility::Mixed) {
         return Ok(());
     }
     let all: Vec<String> = list

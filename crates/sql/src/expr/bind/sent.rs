@@ -3,7 +3,7 @@
 
 use super::{Scope, coercion};
 use crate::expr::func::Func;
-use crate::expr::{Expr, ExprKind, Hold};
+use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::types::{Collation, Encoding, SqlType};
 use crate::value::Value;
 
@@ -33,7 +33,7 @@ pub(crate) fn into_bytes(e: &mut Expr, scope: &mut dyn Scope) {
     if client == Encoding::Utf8 || !e.ty.is_string() || is_bytes(&e.ty) {
         return;
     }
-    let constant = coercion::hold_of(e) == Hold::Constant;
+    let constant = coercion::hold_of(e) == Coercibility::Constant;
     match &mut e.kind {
         ExprKind::Param(n) => scope.bytes_param(*n),
         ExprKind::Literal(Value::Bytes(text)) => {
