@@ -1,6 +1,7 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
 use super::scope::{Binder, Cte};
+use crate::catalog::statistics;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::{
@@ -407,13 +408,14 @@ impl Binder<'_, '_> {
                 })?,
         };
         let schema = row::schema_of(&table)?;
-        let rows = crate::partition::estimate_rows(Some(self.cx.engine), &table, &schema);
+        let known = statistics::of(self.cx.engine, &table)?;
         self.tables.push(PlanTable {
             table,
             write,
             names: Vec::new(),
             schema,
-            rows,
+            rows: known.rows,
+            statistics: known.statistics,
         });
         Ok(self.tables.len() - 1)
     }

@@ -277,7 +277,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
     if cx.params.len() != plan.params && !repeated {
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }
-    if !plan.suits(cx.txn) || !pin(plan, cx.txn)? || plan.is_outgrown() {
+    if !plan.suits(cx.txn) || !pin(plan, cx.txn)? || plan.is_outgrown(cx.engine) {
         return Ok(None);
     }
     Ok(Some(State {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::conditions::{Cond, Term, term};
+use super::estimate::{self, Asked, is_constant as constant};
 use crate::exec::ranges;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::Hints;
@@ -43,6 +44,17 @@ pub enum Wanted {
     End(usize, bool),
 }
 
+/// Who sees to the order wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lead {
+    /// Whoever comes before or after: it does not matter here.
+    Nobody,
+    /// This choice: what LIMIT spares is weighed against sorting. That many rows of the table are enough for one of the join.
+    Free(f64),
+    /// The join, which wants the rows in order.
+    InOrder,
+}
+
 /// What is asked of the choice.
 pub struct Request<'a> {
     /// The table.
@@ -61,6 +73,8 @@ pub struct Request<'a> {
     pub locked: bool,
     /// Order wanted, if this table leads the join.
     pub wanted: Option<&'a Wanted>,
+    /// No other order will do.
+    pub in_order: bool,
     /// Rows wanted (LIMIT), if nothing but order stands between.
     pub limit: Option<f64>,
     /// Hints.
@@ -111,18 +125,11 @@ fn known(e: &Expr, r: &Request<'_>) -> bool {
     ok
 }
 
-/// Whether a value is known when planning.
-fn constant(e: &Expr) -> bool {
-    let mut fixed = e.is_const();
-    e.walk(&mut |e| fixed &= !matches!(e.kind, ExprKind::Param(_)));
-    fixed
-}
-
-/// The cheapest way to read a table.
-pub fn choose(r: &Request<'_>) -> Choice {
+/// The cheapest way to read a table; `None`: no way gives the order that it must have.
+pub fn choose(r: &Request<'_>) -> Option<Choice> {
     let terms = terms(r, r.conds.iter().map(|c| &c.expr), 0);
     let (prune, share) = partitions(r);
-    let total = (r.table.rows as f64 * share).max(1.0);
+    let total = (estimate::rows(r.table) * share).max(1.0);
     let mut all: Vec<Choice> = Vec::new();
     for index in 0..r.schema.indexes.len() {
         let allowed = match &r.hints.only {
@@ -134,10 +141,19 @@ pub fn choose(r: &Request<'_>) -> Choice {
             all.extend(unions(r, index, &terms, total));
         }
     }
-    // What the conditions leave over, as far as any index can tell.
-    let least = all.iter().map(|c| c.rows).fold(total, f64::min);
+    // What the conditions leave over, as far as indexes and statistics tell.
+    let asked = Asked {
+        table: Some(r.table),
+        source: r.source,
+        env: r.env,
+    };
+    let left = total * asked.share(r.conds.iter().map(|c| &c.expr), None);
+    let left = all.iter().map(|c| c.rows).fold(left, f64::min);
     for c in &mut all {
-        price(r, c, least);
+        price(r, c, left.max(1e-3));
+    }
+    if r.in_order {
+        all.retain(|c| c.ordered);
     }
     let bounded = all.iter().filter(|c| c.access.is_bounded()).count();
     let hinted = r.hints.only.as_ref().is_some_and(|l| !l.is_empty()) && r.hints.force;
@@ -165,12 +181,12 @@ pub fn choose(r: &Request<'_>) -> Choice {
             best = Some(c);
         }
     }
-    let mut best = best.expect("every table has a clustered index");
+    let mut best = best?;
     // A row by its key is the best there is. Apart from that, the values decide between indexes, and between an
     // index and the table.
     best.access.generic = best.access.unique || best.access.index == 0 && bounded <= 1;
     best.access.prune = prune;
-    best
+    Some(best)
 }
 
 /// What a condition says about a column: (number of the condition, column, what).
@@ -453,31 +469,20 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
     {
         return (rows as f64).clamp(1.0, total);
     }
-    let index = &r.schema.indexes[a.index];
-    let mut rows = if index.unique && a.eq.len() == index.parts.len() {
-        1.0
-    } else {
-        // Nothing is known of how often values repeat: each fixed part is taken to leave a tenth, and no more
-        // than a few hundred rows.
-        let left = total * 0.1f64.powi(a.eq.len() as i32);
-        if a.eq.is_empty() {
-            total
-        } else {
-            left.min(200.0)
-        }
+    let mut rows = match a.eq.len() {
+        0 => total,
+        parts => estimate::rows_per_key(r.table, a.index, parts).min(total),
     };
     rows *= ranges as f64;
     if let Some(range) = &a.range {
-        rows *= match (range.lower.is_some(), range.upper.is_some()) {
-            (true, true) => 0.05,
-            _ if range.like.is_some() => 0.05,
-            _ => 0.33,
-        };
+        let both = range.lower.is_some() && range.upper.is_some();
+        rows *= estimate::of_range(both || range.like.is_some());
     }
     rows.clamp(1.0, total)
 }
 
-fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
+/// `left`: rows that all conditions leave.
+fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
     let order = r.wanted.map(|w| order(r.schema, &c.access, w));
     c.ordered = matches!(order, Some(Some(_)));
     if let Some(Some(reverse)) = order {
@@ -499,10 +504,10 @@ fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
         && sorted
     {
         // Rows read until enough have passed the conditions.
-        read = (limit * (c.rows / least).max(1.0)).min(c.rows);
+        read = (limit * (c.rows / left).max(1.0)).min(c.rows);
     }
     if matches!(r.wanted, Some(Wanted::End(..))) && c.ordered {
-        read = (c.rows / least).clamp(1.0, c.rows);
+        read = (c.rows / left).clamp(1.0, c.rows);
     }
     c.cost = DESCENT + read * per_row;
     c.whole = DESCENT + c.rows * per_row;
@@ -511,7 +516,7 @@ fn price(r: &Request<'_>, c: &mut Choice, least: f64) {
         c.whole += LOCK_ALL;
     }
     if !sorted && !matches!(r.wanted, Some(Wanted::Together(_) | Wanted::End(..))) {
-        c.cost += c.rows * SORT;
+        c.cost += c.rows.min(left) * SORT;
     }
     // Between equals, the one that bounds the scan more, then the clustered index.
     c.cost += 0.01 * (c.access.index.min(10) as f64) - 0.02 * c.access.eq.len() as f64;

@@ -3,7 +3,7 @@
 use super::Optimizer;
 use super::access::Wanted;
 use super::conditions;
-use super::estimate;
+use super::estimate::{self, Outline};
 use super::joins::{Joined, Joiner, Tree};
 use super::lower::with_subqueries;
 use crate::error::{SqlError, SqlResult};
@@ -167,13 +167,13 @@ impl Lowered {
 }
 
 impl Optimizer<'_> {
-    /// Plans a block inside of blocks with `base` sources; also how many rows it has, as estimated.
+    /// Plans a block inside of blocks with `base` sources; also what is expected of it.
     pub fn block(
         &mut self,
         b: logical::Block,
         base: usize,
         calc_found_rows: bool,
-    ) -> SqlResult<(Block, f64)> {
+    ) -> SqlResult<(Block, Outline)> {
         let mut l = self.lowered(b, base)?;
         let count = l.sources.len();
         let once = conditions::once(base, count, &l.subqueries);
@@ -189,7 +189,7 @@ impl Optimizer<'_> {
         let wants_end = matches!(wanted, Some((_, Wanted::End(..))));
         let limit = l.limit_rows(wanted.is_some(), calc_found_rows);
         l.ask_virtual(&filter, &columns);
-        let computed: Vec<f64> = l.sources.iter().map(|s| self.rows_of(&s.kind)).collect();
+        let computed: Vec<Outline> = l.sources.iter().map(|s| self.outline(&s.kind)).collect();
         let mut hash_ids = self.hashes;
         let joined = match l.from.take() {
             None => Joined {
@@ -215,6 +215,7 @@ impl Optimizer<'_> {
             .plan(tree, filter),
         };
         self.hashes = hash_ids;
+        let outline = self.expected(&l, joined.rows, &computed);
         let order_is_select = order_is_select(&l);
         let wrap = |e: Expr| with_subqueries(e, values, &once);
         let wrap_all =
@@ -233,17 +234,6 @@ impl Optimizer<'_> {
             expr: wrap(e),
             desc,
         });
-        let mut rows = joined.rows;
-        for _ in &l.having {
-            rows *= HAVING;
-        }
-        rows = match &group {
-            Some(g) if !g.explicit => 1.0,
-            Some(_) => estimate::grouped(rows),
-            None if l.distinct => estimate::grouped(rows),
-            None => rows,
-        };
-        rows = estimate::limited(rows, &l.limit).max(1.0);
         let block = Block {
             order_is_select,
             base,
@@ -260,15 +250,64 @@ impl Optimizer<'_> {
             subqueries: l.subqueries,
             once,
         };
-        Ok((block, rows))
+        Ok((block, outline))
     }
 
-    /// Rows of a computed source, as estimated.
-    fn rows_of(&self, kind: &SourceKind) -> f64 {
+    /// What is expected of a computed source.
+    fn outline(&self, kind: &SourceKind) -> Outline {
         match kind {
-            SourceKind::Derived { derived } => self.derived_rows[*derived],
-            _ => VIRTUAL_ROWS,
+            SourceKind::Derived { derived } => self.outlines[*derived].clone(),
+            _ => Outline::of_rows(VIRTUAL_ROWS),
         }
+    }
+
+    /// What is expected of a block whose join has so many rows.
+    fn expected(&self, l: &Lowered, joined: f64, computed: &[Outline]) -> Outline {
+        let values = |list: &[Expr]| self.values(l, list, computed);
+        let mut rows = match &l.group {
+            Some((_, false)) => 1.0,
+            Some((keys, true)) => estimate::grouped(joined, values(keys)),
+            None => joined,
+        };
+        for _ in &l.having {
+            rows *= HAVING;
+        }
+        if l.distinct {
+            rows = estimate::grouped(rows, values(&l.select));
+        }
+        rows = estimate::limited(rows, &l.limit).max(1.0);
+        let select = l.select.iter();
+        Outline {
+            rows,
+            distinct: select
+                .map(|e| values(std::slice::from_ref(e)).min(rows))
+                .collect(),
+        }
+    }
+
+    /// How many different values expressions have together: those of the columns that they read.
+    fn values(&self, l: &Lowered, list: &[Expr], computed: &[Outline]) -> f64 {
+        let mut read: Vec<Vec<usize>> = vec![Vec::new(); l.sources.len()];
+        let mut other = false;
+        for e in list {
+            e.columns(
+                &mut |s, c| match s.checked_sub(l.base).and_then(|n| read.get_mut(n)) {
+                    Some(columns) if !columns.contains(&c) => columns.push(c),
+                    Some(_) => {}
+                    // An aggregate or a subquery; those of the blocks around stay the same.
+                    None => other |= s >= l.base,
+                },
+            );
+        }
+        if other {
+            return f64::INFINITY;
+        }
+        let of = |(n, columns): (usize, &Vec<usize>)| match &l.sources[n].kind {
+            _ if columns.is_empty() => 1.0,
+            SourceKind::Table { table, .. } => estimate::distinct(&self.tables[*table], columns),
+            _ => computed[n].distinct(columns),
+        };
+        read.iter().enumerate().map(of).product()
     }
 
     /// Gives a block's tables their sources, plans its subqueries and derived tables.

@@ -95,7 +95,8 @@ impl Term {
     }
 }
 
-fn column_of(e: &Expr, source: usize) -> Option<usize> {
+/// The column of a source that an expression is, as far as an index can tell.
+pub fn column_of(e: &Expr, source: usize) -> Option<usize> {
     match &e.kind {
         ExprKind::Column {
             source: s, column, ..

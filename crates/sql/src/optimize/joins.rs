@@ -1,7 +1,8 @@
 //! Join order and loops: the FROM clause's tree becomes nested levels.
 
-use super::access::{self, Choice, Request, Wanted};
+use super::access::{self, Choice, Lead, Request, Wanted};
 use super::conditions::{Cond, differs};
+use super::estimate::Outline;
 use super::lower::with_subqueries;
 use super::order::{self, Order, Weigh};
 use super::search::{Search, Ways};
@@ -9,7 +10,7 @@ use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::Hints;
 use crate::plan::PlanTable;
 use crate::plan::nodes::{
-    Access, ExprWithSubqueries, HashJoin, Level, LevelFrom, LevelKind, Source, SourceKind,
+    Access, Expected, ExprWithSubqueries, HashJoin, Level, LevelFrom, LevelKind, Source, SourceKind,
 };
 use crate::session::env::SessionEnv;
 use crate::types::SqlType;
@@ -111,8 +112,8 @@ pub struct Joiner<'a> {
     pub sources: &'a [Source],
     /// Tables of the plan.
     pub tables: &'a [PlanTable],
-    /// Rows of computed sources, as estimated.
-    pub computed: &'a [f64],
+    /// What is expected of computed sources.
+    pub computed: &'a [Outline],
     /// Columns read of each source.
     pub columns: &'a [Vec<usize>],
     /// Index hints of each source.
@@ -251,27 +252,27 @@ impl Joiner<'_> {
     ) -> Joined {
         let (order, rows) = self.order(&items, &conds, around, straight, top);
         debug_assert_eq!(order.items.len(), items.len(), "an item without a place");
-        // The leader's choice of a path is as free as a lone table's, unless sorting later is cheaper.
-        let leads = top && (order.ordered || !self.wants_order());
+        let lead = self.lead(&order, &rows, straight, top);
         let mut available = around.bits;
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
         let mut conds: Vec<Option<Cond>> = conds.into_iter().map(Some).collect();
         let mut late: Vec<Option<Cond>> = late.into_iter().map(Some).collect();
         let mut levels: Vec<Level> = Vec::new();
         let mut ordered = false;
-        for (at, before) in order.items.into_iter().zip(&rows) {
-            let before = *before;
+        for (at, sizes) in order.items.into_iter().zip(rows.windows(2)) {
+            let before = sizes[0];
             let item = items[at].take().expect("each item is placed once");
             let now = available | item.bits;
             match item.kind {
                 ItemKind::Leaf(n) => {
                     let here = take(&mut conds, now);
-                    let first = levels.is_empty() && leads;
+                    let first = levels.is_empty();
+                    let lead = if first { lead } else { Lead::Nobody };
                     let around = Around {
                         bits: available,
                         rows: before,
                     };
-                    let (mut level, sorted) = self.leaf(n, here, around, first);
+                    let (mut level, sorted) = self.leaf(n, here, around, lead);
                     if first {
                         ordered = sorted;
                     }
@@ -291,14 +292,13 @@ impl Joiner<'_> {
                     let mut level = if members.len() == 1
                         && let ItemKind::Leaf(n) = members[0].kind
                     {
-                        let (mut level, _) = self.leaf(n, on, around, false);
+                        let (mut level, _) = self.leaf(n, on, around, Lead::Nobody);
                         level.kind = kind;
                         level
                     } else {
                         let inner = self.levels(members, on, Vec::new(), around, false, false);
                         Level {
-                            rows: 1,
-                            filtered: 100.0,
+                            expected: Expected::default(),
                             from: LevelFrom::Nest(inner.levels),
                             kind,
                             on: Vec::new(),
@@ -312,6 +312,9 @@ impl Joiner<'_> {
                 }
             }
             available = now;
+            if let Some(level) = levels.last_mut() {
+                level.expected.out = sizes[1] / before.max(f64::MIN_POSITIVE);
+            }
         }
         // Conditions on sources around this nest only.
         let rest: Vec<Cond> = conds.into_iter().chain(late).flatten().collect();
@@ -325,6 +328,20 @@ impl Joiner<'_> {
             levels,
             rows: rows.last().copied().unwrap_or(1.0),
             ordered,
+        }
+    }
+
+    /// What the first table's path has to do with the order wanted.
+    fn lead(&self, order: &Order, rows: &[f64], straight: bool, top: bool) -> Lead {
+        let given = straight || order.items.len() == 1;
+        // As free as a lone table's, but for what the others leave of its rows.
+        let free = Lead::Free((rows[1] / rows[rows.len() - 1]).max(1.0));
+        match (top, self.wants_order()) {
+            (false, _) => Lead::Nobody,
+            (true, false) => free,
+            (true, true) if given => free,
+            (true, true) if order.ordered => Lead::InOrder,
+            (true, true) => Lead::Nobody,
         }
     }
 
@@ -344,7 +361,7 @@ impl Joiner<'_> {
         n: usize,
         conds: &'r [&'r Cond],
         available: u64,
-        first: bool,
+        lead: Lead,
     ) -> Option<Request<'r>> {
         let SourceKind::Table {
             table,
@@ -356,14 +373,15 @@ impl Joiner<'_> {
             return None;
         };
         let wanted = match &self.wanted {
-            Some((source, w)) if first && *source == n => Some(w),
+            Some((source, w)) if lead != Lead::Nobody && *source == n => Some(w),
             _ => None,
         };
-        // Another table's order makes reading less of this one pointless.
-        let limit = if first && (self.wanted.is_none() || wanted.is_some()) {
-            self.limit
-        } else {
-            None
+        let limit = match lead {
+            // Another table's order makes reading less of this one pointless.
+            Lead::Free(each) if self.wanted.is_none() || wanted.is_some() => {
+                self.limit.map(|limit| limit * each)
+            }
+            _ => None,
         };
         Some(Request {
             table: &self.tables[*table],
@@ -374,6 +392,7 @@ impl Joiner<'_> {
             columns: &self.columns[n],
             locked: lock.is_some() || self.tables[*table].write,
             wanted,
+            in_order: lead == Lead::InOrder,
             limit,
             hints: &self.hints[n],
             partitions: partitions.as_ref(),
@@ -386,19 +405,18 @@ impl Joiner<'_> {
     }
 
     /// The access path of a source; `None` if it is computed.
-    pub fn choose(&self, n: usize, conds: &[&Cond], available: u64, first: bool) -> Option<Choice> {
-        self.request(n, conds, available, first)
-            .map(|r| access::choose(&r))
+    pub fn choose(&self, n: usize, conds: &[&Cond], available: u64, lead: Lead) -> Option<Choice> {
+        let r = self.request(n, conds, available, lead)?;
+        access::choose(&r)
     }
 
     /// A loop over one table; also whether its rows come as wanted.
-    fn leaf(&mut self, n: usize, conds: Vec<Cond>, around: Around, first: bool) -> (Level, bool) {
+    fn leaf(&mut self, n: usize, conds: Vec<Cond>, around: Around, lead: Lead) -> (Level, bool) {
         let refs: Vec<&Cond> = conds.iter().collect();
-        let choice = self.choose(n, &refs, around.bits, first);
-        let hash = match self
-            .ways(n, &refs, around.bits, choice.as_ref())
-            .by_hash(around.rows)
-        {
+        let choice = self.choose(n, &refs, around.bits, lead);
+        let choice = choice.or_else(|| self.choose(n, &refs, around.bits, Lead::Nobody));
+        let ways = self.ways(n, &refs, around.bits, choice.as_ref());
+        let hash = match ways.by_hash(around.rows) {
             true => self.hash(n, &conds, around.bits),
             false => None,
         };
@@ -411,8 +429,7 @@ impl Joiner<'_> {
                 .collect();
             return (
                 Level {
-                    rows: choice.map_or(self.computed[n], |c| c.rows) as u64,
-                    filtered: 10.0,
+                    expected: ways.expected_hashed(),
                     from: LevelFrom::Hash(join),
                     kind: LevelKind::Inner,
                     on: self.with_subqueries(rest),
@@ -424,8 +441,7 @@ impl Joiner<'_> {
         let Some(mut choice) = choice else {
             return (
                 Level {
-                    rows: self.computed[n] as u64,
-                    filtered: 100.0,
+                    expected: Expected::of(self.computed[n].rows, self.computed[n].rows),
                     from: LevelFrom::Rows(n + self.base),
                     kind: LevelKind::Inner,
                     on: self.with_subqueries(conds),
@@ -443,12 +459,10 @@ impl Joiner<'_> {
                 on.push(c);
             }
         }
-        let filtered = if on.is_empty() { 100.0 } else { 33.33 };
         choice.access.recheck = self.with_subqueries(recheck);
         (
             Level {
-                rows: choice.rows.round() as u64,
-                filtered,
+                expected: Expected::of(choice.rows, choice.whole),
                 from: LevelFrom::Table(self.base + n, choice.access),
                 kind: LevelKind::Inner,
                 on: self.with_subqueries(on),
@@ -508,8 +522,10 @@ impl Joiner<'_> {
         let own: Vec<&Cond> = conds.iter().copied().filter(|c| c.needs == bit).collect();
         let build = match (hashed, choice) {
             (false, _) => None,
-            (true, None) => Some((self.computed[n], self.computed[n])),
-            (true, Some(_)) => self.choose(n, &own, 0, false).map(|c| (c.whole, c.rows)),
+            (true, None) => Some((self.computed[n].rows, self.computed[n].rows)),
+            (true, Some(_)) => self
+                .choose(n, &own, 0, Lead::Nobody)
+                .map(|c| (c.whole, c.rows)),
         };
         let by_index = choice.is_some_and(|c| {
             let narrows =
@@ -517,7 +533,7 @@ impl Joiner<'_> {
             c.access.unique || conds.iter().enumerate().any(narrows)
         });
         Ways {
-            each: choice.map_or(self.computed[n], |c| c.cost),
+            each: choice.map_or(self.computed[n].rows, |c| c.cost),
             by_index,
             build,
         }
@@ -551,7 +567,7 @@ impl Joiner<'_> {
             .filter(|(i, c)| !used.contains(i) && c.needs == bit)
             .map(|(_, c)| c)
             .collect();
-        let access = self.choose(n, &own, 0, false).map(|c| c.access);
+        let access = self.choose(n, &own, 0, Lead::Nobody).map(|c| c.access);
         let clone = |c: &Cond| Cond {
             expr: c.expr.clone(),
             needs: c.needs,

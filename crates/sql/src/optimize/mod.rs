@@ -29,6 +29,7 @@ use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
 use crate::plan::nodes::{self, Derived, OrderKey, Query, Union};
 use crate::plan::{PlanTable, Root};
 use crate::session::env::SessionEnv;
+use estimate::Outline;
 
 /// State of planning one statement.
 pub struct Optimizer<'a> {
@@ -48,8 +49,8 @@ pub struct Optimizer<'a> {
     planned: Vec<Option<usize>>,
     /// Derived tables planned.
     derived: Vec<Derived>,
-    /// Rows of them, as estimated.
-    derived_rows: Vec<f64>,
+    /// What is expected of them.
+    outlines: Vec<Outline>,
     /// Subqueries numbered so far.
     subqueries: usize,
     /// Hash joins numbered so far.
@@ -85,7 +86,7 @@ pub fn optimize(
         planned: vec![None; arena.derived.len()],
         arena,
         derived: Vec::new(),
-        derived_rows: Vec::new(),
+        outlines: Vec::new(),
         subqueries: 0,
         hashes: 0,
     };
@@ -111,21 +112,21 @@ impl Optimizer<'_> {
         })
     }
 
-    /// Plans a query inside of blocks with `base` sources; also how many rows it has, as estimated.
-    fn query(&mut self, q: logical::Query, base: usize) -> SqlResult<(Query, f64)> {
-        let (body, rows) = match q.body {
+    /// Plans a query inside of blocks with `base` sources; also what is expected of it.
+    fn query(&mut self, q: logical::Query, base: usize) -> SqlResult<(Query, Outline)> {
+        let (body, outline) = match q.body {
             logical::Body::Block(b) => {
-                let (block, rows) = self.block(*b, base, q.calc_found_rows)?;
-                (nodes::Body::Block(Box::new(block)), rows)
+                let (block, outline) = self.block(*b, base, q.calc_found_rows)?;
+                (nodes::Body::Block(Box::new(block)), outline)
             }
             logical::Body::Union(u) => {
                 let (union, rows) = self.union(*u, base)?;
-                (nodes::Body::Union(Box::new(union)), rows)
+                (nodes::Body::Union(Box::new(union)), Outline::of_rows(rows))
             }
             logical::Body::Values(rows) => {
                 let count = rows.len() as f64;
                 let rows = rows.into_iter().map(|row| self.lower_all(row));
-                (nodes::Body::Values(rows.collect()), count)
+                (nodes::Body::Values(rows.collect()), Outline::of_rows(count))
             }
         };
         let query = Query {
@@ -133,16 +134,16 @@ impl Optimizer<'_> {
             types: q.types,
             calc_found_rows: q.calc_found_rows,
         };
-        Ok((query, rows))
+        Ok((query, outline))
     }
 
     fn union(&mut self, u: logical::Union, base: usize) -> SqlResult<(Union, f64)> {
         let mut arms = Vec::new();
         let mut all = 0.0;
         for (arm, distinct) in u.arms {
-            let (arm, rows) = self.query(arm, base)?;
+            let (arm, outline) = self.query(arm, base)?;
             arms.push((arm, distinct));
-            all += rows;
+            all += outline.rows;
         }
         self.place(u.row, base);
         let order = u.order.into_iter().map(|o| OrderKey {
@@ -166,9 +167,9 @@ impl Optimizer<'_> {
             return Ok(planned);
         }
         let query = std::mem::take(&mut self.arena.derived[at].query);
-        let (query, rows) = self.query(query, 0)?;
+        let (query, outline) = self.query(query, 0)?;
         self.derived.push(Derived { query, uses: 1 });
-        self.derived_rows.push(rows);
+        self.outlines.push(outline);
         self.planned[at] = Some(self.derived.len() - 1);
         Ok(self.derived.len() - 1)
     }

@@ -2,13 +2,14 @@
 
 use hashbrown::HashMap;
 
-use super::access::Choice;
+use super::access::{Choice, Lead};
 use super::conditions::{Cond, term};
-use super::estimate;
+use super::estimate::{self, Asked};
 use super::joins::{Around, Item, ItemKind, Joiner};
 use super::order::{Step, Weigh};
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::plan::nodes::{LevelKind, SourceKind};
+use crate::plan::PlanTable;
+use crate::plan::nodes::{Expected, LevelKind, SourceKind};
 
 /// Cost of putting a row into a hash table.
 const BUILD: f64 = 2.0;
@@ -45,6 +46,16 @@ impl Ways {
             true => build <= BUILD_ROWS && hashed * CLEARLY < rows * self.each,
             // Few rows may become many before the plan is made anew; a scan for each of them then never ends.
             false => rows * self.each < SMALL || hashed < rows * self.each * CLEARLY,
+        }
+    }
+    /// What is expected of hashing it.
+    pub fn expected_hashed(&self) -> Expected {
+        let (cost, rows) = self.build.unwrap_or_default();
+        Expected {
+            rows,
+            once: cost + rows * BUILD,
+            each: PROBE,
+            out: rows,
         }
     }
     /// Cost once and per row of the others, of which there are that many.
@@ -204,7 +215,7 @@ fn equated(source: usize, e: &Expr) -> Option<(usize, &Expr)> {
 
 /// A table beside others.
 fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known {
-    let choice = joiner.choose(n, conds, available, false);
+    let choice = joiner.choose(n, conds, available, Lead::Nobody);
     let ways = joiner.ways(n, conds, available, choice.as_ref());
     let own: Vec<&Cond> = conds
         .iter()
@@ -213,56 +224,94 @@ fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known
         .collect();
     let alone = match available {
         0 => choice,
-        _ => joiner.choose(n, &own, 0, false),
+        _ => joiner.choose(n, &own, 0, Lead::Nobody),
     };
-    let mut rows = alone.as_ref().map_or(joiner.computed[n], |c| c.rows);
-    for (i, c) in own.iter().enumerate() {
-        if alone.as_ref().is_none_or(|a| !a.exact.contains(&i)) {
-            rows *= estimate::selectivity(&c.expr);
-        }
-    }
-    rows *= joined(joiner, n, conds, available);
+    let total = joiner.rows(n);
+    // What an index has counted, and the conditions that it does not decide.
+    let counted = alone.as_ref().map(|a| (a.rows / total).min(1.0));
+    let rest = own.iter().enumerate();
+    let rest = rest.filter(|(i, _)| alone.as_ref().is_none_or(|a| !a.exact.contains(i)));
+    let share = joiner
+        .asked(n)
+        .share(rest.map(|(_, c)| &c.expr), counted.filter(|s| *s < 1.0));
+    let rows = total * share * joined(joiner, n, conds, available);
     Known { ways, rows }
 }
 
-/// Part of a table's rows that meet a row of the others.
+/// Part of a table's rows that meet a row of the others: 1 / max(values of either side), System R's, which takes it that the values
+/// of the side with fewer are among the other's.
 fn joined(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> f64 {
     let mut part = 1.0;
     let mut columns: Vec<usize> = Vec::new();
-    let mut values = 1.0;
+    // By source, its columns compared.
+    let mut others: Vec<(usize, Vec<usize>)> = Vec::new();
     for c in conds.iter().filter(|c| c.needs & available != 0) {
         match equated(joiner.base + n, &c.expr) {
             Some((column, other)) if !columns.contains(&column) => {
                 columns.push(column);
-                values *= joiner.values(other);
+                if let Some((source, column)) = joiner.column(other) {
+                    match others.iter_mut().find(|o| o.0 == source) {
+                        Some(o) => o.1.push(column),
+                        None => others.push((source, vec![column])),
+                    }
+                }
             }
             Some(_) => {}
-            None => part *= estimate::selectivity(&c.expr),
+            None => part *= estimate::by_form(&c.expr),
         }
     }
     if columns.is_empty() {
         return part;
     }
-    part / joiner.distinct(n, &columns).max(values).max(1.0)
+    let own = joiner.distinct(n, &columns);
+    if columns.len() > 1 && joiner.is_unique(n, &columns) {
+        // How many combinations the other side has is a guess, and a foreign key has no others.
+        return part / own.max(1.0);
+    }
+    let theirs: f64 = others.iter().map(|(s, c)| joiner.distinct(*s, c)).product();
+    part / own.max(theirs).max(1.0)
 }
 
-impl Joiner<'_> {
-    /// How many values columns of a source have.
-    fn distinct(&self, n: usize, columns: &[usize]) -> f64 {
+impl<'a> Joiner<'a> {
+    fn table(&self, n: usize) -> Option<&'a PlanTable> {
         match &self.sources[n].kind {
-            SourceKind::Table { table, .. } => estimate::distinct(&self.tables[*table], columns),
-            _ => self.computed[n].max(1.0),
+            SourceKind::Table { table, .. } => Some(&self.tables[*table]),
+            _ => None,
         }
     }
-    /// How many values an expression over one of the sources has; 1 if that is not known.
-    fn values(&self, e: &Expr) -> f64 {
+    fn asked(&self, n: usize) -> Asked<'a> {
+        Asked {
+            table: self.table(n),
+            source: self.base + n,
+            env: self.env,
+        }
+    }
+    /// Rows of a source.
+    fn rows(&self, n: usize) -> f64 {
+        self.table(n)
+            .map_or(self.computed[n].rows, estimate::rows)
+            .max(1.0)
+    }
+    /// How many values columns of a source have.
+    fn distinct(&self, n: usize, columns: &[usize]) -> f64 {
+        match self.table(n) {
+            Some(table) => estimate::distinct(table, columns),
+            None => self.computed[n].distinct(columns),
+        }
+    }
+    fn is_unique(&self, n: usize, columns: &[usize]) -> bool {
+        self.table(n)
+            .is_some_and(|t| estimate::is_unique(t, columns))
+    }
+    /// The column of a source of the block that an expression is.
+    fn column(&self, e: &Expr) -> Option<(usize, usize)> {
         match e.kind {
             ExprKind::Column { source, column, .. }
                 if (self.base..self.base + self.sources.len()).contains(&source) =>
             {
-                self.distinct(source - self.base, &[column])
+                Some((source - self.base, column))
             }
-            _ => 1.0,
+            _ => None,
         }
     }
 }
@@ -353,7 +402,7 @@ impl Weigh for Search<'_, '_> {
             return None;
         }
         let conds = self.usable(at, 0);
-        let choice: Choice = self.joiner.choose(*n, &conds, 0, true)?;
+        let choice: Choice = self.joiner.choose(*n, &conds, 0, Lead::InOrder)?;
         let rows = self.known(at, 0).rows;
         choice.ordered.then_some(Step {
             once: 0.0,

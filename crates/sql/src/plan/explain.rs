@@ -247,8 +247,8 @@ impl Table<'_> {
             let mut line = Line {
                 id: Some(id),
                 select_type: kind.into(),
-                rows: Some(l.rows),
-                filtered: Some(l.filtered),
+                rows: Some(l.expected.rows.round() as u64),
+                filtered: Some(filtered(l)),
                 ..Line::default()
             };
             let (source, access) = match &l.from {
@@ -298,6 +298,15 @@ impl Table<'_> {
             self.line(line);
         }
     }
+}
+
+/// Part of the rows read that the conditions leave, in percent.
+fn filtered(l: &Level) -> f64 {
+    if l.on.is_empty() && l.filter.is_empty() && !matches!(l.from, LevelFrom::Hash(_)) {
+        return 100.0;
+    }
+    let part = l.expected.out / l.expected.rows.max(f64::MIN_POSITIVE);
+    (part * 10_000.0).round().clamp(1.0, 10_000.0) / 100.0
 }
 
 /// Names of the partitions that an INSERT may write to.
@@ -571,7 +580,11 @@ fn levels_tree(plan: &Plan, b: &Block, levels: &[Level], mut depth: usize, out: 
             LevelFrom::Nest(list) => levels_tree(plan, b, list, at, out),
             LevelFrom::Table(s, a) => {
                 let s = &b.sources[s - b.base];
-                line(out, at, &access_text(&s.name, &s.kind, a, l.rows));
+                line(
+                    out,
+                    at,
+                    &access_text(&s.name, &s.kind, a, l.expected.rows.round() as u64),
+                );
             }
             LevelFrom::Rows(s) => rows_tree(plan, b, *s, at, out),
             LevelFrom::Hash(h) => {
@@ -584,7 +597,11 @@ fn levels_tree(plan: &Plan, b: &Block, levels: &[Level], mut depth: usize, out: 
                 line(out, at, &format!("Hash lookup ({})", keys.join(", ")));
                 let s = &b.sources[h.source - b.base];
                 match &h.access {
-                    Some(a) => line(out, at + 1, &access_text(&s.name, &s.kind, a, l.rows)),
+                    Some(a) => line(
+                        out,
+                        at + 1,
+                        &access_text(&s.name, &s.kind, a, l.expected.rows.round() as u64),
+                    ),
                     None => rows_tree(plan, b, h.source, at + 1, out),
                 }
             }

@@ -15,6 +15,7 @@ mod explain;
 pub(crate) mod nodes;
 
 use crate::bind::{self, Bound};
+use crate::catalog::statistics::{self, TableStatistics};
 use crate::error::SqlResult;
 use crate::optimize;
 use crate::parse::{Duplicates, ExplainFormat, Kind, ShowFilter, Statement, sp};
@@ -85,6 +86,8 @@ pub struct Plan {
     outgrown: AtomicBool,
     /// Rows an execution may read before that is looked into.
     patience: AtomicU64,
+    /// [`statistics::generation`] when it was made, or last compared with what is known of its tables.
+    generation: AtomicU64,
 }
 
 /// Rows an execution may read, at least, before it is asked whether the tables have outgrown the plan.
@@ -104,9 +107,22 @@ pub struct PlanTable {
     pub schema: Arc<Schema>,
     /// Rows it was estimated to have when the plan was made.
     pub rows: u64,
+    /// What was known of them.
+    pub statistics: Arc<TableStatistics>,
 }
 
 impl PlanTable {
+    /// Whether what it was planned with is far from what is so now. `engine`: its statistics may have been taken anew.
+    fn is_outgrown(&self, engine: &Engine, renewed: bool) -> bool {
+        let rows = crate::partition::estimate_rows(None, &self.table, &self.schema);
+        if rows > self.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS) {
+            return true;
+        }
+        // Statistics that cannot be read say nothing against the plan.
+        renewed
+            && statistics::of(engine, &self.table)
+                .is_ok_and(|now| self.statistics.are_outgrown_by(&now.statistics))
+    }
     /// Notes a name it goes by.
     pub(crate) fn goes_by(&mut self, name: &str, write: bool) {
         match self.names.iter_mut().find(|n| *n.0 == *name) {
@@ -172,14 +188,18 @@ impl Plan {
                 .store(rows.saturating_mul(2), Ordering::Relaxed);
         }
     }
-    /// Whether a table has outgrown the plan. Asks the tables only after an execution that read many rows.
-    pub(crate) fn is_outgrown(&self) -> bool {
-        self.outgrown.load(Ordering::Relaxed)
-            && self.outgrown.swap(false, Ordering::Relaxed)
-            && self.tables.iter().any(|t| {
-                let now = crate::partition::estimate_rows(None, &t.table, &t.schema);
-                now > t.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS)
-            })
+    /// Whether a table has outgrown the plan. Asks the tables only after an execution that read many rows, or when statistics of any
+    /// table have been taken.
+    pub(crate) fn is_outgrown(&self, engine: &Engine) -> bool {
+        let generation = statistics::generation();
+        let renewed = self.generation.load(Ordering::Relaxed) != generation;
+        let outgrown = self.outgrown.load(Ordering::Relaxed);
+        if !renewed && !outgrown {
+            return false;
+        }
+        self.generation.store(generation, Ordering::Relaxed);
+        self.outgrown.store(false, Ordering::Relaxed);
+        self.tables.iter().any(|t| t.is_outgrown(engine, renewed))
     }
     /// Whether it is right for the transaction's isolation level.
     #[inline]
@@ -284,8 +304,9 @@ fn compile_of(statement: &Statement, text: &str, cx: &mut PlanContext<'_>) -> Sq
     if let Kind::Explain { format, statement } = &statement.kind {
         return explained(*format, statement, text, cx);
     }
+    let generation = statistics::generation();
     let bound = bind::statement(statement, cx)?;
-    planned(statement, bound, cx.env, text.contains(":="))
+    planned(statement, bound, cx.env, text.contains(":="), generation)
 }
 
 /// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed), of a statement with `params`
@@ -297,8 +318,9 @@ pub fn compile_exprs(
 ) -> SqlResult<Plan> {
     let statement = no_text(params);
     let assigns = list.iter().any(|e| e.to_string().contains(":="));
+    let generation = statistics::generation();
     let bound = bind::expressions(list, &statement, cx)?;
-    planned(&statement, bound, cx.env, assigns)
+    planned(&statement, bound, cx.env, assigns, generation)
 }
 
 /// A statement for what has no text of its own.
@@ -328,16 +350,19 @@ pub fn compile_virtual(
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
     let statement = no_text(0);
+    let generation = statistics::generation();
     let bound = bind::over_virtual(table, columns, like, filter, &statement, cx)?;
-    planned(&statement, bound, cx.env, true)
+    planned(&statement, bound, cx.env, true, generation)
 }
 
-/// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs.
+/// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs. `generation`: of the statistics, before
+/// they were asked for.
 fn planned(
     statement: &Statement,
     bound: Bound,
     env: &SessionEnv,
     assigns: bool,
+    generation: u64,
 ) -> SqlResult<Plan> {
     let Bound {
         mut root,
@@ -367,6 +392,7 @@ fn planned(
         tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),
+        generation: AtomicU64::new(generation),
         root,
         derived: optimized.derived,
         subqueries: optimized.subqueries,
@@ -383,6 +409,7 @@ fn explained(
     text: &str,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
+    let generation = statistics::generation();
     let inner = compile_of(statement, text, cx)?;
     let (columns, rows) = explain::explain(&inner, format, cx.env);
     Ok(Plan {
@@ -400,6 +427,7 @@ fn explained(
         tables: inner.tables,
         outgrown: AtomicBool::new(false),
         patience: AtomicU64::new(OUTGROWN_ROWS),
+        generation: AtomicU64::new(generation),
         root: Root::Explain(rows),
         derived: Vec::new(),
         subqueries: 0,

@@ -136,7 +136,7 @@ impl Query {
 fn combinations(levels: &[Level]) -> f64 {
     let of = |l: &Level| match &l.from {
         LevelFrom::Nest(list) => combinations(list),
-        _ => l.rows.max(1) as f64,
+        _ => l.expected.rows.max(1.0),
     };
     levels.iter().map(of).product()
 }
@@ -161,11 +161,12 @@ impl Block {
     }
     /// See [`Query::is_generic`].
     pub fn is_generic(&self) -> bool {
+        let generic = |l: &Level| matches!(&l.from, LevelFrom::Table(_, a) if a.generic);
+        // How many rows values leave decides on the order of a join, unless it begins with one row.
+        let begins = |l: &Level| matches!(&l.from, LevelFrom::Table(_, a) if a.unique);
         self.subqueries.is_empty()
-            && self
-                .levels
-                .iter()
-                .all(|l| matches!(&l.from, LevelFrom::Table(_, a) if a.generic))
+            && self.levels.iter().all(generic)
+            && (self.levels.len() <= 1 || begins(&self.levels[0]))
     }
     /// Source of the aggregates.
     pub fn group_source(&self) -> usize {
@@ -250,10 +251,33 @@ pub struct Level {
     pub on: Vec<ExprWithSubqueries>,
     /// For any but an inner level, conditions on what comes out, an outer one's NULLs included.
     pub filter: Vec<ExprWithSubqueries>,
-    /// Rows expected per execution of the loop, for EXPLAIN.
-    pub rows: u64,
-    /// Part of the rows that pass the conditions, in percent, for EXPLAIN.
-    pub filtered: f64,
+    /// What was expected of it when planning, for EXPLAIN.
+    pub expected: Expected,
+}
+
+/// What is expected of a level. Costs are in rows read in the order of the clustered index.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expected {
+    /// Rows read per execution of the loop; of a hash join, rows hashed.
+    pub rows: f64,
+    /// Cost before the first execution: building what is hashed.
+    pub once: f64,
+    /// Cost per execution.
+    pub each: f64,
+    /// Rows that come out per execution.
+    pub out: f64,
+}
+
+impl Expected {
+    /// Rows read, and what that costs.
+    pub fn of(rows: f64, each: f64) -> Expected {
+        Expected {
+            rows,
+            once: 0.0,
+            each,
+            out: rows,
+        }
+    }
 }
 
 /// Which rows of a level go on.

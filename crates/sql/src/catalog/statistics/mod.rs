@@ -39,7 +39,7 @@ mod stored;
 mod table;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use millpond_store::{ChangeCount, Engine, Isolation, Noted, Owner, Table};
@@ -78,6 +78,15 @@ impl Settings {
             false => self.transient_pages,
         }
     }
+}
+
+/// How many times statistics of any table have been taken or dropped in this process.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Another number whenever any table's statistics are other ones: what was planned with the old ones may be looked at again
+/// ([`TableStatistics::are_outgrown_by`]). Costs a load of what is seldom written.
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
 }
 
 /// What is known about a table now.
@@ -275,6 +284,7 @@ fn note_measure(
             outdated: AtomicBool::new(false),
         }) as Noted)
     });
+    GENERATION.fetch_add(1, Ordering::Relaxed);
     noted
 }
 
@@ -415,6 +425,7 @@ fn change_histograms(
                 outdated: AtomicBool::new(old.outdated.load(Ordering::Relaxed)),
             }) as Noted)
         });
+        GENERATION.fetch_add(1, Ordering::Relaxed);
     })
 }
 
