@@ -312,7 +312,7 @@ fn allowed(e: &Expr) -> SqlResult<()> {
                 of(of_what, &[Date, DateTime])
             }
         }
-        K::Function(f, args) => match f {
+        K::Function(f, args) => match *f {
             Func::Abs | Func::Ceil | Func::Floor => Ok(()),
             Func::DayOfWeek | Func::Weekday | Func::DayOfYear | Func::ToDays | Func::ToSeconds => {
                 of(&args[0], &[Date, DateTime])

@@ -36,27 +36,19 @@ pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> E
     if f.takes_numbers() {
         args.iter_mut().for_each(as_number);
     }
-    let (ty, may_be_null) = func::result_type(f, &args, scope.collation());
-    let arg_null = match f {
-        Func::Coalesce => args.iter().all(|a| a.nullable),
-        Func::ConcatWs => args[0].nullable,
-        _ => args.iter().any(|a| a.nullable),
-    };
+    let (ty, nullable) = func::result_type(f, &args, scope.collation());
     if f == Func::Rand && args.len() == 1 && args[0].is_const() {
         scope.keep_private();
         let seed = Box::new(args.remove(0));
         let state = Arc::new(Mutex::new(RandState::default()));
         return Expr::new(ExprKind::SeededRand(seed, state), ty, false);
     }
-    Expr::new(ExprKind::Function(f, args), ty, may_be_null || arg_null)
+    Expr::new(ExprKind::Function(f, args), ty, nullable)
 }
 
 /// Placeholders among arguments that must have a type in common get that of the others.
 fn infer_params(f: Func, args: &mut [Expr]) {
-    if !matches!(
-        f,
-        Func::Coalesce | Func::NullIf | Func::Greatest | Func::Least | Func::Field
-    ) {
+    if !f.takes_alike() {
         return;
     }
     if let Some(ty) = args.iter().find(|a| !is_param(a)).map(|a| a.ty.clone()) {
@@ -360,7 +352,8 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
             }
             return Ok(args.remove(1));
         }
-        "NULLIF" if count == 2 => {
+        "NULLIF" => {
+            need(2)?;
             // Only the comparison coerces; the result is the first argument as it is.
             let b = args.remove(1);
             let a = args.remove(0);

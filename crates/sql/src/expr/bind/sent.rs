@@ -43,7 +43,9 @@ pub(crate) fn into_bytes(e: &mut Expr, scope: &mut dyn Scope) {
                 *e = Expr::literal(v, ty);
             }
         }
-        ExprKind::Function(Func::Concat | Func::ConcatWs | Func::Coalesce, args) if constant => {
+        ExprKind::Function(Func::Concat | Func::ConcatWs | Func::Coalesce | Func::IfNull, args)
+            if constant =>
+        {
             args.iter_mut().for_each(|a| into_bytes(a, scope));
         }
         ExprKind::Case(branches, last) if constant => {

@@ -6,38 +6,54 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-use super::{Call, Computed, Exit, Func};
+use super::typing::int;
+use super::{Call, Computed, Exit, Function, Null, Typing, row};
 use crate::error::SqlError;
+use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 
 /// Longest text that UNCOMPRESS makes (`max_allowed_packet`).
 const MAX_LENGTH: u64 = 64 << 20;
 
-pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("COMPRESS", 1..=1, compressed, |c| Ok(Value::Bytes(compress(&c.text(0)?)?.into()))).reads_bytes(),
+    row("UNCOMPRESS", 1..=1, |_| SqlType::new(BaseType::LongBlob), uncompress).null(Null::Maybe),
+    row("UNCOMPRESSED_LENGTH", 1..=1, int::<10>, uncompressed_length).null(Null::Maybe),
+];
+
+fn compressed(t: &Typing<'_>) -> SqlType {
+    let length = t.length(0).saturating_mul(5).saturating_add(120);
+    SqlType::varchar(length, Collation::Binary)
+}
+
+fn uncompress<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let s = c.text(0)?;
-    match f {
-        Func::Compress => Ok(Value::Bytes(compress(&s)?.into())),
-        Func::Uncompress if s.is_empty() => Ok(Value::Bytes(s)),
-        Func::Uncompress => {
-            let length = length(c, &s)?;
-            if length > MAX_LENGTH {
-                let m = format!(
-                    "Uncompressed data size too large; the maximum size is {MAX_LENGTH} (probably, length of uncompressed data was corrupted)"
-                );
-                c.cx.session.warn(1256, m);
-                return Err(Exit::Null);
-            }
-            let mut out = Vec::new();
-            let mut stream = ZlibDecoder::new(&s[4..]).take(length + 1);
-            match stream.read_to_end(&mut out) {
-                Ok(n) if n as u64 <= length => Ok(Value::Bytes(out.into())),
-                _ => Err(corrupt(c)),
-            }
-        }
-        // UNCOMPRESSED_LENGTH, the last of them.
-        _ if s.is_empty() => Ok(Value::Int(0)),
-        _ => Ok(Value::Int(length(c, &s)? as i64)),
+    if s.is_empty() {
+        return Ok(Value::Bytes(s));
     }
+    let length = length(c, &s)?;
+    if length > MAX_LENGTH {
+        let m = format!(
+            "Uncompressed data size too large; the maximum size is {MAX_LENGTH} (probably, length of uncompressed data was corrupted)"
+        );
+        c.cx.session.warn(1256, m);
+        return Err(Exit::Null);
+    }
+    let mut out = Vec::new();
+    let mut stream = ZlibDecoder::new(&s[4..]).take(length + 1);
+    match stream.read_to_end(&mut out) {
+        Ok(n) if n as u64 <= length => Ok(Value::Bytes(out.into())),
+        _ => Err(corrupt(c)),
+    }
+}
+
+fn uncompressed_length<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let s = c.text(0)?;
+    Ok(Value::Int(match s.is_empty() {
+        true => 0,
+        false => length(c, &s)? as i64,
+    }))
 }
 
 fn compress(s: &[u8]) -> Result<Vec<u8>, Exit> {

@@ -1,10 +1,14 @@
 //! REGEXP_LIKE, REGEXP_INSTR, REGEXP_SUBSTR, REGEXP_REPLACE.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use regex::bytes::{Captures, Regex};
 
-use super::{Call, Computed, Exit, Func};
+use super::call::bytes;
+use super::string::replaced;
+use super::typing::{int, within_first};
+use super::{Call, Computed, Exit, Function, Null, row};
 use crate::error::SqlError;
 use crate::expr::compile_pattern;
 use crate::types::Collation;
@@ -16,68 +20,102 @@ thread_local! {
     static LAST: RefCell<Option<(Vec<u8>, Collation, Regex)>> = const { RefCell::new(None) };
 }
 
-pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("REGEXP_LIKE", 2..=3, int::<1>, like),
+    row("REGEXP_INSTR", 2..=6, int::<10>, instr),
+    row("REGEXP_SUBSTR", 2..=5, within_first, substr).null(Null::Maybe),
+    row("REGEXP_REPLACE", 3..=6, replaced, replace).null(Null::OfAnyOrLong),
+];
+
+fn like<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let subject = c.text(0)?;
-    let regex = pattern(f, c)?;
-    if f == Func::RegexpLike {
-        return Ok(Value::Int(i64::from(regex.is_match(&subject))));
+    let found = pattern(c, 2)?.is_match(&subject);
+    Ok(Value::Int(i64::from(found)))
+}
+
+/// What is searched, for what, and from where.
+struct Search<'a> {
+    subject: Cow<'a, [u8]>,
+    regex: Regex,
+    start: usize,
+    /// Which match is asked for; below 1, REGEXP_REPLACE replaces all and the others take the first.
+    occurrence: i64,
+}
+
+impl<'a> Search<'a> {
+    /// Reads the arguments: the position is argument `first`, the occurrence the one after it.
+    fn of(
+        c: &Call<'_, 'a>,
+        first: usize,
+        match_type: usize,
+        otherwise: i64,
+    ) -> Result<Search<'a>, Exit> {
+        let subject = c.text(0)?;
+        let regex = pattern(c, match_type)?;
+        let start = start(c, first, &subject)?;
+        let occurrence = match c.len() > first + 1 {
+            true => c.int(first + 1)?,
+            false => otherwise,
+        };
+        Ok(Search {
+            subject,
+            regex,
+            start,
+            occurrence,
+        })
     }
-    let first = if f == Func::RegexpReplace { 3 } else { 2 };
-    let start = start(c, first, &subject)?;
-    let occurrence = match c.len() > first + 1 {
-        true => c.int(first + 1)?,
-        false => i64::from(f != Func::RegexpReplace),
-    };
-    let nth = usize::try_from(occurrence.max(1)).unwrap_or(usize::MAX) - 1;
-    match f {
-        Func::RegexpInstr => {
-            let end = c.len() > 4 && c.int(4)? != 0;
-            let found = regex.find_iter(&subject[start..]).nth(nth);
-            let at = found.map(|m| start + if end { m.end() } else { m.start() });
-            let position = at.map_or(0, |at| char_count(&subject[..at]) as i64 + 1);
-            Ok(Value::Int(position))
-        }
-        Func::RegexpSubstr => {
-            let found = regex.find_iter(&subject[start..]).nth(nth);
-            let m = found.ok_or(Exit::Null)?;
-            Ok(Value::Bytes(m.as_bytes().to_vec().into()))
-        }
-        _ => {
-            let with = c.text(2)?;
-            let mut out = subject[..start].to_vec();
-            let rest = &subject[start..];
-            let mut at = 0;
-            for (n, found) in regex.captures_iter(rest).enumerate() {
-                if occurrence > 0 && n != nth {
-                    continue;
-                }
-                let whole = found.get_match();
-                out.extend_from_slice(&rest[at..whole.start()]);
-                expand(&with, &found, &mut out);
-                at = whole.end();
-                c.room_for(out.len())?;
-            }
-            out.extend_from_slice(&rest[at..]);
-            Ok(Value::Bytes(out.into()))
-        }
+    /// How many matches are before the one asked for.
+    fn nth(&self) -> usize {
+        usize::try_from(self.occurrence.max(1)).unwrap_or(usize::MAX) - 1
+    }
+    fn rest(&self) -> &[u8] {
+        &self.subject[self.start..]
     }
 }
 
-/// Which argument has the match type.
-fn match_type(f: Func) -> usize {
-    match f {
-        Func::RegexpLike => 2,
-        Func::RegexpSubstr => 4,
-        _ => 5,
-    }
+fn instr<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let search = Search::of(c, 2, 5, 1)?;
+    let end = c.len() > 4 && c.int(4)? != 0;
+    let found = search.regex.find_iter(search.rest()).nth(search.nth());
+    let at = found.map(|m| search.start + if end { m.end() } else { m.start() });
+    let position = at.map_or(0, |at| char_count(&search.subject[..at]) as i64 + 1);
+    Ok(Value::Int(position))
 }
 
-fn pattern(f: Func, c: &Call<'_, '_>) -> Result<Regex, Exit> {
+fn substr<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let search = Search::of(c, 2, 4, 1)?;
+    let found = search.regex.find_iter(search.rest()).nth(search.nth());
+    bytes(found.ok_or(Exit::Null)?.as_bytes().to_vec())
+}
+
+fn replace<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let search = Search::of(c, 3, 5, 0)?;
+    let with = c.text(2)?;
+    let mut out = search.subject[..search.start].to_vec();
+    let rest = search.rest();
+    let mut at = 0;
+    for (n, found) in search.regex.captures_iter(rest).enumerate() {
+        if search.occurrence > 0 && n != search.nth() {
+            continue;
+        }
+        let whole = found.get_match();
+        out.extend_from_slice(&rest[at..whole.start()]);
+        expand(&with, &found, &mut out);
+        at = whole.end();
+        c.room_for(out.len())?;
+    }
+    out.extend_from_slice(&rest[at..]);
+    bytes(out)
+}
+
+/// The pattern, which argument `match_type` says more of.
+fn pattern(c: &Call<'_, '_>, match_type: usize) -> Result<Regex, Exit> {
     let collation = super::joint(&c.args[..2], Collation::Utf8mb4GeneralCi);
     let mut text = c.text(1)?.into_owned();
-    if c.len() > match_type(f) {
+    if c.len() > match_type {
         let mut flags = String::new();
-        for b in c.text(match_type(f))?.iter() {
+        for b in c.text(match_type)?.iter() {
             flags.push_str(match b {
                 b'c' => "(?-i)",
                 b'i' => "(?i)",
@@ -85,7 +123,7 @@ fn pattern(f: Func, c: &Call<'_, '_>) -> Result<Regex, Exit> {
                 b'n' => "(?s)",
                 // Only a line feed ends a line anyway.
                 b'u' => "",
-                _ => return Err(wrong(f)),
+                _ => return Err(c.incorrect_arguments()),
             });
         }
         text.splice(0..0, flags.into_bytes());
@@ -101,12 +139,6 @@ fn pattern(f: Func, c: &Call<'_, '_>) -> Result<Regex, Exit> {
         *last = Some((text, collation, regex.clone()));
         Ok(regex)
     })
-}
-
-fn wrong(f: Func) -> Exit {
-    let name = f.name().to_ascii_lowercase();
-    let m = format!("Incorrect arguments to {name}");
-    Exit::Error(SqlError::new(1210, m))
 }
 
 /// Byte at which the search begins; error 3686 outside of the text.

@@ -3,42 +3,45 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Call, Computed, Exit, Func, string};
+use super::typing::{binary, int, plain, ubigint};
+use super::{Call, Computed, Exit, Follows, Function, row, unhex};
 use crate::error::SqlError;
 use crate::value::Value;
 
-pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
-    match f {
-        Func::Uuid => Ok(Value::string(uuid())),
-        Func::UuidShort => Ok(Value::UInt(short(c)?)),
-        Func::IsUuid => Ok(Value::Int(i64::from(parse(&c.text(0)?).is_some()))),
-        Func::UuidToBin => {
-            let s = c.text(0)?;
-            let mut b = parse(&s).ok_or_else(|| incorrect(&s, "uuid_to_bin"))?;
-            if swapped(c)? {
-                // The parts of the time in the order of their weight.
-                let (low, middle, high) = (&b[..4], &b[4..6], &b[6..8]);
-                let time = [high, middle, low].concat();
-                b[..8].copy_from_slice(&time);
-            }
-            Ok(Value::Bytes(b.to_vec().into()))
-        }
-        // BIN_TO_UUID, the last of them.
-        _ => {
-            let s = c.text(0)?;
-            let mut b = <[u8; 16]>::try_from(&*s).map_err(|_| incorrect(&s, "bin_to_uuid"))?;
-            if swapped(c)? {
-                let (high, middle, low) = (&b[..2], &b[2..4], &b[4..8]);
-                let time = [low, middle, high].concat();
-                b[..8].copy_from_slice(&time);
-            }
-            let mut text: String = b.iter().map(|b| format!("{b:02x}")).collect();
-            for at in [20, 16, 12, 8] {
-                text.insert(at, '-');
-            }
-            Ok(Value::string(text))
-        }
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("UUID", 0..=0, plain::<36>, |_| Ok(Value::string(uuid()))).follows(Follows::Call),
+    row("UUID_SHORT", 0..=0, ubigint, |c| Ok(Value::UInt(short(c)?))).follows(Follows::Call),
+    row("IS_UUID", 1..=1, int::<1>, |c| Ok(Value::Int(i64::from(parse(&c.text(0)?).is_some())))),
+    row("UUID_TO_BIN", 1..=2, binary::<16>, uuid_to_bin),
+    row("BIN_TO_UUID", 1..=2, plain::<36>, bin_to_uuid),
+];
+
+fn uuid_to_bin<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let s = c.text(0)?;
+    let mut b = parse(&s).ok_or_else(|| incorrect(c, &s))?;
+    if swapped(c)? {
+        // The parts of the time in the order of their weight.
+        let (low, middle, high) = (&b[..4], &b[4..6], &b[6..8]);
+        let time = [high, middle, low].concat();
+        b[..8].copy_from_slice(&time);
     }
+    Ok(Value::Bytes(b.to_vec().into()))
+}
+
+fn bin_to_uuid<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let s = c.text(0)?;
+    let mut b = <[u8; 16]>::try_from(&*s).map_err(|_| incorrect(c, &s))?;
+    if swapped(c)? {
+        let (high, middle, low) = (&b[..2], &b[2..4], &b[4..8]);
+        let time = [low, middle, high].concat();
+        b[..8].copy_from_slice(&time);
+    }
+    let mut text: String = b.iter().map(|b| format!("{b:02x}")).collect();
+    for at in [20, 16, 12, 8] {
+        text.insert(at, '-');
+    }
+    Ok(Value::string(text))
 }
 
 /// Whether the second argument asks for the time's parts in another order.
@@ -49,9 +52,12 @@ fn swapped(c: &Call<'_, '_>) -> Result<bool, Exit> {
     })
 }
 
-fn incorrect(value: &[u8], function: &str) -> Exit {
+fn incorrect(c: &Call<'_, '_>, value: &[u8]) -> Exit {
     let shown = crate::value::printable(value);
-    let m = format!("Incorrect string value: '{shown}' for function {function}");
+    let m = format!(
+        "Incorrect string value: '{shown}' for function {}",
+        c.name()
+    );
     Exit::Error(SqlError::new(1411, m))
 }
 
@@ -68,7 +74,7 @@ fn parse(s: &[u8]) -> Option<[u8; 16]> {
         inner.is_none().then(|| s.to_vec())?
     };
     match digits.len() {
-        32 => string::unhex(&digits)?.try_into().ok(),
+        32 => unhex(&digits)?.try_into().ok(),
         _ => None,
     }
 }

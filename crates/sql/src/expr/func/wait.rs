@@ -2,10 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Call, Computed, Exit, Func};
+use super::typing::{bigint, ubigint};
+use super::{Call, Computed, Exit, Follows, Function, Null, row};
 use crate::error::SqlError;
 use crate::expr::RowRef;
+use crate::session::user_locks::UserLocks;
 use crate::value::Value;
+
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("SLEEP", 1..=1, bigint, sleep).follows(Follows::Call),
+    row("BENCHMARK", 2..=2, bigint, benchmark).null(Null::Maybe).follows(Follows::Call),
+    row("GET_LOCK", 2..=2, bigint, get_lock).null(Null::Maybe).follows(Follows::Call),
+    row("RELEASE_LOCK", 1..=1, bigint, release_lock).null(Null::Maybe).follows(Follows::Call),
+    row("RELEASE_ALL_LOCKS", 0..=0, ubigint, release_all_locks).follows(Follows::Call),
+    row("IS_FREE_LOCK", 1..=1, bigint, is_free_lock).null(Null::Maybe).follows(Follows::Call),
+    row("IS_USED_LOCK", 1..=1, ubigint, is_used_lock).null(Null::Maybe).follows(Follows::Call),
+];
 
 /// Longest wait that is told from one without end: a year.
 const LONGEST: f64 = 365.0 * 86_400.0;
@@ -19,14 +32,6 @@ fn stop(c: &Call<'_, '_>) -> Option<SqlError> {
         return Some(SqlError::new(1317, "Query execution was interrupted"));
     }
     s.is_overdue().then(crate::exec::overdue)
-}
-
-pub(super) fn call<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
-    match f {
-        Func::Sleep => sleep(c),
-        Func::Benchmark => benchmark(c),
-        _ => lock(f, c),
-    }
 }
 
 fn sleep<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
@@ -83,34 +88,58 @@ fn benchmark<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     Ok(Value::Int(0))
 }
 
-fn lock<'a>(f: Func, c: &Call<'_, 'a>) -> Computed<'a> {
-    let s = c.cx.session;
-    let Some(facts) = &s.facts else {
-        return Err(Exit::Error(SqlError::unsupported(
+/// The locks of the server, which only sessions have.
+fn locks<'a>(c: &Call<'_, 'a>) -> Result<&'a UserLocks, Exit> {
+    match &c.cx.session.facts {
+        Some(facts) => Ok(&facts.instance.0.user_locks),
+        None => Err(Exit::Error(SqlError::unsupported(
             "locks by name outside of a session",
-        )));
-    };
-    let (locks, id) = (&facts.instance.0.user_locks, s.connection_id);
-    if f == Func::ReleaseAllLocks {
-        return Ok(Value::UInt(locks.release_all(id)));
+        ))),
     }
+}
+
+/// The name of a lock; `None` if it is NULL.
+fn name(c: &Call<'_, '_>) -> Result<Option<String>, Exit> {
     let name = c.args[0].text(c.cx)?;
-    let name = name.as_deref().map(String::from_utf8_lossy);
-    let name = name.as_deref();
-    let said = |b: Option<bool>| b.map(|b| Value::Int(i64::from(b))).ok_or(Exit::Null);
-    match f {
-        Func::GetLock => {
-            let seconds = c.args[1].eval(c.cx)?.to_f64();
-            let until = (0.0..LONGEST)
-                .contains(&seconds)
-                .then(|| Instant::now() + Duration::from_secs_f64(seconds));
-            said(locks.get(id, name, (until, s.deadline.get()), || stop(c).is_some())?)
-        }
-        Func::ReleaseLock => said(locks.release(id, name)?),
-        Func::IsFreeLock => said(Some(locks.holder(name)?.is_none())),
-        _ => match locks.holder(name)? {
-            Some(id) => Ok(Value::UInt(u64::from(id))),
-            None => Err(Exit::Null),
-        },
+    Ok(name.map(|n| String::from_utf8_lossy(&n).into_owned()))
+}
+
+/// What was done, or NULL.
+fn said<'a>(done: Option<bool>) -> Computed<'a> {
+    done.map(|d| Value::Int(i64::from(d))).ok_or(Exit::Null)
+}
+
+fn get_lock<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (locks, name, s) = (locks(c)?, name(c)?, c.cx.session);
+    let seconds = c.args[1].eval(c.cx)?.to_f64();
+    let until = (0.0..LONGEST)
+        .contains(&seconds)
+        .then(|| Instant::now() + Duration::from_secs_f64(seconds));
+    let until = (until, s.deadline.get());
+    said(locks.get(s.connection_id, name.as_deref(), until, || {
+        stop(c).is_some()
+    })?)
+}
+
+fn release_lock<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (locks, name) = (locks(c)?, name(c)?);
+    said(locks.release(c.cx.session.connection_id, name.as_deref())?)
+}
+
+fn release_all_locks<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let id = c.cx.session.connection_id;
+    Ok(Value::UInt(locks(c)?.release_all(id)))
+}
+
+fn is_free_lock<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (locks, name) = (locks(c)?, name(c)?);
+    said(Some(locks.holder(name.as_deref())?.is_none()))
+}
+
+fn is_used_lock<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (locks, name) = (locks(c)?, name(c)?);
+    match locks.holder(name.as_deref())? {
+        Some(id) => Ok(Value::UInt(u64::from(id))),
+        None => Err(Exit::Null),
     }
 }

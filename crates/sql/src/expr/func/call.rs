@@ -1,0 +1,191 @@
+//! A call being computed, as the functions of all topics see it.
+
+use std::borrow::Cow;
+
+use super::{Func, joint};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::operators::number;
+use crate::expr::{EvalContext, Expr};
+use crate::session::env::SessionEnv;
+use crate::types::Collation;
+use crate::value::convert::exact_integer;
+use crate::value::{Date, DateTime, Decimal, Time, Value, truncated};
+
+/// Computes a call.
+pub(super) type Eval = for<'r, 'c, 'a> fn(&'r Call<'c, 'a>) -> Computed<'a>;
+
+/// Why a function gives no value.
+pub(super) enum Exit {
+    /// The result is NULL.
+    Null,
+    Error(SqlError),
+}
+
+impl From<SqlError> for Exit {
+    fn from(e: SqlError) -> Exit {
+        Exit::Error(e)
+    }
+}
+
+pub(super) type Computed<'a> = Result<Value<'a>, Exit>;
+
+/// A call being computed: arguments evaluated on demand, NULL ending it.
+pub(super) struct Call<'c, 'a> {
+    func: Func,
+    pub(super) expr: &'a Expr,
+    pub(super) args: &'a [Expr],
+    pub(super) cx: &'c EvalContext<'a>,
+}
+
+impl<'a> Call<'_, 'a> {
+    pub(super) fn len(&self) -> usize {
+        self.args.len()
+    }
+    /// The function's name as messages have it.
+    pub(super) fn name(&self) -> String {
+        self.func.name().to_ascii_lowercase()
+    }
+    /// An argument that is not NULL.
+    pub(super) fn value(&self, i: usize) -> Result<Value<'a>, Exit> {
+        match self.args[i].eval(self.cx)? {
+            Value::Null => Err(Exit::Null),
+            v => Ok(v),
+        }
+    }
+    /// The same as a number.
+    pub(super) fn number(&self, i: usize) -> Result<Value<'a>, Exit> {
+        Ok(number(self.value(i)?, self.cx)?)
+    }
+    pub(super) fn text(&self, i: usize) -> Result<Cow<'a, [u8]>, Exit> {
+        self.args[i].text(self.cx)?.ok_or(Exit::Null)
+    }
+    pub(super) fn int(&self, i: usize) -> Result<i64, Exit> {
+        let v = self.value(i)?;
+        if let Value::Bytes(b) = &v
+            && exact_integer(b).is_none()
+        {
+            truncated(self.cx.session, "INTEGER", &v)?;
+        }
+        Ok(v.to_i64())
+    }
+    pub(super) fn double(&self, i: usize) -> Result<f64, Exit> {
+        Ok(self.number(i)?.to_f64())
+    }
+    pub(super) fn decimal(&self, i: usize) -> Result<Decimal, Exit> {
+        Ok(self.value(i)?.to_decimal())
+    }
+    /// A date and time; NULL with warning 1292 if the argument is none.
+    pub(super) fn datetime(&self, i: usize) -> Result<DateTime, Exit> {
+        let v = self.value(i)?;
+        let d = match &v {
+            Value::Time(t) => {
+                DateTime::from_days_micros(self.cx.session.local_now().date.days(), t.micros)
+            }
+            v => v.to_datetime(),
+        };
+        let Some(d) = d else {
+            let m = format!(
+                "Incorrect datetime value: '{}'",
+                crate::value::printable(&v.to_text())
+            );
+            self.cx.session.complain(1292, m)?;
+            return Err(Exit::Null);
+        };
+        Ok(d)
+    }
+    /// A date that the calendar has.
+    pub(super) fn date(&self, i: usize) -> Result<Date, Exit> {
+        let d = self.datetime(i)?.date;
+        if d.exists() { Ok(d) } else { Err(Exit::Null) }
+    }
+    pub(super) fn time(&self, i: usize) -> Result<Time, Exit> {
+        let v = self.value(i)?;
+        let Some(t) = v.to_time() else {
+            truncated(self.cx.session, "time", &v)?;
+            return Err(Exit::Null);
+        };
+        Ok(t)
+    }
+    /// NULL with warning 1301 if a result of that many bytes is too long to be made.
+    #[inline]
+    pub(super) fn room_for(&self, bytes: usize) -> Result<(), Exit> {
+        if bytes <= MAX_RESULT {
+            return Ok(());
+        }
+        self.room_beyond(bytes)
+    }
+    #[cold]
+    fn room_beyond(&self, bytes: usize) -> Result<(), Exit> {
+        let most = max_result(self.cx.session);
+        if bytes <= most {
+            return Ok(());
+        }
+        let m = format!(
+            "Result of {}() was larger than max_allowed_packet ({most}) - truncated",
+            self.name()
+        );
+        self.cx.session.complain(1301, m)?;
+        Err(Exit::Null)
+    }
+    /// Appends to a result, which may get too long by it.
+    pub(super) fn append(&self, out: &mut Vec<u8>, more: &[u8]) -> Result<(), Exit> {
+        self.room_for(out.len().saturating_add(more.len()))?;
+        out.extend_from_slice(more);
+        Ok(())
+    }
+    /// Error 1210.
+    pub(super) fn incorrect_arguments(&self) -> Exit {
+        let m = format!("Incorrect arguments to {}", self.name());
+        Exit::Error(SqlError::new(1210, m))
+    }
+    /// The collation that string arguments are compared under.
+    pub(super) fn collation(&self) -> Collation {
+        joint(self.args, Collation::Utf8mb4GeneralCi)
+    }
+}
+
+/// A result of these bytes.
+pub(super) fn bytes<'a>(b: Vec<u8>) -> Computed<'a> {
+    Ok(Value::Bytes(Cow::Owned(b)))
+}
+
+/// What a result may have whatever `max_allowed_packet` says: MySQL's default for that, in bytes.
+const MAX_RESULT: usize = 64 << 20;
+
+/// Longest text that a function makes: `max_allowed_packet` where it is set higher than by default.
+#[cold]
+pub(in crate::expr) fn max_result(session: &SessionEnv) -> usize {
+    let set = (session.sys_var)("", "max_allowed_packet");
+    let set = set.map_or(0, |v| usize::try_from(v.to_u64()).unwrap_or(usize::MAX));
+    set.max(MAX_RESULT)
+}
+
+/// Whether a text of so many characters may be too long to be made, and so NULL.
+pub(super) fn may_be_long(chars: u32) -> bool {
+    chars as usize > MAX_RESULT / 4
+}
+
+/// Calls a function.
+pub(in crate::expr) fn call<'a>(
+    expr: &'a Expr,
+    func: Func,
+    args: &'a [Expr],
+    cx: &EvalContext<'a>,
+) -> SqlResult<Value<'a>> {
+    let c = Call {
+        func,
+        expr,
+        args,
+        cx,
+    };
+    // Most functions that can make more than they are given ask before they make it; this is for the rest.
+    let fitting = |v: Value<'a>| match &v {
+        Value::Bytes(Cow::Owned(b)) => c.room_for(b.len()).map(|()| v),
+        _ => Ok(v),
+    };
+    match (func.row().eval)(&c).and_then(fitting) {
+        Ok(v) => Ok(v),
+        Err(Exit::Null) => Ok(Value::Null),
+        Err(Exit::Error(e)) => Err(e),
+    }
+}

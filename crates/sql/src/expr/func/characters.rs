@@ -1,0 +1,54 @@
+//! Lengths of texts, and characters by their codes.
+
+use super::call::bytes;
+use super::substring::{binary, count};
+use super::typing::int;
+use super::{ANY, Call, Computed, Function, Typing, row};
+use crate::types::collation::next_char;
+use crate::types::{Collation, SqlType};
+use crate::value::Value;
+
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("LENGTH", 1..=1, int::<10>, |c| Ok(Value::Int(c.text(0)?.len() as i64))).aka(&["OCTET_LENGTH"]).reads_bytes(),
+    row("BIT_LENGTH", 1..=1, int::<10>, |c| Ok(Value::Int(c.text(0)?.len() as i64 * 8))).reads_bytes(),
+    row("CHAR_LENGTH", 1..=1, int::<10>, char_length).aka(&["CHARACTER_LENGTH"]),
+    row("ASCII", 1..=1, int::<10>, ascii).reads_bytes(),
+    row("ORD", 1..=1, int::<10>, ord).reads_bytes(),
+    row("CHAR", 1..=ANY, coded, char),
+];
+
+fn coded(t: &Typing<'_>) -> SqlType {
+    SqlType::varchar(t.args.len() as u32 * 4, Collation::Binary)
+}
+
+fn char_length<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    Ok(Value::Int(count(&c.text(0)?, binary(c, 0)) as i64))
+}
+
+fn ascii<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    Ok(Value::Int(c.text(0)?.first().map_or(0, |b| *b as i64)))
+}
+
+fn ord<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let s = c.text(0)?;
+    if s.is_empty() {
+        return Ok(Value::Int(0));
+    }
+    let n = if binary(c, 0) { 1 } else { next_char(&s).1 };
+    Ok(Value::Int(s[..n].iter().fold(0, |v, b| v << 8 | *b as i64)))
+}
+
+fn char<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let mut out = Vec::new();
+    for a in c.args {
+        let v = a.eval(c.cx)?;
+        if v.is_null() {
+            continue;
+        }
+        let b = (v.to_i64() as u32).to_be_bytes();
+        let skip = b.iter().take_while(|b| **b == 0).count().min(3);
+        out.extend_from_slice(&b[skip..]);
+    }
+    bytes(out)
+}

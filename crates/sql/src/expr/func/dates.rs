@@ -1,0 +1,135 @@
+//! Dates: their parts, counted in days, and periods of months.
+
+use super::typing::{date, int, plain};
+use super::{Call, Computed, Exit, Follows, Function, Null, row};
+use crate::value::time::{self, MICROS};
+use crate::value::{Date, DateTime, Value};
+
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("DATE", 1..=1, date, |c| Ok(Value::Date(allowed(c)?.date))).null(Null::Maybe),
+    row("DAYOFWEEK", 1..=1, int::<10>, |c| Ok(Value::Int((c.date(0)?.weekday() + 1) % 7 + 1))).null(Null::Maybe),
+    row("WEEKDAY", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.weekday()))).null(Null::Maybe),
+    row("DAYOFYEAR", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.day_of_year()))).null(Null::Maybe),
+    row("WEEK", 1..=2, int::<10>, week).null(Null::Maybe),
+    row("WEEKOFYEAR", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.week(3).1 as i64))).null(Null::Maybe),
+    row("YEARWEEK", 1..=2, int::<10>, yearweek).null(Null::Maybe),
+    row("MONTHNAME", 1..=1, plain::<16>, monthname).null(Null::Maybe).follows(Follows::Statement),
+    row("DAYNAME", 1..=1, plain::<16>, dayname).null(Null::Maybe).follows(Follows::Statement),
+    row("LAST_DAY", 1..=1, date, last_day).null(Null::Maybe),
+    row("DATEDIFF", 2..=2, int::<10>, |c| Ok(Value::Int(c.date(0)?.days() - c.date(1)?.days()))).null(Null::Maybe),
+    row("TO_DAYS", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.days()))).null(Null::Maybe),
+    row("FROM_DAYS", 1..=1, date, from_days).null(Null::Maybe),
+    row("TO_SECONDS", 1..=1, int::<20>, to_seconds).null(Null::Maybe),
+    row("MAKEDATE", 2..=2, date, makedate).null(Null::Maybe),
+    row("PERIOD_ADD", 2..=2, int::<6>, period_add),
+    row("PERIOD_DIFF", 2..=2, int::<6>, |c| Ok(Value::Int(months(c, 0)? - months(c, 1)?))),
+];
+
+/// The first argument, unless sql_mode has no such date: then it is as if it were cast.
+pub(super) fn allowed(c: &Call<'_, '_>) -> Result<DateTime, Exit> {
+    let d = c.datetime(0)?;
+    if crate::value::date_allowed(d.date, c.cx.session) {
+        return Ok(d);
+    }
+    let text = c.value(0)?.to_text().into_owned();
+    let m = format!(
+        "Incorrect datetime value: '{}'",
+        crate::value::printable(&text)
+    );
+    c.cx.session.complain(1292, m)?;
+    Err(Exit::Null)
+}
+
+/// The argument of WEEK and YEARWEEK that says when weeks begin.
+fn mode(c: &Call<'_, '_>) -> Result<u32, Exit> {
+    Ok(if c.len() == 2 {
+        c.int(1)? as u32 & 7
+    } else {
+        0
+    })
+}
+
+fn week<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let mode = mode(c)?;
+    Ok(Value::Int(c.date(0)?.week(mode).1 as i64))
+}
+
+fn yearweek<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let mode = mode(c)?;
+    let (year, week) = c.date(0)?.week(mode | 2);
+    Ok(Value::Int(year as i64 * 100 + week as i64))
+}
+
+fn monthname<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let month = usize::from(c.datetime(0)?.date.month);
+    let names = c.cx.session.names.get().months;
+    let name = month.checked_sub(1).and_then(|m| names.get(m));
+    Ok(Value::str(name.ok_or(Exit::Null)?))
+}
+
+fn dayname<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let day = c.date(0)?.weekday() as usize;
+    Ok(Value::str(c.cx.session.names.get().days[day]))
+}
+
+fn last_day<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let d = c.datetime(0)?.date;
+    if d.month == 0 {
+        return Err(Exit::Null);
+    }
+    Ok(Value::Date(Date {
+        day: time::days_in_month(d.year, d.month),
+        ..d
+    }))
+}
+
+fn from_days<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let date = Date::from_days(c.int(0)?);
+    date.map(Value::Date).ok_or(Exit::Null)
+}
+
+fn to_seconds<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let d = c.datetime(0)?;
+    if !d.date.exists() {
+        return Err(Exit::Null);
+    }
+    Ok(Value::Int(d.date.days() * 86_400 + d.day_micros() / MICROS))
+}
+
+fn makedate<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (year, day) = (c.int(0)?, c.int(1)?);
+    let year = match year {
+        0..=69 => year + 2000,
+        70..=99 => year + 1900,
+        _ => year,
+    };
+    let first = u16::try_from(year)
+        .ok()
+        .and_then(|y| Date::new(y, 1, 1))
+        .filter(|_| day > 0)
+        .ok_or(Exit::Null)?;
+    Date::from_days(first.days().saturating_add(day - 1))
+        .map(Value::Date)
+        .ok_or(Exit::Null)
+}
+
+fn period_add<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let months = months(c, 0)?.saturating_add(c.int(1)?).max(0);
+    Ok(Value::Int(months / 12 * 100 + months % 12 + 1))
+}
+
+/// A period (`YYYYMM` or `YYMM`) as months; error 1210 if it is none.
+fn months(c: &Call<'_, '_>, i: usize) -> Result<i64, Exit> {
+    let period = c.int(i)?;
+    let (year, month) = (period / 100, period % 100);
+    if period <= 0 || !(1..=12).contains(&month) {
+        return Err(c.incorrect_arguments());
+    }
+    let year = match year {
+        0..70 => year + 2000,
+        70..100 => year + 1900,
+        _ => year,
+    };
+    Ok(year * 12 + month - 1)
+}

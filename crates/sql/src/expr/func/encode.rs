@@ -1,0 +1,187 @@
+//! Bytes as digits and back, digests and checksums, and texts in latin1.
+
+use super::call::bytes;
+use super::typing::{bytes_within_first, plain};
+use super::{Call, Computed, Exit, Function, Null, row};
+use crate::types::{Collation, Encoding, SqlType};
+use crate::value::Value;
+
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("HEX", 1..=1, |t| t.plain(t.length(0).saturating_mul(8)), hex_of).null(Null::OfAnyOrLong).reads_bytes(),
+    row("UNHEX", 1..=1, bytes_within_first, |c| unhex(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe),
+    row("TO_BASE64", 1..=1, |t| t.plain(t.length(0).saturating_mul(6)), base64_of).null(Null::OfAnyOrLong).reads_bytes(),
+    row("FROM_BASE64", 1..=1, bytes_within_first, |c| from_base64(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe),
+    row("MD5", 1..=1, plain::<32>, md5).reads_bytes(),
+    row("SHA1", 1..=1, plain::<40>, sha1).aka(&["SHA"]).reads_bytes(),
+    row("SHA2", 2..=2, plain::<128>, sha2).null(Null::Maybe).reads_bytes(),
+    row("CRC32", 1..=1, |_| SqlType { length: 10, ..SqlType::ubigint() }, |c| Ok(Value::UInt(crc32(&c.text(0)?) as u64))).reads_bytes(),
+    // What CONVERT(x USING latin1) becomes.
+    row("CONVERT USING latin1", 1..=1, |t| SqlType::varchar(t.length(0), Collation::Utf8mb4GeneralCi), to_latin1).not_by_name(),
+    row("CONVERT USING latin1, BINARY", 1..=1, bytes_within_first, latin1_bytes).not_by_name(),
+    row("CONVERT BINARY USING latin1", 1..=1, |t| SqlType::varchar(t.length(0), Collation::Utf8mb4GeneralCi), from_latin1).not_by_name(),
+];
+
+fn hex_of<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    bytes(match c.value(0)? {
+        Value::Bytes(b) => {
+            c.room_for(b.len().saturating_mul(2))?;
+            hex(&b)
+        }
+        v @ (Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_)) => {
+            format!("{:X}", v.to_bits()).into_bytes()
+        }
+        _ => hex(&c.text(0)?),
+    })
+}
+
+fn base64_of<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let s = c.text(0)?;
+    // Four characters for three bytes, and a line feed after 76.
+    let digits = s.len().div_ceil(3).saturating_mul(4);
+    c.room_for(digits.saturating_add(digits.saturating_sub(1) / 76))?;
+    bytes(to_base64(&s))
+}
+
+fn md5<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    use md5::{Digest, Md5};
+    bytes(lower_hex(&Md5::digest(&*c.text(0)?)))
+}
+
+fn sha1<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    use sha1::{Digest, Sha1};
+    bytes(lower_hex(&Sha1::digest(&*c.text(0)?)))
+}
+
+fn sha2<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    use sha2::Digest;
+    let (s, n) = (c.text(0)?, c.int(1)?);
+    bytes(match n {
+        224 => lower_hex(&sha2::Sha224::digest(&*s)),
+        0 | 256 => lower_hex(&sha2::Sha256::digest(&*s)),
+        384 => lower_hex(&sha2::Sha384::digest(&*s)),
+        512 => lower_hex(&sha2::Sha512::digest(&*s)),
+        _ => return Err(Exit::Null),
+    })
+}
+
+fn to_latin1<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let s = c.text(0)?;
+    let (mut sent, mut back) = (Vec::new(), String::new());
+    Encoding::Latin1.encode(&s, &mut sent);
+    Encoding::Latin1.decode(&sent, &mut back);
+    Ok(Value::string(back))
+}
+
+fn latin1_bytes<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let mut out = Vec::new();
+    Encoding::Latin1.encode(&c.text(0)?, &mut out);
+    bytes(out)
+}
+
+fn from_latin1<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let mut out = String::new();
+    Encoding::Latin1.decode(&c.text(0)?, &mut out);
+    Ok(Value::string(out))
+}
+
+fn hex(data: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    data.iter()
+        .flat_map(|b| [DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]])
+        .collect()
+}
+
+fn lower_hex(data: &[u8]) -> Vec<u8> {
+    hex(data).to_ascii_lowercase()
+}
+
+/// Bytes of hexadecimal digits; an odd first digit stands alone.
+pub(in crate::expr) fn unhex(s: &[u8]) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = s
+        .iter()
+        .map(|b| (*b as char).to_digit(16).map(|d| d as u8))
+        .collect();
+    let digits = digits?;
+    let odd = digits.len() % 2;
+    let mut out = Vec::with_capacity(digits.len().div_ceil(2));
+    out.extend_from_slice(&digits[..odd]);
+    out.extend(digits[odd..].chunks_exact(2).map(|p| p[0] << 4 | p[1]));
+    Some(out)
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn to_base64(data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len().div_ceil(3) * 4);
+    let mut line = 0;
+    for chunk in data.chunks(3) {
+        if line == 76 {
+            out.push(b'\n');
+            line = 0;
+        }
+        let v = chunk.iter().fold(0u32, |v, b| v << 8 | *b as u32) << (8 * (3 - chunk.len()));
+        for i in 0..4 {
+            if i <= chunk.len() {
+                out.push(BASE64[(v >> (18 - 6 * i) & 63) as usize]);
+            } else {
+                out.push(b'=');
+            }
+        }
+        line += 4;
+    }
+    out
+}
+
+fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
+    let clean: Vec<u8> = text
+        .iter()
+        .copied()
+        .filter(|b| !b.is_ascii_whitespace())
+        .collect();
+    if !clean.len().is_multiple_of(4) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(clean.len() / 4 * 3);
+    let chunks = clean.len() / 4;
+    for (i, chunk) in clean.chunks_exact(4).enumerate() {
+        let pad = chunk.iter().rev().take_while(|b| **b == b'=').count();
+        if pad > 2 || (pad > 0 && i + 1 < chunks) {
+            return None;
+        }
+        let mut v = 0u32;
+        for b in &chunk[..4 - pad] {
+            v = v << 6 | BASE64.iter().position(|c| c == b)? as u32;
+        }
+        v <<= 6 * pad;
+        out.extend_from_slice(&v.to_be_bytes()[1..4 - pad]);
+    }
+    Some(out)
+}
+
+fn crc32(data: &[u8]) -> u32 {
+    static TABLE: [u32; 256] = {
+        let mut t = [0u32; 256];
+        let mut i = 0;
+        while i < 256 {
+            let mut c = i as u32;
+            let mut k = 0;
+            while k < 8 {
+                c = if c & 1 == 1 {
+                    0xedb8_8320 ^ c >> 1
+                } else {
+                    c >> 1
+                };
+                k += 1;
+            }
+            t[i] = c;
+            i += 1;
+        }
+        t
+    };
+    let mut c = u32::MAX;
+    for b in data {
+        c = TABLE[((c ^ *b as u32) & 0xff) as usize] ^ c >> 8;
+    }
+    !c
+}

@@ -1,0 +1,116 @@
+//! Times of day and spans of time.
+
+use super::dates::allowed;
+use super::typing::{int, temporal_fsp};
+use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
+use crate::types::{BaseType, SqlType};
+use crate::value::parse_time::parse_datetime;
+use crate::value::time::{self, MICROS};
+use crate::value::{Decimal, Time, Value};
+
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("TIME", 1..=1, as_time, |c| Ok(Value::Time(c.time(0)?))).null(Null::Maybe),
+    row("TIMEDIFF", 2..=2, as_time, timediff).null(Null::Maybe),
+    row("TIMESTAMP", 1..=2, |t| SqlType::datetime(t.fsp()), timestamp).null(Null::Maybe).follows(Follows::Statement),
+    row("MAKETIME", 3..=3, as_last, maketime).null(Null::Maybe),
+    row("SEC_TO_TIME", 1..=1, as_last, sec_to_time).null(Null::Maybe),
+    row("TIME_TO_SEC", 1..=1, int::<10>, |c| Ok(Value::Int(c.time(0)?.micros / MICROS))).null(Null::Maybe),
+    row("ADDTIME", 2..=2, moved, |c| move_by(c, 1)).null(Null::Maybe),
+    row("SUBTIME", 2..=2, moved, |c| move_by(c, -1)).null(Null::Maybe),
+];
+
+fn as_time(t: &Typing<'_>) -> SqlType {
+    SqlType::temporal(BaseType::Time, t.fsp())
+}
+
+/// A time with the fraction of the last argument.
+fn as_last(t: &Typing<'_>) -> SqlType {
+    SqlType::temporal(BaseType::Time, t.args.last().map_or(0, temporal_fsp))
+}
+
+/// Type of ADDTIME and SUBTIME.
+fn moved(t: &Typing<'_>) -> SqlType {
+    match t.args[0].ty.base {
+        BaseType::Time => as_time(t),
+        BaseType::Date | BaseType::DateTime | BaseType::Timestamp => SqlType::datetime(t.fsp()),
+        _ => t.plain(29),
+    }
+}
+
+fn time_value<'a>(micros: i64, c: &Call<'_, 'a>) -> Computed<'a> {
+    let (t, clamped) = Time::clamped(micros);
+    if clamped {
+        crate::value::truncated(c.cx.session, "time", &Value::Time(Time { micros }))?;
+    }
+    Ok(Value::Time(t))
+}
+
+fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (a, b) = (c.value(0)?, c.value(1)?);
+    let has_date = |v: &Value<'_>| match v {
+        Value::Date(_) | Value::DateTime(_) => true,
+        Value::Bytes(b) => parse_datetime(b).is_some_and(|p| p.has_time) && b.contains(&b'-'),
+        _ => false,
+    };
+    if has_date(&a) != has_date(&b) {
+        return Err(Exit::Null);
+    }
+    if has_date(&a) {
+        let (x, y) = (c.datetime(0)?, c.datetime(1)?);
+        let days = x.date.days() - y.date.days();
+        return time_value(days * time::DAY_MICROS + x.day_micros() - y.day_micros(), c);
+    }
+    time_value(c.time(0)?.micros - c.time(1)?.micros, c)
+}
+
+fn timestamp<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let d = allowed(c)?;
+    if c.len() == 1 {
+        return Ok(Value::DateTime(d));
+    }
+    let moved = d.add_micros(c.time(1)?.micros);
+    moved.map(Value::DateTime).ok_or(Exit::Null)
+}
+
+/// Seconds (with a fraction) as a TIME.
+fn seconds(d: Decimal) -> Option<Time> {
+    let micros = d.checked_mul(Decimal::from(MICROS))?.round_to_i128()?;
+    let clamped = micros.clamp(i64::MIN as i128, i64::MAX as i128) as i64;
+    Some(Time::clamped(clamped).0)
+}
+
+fn maketime<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let (h, m) = (c.int(0)?, c.int(1)?);
+    let t = seconds(c.decimal(2)?).ok_or(Exit::Null)?;
+    if !(0..60).contains(&m) || !(0..60 * MICROS).contains(&t.micros) {
+        return Err(Exit::Null);
+    }
+    let magnitude = (h.unsigned_abs().min(10_000) as i64 * 60 + m) * 60 * MICROS + t.micros;
+    time_value(if h < 0 { -magnitude } else { magnitude }, c)
+}
+
+fn sec_to_time<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    seconds(c.decimal(0)?).map(Value::Time).ok_or(Exit::Null)
+}
+
+/// ADDTIME, or SUBTIME for a sign of -1.
+fn move_by<'a>(c: &Call<'_, 'a>, sign: i64) -> Computed<'a> {
+    let step = c.time(1)?.micros * sign;
+    let v = c.value(0)?;
+    let as_datetime = match &v {
+        Value::Date(_) | Value::DateTime(_) => true,
+        Value::Bytes(b) => parse_datetime(b).is_some() && b.contains(&b'-'),
+        _ => false,
+    };
+    let result = if as_datetime {
+        let moved = c.datetime(0)?.add_micros(step);
+        Value::DateTime(moved.ok_or(Exit::Null)?)
+    } else {
+        time_value(c.time(0)?.micros.saturating_add(step), c)?
+    };
+    if c.expr.ty.is_string() {
+        return Ok(Value::Bytes(result.to_text().into_owned().into()));
+    }
+    Ok(result)
+}
