@@ -145,10 +145,17 @@ pub struct Regexp {
     last: Arc<Mutex<Option<Last>>>,
 }
 
+/// Error 3685.
+pub(super) fn illegal_pattern() -> SqlError {
+    SqlError::new(3685, "Illegal argument to a regular expression.")
+}
+
 /// Compiles a pattern; error 3685 and the reason if it is none.
 pub fn compile(pattern: &[u8], collation: Collation) -> SqlResult<Regex> {
-    let text = std::str::from_utf8(pattern)
-        .map_err(|_| SqlError::new(3685, "Illegal argument to a regular expression."))?;
+    if pattern.is_empty() {
+        return Err(illegal_pattern());
+    }
+    let text = std::str::from_utf8(pattern).map_err(|_| illegal_pattern())?;
     RegexBuilder::new(text)
         .case_insensitive(collation.ignores_case())
         .unicode(collation != Collation::Binary)
@@ -176,24 +183,25 @@ impl Regexp {
         }
     }
     pub(super) fn truth(&self, cx: &EvalContext<'_>) -> SqlResult<Option<bool>> {
-        let Some(v) = self.value.text(cx)? else {
-            return Ok(None);
-        };
-        let hit = match (&self.pattern.kind, self.compiled.get()) {
-            (_, Some(r)) => r.is_match(&v),
-            (kind, None) => {
+        // A pattern that is none is an error beside NULL too.
+        let fresh;
+        let regex = match self.compiled.get() {
+            Some(r) => r,
+            None => {
                 let Some(p) = self.pattern.text(cx)? else {
                     return Ok(None);
                 };
-                if matches!(kind, ExprKind::Literal(_)) {
+                if matches!(self.pattern.kind, ExprKind::Literal(_)) {
                     let r = compile(&p, self.collation)?;
-                    self.compiled.get_or_init(|| r).is_match(&v)
+                    self.compiled.get_or_init(|| r)
                 } else {
-                    self.like_last(&p)?.is_match(&v)
+                    fresh = self.like_last(&p)?;
+                    &fresh
                 }
             }
         };
-        Ok(Some(hit != self.negated))
+        let value = self.value.text(cx)?;
+        Ok(value.map(|v| regex.is_match(&v) != self.negated))
     }
 
     /// A pattern that is no constant, compiled unless it is that of the row before.

@@ -11,36 +11,47 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("OCT", 1..=1, plain::<64>, |c| conv(&c.text(0)?, 10, 8)).null(Null::Maybe),
 ];
 
+/// The number that a text begins with, as 64 bits: clamped to what they hold, which is less if they have a sign.
+fn read(text: &[u8], base: u32, signed: bool) -> u64 {
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text.first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let mut v = Some(0u64);
+    for d in digits {
+        let Some(d) = (*d as char).to_digit(base) else {
+            break;
+        };
+        v = v
+            .and_then(|v| v.checked_mul(u64::from(base)))
+            .and_then(|v| v.checked_add(u64::from(d)));
+    }
+    let most = i64::MAX as u64 + u64::from(negative);
+    match v {
+        None if !signed => u64::MAX,
+        v => {
+            let v = v.unwrap_or(u64::MAX);
+            let v = if signed { v.min(most) } else { v };
+            if negative { v.wrapping_neg() } else { v }
+        }
+    }
+}
+
 /// CONV: 64-bit numbers between bases; a negative base says signed.
 fn conv<'a>(text: &[u8], from: i64, to: i64) -> Computed<'a> {
     let base = |b: i64| {
-        u32::try_from(b.abs())
+        u32::try_from(b.unsigned_abs())
             .ok()
             .filter(|b| (2..=36).contains(b))
             .ok_or(Exit::Null)
     };
     let (from_base, to_base) = (base(from)?, base(to)?);
-    let text = text.trim_ascii();
-    let (negative, digits) = match text.first() {
-        Some(b'-') => (true, &text[1..]),
-        _ => (false, text),
-    };
-    let mut v = 0u64;
-    let mut any = false;
-    for d in digits {
-        let Some(d) = (*d as char).to_digit(from_base) else {
-            break;
-        };
-        any = true;
-        v = v
-            .checked_mul(from_base as u64)
-            .and_then(|v| v.checked_add(d as u64))
-            .unwrap_or(u64::MAX);
-    }
-    if !any && text.is_empty() {
+    if text.is_empty() {
         return Err(Exit::Null);
     }
-    let bits = if negative { v.wrapping_neg() } else { v };
+    let bits = read(text, from_base, from < 0);
     let (minus, mut left) = if to < 0 && (bits as i64) < 0 {
         (true, (bits as i64).unsigned_abs())
     } else {

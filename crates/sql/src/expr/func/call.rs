@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::{Func, joint};
 use crate::error::{SqlError, SqlResult};
+use crate::expr::eval::{bit_string, enum_index};
 use crate::expr::operators::number;
-use crate::expr::{EvalContext, Expr};
+use crate::expr::{EvalContext, Expr, ExprKind};
 use crate::session::env::SessionEnv;
-use crate::types::Collation;
+use crate::types::{BaseType, Collation};
 use crate::value::convert::exact_integer;
 use crate::value::{Date, DateTime, Decimal, Time, Value, truncated};
 
@@ -59,14 +60,35 @@ impl<'a> Call<'_, 'a> {
     pub(super) fn text(&self, i: usize) -> Result<Cow<'a, [u8]>, Exit> {
         self.args[i].text(self.cx)?.ok_or(Exit::Null)
     }
+    /// An argument as an integer: of a text the digits it begins with.
     pub(super) fn int(&self, i: usize) -> Result<i64, Exit> {
-        let v = self.value(i)?;
-        if let Value::Bytes(b) = &v
-            && exact_integer(b).is_none()
-        {
+        Ok(self.integer(i)?.to_i64())
+    }
+    /// The same as 64 bits: what is beyond a signed integer keeps them.
+    pub(super) fn bits(&self, i: usize) -> Result<u64, Exit> {
+        Ok(self.integer(i)?.to_bits())
+    }
+    /// An argument, a number if it was a text.
+    fn integer(&self, i: usize) -> Result<Value<'a>, Exit> {
+        let (e, v) = (&self.args[i], self.value(i)?);
+        let Value::Bytes(b) = &v else {
+            return Ok(v);
+        };
+        if matches!(e.kind, ExprKind::BitString(_)) {
+            return Ok(Value::UInt(bit_string(b)));
+        }
+        if e.ty.base == BaseType::Enum {
+            return Ok(Value::Int(enum_index(&e.ty, b)));
+        }
+        let whole = integer_prefix(b);
+        if exact_integer(b).is_none() {
             truncated(self.cx.session, "INTEGER", &v)?;
         }
-        Ok(v.to_i64())
+        Ok(match i64::try_from(whole) {
+            Ok(v) => Value::Int(v),
+            Err(_) if whole < 0 => Value::Int(i64::MIN),
+            Err(_) => Value::UInt(u64::try_from(whole).unwrap_or(u64::MAX)),
+        })
     }
     pub(super) fn double(&self, i: usize) -> Result<f64, Exit> {
         Ok(self.number(i)?.to_f64())
@@ -142,6 +164,22 @@ impl<'a> Call<'_, 'a> {
     pub(super) fn collation(&self) -> Collation {
         joint(self.args, Collation::Utf8mb4GeneralCi)
     }
+}
+
+/// The integer that a text begins with; 0 if there is none.
+fn integer_prefix(text: &[u8]) -> i128 {
+    let s = text.trim_ascii_start();
+    let (negative, digits) = match s.first() {
+        Some(b'-') => (true, &s[1..]),
+        Some(b'+') => (false, &s[1..]),
+        _ => (false, s),
+    };
+    let digits = digits.iter().take_while(|d| d.is_ascii_digit());
+    // Beyond 64 bits it is clamped, so how far does not matter.
+    let v = digits.fold(0i128, |v, d| {
+        (v * 10 + i128::from(d - b'0')).min(i128::from(u64::MAX) + 1)
+    });
+    if negative { -v } else { v }
 }
 
 /// A result of these bytes.

@@ -3,7 +3,7 @@
 use super::call::bytes;
 use super::substring::{binary, count};
 use super::typing::int;
-use super::{ANY, Call, Computed, Function, Typing, row};
+use super::{ANY, Call, Computed, Exit, Function, Typing, row};
 use crate::types::collation::next_char;
 use crate::types::{Collation, SqlType};
 use crate::value::Value;
@@ -41,12 +41,14 @@ fn ord<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 fn char<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let mut out = Vec::new();
-    for a in c.args {
-        let v = a.eval(c.cx)?;
-        if v.is_null() {
-            continue;
-        }
-        let b = (v.to_i64() as u32).to_be_bytes();
+    for i in 0..c.len() {
+        let code = match c.bits(i) {
+            Ok(code) => code as u32,
+            // NULLs are left out.
+            Err(Exit::Null) => continue,
+            Err(e) => return Err(e),
+        };
+        let b = code.to_be_bytes();
         let skip = b.iter().take_while(|b| **b == 0).count().min(3);
         out.extend_from_slice(&b[skip..]);
     }

@@ -46,6 +46,7 @@ fn from_seconds(t: &Typing<'_>) -> SqlType {
         _ if t.args.len() == 2 => t.plain(64),
         BaseType::Decimal => SqlType::datetime(ty.decimals.min(6)),
         _ if ty.is_integer() => SqlType::datetime(0),
+        _ if ty.is_temporal() => SqlType::datetime(ty.decimals.min(6)),
         _ => SqlType::datetime(6),
     }
 }

@@ -115,7 +115,8 @@ fn makedate<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn period_add<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let months = months(c, 0)?.saturating_add(c.int(1)?).max(0);
+    // What is beyond a signed integer is a negative one.
+    let months = months(c, 0)?.saturating_add(c.bits(1)? as i64).max(0);
     Ok(Value::Int(months / 12 * 100 + months % 12 + 1))
 }
 

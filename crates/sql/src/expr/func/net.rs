@@ -1,6 +1,7 @@
 //! Internet addresses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 use super::typing::{binary, int, plain, ubigint};
 use super::{Call, Computed, Exit, Function, Null, row};
@@ -12,13 +13,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("INET_NTOA", 1..=1, plain::<15>, inet_ntoa).null(Null::Maybe),
     row("INET6_ATON", 1..=1, binary::<16>, inet6_aton).null(Null::Maybe),
     row("INET6_NTOA", 1..=1, plain::<39>, inet6_ntoa).null(Null::Maybe),
-    row("IS_IPV4", 1..=1, int::<1>, |c| Ok(is::<Ipv4Addr>(&c.text(0)?))),
-    row("IS_IPV6", 1..=1, int::<1>, |c| Ok(is::<Ipv6Addr>(&c.text(0)?))),
+    row("IS_IPV4", 1..=1, int::<1>, is::<Ipv4Addr>),
+    row("IS_IPV6", 1..=1, int::<1>, is::<Ipv6Addr>),
 ];
 
-fn is<'a, A: std::str::FromStr>(s: &[u8]) -> Value<'a> {
-    let parsed = std::str::from_utf8(s).is_ok_and(|s| s.parse::<A>().is_ok());
-    Value::Int(i64::from(parsed))
+/// Whether the argument is an address; NULL is none.
+fn is<'a, A: FromStr>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let s = c.args[0].text(c.cx)?.unwrap_or_default();
+    let parsed = std::str::from_utf8(&s).is_ok_and(|s| s.parse::<A>().is_ok());
+    Ok(Value::Int(i64::from(parsed)))
 }
 
 /// NULL with warning 1411.
@@ -39,7 +42,7 @@ fn inet_aton<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn inet_ntoa<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let number = u32::try_from(c.int(0)?).map_err(|_| Exit::Null)?;
+    let number = u32::try_from(c.bits(0)?).map_err(|_| Exit::Null)?;
     Ok(Value::string(Ipv4Addr::from(number).to_string()))
 }
 
@@ -73,8 +76,14 @@ fn number(s: &[u8]) -> Option<u64> {
         return None;
     }
     let mut number = 0u64;
-    for part in &parts {
-        let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    for (i, part) in parts.iter().enumerate() {
+        // Before a point there may be nothing, which is 0.
+        let part = if part.is_empty() && i + 1 < parts.len() {
+            "0"
+        } else {
+            part
+        };
+        let digits = part.bytes().all(|b| b.is_ascii_digit());
         number = number << 8 | u64::from(part.parse::<u8>().ok().filter(|_| digits)?);
     }
     Some(match parts.len() {

@@ -11,6 +11,7 @@ use super::typing::{int, within_first};
 use super::{Call, Computed, Exit, Function, Null, row};
 use crate::error::SqlError;
 use crate::expr::compile_pattern;
+use crate::expr::like::illegal_pattern;
 use crate::types::Collation;
 use crate::types::collation::{char_count, char_prefix};
 use crate::value::Value;
@@ -29,8 +30,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 fn like<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let subject = c.text(0)?;
-    let found = pattern(c, 2)?.is_match(&subject);
+    // A pattern that is none is an error beside NULL too.
+    let regex = pattern(c, 2)?;
+    let found = regex.is_match(&c.text(0)?);
     Ok(Value::Int(i64::from(found)))
 }
 
@@ -51,8 +53,8 @@ impl<'a> Search<'a> {
         match_type: usize,
         otherwise: i64,
     ) -> Result<Search<'a>, Exit> {
-        let subject = c.text(0)?;
         let regex = pattern(c, match_type)?;
+        let subject = c.text(0)?;
         let start = start(c, first, &subject)?;
         let occurrence = match c.len() > first + 1 {
             true => c.int(first + 1)?,
@@ -76,6 +78,10 @@ impl<'a> Search<'a> {
 
 fn instr<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let search = Search::of(c, 2, 5, 1)?;
+    // Right after the text is outside of it, unless there is no text.
+    if !search.subject.is_empty() && search.start == search.subject.len() {
+        return Err(out_of_bounds());
+    }
     let end = c.len() > 4 && c.int(4)? != 0;
     let found = search.regex.find_iter(search.rest()).nth(search.nth());
     let at = found.map(|m| search.start + if end { m.end() } else { m.start() });
@@ -113,6 +119,9 @@ fn replace<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 fn pattern(c: &Call<'_, '_>, match_type: usize) -> Result<Regex, Exit> {
     let collation = super::joint(&c.args[..2], Collation::Utf8mb4GeneralCi);
     let mut text = c.text(1)?.into_owned();
+    if text.is_empty() {
+        return Err(Exit::Error(illegal_pattern()));
+    }
     if c.len() > match_type {
         let mut flags = String::new();
         for b in c.text(match_type)?.iter() {
@@ -141,6 +150,11 @@ fn pattern(c: &Call<'_, '_>, match_type: usize) -> Result<Regex, Exit> {
     })
 }
 
+fn out_of_bounds() -> Exit {
+    let m = "Index out of bounds in regular expression search.";
+    Exit::Error(SqlError::new(3686, m))
+}
+
 /// Byte at which the search begins; error 3686 outside of the text.
 fn start(c: &Call<'_, '_>, argument: usize, subject: &[u8]) -> Result<usize, Exit> {
     if c.len() <= argument {
@@ -148,8 +162,7 @@ fn start(c: &Call<'_, '_>, argument: usize, subject: &[u8]) -> Result<usize, Exi
     }
     let position = usize::try_from(c.int(argument)?).unwrap_or(0);
     if position == 0 || position > char_count(subject) + 1 {
-        let m = "Index out of bounds in regular expression search.";
-        return Err(Exit::Error(SqlError::new(3686, m)));
+        return Err(out_of_bounds());
     }
     Ok(char_prefix(subject, position - 1))
 }

@@ -2,9 +2,11 @@
 
 use super::typing::int;
 use super::{ANY, Call, Computed, Exit, Function, Null, Typing, joint, row};
-use crate::expr::operators::compare;
-use crate::types::SqlType;
+use crate::expr::eval::{bit_string, enum_index};
+use crate::expr::operators::{compare, number};
+use crate::expr::{Expr, ExprKind};
 use crate::types::derive::text_length;
+use crate::types::{BaseType, SqlType};
 use crate::value::Value;
 
 #[rustfmt::skip]
@@ -30,10 +32,38 @@ fn exported(t: &Typing<'_>) -> SqlType {
 }
 
 fn field<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let typed = || c.args.iter().filter(|a| a.ty.base != BaseType::Null);
+    let is_text = |a: &Expr| a.ty.is_string() || a.ty.is_temporal();
+    if typed().any(is_text) && !typed().all(is_text) {
+        return field_of_numbers(c);
+    }
     let v = c.args[0].eval(c.cx)?;
     let collation = c.collation();
     for (i, a) in c.args.iter().enumerate().skip(1) {
         if compare(&v, &a.eval(c.cx)?, collation, c.cx)?.is_some_and(|o| o.is_eq()) {
+            return Ok(Value::Int(i as i64));
+        }
+    }
+    Ok(Value::Int(0))
+}
+
+/// FIELD of texts and numbers: they are compared as doubles.
+fn field_of_numbers<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let double = |e: &'a Expr| -> Result<Option<f64>, Exit> {
+        Ok(match e.eval(c.cx)? {
+            Value::Null => None,
+            Value::Bytes(b) if matches!(e.kind, ExprKind::BitString(_)) => {
+                Some(bit_string(&b) as f64)
+            }
+            Value::Bytes(b) if e.ty.base == BaseType::Enum => Some(enum_index(&e.ty, &b) as f64),
+            v => Some(number(v, c.cx)?.to_f64()),
+        })
+    };
+    let Some(v) = double(&c.args[0])? else {
+        return Ok(Value::Int(0));
+    };
+    for (i, a) in c.args.iter().enumerate().skip(1) {
+        if double(a)? == Some(v) {
             return Ok(Value::Int(i as i64));
         }
     }
@@ -70,7 +100,7 @@ fn interval<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     for a in &c.args[1..] {
         let a = a.eval(c.cx)?;
         let beyond = match (&n, &a) {
-            (_, Value::Null) => n.to_f64() < 0.0,
+            (_, Value::Null) => false,
             (Value::Double(_) | Value::Bytes(_), _) | (_, Value::Double(_) | Value::Bytes(_)) => {
                 n.to_f64() < a.to_f64()
             }
@@ -85,7 +115,7 @@ fn interval<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn make_set<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let bits = c.int(0)? as u64;
+    let bits = c.bits(0)?;
     let mut out: Option<Vec<u8>> = None;
     for i in 1..c.len().min(65) {
         if bits >> (i - 1) & 1 == 0 {
@@ -108,7 +138,7 @@ fn make_set<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn export_set<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let bits = c.int(0)? as u64;
+    let bits = c.bits(0)?;
     let (on, off) = (c.text(1)?, c.text(2)?);
     let separator = match c.len() {
         3 => b","[..].into(),

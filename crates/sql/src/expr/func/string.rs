@@ -201,15 +201,18 @@ fn strcmp<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 const SOUNDS: &[u8; 26] = b"01230120022455012623010202";
 
 fn soundex<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    Ok(Value::string(sound(&String::from_utf8_lossy(&c.text(0)?))))
+    let (s, binary) = (c.text(0)?, binary(c, 0));
+    // Bytes have no letters but ASCII's.
+    let letter = |c: &char| c.is_ascii_alphabetic() || *c >= 'À' && !binary;
+    Ok(Value::string(sound(&String::from_utf8_lossy(&s), letter)))
 }
 
-fn sound(s: &str) -> String {
+fn sound(s: &str, letter: impl Fn(&char) -> bool) -> String {
     let code = |c: char| match c.to_ascii_uppercase() {
         c @ 'A'..='Z' => char::from(SOUNDS[usize::from(c as u8 - b'A')]),
         _ => '0',
     };
-    let mut letters = s.chars().filter(|c| c.is_alphabetic());
+    let mut letters = s.chars().filter(letter);
     let Some(first) = letters.next() else {
         return String::new();
     };

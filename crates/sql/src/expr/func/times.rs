@@ -24,9 +24,13 @@ fn as_time(t: &Typing<'_>) -> SqlType {
     SqlType::temporal(BaseType::Time, t.fsp())
 }
 
-/// A time with the fraction of the last argument.
+/// A time with the fraction of the last argument, which a text may have whatever it is.
 fn as_last(t: &Typing<'_>) -> SqlType {
-    SqlType::temporal(BaseType::Time, t.args.last().map_or(0, temporal_fsp))
+    let fsp = t.args.last().map_or(0, |e| match e.ty.is_string() {
+        true => 6,
+        false => temporal_fsp(e),
+    });
+    SqlType::temporal(BaseType::Time, fsp)
 }
 
 /// Type of ADDTIME and SUBTIME.
