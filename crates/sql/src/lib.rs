@@ -15,7 +15,7 @@
 //! | `optimize` | from a logical plan to a physical one: access paths, join order |
 //! | [`plan`] | physical plans, EXPLAIN |
 //! | `partition` | partitioned tables: definitions, routing, pruning |
-//! | [`parse`] | sqlparser plus what it lacks; statement splitting |
+//! | [`parse`] | text to statements, by `millpond-syntax` |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`memory`] | what statements may take of memory |
 //! | [`row`] | rows and keys as bytes |

@@ -11,7 +11,6 @@
 
 use corosensei::stack::DefaultStack;
 use parking_lot::Mutex;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{SqlError, SqlResult};
 
@@ -33,20 +32,6 @@ const KEPT: usize = 16;
 
 /// Stacks to lend.
 static IDLE: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
-
-/// Length of the longest run of tokens between commas.
-pub fn longest_run(tokens: &[TokenWithSpan]) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for t in tokens {
-        run += 1;
-        if matches!(t.token, Token::Comma | Token::SemiColon) {
-            run = 0;
-        }
-        longest = longest.max(run);
-    }
-    longest
-}
 
 /// Error 1436 if no stack bears a run of this length.
 pub fn check(run: usize) -> SqlResult<()> {

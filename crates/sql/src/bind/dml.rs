@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use super::from;
 use super::scope::{Binder, Frame};
+use super::select::is_descending;
+use super::several::Change;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, into_bytes, unknown_column};
 use crate::expr::{Coercibility, Expr, ExprKind, Scope};
 use crate::logical::{
-    self, Block, Body, Delete, DerivedColumn, Hints, Insert, InsertRows, OrderKey, Query, Table,
-    TableId, TableKind, Tree, Update,
+    self, Block, Body, Delete, DerivedColumn, Hints, Insert, InsertRows, OrderKey, Query, Root,
+    Table, TableId, TableKind, Tree, Update,
 };
-use crate::parse::sp;
+use crate::parse::ast;
 use crate::plan::dml::{Carried, column_count};
 use crate::types::{Collation, Column, Schema};
 use millpond_store::{LockMode, WaitPolicy};
@@ -22,8 +24,8 @@ pub type Given = logical::Given<Expr>;
 pub type Assignments = logical::Assignments<Expr>;
 
 impl<'p> Binder<'p, '_> {
-    fn target(&mut self, name: &sp::ObjectName) -> SqlResult<(usize, String, String)> {
-        let (database, table) = from::split_name(name)?;
+    fn target(&mut self, name: &ast::ObjectName) -> SqlResult<(usize, String, String)> {
+        let (database, table) = from::split_name(name);
         let database = self.database(database)?;
         if crate::show::is_system_schema(&database) {
             return Err(SqlError::new(
@@ -63,11 +65,11 @@ impl<'p> Binder<'p, '_> {
 
     pub(super) fn given(
         &mut self,
-        e: &sp::Expr,
+        e: &ast::Expr,
         clause: &'static str,
         row: TableId,
     ) -> SqlResult<(Given, Vec<usize>)> {
-        if is_default(e) {
+        if e.kind == ast::ExprKind::Default {
             return Ok((Given::Default, Vec::new()));
         }
         let value = self.bind(e, clause)?;
@@ -79,16 +81,13 @@ impl<'p> Binder<'p, '_> {
     /// `SET a = 1, b = a` in order; a later value sees the earlier assignments.
     fn assignments(
         &mut self,
-        list: &[sp::Assignment],
+        list: &[ast::Assignment],
         schema: &Arc<Schema>,
         row: TableId,
     ) -> SqlResult<Assignments> {
         let mut out: Assignments = Vec::new();
         for a in list {
-            let sp::AssignmentTarget::ColumnName(name) = &a.target else {
-                return Err(SqlError::unsupported("assignment to a list of columns"));
-            };
-            let column = self.assigned(name, schema, row)?;
+            let column = self.assigned(&a.column, schema, row)?;
             let (mut given, reads) = self.given(&a.value, "field list", row)?;
             for_column(&mut given, &schema.columns[column], self);
             if let Given::Value { reads_new, .. } = &mut given {
@@ -101,72 +100,57 @@ impl<'p> Binder<'p, '_> {
 
     fn assigned(
         &mut self,
-        name: &sp::ObjectName,
+        name: &ast::ColumnName,
         schema: &Arc<Schema>,
         row: TableId,
     ) -> SqlResult<usize> {
-        let parts: Vec<&str> = name
-            .0
-            .iter()
-            .filter_map(|p| p.as_ident().map(|i| i.value.as_str()))
-            .collect();
-        let (last, qualifier) = parts
-            .split_last()
-            .ok_or_else(|| SqlError::syntax("bad column name"))?;
+        let (qualifier, last) = (qualifier(name), name.name.as_str());
         let f = self.frame();
         if let Some(table) = qualifier.last() {
             let target = f.tables.iter().find(|t| t.id == row);
             if target.is_none_or(|t| t.name != *table) {
-                return Err(unknown_column(qualifier, last, "field list"));
+                return Err(unknown_column(&qualifier, last, "field list"));
             }
         }
         schema
             .column(last)
-            .ok_or_else(|| unknown_column(qualifier, last, "field list"))
+            .ok_or_else(|| unknown_column(&qualifier, last, "field list"))
     }
 
     /// Binds INSERT and REPLACE.
-    pub fn insert(&mut self, i: &'p sp::Insert) -> SqlResult<Insert> {
-        let sp::TableObject::TableName(name) = &i.table else {
-            return Err(SqlError::unsupported("INSERT into this"));
-        };
-        if i.returning.is_some() {
-            return Err(SqlError::unsupported("this clause of INSERT"));
-        }
-        let (table, database, table_name) = self.target(name)?;
+    pub fn insert(&mut self, i: &'p ast::Insert) -> SqlResult<Insert> {
+        let (table, database, table_name) = self.target(&i.table)?;
         self.tables[table].goes_by(&table_name, true);
         let schema = self.tables[table].schema.clone();
-        let partitions = given_partitions(i, &schema, &table_name)?;
+        let partitions = from::partitions_of(&schema, &i.partitions, &table_name)?;
+        let given = i.columns.as_deref().unwrap_or_default();
         let mut columns = Vec::new();
-        for c in &i.columns {
-            let (qualifier, n) = from::split_name(c)?;
+        for c in given {
+            let n = c.name.as_str();
+            let here = |q: &ast::Ident| q.as_str() == table_name;
             let at = schema
-                .column(&n)
-                .filter(|_| qualifier.as_ref().is_none_or(|q| *q == table_name))
-                .ok_or_else(|| unknown_column(&[], &n, "field list"))?;
+                .column(n)
+                .filter(|_| c.table.as_ref().is_none_or(here))
+                .ok_or_else(|| unknown_column(&[], n, "field list"))?;
             if columns.contains(&at) {
                 return Err(SqlError::new(1110, format!("Column '{n}' specified twice")));
             }
             columns.push(at);
         }
-        let named = !i.columns.is_empty();
-        if !named && i.assignments.is_empty() {
+        let named = !given.is_empty();
+        if !named && !matches!(i.source, ast::InsertSource::Set(_)) {
             columns = (0..schema.columns.len()).collect();
         }
         let target = self.target_table(table, &database, &table_name, &table_name);
         let row = target.id;
         self.open_frame_over(target.clone());
-        let mut on = match &i.on {
-            None => None,
-            Some(sp::OnInsert::DuplicateKeyUpdate(list)) => Some(OnDuplicate {
-                list,
-                alias: i.insert_alias.as_ref(),
-                columns: Vec::new(),
-                old: target,
-                schema: schema.clone(),
-            }),
-            Some(_) => return Err(SqlError::unsupported("ON CONFLICT")),
-        };
+        let mut on = (!i.on_duplicate.is_empty()).then(|| OnDuplicate {
+            list: &i.on_duplicate,
+            alias: i.alias.as_ref(),
+            columns: Vec::new(),
+            old: target,
+            schema: schema.clone(),
+        });
         let rows = self.insert_rows(i, &mut columns, named, (table, row), &mut on);
         self.frames.pop();
         let rows = rows?;
@@ -190,7 +174,7 @@ impl<'p> Binder<'p, '_> {
             others_read,
             columns,
             rows,
-            replace: i.replace_into,
+            replace: i.replace,
             ignore: i.ignore,
             update,
             carried,
@@ -200,70 +184,24 @@ impl<'p> Binder<'p, '_> {
 
     fn insert_rows(
         &mut self,
-        i: &sp::Insert,
+        i: &ast::Insert,
         columns: &mut Vec<usize>,
         named: bool,
         (table, target): (usize, TableId),
         on: &mut Option<OnDuplicate<'p>>,
     ) -> SqlResult<InsertRows> {
         let schema = self.tables[table].schema.clone();
-        if !i.assignments.is_empty() {
-            let list = self.assignments(&i.assignments, &schema, target)?;
-            let mut row = Vec::new();
-            for (c, mut g) in list {
-                // What the row has not set yet reads as its default.
-                if let Given::Value { value, reads_new } = &mut g {
-                    *reads_new = !reads(value, target).is_empty();
-                }
-                if columns.contains(&c) {
-                    return Err(SqlError::new(
-                        1110,
-                        format!("Column '{}' specified twice", schema.columns[c].name),
-                    ));
-                }
-                columns.push(c);
-                row.push(g);
+        let q = match &i.source {
+            ast::InsertSource::Set(list) => {
+                return self.insert_set(list, columns, &schema, target);
             }
-            return Ok(InsertRows::Values(vec![row]));
-        }
-        let Some(q) = &i.source else {
-            return Ok(InsertRows::Values(vec![Vec::new()]));
+            ast::InsertSource::Values(rows) => {
+                return self.insert_values(rows, columns, named, &schema, target);
+            }
+            ast::InsertSource::Query(q) => q,
         };
-        if let sp::SetExpr::Values(v) = &*q.body
-            && q.with.is_none()
-            && q.order_by.is_none()
-            && q.limit_clause.is_none()
-        {
-            let mut rows = Vec::new();
-            for (n, row) in v.rows.iter().enumerate() {
-                let list = &row.content;
-                // `VALUES ()` means all defaults.
-                if list.is_empty() && !named {
-                    rows.push(Vec::new());
-                    continue;
-                }
-                if list.len() != columns.len() {
-                    return Err(column_count(n as u64 + 1));
-                }
-                let mut out = Vec::new();
-                for (e, &c) in list.iter().zip(&*columns) {
-                    let (mut g, reads) = self.given(e, "field list", target)?;
-                    for_column(&mut g, &schema.columns[c], self);
-                    if let Given::Value { reads_new, .. } = &mut g {
-                        *reads_new = !reads.is_empty();
-                    }
-                    out.push(g);
-                }
-                rows.push(out);
-            }
-            if rows.iter().all(Vec::is_empty) && !named {
-                columns.clear();
-            } else if rows.iter().any(Vec::is_empty) && rows.iter().any(|r| !r.is_empty()) {
-                return Err(column_count(
-                    rows.iter().position(Vec::is_empty).unwrap_or(0) as u64 + 1,
-                ));
-            }
-            return Ok(InsertRows::Values(rows));
+        if let (ast::QueryBody::Values(rows), None) = (&q.body, q.tail()) {
+            return self.insert_values(rows, columns, named, &schema, target);
         }
         let frames = std::mem::take(&mut self.frames);
         self.reading_target = false;
@@ -289,6 +227,74 @@ impl<'p> Binder<'p, '_> {
             query,
             buffered: self.reading_target,
         })
+    }
+
+    /// Binds `INSERT ... SET a = 1`.
+    fn insert_set(
+        &mut self,
+        list: &[ast::Assignment],
+        columns: &mut Vec<usize>,
+        schema: &Arc<Schema>,
+        target: TableId,
+    ) -> SqlResult<InsertRows> {
+        let list = self.assignments(list, schema, target)?;
+        let mut row = Vec::new();
+        for (c, mut g) in list {
+            // What the row has not set yet reads as its default.
+            if let Given::Value { value, reads_new } = &mut g {
+                *reads_new = !reads(value, target).is_empty();
+            }
+            if columns.contains(&c) {
+                return Err(SqlError::new(
+                    1110,
+                    format!("Column '{}' specified twice", schema.columns[c].name),
+                ));
+            }
+            columns.push(c);
+            row.push(g);
+        }
+        Ok(InsertRows::Values(vec![row]))
+    }
+
+    /// Binds the rows of VALUES.
+    fn insert_values(
+        &mut self,
+        values: &ast::Rows,
+        columns: &mut Vec<usize>,
+        named: bool,
+        schema: &Schema,
+        target: TableId,
+    ) -> SqlResult<InsertRows> {
+        let mut rows = Vec::with_capacity(values.len());
+        super::each_row(values, &mut |list| {
+            // `VALUES ()` means all defaults.
+            if list.is_empty() && !named {
+                rows.push(Vec::new());
+                return Ok(());
+            }
+            if list.len() != columns.len() {
+                return Err(column_count(rows.len() as u64 + 1));
+            }
+            let mut out = Vec::with_capacity(list.len());
+            for (e, &c) in list.iter().zip(&*columns) {
+                let (mut g, reads) = self.given(e, "field list", target)?;
+                for_column(&mut g, &schema.columns[c], self);
+                if let Given::Value { reads_new, .. } = &mut g {
+                    *reads_new = !reads.is_empty();
+                }
+                out.push(g);
+            }
+            rows.push(out);
+            Ok(())
+        })?;
+        if rows.iter().all(Vec::is_empty) && !named {
+            columns.clear();
+        } else if rows.iter().any(Vec::is_empty) && rows.iter().any(|r| !r.is_empty()) {
+            return Err(column_count(
+                rows.iter().position(Vec::is_empty).unwrap_or(0) as u64 + 1,
+            ));
+        }
+        Ok(InsertRows::Values(rows))
     }
 
     /// Binds ON DUPLICATE KEY UPDATE. Of the tables selected from, `shown` are the columns that unqualified names find.
@@ -369,57 +375,50 @@ impl<'p> Binder<'p, '_> {
     }
 
     /// The one table of an UPDATE or DELETE, in a new block.
-    fn single(&mut self, t: &sp::TableWithJoins, what: &str) -> SqlResult<usize> {
-        if !t.joins.is_empty() {
-            return Err(SqlError::unsupported(format_args!(
-                "{what} of several tables"
-            )));
-        }
-        let sp::TableFactor::Table {
-            name,
-            alias,
-            partitions,
-            ..
-        } = &t.relation
-        else {
-            return Err(SqlError::unsupported(format_args!("{what} of this")));
-        };
+    fn single(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+        partitions: &[ast::Ident],
+    ) -> SqlResult<usize> {
         let (table, database, table_name) = self.target(name)?;
-        let alias = alias
-            .as_ref()
-            .map_or(table_name.as_str(), |a| a.name.value.as_str())
-            .to_string();
-        self.tables[table].goes_by(&alias, true);
-        let mut target = self.target_table(table, &database, &table_name, &alias);
+        let alias = alias.map_or(table_name.as_str(), ast::Ident::as_str);
+        self.tables[table].goes_by(alias, true);
+        let mut target = self.target_table(table, &database, &table_name, alias);
         from::select_partitions(&mut target.kind, partitions, &table_name)?;
         self.open_frame_over(target);
         Ok(table)
     }
 
-    /// Binds UPDATE.
-    pub fn update(&mut self, u: &sp::Update) -> SqlResult<Update> {
-        if u.from.is_some() || u.returning.is_some() {
-            return Err(SqlError::unsupported("this clause of UPDATE"));
+    /// Binds UPDATE of one table or several.
+    pub fn update_statement(&mut self, u: &ast::Update) -> SqlResult<Root> {
+        if let Some(with) = &u.with {
+            self.with(with)?;
         }
+        let [ast::TableRef::Table(t)] = &u.tables[..] else {
+            let change = Change::Update(&u.set);
+            let several = self.several(&u.tables, change, u.filter.as_ref(), u.ignore)?;
+            return Ok(Root::Several(Box::new(several)));
+        };
         let depth = self.frames.len();
-        let r = self.update_in_frame(u);
+        let r = self.update_in_frame(u, t);
         self.frames.truncate(depth);
-        r
+        Ok(Root::Update(Box::new(r?)))
     }
 
-    fn update_in_frame(&mut self, u: &sp::Update) -> SqlResult<Update> {
-        let table = self.single(&u.table, "UPDATE")?;
+    fn update_in_frame(&mut self, u: &ast::Update, t: &ast::TableFactor) -> SqlResult<Update> {
+        let table = self.single(&t.name, t.alias.as_ref(), &t.partitions)?;
         let schema = self.tables[table].schema.clone();
         let row = self.frame().tables[0].id;
-        let set = self.assignments(&u.assignments, &schema, row)?;
-        let mut find = self.find(u.selection.as_ref(), &u.order_by, u.limit.as_ref())?;
+        let set = self.assignments(&u.set, &schema, row)?;
+        let mut find = self.find(u.filter.as_ref(), &u.order_by, u.limit.as_ref())?;
         find.select = values_of(&set).collect();
         Ok(Update {
             table,
             find,
             moves_partitions: self.moves_partitions(&schema, &set)?,
             set,
-            ignore: self.statement.ignore,
+            ignore: u.ignore,
         })
     }
 
@@ -432,55 +431,55 @@ impl<'p> Binder<'p, '_> {
         Ok(f.columns.iter().any(|&c| changes(schema, set, c)))
     }
 
-    /// Binds DELETE.
-    pub fn delete(&mut self, d: &sp::Delete) -> SqlResult<Delete> {
-        if !d.tables.is_empty() || d.using.is_some() || d.returning.is_some() {
-            return Err(SqlError::unsupported("DELETE from several tables"));
+    /// Binds DELETE from one table or several.
+    pub fn delete_statement(&mut self, d: &ast::Delete) -> SqlResult<Root> {
+        if let Some(with) = &d.with {
+            self.with(with)?;
         }
-        let (sp::FromTable::WithFromKeyword(from) | sp::FromTable::WithoutKeyword(from)) = &d.from;
-        let [t] = &from[..] else {
-            return Err(SqlError::unsupported("DELETE from several tables"));
+        let (name, alias, partitions) = match &d.target {
+            ast::DeleteTarget::One {
+                table,
+                alias,
+                partitions,
+            } => (table, alias.as_ref(), partitions),
+            ast::DeleteTarget::Several { targets, from, .. } => {
+                let change = Change::Delete(targets);
+                let several = self.several(from, change, d.filter.as_ref(), d.ignore)?;
+                return Ok(Root::Several(Box::new(several)));
+            }
         };
         let depth = self.frames.len();
-        let r = (|| {
-            let table = self.single(t, "DELETE")?;
-            let find = self.find(d.selection.as_ref(), &d.order_by, d.limit.as_ref())?;
-            let ignore = self.statement.ignore;
+        let r = self.single(name, alias, partitions).and_then(|table| {
             Ok(Delete {
                 table,
-                find,
-                ignore,
+                find: self.find(d.filter.as_ref(), &d.order_by, d.limit.as_ref())?,
+                ignore: d.ignore,
             })
-        })();
+        });
         self.frames.truncate(depth);
-        r
+        Ok(Root::Delete(Box::new(r?)))
     }
 
     /// The block that finds the rows of an UPDATE or DELETE; its select list is empty.
     fn find(
         &mut self,
-        selection: Option<&sp::Expr>,
-        order: &[sp::OrderByExpr],
-        limit: Option<&sp::Expr>,
+        filter: Option<&ast::Expr>,
+        order: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
     ) -> SqlResult<Block> {
-        let filter = match selection {
+        let filter = match filter {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
         let mut keys = Vec::new();
         for o in order {
             let expr = self.bind(&o.expr, "order clause")?;
-            let desc = o.options.sort == Some(sp::OrderBySort::Desc);
+            let desc = is_descending(o);
             if !expr.is_const() {
                 keys.push(OrderKey { expr, desc });
             }
         }
-        let limit = limit.map(|e| sp::LimitClause::LimitOffset {
-            limit: Some(e.clone()),
-            offset: None,
-            limit_by: Vec::new(),
-        });
-        let limit = self.limit(limit.as_ref())?;
+        let limit = self.limit(limit)?;
         let tables = std::mem::take(&mut self.frame().tables);
         Ok(Block {
             from: tables.first().map(|t| Tree::Leaf(t.id)),
@@ -504,8 +503,8 @@ fn has_subqueries(rows: &InsertRows) -> bool {
 
 /// An ON DUPLICATE KEY UPDATE that is yet to be bound.
 pub struct OnDuplicate<'p> {
-    list: &'p [sp::Assignment],
-    alias: Option<&'p sp::InsertAliases>,
+    list: &'p [ast::Assignment],
+    alias: Option<&'p ast::RowAlias>,
     /// Columns that the statement gives.
     columns: Vec<usize>,
     old: Table,
@@ -521,8 +520,8 @@ pub struct Updating {
 
 impl OnDuplicate<'_> {
     /// The names that `AS new(a, b)` gives the columns.
-    fn column_aliases(&self) -> Option<&[sp::Ident]> {
-        let list = self.alias?.col_aliases.as_deref()?;
+    fn column_aliases(&self) -> Option<&[ast::Ident]> {
+        let list = &self.alias?.columns;
         (!list.is_empty()).then_some(list)
     }
 
@@ -540,12 +539,12 @@ impl OnDuplicate<'_> {
             }
             names.iter_mut().for_each(String::clear);
             for (&c, alias) in self.columns.iter().zip(list) {
-                names[c].clone_from(&alias.value);
+                names[c] = alias.as_str().to_string();
             }
         }
         let columns = names.into_iter().zip(&self.schema.columns);
         let name = match self.alias {
-            Some(a) => from::split_name(&a.row_alias)?.1,
+            Some(a) => a.name.as_str().to_string(),
             None => String::new(),
         };
         let columns = columns.map(|(name, c)| DerivedColumn {
@@ -573,22 +572,6 @@ fn named_columns(t: &Table) -> Table {
         database: t.database.clone(),
         ..Table::row(t.id, t.name.clone(), columns.collect())
     }
-}
-
-/// INSERT ... PARTITION (...).
-fn given_partitions(
-    i: &sp::Insert,
-    schema: &Schema,
-    table: &str,
-) -> SqlResult<Option<Arc<[usize]>>> {
-    let mut names = Vec::new();
-    for e in i.partitioned.iter().flatten() {
-        let sp::Expr::Identifier(name) = e else {
-            return Err(SqlError::syntax(format_args!("near '{e}'")));
-        };
-        names.push(name.clone());
-    }
-    from::partitions_of(schema, &names, table)
 }
 
 /// What a value is for its column: a hexadecimal literal is a number for a numeric one.
@@ -646,9 +629,10 @@ fn reads(e: &Expr, table: TableId) -> Vec<usize> {
     reads
 }
 
-fn is_default(e: &sp::Expr) -> bool {
-    matches!(e, sp::Expr::Identifier(i)
-        if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("default"))
+/// What stands before a column's name.
+pub(super) fn qualifier(name: &ast::ColumnName) -> Vec<&str> {
+    let parts = name.database.iter().chain(&name.table);
+    parts.map(ast::Ident::as_str).collect()
 }
 
 /// The values assigned.

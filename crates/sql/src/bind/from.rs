@@ -7,7 +7,7 @@ use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::{
     Columns, Derived, DerivedColumn, DerivedId, Hints, Query, Table, TableKind, Tree, VirtualRef,
 };
-use crate::parse::sp;
+use crate::parse::ast::{self, JoinKind, JoinOn, TableRef};
 use crate::plan::PlanTable;
 use crate::row;
 use crate::types::derive::string_collation;
@@ -25,46 +25,42 @@ struct Part {
     tables: Vec<usize>,
 }
 
-fn is_dual(name: &sp::ObjectName) -> bool {
-    name.0.len() == 1
-        && name.0[0]
-            .as_ident()
-            .is_some_and(|i| i.quote_style.is_none() && i.value.eq_ignore_ascii_case("dual"))
+/// How tables are joined, once NATURAL and the words without meaning are left aside.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Inner,
+    Straight,
+    Left,
+    Right,
+}
+
+impl Side {
+    fn of(kind: JoinKind) -> Side {
+        match kind {
+            JoinKind::Inner | JoinKind::Cross | JoinKind::Natural => Side::Inner,
+            JoinKind::Straight => Side::Straight,
+            JoinKind::Left | JoinKind::NaturalLeft => Side::Left,
+            JoinKind::Right | JoinKind::NaturalRight => Side::Right,
+        }
+    }
+}
+
+/// The texts of names.
+pub fn names_of(list: &[ast::Ident]) -> Vec<String> {
+    list.iter().map(|n| n.as_str().to_string()).collect()
 }
 
 /// Database (if given) and name.
-pub fn split_name(name: &sp::ObjectName) -> SqlResult<(Option<String>, String)> {
-    let mut parts: Vec<String> = name
-        .0
-        .iter()
-        .filter_map(|p| p.as_ident().map(|i| i.value.clone()))
-        .collect();
-    match parts.len() {
-        1 => Ok((None, parts.remove(0))),
-        2 => {
-            let database = parts.remove(0);
-            Ok((Some(database), parts.remove(0)))
-        }
-        _ => Err(SqlError::syntax(format_args!("bad table name '{name}'"))),
-    }
+pub fn split_name(name: &ast::ObjectName) -> (Option<String>, String) {
+    let database = name.database.as_ref().map(|d| d.as_str().to_string());
+    (database, name.name.as_str().to_string())
 }
 
 impl Binder<'_, '_> {
     /// Registers the tables of a FROM clause in the innermost block and binds its joins.
-    pub fn bind_from(
-        &mut self,
-        from: &[sp::TableWithJoins],
-        locks: &[sp::LockClause],
-    ) -> SqlResult<Option<Tree>> {
-        let mut parts = Vec::new();
-        for t in from {
-            if matches!(&t.relation, sp::TableFactor::Table { name, .. } if is_dual(name))
-                && t.joins.is_empty()
-            {
-                continue;
-            }
-            parts.push(self.table_with_joins(t, locks)?);
-        }
+    pub fn bind_from(&mut self, from: &[TableRef], locks: &[ast::Lock]) -> SqlResult<Option<Tree>> {
+        let parts = from.iter().map(|t| self.table_ref(t, locks));
+        let mut parts = parts.collect::<SqlResult<Vec<_>>>()?;
         let f = self.frame();
         f.visible = parts.iter().flat_map(|p| p.visible.clone()).collect();
         f.reachable = parts.iter().flat_map(|p| p.tables.clone()).collect();
@@ -79,56 +75,61 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn table_with_joins(
-        &mut self,
-        t: &sp::TableWithJoins,
-        locks: &[sp::LockClause],
-    ) -> SqlResult<Part> {
-        let mut left = self.factor(&t.relation, locks)?;
-        for j in &t.joins {
-            let right = self.factor(&j.relation, locks)?;
-            use sp::JoinOperator as J;
-            let (kind, constraint) = match &j.join_operator {
-                J::Join(c) | J::Inner(c) | J::CrossJoin(c) => ('i', c),
-                J::StraightJoin(c) => ('s', c),
-                J::Left(c) | J::LeftOuter(c) => ('l', c),
-                J::Right(c) | J::RightOuter(c) => ('r', c),
-                J::FullOuter(_) => return Err(SqlError::unsupported("FULL OUTER JOIN")),
-                _ => return Err(SqlError::unsupported("this kind of join")),
-            };
-            left = self.join(left, right, kind, constraint)?;
+    fn table_ref(&mut self, t: &TableRef, locks: &[ast::Lock]) -> SqlResult<Part> {
+        match t {
+            TableRef::Table(t) => self.named_table(t, locks),
+            TableRef::Derived(d) => self.derived(d),
+            TableRef::JsonTable(_) => Err(SqlError::unsupported("JSON_TABLE")),
+            TableRef::Join(joins) => {
+                let mut left = self.table_ref(&joins.first, locks)?;
+                for j in &joins.rest {
+                    let right = self.table_ref(&j.right, locks)?;
+                    left = self.join(left, right, j.kind, j.on.as_ref())?;
+                }
+                Ok(left)
+            }
+            TableRef::Parens(list) => self.several_in_parens(list, locks),
+            TableRef::Odbc(inner) => self.table_ref(inner, locks),
         }
-        Ok(left)
+    }
+
+    /// `(a, b)`: a cross join.
+    fn several_in_parens(&mut self, list: &[TableRef], locks: &[ast::Lock]) -> SqlResult<Part> {
+        if let [one] = list {
+            return self.table_ref(one, locks);
+        }
+        let (mut visible, mut tables, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        for t in list {
+            let part = self.table_ref(t, locks)?;
+            visible.extend(part.visible);
+            tables.extend(part.tables);
+            parts.push(part.tree);
+        }
+        let tree = Tree::Inner {
+            parts,
+            on: Vec::new(),
+            straight: false,
+        };
+        Ok(Part {
+            tree,
+            visible,
+            tables,
+        })
     }
 
     fn join(
         &mut self,
         left: Part,
         right: Part,
-        kind: char,
-        constraint: &sp::JoinConstraint,
+        kind: JoinKind,
+        constraint: Option<&JoinOn>,
     ) -> SqlResult<Part> {
+        let side = Side::of(kind);
         let mut on = Vec::new();
         let tables: Vec<usize> = left.tables.iter().chain(&right.tables).copied().collect();
         let mut visible: Vec<(usize, usize)> = Vec::new();
-        let common = match constraint {
-            sp::JoinConstraint::On(e) => {
-                let all: Vec<(usize, usize)> =
-                    left.visible.iter().chain(&right.visible).copied().collect();
-                let f = self.frame();
-                f.visible = all;
-                f.reachable = tables.clone();
-                on = self.bind(e, "on clause")?.into_conjuncts();
-                None
-            }
-            sp::JoinConstraint::Using(names) => {
-                let mut list = Vec::new();
-                for n in names {
-                    list.push(super::from::split_name(n)?.1);
-                }
-                Some(list)
-            }
-            sp::JoinConstraint::Natural => {
+        let common = match (kind, constraint) {
+            (JoinKind::Natural | JoinKind::NaturalLeft | JoinKind::NaturalRight, _) => {
                 let f = self.frames.last().expect("a block is being bound");
                 let name = |&(s, c): &(usize, usize)| f.tables[s].column(c).0.to_string();
                 let rights: Vec<String> = right.visible.iter().map(name).collect();
@@ -140,12 +141,17 @@ impl Binder<'_, '_> {
                         .collect(),
                 )
             }
-            sp::JoinConstraint::None => {
-                if kind == 'l' || kind == 'r' {
-                    return Err(SqlError::syntax("an outer join needs ON, USING or NATURAL"));
-                }
+            (_, Some(JoinOn::On(e))) => {
+                let all: Vec<(usize, usize)> =
+                    left.visible.iter().chain(&right.visible).copied().collect();
+                let f = self.frame();
+                f.visible = all;
+                f.reachable = tables.clone();
+                on = self.bind(e, "on clause")?.into_conjuncts();
                 None
             }
+            (_, Some(JoinOn::Using(names))) => Some(names_of(names)),
+            (_, None) => None,
         };
         match common {
             None => visible.extend(left.visible.iter().chain(&right.visible)),
@@ -172,11 +178,11 @@ impl Binder<'_, '_> {
                     let (l, r) = (find(&left.visible, n)?, find(&right.visible, n)?);
                     on.push(equal(f.column_expr(l.0, l.1), f.column_expr(r.0, r.1)));
                     // The kept side's column stands for both.
-                    visible.push(if kind == 'r' { r } else { l });
+                    visible.push(if side == Side::Right { r } else { l });
                     gone.push(l);
                     gone.push(r);
                 }
-                let (a, b) = if kind == 'r' {
+                let (a, b) = if side == Side::Right {
                     (&right.visible, &left.visible)
                 } else {
                     (&left.visible, &right.visible)
@@ -184,29 +190,29 @@ impl Binder<'_, '_> {
                 visible.extend(a.iter().chain(b).filter(|c| !gone.contains(c)));
             }
         }
-        let missing = match kind {
-            'l' => &right.tables[..],
-            'r' => &left.tables[..],
-            _ => &[],
+        let missing = match side {
+            Side::Left => &right.tables[..],
+            Side::Right => &left.tables[..],
+            Side::Inner | Side::Straight => &[],
         };
         for &s in missing {
             self.frame().nullable[s] = true;
         }
-        let tree = match kind {
-            'l' => Tree::Left {
+        let tree = match side {
+            Side::Left => Tree::Left {
                 left: Box::new(left.tree),
                 right: Box::new(right.tree),
                 on,
             },
-            'r' => Tree::Left {
+            Side::Right => Tree::Left {
                 left: Box::new(right.tree),
                 right: Box::new(left.tree),
                 on,
             },
-            _ => Tree::Inner {
+            Side::Inner | Side::Straight => Tree::Inner {
                 parts: vec![left.tree, right.tree],
                 on,
-                straight: kind == 's',
+                straight: side == Side::Straight,
             },
         };
         Ok(Part {
@@ -216,63 +222,36 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn factor(&mut self, f: &sp::TableFactor, locks: &[sp::LockClause]) -> SqlResult<Part> {
-        match f {
-            sp::TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                partitions,
-                index_hints,
-                ..
-            } => {
-                let (database, table) = split_name(name)?;
-                if alias.as_ref().is_some_and(|a| !a.columns.is_empty()) {
-                    return Err(SqlError::syntax(
-                        "only a derived table may have a list of column names",
-                    ));
-                }
-                let mut t = self.table_source(database, &table, alias.as_ref(), locks)?;
-                select_partitions(&mut t.kind, partitions, &table)?;
-                if let TableKind::Stored { schema, .. } = &t.kind {
-                    t.hints = index_hints_of(index_hints, schema, &t.name)?;
-                }
-                self.register(t)
-            }
-            sp::TableFactor::Derived {
-                lateral,
-                subquery,
-                alias,
-                ..
-            } => {
-                if *lateral {
-                    return Err(SqlError::unsupported("LATERAL"));
-                }
-                let Some(alias) = alias else {
-                    return Err(SqlError::new(
-                        1248,
-                        "Every derived table must have its own alias",
-                    ));
-                };
-                let names: Vec<String> =
-                    alias.columns.iter().map(|c| c.name.value.clone()).collect();
-                let (derived, columns) = self.derive(subquery, &alias.name.value, &names)?;
-                let id = self.arena.table_id();
-                self.register(Table {
-                    id,
-                    name: alias.name.value.clone(),
-                    database: String::new(),
-                    table: String::new(),
-                    kind: TableKind::Derived { derived, columns },
-                    hints: Hints::default(),
-                })
-            }
-            sp::TableFactor::NestedJoin {
-                table_with_joins,
-                alias: None,
-            } => self.table_with_joins(table_with_joins, locks),
-            _ => Err(SqlError::unsupported("this kind of table reference")),
+    fn named_table(&mut self, f: &ast::TableFactor, locks: &[ast::Lock]) -> SqlResult<Part> {
+        let mut t = self.table_source(&f.name, f.alias.as_ref(), locks)?;
+        select_partitions(&mut t.kind, &f.partitions, f.name.name.as_str())?;
+        if let TableKind::Stored { schema, .. } = &t.kind {
+            t.hints = index_hints_of(&f.index_hints, schema, &t.name)?;
         }
+        self.register(t)
+    }
+
+    fn derived(&mut self, d: &ast::Derived) -> SqlResult<Part> {
+        if d.lateral {
+            return Err(SqlError::unsupported("LATERAL"));
+        }
+        let Some(alias) = &d.alias else {
+            return Err(SqlError::new(
+                1248,
+                "Every derived table must have its own alias",
+            ));
+        };
+        let alias = alias.as_str();
+        let (derived, columns) = self.derive(&d.query, alias, &names_of(&d.columns))?;
+        let id = self.arena.table_id();
+        self.register(Table {
+            id,
+            name: alias.to_string(),
+            database: String::new(),
+            table: String::new(),
+            kind: TableKind::Derived { derived, columns },
+            hints: Hints::default(),
+        })
     }
 
     fn register(&mut self, table: Table) -> SqlResult<Part> {
@@ -304,12 +283,13 @@ impl Binder<'_, '_> {
     /// The table of a name: a WITH query, a virtual table or a stored one.
     pub fn table_source(
         &mut self,
-        database: Option<String>,
-        table: &str,
-        alias: Option<&sp::TableAlias>,
-        locks: &[sp::LockClause],
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+        locks: &[ast::Lock],
     ) -> SqlResult<Table> {
-        let name = alias.map_or_else(|| table.to_string(), |a| a.name.value.clone());
+        let (database, table) = split_name(name);
+        let table = table.as_str();
+        let name = alias.map_or(table, ast::Ident::as_str).to_string();
         let (id, hints) = (self.arena.table_id(), Hints::default());
         if database.is_none()
             && let Some(at) = self.ctes.iter().rposition(|c| c.name == table)
@@ -364,7 +344,7 @@ impl Binder<'_, '_> {
         }
         let at = self.open(&database, table, false)?;
         self.tables[at].goes_by(&name, false);
-        let lock = lock_of(locks, &name)?;
+        let lock = lock_of(locks, &name);
         Ok(Table {
             id,
             hints,
@@ -436,7 +416,7 @@ impl Binder<'_, '_> {
     /// Binds a derived table, which sees nothing of the blocks around it.
     pub fn derive(
         &mut self,
-        query: &sp::Query,
+        query: &ast::Query,
         name: &str,
         columns: &[String],
     ) -> SqlResult<(DerivedId, Columns)> {
@@ -523,7 +503,7 @@ pub fn no_such_table(database: &str, name: &str) -> SqlError {
 /// The positions that a PARTITION clause names: errors 1735 and 1747.
 pub fn partitions_of(
     schema: &Schema,
-    names: &[sp::Ident],
+    names: &[ast::Ident],
     table: &str,
 ) -> SqlResult<Option<Arc<[usize]>>> {
     if names.is_empty() {
@@ -532,12 +512,12 @@ pub fn partitions_of(
     let Some(p) = &schema.partitioning else {
         return Err(not_partitioned());
     };
-    let names: Vec<&str> = names.iter().map(|n| n.value.as_str()).collect();
+    let names: Vec<&str> = names.iter().map(ast::Ident::as_str).collect();
     Ok(Some(p.selected(&names, table)?.into()))
 }
 
 /// Notes a PARTITION clause at a table.
-pub fn select_partitions(kind: &mut TableKind, names: &[sp::Ident], table: &str) -> SqlResult<()> {
+pub fn select_partitions(kind: &mut TableKind, names: &[ast::Ident], table: &str) -> SqlResult<()> {
     match kind {
         TableKind::Stored {
             schema, partitions, ..
@@ -564,9 +544,9 @@ fn equal(a: Expr, b: Expr) -> Expr {
 }
 
 /// Error 3568 if FOR UPDATE OF and the like name what is not there.
-pub fn check_locks(locks: &[sp::LockClause], tables: &[Table]) -> SqlResult<()> {
-    for of in locks.iter().filter_map(|l| l.of.as_ref()) {
-        let name = split_name(of)?.1;
+pub fn check_locks(locks: &[ast::Lock], tables: &[Table]) -> SqlResult<()> {
+    for of in locks.iter().flat_map(|l| &l.tables) {
+        let name = of.name.as_str();
         if !tables.iter().any(|t| t.name == name) {
             return Err(SqlError::new(
                 3568,
@@ -578,55 +558,47 @@ pub fn check_locks(locks: &[sp::LockClause], tables: &[Table]) -> SqlResult<()> 
 }
 
 /// How FOR UPDATE and FOR SHARE lock a table.
-fn lock_of(locks: &[sp::LockClause], name: &str) -> SqlResult<Option<(LockMode, WaitPolicy)>> {
-    let mut found = None;
-    for l in locks {
-        let here = match &l.of {
-            None => true,
-            Some(of) => split_name(of)?.1 == name,
-        };
-        if !here {
-            continue;
-        }
-        let mode = match l.lock_type {
-            sp::LockType::Share => LockMode::Shared,
-            sp::LockType::Update => LockMode::Exclusive,
-        };
-        let wait = match l.nonblock {
-            None => WaitPolicy::Wait,
-            Some(sp::NonBlock::Nowait) => WaitPolicy::NoWait,
-            Some(sp::NonBlock::SkipLocked) => WaitPolicy::SkipLocked,
-        };
-        found = Some((mode, wait));
-    }
-    Ok(found)
+fn lock_of(locks: &[ast::Lock], name: &str) -> Option<(LockMode, WaitPolicy)> {
+    let here =
+        |l: &&ast::Lock| l.tables.is_empty() || l.tables.iter().any(|of| of.name.as_str() == name);
+    let lock = locks.iter().rfind(here)?;
+    let mode = match lock.strength {
+        ast::LockStrength::Share => LockMode::Shared,
+        ast::LockStrength::Update => LockMode::Exclusive,
+    };
+    let wait = match lock.wait {
+        ast::LockWait::Wait => WaitPolicy::Wait,
+        ast::LockWait::Nowait => WaitPolicy::NoWait,
+        ast::LockWait::SkipLocked => WaitPolicy::SkipLocked,
+    };
+    Some((mode, wait))
 }
 
-fn index_hints_of(list: &[sp::TableIndexHints], schema: &Schema, table: &str) -> SqlResult<Hints> {
+fn index_hints_of(list: &[ast::IndexHint], schema: &Schema, table: &str) -> SqlResult<Hints> {
     let mut h = Hints::default();
     for hint in list {
         let mut found = Vec::new();
-        for n in &hint.index_names {
+        for n in hint.indexes.iter().map(ast::Ident::as_str) {
             match schema
                 .indexes
                 .iter()
-                .position(|i| i.name.eq_ignore_ascii_case(&n.value))
+                .position(|i| i.name.eq_ignore_ascii_case(n))
             {
                 Some(at) => found.push(at),
                 None => {
                     return Err(SqlError::new(
                         1176,
-                        format!("Key '{}' doesn't exist in table '{table}'", n.value),
+                        format!("Key '{n}' doesn't exist in table '{table}'"),
                     ));
                 }
             }
         }
-        match hint.hint_type {
-            sp::TableIndexHintType::Use | sp::TableIndexHintType::Force => {
-                h.force |= matches!(hint.hint_type, sp::TableIndexHintType::Force);
+        match hint.kind {
+            ast::IndexHintKind::Use | ast::IndexHintKind::Force => {
+                h.force |= hint.kind == ast::IndexHintKind::Force;
                 h.only.get_or_insert_default().extend(found);
             }
-            sp::TableIndexHintType::Ignore => h.ignore.extend(found),
+            ast::IndexHintKind::Ignore => h.ignore.extend(found),
         }
     }
     Ok(h)

@@ -11,6 +11,7 @@
 //! | `query` | whole queries: WITH, UNION, VALUES |
 //! | `select` | SELECT's clauses, bound in MySQL's order |
 //! | `heads` | result columns, and types of UNIONs |
+//! | `into` | INTO: where it may stand, and its variables |
 //! | `group` | ONLY_FULL_GROUP_BY |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `several` | UPDATE and DELETE of several tables |
@@ -19,18 +20,20 @@ mod dml;
 mod from;
 mod group;
 mod heads;
+mod into;
 mod query;
 mod scope;
 mod select;
 mod several;
 
 pub(crate) use heads::computed;
+pub(crate) use into::into_variables;
 
 use std::sync::Arc;
 
 use crate::error::{SqlError, SqlResult};
 use crate::logical::{Arena, Root};
-use crate::parse::{Kind, ShowFilter, Statement, sp};
+use crate::parse::ast::{self, StatementKind};
 use crate::plan::{PlanContext, PlanTable};
 use crate::result::ColumnMeta;
 use crate::show::VirtualTable;
@@ -68,44 +71,35 @@ impl Binder<'_, '_> {
     }
 }
 
-/// Binds a statement that is planned and no EXPLAIN.
-pub fn statement(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Bound> {
-    let mut b = Binder::new(statement, cx);
-    if let Some(with) = &statement.with {
-        b.with(with)?;
-    }
+/// Binds a statement that is planned and no EXPLAIN; `text` is what its spans count in.
+pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Bound> {
+    let mut b = Binder::new(text, cx);
     let mut columns = Vec::new();
-    let root = match &statement.kind {
-        Kind::Query(q) => {
+    let root = match kind {
+        StatementKind::Query(q) => {
+            b.into = into::of(q);
             let (query, heads) = b.query(q)?;
-            if !statement.into.is_empty() && statement.into.len() != heads.len() {
-                return Err(SqlError::new(
-                    1222,
-                    "The used SELECT statements have a different number of columns",
-                ));
-            }
-            if statement.into.is_empty() {
-                columns = metas(heads);
+            match b.into {
+                None => columns = metas(heads),
+                Some(into) => into::check(into, heads.len())?,
             }
             Root::Query(query)
         }
-        Kind::Do(list) => Root::Do(b.expressions(list)?.0),
-        Kind::Insert(i) => Root::Insert(Box::new(b.insert(i)?)),
-        Kind::Update(u) => Root::Update(Box::new(b.update(u)?)),
-        Kind::Delete(d) => Root::Delete(Box::new(b.delete(d)?)),
-        Kind::Several(s) => Root::Several(Box::new(b.several(s)?)),
+        StatementKind::Do(list) => {
+            let list: Vec<&ast::Expr> = list.list.iter().map(|(e, _)| e).collect();
+            Root::Do(b.expressions(&list)?.0)
+        }
+        StatementKind::Insert(i) => Root::Insert(Box::new(b.insert(i)?)),
+        StatementKind::Update(u) => b.update_statement(u)?,
+        StatementKind::Delete(d) => b.delete_statement(d)?,
         _ => return Err(SqlError::unsupported("this statement as a plan")),
     };
     Ok(b.finish(root, columns))
 }
 
 /// Binds `SELECT list`.
-pub fn expressions(
-    list: &[sp::Expr],
-    statement: &Statement,
-    cx: &mut PlanContext<'_>,
-) -> SqlResult<Bound> {
-    let mut b = Binder::new(statement, cx);
+pub fn expressions(list: &[&ast::Expr], cx: &mut PlanContext<'_>) -> SqlResult<Bound> {
+    let mut b = Binder::new("", cx);
     let (query, heads) = b.expressions(list)?;
     Ok(b.finish(Root::Query(query), metas(heads)))
 }
@@ -115,11 +109,18 @@ pub fn over_virtual(
     table: Arc<dyn VirtualTable>,
     columns: &[(usize, Option<&str>)],
     like: usize,
-    filter: &ShowFilter,
-    statement: &Statement,
+    filter: Option<&ast::ShowFilter>,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Bound> {
-    let mut b = Binder::new(statement, cx);
+    let mut b = Binder::new("", cx);
     let (query, metas) = b.virtual_query(table, columns, like, filter)?;
     Ok(b.finish(Root::Query(query), metas))
+}
+
+/// Hands the rows of VALUES to `f`, one after the other. Many rows have no trees: each is parsed as it is come to.
+fn each_row(rows: &ast::Rows, f: &mut dyn FnMut(&[ast::Expr]) -> SqlResult<()>) -> SqlResult<()> {
+    match rows.as_slice() {
+        Some(trees) => trees.iter().try_for_each(|row| f(row)),
+        None => rows.iter().try_for_each(|row| f(&row)),
+    }
 }

@@ -3,7 +3,7 @@
 use super::from;
 use super::heads::{Head, computed, unify};
 use super::scope::{Aliases, Binder, Cte};
-use super::select::{checked_position, position};
+use super::select::{checked_position, is_descending, position};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::Expr;
 use crate::expr::bind::coercion::made_of;
@@ -11,7 +11,7 @@ use crate::logical::{
     Block, Body, DerivedColumn, Hints, Limit, OrderKey, Query, Table, TableKind, Tree, Union,
     VirtualRef,
 };
-use crate::parse::{ShowFilter, sp};
+use crate::parse::ast;
 use crate::result::ColumnMeta;
 use crate::show::VirtualTable;
 use crate::types::SqlType;
@@ -30,9 +30,10 @@ impl Query {
 
 impl Binder<'_, '_> {
     /// Binds a query in the scope of the blocks around it.
-    pub fn query(&mut self, q: &sp::Query) -> SqlResult<(Query, Vec<Head>)> {
+    pub fn query(&mut self, q: &ast::Query) -> SqlResult<(Query, Vec<Head>)> {
+        self.allow_into(q.into_clause())?;
         let ctes = self.ctes.len();
-        let r = match &q.with {
+        let r = match q.with() {
             Some(with) => self.with(with),
             None => Ok(()),
         };
@@ -42,45 +43,41 @@ impl Binder<'_, '_> {
     }
 
     /// Brings the queries of a WITH into scope.
-    pub fn with(&mut self, with: &sp::With) -> SqlResult<()> {
+    pub fn with(&mut self, with: &ast::With) -> SqlResult<()> {
         if with.recursive {
             return Err(SqlError::unsupported("WITH RECURSIVE"));
         }
         let ctes = self.ctes.len();
-        for c in &with.cte_tables {
-            let name = &c.alias.name.value;
+        for c in &with.queries {
+            let name = c.name.as_str();
             let same = |other: &Cte| other.name.eq_ignore_ascii_case(name);
             if self.ctes[ctes..].iter().any(same) {
                 let m = format!("Not unique table/alias: '{name}'");
                 return Err(SqlError::new(1066, m));
             }
-            let columns = c.alias.columns.iter();
             self.ctes.push(Cte {
-                name: name.clone(),
-                columns: columns.map(|c| c.name.value.clone()).collect(),
-                query: (*c.query).clone(),
+                name: name.to_string(),
+                columns: from::names_of(&c.columns),
+                query: c.query.clone(),
                 bound: None,
             });
         }
         Ok(())
     }
 
-    fn query_body(&mut self, q: &sp::Query) -> SqlResult<(Query, Vec<Head>)> {
-        let order: &[sp::OrderByExpr] = match q.order_by.as_ref().map(|o| &o.kind) {
-            None => &[],
-            Some(sp::OrderByKind::Expressions(list)) => list,
-            Some(sp::OrderByKind::All(_)) => return Err(SqlError::unsupported("ORDER BY ALL")),
-        };
-        let limit = q.limit_clause.as_ref();
-        match &*q.body {
-            sp::SetExpr::Select(s) => self.select(s, order, limit, &q.locks),
-            sp::SetExpr::Query(inner) if order.is_empty() && limit.is_none() => self.query(inner),
+    fn query_body(&mut self, q: &ast::Query) -> SqlResult<(Query, Vec<Head>)> {
+        let (order, limit) = (q.order_by(), q.limit());
+        match &q.body {
+            ast::QueryBody::Select(s) => self.select(s, order, limit, q.locks()),
+            ast::QueryBody::Parens(inner) if order.is_empty() && limit.is_none() => {
+                self.query(inner)
+            }
             body => {
                 // The tables of a UNION cannot be named in ON DUPLICATE KEY UPDATE.
                 let duplicates = self.duplicates.take();
                 let mut arms = Vec::new();
                 let mut heads = Vec::new();
-                self.arms(body, false, &mut arms, &mut heads)?;
+                self.arms(body, &mut arms, &mut heads)?;
                 self.duplicates = duplicates;
                 if arms.len() == 1 && order.is_empty() && limit.is_none() {
                     let (q, _) = arms.pop().expect("one arm");
@@ -91,56 +88,41 @@ impl Binder<'_, '_> {
         }
     }
 
+    /// The parts of a UNION, or the one part that a query is.
     fn arms(
         &mut self,
-        body: &sp::SetExpr,
+        body: &ast::QueryBody,
+        arms: &mut Vec<(Query, bool)>,
+        heads: &mut Vec<Head>,
+    ) -> SqlResult<()> {
+        let ast::QueryBody::Set(set) = body else {
+            return self.arm(body, false, arms, heads);
+        };
+        self.arm(&set.first, false, arms, heads)?;
+        for part in &set.rest {
+            match part.op {
+                ast::SetOp::Union => self.arm(&part.body, !part.all, arms, heads)?,
+                ast::SetOp::Except => return Err(SqlError::unsupported("EXCEPT")),
+                ast::SetOp::Intersect => return Err(SqlError::unsupported("INTERSECT")),
+            }
+        }
+        Ok(())
+    }
+
+    fn arm(
+        &mut self,
+        body: &ast::QueryBody,
         distinct: bool,
         arms: &mut Vec<(Query, bool)>,
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
         let (query, h) = match body {
-            sp::SetExpr::SetOperation {
-                op,
-                set_quantifier,
-                left,
-                right,
-            } => {
-                if *op != sp::SetOperator::Union {
-                    return Err(SqlError::unsupported(op));
-                }
-                // A chain of UNIONs leans to the left: walk down it without recursion.
-                let mut rights = vec![(right, set_quantifier)];
-                let mut first = left;
-                while let sp::SetExpr::SetOperation {
-                    op: sp::SetOperator::Union,
-                    set_quantifier,
-                    left,
-                    right,
-                } = &**first
-                {
-                    rights.push((right, set_quantifier));
-                    first = left;
-                }
-                self.arms(first, distinct, arms, heads)?;
-                for (right, quantifier) in rights.into_iter().rev() {
-                    let all = matches!(quantifier, sp::SetQuantifier::All);
-                    self.arms(right, !all, arms, heads)?;
-                }
-                return Ok(());
-            }
-            sp::SetExpr::Select(s) => self.select(s, &[], None, &[])?,
-            sp::SetExpr::Query(q) => self.query(q)?,
-            sp::SetExpr::Values(v) => self.values(v)?,
-            sp::SetExpr::Table(t) => {
-                let name = t.table_name.clone().unwrap_or_default();
-                let mut parts = Vec::new();
-                if let Some(d) = &t.schema_name {
-                    parts.push(sp::Ident::with_quote('`', d));
-                }
-                parts.push(sp::Ident::with_quote('`', name));
-                self.whole_table(sp::ObjectName::from(parts))?
-            }
-            _ => return Err(SqlError::unsupported("this statement inside of a query")),
+            ast::QueryBody::Select(s) => self.select(s, &[], None, &[])?,
+            ast::QueryBody::Parens(q) => self.query(q)?,
+            ast::QueryBody::Values(rows) => self.values(rows)?,
+            ast::QueryBody::Table(name) => self.whole_table(name)?,
+            // Only INTERSECT is part of another operation.
+            ast::QueryBody::Set(_) => return Err(SqlError::unsupported("INTERSECT")),
         };
         if heads.is_empty() {
             *heads = h;
@@ -162,8 +144,8 @@ impl Binder<'_, '_> {
         &mut self,
         arms: Vec<(Query, bool)>,
         heads: Vec<Head>,
-        order: &[sp::OrderByExpr],
-        limit: Option<&sp::LimitClause>,
+        order: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
     ) -> SqlResult<(Query, Vec<Head>)> {
         let types: Vec<SqlType> = heads.iter().map(|h| h.meta.ty.clone()).collect();
         let columns = heads.iter().map(|h| DerivedColumn {
@@ -196,8 +178,8 @@ impl Binder<'_, '_> {
 
     fn union_order(
         &mut self,
-        order: &[sp::OrderByExpr],
-        limit: Option<&sp::LimitClause>,
+        order: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
         columns: usize,
     ) -> SqlResult<(Vec<OrderKey>, Limit)> {
         let mut keys = Vec::new();
@@ -214,16 +196,15 @@ impl Binder<'_, '_> {
             }
             keys.push(OrderKey {
                 expr,
-                desc: o.options.sort == Some(sp::OrderBySort::Desc),
+                desc: is_descending(o),
             });
         }
         let limit = self.limit(limit)?;
         Ok((keys, limit))
     }
 
-    fn whole_table(&mut self, name: sp::ObjectName) -> SqlResult<(Query, Vec<Head>)> {
-        let (database, table) = from::split_name(&name)?;
-        let table = self.table_source(database, &table, None, &[])?;
+    fn whole_table(&mut self, name: &ast::ObjectName) -> SqlResult<(Query, Vec<Head>)> {
+        let table = self.table_source(name, None, &[])?;
         let from = Some(Tree::Leaf(table.id));
         self.open_frame_over(table);
         let mut select = Vec::new();
@@ -241,7 +222,7 @@ impl Binder<'_, '_> {
     }
 
     /// `SELECT list`, without FROM.
-    pub fn expressions(&mut self, list: &[sp::Expr]) -> SqlResult<(Query, Vec<Head>)> {
+    pub fn expressions(&mut self, list: &[&ast::Expr]) -> SqlResult<(Query, Vec<Head>)> {
         self.open_frame();
         let r = self.expression_list(list);
         self.frames.pop();
@@ -253,7 +234,7 @@ impl Binder<'_, '_> {
         Ok((Query::of(block), heads))
     }
 
-    fn expression_list(&mut self, list: &[sp::Expr]) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
+    fn expression_list(&mut self, list: &[&ast::Expr]) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
         let mut select = Vec::new();
         let mut heads = Vec::new();
         for e in list {
@@ -270,7 +251,7 @@ impl Binder<'_, '_> {
         table: Arc<dyn VirtualTable>,
         columns: &[(usize, Option<&str>)],
         like: usize,
-        filter: &ShowFilter,
+        filter: Option<&ast::ShowFilter>,
     ) -> SqlResult<(Query, Vec<ColumnMeta>)> {
         let id = self.arena.table_id();
         self.open_frame_over(Table {
@@ -307,31 +288,30 @@ impl Binder<'_, '_> {
     }
 
     /// The conditions of SHOW; LIKE is about the column of this name.
-    fn shown(&mut self, filter: &ShowFilter, like: &str) -> SqlResult<Vec<Expr>> {
+    fn shown(&mut self, filter: Option<&ast::ShowFilter>, like: &str) -> SqlResult<Vec<Expr>> {
         Ok(match filter {
-            ShowFilter::None => Vec::new(),
-            ShowFilter::Like(pattern) => {
-                let name = sp::Ident::with_quote('`', like);
-                let e = sp::Expr::Like {
+            None => Vec::new(),
+            Some(ast::ShowFilter::Like(pattern)) => {
+                let here = |kind| ast::Expr::new(kind, millpond_syntax::Span::default());
+                let column = ast::ColumnRef::new(None, None, like.into());
+                let pattern = ast::Literal::Text(pattern.as_str().into(), None);
+                let e = ast::ExprKind::Like(Box::new(ast::Like {
                     negated: false,
-                    any: false,
-                    expr: Box::new(sp::Expr::Identifier(name)),
-                    pattern: Box::new(sp::Expr::value(sp::Value::SingleQuotedString(
-                        pattern.clone(),
-                    ))),
-                    escape_char: None,
-                };
+                    value: here(ast::ExprKind::Column(column)),
+                    pattern: here(ast::ExprKind::Literal(Box::new(pattern))),
+                    escape: None,
+                }));
                 self.frame().aliases = Aliases::Hidden;
-                vec![self.bind(&e, "where clause")?]
+                vec![self.bind(&here(e), "where clause")?]
             }
-            ShowFilter::Where(e) => {
+            Some(ast::ShowFilter::Where(e)) => {
                 self.frame().aliases = Aliases::First;
                 self.bind(e, "where clause")?.into_conjuncts()
             }
         })
     }
 
-    fn values(&mut self, v: &sp::Values) -> SqlResult<(Query, Vec<Head>)> {
+    fn values(&mut self, v: &ast::Rows) -> SqlResult<(Query, Vec<Head>)> {
         self.open_frame();
         let r = self.values_rows(v);
         self.frames.pop();
@@ -352,13 +332,13 @@ impl Binder<'_, '_> {
     #[allow(clippy::type_complexity)]
     fn values_rows(
         &mut self,
-        v: &sp::Values,
+        v: &ast::Rows,
     ) -> SqlResult<(Vec<Vec<Expr>>, Vec<SqlType>, Vec<Head>)> {
         let mut rows: Vec<Vec<Expr>> = Vec::new();
         let mut types: Vec<SqlType> = Vec::new();
-        for row in &v.rows {
-            let mut list = Vec::new();
-            for e in &row.content {
+        super::each_row(v, &mut |row| {
+            let mut list = Vec::with_capacity(row.len());
+            for e in row {
                 list.push(self.bind(e, "field list")?);
             }
             if rows.is_empty() {
@@ -377,7 +357,8 @@ impl Binder<'_, '_> {
                 }
             }
             rows.push(list);
-        }
+            Ok(())
+        })?;
         let heads = types
             .iter()
             .enumerate()

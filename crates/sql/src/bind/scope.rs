@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use sqlparser::tokenizer::Span;
-
 use super::dml::{OnDuplicate, Updating};
 use super::heads::Head;
 use crate::error::{SqlError, SqlResult};
@@ -14,7 +12,7 @@ use crate::expr::{
     AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind,
 };
 use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId, TableKind};
-use crate::parse::{Statement, sp};
+use crate::parse::ast;
 use crate::plan::{PlanContext, PlanTable};
 use crate::session::env::SessionEnv;
 use crate::types::derive::string_collation;
@@ -182,7 +180,7 @@ pub struct Cte {
     /// Column names, if given.
     pub columns: Vec<String>,
     /// Its text.
-    pub query: sp::Query,
+    pub query: ast::Query,
     /// Its position in the derived tables and its columns.
     pub bound: Option<(DerivedId, Columns)>,
 }
@@ -212,8 +210,10 @@ pub struct Notes {
 pub struct Binder<'p, 'c> {
     /// Engine, transaction, session.
     pub cx: &'p mut PlanContext<'c>,
-    /// The statement.
-    pub statement: &'p Statement,
+    /// The text that the statement's spans count in.
+    pub text: &'p str,
+    /// The statement's own INTO.
+    pub into: Option<&'p ast::Into>,
     /// Tables opened.
     pub tables: Vec<PlanTable>,
     /// Derived tables and subqueries bound.
@@ -236,10 +236,11 @@ pub struct Binder<'p, 'c> {
 
 impl<'p, 'c> Binder<'p, 'c> {
     /// Nothing bound yet.
-    pub fn new(statement: &'p Statement, cx: &'p mut PlanContext<'c>) -> Binder<'p, 'c> {
+    pub fn new(text: &'p str, cx: &'p mut PlanContext<'c>) -> Binder<'p, 'c> {
         Binder {
             cx,
-            statement,
+            text,
+            into: None,
             tables: Vec::new(),
             arena: Arena::default(),
             ctes: Vec::new(),
@@ -269,7 +270,7 @@ impl Binder<'_, '_> {
         self.frames.push(f);
     }
     /// Binds an expression in the innermost block.
-    pub fn bind(&mut self, e: &sp::Expr, clause: &'static str) -> SqlResult<Expr> {
+    pub fn bind(&mut self, e: &ast::Expr, clause: &'static str) -> SqlResult<Expr> {
         self.frame().clause = clause;
         crate::expr::bind(e, self)
     }
@@ -334,10 +335,8 @@ impl Scope for Binder<'_, '_> {
         }
         Err(unknown_column(qualifier, name, clause))
     }
-    fn param(&mut self, text: &str, _span: Span) -> SqlResult<usize> {
-        text.trim_start_matches('?')
-            .parse()
-            .map_err(|_| SqlError::syntax(format_args!("bad placeholder '{text}'")))
+    fn param(&mut self, n: u32) -> SqlResult<usize> {
+        Ok(n as usize)
     }
     fn param_type(&mut self, n: usize) -> Option<SqlType> {
         let value = self.cx.params.and_then(|p| p.get(n));
@@ -394,7 +393,7 @@ impl Scope for Binder<'_, '_> {
         };
         Ok(Expr::column(group, at, ty, nullable, &label).held(hold))
     }
-    fn subquery(&mut self, query: &sp::Query, kind: SubqueryKind) -> SqlResult<Expr> {
+    fn subquery(&mut self, query: &ast::Query, kind: SubqueryKind) -> SqlResult<Expr> {
         let Some(f) = self.frames.last() else {
             return Err(SqlError::unsupported("subquery here"));
         };

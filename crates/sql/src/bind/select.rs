@@ -9,17 +9,19 @@ use crate::expr::bind::by_value;
 use crate::expr::bind::coercion::hold_of;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
-use crate::parse::sp;
+use crate::parse::ast;
 use crate::value::Value;
+use millpond_syntax::lexer::{Lexer, TokenKind};
+use millpond_syntax::span::Span;
 
 impl<'p> Binder<'p, '_> {
     /// Binds one SELECT.
     pub fn select(
         &mut self,
-        s: &sp::Select,
-        order: &[sp::OrderByExpr],
-        limit: Option<&sp::LimitClause>,
-        locks: &[sp::LockClause],
+        s: &ast::Select,
+        order: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+        locks: &[ast::Lock],
     ) -> SqlResult<(Query, Vec<Head>)> {
         self.open_frame();
         let depth = self.frames.len();
@@ -30,24 +32,21 @@ impl<'p> Binder<'p, '_> {
 
     fn select_in_frame(
         &mut self,
-        s: &sp::Select,
-        order: &[sp::OrderByExpr],
-        limit: Option<&sp::LimitClause>,
-        locks: &[sp::LockClause],
+        s: &ast::Select,
+        order: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+        locks: &[ast::Lock],
     ) -> SqlResult<(Query, Vec<Head>)> {
-        if !s.named_window.is_empty() || s.qualify.is_some() || s.into.is_some() {
-            return Err(SqlError::unsupported("this clause of SELECT"));
-        }
+        self.check_clauses(s)?;
         let duplicates = self.duplicates.take();
         let mut from = self.bind_from(&s.from, locks)?;
         from::check_locks(locks, &self.frame().tables)?;
-        let modifiers = s.select_modifiers.as_ref();
-        if modifiers.is_some_and(|m| m.straight_join)
+        if s.options.straight_join
             && let Some(Tree::Inner { straight, .. }) = &mut from
         {
             *straight = true;
         }
-        let filter = match &s.selection {
+        let filter = match &s.filter {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
@@ -62,21 +61,21 @@ impl<'p> Binder<'p, '_> {
             .collect();
         self.frame().allow_aggregates = false;
         self.frame().aliases = Aliases::Last;
-        let keys = self.group_keys(&s.group_by, &select)?;
+        let keys = self.group_keys(s.group_by(), &select)?;
         self.frame().allow_aggregates = true;
         self.frame().aliases = Aliases::First;
-        let having = match &s.having {
+        let having = match s.having() {
             Some(e) => self.bind(e, "having clause")?.into_conjuncts(),
             None => Vec::new(),
         };
         let order = self.order_keys(order, &select)?;
         self.frame().aliases = Aliases::Hidden;
         let limit = self.limit(limit)?;
-        let distinct = matches!(s.distinct, Some(sp::Distinct::Distinct));
+        let distinct = s.options.distinct;
         let explicit = !keys.is_empty();
         let grouped = explicit || !self.frame().aggregates.is_empty();
         if !grouped
-            && s.distinct.is_none()
+            && !distinct
             && let Some(on) = duplicates
         {
             self.carry(on, &mut select, &mut heads)?;
@@ -110,23 +109,30 @@ impl<'p> Binder<'p, '_> {
             block.order.clear();
         }
         let mut query = Query::of(block);
-        query.calc_found_rows = modifiers.is_some_and(|m| m.sql_calc_found_rows);
+        query.calc_found_rows = s.options.calc_found_rows;
         Ok((query, heads))
     }
 
-    fn group_keys(&mut self, by: &sp::GroupByExpr, select: &[Expr]) -> SqlResult<Vec<Expr>> {
-        let list = match by {
-            sp::GroupByExpr::Expressions(list, modifiers) => {
-                if !modifiers.is_empty() {
-                    return Err(SqlError::unsupported("WITH ROLLUP"));
-                }
-                list
-            }
-            sp::GroupByExpr::All(_) => return Err(SqlError::unsupported("GROUP BY ALL")),
-        };
+    /// What a SELECT may not have, or not yet.
+    fn check_clauses(&self, s: &ast::Select) -> SqlResult<()> {
+        self.allow_into(s.into_clause())?;
+        if s.options.distinct && s.options.all {
+            return Err(SqlError::new(1221, "Incorrect usage of ALL and DISTINCT"));
+        }
+        if !s.windows().is_empty() {
+            return Err(SqlError::unsupported("window functions"));
+        }
+        if s.rollup() {
+            return Err(SqlError::unsupported("WITH ROLLUP"));
+        }
+        Ok(())
+    }
+
+    fn group_keys(&mut self, list: &[ast::OrderItem], select: &[Expr]) -> SqlResult<Vec<Expr>> {
         let group = self.frame().group;
         let mut keys = Vec::new();
-        for e in list {
+        for item in list {
+            let e = &item.expr;
             let k = match position(e) {
                 Some(p) => select[checked_position(p, select.len(), "group statement")?].clone(),
                 None => self.bind(e, "group statement")?,
@@ -143,7 +149,7 @@ impl<'p> Binder<'p, '_> {
 
     fn order_keys(
         &mut self,
-        order: &[sp::OrderByExpr],
+        order: &[ast::OrderItem],
         select: &[Expr],
     ) -> SqlResult<Vec<OrderKey>> {
         let mut keys = Vec::new();
@@ -157,7 +163,7 @@ impl<'p> Binder<'p, '_> {
                 Some(p) => select[checked_position(p, select.len(), "order clause")?].clone(),
                 None => self.bind(&o.expr, "order clause")?,
             };
-            let desc = o.options.sort == Some(sp::OrderBySort::Desc);
+            let desc = is_descending(o);
             keys.push(OrderKey { expr, desc });
         }
         Ok(keys)
@@ -185,17 +191,10 @@ impl<'p> Binder<'p, '_> {
     }
 
     /// Binds LIMIT.
-    pub fn limit(&mut self, limit: Option<&sp::LimitClause>) -> SqlResult<Limit> {
-        let (count, offset) = match limit {
-            None => (None, None),
-            Some(sp::LimitClause::OffsetCommaLimit { offset, limit }) => {
-                (Some(limit), Some(offset))
-            }
-            Some(sp::LimitClause::LimitOffset { limit, offset, .. }) => {
-                (limit.as_ref(), offset.as_ref().map(|o| &o.value))
-            }
-        };
-        let mut one = |e: Option<&sp::Expr>| -> SqlResult<Option<Expr>> {
+    pub fn limit(&mut self, limit: Option<&ast::Limit>) -> SqlResult<Limit> {
+        let count = limit.map(|l| &l.count);
+        let offset = limit.and_then(|l| l.offset.as_ref());
+        let mut one = |e: Option<&ast::Expr>| -> SqlResult<Option<Expr>> {
             let Some(e) = e else { return Ok(None) };
             let e = self.bind(e, "limit clause")?;
             let plain = match &e.kind {
@@ -217,68 +216,107 @@ impl<'p> Binder<'p, '_> {
         })
     }
 
-    fn select_list(&mut self, s: &sp::Select) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
-        let at = s.select_token.0.span.start;
-        let headings: Vec<String> = self
-            .statement
-            .headings
-            .iter()
-            .find(|h| h.0 == at)
-            .map(|h| h.1.clone())
-            .unwrap_or_default();
-        let mut select = Vec::new();
-        let mut heads = Vec::new();
-        for (n, item) in s.projection.iter().enumerate() {
-            let (e, name) = match item {
-                sp::SelectItem::UnnamedExpr(e) => {
-                    let written = || headings.get(n).cloned().unwrap_or_else(|| e.to_string());
-                    (e, name_const(e).unwrap_or_else(written))
-                }
-                sp::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
-                // It is only allowed at the beginning.
-                sp::SelectItem::Wildcard(_) if n > 0 => return Err(SqlError::syntax("near '*'")),
-                sp::SelectItem::Wildcard(_) => {
+    fn select_list(&mut self, s: &ast::Select) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
+        let mut select = Vec::with_capacity(s.items.len());
+        let mut heads = Vec::with_capacity(s.items.len());
+        for item in &s.items {
+            let (e, alias, source) = match item {
+                ast::SelectItem::Expr {
+                    expr,
+                    alias,
+                    source,
+                } => (expr, alias, *source),
+                ast::SelectItem::Wildcard => {
                     if self.frame().tables.is_empty() {
                         return Err(SqlError::new(1096, "No tables used"));
                     }
                     self.star(None, &mut select, &mut heads)?;
                     continue;
                 }
-                sp::SelectItem::QualifiedWildcard(kind, _) => {
-                    let sp::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
-                        return Err(SqlError::unsupported("this wildcard"));
-                    };
-                    self.star(Some(from::split_name(name)?), &mut select, &mut heads)?;
+                ast::SelectItem::TableWildcard(name) => {
+                    self.star(Some(name), &mut select, &mut heads)?;
                     continue;
                 }
-                _ => return Err(SqlError::unsupported("this select item")),
             };
             let mut bound = self.bind(e, "field list")?;
             by_value(&mut bound, self);
-            let named = matches!(item, sp::SelectItem::ExprWithAlias { .. });
-            if named {
+            let name = match alias {
+                Some(alias) => alias.as_str().to_string(),
+                None => self.heading(e, source),
+            };
+            if alias.is_some() {
                 self.frame().names.push((name.clone(), bound.clone()));
             }
-            heads.push(self.head(&bound, name, named));
+            heads.push(self.head(&bound, name, alias.is_some()));
             select.push(bound);
         }
         Ok((select, heads))
     }
 
+    /// The heading of an item without an alias: its source text. A text's is what it says, and of several in a row what the
+    /// first one says.
+    fn heading(&self, e: &ast::Expr, source: Span) -> String {
+        if let Some(name) = name_const(e) {
+            return name;
+        }
+        if let ast::ExprKind::Literal(l) = &e.kind
+            && let ast::Literal::Text(text, first) = &**l
+            && source.start == e.span.start
+        {
+            return first
+                .and_then(|n| text.get(..n as usize))
+                .unwrap_or(text)
+                .to_string();
+        }
+        let text = source.of(self.text);
+        if !text.contains("/*!") && !text.contains("*/") {
+            return text.to_string();
+        }
+        self.uncommented(source)
+    }
+
+    /// A part of the text with blanks in place of what makes version comments comments.
+    fn uncommented(&self, part: Span) -> String {
+        let mode = crate::parse::lex_mode(self.cx.env.sql_mode.get());
+        let mut lexer = Lexer::new(self.text, mode);
+        let mut out = String::new();
+        let mut end = part.start as usize;
+        loop {
+            let token = lexer.next_token();
+            if token.kind == TokenKind::End || token.start >= part.end {
+                return out.trim().to_string();
+            }
+            if token.start < part.start {
+                continue;
+            }
+            let between = self.text.get(end..token.start as usize).unwrap_or("");
+            let (opens, closes) = (between.find("/*"), between.find("*/"));
+            let closed_only = closes.is_some_and(|c| opens.is_none_or(|o| c < o));
+            if closed_only || between.contains("/*!") {
+                out.extend(std::iter::repeat_n(' ', between.chars().count()));
+            } else {
+                out.push_str(between);
+            }
+            out.push_str(token.span().of(self.text));
+            end = token.end as usize;
+        }
+    }
+
     /// `*`, `t.*`, `d.t.*`.
     pub(super) fn star(
         &mut self,
-        of: Option<(Option<String>, String)>,
+        of: Option<&ast::ObjectName>,
         select: &mut Vec<Expr>,
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
         let f = self.frames.last().expect("a block is being bound");
         let list: Vec<(usize, usize)> = match &of {
             None => f.visible.clone(),
-            Some((database, table)) => {
+            Some(name) => {
+                let table = name.name.as_str();
+                let database = name.database.as_ref().map(ast::Ident::as_str);
                 let found = f.reachable.iter().copied().find(|&s| {
-                    f.tables[s].name == *table
-                        && database.as_ref().is_none_or(|d| f.tables[s].database == *d)
+                    f.tables[s].name == table && database.is_none_or(|d| f.tables[s].database == d)
                 });
                 let Some(s) = found else {
                     return Err(SqlError::new(1051, format!("Unknown table '{table}'")));
@@ -333,21 +371,19 @@ impl<'p> Binder<'p, '_> {
 
 /// Whether an ORDER BY expression is a name alone. Such a one is looked for in the select list first, one within an expression among
 /// the columns.
-fn is_bare(e: &sp::Expr) -> bool {
-    match e {
-        sp::Expr::Identifier(_) => true,
-        sp::Expr::Nested(e) => is_bare(e),
-        _ => false,
-    }
+fn is_bare(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ast::ExprKind::Column(c) if c.table().is_none())
+}
+
+/// Whether an item of ORDER BY says DESC.
+pub(super) fn is_descending(o: &ast::OrderItem) -> bool {
+    o.direction == Some(ast::Direction::Descending)
 }
 
 /// A number in ORDER BY or GROUP BY is a position in the select list.
-pub(super) fn position(e: &sp::Expr) -> Option<u64> {
-    match e {
-        sp::Expr::Value(v) => match &v.value {
-            sp::Value::Number(n, _) => n.parse().ok(),
-            _ => None,
-        },
+pub(super) fn position(e: &ast::Expr) -> Option<u64> {
+    match e.kind {
+        ast::ExprKind::Int(n) => Some(n),
         _ => None,
     }
 }
@@ -364,19 +400,21 @@ pub(super) fn checked_position(p: u64, count: usize, clause: &str) -> SqlResult<
 }
 
 /// The heading that NAME_CONST is there to give.
-fn name_const(e: &sp::Expr) -> Option<String> {
-    let sp::Expr::Function(f) = e else {
+fn name_const(e: &ast::Expr) -> Option<String> {
+    let ast::ExprKind::Call(c) = &e.kind else {
         return None;
     };
-    let sp::FunctionArguments::List(list) = &f.args else {
+    let [name, _] = &c.args[..] else {
         return None;
     };
-    let [name, _] = &list.args[..] else {
+    if !c.name.as_str().eq_ignore_ascii_case("name_const") {
         return None;
-    };
-    let named = f.name.to_string().eq_ignore_ascii_case("name_const");
-    let sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(sp::Expr::Value(v))) = name else {
-        return None;
-    };
-    v.value.clone().into_string().filter(|_| named)
+    }
+    match &name.kind {
+        ast::ExprKind::Literal(l) => match &**l {
+            ast::Literal::Text(text, _) => Some(text.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
 }

@@ -1,30 +1,51 @@
 //! UPDATE and DELETE of several tables: a join finds the rows of all of them before any is changed.
 
-use super::dml::{Assignments, Given, for_column, lock_shared, values_of};
+use super::dml::{Assignments, Given, for_column, lock_shared, qualifier, values_of};
 use super::scope::Binder;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{Block, Several, TableId, TableKind, Target};
-use crate::parse::{self, Change, TableName, sp};
+use crate::parse::ast;
 use millpond_store::{LockMode, WaitPolicy};
 
+/// What is done to the rows of several tables.
+#[derive(Clone, Copy)]
+pub enum Change<'a> {
+    /// SET.
+    Update(&'a [ast::Assignment]),
+    /// The tables whose rows go, by the names they have in the join.
+    Delete(&'a [ast::ObjectName]),
+}
+
 impl Binder<'_, '_> {
-    /// Binds UPDATE and DELETE of several tables.
-    pub fn several(&mut self, s: &parse::Several) -> SqlResult<Several> {
+    /// Binds UPDATE and DELETE of several tables; `from` is the join that finds the rows.
+    pub fn several(
+        &mut self,
+        from: &[ast::TableRef],
+        change: Change<'_>,
+        filter: Option<&ast::Expr>,
+        ignore: bool,
+    ) -> SqlResult<Several> {
         self.open_frame();
-        let r = self.several_in_frame(s);
+        let r = self.several_in_frame(from, change, filter, ignore);
         self.frames.truncate(0);
         r
     }
 
-    fn several_in_frame(&mut self, s: &parse::Several) -> SqlResult<Several> {
-        let from = self.bind_from(&s.from, &[])?;
+    fn several_in_frame(
+        &mut self,
+        from: &[ast::TableRef],
+        change: Change<'_>,
+        filter: Option<&ast::Expr>,
+        ignore: bool,
+    ) -> SqlResult<Several> {
+        let from = self.bind_from(from, &[])?;
         let mut targets = Vec::new();
-        match &s.change {
+        match change {
             Change::Update(list) => {
                 for a in list {
-                    let at = self.assigned_in(&a.target)?.0;
+                    let at = self.assigned_in(&a.column)?.0;
                     self.aim(&mut targets, at, "UPDATE")?;
                 }
                 self.check_aliases(&targets)?;
@@ -36,14 +57,14 @@ impl Binder<'_, '_> {
                     if targets.iter().any(|t: &Target| t.id == at) {
                         return Err(SqlError::new(
                             1066,
-                            format!("Not unique table/alias: '{}'", name.name),
+                            format!("Not unique table/alias: '{}'", name.name.as_str()),
                         ));
                     }
                     self.aim(&mut targets, at, "DELETE")?;
                 }
             }
         }
-        let filter = match &s.filter {
+        let filter = match filter {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
@@ -60,8 +81,8 @@ impl Binder<'_, '_> {
         Ok(Several {
             find,
             targets,
-            deletes: matches!(s.change, Change::Delete(_)),
-            ignore: self.statement.ignore,
+            deletes: matches!(change, Change::Delete(_)),
+            ignore,
         })
     }
 
@@ -105,9 +126,9 @@ impl Binder<'_, '_> {
     }
 
     /// Binds the assignments, each with its table; a later value sees earlier assignments to the same table.
-    fn assign(&mut self, targets: &mut [Target], list: &[sp::Assignment]) -> SqlResult<()> {
+    fn assign(&mut self, targets: &mut [Target], list: &[ast::Assignment]) -> SqlResult<()> {
         for a in list {
-            let (id, column) = self.assigned_in(&a.target)?;
+            let (id, column) = self.assigned_in(&a.column)?;
             let Some(target) = targets.iter_mut().find(|t| t.id == id) else {
                 continue;
             };
@@ -123,39 +144,30 @@ impl Binder<'_, '_> {
     }
 
     /// The table and column that an assignment names.
-    fn assigned_in(&mut self, target: &sp::AssignmentTarget) -> SqlResult<(TableId, usize)> {
-        let sp::AssignmentTarget::ColumnName(name) = target else {
-            return Err(SqlError::unsupported("assignment to a list of columns"));
-        };
-        let idents = name.0.iter().filter_map(|p| p.as_ident());
-        let parts: Vec<&str> = idents.map(|i| i.value.as_str()).collect();
-        let (last, qualifier) = parts
-            .split_last()
-            .ok_or_else(|| SqlError::syntax("bad column name"))?;
+    fn assigned_in(&mut self, name: &ast::ColumnName) -> SqlResult<(TableId, usize)> {
+        let (qualifier, last) = (qualifier(name), name.name.as_str());
         self.frame().clause = "field list";
-        match self.column(qualifier, last)? {
+        match self.column(&qualifier, last)? {
             Expr {
                 kind: ExprKind::Column { source, column, .. },
                 ..
             } => Ok((source, column)),
-            _ => Err(unknown_column(qualifier, last, "field list")),
+            _ => Err(unknown_column(&qualifier, last, "field list")),
         }
     }
 
     /// The table that DELETE names.
-    fn named(&mut self, name: &TableName) -> SqlResult<TableId> {
+    fn named(&mut self, name: &ast::ObjectName) -> SqlResult<TableId> {
         let current = self.cx.env.database.borrow().clone();
+        let database = name.database.as_ref().map(ast::Ident::as_str);
+        let database = database.or(current.as_deref());
+        let name = name.name.as_str();
         let tables = &self.frame().tables;
         let found = tables.iter().find(|s| {
-            let database = name.database.as_ref().or(current.as_ref());
-            s.name == name.name
-                && (s.database.is_empty() || database.is_none_or(|d| *d == s.database))
+            s.name == name && (s.database.is_empty() || database.is_none_or(|d| d == s.database))
         });
-        found.map(|t| t.id).ok_or_else(|| {
-            SqlError::new(
-                1109,
-                format!("Unknown table '{}' in MULTI DELETE", name.name),
-            )
-        })
+        found
+            .map(|t| t.id)
+            .ok_or_else(|| SqlError::new(1109, format!("Unknown table '{name}' in MULTI DELETE")))
     }
 }

@@ -9,11 +9,11 @@ use millpond_store::{Isolation, TableDef};
 
 use super::change::{Change, Changed, Way};
 use super::clauses::Clauses;
-use super::key::{self, KeyKind, KeySpec};
-use super::{Ddl, Done, names, table_name};
+use super::options::Options;
+use super::{Ddl, Done, key, names};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{AlterAction, TableName, sp};
+use crate::parse::ast::{self, AlterAction, ObjectName, PlainAlter};
 use crate::types::Schema;
 use crate::write::counter;
 
@@ -27,6 +27,16 @@ pub(super) fn records(rows: u64) -> Done {
         affected: rows,
         info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
     }
+}
+
+/// What an ALTER TABLE asks for.
+struct Asked<'s> {
+    clauses: Clauses,
+    options: Options,
+    /// Changes of the definition, in order.
+    changes: Vec<&'s AlterAction>,
+    /// RENAME TO.
+    to: Option<&'s ObjectName>,
 }
 
 impl<'a> Ddl<'a> {
@@ -154,7 +164,7 @@ impl<'a> Ddl<'a> {
     }
 
     /// ALTER TABLE ... RENAME.
-    fn rename(&self, from: &TableName, to: &TableName) -> SqlResult<()> {
+    fn rename(&self, from: &ObjectName, to: &ObjectName) -> SqlResult<()> {
         let (database, name) = self.target(from)?;
         if self.temporary(&database, &name).is_some() {
             let to = self.target(to)?;
@@ -185,26 +195,14 @@ impl<'a> Ddl<'a> {
     }
 
     /// CREATE INDEX.
-    pub(super) fn create_index_statement(&self, create: &sp::CreateIndex) -> SqlResult<Done> {
-        let (database, table) = self.target(&table_name(&create.table_name)?)?;
-        let clauses = Clauses::of(&create.alter_options)?;
-        if create.if_not_exists || create.predicate.is_some() || !create.include.is_empty() {
+    pub(super) fn create_index(&self, create: &ast::CreateIndex) -> SqlResult<Done> {
+        let (database, table) = self.target(&create.table)?;
+        let clauses = Clauses::of(&create.how)?;
+        if create.if_not_exists || create.or_replace {
             return Err(SqlError::syntax("near 'CREATE INDEX'"));
         }
-        let name = match &create.name {
-            Some(name) => Some(table_name(name)?.name),
-            None => None,
-        };
-        let spec = KeySpec {
-            kind: if create.unique {
-                KeyKind::Unique
-            } else {
-                KeyKind::Plain
-            },
-            comment: key::comment(&create.index_options, name.as_deref())?,
-            name,
-            parts: key::parts(&create.columns)?,
-        };
+        let kind = key::kind(create.kind)?;
+        let spec = key::new(kind, Some(&create.name), &create.parts, &create.options)?;
         self.change(&database, &table, &clauses, |c| {
             c.add_key(spec);
             Ok(())
@@ -214,55 +212,38 @@ impl<'a> Ddl<'a> {
     /// DROP INDEX.
     pub(super) fn drop_index(
         &self,
-        table: &TableName,
+        table: &ObjectName,
         name: &str,
-        clauses: &[sp::AlterTableOperation],
+        how: &[ast::AlterHow],
     ) -> SqlResult<Done> {
         let (database, table) = self.target(table)?;
-        let clauses = Clauses::of(clauses)?;
+        let clauses = Clauses::of(how)?;
         self.change(&database, &table, &clauses, |c| c.drop_key(name))
     }
 
     /// ALTER TABLE.
-    pub(super) fn alter_table(&self, name: &TableName, actions: &[AlterAction]) -> SqlResult<Done> {
-        let (database, table) = self.target(name)?;
-        let mut clauses = Clauses::new();
-        let mut changes = Vec::new();
-        let (mut next, mut to) = (None, None);
-        for action in actions {
-            match action {
-                AlterAction::Definition(op) if clauses.take(op) => {}
-                AlterAction::Definition(op)
-                    if let sp::AlterTableOperation::AutoIncrement { value, .. } = &**op =>
-                {
-                    let n = value.to_string().parse();
-                    next = Some(n.map_err(|_| SqlError::syntax(format_args!("near '{value}'")))?);
-                }
-                AlterAction::AutoIncrement(n) => next = Some(*n),
-                AlterAction::Rename(new) => to = Some(new),
-                AlterAction::Keys => self.env.note(
-                    1031,
-                    format!("Table storage engine for '{table}' doesn't have this option"),
-                ),
-                AlterAction::Ignored => {}
-                AlterAction::Compression(option, value) => self.compression(option, value),
-                AlterAction::Engine(engine) => {
-                    self.engine_option(engine, &table)?;
-                    changes.push(action);
-                }
-                _ => changes.push(action),
-            }
+    pub(super) fn alter_table(&self, alter: &ast::AlterTable) -> SqlResult<Done> {
+        if alter.if_exists || alter.ignore {
+            let words = if alter.ignore { "IGNORE" } else { "IF EXISTS" };
+            return unsupported(&format!("ALTER TABLE with {words}"));
         }
-        clauses.check()?;
-        let done = match to {
-            Some(to) if changes.is_empty() => {
-                self.rename(name, to)?;
+        if let Some(op) = super::partition::change(&alter.actions)? {
+            let done = self.alter_partitions(&alter.name, op)?;
+            self.outdate_statistics(&alter.name);
+            return Ok(done);
+        }
+        let (database, table) = self.target(&alter.name)?;
+        let asked = self.sort_out(&alter.actions, &table)?;
+        asked.clauses.check()?;
+        let done = match asked.to {
+            Some(to) if asked.changes.is_empty() && !asked.options.changes() => {
+                self.rename(&alter.name, to)?;
                 Done::default()
             }
-            _ => self.alter(&database, &table, &clauses, &changes, to)?,
+            _ => self.alter(&database, &table, &asked)?,
         };
-        if let Some(next) = next {
-            let (database, table) = match to {
+        if let Some(next) = asked.options.auto_increment {
+            let (database, table) = match asked.to {
                 Some(to) => self.target(to)?,
                 None => (database, table),
             };
@@ -271,16 +252,43 @@ impl<'a> Ddl<'a> {
         Ok(done)
     }
 
+    /// What is asked of ALTER TABLE, by what carries it out.
+    fn sort_out<'s>(&self, actions: &'s [AlterAction], table: &str) -> SqlResult<Asked<'s>> {
+        let mut asked = Asked {
+            clauses: Clauses::new(),
+            options: Options::default(),
+            changes: Vec::new(),
+            to: None,
+        };
+        for action in actions {
+            match action {
+                AlterAction::How(how) => asked.clauses.take(*how),
+                AlterAction::Option(option) => {
+                    self.take_option(option, table, &mut asked.options)?;
+                }
+                AlterAction::RenameTo(new) => asked.to = Some(new),
+                AlterAction::Plain(PlainAlter::DisableKeys | PlainAlter::EnableKeys) => {
+                    self.env.note(
+                        1031,
+                        format!("Table storage engine for '{table}' doesn't have this option"),
+                    );
+                }
+                AlterAction::Plain(
+                    PlainAlter::DiscardTablespace | PlainAlter::ImportTablespace,
+                ) => return unsupported("DISCARD and IMPORT TABLESPACE"),
+                _ => asked.changes.push(action),
+            }
+        }
+        if asked.options.own_file.is_some() {
+            return unsupported("ALTER TABLE ... TABLESPACE");
+        }
+        Ok(asked)
+    }
+
     /// Makes all changes at once, and gives the table another name by the same step.
-    fn alter(
-        &self,
-        database: &str,
-        table: &str,
-        clauses: &Clauses,
-        changes: &[&AlterAction],
-        to: Option<&TableName>,
-    ) -> SqlResult<Done> {
-        let to = match to {
+    fn alter(&self, database: &str, table: &str, asked: &Asked<'_>) -> SqlResult<Done> {
+        let clauses = &asked.clauses;
+        let to = match asked.to {
             Some(to) => Some(self.target(to)?),
             None => None,
         };
@@ -293,9 +301,10 @@ impl<'a> Ddl<'a> {
         self.locked(database, table, || {
             let (_, old) = self.definition(database, table)?;
             let mut change = Change::of(table, &old, self.mode, self.env);
-            changes
-                .iter()
-                .try_for_each(|action| change.apply(action, default))?;
+            change.set_options(&asked.options)?;
+            for action in &asked.changes {
+                change.apply(action, default)?;
+            }
             let anew = change.anew;
             let mut changed = change.finish()?;
             self.repartition(&old, &mut changed.schema)?;

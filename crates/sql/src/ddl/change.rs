@@ -2,11 +2,12 @@
 //! the names of their columns. Pure: nothing here touches the store.
 
 use super::column::{self, ColumnSpec, read_default};
-use super::create::{check_row_size, key_of, table_comment};
+use super::create::{check_row_size, elements};
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
+use super::options::Options;
 use crate::error::{SqlError, SqlResult};
-use crate::parse::{AlterAction, DatabaseOptions, sp};
+use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
 use crate::session::env::SessionEnv;
 use crate::types::{Collation, Column, DefaultValue, Index, Schema};
 
@@ -104,20 +105,8 @@ impl<'a> Change<'a> {
             })
     }
 
-    fn read(
-        &self,
-        name: &str,
-        data_type: &sp::DataType,
-        options: &[sp::ColumnOption],
-    ) -> SqlResult<ColumnSpec> {
-        column::read(
-            name,
-            data_type,
-            options,
-            self.collation,
-            self.mode,
-            self.env,
-        )
+    fn read(&self, def: &ast::ColumnDef) -> SqlResult<ColumnSpec> {
+        column::read(def, self.collation, self.mode, self.env)
     }
 
     fn key_of_column(&mut self, spec: &ColumnSpec) {
@@ -146,28 +135,18 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn place(
-        &mut self,
-        column: Changing,
-        position: Option<&sp::MySQLColumnPosition>,
-        at: usize,
-    ) -> SqlResult<()> {
+    fn place(&mut self, column: Changing, position: Option<&Position>, at: usize) -> SqlResult<()> {
         let at = match position {
             None => at,
-            Some(sp::MySQLColumnPosition::First) => 0,
-            Some(sp::MySQLColumnPosition::After(other)) => self.position(&other.value)? + 1,
+            Some(Position::First) => 0,
+            Some(Position::After(other)) => self.position(other.as_str())? + 1,
         };
         self.columns.insert(at, column);
         Ok(())
     }
 
-    fn add_column(
-        &mut self,
-        def: &sp::ColumnDef,
-        position: Option<&sp::MySQLColumnPosition>,
-    ) -> SqlResult<()> {
-        let options: Vec<sp::ColumnOption> = def.options.iter().map(|o| o.option.clone()).collect();
-        let spec = self.read(&def.name.value, &def.data_type, &options)?;
+    fn add_column(&mut self, def: &ast::ColumnDef, position: Option<&Position>) -> SqlResult<()> {
+        let spec = self.read(def)?;
         self.check_free(&spec.column.name, None)?;
         self.key_of_column(&spec);
         let added = Changing {
@@ -208,14 +187,13 @@ impl<'a> Change<'a> {
     fn change_column(
         &mut self,
         from: &str,
-        to: &str,
-        data_type: &sp::DataType,
-        options: &[sp::ColumnOption],
-        position: Option<&sp::MySQLColumnPosition>,
+        def: &ast::ColumnDef,
+        position: Option<&Position>,
     ) -> SqlResult<()> {
+        let to = def.name.as_str();
         let at = self.position(from)?;
         self.check_free(to, Some(at))?;
-        let spec = self.read(to, data_type, options)?;
+        let spec = self.read(def)?;
         self.rename_in_keys(from, to);
         self.key_of_column(&spec);
         let old = self.columns.remove(at);
@@ -236,15 +214,13 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn alter_column(&mut self, name: &str, op: &sp::AlterColumnOperation) -> SqlResult<()> {
+    /// ALTER COLUMN SET DEFAULT, DROP DEFAULT (`None`).
+    fn set_default(&mut self, name: &str, to: Option<&ast::DefaultValue>) -> SqlResult<()> {
         let at = self.position(name)?;
         let column = &mut self.columns[at].column;
-        column.default = match op {
-            sp::AlterColumnOperation::SetDefault { value } => {
-                read_default(value, column, self.env)?
-            }
-            sp::AlterColumnOperation::DropDefault => DefaultValue::None,
-            other => return unsupported(&format!("ALTER TABLE ... ALTER COLUMN {other}")),
+        column.default = match to {
+            Some(value) => read_default(value, column, self.env)?,
+            None => DefaultValue::None,
         };
         Ok(())
     }
@@ -325,8 +301,9 @@ impl<'a> Change<'a> {
     }
 
     /// ORDER BY: the clustered index is the order.
-    fn order(&self, columns: &[String]) -> SqlResult<()> {
-        for name in columns {
+    fn order<'n>(&self, columns: impl Iterator<Item = &'n ast::ColumnName>) -> SqlResult<()> {
+        for column in columns {
+            let name = column.name.as_str();
             if self.position(name).is_err() {
                 return Err(SqlError::new(
                     1054,
@@ -347,86 +324,93 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Applies one change. `default`: the database's collation.
-    pub fn apply(&mut self, action: &AlterAction, default: Collation) -> SqlResult<()> {
-        let collation = |o: &DatabaseOptions, default| {
-            super::collation_of(o.charset.as_deref(), o.collation.as_deref(), default)
-        };
-        match action {
-            AlterAction::Definition(op) => self.define(op)?,
-            AlterAction::RenameIndex { from, to } => self.rename_key(from, to)?,
-            AlterAction::IndexVisible(name) => {
-                self.key(name)?;
-            }
-            AlterAction::DefaultCollation(o) => self.collation = collation(o, self.collation)?,
-            AlterAction::Convert(o) => self.convert(collation(o, default)?)?,
-            AlterAction::OrderBy(columns) => self.order(columns)?,
-            AlterAction::Comment(text) => self.comment = table_comment(text, self.table)?,
-            AlterAction::Engine(_) | AlterAction::Force => self.anew = true,
-            AlterAction::AutoIncrement(_)
-            | AlterAction::Rename(_)
-            | AlterAction::Keys
-            | AlterAction::Compression(..)
-            | AlterAction::Ignored => {}
+    /// Applies the table options: what columns added from now on get, the comment, whether the rows are written anew.
+    pub fn set_options(&mut self, options: &Options) -> SqlResult<()> {
+        if options.has_collation() {
+            self.collation = options.collation(self.collation)?;
         }
+        if let Some(comment) = &options.comment {
+            self.comment.clone_from(comment);
+        }
+        self.anew |= options.engine;
         Ok(())
     }
 
-    /// Applies an operation on columns or keys.
-    fn define(&mut self, op: &sp::AlterTableOperation) -> SqlResult<()> {
-        use sp::AlterTableOperation as Op;
-        match op {
-            Op::AddColumn {
-                column_def,
-                column_position,
+    /// Applies one change. `default`: the database's collation.
+    pub fn apply(&mut self, action: &AlterAction, default: Collation) -> SqlResult<()> {
+        use AlterAction as A;
+        let text = |name: &Option<Ident>| name.as_ref().map(|n| n.as_str().to_string());
+        match action {
+            A::AddColumn {
                 if_not_exists: false,
-                ..
-            } => self.add_column(column_def, column_position.as_ref()),
-            Op::DropColumn {
-                column_names,
-                if_exists: false,
-                ..
-            } => column_names
-                .iter()
-                .try_for_each(|n| self.drop_column(&n.value)),
-            Op::ModifyColumn {
-                col_name,
-                data_type,
-                options,
-                column_position,
-            } => self.change_column(
-                &col_name.value,
-                &col_name.value,
-                data_type,
-                options,
-                column_position.as_ref(),
-            ),
-            Op::ChangeColumn {
-                old_name,
-                new_name,
-                data_type,
-                options,
-                column_position,
-            } => self.change_column(
-                &old_name.value,
-                &new_name.value,
-                data_type,
-                options,
-                column_position.as_ref(),
-            ),
-            Op::RenameColumn {
-                old_column_name,
-                new_column_name,
-            } => self.rename_column(&old_column_name.value, &new_column_name.value),
-            Op::AlterColumn { column_name, op } => self.alter_column(&column_name.value, op),
-            Op::AddConstraint { constraint, .. } => {
-                self.add_key(key_of(constraint)?);
+                column,
+                position,
+            } => self.add_column(column, position.as_ref()),
+            A::AddElements(list) => {
+                let (columns, keys) = elements(list)?;
+                for column in columns {
+                    self.add_column(column, None)?;
+                }
+                self.keys.extend(keys);
                 Ok(())
             }
-            Op::DropIndex { name } => self.drop_key(&name.value),
-            Op::DropConstraint { name, .. } => self.drop_key(&name.value),
-            Op::DropPrimaryKey { .. } => self.drop_primary(),
-            other => unsupported(&format!("ALTER TABLE ... {other}")),
+            A::AddKey(def) => {
+                self.add_key(key::of_definition(def)?);
+                Ok(())
+            }
+            A::AddForeignKey(_) => unsupported("FOREIGN KEY"),
+            A::AddCheck(_) => unsupported("CHECK"),
+            A::ChangeColumn {
+                if_exists: false,
+                from,
+                column,
+                position,
+            } => {
+                let from = from.as_ref().unwrap_or(&column.name);
+                self.change_column(from.as_str(), column, position.as_ref())
+            }
+            A::Drop {
+                part,
+                if_exists: false,
+                name,
+            } => match part {
+                Part::Column => self.drop_column(name.as_str()),
+                Part::Index | Part::Constraint => self.drop_key(name.as_str()),
+                Part::ForeignKey => unsupported("FOREIGN KEY"),
+                Part::Check => unsupported("CHECK"),
+            },
+            A::DropPrimaryKey => self.drop_primary(),
+            A::SetDefault(name, value) => self.set_default(name.as_str(), Some(value)),
+            A::DropDefault(name) => self.set_default(name.as_str(), None),
+            A::ColumnVisible(name, true) => self.position(name.as_str()).map(drop),
+            A::ColumnVisible(_, false) => unsupported("INVISIBLE columns"),
+            A::IndexVisible(name, true) => self.key(name.as_str()).map(drop),
+            A::IndexVisible(_, false) => unsupported("INVISIBLE"),
+            A::Enforced { .. } => unsupported("CHECK"),
+            A::RenamePart(Part::Column, from, to) => self.rename_column(from.as_str(), to.as_str()),
+            A::RenamePart(Part::Index, from, to) => self.rename_key(from.as_str(), to.as_str()),
+            A::ConvertTo { charset, collation } => {
+                let (charset, collation) = (text(charset), text(collation));
+                self.convert(super::collation_of(
+                    charset.as_deref(),
+                    collation.as_deref(),
+                    default,
+                )?)
+            }
+            A::OrderBy(columns) => self.order(columns.iter().map(|(column, _)| column)),
+            A::Plain(PlainAlter::Force) => {
+                self.anew = true;
+                Ok(())
+            }
+            A::AddColumn { .. }
+            | A::ChangeColumn { .. }
+            | A::Drop { .. }
+            | A::RenamePart(..)
+            | A::RenameTo(_)
+            | A::Option(_)
+            | A::How(_)
+            | A::Plain(_)
+            | A::Partition(_) => unsupported(&format!("ALTER TABLE ... {action}")),
         }
     }
 

@@ -5,7 +5,7 @@ use millpond_store::engine::Beside;
 
 use super::change::Way;
 use crate::error::{SqlError, SqlResult};
-use crate::parse::sp::{self, AlterTableAlgorithm as Algorithm, AlterTableLock as Lock};
+use crate::parse::ast::{AlterAlgorithm as Algorithm, AlterHow, AlterLock as Lock};
 
 /// The clauses of a statement.
 pub(super) struct Clauses {
@@ -21,23 +21,19 @@ impl Clauses {
         }
     }
 
-    /// Clauses and nothing else.
-    pub fn of(operations: &[sp::AlterTableOperation]) -> SqlResult<Clauses> {
+    /// The clauses of a statement that has them apart.
+    pub fn of(list: &[AlterHow]) -> SqlResult<Clauses> {
         let mut clauses = Clauses::new();
-        match operations.iter().find(|op| !clauses.take(op)) {
-            None => clauses.check().map(|()| clauses),
-            Some(op) => Err(SqlError::unsupported(op)),
-        }
+        list.iter().for_each(|how| clauses.take(*how));
+        clauses.check().map(|()| clauses)
     }
 
-    /// Takes a clause; `false` if the operation is none.
-    pub fn take(&mut self, op: &sp::AlterTableOperation) -> bool {
-        match op {
-            sp::AlterTableOperation::Algorithm { algorithm, .. } => self.algorithm = *algorithm,
-            sp::AlterTableOperation::Lock { lock, .. } => self.lock = *lock,
-            _ => return false,
+    /// Takes a clause.
+    pub fn take(&mut self, how: AlterHow) {
+        match how {
+            AlterHow::Algorithm(algorithm) => self.algorithm = algorithm,
+            AlterHow::Lock(lock) => self.lock = lock,
         }
-        true
     }
 
     /// Error 1221 for clauses that contradict each other.
@@ -60,7 +56,7 @@ impl Clauses {
                     "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
                 ));
             }
-            (Algorithm::Instant | Algorithm::Inplace, Way::Copy) => {
+            (Algorithm::Instant | Algorithm::Inplace | Algorithm::NoCopy, Way::Copy) => {
                 let reason = "the rows must be written anew";
                 let what = format_args!("ALGORITHM={}", self.algorithm);
                 return Err(refused(what, reason, "ALGORITHM=COPY"));

@@ -1,7 +1,10 @@
 //! A column's definition: its type, whether it may be NULL, its default.
 
 use crate::error::{SqlError, SqlResult};
-use crate::parse::sp;
+use crate::parse;
+use crate::parse::ast::{
+    self, ColumnAttribute as Attribute, DataType, Expr, ExprKind, FloatSize, Literal, UnaryOp,
+};
 use crate::session::env::SessionEnv;
 use crate::session::vars::sql_mode;
 use crate::types::{BaseType, Collation, Column, DefaultValue, SqlType};
@@ -30,12 +33,6 @@ fn invalid_default(name: &str) -> SqlError {
     SqlError::new(1067, format!("Invalid default value for '{name}'"))
 }
 
-fn object_text(name: &sp::ObjectName) -> String {
-    name.to_string()
-        .trim_matches(|c| matches!(c, '`' | '"' | '\''))
-        .to_string()
-}
-
 /// A character type under the binary collation is a binary type.
 fn binary_type(mut ty: SqlType) -> SqlType {
     if ty.collation == Collation::Binary {
@@ -52,31 +49,49 @@ fn binary_type(mut ty: SqlType) -> SqlType {
     ty
 }
 
+/// The collation of a character column. `table`: what it is unless the column says otherwise.
+fn collation(def: &ast::ColumnDef, table: Collation) -> SqlResult<Collation> {
+    let (charset, binary) = parse::type_charset(&def.data_type);
+    let own = def.attributes.iter().rev().find_map(|a| match a {
+        Attribute::Collate(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let chosen = collation_of(charset, own, table)?;
+    if binary && own.is_none() && chosen != Collation::Binary {
+        return Collation::by_name(&format!("{}_bin", chosen.charset()));
+    }
+    Ok(chosen)
+}
+
+/// Checks the COMMENT of a column.
+fn comment(text: &str, column: &str) -> SqlResult<String> {
+    if text.chars().count() > MAX_COMMENT {
+        return Err(SqlError::new(
+            1629,
+            format!("Comment for field '{column}' is too long (max = {MAX_COMMENT})"),
+        ));
+    }
+    Ok(text.to_string())
+}
+
 /// Reads a column definition. `table`: the collation that character columns get unless they say otherwise.
 pub(super) fn read(
-    name: &str,
-    data_type: &sp::DataType,
-    options: &[sp::ColumnOption],
+    def: &ast::ColumnDef,
     table: Collation,
     mode: u64,
     env: &SessionEnv,
 ) -> SqlResult<ColumnSpec> {
+    let name = def.name.as_str();
     names::column(name)?;
-    let serial = data_type.to_string().eq_ignore_ascii_case("serial");
-    let (mut charset, mut collation) = (None, None);
-    for option in options {
-        match option {
-            sp::ColumnOption::CharacterSet(c) => charset = Some(object_text(c)),
-            sp::ColumnOption::Collation(c) => collation = Some(object_text(c)),
-            _ => {}
-        }
-    }
-    let chosen = collation_of(charset.as_deref(), collation.as_deref(), table)?;
+    let serial = def.data_type == DataType::Serial;
     let real_is_float = mode & sql_mode::REAL_AS_FLOAT != 0;
-    let ty = match data_type {
-        _ if serial => SqlType::ubigint(),
-        sp::DataType::Real if real_is_float => SqlType::new(BaseType::Float),
-        other => binary_type(crate::parse::sql_type(other, chosen)?),
+    let chosen = collation(def, table)?;
+    let ty = match &def.data_type {
+        DataType::Float(FloatSize::Real, digits, decimals, numeric) if real_is_float => {
+            let float = DataType::Float(FloatSize::Float, *digits, *decimals, *numeric);
+            parse::sql_type(&float, chosen)?
+        }
+        other => binary_type(parse::sql_type(other, chosen)?),
     };
     let mut spec = ColumnSpec {
         column: Column {
@@ -93,51 +108,14 @@ pub(super) fn read(
         unique: serial,
     };
     let mut default = None;
-    for option in options {
-        match option {
-            sp::ColumnOption::Null => spec.explicit_null = true,
-            sp::ColumnOption::NotNull => spec.column.nullable = false,
-            sp::ColumnOption::Default(e) => default = Some(e),
-            sp::ColumnOption::PrimaryKey(_) => spec.primary = true,
-            sp::ColumnOption::Unique(_) => spec.unique = true,
-            sp::ColumnOption::Comment(text) => {
-                if text.chars().count() > MAX_COMMENT {
-                    return Err(SqlError::new(
-                        1629,
-                        format!("Comment for field '{name}' is too long (max = {MAX_COMMENT})"),
-                    ));
-                }
-                spec.column.comment = text.clone();
-            }
-            sp::ColumnOption::OnUpdate(e) => {
-                if !is_now(e, &spec.column.ty) {
-                    return Err(SqlError::new(
-                        1294,
-                        format!("Invalid ON UPDATE clause for '{name}' column"),
-                    ));
-                }
-                spec.column.on_update_now = true;
-            }
-            sp::ColumnOption::DialectSpecific(tokens) => {
-                let text: Vec<String> = tokens
-                    .iter()
-                    .map(|t| t.to_string().to_uppercase())
-                    .collect();
-                match text.join(" ").as_str() {
-                    "AUTO_INCREMENT" => spec.column.auto_increment = true,
-                    other => return unsupported(&format!("column attribute {other}")),
-                }
-            }
-            sp::ColumnOption::CharacterSet(_) | sp::ColumnOption::Collation(_) => {}
-            sp::ColumnOption::ForeignKey(_) => return unsupported("FOREIGN KEY"),
-            sp::ColumnOption::Check(_) => return unsupported("CHECK"),
-            sp::ColumnOption::Generated { .. } => return unsupported("generated columns"),
-            sp::ColumnOption::Invisible => return unsupported("INVISIBLE columns"),
-            other => return unsupported(&format!("column attribute {other}")),
+    for attribute in &def.attributes {
+        match attribute {
+            Attribute::Default(value) => default = Some(value),
+            other => spec.take(other)?,
         }
     }
-    if let Some(expr) = default {
-        spec.column.default = read_default(expr, &spec.column, env)?;
+    if let Some(value) = default {
+        spec.column.default = read_default(value, &spec.column, env)?;
     }
     if spec.column.auto_increment {
         let numeric = spec.column.ty.is_integer() && spec.column.ty.base != BaseType::Year;
@@ -155,8 +133,52 @@ pub(super) fn read(
     Ok(spec)
 }
 
+impl ColumnSpec {
+    /// Takes an attribute other than DEFAULT.
+    fn take(&mut self, attribute: &Attribute) -> SqlResult<()> {
+        let column = &mut self.column;
+        match attribute {
+            Attribute::Null => self.explicit_null = true,
+            Attribute::NotNull => column.nullable = false,
+            Attribute::AutoIncrement => column.auto_increment = true,
+            Attribute::SerialDefaultValue => {
+                column.nullable = false;
+                column.auto_increment = true;
+                self.unique = true;
+            }
+            Attribute::PrimaryKey => self.primary = true,
+            Attribute::Unique => self.unique = true,
+            Attribute::Comment(text) => column.comment = comment(text, &column.name)?,
+            Attribute::OnUpdate(e) => {
+                if !is_now(e, &column.ty) {
+                    return Err(SqlError::new(
+                        1294,
+                        format!("Invalid ON UPDATE clause for '{}' column", column.name),
+                    ));
+                }
+                column.on_update_now = true;
+            }
+            // Read before; or how every column is.
+            Attribute::Default(_) | Attribute::Collate(_) | Attribute::Visible => {}
+            Attribute::References(_) => return unsupported("FOREIGN KEY"),
+            Attribute::Check(_) => return unsupported("CHECK"),
+            Attribute::Generated(..) => return unsupported("generated columns"),
+            Attribute::Invisible => return unsupported("INVISIBLE columns"),
+            Attribute::ColumnFormat(_)
+            | Attribute::Storage(_)
+            | Attribute::EngineAttribute(_)
+            | Attribute::SecondaryEngineAttribute(_)
+            | Attribute::Srid(_)
+            | Attribute::Foreign(..) => {
+                return unsupported(&format!("column attribute {attribute}"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Whether an expression is CURRENT_TIMESTAMP with the fractional digits of the type.
-fn is_now(e: &sp::Expr, ty: &SqlType) -> bool {
+fn is_now(e: &Expr, ty: &SqlType) -> bool {
     if !matches!(ty.base, BaseType::DateTime | BaseType::Timestamp) {
         return false;
     }
@@ -164,86 +186,82 @@ fn is_now(e: &sp::Expr, ty: &SqlType) -> bool {
 }
 
 /// Fractional digits of CURRENT_TIMESTAMP and its synonyms; `None` for anything else.
-fn now_digits(e: &sp::Expr) -> Option<u32> {
-    let (name, args) = match e {
-        sp::Expr::Function(f) => (f.name.to_string(), Some(&f.args)),
-        sp::Expr::Identifier(i) => (i.value.clone(), None),
-        sp::Expr::Nested(inner) => return now_digits(inner),
-        _ => return None,
+fn now_digits(e: &Expr) -> Option<u32> {
+    let ExprKind::Call(call) = &e.kind else {
+        return None;
     };
     let synonyms = ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"];
-    if !synonyms.iter().any(|s| name.eq_ignore_ascii_case(s)) {
+    let known = |s: &&str| call.name.as_str().eq_ignore_ascii_case(s);
+    if call.database.is_some() || !synonyms.iter().any(|s| known(s)) {
         return None;
     }
-    match args {
-        None | Some(sp::FunctionArguments::None) => Some(0),
-        Some(sp::FunctionArguments::List(list)) => match list.args.as_slice() {
-            [] => Some(0),
-            [arg] => arg.to_string().parse().ok(),
+    match &call.args[..] {
+        [] => Some(0),
+        [arg] => match arg.kind {
+            ExprKind::Int(n) => u32::try_from(n).ok(),
             _ => None,
         },
-        Some(sp::FunctionArguments::Subquery(_)) => None,
-    }
-}
-
-/// A literal's value; `None` for any other expression.
-fn literal(e: &sp::Expr) -> Option<Value<'static>> {
-    match e {
-        sp::Expr::Value(v) => Some(match &v.value {
-            sp::Value::Number(n, _) => match n.parse::<i64>() {
-                Ok(i) => Value::Int(i),
-                Err(_) => match n.parse::<u64>() {
-                    Ok(u) => Value::UInt(u),
-                    // The text of a number converts as the number would, exactly.
-                    Err(_) => Value::string(n.clone()),
-                },
-            },
-            sp::Value::SingleQuotedString(s)
-            | sp::Value::DoubleQuotedString(s)
-            | sp::Value::NationalStringLiteral(s) => Value::string(s.clone()),
-            sp::Value::HexStringLiteral(h) => Value::Bytes(hex(h)?.into()),
-            sp::Value::Boolean(b) => Value::Int(i64::from(*b)),
-            sp::Value::Null => Value::Null,
-            _ => return None,
-        }),
-        sp::Expr::UnaryOp {
-            op: sp::UnaryOperator::Minus,
-            expr,
-        } => match literal(expr)? {
-            Value::Int(i) => Some(Value::Int(-i)),
-            Value::UInt(u) => Some(Value::string(format!("-{u}"))),
-            Value::Bytes(b) if matches!(**expr, sp::Expr::Value(_)) => {
-                Some(Value::string(format!("-{}", String::from_utf8_lossy(&b))))
-            }
-            _ => None,
-        },
-        sp::Expr::UnaryOp {
-            op: sp::UnaryOperator::Plus,
-            expr,
-        } => literal(expr),
-        sp::Expr::Prefixed { value, .. } => literal(value),
         _ => None,
     }
 }
 
-fn hex(digits: &str) -> Option<Vec<u8>> {
-    let padded = if digits.len() % 2 == 1 {
-        format!("0{digits}")
-    } else {
-        digits.to_string()
-    };
-    (0..padded.len())
-        .step_by(2)
-        .map(|i| u8::from_str_radix(padded.get(i..i + 2)?, 16).ok())
-        .collect()
+/// A literal's value; `None` for any other expression.
+fn literal(e: &Expr) -> Option<Value<'static>> {
+    Some(match &e.kind {
+        ExprKind::Null => Value::Null,
+        ExprKind::Bool(b) => Value::Int(i64::from(*b)),
+        ExprKind::Int(n) => match i64::try_from(*n) {
+            Ok(i) => Value::Int(i),
+            Err(_) => Value::UInt(*n),
+        },
+        ExprKind::Literal(literal) => plain(literal)?,
+        ExprKind::Introduced(introduced) => plain(&introduced.literal)?,
+        ExprKind::Unary(UnaryOp::Plus, inner) => literal(inner)?,
+        ExprKind::Unary(UnaryOp::Minus, inner) => match literal(inner)? {
+            Value::Int(i) => Value::Int(-i),
+            Value::UInt(u) => Value::string(format!("-{u}")),
+            Value::Bytes(digits) if is_number(inner) => {
+                Value::string(format!("-{}", String::from_utf8_lossy(&digits)))
+            }
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
-/// The default that an expression gives a column; error 1067 if it's none that the column can hold.
+fn is_number(e: &Expr) -> bool {
+    let ExprKind::Literal(literal) = &e.kind else {
+        return false;
+    };
+    matches!(
+        **literal,
+        Literal::BigInt(_) | Literal::Decimal(_) | Literal::Float(_)
+    )
+}
+
+fn plain(literal: &Literal) -> Option<Value<'static>> {
+    Some(match literal {
+        // The text of a number converts as the number would, exactly.
+        Literal::BigInt(n) | Literal::Decimal(n) | Literal::Float(n) => {
+            Value::string(n.as_str().to_string())
+        }
+        Literal::Text(s, _)
+        | Literal::National(s)
+        | Literal::Date(s)
+        | Literal::Time(s)
+        | Literal::Timestamp(s) => Value::string(s.to_string()),
+        Literal::Hex(bytes) => Value::Bytes(bytes.to_vec().into()),
+        Literal::Bits(_) => return None,
+    })
+}
+
+/// The default that a column is given; error 1067 if it's none that the column can hold.
 pub(super) fn read_default(
-    e: &sp::Expr,
+    default: &ast::DefaultValue,
     column: &Column,
     env: &SessionEnv,
 ) -> SqlResult<DefaultValue> {
+    let (ast::DefaultValue::Value(e) | ast::DefaultValue::Expr(e)) = default;
     if now_digits(e).is_some() {
         return if is_now(e, &column.ty) {
             Ok(DefaultValue::Now)

@@ -8,12 +8,12 @@ use millpond_store::space::FileId;
 
 use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
-use super::{Ddl, Done, collation_of, database_collation, names, table_name};
+use super::options::Options;
+use super::{Ddl, Done, database_collation, names};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{TableName, sp};
+use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
-use crate::session::vars::sql_mode;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
 
 /// Most columns of a table.
@@ -22,60 +22,6 @@ const MAX_COLUMNS: usize = 1017;
 const MAX_ROW: usize = 65_535;
 /// Longest COMMENT of a table, characters.
 const MAX_COMMENT: usize = 2048;
-
-/// Engines whose tables are made as InnoDB's, with a warning.
-const OTHER_ENGINES: [&str; 10] = [
-    "MyISAM",
-    "MEMORY",
-    "HEAP",
-    "ARCHIVE",
-    "CSV",
-    "BLACKHOLE",
-    "MRG_MyISAM",
-    "Aria",
-    "RocksDB",
-    "TokuDB",
-];
-
-/// Table options that InnoDB takes and does nothing with.
-const IGNORED: [&str; 10] = [
-    "AVG_ROW_LENGTH",
-    "CHECKSUM",
-    "DELAY_KEY_WRITE",
-    "INSERT_METHOD",
-    "MAX_ROWS",
-    "MIN_ROWS",
-    "PACK_KEYS",
-    "STATS_AUTO_RECALC",
-    "STATS_PERSISTENT",
-    "STATS_SAMPLE_PAGES",
-];
-
-/// Table options as read.
-#[derive(Default)]
-struct Options {
-    charset: Option<String>,
-    collation: Option<String>,
-    comment: String,
-    auto_increment: Option<u64>,
-    own_file: Option<bool>,
-}
-
-fn unsupported<T>(what: &str) -> SqlResult<T> {
-    Err(SqlError::unsupported(what))
-}
-
-/// A word, text or number without its quotes.
-fn plain(e: &sp::Expr) -> String {
-    match e {
-        sp::Expr::Identifier(i) => i.value.clone(),
-        sp::Expr::Value(v) => match &v.value {
-            sp::Value::SingleQuotedString(s) | sp::Value::DoubleQuotedString(s) => s.clone(),
-            other => other.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
 
 /// Bytes that a column counts for the longest row.
 fn row_bytes(ty: &SqlType) -> usize {
@@ -114,45 +60,6 @@ pub(super) fn unix_now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs())
-}
-
-/// The key that a table constraint asks for.
-pub(super) fn key_of(constraint: &sp::TableConstraint) -> SqlResult<KeySpec> {
-    let name = |i: &Option<sp::Ident>| i.as_ref().map(|i| i.value.clone());
-    match constraint {
-        sp::TableConstraint::PrimaryKey(k) => Ok(KeySpec {
-            kind: KeyKind::Primary,
-            name: None,
-            comment: key::comment(&k.index_options, Some(key::PRIMARY))?,
-            parts: key::parts(&k.columns)?,
-        }),
-        sp::TableConstraint::Unique(k) => {
-            let name = name(&k.index_name).or_else(|| name(&k.name));
-            Ok(KeySpec {
-                kind: KeyKind::Unique,
-                comment: key::comment(&k.index_options, name.as_deref())?,
-                name,
-                parts: key::parts(&k.columns)?,
-            })
-        }
-        sp::TableConstraint::Index(k) => {
-            let name = name(&k.name);
-            Ok(KeySpec {
-                kind: KeyKind::Plain,
-                comment: key::comment(&k.index_options, name.as_deref())?,
-                name,
-                parts: key::parts(&k.columns)?,
-            })
-        }
-        sp::TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY"),
-        sp::TableConstraint::Check(_) => unsupported("CHECK"),
-        sp::TableConstraint::FulltextOrSpatial(k) => unsupported(if k.fulltext {
-            "FULLTEXT KEY"
-        } else {
-            "SPATIAL KEY"
-        }),
-        other => unsupported(&other.to_string()),
-    }
 }
 
 /// What a CREATE TABLE makes.
@@ -198,107 +105,11 @@ fn selected_column(meta: &ColumnMeta) -> SqlResult<Column> {
 }
 
 impl Ddl<'_> {
-    /// Says what became of ENGINE: error 1286 or warning 1266 if it's not InnoDB.
-    pub(super) fn engine_option(&self, name: &str, table: &str) -> SqlResult<()> {
-        if name.eq_ignore_ascii_case("innodb") || name.eq_ignore_ascii_case("millpond") {
-            return Ok(());
+    /// CREATE TABLE without a query.
+    pub(super) fn create_table(&self, create: &ast::CreateTable) -> SqlResult<Done> {
+        if create.temporary && create.partition.is_some() {
+            return Err(super::partition::not_temporary());
         }
-        if !OTHER_ENGINES.iter().any(|e| e.eq_ignore_ascii_case(name)) {
-            let message = format!("Unknown storage engine '{name}'");
-            if self.mode & sql_mode::NO_ENGINE_SUBSTITUTION != 0 {
-                return Err(SqlError::new(1286, message));
-            }
-            self.env.warn(1286, message);
-        }
-        self.env.warn(
-            1266,
-            format!("Using storage engine InnoDB for table '{table}'"),
-        );
-        Ok(())
-    }
-
-    fn table_options(&self, create: &sp::CreateTable, table: &str) -> SqlResult<Options> {
-        let mut out = Options::default();
-        let list = match &create.table_options {
-            sp::CreateTableOptions::None => return Ok(out),
-            sp::CreateTableOptions::Plain(list) => list,
-            other => return unsupported(&other.to_string()),
-        };
-        for option in list {
-            match option {
-                sp::SqlOption::NamedParenthesizedList(l) if l.key.value == "ENGINE" => {
-                    let name = l.name.as_ref().map_or("", |n| &n.value);
-                    self.engine_option(name, table)?;
-                }
-                sp::SqlOption::Comment(
-                    sp::CommentDef::WithEq(text) | sp::CommentDef::WithoutEq(text),
-                ) => {
-                    out.comment = table_comment(text, table)?;
-                }
-                sp::SqlOption::TableSpace(t) => {
-                    out.own_file = Some(match t.name.to_ascii_lowercase().as_str() {
-                        "innodb_file_per_table" => true,
-                        "innodb_system" => false,
-                        _ => {
-                            return Err(SqlError::new(
-                                3510,
-                                format!("Tablespace {} doesn't exist.", t.name),
-                            ));
-                        }
-                    });
-                }
-                sp::SqlOption::KeyValue { key, value } => {
-                    self.key_value(&key.value.to_uppercase(), &plain(value), &mut out)?;
-                }
-                other => return unsupported(&other.to_string()),
-            }
-        }
-        Ok(out)
-    }
-
-    fn key_value(&self, key: &str, value: &str, out: &mut Options) -> SqlResult<()> {
-        let key = key.strip_prefix("DEFAULT ").unwrap_or(key);
-        let refuse = || unsupported(&format!("{key}={value}"));
-        match key {
-            "CHARSET" | "CHARACTER SET" => out.charset = Some(value.to_string()),
-            "COLLATE" => out.collation = Some(value.to_string()),
-            "AUTO_INCREMENT" => {
-                out.auto_increment = Some(
-                    value
-                        .parse()
-                        .map_err(|_| SqlError::syntax(format_args!("near '{value}'")))?,
-                );
-            }
-            "ROW_FORMAT" => {
-                let known = ["DEFAULT", "DYNAMIC", "COMPACT", "REDUNDANT", "COMPRESSED"];
-                if !known.iter().any(|k| k.eq_ignore_ascii_case(value)) {
-                    return refuse();
-                }
-                self.compression(key, value);
-            }
-            "KEY_BLOCK_SIZE" => self.compression(key, value),
-            "ENCRYPTION" if value.eq_ignore_ascii_case("n") => {}
-            "COMPRESSION" if value.is_empty() || value.eq_ignore_ascii_case("none") => {}
-            _ if IGNORED.contains(&key) => {}
-            _ => return refuse(),
-        }
-        Ok(())
-    }
-
-    /// Warns that a table is not compressed, as InnoDB does where it cannot compress.
-    pub(super) fn compression(&self, option: &str, value: &str) {
-        let message = if option == "KEY_BLOCK_SIZE" && value != "0" {
-            format!("InnoDB: ignoring KEY_BLOCK_SIZE={value}.")
-        } else if value.eq_ignore_ascii_case("COMPRESSED") {
-            "InnoDB: assuming ROW_FORMAT=DYNAMIC.".to_string()
-        } else {
-            return;
-        };
-        self.env.warn(1478, message);
-    }
-
-    /// CREATE TABLE.
-    pub(super) fn create_table(&self, create: &sp::CreateTable) -> SqlResult<Done> {
         match self.prepare_create(create, &[])? {
             Prepared::Exists(done) => Ok(done),
             Prepared::New(new) if create.temporary => {
@@ -306,12 +117,17 @@ impl Ddl<'_> {
                 table.auto_increment = new.auto_increment;
                 self.make_temporary(table)
             }
-            Prepared::New(new) => self.create_prepared(&new, create.if_not_exists),
+            Prepared::New(mut new) => {
+                if let Some(by) = &create.partition {
+                    self.partition(&mut new.schema, by)?;
+                }
+                self.create_prepared(&new, create.if_not_exists)
+            }
         }
     }
 
     /// Creates what was checked.
-    pub(super) fn create_prepared(&self, new: &New, if_not_exists: bool) -> SqlResult<Done> {
+    fn create_prepared(&self, new: &New, if_not_exists: bool) -> SqlResult<Done> {
         let mut table = new_table(&new.database, &new.table, &new.schema, new.own_file);
         table.auto_increment = new.auto_increment;
         self.make(table, &new.schema, if_not_exists)
@@ -320,33 +136,29 @@ impl Ddl<'_> {
     /// Checks a CREATE TABLE and gives what it makes. `selected`: columns of the query that fills the table.
     pub(crate) fn prepare_create(
         &self,
-        create: &sp::CreateTable,
+        create: &ast::CreateTable,
         selected: &[ColumnMeta],
     ) -> SqlResult<Prepared> {
         if create.or_replace {
             return Err(SqlError::syntax("near 'OR REPLACE'"));
         }
-        if create.partition_by.is_some() {
-            return unsupported("PARTITION BY");
-        }
-        let name = table_name(&create.name)?;
-        if let Some(done) = self.system_table_exists(create, &name)? {
+        if let Some(done) = self.system_table_exists(create)? {
             return Ok(Prepared::Exists(done));
         }
-        let (database, table) = self.target(&name)?;
+        let (database, table) = self.target(&create.name)?;
         names::table(&table)?;
         let default = database_collation(self.engine, &database)?;
         if self.is_taken(create.temporary, &database, &table)? {
             let done = self.table_exists(create.if_not_exists, &table)?;
             return Ok(Prepared::Exists(done));
         }
-        let options = self.table_options(create, &table)?;
-        let collation = collation_of(
-            options.charset.as_deref(),
-            options.collation.as_deref(),
-            default,
-        )?;
-        let schema = self.new_schema(create, selected, collation, options.comment)?;
+        let mut options = Options::default();
+        for option in &create.options {
+            self.take_option(option, &table, &mut options)?;
+        }
+        let collation = options.collation(default)?;
+        let comment = options.comment.unwrap_or_default();
+        let schema = self.new_schema(create, selected, collation, comment)?;
         let counts = schema.columns.iter().any(|c| c.auto_increment);
         Ok(Prepared::New(Box::new(New {
             database,
@@ -359,36 +171,28 @@ impl Ddl<'_> {
 
     fn new_schema(
         &self,
-        create: &sp::CreateTable,
+        create: &ast::CreateTable,
         selected: &[ColumnMeta],
         collation: Collation,
         comment: String,
     ) -> SqlResult<Schema> {
-        if create.columns.is_empty() && selected.is_empty() {
+        let (defs, constraints) = elements(&create.elements)?;
+        if defs.is_empty() && selected.is_empty() {
             return Err(SqlError::new(1113, "A table must have at least 1 column"));
         }
-        if create.columns.len() + selected.len() > MAX_COLUMNS {
+        if defs.len() + selected.len() > MAX_COLUMNS {
             return Err(SqlError::new(1117, "Too many columns"));
         }
         let mut columns: Vec<Column> = Vec::new();
         let mut explicit_null = Vec::new();
         let mut keys = Vec::new();
-        for def in &create.columns {
-            let options: Vec<sp::ColumnOption> =
-                def.options.iter().map(|o| o.option.clone()).collect();
+        for def in defs {
             let ColumnSpec {
                 column,
                 explicit_null: null,
                 primary,
                 unique,
-            } = column::read(
-                &def.name.value,
-                &def.data_type,
-                &options,
-                collation,
-                self.mode,
-                self.env,
-            )?;
+            } = column::read(def, collation, self.mode, self.env)?;
             if columns
                 .iter()
                 .any(|c| c.name.eq_ignore_ascii_case(&column.name))
@@ -432,9 +236,7 @@ impl Ddl<'_> {
         let mut together: Vec<(Column, bool)> = columns.into_iter().zip(explicit_null).collect();
         together.sort_by_key(|(c, _)| place(c));
         let (mut columns, explicit_null): (Vec<Column>, Vec<bool>) = together.into_iter().unzip();
-        for constraint in &create.constraints {
-            keys.push(key_of(constraint)?);
-        }
+        keys.extend(constraints);
         let required = self.vars.named("sql_require_primary_key").as_u64() == Some(1);
         if required && !keys.iter().any(|k| k.kind == KeyKind::Primary) {
             return Err(SqlError::new(
@@ -459,8 +261,8 @@ impl Ddl<'_> {
         &self,
         if_not_exists: bool,
         temporary: bool,
-        name: &TableName,
-        like: &TableName,
+        name: &ObjectName,
+        like: &ObjectName,
     ) -> SqlResult<Done> {
         let (database, table) = self.target(name)?;
         names::table(&table)?;
@@ -496,15 +298,11 @@ impl Ddl<'_> {
     }
 
     /// CREATE TABLE IF NOT EXISTS of a system table, as dumps of all databases have it.
-    fn system_table_exists(
-        &self,
-        create: &sp::CreateTable,
-        name: &TableName,
-    ) -> SqlResult<Option<Done>> {
+    fn system_table_exists(&self, create: &ast::CreateTable) -> SqlResult<Option<Done>> {
         if !create.if_not_exists || create.temporary {
             return Ok(None);
         }
-        let (database, table) = super::qualified(name, self.env)?;
+        let (database, table) = super::qualified(&create.name, self.env)?;
         match crate::show::find(&database, &table) {
             Some(_) => self.table_exists(true, &table).map(Some),
             None => Ok(None),
@@ -544,6 +342,20 @@ impl Ddl<'_> {
         self.engine
             .create_partitioned(self.owner, new, &p.names(), &body)
     }
+}
+
+/// The columns that a list defines, and the keys that stand among them.
+pub(super) fn elements(list: &[TableElement]) -> SqlResult<(Vec<&ast::ColumnDef>, Vec<KeySpec>)> {
+    let (mut columns, mut keys) = (Vec::new(), Vec::new());
+    for element in list {
+        match element {
+            TableElement::Column(column) => columns.push(column),
+            TableElement::Key(def) => keys.push(key::of_definition(def)?),
+            TableElement::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
+            TableElement::Check(_) => return Err(SqlError::unsupported("CHECK")),
+        }
+    }
+    Ok((columns, keys))
 }
 
 /// Checks a table's COMMENT.

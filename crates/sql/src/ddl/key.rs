@@ -2,7 +2,7 @@
 
 use crate::catalog::key_length;
 use crate::error::{SqlError, SqlResult};
-use crate::parse::sp;
+use crate::parse::ast;
 use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
 
 use super::names;
@@ -48,47 +48,93 @@ impl KeySpec {
     }
 }
 
-/// Reads the parts of a key.
-pub(super) fn parts(columns: &[sp::IndexColumn]) -> SqlResult<Vec<(String, Option<u32>, bool)>> {
-    columns.iter().map(part).collect()
+/// The key that a definition asks for.
+pub(super) fn of_definition(def: &ast::KeyDef) -> SqlResult<KeySpec> {
+    if def.if_not_exists {
+        return Err(SqlError::unsupported("IF NOT EXISTS of a key"));
+    }
+    let kind = kind(def.kind)?;
+    let constraint = def.constraint.as_ref().and_then(|c| c.name.as_ref());
+    // A constraint's name names its index, where that has none of its own.
+    let name = match kind {
+        KeyKind::Primary => None,
+        KeyKind::Unique => def.name.as_ref().or(constraint),
+        KeyKind::Plain => def.name.as_ref(),
+    };
+    new(kind, name, &def.parts, &def.options)
 }
 
-fn part(column: &sp::IndexColumn) -> SqlResult<(String, Option<u32>, bool)> {
-    let desc = matches!(column.column.options.sort, Some(sp::OrderBySort::Desc));
-    match &column.column.expr {
-        sp::Expr::Identifier(i) => Ok((i.value.clone(), None, desc)),
-        // `a(10)` reads like a call.
-        sp::Expr::Function(f) => {
-            let length = match &f.args {
-                sp::FunctionArguments::List(list) if list.args.len() == 1 => {
-                    list.args[0].to_string().parse::<u32>().ok()
-                }
-                _ => None,
-            };
-            let name = match f.name.0.as_slice() {
-                [sp::ObjectNamePart::Identifier(i)] => Some(i.value.clone()),
-                _ => None,
-            };
-            match (name, length) {
-                (Some(name), Some(0)) => Err(SqlError::new(
-                    1391,
-                    format!("Key part '{name}' length cannot be 0"),
-                )),
-                (Some(name), Some(n)) => Ok((name, Some(n), desc)),
-                _ => Err(SqlError::unsupported("functional key parts")),
-            }
-        }
-        _ => Err(SqlError::unsupported("functional key parts")),
+/// A key of a name, or of none.
+pub(super) fn new(
+    kind: KeyKind,
+    name: Option<&ast::Ident>,
+    over: &[ast::KeyPart],
+    options: &[ast::IndexOption],
+) -> SqlResult<KeySpec> {
+    let name = name.map(|n| n.as_str().to_string());
+    let shown = match kind {
+        KeyKind::Primary => Some(PRIMARY),
+        KeyKind::Unique | KeyKind::Plain => name.as_deref(),
+    };
+    let comment = comment(options, shown)?;
+    Ok(KeySpec {
+        kind,
+        name,
+        parts: parts(over)?,
+        comment,
+    })
+}
+
+/// A kind of key that there is.
+pub(super) fn kind(kind: ast::KeyKind) -> SqlResult<KeyKind> {
+    Ok(match kind {
+        ast::KeyKind::Primary => KeyKind::Primary,
+        ast::KeyKind::Unique => KeyKind::Unique,
+        ast::KeyKind::Plain => KeyKind::Plain,
+        ast::KeyKind::Fulltext | ast::KeyKind::Spatial => return Err(SqlError::unsupported(kind)),
+    })
+}
+
+/// Reads the parts of a key.
+fn parts(list: &[ast::KeyPart]) -> SqlResult<Vec<(String, Option<u32>, bool)>> {
+    list.iter().map(part).collect()
+}
+
+fn part(part: &ast::KeyPart) -> SqlResult<(String, Option<u32>, bool)> {
+    let desc = part.direction == Some(ast::Direction::Descending);
+    let ast::KeyPartOf::Column(name, length) = &part.of else {
+        return Err(SqlError::unsupported("functional key parts"));
+    };
+    let name = name.as_str().to_string();
+    match length {
+        Some(0) => Err(SqlError::new(
+            1391,
+            format!("Key part '{name}' length cannot be 0"),
+        )),
+        // What is longer than this is longer than any column, too.
+        Some(n) => Ok((name, Some(u32::try_from(*n).unwrap_or(u32::MAX)), desc)),
+        None => Ok((name, None, desc)),
     }
 }
 
-/// The comment among a key's options. BTREE is what every key is; HASH is what MySQL turns into BTREE too.
-pub(super) fn comment(options: &[sp::IndexOption], key: Option<&str>) -> SqlResult<String> {
-    let mut comments = options.iter().filter_map(|option| match option {
-        sp::IndexOption::Using(_) => None,
-        sp::IndexOption::Comment(text) => Some(text),
-    });
-    let text = comments.next_back().cloned().unwrap_or_default();
+/// The comment among a key's options. BTREE is what every key is; HASH is what MySQL turns into BTREE too; every key is visible,
+/// and no page compressed.
+fn comment(options: &[ast::IndexOption], key: Option<&str>) -> SqlResult<String> {
+    use ast::IndexOption as O;
+    let mut text = String::new();
+    for option in options {
+        match option {
+            O::Using(ast::IndexType::BTree | ast::IndexType::Hash)
+            | O::KeyBlockSize(_)
+            | O::Visible(true) => {}
+            O::Comment(comment) => text.clone_from(comment),
+            O::Visible(false) => return Err(SqlError::unsupported("INVISIBLE")),
+            O::Using(ast::IndexType::RTree)
+            | O::Parser(_)
+            | O::EngineAttribute(_)
+            | O::SecondaryEngineAttribute(_) => return Err(SqlError::unsupported(option)),
+        }
+    }
     if text.chars().count() > MAX_COMMENT {
         let key = key.unwrap_or_default();
         return Err(SqlError::new(

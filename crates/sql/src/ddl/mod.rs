@@ -9,6 +9,7 @@
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX |
 //! | `change` | a definition while it is being changed |
 //! | `clauses` | ALGORITHM and LOCK |
+//! | `options` | table options |
 //! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
 //! | `temporary` | temporary tables |
@@ -24,6 +25,7 @@ mod column;
 mod create;
 mod key;
 mod names;
+mod options;
 mod partition;
 mod rebuild;
 mod temporary;
@@ -34,13 +36,17 @@ use millpond_store::{CATALOG_DATABASE, Engine, Error, Owner};
 
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{DatabaseOptions, Kind, Program, TableName, sp};
+use crate::parse::ast::{
+    DatabaseOption, ObjectName, ProgramKind, RoutineStatement, SchemaStatement, StatementKind,
+    TableStatement,
+};
 use crate::session::env::SessionEnv;
 use crate::session::vars::SessionVars;
 use crate::show::is_system_schema;
 use crate::types::Collation;
 
 pub(crate) use create::Prepared;
+pub(crate) use options::is_ours;
 pub(crate) use partition::not_temporary;
 pub(crate) use rebuild::{Fill, Home, WORK_DATABASE, Work, clear_work};
 
@@ -72,36 +78,12 @@ pub(crate) fn current_database(env: &SessionEnv) -> SqlResult<String> {
 }
 
 /// A table's database and name.
-pub(crate) fn qualified(t: &TableName, env: &SessionEnv) -> SqlResult<(String, String)> {
+pub(crate) fn qualified(t: &ObjectName, env: &SessionEnv) -> SqlResult<(String, String)> {
     let database = match &t.database {
-        Some(d) => d.clone(),
+        Some(d) => d.as_str().to_string(),
         None => current_database(env)?,
     };
-    Ok((database, t.name.clone()))
-}
-
-/// A parsed object name as a table's name.
-pub(crate) fn table_name(name: &sp::ObjectName) -> SqlResult<TableName> {
-    let mut parts: Vec<String> = Vec::new();
-    for part in &name.0 {
-        match part {
-            sp::ObjectNamePart::Identifier(i) => parts.push(i.value.clone()),
-            sp::ObjectNamePart::Function(_) => {
-                return Err(SqlError::syntax(format_args!("near '{name}'")));
-            }
-        }
-    }
-    match <[String; 2]>::try_from(parts) {
-        Ok([database, name]) => Ok(TableName {
-            database: Some(database),
-            name,
-        }),
-        Err(mut parts) if parts.len() == 1 => Ok(TableName {
-            database: None,
-            name: parts.remove(0),
-        }),
-        Err(_) => Err(SqlError::syntax(format_args!("near '{name}'"))),
-    }
+    Ok((database, t.name.as_str().to_string()))
 }
 
 /// Error 1146.
@@ -129,40 +111,35 @@ fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
 
 impl<'a> Ddl<'a> {
     /// Carries a DDL statement out.
-    pub fn execute(&self, kind: &Kind) -> SqlResult<Done> {
+    pub fn execute(&self, kind: &StatementKind) -> SqlResult<Done> {
         match kind {
-            Kind::CreateTable(create) => self.create_table(create),
-            Kind::CreatePartitioned(create, by) => self.create_partitioned(create, by),
-            Kind::CreateTableLike {
-                if_not_exists,
+            StatementKind::Table(statement) => self.table_statement(statement),
+            StatementKind::AlterTable(alter) => self.alter_table(alter),
+            StatementKind::Schema(statement) => self.schema_statement(statement),
+            StatementKind::Routine(statement) => self.drop_routine(statement),
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    fn table_statement(&self, statement: &TableStatement) -> SqlResult<Done> {
+        use TableStatement as S;
+        match statement {
+            S::Create(create) => self.create_table(create),
+            S::CreateLike {
+                or_replace: false,
                 temporary,
+                if_not_exists,
                 name,
                 like,
             } => self.create_table_like(*if_not_exists, *temporary, name, like),
-            Kind::CreateIndex(create) => self.create_index_statement(create),
-            Kind::DropIndex {
-                name,
-                table,
-                clauses,
-            } => self.drop_index(table, name, clauses),
-            Kind::AlterTable { table, actions } => self.alter_table(table, actions),
-            Kind::AlterPartitions { table, op } => {
-                let done = self.alter_partitions(table, op)?;
-                self.outdate_statistics(table);
-                Ok(done)
-            }
-            Kind::DropTables {
-                if_exists,
+            S::CreateLike { .. } => Err(SqlError::syntax("near 'OR REPLACE'")),
+            S::Drop {
                 temporary,
-                names,
-            } => self.drop_tables(*if_exists, *temporary, names),
-            Kind::DropViews { if_exists, names } => self.drop_views(*if_exists, names),
-            Kind::DropProgram {
-                program,
                 if_exists,
-                name,
-            } => self.drop_program(*program, *if_exists, name),
-            Kind::Truncate(table) => {
+                names,
+                ..
+            } => self.drop_tables(*if_exists, *temporary, names),
+            S::Truncate(table) => {
                 let (database, name) = self.target(table)?;
                 if self.truncate_temporary(&database, &name)? {
                     return Ok(Done::default());
@@ -172,20 +149,47 @@ impl<'a> Ddl<'a> {
                     .map_err(|e| store_error(e, &name))?;
                 Ok(Done::default())
             }
-            Kind::RenameTables(pairs) => self.rename_tables(pairs),
-            Kind::CreateDatabase {
+            S::Rename {
+                if_exists: false,
+                tables,
+            } => self.rename_tables(tables),
+            S::Rename { .. } => Err(SqlError::unsupported("RENAME TABLE IF EXISTS")),
+            S::CreateIndex(create) => self.create_index(create),
+            S::DropIndex {
+                if_exists: false,
+                name,
+                table,
+                how,
+            } => self.drop_index(table, name.as_str(), how),
+            S::DropIndex { .. } => Err(SqlError::unsupported("DROP INDEX IF EXISTS")),
+            S::Import(_) => Err(SqlError::unsupported("IMPORT TABLE")),
+        }
+    }
+
+    fn schema_statement(&self, statement: &SchemaStatement) -> SqlResult<Done> {
+        use SchemaStatement as S;
+        match statement {
+            S::CreateDatabase {
+                or_replace: false,
                 if_not_exists,
                 name,
                 options,
-            } => self.create_database(*if_not_exists, name, options),
-            Kind::AlterDatabase { name, options } => self.alter_database(name.as_deref(), options),
-            Kind::DropDatabase { if_exists, name } => self.drop_database(*if_exists, name),
+            } => self.create_database(*if_not_exists, name.as_str(), options),
+            S::CreateDatabase { .. } => Err(SqlError::unsupported("CREATE OR REPLACE DATABASE")),
+            S::AlterDatabase { name, options } => {
+                self.alter_database(name.as_ref().map(|n| n.as_str()), options)
+            }
+            S::DropDatabase { if_exists, name } => self.drop_database(*if_exists, name.as_str()),
+            S::DropView {
+                if_exists, names, ..
+            } => self.drop_views(*if_exists, names),
+            // What there is none of is refused before it comes here.
             _ => Err(SqlError::unsupported("this statement")),
         }
     }
 
     /// Has a table measured anew whose partitions are others now. Statistics are no reason for DDL that is done to fail.
-    fn outdate_statistics(&self, name: &TableName) {
+    fn outdate_statistics(&self, name: &ObjectName) {
         let Ok((database, table)) = qualified(name, self.env) else {
             return;
         };
@@ -199,7 +203,7 @@ impl<'a> Ddl<'a> {
     }
 
     /// A table to change: its database and name.
-    fn target(&self, t: &TableName) -> SqlResult<(String, String)> {
+    fn target(&self, t: &ObjectName) -> SqlResult<(String, String)> {
         let (database, name) = qualified(t, self.env)?;
         not_system(&database, self.env)?;
         Ok((database, name))
@@ -209,7 +213,7 @@ impl<'a> Ddl<'a> {
         &self,
         if_exists: bool,
         temporary: bool,
-        names: &[TableName],
+        names: &[ObjectName],
     ) -> SqlResult<Done> {
         let mut targets = Vec::new();
         for t in names {
@@ -266,7 +270,7 @@ impl<'a> Ddl<'a> {
         }
     }
 
-    fn drop_views(&self, if_exists: bool, names: &[TableName]) -> SqlResult<Done> {
+    fn drop_views(&self, if_exists: bool, names: &[ObjectName]) -> SqlResult<Done> {
         let mut missing = Vec::new();
         for t in names {
             let (database, name) = self.target(t)?;
@@ -288,15 +292,23 @@ impl<'a> Ddl<'a> {
         Ok(Done::default())
     }
 
-    /// DROP of what there is none of.
-    fn drop_program(&self, program: Program, if_exists: bool, name: &TableName) -> SqlResult<Done> {
+    /// DROP of a stored program, of which there are none: IF EXISTS makes it harmless.
+    fn drop_routine(&self, statement: &RoutineStatement) -> SqlResult<Done> {
+        let RoutineStatement::Drop {
+            kind,
+            if_exists,
+            name,
+        } = statement
+        else {
+            return Err(SqlError::unsupported("stored programs"));
+        };
         let (database, name) = qualified(name, self.env)?;
-        let (code, message) = match program {
-            Program::Procedure => (1305, format!("PROCEDURE {database}.{name} does not exist")),
-            Program::Function => (1305, format!("FUNCTION {database}.{name} does not exist")),
-            Program::Trigger => (1360, "Trigger does not exist".to_string()),
-            Program::Event if if_exists => (1305, format!("Event {name} does not exist")),
-            Program::Event => (1539, format!("Unknown event '{name}'")),
+        let (code, message) = match kind {
+            ProgramKind::Procedure => (1305, format!("PROCEDURE {database}.{name} does not exist")),
+            ProgramKind::Function => (1305, format!("FUNCTION {database}.{name} does not exist")),
+            ProgramKind::Trigger => (1360, "Trigger does not exist".to_string()),
+            ProgramKind::Event if *if_exists => (1305, format!("Event {name} does not exist")),
+            ProgramKind::Event => (1539, format!("Unknown event '{name}'")),
         };
         if !if_exists {
             return Err(SqlError::new(code, message));
@@ -305,7 +317,7 @@ impl<'a> Ddl<'a> {
         Ok(Done::default())
     }
 
-    fn rename_tables(&self, pairs: &[(TableName, TableName)]) -> SqlResult<Done> {
+    fn rename_tables(&self, pairs: &[(ObjectName, ObjectName)]) -> SqlResult<Done> {
         let mut renames = Vec::new();
         for (from, to) in pairs {
             let from = self.target(from)?;
@@ -327,7 +339,7 @@ impl<'a> Ddl<'a> {
         &self,
         if_not_exists: bool,
         name: &str,
-        options: &DatabaseOptions,
+        options: &[DatabaseOption],
     ) -> SqlResult<Done> {
         names::database(name)?;
         if !(if_not_exists && is_system_schema(name)) {
@@ -335,11 +347,7 @@ impl<'a> Ddl<'a> {
         }
         let server = self.vars.named("collation_server");
         let default = Collation::by_name(server.as_str())?;
-        let collation = collation_of(
-            options.charset.as_deref(),
-            options.collation.as_deref(),
-            default,
-        )?;
+        let collation = database_options(options, default)?;
         let made = match is_system_schema(name) {
             true => Err(Error::DatabaseExists(name.to_string())),
             false => {
@@ -364,15 +372,14 @@ impl<'a> Ddl<'a> {
     }
 
     /// ALTER DATABASE: what tables made from now on have.
-    fn alter_database(&self, name: Option<&str>, options: &DatabaseOptions) -> SqlResult<Done> {
+    fn alter_database(&self, name: Option<&str>, options: &[DatabaseOption]) -> SqlResult<Done> {
         let name = match name {
             Some(name) => name.to_string(),
             None => current_database(self.env)?,
         };
         not_system(&name, self.env)?;
         let now = database_collation(self.engine, &name)?;
-        let (charset, collation) = (options.charset.as_deref(), options.collation.as_deref());
-        let then = collation_of(charset, collation, now)?;
+        let then = database_options(options, now)?;
         self.engine
             .set_database_options(self.owner, &name, then.name().as_bytes())
             .map_err(|e| store_error(e, &name))?;
@@ -400,6 +407,24 @@ impl<'a> Ddl<'a> {
             Err(e) => Err(store_error(e, name)),
         }
     }
+}
+
+/// The collation that a database's options ask for; the others are as every database has them, or refused.
+fn database_options(options: &[DatabaseOption], default: Collation) -> SqlResult<Collation> {
+    use DatabaseOption as O;
+    let (mut charset, mut collation) = (None, None);
+    for option in options {
+        match option {
+            O::Charset(name) => charset = name.as_ref().map(|n| n.as_str()),
+            O::Collate(name) => collation = name.as_ref().map(|n| n.as_str()),
+            O::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
+            O::Encryption(_) => return Err(SqlError::unsupported("ENCRYPTION")),
+            O::ReadOnly(None | Some(0)) => {}
+            O::ReadOnly(Some(_)) => return Err(SqlError::unsupported("READ ONLY of a database")),
+            O::Comment(_) => return Err(SqlError::unsupported("COMMENT of a database")),
+        }
+    }
+    collation_of(charset, collation, default)
 }
 
 fn unknown_tables(missing: &[(String, String)]) -> SqlError {

@@ -16,7 +16,10 @@ use super::rebuild::{Home, Work};
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{Duplicates, PartitionDef, PartitionMethod, PartitionOp, TableName, sp};
+use crate::parse::ast::{
+    AlterAction, Ident, ObjectName, PartitionAction, PartitionBy, PartitionDef, PartitionMethod,
+    PartitionVerb, PlainAlter,
+};
 use crate::partition::{self, Partition, Partitioning};
 use crate::types::Schema;
 use crate::write::counter;
@@ -44,10 +47,10 @@ fn is_hashed(p: &Partitioning) -> bool {
 }
 
 /// Positions of partitions, ascending; an error if one is missing or named twice.
-fn positions(p: &Partitioning, names: &[String], what: &str) -> SqlResult<Vec<usize>> {
+fn positions(p: &Partitioning, names: &[Ident], what: &str) -> SqlResult<Vec<usize>> {
     let mut list = Vec::with_capacity(names.len());
     for name in names {
-        let at = p.position(name).ok_or_else(|| no_such(what))?;
+        let at = p.position(name.as_str()).ok_or_else(|| no_such(what))?;
         if list.contains(&at) {
             return Err(no_such(what));
         }
@@ -64,31 +67,33 @@ struct Target<'t> {
     schema: Schema,
 }
 
-impl<'a> Ddl<'a> {
-    /// CREATE TABLE ... PARTITION BY.
-    pub(super) fn create_partitioned(
-        &self,
-        create: &sp::CreateTable,
-        by: &crate::parse::PartitionBy,
-    ) -> SqlResult<Done> {
-        if create.temporary {
-            return Err(not_temporary());
-        }
-        match self.prepare_create(create, &[])? {
-            super::Prepared::Exists(done) => Ok(done),
-            super::Prepared::New(mut new) => {
-                self.partition(&mut new.schema, by)?;
-                self.create_prepared(&new, create.if_not_exists)
-            }
-        }
-    }
+/// A change of partitions that an ALTER TABLE asks for.
+#[derive(Clone, Copy)]
+pub(super) enum PartitionChangeAsked<'s> {
+    Action(&'s PartitionAction),
+    /// REMOVE PARTITIONING.
+    Remove,
+}
 
+/// The change of partitions among the changes of a table, if there is one: error 1235 if it is not alone.
+pub(super) fn change(actions: &[AlterAction]) -> SqlResult<Option<PartitionChangeAsked<'_>>> {
+    let asked = |action| match action {
+        &AlterAction::Partition(ref p) => Some(PartitionChangeAsked::Action(p)),
+        &AlterAction::Plain(PlainAlter::RemovePartitioning) => Some(PartitionChangeAsked::Remove),
+        _ => None,
+    };
+    match actions {
+        [one] => Ok(asked(one)),
+        several if several.iter().any(|a| asked(a).is_some()) => Err(SqlError::unsupported(
+            "ALTER TABLE that changes partitions and something else",
+        )),
+        _ => Ok(None),
+    }
+}
+
+impl<'a> Ddl<'a> {
     /// Gives a new table's schema its partitions.
-    pub(crate) fn partition(
-        &self,
-        schema: &mut Schema,
-        by: &crate::parse::PartitionBy,
-    ) -> SqlResult<()> {
+    pub(crate) fn partition(&self, schema: &mut Schema, by: &PartitionBy) -> SqlResult<()> {
         let p = partition::define(by, schema, self.env)?;
         schema.partitioning = Some(Arc::new(p));
         Ok(())
@@ -105,13 +110,18 @@ impl<'a> Ddl<'a> {
     }
 
     /// ALTER TABLE that changes partitions.
-    pub(super) fn alter_partitions(&self, name: &TableName, op: &PartitionOp) -> SqlResult<Done> {
+    pub(super) fn alter_partitions(
+        &self,
+        name: &ObjectName,
+        op: PartitionChangeAsked<'_>,
+    ) -> SqlResult<Done> {
+        use PartitionChangeAsked as Asked;
         let (database, table) = self.target(name)?;
-        if let PartitionOp::Exchange {
+        if let Asked::Action(PartitionAction::Exchange {
             partition,
             table: other,
-            validate,
-        } = op
+            validation,
+        }) = op
         {
             let other = self.target(other)?;
             if self.temporary(&other.0, &other.1).is_some() {
@@ -121,7 +131,8 @@ impl<'a> Ddl<'a> {
                 );
                 return Err(SqlError::new(1733, what));
             }
-            return self.exchange(&database, &table, partition, other, *validate);
+            let validate = validation.unwrap_or(true);
+            return self.exchange(&database, &table, partition.as_str(), other, validate);
         }
         self.locked(&database, &table, || {
             let (_, schema) = self.definition(&database, &table)?;
@@ -130,18 +141,21 @@ impl<'a> Ddl<'a> {
                 table: &table,
                 schema,
             };
+            if let Asked::Action(PartitionAction::By(by)) = op {
+                if self.temporary(&database, &table).is_some() {
+                    return Err(not_temporary());
+                }
+                let mut schema = t.schema.clone();
+                self.partition(&mut schema, by)?;
+                return self.write_anew(&t, schema);
+            }
+            let p = t.schema.partitioning.clone().ok_or_else(not_partitioned)?;
             match op {
-                PartitionOp::By(_) if self.temporary(&database, &table).is_some() => {
-                    Err(not_temporary())
-                }
-                PartitionOp::By(by) => {
+                Asked::Action(action) => self.change_partitions(&t, &p, action),
+                Asked::Remove => {
                     let mut schema = t.schema.clone();
-                    self.partition(&mut schema, by)?;
+                    schema.partitioning = None;
                     self.write_anew(&t, schema)
-                }
-                op => {
-                    let p = t.schema.partitioning.clone().ok_or_else(not_partitioned)?;
-                    self.change_partitions(&t, &p, op)
                 }
             }
         })
@@ -151,49 +165,95 @@ impl<'a> Ddl<'a> {
         &self,
         t: &Target<'_>,
         p: &Partitioning,
-        op: &PartitionOp,
+        action: &PartitionAction,
     ) -> SqlResult<Done> {
-        match op {
-            PartitionOp::Add { partitions, count } => self.add(t, p, partitions, *count),
-            PartitionOp::Drop(names) => self.drop_partitions(t, p, names),
-            PartitionOp::Truncate(names) => {
-                let list = match names {
-                    None => (0..p.parts.len()).collect(),
-                    Some(names) => {
-                        let names: Vec<&str> = names.iter().map(|n| &**n).collect();
-                        p.selected(&names, t.table)?
-                    }
-                };
-                let each = list.iter().map(|&n| p.parts[n].stored_name());
-                let changes: Vec<_> = each.map(PartitionChange::Truncate).collect();
-                self.apply(t, &t.schema, &changes)?;
-                Ok(Done::default())
-            }
-            PartitionOp::Coalesce(count) => self.coalesce(t, p, *count),
-            PartitionOp::Reorganize { from, into } => self.reorganize(t, p, from, into),
-            PartitionOp::Rebuild(names) => {
-                let list = match names {
-                    None => (0..p.parts.len()).collect(),
-                    Some(names) => positions(p, names, "REBUILD")?,
-                };
-                if list.len() == p.parts.len() || is_hashed(p) {
-                    return self
-                        .write_anew(t, t.schema.clone())
-                        .map(|_| Done::default());
+        use PartitionAction as A;
+        match action {
+            A::Add { partitions, .. } => self.add(t, p, partitions, None),
+            A::AddCount { count, .. } => self.add(t, p, &[], Some(*count)),
+            A::Coalesce { count, .. } => self.coalesce(t, p, *count),
+            A::Reorganize { from, into, .. } => self.reorganize(t, p, from, into),
+            A::Verb {
+                verb,
+                if_exists: false,
+                partitions,
+                ..
+            } => match verb {
+                PartitionVerb::Drop => {
+                    self.drop_partitions(t, p, partitions.as_deref().unwrap_or(&[]))
                 }
-                let same: Vec<Partition> = list.iter().map(|&n| p.parts[n].clone()).collect();
-                self.move_rows(t, p, &list, same, t.schema.clone())?;
-                Ok(Done::default())
-            }
-            PartitionOp::Remove => {
-                let mut schema = t.schema.clone();
-                schema.partitioning = None;
-                self.write_anew(t, schema)
-            }
-            PartitionOp::By(_) | PartitionOp::Exchange { .. } => {
-                Err(SqlError::new(1105, "not a change of partitions"))
-            }
+                PartitionVerb::Truncate => self.empty_partitions(t, p, partitions.as_deref()),
+                PartitionVerb::Rebuild => self.rebuild_partitions(t, p, partitions.as_deref()),
+                _ => Err(SqlError::unsupported(format_args!(
+                    "ALTER TABLE ... {verb} PARTITION"
+                ))),
+            },
+            // PARTITION BY and EXCHANGE PARTITION are carried out before.
+            A::Verb { .. } | A::By(_) | A::Exchange { .. } => Err(SqlError::unsupported(
+                format_args!("ALTER TABLE ... {action}"),
+            )),
         }
+    }
+
+    /// TRUNCATE PARTITION; no names: all.
+    fn empty_partitions(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        names: Option<&[Ident]>,
+    ) -> SqlResult<Done> {
+        let list = match names {
+            None => (0..p.parts.len()).collect(),
+            Some(names) => {
+                let names: Vec<&str> = names.iter().map(Ident::as_str).collect();
+                p.selected(&names, t.table)?
+            }
+        };
+        let each = list.iter().map(|&n| p.parts[n].stored_name());
+        let changes: Vec<_> = each.map(PartitionChange::Truncate).collect();
+        self.apply(t, &t.schema, &changes)?;
+        Ok(Done::default())
+    }
+
+    /// REBUILD PARTITION; no names: all.
+    fn rebuild_partitions(
+        &self,
+        t: &Target<'_>,
+        p: &Partitioning,
+        names: Option<&[Ident]>,
+    ) -> SqlResult<Done> {
+        let list = match names {
+            None => (0..p.parts.len()).collect(),
+            Some(names) => positions(p, names, "REBUILD")?,
+        };
+        if list.len() == p.parts.len() || is_hashed(p) {
+            self.write_anew(t, t.schema.clone())?;
+            return Ok(Done::default());
+        }
+        let same: Vec<Partition> = list.iter().map(|&n| p.parts[n].clone()).collect();
+        self.move_rows(t, p, &list, same, t.schema.clone())?;
+        Ok(Done::default())
+    }
+
+    /// OPTIMIZE PARTITION; no names: all.
+    pub(crate) fn optimize_partitions(
+        &self,
+        name: &ObjectName,
+        names: Option<&[Ident]>,
+    ) -> SqlResult<()> {
+        let (database, table) = self.target(name)?;
+        self.locked(&database, &table, || {
+            let (_, schema) = self.definition(&database, &table)?;
+            let p = schema.partitioning.clone().ok_or_else(not_partitioned)?;
+            let t = Target {
+                database: &database,
+                table: &table,
+                schema,
+            };
+            self.rebuild_partitions(&t, &p, names)
+        })?;
+        self.outdate_statistics(name);
+        Ok(())
     }
 
     /// One catalog step: the new definition and what becomes of partitions.
@@ -242,10 +302,7 @@ impl<'a> Ddl<'a> {
         if count.is_some() {
             return Err(SqlError::new(
                 1492,
-                format!(
-                    "For {} partitions each partition must be defined",
-                    p.method.name()
-                ),
+                format!("For {} partitions each partition must be defined", p.method),
             ));
         }
         let added = partition::define_more(p, defs, &t.schema, self.env)?;
@@ -261,7 +318,7 @@ impl<'a> Ddl<'a> {
         &self,
         t: &Target<'_>,
         p: &Partitioning,
-        names: &[String],
+        names: &[Ident],
     ) -> SqlResult<Done> {
         if is_hashed(p) {
             return Err(only_range_list("DROP"));
@@ -311,13 +368,19 @@ impl<'a> Ddl<'a> {
         &self,
         t: &Target<'_>,
         p: &Partitioning,
-        from: &[String],
+        from: &[Ident],
         into: &[PartitionDef],
     ) -> SqlResult<Done> {
         if is_hashed(p) {
             return Err(SqlError::new(
                 1510,
                 "REORGANIZE PARTITION can only be used to reorganize partitions not to change their numbers",
+            ));
+        }
+        if from.is_empty() {
+            return Err(SqlError::new(
+                1511,
+                "REORGANIZE PARTITION without parameters can only be used on auto-partitioned tables using HASH PARTITIONs",
             ));
         }
         if from.len() > p.parts.len() {
@@ -381,7 +444,7 @@ impl<'a> Ddl<'a> {
             t.table,
             &filled,
             Home::Stored(Some(own_file)),
-            Duplicates::Refuse,
+            None,
             0,
         )?;
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);

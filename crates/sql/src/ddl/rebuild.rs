@@ -28,7 +28,7 @@ use super::Ddl;
 use super::change::Changed;
 use super::create::{new_table, unix_now};
 use crate::error::{SqlError, SqlResult};
-use crate::parse::Duplicates;
+use crate::parse::ast::Duplicates;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
 use crate::session::env::SessionEnv;
@@ -95,7 +95,7 @@ pub(crate) struct Work<'a> {
     writer: RowWriter<'a>,
     /// Rows it has got.
     rows: u64,
-    duplicates: Duplicates,
+    duplicates: Option<Duplicates>,
     placed: bool,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Work<'a> {
         shown: &'a str,
         schema: &'a Schema,
         home: Home,
-        duplicates: Duplicates,
+        duplicates: Option<Duplicates>,
         auto_increment: u64,
     ) -> SqlResult<Work<'a>> {
         let wrap = |e| store_error(e, shown);
@@ -127,7 +127,7 @@ impl<'a> Work<'a> {
             Home::Temporary => None,
         };
         let mut new = new_table(WORK_DATABASE, &name, schema, own_file);
-        if schema.partitioning.is_none() && duplicates == Duplicates::Refuse {
+        if schema.partitioning.is_none() && duplicates.is_none() {
             new.indexes.truncate(1);
         }
         new.auto_increment = auto_increment;
@@ -142,11 +142,11 @@ impl<'a> Work<'a> {
             name: shown,
             partitions: None,
         };
-        let ignore = duplicates == Duplicates::Ignore;
+        let ignore = duplicates == Some(Duplicates::Ignore);
         let policy = WritePolicy {
             duplicates: match duplicates {
-                Duplicates::Replace => OnDuplicate::Replace,
-                Duplicates::Refuse | Duplicates::Ignore => OnDuplicate::Refuse,
+                Some(Duplicates::Replace) => OnDuplicate::Replace,
+                None | Some(Duplicates::Ignore) => OnDuplicate::Refuse,
             },
             ignore,
             strict: ddl.env.sql_mode.get().strict && !ignore,
@@ -257,7 +257,7 @@ impl<'a> Work<'a> {
         if !self.temporary {
             self.table = None;
         }
-        if self.schema.partitioning.is_some() || self.duplicates != Duplicates::Refuse {
+        if self.schema.partitioning.is_some() || self.duplicates.is_some() {
             // They are there from the start.
             return Ok(());
         }
@@ -492,14 +492,8 @@ impl<'a> Ddl<'a> {
                 .zip(&changed.from)
                 .any(|(c, f)| c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment));
             let next = source.auto_increment_peek().filter(|_| counts_on);
-            let mut work = Work::start(
-                self,
-                table,
-                &changed.schema,
-                home,
-                Duplicates::Refuse,
-                next.unwrap_or(0),
-            )?;
+            let mut work =
+                Work::start(self, table, &changed.schema, home, None, next.unwrap_or(0))?;
             match &old.partitioning {
                 None => self.copy(&mut txn, &source, &old, &changed, &mut work)?,
                 Some(p) => {

@@ -38,26 +38,6 @@ pub enum AggregateKind {
 use AggregateKind as K;
 
 impl AggregateKind {
-    /// By upper-case name.
-    pub fn by_name(name: &str) -> Option<AggregateKind> {
-        Some(match name {
-            "COUNT" => K::Count,
-            "SUM" => K::Sum,
-            "AVG" => K::Avg,
-            "MIN" => K::Min,
-            "MAX" => K::Max,
-            "GROUP_CONCAT" => K::GroupConcat,
-            "BIT_AND" => K::BitAnd,
-            "BIT_OR" => K::BitOr,
-            "BIT_XOR" => K::BitXor,
-            "STD" | "STDDEV" | "STDDEV_POP" => K::StddevPop,
-            "STDDEV_SAMP" => K::StddevSamp,
-            "VARIANCE" | "VAR_POP" => K::VarPop,
-            "VAR_SAMP" => K::VarSamp,
-            "ANY_VALUE" => K::AnyValue,
-            _ => return None,
-        })
-    }
     /// Whether it computes with numbers, whatever it is given.
     pub(super) fn takes_numbers(self) -> bool {
         !matches!(

@@ -57,13 +57,35 @@ const NAMES: [(&str, IntervalUnit); 20] = [
     ("YEAR_MONTH", U::YearMonth),
 ];
 
-impl IntervalUnit {
-    /// By name, any case, with or without the `SQL_TSI_` that TIMESTAMPDIFF takes.
-    pub fn by_name(name: &str) -> Option<IntervalUnit> {
-        let upper = name.to_ascii_uppercase();
-        let bare = upper.strip_prefix("SQL_TSI_").unwrap_or(&upper);
-        NAMES.iter().find(|(n, _)| *n == bare).map(|(_, u)| *u)
+impl From<millpond_syntax::ast::IntervalUnit> for IntervalUnit {
+    fn from(unit: millpond_syntax::ast::IntervalUnit) -> IntervalUnit {
+        use millpond_syntax::ast::IntervalUnit as S;
+        match unit {
+            S::Microsecond => U::Microsecond,
+            S::Second => U::Second,
+            S::Minute => U::Minute,
+            S::Hour => U::Hour,
+            S::Day => U::Day,
+            S::Week => U::Week,
+            S::Month => U::Month,
+            S::Quarter => U::Quarter,
+            S::Year => U::Year,
+            S::SecondMicrosecond => U::SecondMicrosecond,
+            S::MinuteMicrosecond => U::MinuteMicrosecond,
+            S::MinuteSecond => U::MinuteSecond,
+            S::HourMicrosecond => U::HourMicrosecond,
+            S::HourSecond => U::HourSecond,
+            S::HourMinute => U::HourMinute,
+            S::DayMicrosecond => U::DayMicrosecond,
+            S::DaySecond => U::DaySecond,
+            S::DayMinute => U::DayMinute,
+            S::DayHour => U::DayHour,
+            S::YearMonth => U::YearMonth,
+        }
     }
+}
+
+impl IntervalUnit {
     /// Its SQL name.
     pub fn name(self) -> &'static str {
         NAMES

@@ -115,7 +115,7 @@ impl<'s, 'a> Search<'s, 'a> {
             let own: Vec<&Cond> = own.filter(|c| c.needs == i.bits).collect();
             match i.kind {
                 ItemKind::Leaf(n) if items.len() > 1 && !own.is_empty() => joiner
-                    .choose(n, &own, 0, false)
+                    .choose(n, &own, 0, Lead::Nobody)
                     .is_some_and(|c| c.access.unique),
                 _ => false,
             }

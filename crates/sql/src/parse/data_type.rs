@@ -1,12 +1,19 @@
-//! Types as CREATE TABLE and CAST write them.
+//! Types as columns have them.
 
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Collation, NOT_FIXED, SqlType};
-use sqlparser::ast::{
-    BinaryLength, CharacterLength, DataType, EnumMember, ExactNumberInfo, TimezoneInfo,
-};
 
-fn integer(base: BaseType, unsigned: bool, width: &Option<u64>) -> SqlResult<SqlType> {
+use super::ast::{DataType, FloatSize, IntSize, LobSize, Numeric, TemporalType};
+
+/// UNSIGNED; ZEROFILL is refused.
+fn unsigned(numeric: &Numeric) -> SqlResult<bool> {
+    if numeric.zerofill {
+        return Err(SqlError::unsupported("ZEROFILL"));
+    }
+    Ok(numeric.unsigned)
+}
+
+fn integer(base: BaseType, width: &Option<u64>, numeric: &Numeric) -> SqlResult<SqlType> {
     if width.is_some_and(|w| w > 255) {
         return Err(SqlError::new(
             1439,
@@ -14,21 +21,21 @@ fn integer(base: BaseType, unsigned: bool, width: &Option<u64>) -> SqlResult<Sql
         ));
     }
     let mut t = SqlType::new(base);
-    t.unsigned = unsigned;
+    t.unsigned = unsigned(numeric)?;
     // TINYINT(1) is how booleans are told from small numbers; other widths mean nothing.
-    if base == BaseType::TinyInt && !unsigned && *width == Some(1) {
+    if base == BaseType::TinyInt && !t.unsigned && *width == Some(1) {
         t.length = 1;
     }
     Ok(t)
 }
 
-fn decimal(info: &ExactNumberInfo, unsigned: bool) -> SqlResult<SqlType> {
-    let (p, s) = match info {
-        ExactNumberInfo::None => (10, 0),
-        ExactNumberInfo::Precision(p) => (if *p == 0 { 10 } else { *p }, 0),
-        ExactNumberInfo::PrecisionAndScale(p, s) => (*p, *s),
-    };
-    if !(0..=30).contains(&s) {
+/// DECIMAL of a precision and a scale.
+fn decimal(precision: &Option<u64>, scale: &Option<u64>, numeric: &Numeric) -> SqlResult<SqlType> {
+    let p = precision
+        .filter(|p| *p > 0 || scale.is_some())
+        .unwrap_or(10);
+    let s = scale.unwrap_or(0);
+    if s > 30 {
         return Err(SqlError::new(
             1425,
             format!("Too big scale {s} specified for column. Maximum is 30."),
@@ -40,51 +47,50 @@ fn decimal(info: &ExactNumberInfo, unsigned: bool) -> SqlResult<SqlType> {
             format!("Too-big precision {p} specified for column. Maximum is 65."),
         ));
     }
-    if (p as i64) < s {
-        return Err(SqlError::new(
-            1427,
-            "For float(M,D), double(M,D) or decimal(M,D), M must be >= D.",
-        ));
+    if p < s {
+        return Err(digits_below_decimals());
     }
     Ok(SqlType {
-        unsigned,
+        unsigned: unsigned(numeric)?,
         ..SqlType::decimal(p as u32, s as u8)
     })
 }
 
-fn float(info: &ExactNumberInfo, base: BaseType, unsigned: bool) -> SqlResult<SqlType> {
-    let mut t = SqlType::new(base);
-    match info {
-        ExactNumberInfo::None => {}
-        // FLOAT(p): p says how many bits the mantissa must have.
-        ExactNumberInfo::Precision(p) if base == BaseType::Float && *p <= 24 => {}
-        ExactNumberInfo::Precision(p) if base == BaseType::Float && *p <= 53 => {
-            t = SqlType::new(BaseType::Double);
-        }
-        ExactNumberInfo::Precision(_) => {
-            return Err(SqlError::new(1063, "Incorrect column specifier for column"));
-        }
-        ExactNumberInfo::PrecisionAndScale(p, s) => {
-            if *p > 255 || !(0..NOT_FIXED as i64).contains(s) || (*p as i64) < *s {
-                return Err(SqlError::new(
-                    1427,
-                    "For float(M,D), double(M,D) or decimal(M,D), M must be >= D.",
-                ));
-            }
-            t.length = *p as u32;
-            t.decimals = *s as u8;
-        }
-    }
-    t.unsigned = unsigned;
-    Ok(t)
+/// 1427.
+fn digits_below_decimals() -> SqlError {
+    SqlError::new(
+        1427,
+        "For float(M,D), double(M,D) or decimal(M,D), M must be >= D.",
+    )
 }
 
-fn chars(length: &Option<CharacterLength>) -> Option<u64> {
-    match length {
-        Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
-        Some(CharacterLength::Max) => Some(u64::MAX),
-        None => None,
+fn float(
+    base: BaseType,
+    digits: &Option<u64>,
+    decimals: &Option<u64>,
+    numeric: &Numeric,
+) -> SqlResult<SqlType> {
+    let mut t = SqlType::new(base);
+    match (*digits, *decimals) {
+        (None, _) => {}
+        // FLOAT(p): p says how many bits the mantissa must have.
+        (Some(p), None) if base == BaseType::Float && p <= 24 => {}
+        (Some(p), None) if base == BaseType::Float && p <= 53 => {
+            t = SqlType::new(BaseType::Double);
+        }
+        (Some(_), None) => {
+            return Err(SqlError::new(1063, "Incorrect column specifier for column"));
+        }
+        (Some(p), Some(s)) => {
+            if p > 255 || s >= u64::from(NOT_FIXED) || p < s {
+                return Err(digits_below_decimals());
+            }
+            t.length = p as u32;
+            t.decimals = s as u8;
+        }
     }
+    t.unsigned = unsigned(numeric)?;
+    Ok(t)
 }
 
 fn too_long(max: u32) -> SqlError {
@@ -94,7 +100,7 @@ fn too_long(max: u32) -> SqlError {
     )
 }
 
-fn char_type(base: BaseType, length: u64, collation: Collation) -> SqlResult<SqlType> {
+fn characters(base: BaseType, length: u64, collation: Collation) -> SqlResult<SqlType> {
     let binary = collation == Collation::Binary;
     let base = match (base, binary) {
         (BaseType::Char, true) => BaseType::Binary,
@@ -116,14 +122,24 @@ fn char_type(base: BaseType, length: u64, collation: Collation) -> SqlResult<Sql
     })
 }
 
-fn text(base: BaseType, collation: Collation) -> SqlType {
-    use BaseType::*;
-    let base = match (base, collation) {
-        (TinyText, Collation::Binary) => TinyBlob,
-        (Text, Collation::Binary) => Blob,
-        (MediumText, Collation::Binary) => MediumBlob,
-        (LongText, Collation::Binary) => LongBlob,
-        (b, _) => b,
+/// The length that VARCHAR and VARBINARY must say.
+fn required(length: &Option<u64>) -> SqlResult<u64> {
+    length.ok_or_else(|| SqlError::syntax("VARCHAR and VARBINARY need a length"))
+}
+
+/// A TEXT type, or under the binary collation its BLOB.
+fn text(size: LobSize, collation: Collation) -> SqlType {
+    use BaseType as B;
+    let binary = collation == Collation::Binary;
+    let base = match size {
+        LobSize::Tiny if binary => B::TinyBlob,
+        LobSize::Tiny => B::TinyText,
+        LobSize::Normal if binary => B::Blob,
+        LobSize::Normal => B::Text,
+        LobSize::Medium if binary => B::MediumBlob,
+        LobSize::Medium => B::MediumText,
+        LobSize::Long if binary => B::LongBlob,
+        LobSize::Long => B::LongText,
     };
     SqlType {
         collation,
@@ -138,16 +154,26 @@ fn sized(length: u64, collation: Collation) -> SqlType {
     } else {
         length.saturating_mul(4)
     };
-    let base = match bytes {
-        0..=255 => BaseType::TinyText,
-        256..=65_535 => BaseType::Text,
-        65_536..=16_777_215 => BaseType::MediumText,
-        _ => BaseType::LongText,
+    let size = match bytes {
+        0..=255 => LobSize::Tiny,
+        256..=65_535 => LobSize::Normal,
+        65_536..=16_777_215 => LobSize::Medium,
+        _ => LobSize::Long,
     };
-    text(base, collation)
+    text(size, collation)
 }
 
-fn fsp(base: BaseType, digits: &Option<u64>) -> SqlResult<SqlType> {
+fn temporal(kind: TemporalType, digits: &Option<u64>) -> SqlResult<SqlType> {
+    let base = match kind {
+        TemporalType::Date => return Ok(SqlType::new(BaseType::Date)),
+        TemporalType::Year if !matches!(digits, None | Some(4)) => {
+            return Err(SqlError::new(1818, "Supports only YEAR or YEAR(4) column."));
+        }
+        TemporalType::Year => return Ok(SqlType::new(BaseType::Year)),
+        TemporalType::Time => BaseType::Time,
+        TemporalType::DateTime => BaseType::DateTime,
+        TemporalType::Timestamp => BaseType::Timestamp,
+    };
     let n = digits.unwrap_or(0);
     if n > 6 {
         return Err(SqlError::new(
@@ -158,130 +184,114 @@ fn fsp(base: BaseType, digits: &Option<u64>) -> SqlResult<SqlType> {
     Ok(SqlType::temporal(base, n as u8))
 }
 
-/// The type that a CREATE TABLE or CAST wrote. `collation`: what character types get unless they say otherwise.
+fn enumeration(members: &[String], collation: Collation) -> SqlResult<SqlType> {
+    let mut names: Vec<String> = Vec::with_capacity(members.len());
+    for member in members {
+        // Trailing spaces of members are dropped, as comparison ignores them.
+        let name = member.trim_end_matches(' ');
+        if names
+            .iter()
+            .any(|other| collation.eq(other.as_bytes(), name.as_bytes()))
+        {
+            return Err(SqlError::new(
+                1291,
+                format!("Column has duplicated value '{name}' in ENUM"),
+            ));
+        }
+        names.push(name.to_string());
+    }
+    if names.len() > u16::MAX as usize {
+        return Err(SqlError::new(1097, "Too many strings for column and SET"));
+    }
+    Ok(SqlType::enumeration(names, collation))
+}
+
+/// The type that a column was given. `collation`: what character types get; their own CHARACTER SET is the caller's to read
+/// ([`type_charset`]). REAL is DOUBLE.
 pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
     use BaseType as B;
     use DataType as D;
     Ok(match ty {
-        D::TinyInt(w) => integer(B::TinyInt, false, w)?,
-        D::TinyIntUnsigned(w) => integer(B::TinyInt, true, w)?,
-        D::UTinyInt => integer(B::TinyInt, true, &None)?,
-        D::SmallInt(w) | D::Int2(w) => integer(B::SmallInt, false, w)?,
-        D::SmallIntUnsigned(w) | D::Int2Unsigned(w) => integer(B::SmallInt, true, w)?,
-        D::USmallInt => integer(B::SmallInt, true, &None)?,
-        D::MediumInt(w) => integer(B::MediumInt, false, w)?,
-        D::MediumIntUnsigned(w) => integer(B::MediumInt, true, w)?,
-        D::Int(w) | D::Integer(w) | D::Int4(w) => integer(B::Int, false, w)?,
-        D::IntUnsigned(w) | D::IntegerUnsigned(w) | D::Int4Unsigned(w) => integer(B::Int, true, w)?,
-        D::BigInt(w) | D::Int8(w) => integer(B::BigInt, false, w)?,
-        D::BigIntUnsigned(w) | D::Int8Unsigned(w) => integer(B::BigInt, true, w)?,
-        D::UBigInt => integer(B::BigInt, true, &None)?,
-        D::Signed | D::SignedInteger => SqlType::bigint(),
-        D::Unsigned | D::UnsignedInteger => SqlType::ubigint(),
-        D::Bool | D::Boolean => integer(B::TinyInt, false, &Some(1))?,
-        D::Decimal(i) | D::Numeric(i) | D::Dec(i) => decimal(i, false)?,
-        D::DecimalUnsigned(i) | D::DecUnsigned(i) => decimal(i, true)?,
-        D::Float(i) => float(i, B::Float, false)?,
-        D::FloatUnsigned(i) => float(i, B::Float, true)?,
-        D::Float4 => SqlType::new(B::Float),
-        D::Double(i) => float(i, B::Double, false)?,
-        D::DoubleUnsigned(i) => float(i, B::Double, true)?,
-        D::DoublePrecision | D::Float8 | D::Real => SqlType::double(),
-        D::DoublePrecisionUnsigned | D::RealUnsigned => {
-            float(&ExactNumberInfo::None, B::Double, true)?
-        }
-        D::Char(l) | D::Character(l) => char_type(B::Char, chars(l).unwrap_or(1), collation)?,
-        D::Varchar(l) | D::CharVarying(l) | D::CharacterVarying(l) | D::Nvarchar(l) => {
-            let n = chars(l).ok_or_else(|| SqlError::syntax("VARCHAR needs a length"))?;
-            char_type(B::VarChar, n, collation)?
-        }
-        D::TinyText => text(B::TinyText, collation),
-        D::Text => text(B::Text, collation),
-        D::MediumText => text(B::MediumText, collation),
-        D::LongText => text(B::LongText, collation),
-        D::Binary(n) => char_type(B::Binary, n.unwrap_or(1), Collation::Binary)?,
-        D::Varbinary(n) => {
-            let n = match n {
-                Some(BinaryLength::IntegerLength { length }) => *length,
-                Some(BinaryLength::Max) => u64::MAX,
-                None => return Err(SqlError::syntax("VARBINARY needs a length")),
+        D::Int(size, width, numeric) => {
+            let base = match size {
+                IntSize::Tiny => B::TinyInt,
+                IntSize::Small => B::SmallInt,
+                IntSize::Medium => B::MediumInt,
+                IntSize::Int => B::Int,
+                IntSize::Big => B::BigInt,
             };
-            char_type(B::VarBinary, n, Collation::Binary)?
+            integer(base, width, numeric)?
         }
-        D::TinyBlob => SqlType::new(B::TinyBlob),
-        D::Blob(None) => SqlType::new(B::Blob),
-        D::Blob(Some(n)) => sized(*n, Collation::Binary),
-        D::MediumBlob => SqlType::new(B::MediumBlob),
-        D::LongBlob => SqlType::new(B::LongBlob),
-        D::Date => SqlType::new(B::Date),
-        D::Time(p, TimezoneInfo::None) => fsp(B::Time, p)?,
-        D::Datetime(p) => fsp(B::DateTime, p)?,
-        D::Timestamp(p, TimezoneInfo::None) => fsp(B::Timestamp, p)?,
-        D::Enum(members, _) => {
-            let mut names = Vec::with_capacity(members.len());
-            for m in members {
-                let EnumMember::Name(n) = m else {
-                    return Err(SqlError::syntax(format!("near '{ty}'")));
-                };
-                // Trailing spaces of members are dropped, as comparison ignores them.
-                let n = n.trim_end_matches(' ').to_string();
-                if names
-                    .iter()
-                    .any(|o: &String| collation.eq(o.as_bytes(), n.as_bytes()))
-                {
-                    return Err(SqlError::new(
-                        1291,
-                        format!("Column has duplicated value '{n}' in ENUM"),
-                    ));
-                }
-                names.push(n);
-            }
-            if names.len() > u16::MAX as usize {
-                return Err(SqlError::new(1097, "Too many strings for column and SET"));
-            }
-            SqlType::enumeration(names, collation)
+        D::Decimal(precision, scale, numeric) => decimal(precision, scale, numeric)?,
+        D::Float(size, digits, decimals, numeric) => {
+            let base = match size {
+                FloatSize::Float => B::Float,
+                FloatSize::Double | FloatSize::Real => B::Double,
+            };
+            float(base, digits, decimals, numeric)?
         }
-        D::Custom(name, modifiers) => custom(&name.to_string(), modifiers, collation)
-            .ok_or_else(|| SqlError::unsupported(format!("type {ty}")))??,
-        _ => return Err(SqlError::unsupported(format!("type {ty}"))),
+        D::Serial => SqlType::ubigint(),
+        D::Temporal(kind, digits) => temporal(*kind, digits)?,
+        D::Char(length, _) => characters(B::Char, length.unwrap_or(1), collation)?,
+        D::VarChar(length, _) => characters(B::VarChar, required(length)?, collation)?,
+        D::Binary(length) => characters(B::Binary, length.unwrap_or(1), Collation::Binary)?,
+        D::VarBinary(length) => characters(B::VarBinary, required(length)?, Collation::Binary)?,
+        D::Blob(LobSize::Normal, Some(n)) => sized(*n, Collation::Binary),
+        D::Blob(size, _) => text(*size, Collation::Binary),
+        D::Text(LobSize::Normal, Some(n), _) => sized(*n, collation),
+        D::Text(size, _, _) => text(*size, collation),
+        D::Enum(members, _) => enumeration(members, collation)?,
+        D::Bit(_) | D::Set(..) | D::Json | D::Spatial(_) | D::Foreign(_) => {
+            return Err(SqlError::unsupported(format_args!("type {ty}")));
+        }
     })
 }
 
-/// Types that the parser knows no name of.
-fn custom(name: &str, modifiers: &[String], collation: Collation) -> Option<SqlResult<SqlType>> {
-    let n = modifiers.first().and_then(|m| m.parse::<u64>().ok());
-    Some(match name.to_ascii_lowercase().as_str() {
-        "year" => Ok(SqlType::new(BaseType::Year)),
-        "text" => Ok(n.map_or_else(|| text(BaseType::Text, collation), |n| sized(n, collation))),
-        "nchar" => char_type(BaseType::Char, n.unwrap_or(1), collation),
-        "fixed" => {
-            let scale = modifiers.get(1).and_then(|m| m.parse::<i64>().ok());
-            decimal(
-                &match (n, scale) {
-                    (Some(p), Some(s)) => ExactNumberInfo::PrecisionAndScale(p, s),
-                    (Some(p), None) => ExactNumberInfo::Precision(p),
-                    _ => ExactNumberInfo::None,
-                },
-                false,
-            )
+/// What a character type says about its character set, and whether it asks for that set's binary collation.
+pub fn type_charset(ty: &DataType) -> (Option<&str>, bool) {
+    match ty {
+        DataType::Char(_, set)
+        | DataType::VarChar(_, set)
+        | DataType::Text(_, _, set)
+        | DataType::Enum(_, set)
+        | DataType::Set(_, set) => {
+            let name = set.name.as_ref().map(|name| name.as_str());
+            (name.or(set.national.then_some("utf8mb3")), set.binary)
         }
-        _ => return None,
-    })
+        _ => (None, false),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse::{ast, parse_one};
+    use crate::session::env::SqlMode;
+
+    fn parsed(sql: &str) -> SqlResult<SqlType> {
+        let text = format!("create table t (c {sql})");
+        let statement = parse_one(&text, SqlMode::DEFAULT)?;
+        let ast::StatementKind::Table(table) = statement.kind() else {
+            panic!("{text}");
+        };
+        let ast::TableStatement::Create(create) = &**table else {
+            panic!("{text}");
+        };
+        let [ast::TableElement::Column(column)] = &create.elements[..] else {
+            panic!("{text}");
+        };
+        sql_type(&column.data_type, Collation::Utf8mb4GeneralCi)
+    }
 
     #[test]
     fn names_return() {
-        use sqlparser::{dialect::MySqlDialect, parser::Parser};
         for (sql, shown) in [
             ("INT", "int"),
             ("int(11) unsigned", "int unsigned"),
             ("bool", "tinyint(1)"),
             ("decimal(10,2)", "decimal(10,2)"),
             ("decimal", "decimal(10,0)"),
+            ("fixed(7,3)", "decimal(7,3)"),
             ("varchar(20)", "varchar(20)"),
             ("char", "char(1)"),
             ("datetime(3)", "datetime(3)"),
@@ -290,42 +300,31 @@ mod tests {
             ("blob(70000)", "mediumblob"),
             ("double", "double"),
             ("float(7,3)", "float(7,3)"),
-            ("year", "year"),
+            ("float(53)", "double"),
+            ("year(4)", "year"),
             ("varbinary(16)", "varbinary(16)"),
             ("time", "time"),
             ("bigint unsigned", "bigint unsigned"),
             ("timestamp", "timestamp"),
             ("text(100)", "text"),
+            ("long varchar", "mediumtext"),
         ] {
-            let ty = Parser::new(&MySqlDialect {})
-                .try_with_sql(sql)
-                .unwrap()
-                .parse_data_type()
-                .unwrap();
-            let t =
-                sql_type(&ty, Collation::Utf8mb4GeneralCi).unwrap_or_else(|e| panic!("{sql}: {e}"));
+            let t = parsed(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
             assert_eq!(t.column_type(), shown, "{sql}");
         }
         for (sql, code) in [
             ("json", 1235),
             ("bit(3)", 1235),
             ("set('a')", 1235),
+            ("int zerofill", 1235),
             ("varchar(20000)", 1074),
             ("decimal(70,2)", 1426),
             ("geometry", 1235),
             ("datetime(7)", 1426),
+            ("year(2)", 1818),
             ("enum('a','A')", 1291),
         ] {
-            let ty = Parser::new(&MySqlDialect {})
-                .try_with_sql(sql)
-                .unwrap()
-                .parse_data_type()
-                .unwrap();
-            assert_eq!(
-                sql_type(&ty, Collation::Utf8mb4GeneralCi).unwrap_err().code,
-                code,
-                "{sql}"
-            );
+            assert_eq!(parsed(sql).unwrap_err().code, code, "{sql}");
         }
     }
 }

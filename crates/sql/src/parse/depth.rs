@@ -1,11 +1,12 @@
-//! How deeply a statement nests, told from its tokens before anything walks its tree.
+//! How much stack a statement takes, told from its tokens before anything walks its tree.
 //!
-//! The unit is a token of a run ([`crate::stack`]). What counts is what every stage has to go through, one within the other: an expression's
-//! nodes, and queries in queries, whatever they are for (derived tables, scalar subqueries, EXISTS, parts of a UNION). WITH
-//! queries nest without parentheses: each may read the one before it.
+//! The unit is a token of a run ([`crate::stack`]): what is between two commas, since each may make a node upon the one before, or what
+//! the statement's nesting amounts to, if that is more. What counts is what every stage has to go through, one within the
+//! other: an expression's nodes, and queries in queries, whatever they are for (derived tables, scalar subqueries, EXISTS, parts
+//! of a UNION). WITH queries nest without parentheses: each may read the one before it.
 
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use millpond_syntax::Keyword as K;
+use millpond_syntax::lexer::{LexMode, Lexer, TokenKind as T};
 
 /// A node of an expression.
 const NODE: usize = 2;
@@ -48,90 +49,117 @@ impl Level {
     }
 }
 
-/// About the height of the statement's tree.
-pub fn height(tokens: &[TokenWithSpan]) -> usize {
-    let mut outer: Vec<Level> = Vec::new();
-    let mut here = Level::default();
-    let mut links = 0;
-    let mut last = &Token::EOF;
-    for t in tokens {
-        match &t.token {
-            Token::LParen => {
-                outer.push(std::mem::take(&mut here));
-                here.named = matches!(last, Token::Word(w) if w.keyword == Keyword::AS);
-            }
-            Token::RParen => {
-                while here.case && !outer.is_empty() {
-                    close(&mut outer, &mut here);
-                }
-                close(&mut outer, &mut here);
-            }
-            Token::Comma | Token::SemiColon => here.next(),
-            Token::Word(w) if w.quote_style.is_none() && *last != Token::Period => {
-                match w.keyword {
-                    Keyword::AND | Keyword::OR | Keyword::UNION => {
-                        here.next();
-                        links += 1;
-                    }
-                    Keyword::FROM | Keyword::WHERE => here.next(),
-                    Keyword::SELECT => here.query = QUERY,
-                    Keyword::CASE => {
-                        here.node();
-                        outer.push(std::mem::take(&mut here));
-                        here.case = true;
-                    }
-                    Keyword::WHEN | Keyword::THEN | Keyword::ELSE => here.next(),
-                    Keyword::END if here.case => close(&mut outer, &mut here),
-                    Keyword::NOT
-                    | Keyword::LIKE
-                    | Keyword::IS
-                    | Keyword::XOR
-                    | Keyword::DIV
-                    | Keyword::COLLATE
-                    | Keyword::JOIN => here.node(),
-                    _ => {}
-                }
-            }
-            Token::Plus
-            | Token::Minus
-            | Token::Mul
-            | Token::Div
-            | Token::Mod
-            | Token::StringConcat
-            | Token::Pipe
-            | Token::Ampersand
-            | Token::Caret
-            | Token::ShiftLeft
-            | Token::ShiftRight
-            | Token::Tilde
-            | Token::ExclamationMark
-            | Token::Eq
-            | Token::Neq
-            | Token::Lt
-            | Token::Gt
-            | Token::LtEq
-            | Token::GtEq
-            | Token::Spaceship
-            | Token::Assignment => here.node(),
-            _ => {}
-        }
-        last = &t.token;
-    }
-    while !outer.is_empty() {
-        close(&mut outer, &mut here);
-    }
-    // Chains of AND, OR and UNION are planned flat, but dropped link by link.
-    here.height() + links / 2
+/// The tokens met so far.
+#[derive(Default)]
+struct Walk {
+    outer: Vec<Level>,
+    here: Level,
+    /// ANDs, ORs and UNIONs.
+    links: usize,
+    run: usize,
+    longest: usize,
 }
 
-/// What was between is an operand of the chain around it.
-fn close(outer: &mut Vec<Level>, here: &mut Level) {
-    let inner = std::mem::replace(here, outer.pop().unwrap_or_default());
-    let height = inner.height() + NESTED;
-    if inner.named {
-        here.with += height;
-    } else {
-        let within = here.chain.min(PRECEDENCES * NODE);
-        here.chain = here.chain.max(height + within);
+/// What a statement's stack need goes by; 0 if there is no token.
+pub fn of(text: &str, mode: LexMode) -> usize {
+    let mut walk = Walk::default();
+    let mut lexer = Lexer::new(text, mode);
+    let mut last = T::End;
+    loop {
+        let token = lexer.next_token().kind;
+        if token == T::End {
+            break;
+        }
+        walk.step(token, last);
+        last = token;
+    }
+    while !walk.outer.is_empty() {
+        walk.close();
+    }
+    // Chains of AND, OR and UNION are planned flat, but dropped link by link.
+    let height = walk.here.height() + walk.links / 2;
+    height.max(walk.longest)
+}
+
+impl Walk {
+    fn step(&mut self, token: T, last: T) {
+        self.run += 1;
+        self.longest = self.longest.max(self.run);
+        match token {
+            T::LParen => {
+                self.outer.push(std::mem::take(&mut self.here));
+                self.here.named = last == T::Keyword(K::AS);
+            }
+            T::RParen => {
+                while self.here.case && !self.outer.is_empty() {
+                    self.close();
+                }
+                self.close();
+            }
+            T::Comma | T::Semicolon => {
+                self.run = 0;
+                self.here.next();
+            }
+            T::Keyword(word) if last != T::Dot => self.word(word),
+            T::Plus
+            | T::Minus
+            | T::Star
+            | T::Slash
+            | T::Percent
+            | T::PipePipe
+            | T::AmpAmp
+            | T::Pipe
+            | T::Amp
+            | T::Caret
+            | T::Shl
+            | T::Shr
+            | T::Tilde
+            | T::Bang
+            | T::Eq
+            | T::Ne
+            | T::Lt
+            | T::Gt
+            | T::Le
+            | T::Ge
+            | T::NullSafeEq
+            | T::Arrow
+            | T::ArrowText
+            | T::Assign => self.here.node(),
+            _ => {}
+        }
+    }
+
+    fn word(&mut self, word: K) {
+        match word {
+            K::AND | K::OR | K::UNION => {
+                self.here.next();
+                self.links += 1;
+            }
+            K::FROM | K::WHERE | K::WHEN | K::THEN | K::ELSE => self.here.next(),
+            K::SELECT => self.here.query = QUERY,
+            K::CASE => {
+                self.here.node();
+                self.outer.push(std::mem::take(&mut self.here));
+                self.here.case = true;
+            }
+            K::END if self.here.case => self.close(),
+            K::NOT | K::LIKE | K::IS | K::XOR | K::DIV | K::MOD | K::COLLATE | K::JOIN => {
+                self.here.node();
+            }
+            _ => {}
+        }
+    }
+
+    /// What was between is an operand of the chain around it.
+    fn close(&mut self) {
+        let outer = self.outer.pop().unwrap_or_default();
+        let inner = std::mem::replace(&mut self.here, outer);
+        let height = inner.height() + NESTED;
+        if inner.named {
+            self.here.with += height;
+        } else {
+            let within = self.here.chain.min(PRECEDENCES * NODE);
+            self.here.chain = self.here.chain.max(height + within);
+        }
     }
 }

@@ -1,115 +1,255 @@
-//! Text to statements: sqlparser in MySQL's dialect, plus what it lacks; version comments; splitting
-//! of multi-statement texts.
+//! Text to statements, by `millpond-syntax`: what the rest of the crate asks of it, in the crate's own terms.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `ast` | statements as the rest of the crate sees them |
-//! | `lex` | splitting, version comments |
-//! | `tokens` | tokens, adjusted to sqlparser's grammar |
-//! | `dialect` | MySQL's precedences and the operators sqlparser lacks |
-//! | `depth` | how deeply a statement nests |
-//! | `cursor` | walking over tokens; errors as MySQL words them |
-//! | `statement` | dispatch by the first words; EXPLAIN, USE, KILL, PREPARE and the like |
-//! | `several` | UPDATE and DELETE of several tables |
-//! | `set` | SET |
-//! | `show` | SHOW |
-//! | `general` | statements without their literals |
-//! | `names` | DDL that only names things: DROP, RENAME, TRUNCATE, CREATE DATABASE, LOCK |
-//! | `alter` | ALTER TABLE |
-//! | `partition` | PARTITION BY, and ALTER TABLE's changes of partitions |
+//! | `depth` | how much stack a statement takes, told before it is parsed |
+//! | `general` | statements without their literals, the literals as values |
+//! | `data_type` | types as columns have them, as types of values |
 //!
-//! Pure functions of text and sql_mode: no session, no catalog, no state.
+//! A statement is its syntax tree and the text that the tree's spans count in; nothing is rebuilt in between. Pure functions of
+//! text and sql_mode: no session, no catalog, no state.
 
-mod alter;
-mod ast;
-mod cursor;
 mod data_type;
 mod depth;
-mod dialect;
 mod general;
-mod lex;
-mod names;
-mod partition;
-mod set;
-mod several;
-mod show;
-mod statement;
-#[cfg(test)]
-mod tests;
-mod tokens;
 
-pub use ast::*;
-pub use data_type::sql_type;
+pub use data_type::{sql_type, type_charset};
 pub use general::{General, generalize};
-pub(crate) use lex::placeholders;
-pub use lex::split_first;
+pub use millpond_syntax::ast;
 
-use sqlparser::parser::Parser;
+use std::sync::Arc;
 
-use crate::error::SqlResult;
+use millpond_syntax::lexer::{LexMode, Lexer, TokenKind};
+use millpond_syntax::{Keyword, SyntaxError};
+
+use crate::error::{SqlError, SqlResult};
 use crate::session::env::SqlMode;
 use crate::stack;
-use cursor::Cursor;
-use dialect::MillpondDialect;
+use ast::StatementKind;
 
-/// Deepest nesting of expressions and queries.
-const MAX_DEPTH: usize = 100;
+/// A parsed statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Its syntax tree.
+    pub tree: ast::Statement,
+    /// What the tree's spans count in: the source text, without the semicolon at its end.
+    pub text: Arc<str>,
+    /// Number of `?` placeholders, which are numbered from 0 in order of appearance.
+    pub params: usize,
+    /// MAX_EXECUTION_TIME(n) among the optimizer hints of a SELECT, milliseconds.
+    pub time_limit: Option<u64>,
+    /// What its stack need goes by (see `stack`).
+    pub run: usize,
+}
 
-/// Parses one statement (a trailing semicolon is allowed).
+impl Statement {
+    /// What it is.
+    #[inline]
+    pub fn kind(&self) -> &StatementKind {
+        &self.tree.kind
+    }
+    /// Whether `plan::compile` takes it; the rest is the session's.
+    pub fn is_planned(&self) -> bool {
+        is_planned(&self.tree.kind)
+    }
+}
+
+/// Whether `plan::compile` takes a statement of this kind.
+pub fn is_planned(kind: &StatementKind) -> bool {
+    use StatementKind as K;
+    match kind {
+        K::Query(_) | K::Insert(_) | K::Update(_) | K::Delete(_) | K::Do(_) => true,
+        K::Explain(explain) => matches!(**explain, ast::Explain::Statement { .. }),
+        _ => false,
+    }
+}
+
+/// How texts are read in a sql_mode.
+pub fn lex_mode(mode: SqlMode) -> LexMode {
+    LexMode {
+        ansi_quotes: mode.ansi_quotes,
+        pipes_as_concat: mode.pipes_as_concat,
+        no_backslash_escapes: mode.no_backslash_escapes,
+        high_not_precedence: mode.high_not_precedence,
+        ignore_space: mode.ignore_space,
+    }
+}
+
+/// A syntax error as a client sees it.
+#[cold]
+pub fn syntax_error(e: SyntaxError) -> SqlError {
+    SqlError::new(e.code, e.message)
+}
+
+/// Parses one statement (a trailing semicolon is allowed). A text without any is error 1065.
 pub fn parse_one(text: &str, mode: SqlMode) -> SqlResult<Statement> {
-    let opened = lex::open_version_comments(text, mode);
-    let dialect = MillpondDialect::new(mode);
-    let mut tokens = tokens::tokenize(&opened, &dialect, mode)?;
-    let list = std::mem::take(&mut tokens.tokens);
-    let parser = Parser::new(&dialect)
-        .with_recursion_limit(MAX_DEPTH)
-        .with_tokens_with_locations(list);
-    let run = tokens.run;
-    let parse = || {
-        let mut cursor = Cursor::new(parser, &opened);
-        let kind = statement::parse(&mut cursor, &tokens)?;
-        cursor.end()?;
-        Ok(wrap(kind, cursor.beside, tokens, &opened))
+    let lex = lex_mode(mode);
+    let text = text.trim_end_matches(|c: char| c == ';' || c.is_ascii_whitespace());
+    let run = depth::of(text, lex);
+    if run == 0 {
+        return Err(SqlError::new(1065, "Query was empty"));
+    }
+    stack::check(run)?;
+    let parse = || millpond_syntax::parse_statement(text, lex);
+    let tree = stack::with_room(run, || stack::lent(run, parse)).map_err(syntax_error)?;
+    Ok(Statement {
+        params: tree.params as usize,
+        time_limit: time_limit(&tree.kind),
+        text: text.into(),
+        tree,
+        run,
+    })
+}
+
+/// MAX_EXECUTION_TIME of the statement's own SELECT.
+fn time_limit(kind: &StatementKind) -> Option<u64> {
+    let StatementKind::Query(query) = kind else {
+        return None;
     };
-    stack::with_room(run, || stack::lent(run, parse))
+    let mut body = &query.body;
+    let select = loop {
+        match body {
+            ast::QueryBody::Select(select) => break select,
+            ast::QueryBody::Set(set) => body = &set.first,
+            ast::QueryBody::Parens(inner) => body = &inner.body,
+            ast::QueryBody::Values(_) | ast::QueryBody::Table(_) => return None,
+        }
+    };
+    let mut hints = select.hints().iter();
+    let hint = hints.find(|h| h.name == "MAX_EXECUTION_TIME")?;
+    hint.args.as_deref()?.parse().ok()
 }
 
 /// Parses one expression, in the default sql_mode, and hands it to `f` where there is stack enough for it.
-pub fn with_expression<R>(text: &str, f: impl FnOnce(&sp::Expr) -> SqlResult<R>) -> SqlResult<R> {
-    let statement = parse_one(&format!("DO {text}"), SqlMode::DEFAULT)?;
-    stack::with_room(statement.run, move || match statement.kind {
-        Kind::Do(list) if list.len() == 1 => f(&list[0]),
-        _ => Err(crate::error::SqlError::syntax(format_args!(
-            "near '{text}'"
-        ))),
+pub fn with_expression<R>(text: &str, f: impl FnOnce(&ast::Expr) -> SqlResult<R>) -> SqlResult<R> {
+    let lex = lex_mode(SqlMode::DEFAULT);
+    let run = depth::of(text, lex);
+    stack::check(run)?;
+    stack::with_room(run, || {
+        let parse = || millpond_syntax::parse_expression(text, lex);
+        f(&stack::lent(run, parse).map_err(syntax_error)?)
     })
 }
 
 /// Parses a PARTITION BY clause on its own, as SHOW CREATE TABLE prints it inside of its comment.
-pub fn parse_partition_by(text: &str) -> SqlResult<PartitionBy> {
+pub fn parse_partition_by(text: &str) -> SqlResult<ast::PartitionBy> {
     let statement = parse_one(&format!("ALTER TABLE t {text}"), SqlMode::DEFAULT)?;
-    match statement.kind {
-        Kind::AlterPartitions {
-            op: PartitionOp::By(by),
-            ..
-        } => Ok(by),
-        _ => Err(crate::error::SqlError::syntax(format_args!(
-            "near '{text}'"
-        ))),
+    if let StatementKind::AlterTable(alter) = statement.tree.kind
+        && let Ok([ast::AlterAction::Partition(ast::PartitionAction::By(by))]) =
+            <[_; 1]>::try_from(alter.actions)
+    {
+        return Ok(*by);
+    }
+    Err(SqlError::syntax(format_args!("near '{text}'")))
+}
+
+/// Where a statement's placeholders are, in bytes.
+pub(crate) fn placeholders(text: &str, mode: SqlMode) -> Vec<usize> {
+    millpond_syntax::placeholders(text, lex_mode(mode))
+}
+
+/// Splits off the first statement of a text: (statement without its semicolon, rest after it). The rest is empty after the
+/// last statement. A stored program's body is part of the statement that defines it.
+pub fn split_first(text: &str, mode: SqlMode) -> (&str, &str) {
+    let lex = lex_mode(mode);
+    let (first, rest) = millpond_syntax::split_first(text, lex);
+    if rest.is_empty() || !defines_program(first, lex) {
+        return (first, rest);
+    }
+    let whole = || millpond_syntax::parse_statement_of_many(text, lex);
+    match stack::lent(0, || whole().map(|(_, next)| next)) {
+        Ok(next) => {
+            let body = text[..next].trim_end().trim_end_matches(';');
+            (body, text[next..].trim_start())
+        }
+        // What is wrong with it is found when it is parsed.
+        Err(_) => (first, rest),
     }
 }
 
-fn wrap(kind: Kind, beside: cursor::Beside, tokens: tokens::Tokens, text: &str) -> Statement {
-    Statement {
-        kind,
-        params: tokens.params,
-        text: text.trim().trim_end_matches(';').trim_end().to_string(),
-        ignore: tokens.ignore || beside.duplicates == Duplicates::Ignore,
-        with: beside.with,
-        duplicates: beside.duplicates,
-        into: tokens.into,
-        headings: tokens.headings,
-        time_limit: tokens.time_limit,
-        run: tokens.run,
+/// Whether a text begins as the definition of what may have a body of statements.
+fn defines_program(text: &str, mode: LexMode) -> bool {
+    use Keyword as K;
+    /// The kind of what is defined stands among the first words: `CREATE OR REPLACE DEFINER = u @h AGGREGATE FUNCTION IF NOT EXISTS`.
+    const FIRST: usize = 16;
+    let mut lexer = Lexer::new(text, mode);
+    let create = TokenKind::Keyword(K::CREATE);
+    if !matches!(lexer.next_token().kind, k if k == create || k == TokenKind::Keyword(K::ALTER)) {
+        return false;
+    }
+    (0..FIRST).any(|_| {
+        matches!(
+            lexer.next_token().kind,
+            TokenKind::Keyword(K::PROCEDURE | K::FUNCTION | K::TRIGGER | K::EVENT)
+        )
+    })
+}
+
+/// Whether a text holds no statement: blanks, comments and semicolons only.
+pub fn is_blank(text: &str, mode: SqlMode) -> bool {
+    let mut lexer = Lexer::new(text, lex_mode(mode));
+    loop {
+        match lexer.next_token().kind {
+            TokenKind::Semicolon => {}
+            TokenKind::End => return true,
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_texts() {
+        let blank = |text| is_blank(text, SqlMode::DEFAULT);
+        for t in [
+            "",
+            " ;\n",
+            "-- x",
+            "--",
+            "# a\n  ; -- b\n",
+            "/* a; */ ;",
+            "/*!99999 x */",
+        ] {
+            assert!(blank(t), "{t:?}");
+        }
+        for t in ["a", "--1", "/*! x */", "/* a */ b", "# a\nb"] {
+            assert!(!blank(t), "{t:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_one_statement() {
+        let split = |text| split_first(text, SqlMode::DEFAULT);
+        let program = "create procedure p() begin select 1; select 2; end";
+        assert_eq!(
+            split(&format!("{program}; select 3")),
+            (program, "select 3")
+        );
+        assert_eq!(
+            split("create table t (a int); select 3"),
+            ("create table t (a int)", "select 3")
+        );
+        assert_eq!(split("select 1; end"), ("select 1", "end"));
+    }
+
+    #[test]
+    fn hints_limit_the_time() {
+        let limit = |sql| parse_one(sql, SqlMode::DEFAULT).unwrap().time_limit;
+        assert_eq!(limit("select /*+ MAX_EXECUTION_TIME(12) */ 1"), Some(12));
+        assert_eq!(
+            limit("select /*+ BKA(t) max_execution_time( 7 ) */ 1"),
+            Some(7)
+        );
+        assert_eq!(limit("select /* MAX_EXECUTION_TIME(12) */ 1"), None);
+    }
+
+    #[test]
+    fn nothing_is_no_statement() {
+        for text in ["", " ; ", "-- x", "/*!99999 x */"] {
+            assert_eq!(parse_one(text, SqlMode::DEFAULT).unwrap_err().code, 1065);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::{By, Limit, Partition, Partitioning};
 use crate::catalog::body::{Reader, Writer, corrupt};
 use crate::error::SqlResult;
-use crate::parse::PartitionMethod;
+use crate::parse::ast::PartitionMethod;
 
 const METHODS: [PartitionMethod; 4] = [
     PartitionMethod::Range,

@@ -4,8 +4,9 @@ use super::function::{bind_over, check_columns, check_expr, expr_text};
 use super::{By, Function, Limit, MAX_PARTITIONS, Partition, Partitioning};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::EvalContext;
-use crate::parse::{
-    PartitionBy, PartitionDef, PartitionMethod, PartitionOn, PartitionValue, PartitionValues,
+use crate::parse::ast::{
+    NumberOption, PartitionBy, PartitionDef, PartitionMethod, PartitionOn, PartitionValue,
+    PartitionValues, TableOption, TextOption,
 };
 use crate::row::encode_sort_value;
 use crate::session::env::SessionEnv;
@@ -18,7 +19,12 @@ const MAX_COMMENT: usize = 1024;
 
 /// Turns a clause into the partitioning of a table with these columns and keys.
 pub fn define(by: &PartitionBy, schema: &Schema, env: &SessionEnv) -> SqlResult<Partitioning> {
-    let on = match &by.by {
+    if by.subpartition.is_some() {
+        return Err(SqlError::unsupported("SUBPARTITION"));
+    }
+    let function = &by.function;
+    let method = function.method;
+    let on = match &function.by {
         PartitionOn::Expr(e) => {
             let bound = bind_over(e, &schema.columns, env)?;
             check_expr(&bound, &schema.columns)?;
@@ -26,32 +32,36 @@ pub fn define(by: &PartitionBy, schema: &Schema, env: &SessionEnv) -> SqlResult<
         }
         PartitionOn::Columns(list) => By::Columns(
             list.iter()
-                .map(|n| match schema.column(n) {
+                .map(|n| match schema.column(n.as_str()) {
                     Some(at) => schema.columns[at].name.clone(),
-                    None => n.clone(),
+                    None => n.as_str().to_string(),
                 })
                 .collect(),
         ),
     };
-    let algorithm = by.algorithm.unwrap_or(0);
+    let algorithm = function.algorithm.unwrap_or(0);
     let new = |parts| {
         let listed = !by.partitions.is_empty();
-        Partitioning::new(by.method, by.linear, algorithm, on.clone(), listed, parts)
+        Partitioning::new(
+            method,
+            function.linear,
+            algorithm,
+            on.clone(),
+            listed,
+            parts,
+        )
     };
     let empty = new(Vec::new());
     let f = empty.function(schema, env)?;
-    if f.expr.is_none() && matches!(by.by, PartitionOn::Columns(_)) {
-        check_columns(by.method, &f.columns, &schema.columns)?;
+    if f.expr.is_none() && matches!(function.by, PartitionOn::Columns(_)) {
+        check_columns(method, &f.columns, &schema.columns)?;
     }
-    let hashed = matches!(by.method, PartitionMethod::Hash | PartitionMethod::Key);
+    let hashed = matches!(method, PartitionMethod::Hash | PartitionMethod::Key);
     let parts = if by.partitions.is_empty() {
         if !hashed {
             return Err(SqlError::new(
                 1492,
-                format!(
-                    "For {} partitions each partition must be defined",
-                    by.method.name()
-                ),
+                format!("For {method} partitions each partition must be defined"),
             ));
         }
         let count = by.count.unwrap_or(1);
@@ -131,33 +141,35 @@ struct Limits<'a> {
 
 impl Limits<'_> {
     fn partition(&self, def: &PartitionDef) -> SqlResult<Partition> {
-        if def.name.is_empty() || def.name.ends_with(' ') || def.name.contains('\0') {
+        let name = def.name.as_str();
+        if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
             return Err(SqlError::new(1567, "Incorrect partition name"));
         }
-        if def.name.chars().count() > 64 {
+        if name.chars().count() > 64 {
             return Err(SqlError::new(
                 1059,
-                format!("Identifier name '{}' is too long", def.name),
+                format!("Identifier name '{name}' is too long"),
             ));
         }
-        if def.comment.chars().count() > MAX_COMMENT {
+        if !def.subpartitions.is_empty() {
+            return Err(SqlError::unsupported("SUBPARTITION"));
+        }
+        let comment = options(&def.options)?;
+        if comment.chars().count() > MAX_COMMENT {
             return Err(SqlError::new(
                 1793,
-                format!(
-                    "Comment for table partition '{}' is too long (max = {MAX_COMMENT})",
-                    def.name
-                ),
+                format!("Comment for table partition '{name}' is too long (max = {MAX_COMMENT})"),
             ));
         }
         use PartitionMethod as M;
         let values = match (&def.values, self.p.method) {
-            (PartitionValues::None, M::Hash | M::Key) => Vec::new(),
-            (PartitionValues::LessThan(row), M::Range) => vec![self.row(row, &def.name)?],
-            (PartitionValues::In(rows), M::List) => rows
+            (None, M::Hash | M::Key) => Vec::new(),
+            (Some(PartitionValues::LessThan(row)), M::Range) => vec![self.row(row, name)?],
+            (Some(PartitionValues::In(rows)), M::List) => rows
                 .iter()
-                .map(|r| self.row(r, &def.name))
+                .map(|r| self.row(r, name))
                 .collect::<SqlResult<_>>()?,
-            (PartitionValues::None, method) => {
+            (None, method) => {
                 let what = if method == M::Range {
                     "LESS THAN"
                 } else {
@@ -166,18 +178,20 @@ impl Limits<'_> {
                 return Err(SqlError::new(
                     1479,
                     format!(
-                        "Syntax error: {} PARTITIONING requires definition of VALUES {what} for each partition",
-                        method.name()
+                        "Syntax error: {method} PARTITIONING requires definition of VALUES {what} for each partition"
                     ),
                 ));
             }
-            (PartitionValues::LessThan(_), _) => return Err(only("RANGE", "LESS THAN")),
-            (PartitionValues::In(_), _) => return Err(only("LIST", "IN")),
+            (Some(PartitionValues::LessThan(_)), _) => return Err(only("RANGE", "LESS THAN")),
+            (Some(PartitionValues::In(_)), _) => return Err(only("LIST", "IN")),
+            (Some(PartitionValues::Default), _) => {
+                return Err(SqlError::unsupported("a DEFAULT partition"));
+            }
         };
         Ok(Partition {
-            name: def.name.clone(),
+            name: name.to_string(),
             values,
-            comment: def.comment.clone(),
+            comment,
         })
     }
 
@@ -284,6 +298,33 @@ impl Limits<'_> {
         let stored = value::store(value, &column, &cx).map_err(|_| wrong())?;
         Ok(stored.into_owned())
     }
+}
+
+/// Options of a partition; its comment is the only one that is kept.
+fn options(list: &[TableOption]) -> SqlResult<String> {
+    let mut comment = String::new();
+    for option in list {
+        match option {
+            TableOption::Engine(engine) if crate::ddl::is_ours(engine.as_str()) => {}
+            TableOption::Engine(_) => {
+                return Err(SqlError::new(
+                    1497,
+                    "The mix of handlers in the partitions is not allowed in this version of MySQL",
+                ));
+            }
+            TableOption::Text(TextOption::Comment, text) => comment.clone_from(text),
+            TableOption::Number(
+                NumberOption::MaxRows | NumberOption::MinRows | NumberOption::NodeGroup,
+                _,
+            ) => {}
+            other => {
+                return Err(SqlError::unsupported(format_args!(
+                    "{other} of a partition"
+                )));
+            }
+        }
+    }
+    Ok(comment)
 }
 
 /// A text as a literal that reads back as the same.

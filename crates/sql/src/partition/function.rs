@@ -4,7 +4,8 @@ use super::{By, Partitioning};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{ArithmeticOp, EvalContext, Expr, ExprKind, Func, IntervalUnit, RowRef, Scope};
-use crate::parse::{PartitionMethod, sp, with_expression};
+use crate::parse::ast::{self, PartitionMethod};
+use crate::parse::with_expression;
 use crate::row::encode_sort_value;
 use crate::session::env::SessionEnv;
 use crate::show::create::quote_name;
@@ -53,10 +54,10 @@ impl Scope for Columns<'_> {
         let c = &self.columns[at];
         Ok(Expr::column(0, at, c.ty.clone(), c.nullable, &c.name))
     }
-    fn param(&mut self, _: &str, _: sqlparser::tokenizer::Span) -> SqlResult<usize> {
+    fn param(&mut self, _: u32) -> SqlResult<usize> {
         Err(not_allowed())
     }
-    fn subquery(&mut self, _: &sp::Query, _: crate::expr::SubqueryKind) -> SqlResult<Expr> {
+    fn subquery(&mut self, _: &ast::Query, _: crate::expr::SubqueryKind) -> SqlResult<Expr> {
         Err(not_allowed())
     }
     fn clause(&self) -> &'static str {
@@ -86,7 +87,7 @@ fn field_type(name: &str) -> SqlError {
 }
 
 /// Binds an expression over columns.
-pub fn bind_over(e: &sp::Expr, columns: &[Column], env: &SessionEnv) -> SqlResult<Expr> {
+pub fn bind_over(e: &ast::Expr, columns: &[Column], env: &SessionEnv) -> SqlResult<Expr> {
     crate::expr::bind(e, &mut Columns { columns, env })
 }
 
@@ -361,58 +362,37 @@ pub fn check_columns(method: PartitionMethod, list: &[usize], columns: &[Column]
 
 /// An expression as SHOW CREATE TABLE prints it: names in backticks, functions in lower case, every operation in
 /// parentheses.
-pub fn expr_text(e: &sp::Expr, columns: &[Column]) -> SqlResult<String> {
-    let name = |i: &sp::Ident| {
-        let found = columns
-            .iter()
-            .find(|c| c.name.eq_ignore_ascii_case(&i.value));
-        quote_name(found.map_or(&i.value, |c| &c.name))
-    };
-    let call = |f: &str, e: &sp::Expr| Ok(format!("{f}({})", expr_text(e, columns)?));
-    match e {
-        sp::Expr::Identifier(i) => Ok(name(i)),
-        sp::Expr::CompoundIdentifier(parts) => parts.last().map(name).ok_or_else(not_allowed),
-        sp::Expr::Value(v) => Ok(v.to_string()),
-        sp::Expr::Nested(e) => expr_text(e, columns),
-        sp::Expr::UnaryOp {
-            op: sp::UnaryOperator::Minus,
-            expr,
-        } => call("-", expr),
-        sp::Expr::UnaryOp {
-            op: sp::UnaryOperator::Plus,
-            expr,
-        } => expr_text(expr, columns),
-        sp::Expr::BinaryOp { left, op, right } => {
-            use sp::BinaryOperator as B;
-            let op = match op {
-                B::Plus => "+",
-                B::Minus => "-",
-                B::Multiply => "*",
-                B::Modulo => "%",
-                B::MyIntegerDivide => "DIV",
-                _ => return Err(not_allowed()),
-            };
-            let (left, right) = (expr_text(left, columns)?, expr_text(right, columns)?);
-            Ok(format!("({left} {op} {right})"))
+pub fn expr_text(e: &ast::Expr, columns: &[Column]) -> SqlResult<String> {
+    use ast::ExprKind as A;
+    let text = |e: &ast::Expr| expr_text(e, columns);
+    match &e.kind {
+        A::Column(c) => {
+            let own = columns
+                .iter()
+                .find(|own| own.name.eq_ignore_ascii_case(c.name()));
+            Ok(quote_name(own.map_or(c.name(), |own| &own.name)))
         }
-        sp::Expr::Ceil { expr, .. } => call("ceiling", expr),
-        sp::Expr::Floor { expr, .. } => call("floor", expr),
-        sp::Expr::Extract { field, expr, .. } => Ok(format!(
-            "extract({} from {})",
-            field.to_string().to_lowercase(),
-            expr_text(expr, columns)?
-        )),
-        sp::Expr::Function(f) => {
-            let mut args = Vec::new();
-            if let sp::FunctionArguments::List(list) = &f.args {
-                for a in &list.args {
-                    let sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e)) = a else {
-                        return Err(not_allowed());
-                    };
-                    args.push(expr_text(e, columns)?);
-                }
+        A::Null | A::Bool(_) | A::Int(_) | A::Literal(_) => Ok(e.to_string()),
+        A::Unary(ast::UnaryOp::Minus, e) => Ok(format!("-({})", text(e)?)),
+        A::Unary(ast::UnaryOp::Plus, e) => text(e),
+        A::Binary(op, sides) => operation(*op, &text(&sides[0])?, &text(&sides[1])?),
+        A::Chain(c) => {
+            let mut left = text(c.first())?;
+            for (op, right) in c.rest() {
+                left = operation(op, &left, &text(right)?)?;
             }
-            let name = f.name.to_string().to_lowercase();
+            Ok(left)
+        }
+        A::Special(s) => match &**s {
+            ast::Special::Extract(unit, e) => {
+                let unit = crate::expr::IntervalUnit::from(*unit).name().to_lowercase();
+                Ok(format!("extract({unit} from {})", text(e)?))
+            }
+            _ => Err(not_allowed()),
+        },
+        A::Call(c) => {
+            let args = c.args.iter().map(text).collect::<SqlResult<Vec<_>>>()?;
+            let name = c.name.as_str().to_lowercase();
             Ok(match (name.as_str(), args.as_slice()) {
                 ("mod", [a, b]) => format!("({a} % {b})"),
                 ("day", _) => format!("dayofmonth({})", args.join(",")),
@@ -422,4 +402,17 @@ pub fn expr_text(e: &sp::Expr, columns: &[Column]) -> SqlResult<String> {
         }
         _ => Err(not_allowed()),
     }
+}
+
+fn operation(op: ast::BinaryOp, left: &str, right: &str) -> SqlResult<String> {
+    use ast::BinaryOp as B;
+    let op = match op {
+        B::Add => "+",
+        B::Sub => "-",
+        B::Mul => "*",
+        B::Mod => "%",
+        B::IntDiv => "DIV",
+        _ => return Err(not_allowed()),
+    };
+    Ok(format!("({left} {op} {right})"))
 }

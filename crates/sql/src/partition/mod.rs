@@ -29,7 +29,7 @@ use std::sync::{Arc, OnceLock};
 use millpond_store::{Engine, KeyRange, Table};
 
 use crate::error::{SqlError, SqlResult};
-use crate::parse::PartitionMethod;
+use crate::parse::ast::PartitionMethod;
 use crate::store_error::store_error;
 use crate::types::Schema;
 

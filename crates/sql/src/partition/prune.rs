@@ -14,7 +14,7 @@ use super::{Function, HIGH_KEY, Partitioning};
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, ExprKind};
 use crate::optimize::conditions::Term;
-use crate::parse::PartitionMethod;
+use crate::parse::ast::PartitionMethod;
 use crate::row::{Lookup, lookup};
 use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Schema, SqlType};

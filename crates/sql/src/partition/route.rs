@@ -2,7 +2,7 @@
 
 use super::{Function, Partitioning};
 use crate::error::{SqlError, SqlResult};
-use crate::parse::PartitionMethod;
+use crate::parse::ast::PartitionMethod;
 use crate::session::env::SessionEnv;
 use crate::types::Schema;
 use crate::value::Value;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{By, Limit, Partition, Partitioning};
-use crate::parse::PartitionMethod;
+use crate::parse::ast::PartitionMethod;
 use crate::show::create::{quote_name, quote_text};
 
 /// Words that may be names of partitions and columns only in backticks, as far as such names are likely.
@@ -132,10 +132,10 @@ pub fn partition_text(p: &Partitioning) -> (u32, String) {
         (By::Columns(list), method) => {
             version = 50500;
             wide = true;
-            let _ = write!(out, "{}  COLUMNS({})", method.name(), columns(list));
+            let _ = write!(out, "{}  COLUMNS({})", method, columns(list));
         }
         (By::Expr(text), method) => {
-            let _ = write!(out, "{} ({text})", method.name());
+            let _ = write!(out, "{} ({text})", method);
         }
     }
     if p.listed {

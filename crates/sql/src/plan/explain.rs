@@ -4,13 +4,57 @@ use super::dml::InsertRows;
 use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, LevelKind, Query, SourceKind};
 use super::{Plan, Root};
 use crate::bind::computed;
+use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
-use crate::parse::ExplainFormat;
+use crate::parse::ast::{self, StatementKind};
 use crate::partition::Prune;
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
 use crate::types::{Collation, Schema, SqlType};
 use crate::value::Value;
+
+/// EXPLAIN's formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// One row per table.
+    Traditional,
+    /// Text tree.
+    Tree,
+}
+
+/// The format that is asked for and the statement to explain: errors 1235 and 1791.
+pub fn explainable(e: &ast::Explain) -> SqlResult<(ExplainFormat, &StatementKind)> {
+    let ast::Explain::Statement {
+        analyze,
+        format,
+        into,
+        schema,
+        statement,
+        ..
+    } = e
+    else {
+        return Err(SqlError::unsupported("this EXPLAIN"));
+    };
+    let refused = [
+        (*analyze, "EXPLAIN ANALYZE"),
+        (into.is_some(), "EXPLAIN INTO"),
+        (schema.is_some(), "EXPLAIN FOR SCHEMA"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(is, _)| *is) {
+        return Err(SqlError::unsupported(what));
+    }
+    let name = format.as_ref().map_or("TRADITIONAL", ast::Ident::as_str);
+    let format = match name.to_ascii_uppercase().as_str() {
+        "TRADITIONAL" | "DEFAULT" => ExplainFormat::Traditional,
+        "TREE" => ExplainFormat::Tree,
+        "JSON" => return Err(SqlError::unsupported("EXPLAIN FORMAT=JSON")),
+        other => {
+            let m = format!("Unknown EXPLAIN format name: '{other}'");
+            return Err(SqlError::new(1791, m));
+        }
+    };
+    Ok((format, &statement.kind))
+}
 
 /// A plan's description: columns and rows.
 pub fn explain(

@@ -18,7 +18,8 @@ use crate::bind::{self, Bound};
 use crate::catalog::statistics::{self, TableStatistics};
 use crate::error::SqlResult;
 use crate::optimize;
-use crate::parse::{Duplicates, ExplainFormat, Kind, ShowFilter, Statement, sp};
+use crate::parse::Statement;
+use crate::parse::ast::{self, StatementKind};
 use crate::result::ColumnMeta;
 use crate::rewrite;
 use crate::session::env::SessionEnv;
@@ -296,47 +297,40 @@ pub(crate) fn param_type(v: &Value<'_>) -> Option<SqlType> {
 
 /// Plans a statement for which [`Statement::is_planned`] holds.
 pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
-    compile_of(statement, &statement.text, cx)
+    let text = &statement.text;
+    let mut plan = match statement.kind() {
+        StatementKind::Explain(e) => explained(e, text, cx)?,
+        kind => compile_kind(kind, text, cx)?,
+    };
+    plan.params = statement.params;
+    plan.time_limit = statement.time_limit;
+    Ok(plan)
 }
 
 /// Plans a statement that is, or is part of, this text.
-fn compile_of(statement: &Statement, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
-    if let Kind::Explain { format, statement } = &statement.kind {
-        return explained(*format, statement, text, cx);
-    }
+fn compile_kind(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
     let generation = statistics::generation();
-    let bound = bind::statement(statement, cx)?;
-    planned(statement, bound, cx.env, text.contains(":="), generation)
+    let bound = bind::statement(kind, text, cx)?;
+    let mut plan = planned(bound, cx.env, text.contains(":="), generation)?;
+    if let StatementKind::Query(q) = kind {
+        plan.limitable = true;
+        plan.into = bind::into_variables(q)?;
+    }
+    Ok(plan)
 }
 
 /// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed), of a statement with `params`
 /// placeholders.
 pub fn compile_exprs(
-    list: &[sp::Expr],
+    list: &[&ast::Expr],
     params: usize,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
-    let statement = no_text(params);
     let assigns = list.iter().any(|e| e.to_string().contains(":="));
     let generation = statistics::generation();
-    let bound = bind::expressions(list, &statement, cx)?;
-    planned(&statement, bound, cx.env, assigns, generation)
-}
-
-/// A statement for what has no text of its own.
-fn no_text(params: usize) -> Statement {
-    Statement {
-        kind: Kind::Empty,
-        params,
-        text: String::new(),
-        ignore: false,
-        with: None,
-        duplicates: Duplicates::Refuse,
-        into: Vec::new(),
-        headings: Vec::new(),
-        time_limit: None,
-        run: 0,
-    }
+    let bound = bind::expressions(list, cx)?;
+    let plan = planned(bound, cx.env, assigns, generation)?;
+    Ok(Plan { params, ..plan })
 }
 
 /// Plans `SELECT columns FROM table [WHERE filter]` over one virtual table, in its own order: what a SHOW statement
@@ -346,24 +340,17 @@ pub fn compile_virtual(
     table: Arc<dyn VirtualTable>,
     columns: &[(usize, Option<&str>)],
     like: usize,
-    filter: &ShowFilter,
+    filter: Option<&ast::ShowFilter>,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Plan> {
-    let statement = no_text(0);
     let generation = statistics::generation();
-    let bound = bind::over_virtual(table, columns, like, filter, &statement, cx)?;
-    planned(&statement, bound, cx.env, true, generation)
+    let bound = bind::over_virtual(table, columns, like, filter, cx)?;
+    planned(bound, cx.env, true, generation)
 }
 
 /// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs. `generation`: of the statistics, before
 /// they were asked for.
-fn planned(
-    statement: &Statement,
-    bound: Bound,
-    env: &SessionEnv,
-    assigns: bool,
-    generation: u64,
-) -> SqlResult<Plan> {
+fn planned(bound: Bound, env: &SessionEnv, assigns: bool, generation: u64) -> SqlResult<Plan> {
     let Bound {
         mut root,
         columns,
@@ -378,7 +365,7 @@ fn planned(
     let typed = !columns.is_empty() && !notes.param_types.is_empty();
     Ok(Plan {
         columns: columns.into(),
-        params: statement.params,
+        params: 0,
         writes: !matches!(root, Root::Query(_) | Root::Do(_) | Root::Explain(_))
             && tables.iter().any(|t| t.write && !t.table.is_temporary()),
         reusable: !notes.momentary,
@@ -397,20 +384,16 @@ fn planned(
         derived: optimized.derived,
         subqueries: optimized.subqueries,
         hashes: optimized.hashes,
-        time_limit: statement.time_limit,
-        limitable: matches!(statement.kind, Kind::Query(_)),
-        into: statement.into.clone(),
+        time_limit: None,
+        limitable: false,
+        into: Vec::new(),
     })
 }
 
-fn explained(
-    format: ExplainFormat,
-    statement: &Statement,
-    text: &str,
-    cx: &mut PlanContext<'_>,
-) -> SqlResult<Plan> {
+fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
     let generation = statistics::generation();
-    let inner = compile_of(statement, text, cx)?;
+    let (format, kind) = explain::explainable(e)?;
+    let inner = compile_kind(kind, text, cx)?;
     let (columns, rows) = explain::explain(&inner, format, cx.env);
     Ok(Plan {
         columns: columns.into(),

@@ -7,7 +7,10 @@ use millpond_store::{Direction, Error, Fetch, KeyRange, Owner, ReadMode, Table, 
 use super::Session;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{Kind, Maintenance, PartitionOp, Partitions, TableName};
+use crate::parse::ast::{
+    AlterAction, FlushItem, FlushLock, FlushPlain, Ident, LockedTable, MaintenanceOption,
+    MaintenanceVerb, ObjectName, PartitionAction, StatementKind, TableLock, TableStatement,
+};
 use crate::partition::Partitioning;
 use crate::result::ColumnMeta;
 use crate::session::env::SessionEnv;
@@ -19,8 +22,8 @@ use crate::value::Value;
 const KILL_CHECK_ROWS: u64 = 4096;
 
 /// Columns of a maintenance statement's result.
-pub(super) fn maintain_columns(_op: Maintenance) -> [ColumnMeta; 4] {
-    [
+pub(super) fn maintain_columns() -> Vec<ColumnMeta> {
+    vec![
         show::meta("Table", 128),
         show::meta("Op", 10),
         show::meta("Msg_type", 10),
@@ -51,6 +54,14 @@ impl Locked {
     }
 }
 
+/// Whether a lock is for writing.
+fn writes(lock: TableLock) -> bool {
+    match lock {
+        TableLock::Read | TableLock::ReadLocal => false,
+        TableLock::Write | TableLock::LowPriorityWrite | TableLock::WriteConcurrent => true,
+    }
+}
+
 /// Whether a lock, if there is one, and whether it is for writing, lets a table be read or written to.
 fn may(lock: Option<bool>, name: &str, write: bool) -> SqlResult<()> {
     match lock {
@@ -68,29 +79,27 @@ fn may(lock: Option<bool>, name: &str, write: bool) -> SqlResult<()> {
 
 impl Session {
     /// LOCK TABLES, in place of what was locked before.
-    pub(super) fn lock_tables(
-        &mut self,
-        tables: &[(TableName, Option<String>, bool)],
-    ) -> SqlResult<()> {
+    pub(super) fn lock_tables(&mut self, tables: &[LockedTable]) -> SqlResult<()> {
         if self.read_locked {
             // All are locked for reading already.
-            let write = tables.iter().any(|(.., write)| *write);
+            let write = tables.iter().any(|t| writes(t.lock));
             return if write { Err(conflicting()) } else { Ok(()) };
         }
         self.unlock_tables();
         let mut names: Vec<((String, String), bool)> = Vec::new();
         let mut locked: Vec<Locked> = Vec::new();
-        for (table, alias, write) in tables {
-            let name = self.qualified(table)?;
+        for LockedTable { name, alias, lock } in tables {
+            let write = writes(*lock);
+            let name = self.qualified(name)?;
             // Nobody else has the session's temporary tables: there is nothing to lock.
             let mine = self.env.temporary.get(&name.0, &name.1).is_some();
             if mine || show::is_system_schema(&name.0) {
                 continue;
             }
-            if *write {
+            if write {
                 self.check_writable()?;
             }
-            let alias = alias.as_ref().unwrap_or(&name.1).clone();
+            let alias = alias.as_ref().map_or(&*name.1, |a| a.as_str()).to_string();
             if locked
                 .iter()
                 .any(|l| l.table.0 == name.0 && l.alias == alias)
@@ -103,12 +112,12 @@ impl Session {
             locked.push(Locked {
                 table: name.clone(),
                 alias,
-                write: *write,
+                write,
             });
             // A table named under several aliases has one lock, the strongest.
             match names.iter_mut().find(|n| n.0 == name) {
                 Some(known) => known.1 |= write,
-                None => names.push((name, *write)),
+                None => names.push((name, write)),
             }
         }
         let first = names.first().map_or("", |n| &n.0.1).to_string();
@@ -198,49 +207,32 @@ impl Session {
     }
 
     /// What DDL may do while tables are locked: change those tables (error 1100), nothing else (error 1192).
-    pub(super) fn check_ddl_locked(&self, kind: &Kind) -> SqlResult<()> {
-        if super::dispatch::is_temporary(kind) {
-            return Ok(());
-        }
+    pub(super) fn check_ddl_locked(&self, kind: &StatementKind) -> SqlResult<()> {
         self.check_read_lock()?;
         if self.locked.is_empty() {
             return Ok(());
         }
-        let check = |t: &TableName| {
+        let check = |t: &ObjectName| {
             let (database, name) = self.qualified(t)?;
             if self.env.temporary.get(&database, &name).is_some() {
                 return Ok(());
             }
             self.check_locked(&database, &name, true)
         };
-        let check_object = |o| check(&crate::ddl::table_name(o)?);
-        match kind {
-            Kind::CreateIndex(c) => check_object(&c.table_name),
-            Kind::AlterPartitions {
-                table,
-                op: PartitionOp::Exchange { table: other, .. },
-            } => check(table).and_then(|()| check(other)),
-            Kind::DropIndex { table, .. }
-            | Kind::AlterTable { table, .. }
-            | Kind::AlterPartitions { table, .. } => check(table),
-            Kind::Truncate(table) => check(table),
-            Kind::DropTables { names, .. } => names.iter().try_for_each(check),
-            _ => Err(SqlError::new(
+        match changed_tables(kind) {
+            Some(tables) => tables.into_iter().try_for_each(check),
+            None => Err(SqlError::new(
                 1192,
                 "Can't execute the given command because you have active locked tables or an active transaction",
             )),
         }
     }
 
-    /// FLUSH.
-    pub(super) fn flush(&mut self, what: &str, tables: &[TableName]) -> SqlResult<()> {
-        match what {
+    /// An item of FLUSH.
+    pub(super) fn flush(&mut self, item: &FlushItem) -> SqlResult<()> {
+        match item {
             // Definitions are read through the catalog; what a session keeps are its plans.
-            "TABLES" | "TABLE" if tables.is_empty() => {
-                self.note_flush_tables();
-                Ok(())
-            }
-            "TABLES" | "TABLE" => {
+            FlushItem::Tables { tables, lock: None } => {
                 for t in tables {
                     let (database, name) = self.qualified(t)?;
                     if self.env.temporary.get(&database, &name).is_some() {
@@ -255,60 +247,70 @@ impl Session {
                 self.note_flush_tables();
                 Ok(())
             }
-            "TABLES WITH READ LOCK" if tables.is_empty() => {
+            FlushItem::Tables {
+                tables,
+                lock: Some(FlushLock::Read),
+            } => {
                 self.note_flush_tables();
-                self.lock_everything()
-            }
-            "TABLES WITH READ LOCK" => {
-                let list: Vec<_> = tables.iter().map(|t| (t.clone(), None, false)).collect();
-                self.note_flush_tables();
+                if tables.is_empty() {
+                    return self.lock_everything();
+                }
+                let lock = |name: &ObjectName| LockedTable {
+                    name: name.clone(),
+                    alias: None,
+                    lock: TableLock::Read,
+                };
+                let list: Vec<_> = tables.iter().map(lock).collect();
                 self.lock_tables(&list)
             }
-            "STATUS" => {
+            FlushItem::Plain(FlushPlain::Status) => {
                 self.instance.0.registry.drain(self.seat());
                 self.instance.note_flush_status();
                 Ok(())
             }
             // The error log is the standard error; there is no other log.
-            "LOGS" | "SLOW LOGS" => {
+            FlushItem::Plain(FlushPlain::Logs | FlushPlain::SlowLogs) => {
                 let reopened = self.instance.0.slow_log.reopen();
                 reopened.map_err(|e| self.instance.slow_log_error(&e))
             }
-            // There are no stored privileges that memory could disagree with.
-            "PRIVILEGES" => Ok(()),
-            // Nothing is remembered of hosts that failed to connect.
-            "HOSTS" => Ok(()),
-            several if several.contains(", ") => several
-                .split(", ")
-                .try_for_each(|what| self.flush(what, tables)),
-            other => Err(SqlError::unsupported(format_args!("FLUSH {other}"))),
+            // There are no stored privileges that memory could disagree with, and nothing is remembered of hosts that failed to
+            // connect.
+            FlushItem::Plain(FlushPlain::Privileges | FlushPlain::Hosts) => Ok(()),
+            FlushItem::Plain(other) => Err(SqlError::unsupported(format_args!("FLUSH {other}"))),
+            FlushItem::RelayLogs(_) => Err(SqlError::unsupported("FLUSH RELAY LOGS")),
+            FlushItem::Tables {
+                lock: Some(FlushLock::Export),
+                ..
+            } => Err(SqlError::unsupported("FLUSH TABLES ... FOR EXPORT")),
         }
     }
 
     /// A table's database and name; error 1046 if there's no database.
-    pub(super) fn qualified(&self, t: &TableName) -> SqlResult<(String, String)> {
+    pub(super) fn qualified(&self, t: &ObjectName) -> SqlResult<(String, String)> {
         crate::ddl::qualified(t, &self.env)
     }
 
-    /// ANALYZE, CHECK, OPTIMIZE, REPAIR, CHECKSUM TABLE: one or more rows per table.
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR, CHECKSUM TABLE: one or more rows per table. `partitions`: those of the one table that are
+    /// meant, `Some(None)` being all of them, if it is about partitions.
     pub(super) fn maintain(
         &mut self,
-        op: Maintenance,
-        tables: &[TableName],
-        options: &[String],
-        partitions: Option<&Partitions>,
+        op: MaintenanceVerb,
+        tables: &[ObjectName],
+        options: &[MaintenanceOption],
+        partitions: Option<Option<&[Ident]>>,
     ) -> SqlResult<Vec<Vec<Value<'static>>>> {
         let name = match op {
-            Maintenance::Analyze => "analyze",
-            Maintenance::Check => "check",
-            Maintenance::Repair => "repair",
-            Maintenance::Optimize => "optimize",
-            Maintenance::Checksum => return Err(SqlError::unsupported("CHECKSUM TABLE")),
+            MaintenanceVerb::Analyze => "analyze",
+            MaintenanceVerb::Check => "check",
+            MaintenanceVerb::Repair => "repair",
+            MaintenanceVerb::Optimize => "optimize",
+            MaintenanceVerb::Checksum => return Err(SqlError::unsupported("CHECKSUM TABLE")),
         };
-        if op == Maintenance::Analyze && !options.is_empty() {
+        if op == MaintenanceVerb::Analyze
+            && let Some(option) = options.first()
+        {
             return Err(SqlError::unsupported(format_args!(
-                "ANALYZE TABLE ... {}",
-                options.join(" ")
+                "ANALYZE TABLE ... {option}"
             )));
         }
         let mut rows = Vec::new();
@@ -330,28 +332,25 @@ impl Session {
                 continue;
             }
             if let Some(asked) = partitions
-                && !self.has_partitions(&database, &table, asked.as_deref().unwrap_or(&[]))?
+                && !self.has_partitions(&database, &table, asked.unwrap_or(&[]))?
             {
                 add("Error", format!("Error in list of partitions to {shown}"));
                 add("status", "Operation failed".into());
                 continue;
             }
             match op {
-                Maintenance::Optimize if let Some(partitions) = partitions => {
+                MaintenanceVerb::Optimize if let Some(partitions) = partitions => {
                     add(
                         "note",
                         "Table does not support optimize on partitions. All partitions will be rebuilt and analyzed."
                             .into(),
                     );
                     self.check_locked(&database, &table, true)?;
-                    self.ddl().execute(&Kind::AlterPartitions {
-                        table: t.clone(),
-                        op: PartitionOp::Rebuild(partitions.clone()),
-                    })?;
+                    self.ddl().optimize_partitions(t, partitions)?;
                     add("status", "OK".into());
                 }
-                Maintenance::Check => {
-                    let only = partitions.and_then(|p| p.as_deref());
+                MaintenanceVerb::Check => {
+                    let only = partitions.flatten();
                     let problems = self.check_table(&database, &table, only)?;
                     if problems.is_empty() {
                         add("status", "OK".into());
@@ -362,7 +361,7 @@ impl Session {
                         add("error", "Corrupt".into());
                     }
                 }
-                Maintenance::Optimize => {
+                MaintenanceVerb::Optimize => {
                     self.check_read_lock()?;
                     add(
                         "note",
@@ -374,7 +373,7 @@ impl Session {
                     self.ddl().recreate(&database, &table)?;
                     add("status", "OK".into());
                 }
-                Maintenance::Repair => add(
+                MaintenanceVerb::Repair => add(
                     "note",
                     "The storage engine for the table doesn't support repair".into(),
                 ),
@@ -392,7 +391,7 @@ impl Session {
     }
 
     /// Whether a table has these partitions; error 1505 if it has none at all.
-    fn has_partitions(&self, database: &str, table: &str, names: &[String]) -> SqlResult<bool> {
+    fn has_partitions(&self, database: &str, table: &str, names: &[Ident]) -> SqlResult<bool> {
         let def = self.instance.0.engine.table_def(database, table);
         let schema = Schema::of(&def.map_err(|e| store_error(e, table))?)?;
         let Some(p) = &schema.partitioning else {
@@ -401,10 +400,10 @@ impl Session {
                 "Partition management on a not partitioned table is not possible",
             ));
         };
-        let has = |name: &String| {
+        let has = |name: &Ident| {
             p.parts
                 .iter()
-                .any(|part| part.name.eq_ignore_ascii_case(name))
+                .any(|part| part.name.eq_ignore_ascii_case(name.as_str()))
         };
         Ok(names.iter().all(has))
     }
@@ -415,7 +414,7 @@ impl Session {
         &mut self,
         database: &str,
         name: &str,
-        only: Option<&[String]>,
+        only: Option<&[Ident]>,
     ) -> SqlResult<Vec<String>> {
         self.in_transaction(|s| {
             let wrap = |e| store_error(e, name);
@@ -439,7 +438,7 @@ impl Session {
                 None => check.table(&table, None).map_err(|e| e.named(name))?,
                 Some(p) => {
                     for (at, part) in p.parts.iter().enumerate() {
-                        let is = |name: &String| name.eq_ignore_ascii_case(&part.name);
+                        let is = |name: &Ident| name.as_str().eq_ignore_ascii_case(&part.name);
                         if only.is_some_and(|only| !only.iter().any(is)) {
                             continue;
                         }
@@ -452,6 +451,27 @@ impl Session {
             }
             Ok(check.problems)
         })
+    }
+}
+
+/// The tables that a definition changes which may be done while tables are locked; `None` for any other.
+fn changed_tables(kind: &StatementKind) -> Option<Vec<&ObjectName>> {
+    match kind {
+        StatementKind::AlterTable(alter) => {
+            let exchanged = alter.actions.iter().filter_map(|action| match action {
+                AlterAction::Partition(PartitionAction::Exchange { table, .. }) => Some(table),
+                _ => None,
+            });
+            Some(std::iter::once(&alter.name).chain(exchanged).collect())
+        }
+        StatementKind::Table(statement) => match &**statement {
+            TableStatement::CreateIndex(create) => Some(vec![&create.table]),
+            TableStatement::DropIndex { table, .. } => Some(vec![table]),
+            TableStatement::Truncate(table) => Some(vec![table]),
+            TableStatement::Drop { names, .. } => Some(names.iter().collect()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

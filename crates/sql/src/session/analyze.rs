@@ -8,9 +8,38 @@ use super::{Session, vars};
 use crate::catalog::statistics::{self, Settings};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{HistogramClause, TableName};
+use crate::parse::ast::{HistogramChange, Ident, ObjectName};
 use crate::types::Schema;
 use crate::value::Value;
+
+/// Buckets of a histogram if nothing is said.
+const DEFAULT_BUCKETS: u64 = 100;
+/// Most buckets that may be asked for.
+const MAX_BUCKETS: u64 = 1024;
+
+/// How many buckets the histograms that are made get; `None`: they are dropped.
+fn buckets(change: &HistogramChange) -> SqlResult<Option<usize>> {
+    let HistogramChange::Update {
+        buckets,
+        automatic,
+        data,
+    } = change
+    else {
+        return Ok(None);
+    };
+    if data.is_some() {
+        return Err(SqlError::unsupported("UPDATE HISTOGRAM ... USING DATA"));
+    }
+    if *automatic == Some(true) {
+        return Err(SqlError::unsupported("UPDATE HISTOGRAM ... AUTO UPDATE"));
+    }
+    let asked = buckets.unwrap_or(DEFAULT_BUCKETS);
+    if !(1..=MAX_BUCKETS).contains(&asked) {
+        let what = "Number of buckets value is out of range in 'ANALYZE TABLE'";
+        return Err(SqlError::new(1690, what));
+    }
+    Ok(Some(asked as usize))
+}
 
 impl Session {
     /// ANALYZE TABLE of one table that is there: its status, or what went wrong.
@@ -44,17 +73,20 @@ impl Session {
     /// ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
     pub(super) fn histogram(
         &self,
-        tables: &[TableName],
-        clause: &HistogramClause,
+        tables: &[ObjectName],
+        columns: &[Ident],
+        change: &HistogramChange,
     ) -> SqlResult<Vec<Vec<Value<'static>>>> {
+        let buckets = buckets(change)?;
         let mut rows = Vec::new();
         let mut add = |table: &str, kind: &str, text: String| {
             let row = [table, "histogram", kind, &text];
             rows.push(row.map(|t| Value::string(t.to_string())).to_vec());
         };
-        for (at, column) in clause.columns.iter().enumerate() {
-            let same = |c: &String| c.eq_ignore_ascii_case(column);
-            if clause.columns[..at].iter().any(same) {
+        for (at, column) in columns.iter().enumerate() {
+            let column = column.as_str();
+            let same = |c: &Ident| c.as_str().eq_ignore_ascii_case(column);
+            if columns[..at].iter().any(same) {
                 let what = format!("Duplicate column name '{column}'");
                 return Err(SqlError::new(1060, what));
             }
@@ -82,11 +114,11 @@ impl Session {
         };
         let open = |txn: &mut Txn| self.open_for_statistics(txn, &database, &table);
         let mut wanted = Vec::new();
-        for name in &clause.columns {
+        for name in columns.iter().map(Ident::as_str) {
             let column = schema.column(name);
-            let shown_name = column.map_or(&**name, |c| &schema.columns[c].name);
+            let shown_name = column.map_or(name, |c| &schema.columns[c].name);
             if let Some(c) = column
-                && let Some(buckets) = clause.buckets
+                && let Some(buckets) = buckets
             {
                 match refused(&schema, c) {
                     Some(what) => add(&shown, "Error", what),
@@ -94,9 +126,9 @@ impl Session {
                 }
                 continue;
             }
-            let dropped = clause.buckets.is_none()
-                && statistics::drop_histogram(engine, &self.owner, &open, name)?;
-            match (dropped, clause.buckets) {
+            let dropped =
+                buckets.is_none() && statistics::drop_histogram(engine, &self.owner, &open, name)?;
+            match (dropped, buckets) {
                 (true, _) => add(
                     &shown,
                     "status",

@@ -9,13 +9,14 @@ use parking_lot::Mutex;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::counters::Counter;
-use crate::parse::{Kind, Statement};
+use super::kinds::{self, Row};
+use crate::error::SqlResult;
+use crate::parse::Statement;
+use crate::parse::ast::{StatementKind, TransactionStatement};
 use crate::plan::Plan;
 use crate::stack;
 use crate::types::{Collation, Encoding};
 use crate::value::Zone;
-use crate::watch::{self, StatementKind};
 
 /// Statements a session holds on to.
 const ENTRIES: usize = 32;
@@ -53,8 +54,8 @@ pub(crate) struct Parsed {
     pub statement: Statement,
     /// Text as the process list shows it.
     pub text: Arc<str>,
-    pub counter: Option<Counter>,
-    pub kind: StatementKind,
+    /// What is done about its kind.
+    pub row: Row,
     plan: Mutex<Option<Kept>>,
 }
 
@@ -65,14 +66,14 @@ pub(crate) struct Kept {
 }
 
 impl Parsed {
-    pub fn new(statement: Statement, text: Arc<str>) -> Parsed {
-        Parsed {
-            counter: super::dispatch::counter(&statement.kind),
-            kind: watch::kind_of(&statement.kind),
+    /// Error 1235 if statements of its kind are not run.
+    pub fn new(statement: Statement, text: Arc<str>) -> SqlResult<Parsed> {
+        Ok(Parsed {
+            row: kinds::row(statement.kind())?,
             statement,
             text,
             plan: Mutex::new(None),
-        }
+        })
     }
     /// The plan, if there is one for this context.
     fn plan(&self, context: &Arc<Context>) -> Option<Arc<Plan>> {
@@ -87,7 +88,9 @@ impl Drop for Parsed {
     fn drop(&mut self) {
         let run = self.statement.run;
         if stack::is_deep(run) {
-            let kind = std::mem::replace(&mut self.statement.kind, Kind::Empty);
+            // Something of no depth in its place.
+            let begin = StatementKind::Transaction(Box::new(TransactionStatement::Begin));
+            let kind = std::mem::replace(&mut self.statement.tree.kind, begin);
             let plan = self.plan.get_mut().take();
             stack::with_room(run, || drop((kind, plan)));
         }
@@ -119,8 +122,9 @@ impl Drop for Compiled {
 }
 
 impl Compiled {
-    pub fn new(statement: Statement, text: Arc<str>) -> Compiled {
-        Compiled::of(Arc::new(Parsed::new(statement, text)))
+    /// Error 1235 if statements of its kind are not run.
+    pub fn new(statement: Statement, text: Arc<str>) -> SqlResult<Compiled> {
+        Ok(Compiled::of(Arc::new(Parsed::new(statement, text)?)))
     }
     pub fn of(parsed: Arc<Parsed>) -> Compiled {
         Compiled {
@@ -239,6 +243,7 @@ impl Cache {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::session::env::SqlMode;
 
     pub fn context(database: &str) -> Arc<Context> {
         Arc::new(Context {
@@ -253,19 +258,8 @@ pub(super) mod tests {
     }
 
     pub fn compiled(text: &str) -> Arc<Compiled> {
-        let statement = Statement {
-            kind: Kind::Empty,
-            params: 0,
-            text: text.into(),
-            ignore: false,
-            with: None,
-            duplicates: crate::parse::Duplicates::Refuse,
-            into: Vec::new(),
-            headings: Vec::new(),
-            time_limit: None,
-            run: 0,
-        };
-        Arc::new(Compiled::new(statement, text.into()))
+        let statement = crate::parse::parse_one(text, SqlMode::DEFAULT).unwrap();
+        Arc::new(Compiled::new(statement, text.into()).unwrap())
     }
 
     #[test]

@@ -1,195 +1,48 @@
-//! Statements by kind: what counts them, which commit implicitly, who carries them out.
+//! Who carries a statement out.
 
 use super::Session;
 use super::cache::Compiled;
-use super::counters::Counter;
-use crate::ddl::Ddl;
+use super::kinds::{self, Effect};
+use crate::ddl::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
-use crate::parse::{Change, Kind, Maintenance, PrepareSource, Show, Statement, sp};
+use crate::parse::Statement;
+use crate::parse::ast::{
+    Account, AdminStatement, Explain, Ident, MaintenanceOption, MaintenanceVerb, ObjectName,
+    PrepareSource, SchemaStatement, SessionStatement, Show, ShowKind, StatementKind,
+    TableStatement, TransactionStatement, UserVariable,
+};
 use crate::plan::{self, PlanContext};
 use crate::result::{ColumnMeta, ResultSink};
 use crate::show;
 use crate::value::Value;
-use crate::watch::StatementKind;
+use crate::watch;
 
-/// The counter of a statement.
-pub(super) fn counter(kind: &Kind) -> Option<Counter> {
-    use Counter as C;
-    Some(match kind {
-        Kind::Empty => return None,
-        Kind::Query(_) => C::Select,
-        Kind::Insert(i) => {
-            let select = i
-                .source
-                .as_ref()
-                .is_some_and(|q| !matches!(*q.body, sp::SetExpr::Values(_)));
-            match (i.replace_into, select) {
-                (false, false) => C::Insert,
-                (false, true) => C::InsertSelect,
-                (true, false) => C::Replace,
-                (true, true) => C::ReplaceSelect,
-            }
-        }
-        Kind::Update(_) => C::Update,
-        Kind::Delete(_) => C::Delete,
-        Kind::Several(s) => match s.change {
-            Change::Update(_) => C::UpdateMulti,
-            Change::Delete(_) => C::DeleteMulti,
-        },
-        Kind::Explain { .. } => C::Explain,
-        Kind::Do(_) => C::Do,
-        Kind::CreateTable(_) | Kind::CreatePartitioned(..) | Kind::CreateTableLike { .. } => {
-            C::CreateTable
-        }
-        Kind::CreateIndex(_) => C::CreateIndex,
-        Kind::DropIndex { .. } => C::DropIndex,
-        Kind::AlterTable { .. } | Kind::AlterPartitions { .. } => C::AlterTable,
-        Kind::DropTables { .. } => C::DropTable,
-        Kind::DropViews { .. } => C::DropView,
-        Kind::DropProgram { .. } => return None,
-        Kind::Truncate(_) => C::Truncate,
-        Kind::RenameTables(_) => C::RenameTable,
-        Kind::CreateDatabase { .. } => C::CreateDb,
-        Kind::AlterDatabase { .. } => C::AlterDb,
-        Kind::DropDatabase { .. } => C::DropDb,
-        // Counted where it is carried out, because COM_INIT_DB comes there too.
-        Kind::Use(_) => return None,
-        Kind::Begin { .. } => C::Begin,
-        Kind::Commit { .. } => C::Commit,
-        Kind::Rollback { .. } => C::Rollback,
-        Kind::Savepoint(_) => C::Savepoint,
-        Kind::RollbackTo(_) => C::RollbackTo,
-        Kind::ReleaseSavepoint(_) => C::ReleaseSavepoint,
-        Kind::Set(_) => C::SetOption,
-        Kind::Show(s) => return show_counter(s),
-        Kind::Describe { .. } => C::ShowFields,
-        Kind::LockTables(_) => C::LockTables,
-        Kind::UnlockTables => C::UnlockTables,
-        Kind::Flush { .. } => C::Flush,
-        Kind::Maintain { op, .. } => match op {
-            Maintenance::Analyze => C::Analyze,
-            Maintenance::Check => C::Check,
-            Maintenance::Optimize => C::Optimize,
-            Maintenance::Repair => C::Repair,
-            Maintenance::Checksum => C::Checksum,
-        },
-        Kind::Kill { .. } => C::Kill,
-        Kind::Prepare { .. } => C::PrepareSql,
-        Kind::Execute { .. } => C::ExecuteSql,
-        Kind::Deallocate(_) => C::DeallocSql,
-        Kind::Help(_) => C::Help,
-    })
+/// What a statement that is not planned answers.
+pub(super) enum Answer {
+    /// OK, and what it did.
+    Done(Done),
+    /// Rows that are there.
+    Rows(Vec<ColumnMeta>, Vec<Vec<Value<'static>>>),
+    /// A selection from a virtual table.
+    Shown(show::Shown),
 }
 
-fn show_counter(show: &Show) -> Option<Counter> {
-    use Counter as C;
-    Some(match show {
-        Show::Databases(_) => C::ShowDatabases,
-        Show::Tables { .. } => C::ShowTables,
-        Show::TableStatus { .. } => C::ShowTableStatus,
-        Show::OpenTables { .. } => C::ShowOpenTables,
-        Show::Columns { .. } => C::ShowFields,
-        Show::Index { .. } => C::ShowKeys,
-        Show::CreateTable(_) => C::ShowCreateTable,
-        Show::CreateDatabase { .. } => C::ShowCreateDb,
-        Show::Variables { .. } => C::ShowVariables,
-        Show::Status { .. } => C::ShowStatus,
-        Show::ProcessList { .. } => C::ShowProcesslist,
-        Show::Warnings { .. } | Show::CountWarnings => C::ShowWarnings,
-        Show::Errors { .. } | Show::CountErrors => C::ShowErrors,
-        Show::Engines => C::ShowStorageEngines,
-        Show::EngineStatus(_) => C::ShowEngineStatus,
-        Show::Collation(_) => C::ShowCollations,
-        Show::CharacterSet(_) => C::ShowCharsets,
-        Show::Grants(_) => C::ShowGrants,
-        Show::Privileges => C::ShowPrivileges,
-        Show::Plugins => C::ShowPlugins,
-        Show::Triggers { .. } => C::ShowTriggers,
-        Show::Events { .. }
-        | Show::RoutineStatus { .. }
-        | Show::CreateOther(..)
-        | Show::Replication(_) => return None,
-    })
-}
-
-/// Whether a statement leaves the diagnostics of the one before, because it is about them.
-pub(super) fn keeps_diagnostics(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Show(
-            Show::Warnings { .. } | Show::Errors { .. } | Show::CountWarnings | Show::CountErrors
-        )
-    )
-}
-
-/// Whether a statement makes or drops temporary tables and says so.
-pub(super) fn is_temporary(kind: &Kind) -> bool {
-    match kind {
-        Kind::CreateTable(create) | Kind::CreatePartitioned(create, _) => create.temporary,
-        Kind::CreateTableLike { temporary, .. } | Kind::DropTables { temporary, .. } => *temporary,
-        _ => false,
+impl Answer {
+    /// OK, and nothing to say about it.
+    pub fn ok() -> Answer {
+        Answer::Done(Done::default())
     }
-}
-
-/// Whether a statement ends the open transaction before it does anything.
-fn commits(kind: &Kind) -> bool {
-    is_definition(kind) && !is_temporary(kind)
-}
-
-fn is_definition(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::CreateTable(_)
-            | Kind::CreatePartitioned(..)
-            | Kind::CreateTableLike { .. }
-            | Kind::CreateIndex(_)
-            | Kind::DropIndex { .. }
-            | Kind::AlterTable { .. }
-            | Kind::AlterPartitions { .. }
-            | Kind::DropTables { .. }
-            | Kind::DropViews { .. }
-            | Kind::DropProgram { .. }
-            | Kind::Truncate(_)
-            | Kind::RenameTables(_)
-            | Kind::CreateDatabase { .. }
-            | Kind::AlterDatabase { .. }
-            | Kind::DropDatabase { .. }
-            | Kind::LockTables(_)
-            | Kind::Flush { .. }
-            | Kind::Maintain { .. }
-    )
-}
-
-/// Whether a statement is refused in a READ ONLY transaction although it is not planned.
-fn changes(kind: &Kind) -> bool {
-    is_definition(kind)
-        && !matches!(
-            kind,
-            Kind::LockTables(_) | Kind::Flush { .. } | Kind::Maintain { .. }
-        )
-}
-
-/// Whether a statement that does not go by the open transaction is refused where transactions are READ ONLY.
-fn rebuilds(kind: &Kind) -> bool {
-    matches!(kind, Kind::Maintain { op, .. } if matches!(op, Maintenance::Optimize | Maintenance::Repair))
 }
 
 /// Error 1295 for statements that cannot be prepared.
-pub(super) fn preparable(statement: &Statement) -> SqlResult<()> {
-    match statement.kind {
-        Kind::Empty => Err(SqlError::new(1065, "Query was empty")),
-        Kind::Prepare { .. }
-        | Kind::Execute { .. }
-        | Kind::Deallocate(_)
-        | Kind::LockTables(_)
-        | Kind::UnlockTables
-        | Kind::Use(_)
-        | Kind::Help(_) => Err(SqlError::new(
-            1295,
-            "This command is not supported in the prepared statement protocol yet",
-        )),
-        _ => Ok(()),
+pub(super) fn preparable(compiled: &Compiled) -> SqlResult<()> {
+    if compiled.row.preparable {
+        return Ok(());
     }
+    Err(SqlError::new(
+        1295,
+        "This command is not supported in the prepared statement protocol yet",
+    ))
 }
 
 impl Session {
@@ -202,16 +55,18 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
-        self.current.running.kind = compiled.kind;
-        self.allow_unsettled(compiled.kind, more);
-        if !compiled.kind.is_ddl() {
+        let watched = compiled.row.watched;
+        self.current.running.kind = watched;
+        self.allow_unsettled(watched, more);
+        if !watched.is_ddl() {
             return self.carry_out(compiled, params, more, sink);
         }
-        if let Kind::Truncate(table) = &compiled.statement.kind
-            && let Ok((database, name)) = self.qualified(table)
+        if let StatementKind::Table(table) = compiled.statement.kind()
+            && let TableStatement::Truncate(name) = &**table
+            && let Ok((database, name)) = self.qualified(name)
             && show::truncate(&self.instance, &database, &name)
         {
-            self.current.running.kind = StatementKind::Other;
+            self.current.running.kind = watch::StatementKind::Other;
             return self.finish(0, "", more, sink);
         }
         let event = self.begin_ddl(compiled);
@@ -231,160 +86,263 @@ impl Session {
         if statement.is_planned() {
             return self.run_planned(compiled, params, more, sink);
         }
-        if changes(&statement.kind) {
-            if self.txn.explicit {
-                self.check_writable()?;
-            }
-            self.check_ddl_locked(&statement.kind)?;
+        self.take_effect(compiled)?;
+        if let StatementKind::Session(session) = statement.kind()
+            && let SessionStatement::Execute { name, using } = &**session
+        {
+            return self.execute_named(name.as_str(), using, more, sink);
         }
-        if commits(&statement.kind) {
-            self.commit_now()?;
-            self.forget_asked();
+        match self.answer(statement, params)? {
+            Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
+            Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
+            Answer::Shown(table) => self.show(&table, more, sink),
         }
-        if changes(&statement.kind) || rebuilds(&statement.kind) {
-            self.check_writable()?;
+    }
+
+    /// What a statement does to the open transaction before anything else, and what that may have against it.
+    fn take_effect(&mut self, compiled: &Compiled) -> SqlResult<()> {
+        let effect = compiled.row.effect;
+        match effect {
+            Effect::Own => return Ok(()),
+            Effect::Temporary => return self.check_writable(),
+            Effect::Defines => {
+                if self.txn.explicit {
+                    self.check_writable()?;
+                }
+                self.check_ddl_locked(compiled.statement.kind())?;
+            }
+            Effect::Commits | Effect::Rebuilds => {}
         }
-        match &statement.kind {
-            Kind::Empty => Err(SqlError::new(1065, "Query was empty")),
-            Kind::Use(name) => {
-                self.use_database(name)?;
-                self.finish(0, "", more, sink)
+        self.commit_now()?;
+        self.forget_asked();
+        match effect {
+            Effect::Commits => Ok(()),
+            _ => self.check_writable(),
+        }
+    }
+
+    /// Carries out a statement that is not planned.
+    fn answer(&mut self, statement: &Statement, params: &[Value<'_>]) -> SqlResult<Answer> {
+        use StatementKind as K;
+        match statement.kind() {
+            K::Transaction(s) => self.transaction_statement(s),
+            K::Set(s) => self.set(s, params).map(|()| Answer::ok()),
+            K::Session(s) => self.session_statement(s),
+            K::Admin(s) => self.admin_statement(s, params),
+            K::AlterTable(alter)
+                if let Some((verb, only, options)) = kinds::partition_upkeep(alter) =>
+            {
+                let table = std::slice::from_ref(&alter.name);
+                self.upkeep(verb, table, options, Some(only))
             }
-            Kind::Begin {
-                snapshot,
-                read_only,
-            } => {
-                self.begin(*snapshot, *read_only)?;
-                self.finish(0, "", more, sink)
+            K::Table(s)
+                if let TableStatement::Create(create) = &**s
+                    && create.query.is_some() =>
+            {
+                let fill = |s: &mut Session| s.create_table_select(statement, create, params);
+                self.noting_temporary(fill).map(Answer::Done)
             }
-            Kind::Commit { chain, release } => {
-                self.end_transaction(true, *chain, *release)?;
-                self.finish(0, "", more, sink)
+            K::Table(_) | K::AlterTable(_) | K::Routine(_) => self.define(statement),
+            K::Schema(s) => {
+                let done = self.define(statement)?;
+                self.note_database(s);
+                Ok(done)
             }
-            Kind::Rollback { chain, release } => {
-                self.end_transaction(false, *chain, *release)?;
-                self.finish(0, "", more, sink)
+            K::Show(_) | K::Explain(_) => self.shown(statement).map(Answer::Shown),
+            K::Query(_) | K::Insert(_) | K::Update(_) | K::Delete(_) | K::Do(_) => {
+                Err(SqlError::new(1105, "a planned statement"))
             }
-            Kind::Savepoint(name) => {
-                self.savepoint(name)?;
-                self.finish(0, "", more, sink)
+            // Refused when they are compiled.
+            K::Call(_) | K::Compound(_) | K::Account(_) | K::Replication(_) => {
+                Err(SqlError::unsupported("this statement"))
             }
-            Kind::RollbackTo(name) => {
-                self.rollback_to(name)?;
-                self.finish(0, "", more, sink)
+        }
+    }
+
+    fn define(&mut self, statement: &Statement) -> SqlResult<Answer> {
+        let done = self.noting_temporary(|s| s.ddl().execute(statement.kind()))?;
+        Ok(Answer::Done(done))
+    }
+
+    /// Takes notice of what became of the database in use.
+    fn note_database(&mut self, statement: &SchemaStatement) {
+        match statement {
+            SchemaStatement::AlterDatabase { .. } => self.refresh_database_variables(),
+            SchemaStatement::DropDatabase { name, .. }
+                if self.env.database.borrow().as_deref() == Some(name.as_str()) =>
+            {
+                self.leave_database();
             }
-            Kind::ReleaseSavepoint(name) => {
-                self.release_savepoint(name)?;
-                self.finish(0, "", more, sink)
+            _ => {}
+        }
+    }
+
+    fn transaction_statement(&mut self, statement: &TransactionStatement) -> SqlResult<Answer> {
+        use TransactionStatement as S;
+        match statement {
+            S::Start { snapshot, access } => self.begin(*snapshot, *access)?,
+            S::Begin => self.begin(false, None)?,
+            S::Commit(completion) => self.end_transaction(true, *completion)?,
+            S::Rollback(completion) => self.end_transaction(false, *completion)?,
+            S::Savepoint(name) => self.savepoint(name.as_str())?,
+            S::RollbackTo(name) => self.rollback_to(name.as_str())?,
+            S::ReleaseSavepoint(name) => self.release_savepoint(name.as_str())?,
+            S::Set {
+                scope,
+                isolation,
+                access,
+            } => self.set_transaction(*scope, *isolation, *access)?,
+            S::LockTables(tables) => self.lock_tables(tables)?,
+            S::UnlockTables => self.unlock_statement()?,
+            S::LockInstance | S::UnlockInstance | S::Xa(_) => {
+                return Err(SqlError::unsupported(statement));
             }
-            Kind::Set(items) => {
-                self.set(items, params)?;
-                self.finish(0, "", more, sink)
+        }
+        Ok(Answer::ok())
+    }
+
+    fn session_statement(&mut self, statement: &SessionStatement) -> SqlResult<Answer> {
+        use SessionStatement as S;
+        match statement {
+            S::Use(name) => self.use_database(name.as_str())?,
+            S::Prepare { name, source } => {
+                self.prepare_named(name.as_str(), source)?;
+                return Ok(Answer::Done(Done {
+                    affected: 0,
+                    info: "Statement prepared".into(),
+                }));
             }
-            Kind::Show(Show::Grants(Some(user))) if !self.is_self(user) => Err(SqlError::new(
-                1141,
-                format!("There is no such grant defined for user '{user}'"),
-            )),
-            Kind::Show(show) => {
-                let table = show::of(show, &self.env)?;
-                self.show(&table, more, sink)
-            }
-            Kind::Describe { table, column } => {
-                let table = show::describe(table, column.as_deref(), &self.env)?;
-                self.show(&table, more, sink)
-            }
-            Kind::Prepare { name, source } => {
-                let text = match source {
-                    PrepareSource::Text(t) => t.clone(),
-                    PrepareSource::Variable(v) => {
-                        let vars = self.env.user_vars.borrow();
-                        let value = vars.get(v).map(|v| v.to_text().into_owned());
-                        String::from_utf8_lossy(&value.unwrap_or_else(|| b"NULL".to_vec()))
-                            .into_owned()
-                    }
-                };
-                let key = name.to_lowercase();
-                self.named.remove(&key);
-                let prepared = self.make_prepared(&text)?;
-                self.named.insert(key, prepared);
-                self.finish(0, "Statement prepared", more, sink)
-            }
-            Kind::Execute { name, using } => self.execute_named(name, using, more, sink),
-            Kind::Deallocate(name) => {
-                if self.named.remove(&name.to_lowercase()).is_none() {
-                    return Err(unknown_statement(name, "DEALLOCATE PREPARE"));
+            S::Deallocate(name) => {
+                if self.named.remove(&name.as_str().to_lowercase()).is_none() {
+                    return Err(unknown_statement(name.as_str(), "DEALLOCATE PREPARE"));
                 }
-                self.finish(0, "", more, sink)
             }
-            Kind::Kill { connection, id } => {
-                let value = self.evaluate(std::slice::from_ref(id), params)?;
-                let id = u32::try_from(value[0].to_u64()).unwrap_or(u32::MAX);
-                self.instance.kill(id, *connection)?;
-                if id == self.id() {
-                    return Err(SqlError::new(1317, "Query execution was interrupted"));
-                }
-                self.finish(0, "", more, sink)
-            }
-            Kind::LockTables(tables) => {
-                self.lock_tables(tables)?;
-                self.finish(0, "", more, sink)
-            }
-            Kind::UnlockTables => {
-                self.unlock_statement()?;
-                self.finish(0, "", more, sink)
-            }
-            Kind::Flush { what, tables } => {
-                self.flush(what, tables)?;
-                self.finish(0, "", more, sink)
-            }
-            Kind::Maintain {
-                op,
-                tables,
-                options,
-                histogram,
-                partitions,
-            } => {
-                let rows = match histogram {
-                    Some(clause) => self.histogram(tables, clause)?,
-                    None => self.maintain(*op, tables, options, partitions.as_ref())?,
-                };
-                if *op == Maintenance::Analyze {
-                    // Plans are made anew with what was found out.
-                    self.note_flush_tables();
-                }
-                let columns = super::admin::maintain_columns(*op);
-                self.send_rows(&columns, &rows, more, sink)
-            }
-            Kind::CreateTable(create) if create.query.is_some() => {
-                let done = self
-                    .noting_temporary(|s| s.create_table_select(statement, create, None, params))?;
-                self.finish(done.affected, &done.info, more, sink)
-            }
-            Kind::CreatePartitioned(create, by) if create.query.is_some() => {
-                let done = self.create_table_select(statement, create, Some(by), params)?;
-                self.finish(done.affected, &done.info, more, sink)
-            }
-            Kind::Help(_) => {
-                let columns = [
+            S::Help(_) => {
+                let columns = vec![
                     show::meta("source_category_name", 64),
                     show::meta("name", 64),
                     show::meta("is_it_category", 1),
                 ];
-                self.send_rows(&columns, &[], more, sink)
+                return Ok(Answer::Rows(columns, Vec::new()));
             }
-            _ => {
-                let done = self.noting_temporary(|s| s.ddl().execute(&statement.kind))?;
-                if let Kind::AlterDatabase { .. } = statement.kind {
-                    self.refresh_database_variables();
-                }
-                if let Kind::DropDatabase { name, .. } = &statement.kind
-                    && self.env.database.borrow().as_deref() == Some(name)
-                {
-                    self.leave_database();
-                }
-                self.finish(done.affected, &done.info, more, sink)
-            }
+            S::Execute { .. }
+            | S::HandlerOpen { .. }
+            | S::HandlerRead { .. }
+            | S::HandlerClose(_)
+            | S::Load(_) => return Err(SqlError::unsupported(statement)),
         }
+        Ok(Answer::ok())
+    }
+
+    fn admin_statement(
+        &mut self,
+        statement: &AdminStatement,
+        params: &[Value<'_>],
+    ) -> SqlResult<Answer> {
+        use AdminStatement as S;
+        match statement {
+            S::Maintain {
+                verb,
+                tables,
+                options,
+                ..
+            } => self.upkeep(*verb, tables, options, None),
+            S::Histogram {
+                tables,
+                columns,
+                change,
+                ..
+            } => {
+                let rows = self.histogram(tables, columns, change)?;
+                // Plans are made anew with what was found out.
+                self.note_flush_tables();
+                Ok(Answer::Rows(super::admin::maintain_columns(), rows))
+            }
+            S::Flush { items, .. } => {
+                items.iter().try_for_each(|item| self.flush(item))?;
+                Ok(Answer::ok())
+            }
+            S::Kill { query, id } => {
+                let value = self.evaluate(&[id], params)?;
+                let id = u32::try_from(value[0].to_u64()).unwrap_or(u32::MAX);
+                self.instance.kill(id, !query)?;
+                if id == self.id() {
+                    return Err(SqlError::new(1317, "Query execution was interrupted"));
+                }
+                Ok(Answer::ok())
+            }
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR, CHECKSUM TABLE, and of partitions: `Some(None)` is all of them.
+    fn upkeep(
+        &mut self,
+        verb: MaintenanceVerb,
+        tables: &[ObjectName],
+        options: &[MaintenanceOption],
+        partitions: Option<Option<&[Ident]>>,
+    ) -> SqlResult<Answer> {
+        let rows = self.maintain(verb, tables, options, partitions)?;
+        if verb == MaintenanceVerb::Analyze {
+            // Plans are made anew with what was found out.
+            self.note_flush_tables();
+        }
+        Ok(Answer::Rows(super::admin::maintain_columns(), rows))
+    }
+
+    /// What SHOW and DESCRIBE select from.
+    fn shown(&self, statement: &Statement) -> SqlResult<show::Shown> {
+        match statement.kind() {
+            StatementKind::Show(show) => {
+                if show.kind == ShowKind::Grants {
+                    self.check_grants_of(show)?;
+                }
+                show::of(show, &self.env)
+            }
+            StatementKind::Explain(explain)
+                if let Explain::Table { table, column } = &**explain =>
+            {
+                show::describe(table, column.as_deref(), &self.env)
+            }
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    /// Error 1141 for SHOW GRANTS of others: there are no accounts to ask about.
+    fn check_grants_of(&self, show: &Show) -> SqlResult<()> {
+        let Some(Account::Named { user, host }) = &show.account else {
+            return Ok(());
+        };
+        let mut name = user.as_str().to_string();
+        if let Some(host) = host {
+            name = format!("{name}@{}", host.as_str());
+        }
+        if name == self.env.user {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            1141,
+            format!("There is no such grant defined for user '{name}'"),
+        ))
+    }
+
+    /// PREPARE.
+    fn prepare_named(&mut self, name: &str, source: &PrepareSource) -> SqlResult<()> {
+        let text = match source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::Variable(UserVariable(name)) => {
+                let vars = self.env.user_vars.borrow();
+                let value = vars.get(&name.to_lowercase());
+                let value = value.map(|v| v.to_text().into_owned());
+                String::from_utf8_lossy(&value.unwrap_or_else(|| b"NULL".to_vec())).into_owned()
+            }
+        };
+        let key = name.to_lowercase();
+        self.named.remove(&key);
+        let prepared = self.make_prepared(&text)?;
+        self.named.insert(key, prepared);
+        Ok(())
     }
 
     /// Runs a statement that may make or drop temporary tables. If it does, names may mean other tables than before,
@@ -418,14 +376,10 @@ impl Session {
         }
     }
 
-    fn is_self(&self, user: &str) -> bool {
-        user == self.env.user
-    }
-
     fn execute_named(
         &mut self,
         name: &str,
-        using: &[String],
+        using: &[UserVariable],
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
@@ -439,11 +393,12 @@ impl Session {
             let vars = self.env.user_vars.borrow();
             using
                 .iter()
-                .map(|u| vars.get(u).cloned().unwrap_or(Value::Null))
+                .map(|UserVariable(name)| vars.get(&name.to_lowercase()).cloned())
+                .map(|value| value.unwrap_or(Value::Null))
                 .collect()
         };
         let compiled = prepared.compiled()?;
-        if let Some(c) = compiled.counter {
+        if let Some(c) = compiled.row.counter {
             self.count(c);
         }
         self.dispatch(compiled, &values, more, sink)
@@ -474,7 +429,7 @@ impl Session {
             shown.table.clone(),
             &columns,
             shown.like,
-            &shown.filter,
+            shown.filter.as_ref(),
             &mut PlanContext {
                 engine: &self.instance.0.engine,
                 txn,
@@ -486,12 +441,19 @@ impl Session {
 
     /// Columns of the result set of a statement that is not planned.
     pub(super) fn describe_command(&mut self, statement: &Statement) -> SqlResult<Vec<ColumnMeta>> {
-        let shown = match &statement.kind {
-            Kind::Show(show) => show::of(show, &self.env)?,
-            Kind::Describe { table, column } => {
-                show::describe(table, column.as_deref(), &self.env)?
+        let shown = match statement.kind() {
+            StatementKind::Show(_) | StatementKind::Explain(_) => self.shown(statement)?,
+            StatementKind::Admin(admin) => {
+                return Ok(match &**admin {
+                    AdminStatement::Maintain { .. } | AdminStatement::Histogram { .. } => {
+                        super::admin::maintain_columns()
+                    }
+                    _ => Vec::new(),
+                });
             }
-            Kind::Maintain { op, .. } => return Ok(super::admin::maintain_columns(*op).to_vec()),
+            StatementKind::AlterTable(alter) if kinds::partition_upkeep(alter).is_some() => {
+                return Ok(super::admin::maintain_columns());
+            }
             _ => return Ok(Vec::new()),
         };
         Ok(self.compile_shown(&shown)?.columns.to_vec())

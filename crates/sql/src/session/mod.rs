@@ -8,7 +8,8 @@
 //! | `run` | running a planned statement inside its transaction |
 //! | `unsettled` | statements whose commit is not durable yet |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
-//! | `dispatch` | everything that is not planned, by statement kind |
+//! | `kinds` | what each kind of statement does to transactions, counters and records |
+//! | `dispatch` | who carries a statement out |
 //! | `record` | what a statement leaves in the stall record |
 //! | `set` | SET and the effects of variables |
 //! | `analyze` | ANALYZE TABLE |
@@ -31,6 +32,7 @@ pub(crate) mod counters;
 mod dispatch;
 pub mod env;
 mod instance;
+mod kinds;
 mod record;
 pub(crate) mod registry;
 mod run;

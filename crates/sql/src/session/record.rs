@@ -4,7 +4,6 @@ use super::Session;
 use super::cache::Compiled;
 use super::counters::Counter;
 use crate::error::SqlResult;
-use crate::parse::Kind;
 use crate::slowlog::{self, Entry};
 use crate::value::Value;
 use crate::watch::{self, DdlEvent, Running, StatementKind};
@@ -29,27 +28,16 @@ impl Default for Current {
     }
 }
 
-/// Whether a statement is among those that `log_slow_admin_statements` is about.
-fn is_administrative(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::AlterTable { .. }
-            | Kind::CreateIndex(_)
-            | Kind::DropIndex { .. }
-            | Kind::Maintain { .. }
-    )
-}
-
 impl Session {
-    /// Records that the statement begun last has ended. `text` is what the client sent; `params` the values of a prepared
-    /// statement.
+    /// Records that the statement begun last has ended. `administrative`: whether `log_slow_admin_statements` is about it; `text`
+    /// is what the client sent; `params` the values of a prepared statement.
     #[inline]
-    pub(super) fn record_end(&mut self, kind: &Kind, text: &str, params: &[Value<'_>]) {
+    pub(super) fn record_end(&mut self, administrative: bool, text: &str, params: &[Value<'_>]) {
         let watch = &self.instance.0.watch;
         let end_ns = watch.now_ns();
         let ns = watch.finish(self.current.running, end_ns);
         if ns > self.settings.long_query_ns {
-            self.slow(kind, text, params, end_ns);
+            self.slow(administrative, text, params, end_ns);
         }
     }
 
@@ -63,11 +51,11 @@ impl Session {
 
     /// Counts and logs a statement that took long.
     #[cold]
-    fn slow(&mut self, kind: &Kind, text: &str, params: &[Value<'_>], end_ns: u64) {
+    fn slow(&mut self, administrative: bool, text: &str, params: &[Value<'_>], end_ns: u64) {
         let log = &self.instance.0.slow_log;
         let rows_examined = self.env.rows_examined.get();
         if rows_examined < self.settings.min_examined_row_limit
-            || (is_administrative(kind) && !log.has_admin())
+            || (administrative && !log.has_admin())
         {
             return;
         }
@@ -103,10 +91,10 @@ impl Session {
     /// A DDL statement is about to be carried out.
     #[cold]
     pub(super) fn begin_ddl(&self, compiled: &Compiled) -> u64 {
-        let (database, table) = watch::ddl_object(&compiled.statement.kind);
+        let (database, table) = watch::ddl_object(compiled.statement.kind());
         self.instance.0.watch.begin_ddl(DdlEvent {
             id: 0,
-            kind: compiled.kind,
+            kind: compiled.row.watched,
             database: database.or_else(|| self.database()),
             table,
             connection: self.id(),

@@ -16,7 +16,8 @@ use super::vars::{self, VarValue};
 use crate::ddl::{Ddl, Done, Fill, Home, Prepared, Work};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::{self, DmlOptions, ExecContext, Outcome, Run};
-use crate::parse::{Kind, PartitionBy, Statement, sp};
+use crate::parse::Statement;
+use crate::parse::ast::{self, Duplicates, StatementKind};
 use crate::plan::{self, Plan, PlanContext};
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::stack;
@@ -341,7 +342,7 @@ impl Session {
     /// Evaluates expressions (of SET, KILL), subqueries included.
     pub(super) fn evaluate(
         &mut self,
-        exprs: &[sp::Expr],
+        exprs: &[&ast::Expr],
         params: &[Value<'_>],
     ) -> SqlResult<Vec<Value<'static>>> {
         self.in_transaction(|s| {
@@ -377,31 +378,35 @@ impl Session {
     pub(super) fn create_table_select(
         &mut self,
         statement: &Statement,
-        create: &sp::CreateTable,
-        by: Option<&PartitionBy>,
+        create: &ast::CreateTable,
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
         let Some(query) = &create.query else {
             return Err(SqlError::new(1105, "no query"));
         };
         let query = Statement {
-            kind: Kind::Query(query.clone()),
-            ..statement.clone()
+            tree: ast::Statement {
+                kind: StatementKind::Query(query.clone()),
+                span: statement.tree.span,
+                params: statement.tree.params,
+            },
+            text: statement.text.clone(),
+            ..*statement
         };
-        let query = Compiled::new(query, statement.text.as_str().into());
+        let query = Compiled::new(query, statement.text.clone())?;
         if create.temporary {
-            if by.is_some() {
+            if create.partition.is_some() {
                 return Err(crate::ddl::not_temporary());
             }
             // It commits nothing; what it reads, it reads as any statement of the transaction does.
-            return self.in_transaction(|s| s.fill_new_table(&query, create, None, params));
+            return self.in_transaction(|s| s.fill_new_table(&query, create, params));
         }
         let (engine, owner) = (self.instance.engine().clone(), self.owner.clone());
         let _held = engine
             .hold_definitions(&owner)
             .map_err(|e| crate::exec::store_error(e, ""))?;
         let began = self.ensure_transaction();
-        let result = self.fill_new_table(&query, create, by, params);
+        let result = self.fill_new_table(&query, create, params);
         // It only read, in a transaction of its own: what the table needs is committed where it is made.
         debug_assert!(began);
         self.commit_now()?;
@@ -411,8 +416,7 @@ impl Session {
     fn fill_new_table(
         &mut self,
         query: &Compiled,
-        create: &sp::CreateTable,
-        by: Option<&PartitionBy>,
+        create: &ast::CreateTable,
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
         let plan = self.compile(query, Some(params))?;
@@ -431,7 +435,7 @@ impl Session {
         let new = match ddl.prepare_create(create, &plan.columns)? {
             Prepared::Exists(done) => return Ok(done),
             Prepared::New(mut new) => {
-                if let Some(by) = by {
+                if let Some(by) = &create.partition {
                     ddl.partition(&mut new.schema, by)?;
                 }
                 new
@@ -446,7 +450,7 @@ impl Session {
             } else {
                 Home::Stored(new.own_file)
             },
-            query.statement.duplicates,
+            create.duplicates,
             new.auto_increment,
         )?;
         let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
@@ -463,7 +467,8 @@ impl Session {
             select_limit: u64::MAX,
             scratch: &mut self.scratch,
         };
-        let _strict = self.env.write_strictly(query.statement.ignore);
+        let ignore = create.duplicates == Some(Duplicates::Ignore);
+        let _strict = self.env.write_strictly(ignore);
         let ran = exec::run(&plan, &mut cx, &mut fill);
         if let Some(e) = fill.error.take() {
             return Err(e);

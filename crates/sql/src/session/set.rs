@@ -11,7 +11,9 @@ use crate::ddl;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::Limits;
 use crate::expr::locale;
-use crate::parse::{Scope, SetItem, SetValue};
+use crate::parse::ast::{
+    self, AccessMode, Expr, ExprKind, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
+};
 use crate::types::{Collation, Encoding};
 use crate::value::Value;
 
@@ -34,6 +36,32 @@ fn isolation_name(isolation: Isolation) -> &'static str {
     }
 }
 
+/// A level as the store has it.
+fn level(isolation: ast::Isolation) -> Isolation {
+    match isolation {
+        ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
+        ast::Isolation::ReadCommitted => Isolation::ReadCommitted,
+        ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
+        ast::Isolation::Serializable => Isolation::Serializable,
+    }
+}
+
+/// What a variable is set to where that is a word, as in `SET autocommit = ON` and `SET names = utf8mb4`.
+fn word(value: &SetValue) -> Option<&str> {
+    match value {
+        SetValue::Word(word) => Some(word.as_str()),
+        SetValue::Expr(Expr {
+            kind: ExprKind::Column(column),
+            ..
+        }) if column.table().is_none() => Some(column.name()),
+        _ => None,
+    }
+}
+
+fn lower(name: &Option<Ident>) -> Option<String> {
+    name.as_ref().map(|name| name.as_str().to_lowercase())
+}
+
 fn text(s: &str) -> VarValue {
     VarValue::Text(s.into())
 }
@@ -50,59 +78,79 @@ fn charset_collation(charset: &str) -> SqlResult<Collation> {
 
 impl Session {
     /// SET. Items take effect one after the other; one that fails leaves those before it done.
-    pub(super) fn set(&mut self, items: &[SetItem], params: &[Value<'_>]) -> SqlResult<()> {
+    pub(super) fn set(&mut self, statement: &SetStatement, params: &[Value<'_>]) -> SqlResult<()> {
+        let SetStatement::Items(items) = statement else {
+            return Err(SqlError::unsupported(statement));
+        };
         for item in items {
-            match item {
-                SetItem::User { name, value } => {
-                    let value = self.evaluate_one(value, params)?;
-                    self.env.set_user_var(name, value)?;
-                }
-                SetItem::System { scope, name, value } => {
-                    self.set_system(*scope, name, value, params)?;
-                }
-                SetItem::Names { charset, collation } => {
-                    self.set_names(charset.as_deref(), collation.as_deref())?;
-                }
-                SetItem::CharacterSet(charset) => {
-                    let name = charset.as_deref().unwrap_or("utf8mb4");
-                    let name = vars::client_charset_name(name)?;
-                    let database = self.facts.vars.named("character_set_database");
-                    let connection = database.as_str().to_string();
-                    self.put_charset(name, Some(name), &connection);
-                    let collation = self.facts.vars.named("collation_database");
-                    self.facts
-                        .vars
-                        .put(vars::known("collation_connection"), collation);
-                    self.refresh_settings();
-                }
-                SetItem::Transaction {
-                    scope: Scope::Default,
-                    isolation,
-                    read_only,
-                } => self.next_transaction(*isolation, *read_only)?,
-                SetItem::Transaction {
-                    scope,
-                    isolation,
-                    read_only,
-                } => {
-                    if let Some(i) = isolation {
-                        self.assign(*scope, "transaction_isolation", text(isolation_name(*i)))?;
-                    }
-                    if let Some(r) = read_only {
-                        self.assign(*scope, "transaction_read_only", VarValue::Bool(*r))?;
-                    }
-                }
-            }
+            self.set_item(item, params)?;
         }
         Ok(())
     }
 
-    fn evaluate_one(
+    fn set_item(&mut self, item: &SetItem, params: &[Value<'_>]) -> SqlResult<()> {
+        match item {
+            SetItem::User(UserVariable(name), value) => {
+                let value = self.evaluate_one(value, params)?;
+                self.env.set_user_var(&name.to_lowercase(), value)
+            }
+            SetItem::Variable {
+                scope,
+                base,
+                name,
+                value,
+                ..
+            } => {
+                let name = name.as_str().to_lowercase();
+                // A structured variable's instance (`hot_cache.key_buffer_size`) is part of its name.
+                let name = match lower(base) {
+                    Some(base) => format!("{base}.{name}"),
+                    None => name,
+                };
+                self.set_system(*scope, &name, value, params)
+            }
+            SetItem::Names { charset, collation } => {
+                self.set_names(lower(charset).as_deref(), lower(collation).as_deref())
+            }
+            SetItem::CharacterSet(charset) => {
+                let name = lower(charset);
+                let name = vars::client_charset_name(name.as_deref().unwrap_or("utf8mb4"))?;
+                let database = self.facts.vars.named("character_set_database");
+                let connection = database.as_str().to_string();
+                self.put_charset(name, Some(name), &connection);
+                let collation = self.facts.vars.named("collation_database");
+                self.facts
+                    .vars
+                    .put(vars::known("collation_connection"), collation);
+                self.refresh_settings();
+                Ok(())
+            }
+        }
+    }
+
+    /// SET TRANSACTION.
+    pub(super) fn set_transaction(
         &mut self,
-        expr: &crate::parse::sp::Expr,
-        params: &[Value<'_>],
-    ) -> SqlResult<Value<'static>> {
-        let mut values = self.evaluate(std::slice::from_ref(expr), params)?;
+        scope: Option<Scope>,
+        isolation: Option<ast::Isolation>,
+        access: Option<AccessMode>,
+    ) -> SqlResult<()> {
+        let isolation = isolation.map(level);
+        if scope.is_none() {
+            return self.next_transaction(isolation, access);
+        }
+        if let Some(i) = isolation {
+            self.assign(scope, "transaction_isolation", text(isolation_name(i)))?;
+        }
+        if let Some(access) = access {
+            let read_only = VarValue::Bool(access == AccessMode::ReadOnly);
+            self.assign(scope, "transaction_read_only", read_only)?;
+        }
+        Ok(())
+    }
+
+    fn evaluate_one(&mut self, expr: &Expr, params: &[Value<'_>]) -> SqlResult<Value<'static>> {
+        let mut values = self.evaluate(&[expr], params)?;
         values
             .pop()
             .ok_or_else(|| SqlError::new(1105, "SET without a value"))
@@ -110,7 +158,7 @@ impl Session {
 
     fn set_system(
         &mut self,
-        scope: Scope,
+        scope: Option<Scope>,
         name: &str,
         value: &SetValue,
         params: &[Value<'_>],
@@ -118,7 +166,7 @@ impl Session {
         let index = vars::lookup(name)?;
         let def = &vars::all()[index];
         match (def.scope, scope) {
-            _ if scope == Scope::Persist => {
+            (_, Some(Scope::Persist | Scope::PersistOnly)) => {
                 return Err(SqlError::unsupported("SET PERSIST"));
             }
             _ if def.access == Access::ReadOnly => {
@@ -127,7 +175,7 @@ impl Session {
                     format!("Variable '{name}' is a read only variable"),
                 ));
             }
-            (VarScope::Global, Scope::Default | Scope::Session) => {
+            (VarScope::Global, None | Some(Scope::Session)) => {
                 return Err(SqlError::new(
                     1229,
                     format!(
@@ -135,7 +183,7 @@ impl Session {
                     ),
                 ));
             }
-            (VarScope::Session, Scope::Global) => {
+            (VarScope::Session, Some(Scope::Global)) => {
                 return Err(SqlError::new(
                     1228,
                     format!(
@@ -145,18 +193,19 @@ impl Session {
             }
             _ => {}
         }
-        if name == "max_allowed_packet" && scope != Scope::Global {
+        if name == "max_allowed_packet" && scope != Some(Scope::Global) {
             return Err(SqlError::new(
                 1621,
                 "SESSION variable 'max_allowed_packet' is read-only. Use SET GLOBAL to assign the value",
             ));
         }
         let value = match value {
-            SetValue::Default if scope == Scope::Global || def.scope == VarScope::Session => {
+            value if let Some(word) = word(value) => self.converted(index, &Value::str(word))?,
+            SetValue::Default if scope == Some(Scope::Global) || def.scope == VarScope::Session => {
                 def.default.into()
             }
             SetValue::Default => self.facts.vars.globals.get(index),
-            SetValue::Word(word) => self.converted(index, &Value::str(word))?,
+            SetValue::Word(word) => self.converted(index, &Value::str(word.as_str()))?,
             SetValue::Expr(e) => {
                 let value = self.evaluate_one(e, params)?;
                 self.converted(index, &value)?
@@ -208,7 +257,7 @@ impl Session {
     }
 
     /// Stores a valid value and lets it take effect.
-    fn assign(&mut self, scope: Scope, name: &str, value: VarValue) -> SqlResult<()> {
+    fn assign(&mut self, scope: Option<Scope>, name: &str, value: VarValue) -> SqlResult<()> {
         // Variables with two names.
         let twin = match name {
             "tx_isolation" => Some("transaction_isolation"),
@@ -217,7 +266,7 @@ impl Session {
             "transaction_read_only" => Some("tx_read_only"),
             _ => None,
         };
-        if scope == Scope::Global {
+        if scope == Some(Scope::Global) {
             let before = self.instance.0.globals.get(vars::known(name));
             for n in twin.into_iter().chain([name]) {
                 self.instance.0.globals.put(vars::known(n), value.clone());

@@ -36,7 +36,7 @@ impl Session {
         }
         self.count(Counter::CacheMisses);
         let (first, mut rest) = parse::split_first(sql, mode);
-        if is_blank(rest) {
+        if parse::is_blank(rest, mode) {
             let context = self.context.clone();
             let compiled = self.parse(first)?;
             self.one_statement(&compiled, Command::Query, &[], false, sink)?;
@@ -56,7 +56,7 @@ impl Session {
         }
         let mut text = first;
         loop {
-            let more = !is_blank(rest);
+            let more = !parse::is_blank(rest, self.env.sql_mode.get());
             let compiled = self.parse(text)?;
             self.one_statement(&compiled, Command::Query, &[], more, sink)?;
             if !more || self.killed() {
@@ -129,7 +129,8 @@ impl Session {
                 // What does not parse is reported as it was written.
                 let statement = parse::parse_one(&general.text, mode).ok()?;
                 self.count(Counter::CacheMisses);
-                Arc::new(Compiled::new(statement, general.text.trim().into()))
+                let compiled = Compiled::new(statement, general.text.trim().into());
+                Arc::new(compiled.ok()?)
             }
         };
         let text: Arc<str> = sql.trim().into();
@@ -149,8 +150,9 @@ impl Session {
 
     /// Parses one statement; an error becomes the statement's.
     pub(super) fn parse(&mut self, text: &str) -> SqlResult<Arc<Compiled>> {
-        match parse::parse_one(text, self.env.sql_mode.get()) {
-            Ok(statement) => Ok(Arc::new(Compiled::new(statement, text.trim().into()))),
+        let statement = parse::parse_one(text, self.env.sql_mode.get());
+        match statement.and_then(|s| Compiled::new(s, text.trim().into())) {
+            Ok(compiled) => Ok(Arc::new(compiled)),
             Err(e) => self.fail_unparsed(e),
         }
     }
@@ -180,7 +182,7 @@ impl Session {
     pub(super) fn make_prepared(&mut self, sql: &str) -> SqlResult<Arc<Prepared>> {
         let mode = self.env.sql_mode.get();
         let (first, rest) = parse::split_first(sql, mode);
-        if !is_blank(rest) {
+        if !parse::is_blank(rest, mode) {
             return Err(SqlError::syntax(format_args!(
                 "a prepared statement is one statement; near '{}'",
                 rest.trim().chars().take(80).collect::<String>()
@@ -197,12 +199,12 @@ impl Session {
             ));
         }
         let compiled = self.compiled_of(first, mode);
-        let kept = |c: &Arc<Compiled>| super::dispatch::keeps_diagnostics(&c.statement.kind);
+        let kept = |c: &Arc<Compiled>| c.row.keeps_diagnostics;
         if !compiled.as_ref().is_ok_and(kept) {
             self.env.conversion.diagnostics.get_mut().clear();
         }
         let compiled = compiled?;
-        super::dispatch::preparable(&compiled.statement)?;
+        super::dispatch::preparable(&compiled)?;
         let columns = stack::with_room(compiled.statement.run, || self.describe(&compiled))?;
         self.instance.0.prepared.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Prepared {
@@ -228,7 +230,7 @@ impl Session {
             Some((_, parsed)) => parsed,
             None => {
                 let statement = parse::parse_one(text, mode)?;
-                let parsed = Arc::new(Parsed::new(statement, text.trim().into()));
+                let parsed = Arc::new(Parsed::new(statement, text.trim().into())?);
                 if common {
                     statements.offer(key, text, &self.context, &parsed);
                 }
@@ -342,10 +344,10 @@ impl Session {
     ) -> SqlResult<()> {
         self.begin_statement(command);
         self.show_text(text);
-        if let Some(c) = compiled.counter {
+        if let Some(c) = compiled.row.counter {
             self.count(c);
         }
-        let about_last = super::dispatch::keeps_diagnostics(&compiled.statement.kind);
+        let about_last = compiled.row.keeps_diagnostics;
         let found_rows = self.env.found_rows.get();
         if !about_last {
             // `@@warning_count` in this statement is about the one before: `end_diagnostics` left its numbers.
@@ -365,7 +367,7 @@ impl Session {
                 // A text's own literals, taken out to find its plan.
                 _ => &[],
             };
-            self.record_end(&compiled.statement.kind, text, values);
+            self.record_end(compiled.row.administrative, text, values);
         }
         match result {
             Ok(()) => Ok(()),
@@ -412,48 +414,5 @@ impl Session {
         });
         self.end_diagnostics();
         Err(e)
-    }
-}
-
-/// Whether a text holds no statement: blanks, comments and semicolons only. A version comment (`/*!`) counts as
-/// a statement.
-fn is_blank(text: &str) -> bool {
-    let mut t = text;
-    loop {
-        t = t.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ';');
-        if t.is_empty() {
-            return true;
-        }
-        let line_comment = t.starts_with('#')
-            || (t.starts_with("--")
-                && t[2..]
-                    .chars()
-                    .next()
-                    .is_none_or(|c| c.is_ascii_whitespace() || c.is_control()));
-        if line_comment {
-            t = t.split_once('\n').map_or("", |(_, rest)| rest);
-        } else if t.starts_with("/*") && !t.starts_with("/*!") {
-            match t[2..].find("*/") {
-                Some(end) => t = &t[2 + end + 2..],
-                None => return true,
-            }
-        } else {
-            return false;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_blank;
-
-    #[test]
-    fn blank_texts() {
-        for t in ["", " ;\n", "-- x", "--", "# a\n  ; -- b\n", "/* a; */ ;"] {
-            assert!(is_blank(t), "{t:?}");
-        }
-        for t in ["a", "--1", "/*! x */", "/* a */ b", "# a\nb"] {
-            assert!(!is_blank(t), "{t:?}");
-        }
     }
 }

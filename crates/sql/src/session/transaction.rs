@@ -11,6 +11,7 @@ use super::Session;
 use super::counters::Counter;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
+use crate::parse::ast::{AccessMode, Completion};
 
 /// The transaction of a session, if it has one.
 #[derive(Default)]
@@ -149,13 +150,13 @@ impl Session {
     }
 
     /// START TRANSACTION, BEGIN.
-    pub(super) fn begin(&mut self, snapshot: bool, read_only: Option<bool>) -> SqlResult<()> {
+    pub(super) fn begin(&mut self, snapshot: bool, access: Option<AccessMode>) -> SqlResult<()> {
         self.commit_now()?;
         self.unlock_named();
         self.ensure_transaction();
         self.txn.explicit = true;
-        if let Some(read_only) = read_only {
-            self.txn.read_only = read_only;
+        if let Some(access) = access {
+            self.txn.read_only = access == AccessMode::ReadOnly;
         }
         if snapshot && let Some(txn) = &mut self.txn.txn {
             if txn.isolation() == Isolation::RepeatableRead {
@@ -171,15 +172,12 @@ impl Session {
     }
 
     /// COMMIT and ROLLBACK with what follows them.
-    pub(super) fn end_transaction(
-        &mut self,
-        commit: bool,
-        chain: bool,
-        release: bool,
-    ) -> SqlResult<()> {
-        let completion = self.facts.vars.named("completion_type");
-        let chain = chain || (!release && completion.as_str() == "CHAIN");
-        let release = release || (!chain && completion.as_str() == "RELEASE");
+    pub(super) fn end_transaction(&mut self, commit: bool, then: Completion) -> SqlResult<()> {
+        let default = self.facts.vars.named("completion_type");
+        let by_default = |what| default.as_str() == what;
+        let said = |flag: Option<bool>| flag == Some(true);
+        let chain = (then.chain).unwrap_or_else(|| !said(then.release) && by_default("CHAIN"));
+        let release = (then.release).unwrap_or_else(|| !chain && by_default("RELEASE"));
         let before = self
             .txn
             .txn
@@ -258,7 +256,7 @@ impl Session {
     pub(super) fn next_transaction(
         &mut self,
         isolation: Option<Isolation>,
-        read_only: Option<bool>,
+        access: Option<AccessMode>,
     ) -> SqlResult<()> {
         if self.txn.is_open() {
             return Err(SqlError::new(
@@ -269,8 +267,8 @@ impl Session {
         if isolation.is_some() {
             self.settings.next_isolation = isolation;
         }
-        if read_only.is_some() {
-            self.settings.next_read_only = read_only;
+        if let Some(access) = access {
+            self.settings.next_read_only = Some(access == AccessMode::ReadOnly);
         }
         Ok(())
     }

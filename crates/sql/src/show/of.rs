@@ -11,10 +11,13 @@ use super::{VirtualTable, find, is_system_schema};
 use crate::ddl;
 use crate::error::{SqlError, SqlResult};
 use crate::exec::store_error;
-use crate::parse::{Show, ShowFilter, TableName};
+use crate::parse::ast::{self, ExprKind, Ident, ObjectName, ShowFilter, ShowKind};
 use crate::session::Facts;
 use crate::session::env::SessionEnv;
 use crate::types::{Collation, Schema};
+
+/// LIKE, WHERE, or nothing.
+type Filter = Option<ShowFilter>;
 
 /// A SHOW statement, ready for the planner.
 pub(crate) struct Shown {
@@ -23,12 +26,12 @@ pub(crate) struct Shown {
     pub columns: Vec<(usize, Option<String>)>,
     /// The column that LIKE is about.
     pub like: usize,
-    pub filter: ShowFilter,
+    pub filter: Option<ShowFilter>,
 }
 
 impl Shown {
     /// All columns under their own names, LIKE on the first.
-    fn whole(table: Virtual, filter: &ShowFilter) -> Shown {
+    fn whole(table: Virtual, filter: &Filter) -> Shown {
         let columns = (0..table.columns().len()).map(|i| (i, None)).collect();
         Shown {
             table: Arc::new(table),
@@ -37,7 +40,7 @@ impl Shown {
             filter: filter.clone(),
         }
     }
-    fn some(table: Virtual, columns: &[(usize, &str)], like: usize, filter: &ShowFilter) -> Shown {
+    fn some(table: Virtual, columns: &[(usize, &str)], like: usize, filter: &Filter) -> Shown {
         Shown {
             table: Arc::new(table),
             columns: columns
@@ -57,9 +60,9 @@ fn facts(env: &SessionEnv) -> SqlResult<&Facts> {
 }
 
 /// The database meant; error 1046 if none is, 1049 if there's no such.
-fn database(given: Option<&String>, env: &SessionEnv) -> SqlResult<String> {
+fn database(given: Option<&str>, env: &SessionEnv) -> SqlResult<String> {
     let name = match given {
-        Some(name) => name.clone(),
+        Some(name) => name.to_string(),
         None => ddl::current_database(env)?,
     };
     if is_system_schema(&name) {
@@ -74,7 +77,7 @@ fn database(given: Option<&String>, env: &SessionEnv) -> SqlResult<String> {
 }
 
 /// A table that must exist, as what narrows a virtual table to it.
-fn table(name: &TableName, env: &SessionEnv) -> SqlResult<Only> {
+fn table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Only> {
     let (schema, table) = ddl::qualified(name, env)?;
     let database = database(Some(&schema), env)?;
     let temporary = env.temporary.get(&database, &table);
@@ -98,7 +101,7 @@ fn table(name: &TableName, env: &SessionEnv) -> SqlResult<Only> {
     })
 }
 
-fn fields(only: Only, full: bool, filter: &ShowFilter) -> Shown {
+fn fields(only: Only, full: bool, filter: &Filter) -> Shown {
     let columns: &[(usize, &str)] = if full {
         &[
             (3, "Field"),
@@ -126,11 +129,11 @@ fn fields(only: Only, full: bool, filter: &ShowFilter) -> Shown {
 
 /// DESCRIBE.
 pub(crate) fn describe(
-    name: &TableName,
+    name: &ObjectName,
     column: Option<&str>,
     env: &SessionEnv,
 ) -> SqlResult<Shown> {
-    let filter = column.map_or(ShowFilter::None, |c| ShowFilter::Like(c.to_string()));
+    let filter = column.map(|c| ShowFilter::Like(c.to_string()));
     Ok(fields(table(name, env)?, false, &filter))
 }
 
@@ -140,10 +143,10 @@ fn one_row(columns: super::table::Columns, row: Vec<String>) -> Shown {
         let values: Vec<_> = row.iter().map(|t| s(&**t)).collect();
         emit(&values)
     });
-    Shown::whole(table, &ShowFilter::None)
+    Shown::whole(table, &None)
 }
 
-fn create_table(name: &TableName, env: &SessionEnv) -> SqlResult<Shown> {
+fn create_table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     let (database, table) = ddl::qualified(name, env)?;
     let instance = &facts(env)?.instance;
     if is_system_schema(&database) {
@@ -207,308 +210,343 @@ fn create_database(name: &str, if_not_exists: bool, env: &SessionEnv) -> SqlResu
 }
 
 /// A heading that says which database and pattern it is about.
-fn tables_heading(database: &str, filter: &ShowFilter) -> String {
+fn tables_heading(database: &str, filter: &Filter) -> String {
     match filter {
-        ShowFilter::Like(pattern) => format!("Tables_in_{database} ({pattern})"),
+        Some(ShowFilter::Like(pattern)) => format!("Tables_in_{database} ({pattern})"),
         _ => format!("Tables_in_{database}"),
     }
 }
 
+/// Columns that a SHOW selects, with their headings.
+type Selection = [(usize, &'static str)];
+
+const TABLE_STATUS: &Selection = &[
+    (2, "Name"),
+    (4, "Engine"),
+    (5, "Version"),
+    (6, "Row_format"),
+    (7, "Rows"),
+    (8, "Avg_row_length"),
+    (9, "Data_length"),
+    (10, "Max_data_length"),
+    (11, "Index_length"),
+    (12, "Data_free"),
+    (13, "Auto_increment"),
+    (14, "Create_time"),
+    (15, "Update_time"),
+    (16, "Check_time"),
+    (17, "Collation"),
+    (18, "Checksum"),
+    (19, "Create_options"),
+    (20, "Comment"),
+];
+const INDEX: &Selection = &[
+    (2, "Table"),
+    (3, "Non_unique"),
+    (5, "Key_name"),
+    (6, "Seq_in_index"),
+    (7, "Column_name"),
+    (8, "Collation"),
+    (9, "Cardinality"),
+    (10, "Sub_part"),
+    (11, "Packed"),
+    (12, "Null"),
+    (13, "Index_type"),
+    (14, "Comment"),
+    (15, "Index_comment"),
+    (16, "Visible"),
+    (17, "Expression"),
+];
+const PROCESSLIST: &Selection = &[
+    (0, "Id"),
+    (1, "User"),
+    (2, "Host"),
+    (3, "db"),
+    (4, "Command"),
+    (5, "Time"),
+    (6, "State"),
+    (7, "Info"),
+];
+const ENGINES: &Selection = &[
+    (0, "Engine"),
+    (1, "Support"),
+    (2, "Comment"),
+    (3, "Transactions"),
+    (4, "XA"),
+    (5, "Savepoints"),
+];
+const COLLATIONS: &Selection = &[
+    (0, "Collation"),
+    (1, "Charset"),
+    (2, "Id"),
+    (3, "Default"),
+    (4, "Compiled"),
+    (5, "Sortlen"),
+    (6, "Pad_attribute"),
+];
+const CHARACTER_SETS: &Selection = &[
+    (0, "Charset"),
+    (2, "Description"),
+    (1, "Default collation"),
+    (3, "Maxlen"),
+];
+const PLUGINS: &Selection = &[
+    (0, "Name"),
+    (2, "Status"),
+    (3, "Type"),
+    (5, "Library"),
+    (9, "License"),
+];
+const TRIGGERS: super::table::Columns = &[
+    ("Trigger", Ty::Str(64)),
+    ("Event", Ty::Str(6)),
+    ("Table", Ty::Str(64)),
+    ("Statement", Ty::Text),
+    ("Timing", Ty::Str(6)),
+    ("Created", Ty::NullTime),
+    ("sql_mode", Ty::Text),
+    ("Definer", Ty::Str(288)),
+    ("character_set_client", Ty::Str(64)),
+    ("collation_connection", Ty::Str(64)),
+    ("Database Collation", Ty::Str(64)),
+];
+const EVENTS: super::table::Columns = &[
+    ("Db", Ty::Str(64)),
+    ("Name", Ty::Str(64)),
+    ("Definer", Ty::Str(288)),
+    ("Time zone", Ty::Str(64)),
+    ("Type", Ty::Str(9)),
+    ("Execute at", Ty::NullTime),
+    ("Interval value", Ty::NullStr(256)),
+    ("Interval field", Ty::NullStr(18)),
+    ("Starts", Ty::NullTime),
+    ("Ends", Ty::NullTime),
+    ("Status", Ty::Str(21)),
+    ("Originator", Ty::Num),
+    ("character_set_client", Ty::Str(64)),
+    ("collation_connection", Ty::Str(64)),
+    ("Database Collation", Ty::Str(64)),
+];
+const ROUTINES: super::table::Columns = &[
+    ("Db", Ty::Str(64)),
+    ("Name", Ty::Str(64)),
+    ("Type", Ty::Str(9)),
+    ("Definer", Ty::Str(288)),
+    ("Modified", Ty::NullTime),
+    ("Created", Ty::NullTime),
+    ("Security_type", Ty::Str(7)),
+    ("Comment", Ty::Text),
+    ("character_set_client", Ty::Str(64)),
+    ("collation_connection", Ty::Str(64)),
+    ("Database Collation", Ty::Str(64)),
+];
+const REPLICA: super::table::Columns = &[
+    ("Replica_IO_State", Ty::Str(14)),
+    ("Source_Host", Ty::Str(60)),
+    ("Source_User", Ty::Str(32)),
+    ("Source_Port", Ty::Num),
+];
+const BINARY_LOG: super::table::Columns = &[
+    ("File", Ty::Str(255)),
+    ("Position", Ty::Num),
+    ("Binlog_Do_DB", Ty::Str(255)),
+    ("Binlog_Ignore_DB", Ty::Str(255)),
+    ("Executed_Gtid_Set", Ty::Text),
+];
+const REPLICAS: super::table::Columns = &[
+    ("Server_Id", Ty::Num),
+    ("Host", Ty::Str(255)),
+    ("Port", Ty::Num),
+    ("Source_Id", Ty::Num),
+    ("Replica_UUID", Ty::Str(36)),
+];
+
 /// A SHOW statement's table. Whatever it names must exist.
-pub(crate) fn of(show: &Show, env: &SessionEnv) -> SqlResult<Shown> {
-    let none = ShowFilter::None;
-    Ok(match show {
-        Show::Databases(filter) => {
-            let heading = match filter {
-                ShowFilter::Like(p) => format!("Database ({p})"),
-                _ => "Database".to_string(),
-            };
-            let schemata = find("information_schema", "SCHEMATA")
-                .ok_or_else(|| SqlError::new(1105, "no table SCHEMATA"))?;
-            Shown {
-                table: schemata,
-                columns: vec![(1, Some(heading))],
-                like: 1,
-                filter: filter.clone(),
-            }
-        }
-        Show::Tables {
-            full,
-            database: db,
-            filter,
-        } => {
-            let db = database(db.as_ref(), env)?;
-            let mut columns = vec![(0, Some(tables_heading(&db, filter)))];
-            if *full {
-                columns.push((1, None));
-            }
-            Shown {
-                table: Arc::new(schema::table_names(db)),
-                columns,
-                like: 0,
-                filter: filter.clone(),
-            }
-        }
-        Show::TableStatus {
-            database: db,
-            filter,
-        } => {
-            let only = Only {
-                database: Some(database(db.as_ref(), env)?),
-                ..Only::default()
-            };
-            let columns = [
-                (2, "Name"),
-                (4, "Engine"),
-                (5, "Version"),
-                (6, "Row_format"),
-                (7, "Rows"),
-                (8, "Avg_row_length"),
-                (9, "Data_length"),
-                (10, "Max_data_length"),
-                (11, "Index_length"),
-                (12, "Data_free"),
-                (13, "Auto_increment"),
-                (14, "Create_time"),
-                (15, "Update_time"),
-                (16, "Check_time"),
-                (17, "Collation"),
-                (18, "Checksum"),
-                (19, "Create_options"),
-                (20, "Comment"),
-            ];
-            Shown::some(schema::tables_table(only), &columns, 2, filter)
-        }
-        Show::OpenTables {
-            database: db,
-            filter,
-        } => {
-            let db = match db {
-                Some(_) => Some(database(db.as_ref(), env)?),
-                None => None,
-            };
-            Shown {
-                like: 1,
-                ..Shown::whole(super::locks::open_tables(db), filter)
-            }
-        }
-        Show::Columns {
-            full,
-            table: name,
-            filter,
-        } => fields(table(name, env)?, *full, filter),
-        Show::Index {
-            table: name,
-            filter,
-        } => {
-            let columns = [
-                (2, "Table"),
-                (3, "Non_unique"),
-                (5, "Key_name"),
-                (6, "Seq_in_index"),
-                (7, "Column_name"),
-                (8, "Collation"),
-                (9, "Cardinality"),
-                (10, "Sub_part"),
-                (11, "Packed"),
-                (12, "Null"),
-                (13, "Index_type"),
-                (14, "Comment"),
-                (15, "Index_comment"),
-                (16, "Visible"),
-                (17, "Expression"),
-            ];
-            Shown::some(schema::statistics(table(name, env)?), &columns, 5, filter)
-        }
-        Show::CreateTable(name) => create_table(name, env)?,
-        Show::CreateDatabase {
-            if_not_exists,
-            name,
-        } => create_database(name, *if_not_exists, env)?,
-        Show::Variables { scope, filter } => {
-            name_and_value(server::variables("SHOW_VARIABLES", *scope), filter)
-        }
-        Show::Status { scope, filter } => {
-            name_and_value(server::status("SHOW_STATUS", *scope), filter)
-        }
-        Show::ProcessList { full } => Shown::some(
-            server::processlist("information_schema", !full),
-            &[
-                (0, "Id"),
-                (1, "User"),
-                (2, "Host"),
-                (3, "db"),
-                (4, "Command"),
-                (5, "Time"),
-                (6, "State"),
-                (7, "Info"),
-            ],
-            0,
-            &none,
-        ),
-        Show::Warnings { limit, offset } => {
-            Shown::whole(server::warnings(false, *offset, *limit), &none)
-        }
-        Show::Errors { limit, offset } => {
-            Shown::whole(server::warnings(true, *offset, *limit), &none)
-        }
-        Show::CountWarnings => Shown::whole(server::warning_count(false), &none),
-        Show::CountErrors => Shown::whole(server::warning_count(true), &none),
-        Show::Engines => Shown::some(
-            server::engines(),
-            &[
-                (0, "Engine"),
-                (1, "Support"),
-                (2, "Comment"),
-                (3, "Transactions"),
-                (4, "XA"),
-                (5, "Savepoints"),
-            ],
-            0,
-            &none,
-        ),
-        Show::EngineStatus(name) => {
-            if !name.eq_ignore_ascii_case("innodb") && !name.eq_ignore_ascii_case("millpond") {
-                return Err(SqlError::new(
-                    1286,
-                    format!("Unknown storage engine '{name}'"),
-                ));
-            }
-            Shown::whole(server::engine_status(), &none)
-        }
-        Show::Collation(filter) => Shown::some(
-            server::collations(),
-            &[
-                (0, "Collation"),
-                (1, "Charset"),
-                (2, "Id"),
-                (3, "Default"),
-                (4, "Compiled"),
-                (5, "Sortlen"),
-                (6, "Pad_attribute"),
-            ],
-            0,
+pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
+    use ShowKind as K;
+    let filter = &show.filter;
+    let none = &None;
+    let given = show.database.as_ref().map(Ident::as_str);
+    let scope = show.scope.unwrap_or(ast::Scope::Session);
+    let full = show.full;
+    Ok(match show.kind {
+        K::Databases => databases(filter)?,
+        K::Tables => tables(database(given, env)?, full, filter),
+        K::TableStatus => Shown::some(table_status(given, env)?, TABLE_STATUS, 2, filter),
+        K::OpenTables => open_tables(given, env, filter)?,
+        K::Columns => fields(table(named(show)?, env)?, full, filter),
+        K::Index => Shown::some(
+            schema::statistics(table(named(show)?, env)?),
+            INDEX,
+            5,
             filter,
         ),
-        Show::CharacterSet(filter) => Shown::some(
-            server::character_sets(),
-            &[
-                (0, "Charset"),
-                (2, "Description"),
-                (1, "Default collation"),
-                (3, "Maxlen"),
-            ],
-            0,
-            filter,
-        ),
-        Show::Grants(_) => {
-            let heading = format!("Grants for {}", env.user);
-            Shown {
-                table: Arc::new(server::grants()),
-                columns: vec![(0, Some(heading))],
-                like: 0,
-                filter: ShowFilter::None,
-            }
+        K::CreateTable => create_table(named(show)?, env)?,
+        K::CreateDatabase => create_database(named(show)?.name.as_str(), show.if_not_exists, env)?,
+        K::Variables => name_and_value(server::variables("SHOW_VARIABLES", scope), filter),
+        K::Status => name_and_value(server::status("SHOW_STATUS", scope), filter),
+        K::ProcessList => {
+            let list = server::processlist("information_schema", !full);
+            Shown::some(list, PROCESSLIST, 0, none)
         }
-        Show::Privileges => Shown::whole(server::privileges(), &none),
-        Show::Plugins => Shown::some(
-            server::plugins(),
-            &[
-                (0, "Name"),
-                (2, "Status"),
-                (3, "Type"),
-                (5, "Library"),
-                (9, "License"),
-            ],
-            0,
-            &none,
-        ),
-        Show::Triggers {
-            database: db,
-            filter,
-        } => {
-            database(db.as_ref(), env)?;
-            let columns = &[
-                ("Trigger", Ty::Str(64)),
-                ("Event", Ty::Str(6)),
-                ("Table", Ty::Str(64)),
-                ("Statement", Ty::Text),
-                ("Timing", Ty::Str(6)),
-                ("Created", Ty::NullTime),
-                ("sql_mode", Ty::Text),
-                ("Definer", Ty::Str(288)),
-                ("character_set_client", Ty::Str(64)),
-                ("collation_connection", Ty::Str(64)),
-                ("Database Collation", Ty::Str(64)),
-            ];
-            Shown::whole(server::nothing("SHOW_TRIGGERS", columns), filter)
+        K::Warnings | K::Errors => {
+            let (count, offset) = limit(show)?;
+            Shown::whole(
+                server::warnings(show.kind == K::Errors, offset, count),
+                none,
+            )
         }
-        Show::Events {
-            database: db,
-            filter,
-        } => {
-            database(db.as_ref(), env)?;
-            let columns = &[
-                ("Db", Ty::Str(64)),
-                ("Name", Ty::Str(64)),
-                ("Definer", Ty::Str(288)),
-                ("Time zone", Ty::Str(64)),
-                ("Type", Ty::Str(9)),
-                ("Execute at", Ty::NullTime),
-                ("Interval value", Ty::NullStr(256)),
-                ("Interval field", Ty::NullStr(18)),
-                ("Starts", Ty::NullTime),
-                ("Ends", Ty::NullTime),
-                ("Status", Ty::Str(21)),
-                ("Originator", Ty::Num),
-                ("character_set_client", Ty::Str(64)),
-                ("collation_connection", Ty::Str(64)),
-                ("Database Collation", Ty::Str(64)),
-            ];
-            Shown {
-                like: 1,
-                ..Shown::whole(server::nothing("SHOW_EVENTS", columns), filter)
-            }
+        K::CountWarnings => Shown::whole(server::warning_count(false), none),
+        K::CountErrors => Shown::whole(server::warning_count(true), none),
+        K::Engines => Shown::some(server::engines(), ENGINES, 0, none),
+        K::Engine => engine(show)?,
+        K::Collation => Shown::some(server::collations(), COLLATIONS, 0, filter),
+        K::CharacterSet => Shown::some(server::character_sets(), CHARACTER_SETS, 0, filter),
+        K::Grants => grants(env),
+        K::Privileges => Shown::whole(server::privileges(), none),
+        K::Plugins => Shown::some(server::plugins(), PLUGINS, 0, none),
+        K::Triggers => {
+            database(given, env)?;
+            Shown::whole(server::nothing("SHOW_TRIGGERS", TRIGGERS), filter)
         }
-        Show::RoutineStatus { filter, .. } => {
-            let columns = &[
-                ("Db", Ty::Str(64)),
-                ("Name", Ty::Str(64)),
-                ("Type", Ty::Str(9)),
-                ("Definer", Ty::Str(288)),
-                ("Modified", Ty::NullTime),
-                ("Created", Ty::NullTime),
-                ("Security_type", Ty::Str(7)),
-                ("Comment", Ty::Text),
-                ("character_set_client", Ty::Str(64)),
-                ("collation_connection", Ty::Str(64)),
-                ("Database Collation", Ty::Str(64)),
-            ];
-            Shown {
-                like: 1,
-                ..Shown::whole(server::nothing("SHOW_ROUTINES", columns), filter)
-            }
+        K::Events => {
+            database(given, env)?;
+            second(server::nothing("SHOW_EVENTS", EVENTS), filter)
         }
-        Show::CreateOther(kind, name) => return Err(create_other(kind, name, env)?),
-        Show::Replication(words) => return replication(words),
+        K::FunctionStatus | K::ProcedureStatus => {
+            second(server::nothing("SHOW_ROUTINES", ROUTINES), filter)
+        }
+        K::CreateView
+        | K::CreateProcedure
+        | K::CreateFunction
+        | K::CreateTrigger
+        | K::CreateEvent => return Err(create_other(show.kind, named(show)?, env)?),
+        // The server is no replica and writes no binary log.
+        K::ReplicaStatus => Shown::whole(server::nothing("SHOW_REPLICA", REPLICA), none),
+        K::BinaryLogStatus => Shown::whole(server::nothing("SHOW_BINLOG", BINARY_LOG), none),
+        K::Replicas => Shown::whole(server::nothing("SHOW_REPLICAS", REPLICAS), none),
+        K::BinaryLogs => return Err(SqlError::new(1381, "You are not using binary logging")),
+        K::BinlogEvents => return Err(SqlError::unsupported("SHOW BINLOG EVENTS")),
+        K::RelaylogEvents => return Err(SqlError::unsupported("SHOW RELAYLOG EVENTS")),
+        K::CreateUser => return Err(SqlError::unsupported("SHOW CREATE USER")),
+        K::FunctionCode => return Err(SqlError::unsupported("SHOW FUNCTION CODE")),
+        K::ProcedureCode => return Err(SqlError::unsupported("SHOW PROCEDURE CODE")),
+        K::Profile | K::Profiles => return Err(SqlError::unsupported("SHOW PROFILE")),
     })
 }
 
-fn name_and_value(table: Virtual, filter: &ShowFilter) -> Shown {
+/// The name that a SHOW is about; the grammar has it there.
+fn named(show: &ast::Show) -> SqlResult<&ObjectName> {
+    show.name
+        .as_ref()
+        .ok_or_else(|| SqlError::new(1105, "SHOW of nothing"))
+}
+
+/// LIMIT, as how many and after how many.
+fn limit(show: &ast::Show) -> SqlResult<(Option<u64>, u64)> {
+    let number = |e: &ast::Expr| match e.kind {
+        ExprKind::Int(n) => Ok(n),
+        _ => Err(SqlError::unsupported("a LIMIT of SHOW that is no number")),
+    };
+    let Some(limit) = &show.limit else {
+        return Ok((None, 0));
+    };
+    let offset = limit.offset.as_ref().map_or(Ok(0), number)?;
+    Ok((Some(number(&limit.count)?), offset))
+}
+
+/// All columns under their own names, LIKE on the second.
+fn second(table: Virtual, filter: &Filter) -> Shown {
+    Shown {
+        like: 1,
+        ..Shown::whole(table, filter)
+    }
+}
+
+fn databases(filter: &Filter) -> SqlResult<Shown> {
+    let heading = match filter {
+        Some(ShowFilter::Like(pattern)) => format!("Database ({pattern})"),
+        _ => "Database".to_string(),
+    };
+    let schemata = find("information_schema", "SCHEMATA")
+        .ok_or_else(|| SqlError::new(1105, "no table SCHEMATA"))?;
+    Ok(Shown {
+        table: schemata,
+        columns: vec![(1, Some(heading))],
+        like: 1,
+        filter: filter.clone(),
+    })
+}
+
+fn tables(database: String, full: bool, filter: &Filter) -> Shown {
+    let mut columns = vec![(0, Some(tables_heading(&database, filter)))];
+    if full {
+        columns.push((1, None));
+    }
+    Shown {
+        table: Arc::new(schema::table_names(database)),
+        columns,
+        like: 0,
+        filter: filter.clone(),
+    }
+}
+
+fn table_status(given: Option<&str>, env: &SessionEnv) -> SqlResult<Virtual> {
+    Ok(schema::tables_table(Only {
+        database: Some(database(given, env)?),
+        ..Only::default()
+    }))
+}
+
+fn open_tables(given: Option<&str>, env: &SessionEnv, filter: &Filter) -> SqlResult<Shown> {
+    let database = match given {
+        Some(_) => Some(database(given, env)?),
+        None => None,
+    };
+    Ok(second(super::locks::open_tables(database), filter))
+}
+
+fn engine(show: &ast::Show) -> SqlResult<Shown> {
+    if let Some(report @ (ast::EngineReport::Mutex | ast::EngineReport::Logs)) = show.engine {
+        return Err(SqlError::unsupported(format_args!(
+            "SHOW ENGINE ... {report}"
+        )));
+    }
+    let name = named(show)?.name.as_str();
+    if !ddl::is_ours(name) {
+        return Err(SqlError::new(
+            1286,
+            format!("Unknown storage engine '{name}'"),
+        ));
+    }
+    Ok(Shown::whole(server::engine_status(), &None))
+}
+
+fn grants(env: &SessionEnv) -> Shown {
+    Shown {
+        table: Arc::new(server::grants()),
+        columns: vec![(0, Some(format!("Grants for {}", env.user)))],
+        like: 0,
+        filter: None,
+    }
+}
+
+fn name_and_value(table: Virtual, filter: &Filter) -> Shown {
     Shown::some(table, &[(0, "Variable_name"), (1, "Value")], 0, filter)
 }
 
 /// SHOW CREATE VIEW, PROCEDURE and so on: none exists.
-fn create_other(kind: &str, name: &TableName, env: &SessionEnv) -> SqlResult<SqlError> {
-    let (database, table) = ddl::qualified(name, env)?;
+fn create_other(kind: ShowKind, name: &ObjectName, env: &SessionEnv) -> SqlResult<SqlError> {
+    let (database, name) = ddl::qualified(name, env)?;
     Ok(match kind {
-        "VIEW" => {
-            table_must_exist(&database, &table, env)?;
-            SqlError::new(1347, format!("'{database}.{table}' is not VIEW"))
+        ShowKind::CreateView => {
+            table_must_exist(&database, &name, env)?;
+            SqlError::new(1347, format!("'{database}.{name}' is not VIEW"))
         }
-        "TRIGGER" => SqlError::new(1360, "Trigger does not exist"),
-        "EVENT" => SqlError::new(1539, format!("Unknown event '{table}'")),
-        _ => SqlError::new(1305, format!("{kind} {table} does not exist")),
+        ShowKind::CreateTrigger => SqlError::new(1360, "Trigger does not exist"),
+        ShowKind::CreateEvent => SqlError::new(1539, format!("Unknown event '{name}'")),
+        ShowKind::CreateFunction => SqlError::new(1305, format!("FUNCTION {name} does not exist")),
+        _ => SqlError::new(1305, format!("PROCEDURE {name} does not exist")),
     })
 }
 
@@ -519,47 +557,4 @@ fn table_must_exist(database: &str, table: &str, env: &SessionEnv) -> SqlResult<
         .table_def(database, table)
         .map(|_| ())
         .map_err(|e| store_error(e, table))
-}
-
-/// Replication's SHOWs: the server is no replica and writes no binary log.
-fn replication(words: &str) -> SqlResult<Shown> {
-    let (name, columns): (_, super::table::Columns) = match words {
-        "SLAVE STATUS" | "REPLICA STATUS" => (
-            "SHOW_REPLICA",
-            &[
-                ("Replica_IO_State", Ty::Str(14)),
-                ("Source_Host", Ty::Str(60)),
-                ("Source_User", Ty::Str(32)),
-                ("Source_Port", Ty::Num),
-            ],
-        ),
-        "MASTER STATUS" | "BINARY LOG STATUS" => (
-            "SHOW_BINLOG",
-            &[
-                ("File", Ty::Str(255)),
-                ("Position", Ty::Num),
-                ("Binlog_Do_DB", Ty::Str(255)),
-                ("Binlog_Ignore_DB", Ty::Str(255)),
-                ("Executed_Gtid_Set", Ty::Text),
-            ],
-        ),
-        "SLAVE HOSTS" | "REPLICAS" => (
-            "SHOW_REPLICAS",
-            &[
-                ("Server_Id", Ty::Num),
-                ("Host", Ty::Str(255)),
-                ("Port", Ty::Num),
-                ("Source_Id", Ty::Num),
-                ("Replica_UUID", Ty::Str(36)),
-            ],
-        ),
-        "BINARY LOGS" | "MASTER LOGS" => {
-            return Err(SqlError::new(1381, "You are not using binary logging"));
-        }
-        other => return Err(SqlError::unsupported(format_args!("SHOW {other}"))),
-    };
-    Ok(Shown::whole(
-        server::nothing(name, columns),
-        &ShowFilter::None,
-    ))
 }

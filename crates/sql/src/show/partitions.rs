@@ -8,7 +8,7 @@ use super::schema::{Met, Only, Want, each_table};
 use super::table::{Columns, Ty, Virtual, n, s};
 use crate::error::SqlResult;
 use crate::exec::store_error;
-use crate::parse::PartitionMethod;
+use crate::parse::ast::PartitionMethod;
 use crate::partition::{By, Partition, Partitioning, quote_if_needed, value_text};
 use crate::session::Instance;
 use crate::types::Schema;
@@ -115,7 +115,7 @@ fn method(p: &Partitioning) -> String {
     format!(
         "{}{}{}",
         if p.linear { "LINEAR " } else { "" },
-        p.method.name(),
+        p.method,
         if columns { " COLUMNS" } else { "" }
     )
 }

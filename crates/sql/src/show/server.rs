@@ -6,7 +6,7 @@ use super::Emit;
 use super::locks::metadata_waits;
 use super::table::{Context, Ty, Virtual, n, opt, s};
 use crate::error::SqlResult;
-use crate::parse::Scope;
+use crate::parse::ast::Scope;
 use crate::session::Process;
 use crate::session::env::Level;
 use crate::session::vars::{self, VarScope};

@@ -1,6 +1,8 @@
 //! Kinds of statements, and the classes under which the time line counts them.
 
-use crate::parse::{Change, Kind, Maintenance};
+use crate::parse::ast::{
+    AdminStatement, Ident, ObjectName, SchemaStatement, StatementKind as Parsed, TableStatement,
+};
 
 macro_rules! kinds {
     ($($variant:ident = $name:literal, $class:ident;)*) => {
@@ -105,67 +107,38 @@ impl StatementKind {
     }
 }
 
-/// The kind of a parsed statement.
-pub(crate) fn of(kind: &Kind) -> StatementKind {
-    use StatementKind as S;
-    match kind {
-        Kind::Query(_) => S::Select,
-        Kind::Insert(i) if i.replace_into => S::Replace,
-        Kind::Insert(_) => S::Insert,
-        Kind::Update(_) => S::Update,
-        Kind::Delete(_) => S::Delete,
-        Kind::Several(s) => match s.change {
-            Change::Update(_) => S::Update,
-            Change::Delete(_) => S::Delete,
-        },
-        Kind::Begin { .. } => S::Begin,
-        Kind::Commit { .. } => S::Commit,
-        Kind::Rollback { .. } => S::Rollback,
-        Kind::CreateTable(_) | Kind::CreateTableLike { .. } => S::CreateTable,
-        Kind::DropTables { .. } => S::DropTable,
-        Kind::Truncate(_) => S::TruncateTable,
-        Kind::AlterTable { .. } => S::AlterTable,
-        Kind::RenameTables(_) => S::RenameTable,
-        Kind::Maintain {
-            op: Maintenance::Optimize,
-            ..
-        } => S::OptimizeTable,
-        Kind::CreateIndex(_) => S::CreateIndex,
-        Kind::DropIndex { .. } => S::DropIndex,
-        Kind::CreateDatabase { .. } => S::CreateDatabase,
-        Kind::AlterDatabase { .. } => S::AlterDatabase,
-        Kind::DropDatabase { .. } => S::DropDatabase,
-        Kind::Set(_) => S::Set,
-        Kind::Show(_) | Kind::Describe { .. } => S::Show,
-        _ => S::Other,
-    }
-}
-
 /// Database (if named) and table that a DDL statement is about; of several tables, their names with commas between.
-pub(crate) fn object(kind: &Kind) -> (Option<String>, Option<String>) {
-    use crate::parse::TableName;
-    let table = |t: &TableName| (t.database.clone(), Some(t.name.clone()));
-    let tables = |names: &[TableName]| {
-        let database = names.first().and_then(|t| t.database.clone());
-        let each: Vec<&str> = names.iter().map(|t| &*t.name).collect();
+pub(crate) fn object(kind: &Parsed) -> (Option<String>, Option<String>) {
+    use TableStatement as T;
+    let text = |name: &Ident| name.as_str().to_string();
+    let tables = |names: &mut dyn Iterator<Item = &ObjectName>| {
+        let mut names = names.peekable();
+        let database = names.peek().and_then(|t| t.database.as_ref()).map(text);
+        let each: Vec<&str> = names.map(|t| t.name.as_str()).collect();
         (database, Some(each.join(",")))
     };
-    let parsed = |name| crate::ddl::table_name(name).map_or((None, None), |t| table(&t));
+    let table = |name: &ObjectName| tables(&mut std::iter::once(name));
     match kind {
-        Kind::CreateTable(c) => parsed(&c.name),
-        Kind::CreateTableLike { name, .. } => table(name),
-        Kind::DropTables { names, .. } | Kind::Maintain { tables: names, .. } => tables(names),
-        Kind::Truncate(t) => table(t),
-        Kind::AlterTable { table: t, .. } | Kind::DropIndex { table: t, .. } => table(t),
-        Kind::RenameTables(pairs) => {
-            let from: Vec<TableName> = pairs.iter().map(|(from, _)| from.clone()).collect();
-            tables(&from)
-        }
-        Kind::CreateIndex(c) => parsed(&c.table_name),
-        Kind::CreateDatabase { name, .. } | Kind::DropDatabase { name, .. } => {
-            (Some(name.clone()), None)
-        }
-        Kind::AlterDatabase { name, .. } => (name.clone(), None),
+        Parsed::Table(statement) => match &**statement {
+            T::Create(create) => table(&create.name),
+            T::CreateLike { name, .. } | T::Truncate(name) => table(name),
+            T::Drop { names, .. } => tables(&mut names.iter()),
+            T::Rename { tables: pairs, .. } => tables(&mut pairs.iter().map(|(from, _)| from)),
+            T::CreateIndex(create) => table(&create.table),
+            T::DropIndex { table: t, .. } => table(t),
+            T::Import(_) => (None, None),
+        },
+        Parsed::AlterTable(alter) => table(&alter.name),
+        Parsed::Admin(statement) => match &**statement {
+            AdminStatement::Maintain { tables: names, .. } => tables(&mut names.iter()),
+            _ => (None, None),
+        },
+        Parsed::Schema(statement) => match &**statement {
+            SchemaStatement::CreateDatabase { name, .. }
+            | SchemaStatement::DropDatabase { name, .. } => (Some(text(name)), None),
+            SchemaStatement::AlterDatabase { name, .. } => (name.as_ref().map(text), None),
+            _ => (None, None),
+        },
         _ => (None, None),
     }
 }
@@ -175,10 +148,6 @@ mod tests {
     use super::*;
     use crate::session::env::SqlMode;
 
-    fn parsed(sql: &str) -> Kind {
-        crate::parse::parse_one(sql, SqlMode::DEFAULT).unwrap().kind
-    }
-
     #[test]
     fn numbers_are_positions() {
         for (i, k) in StatementKind::ALL.iter().enumerate() {
@@ -186,23 +155,6 @@ mod tests {
         }
         for (i, c) in Class::ALL.iter().enumerate() {
             assert_eq!(*c as usize, i);
-        }
-    }
-
-    #[test]
-    fn statements_have_kinds() {
-        for (sql, name, ddl) in [
-            ("SELECT 1", "SELECT", false),
-            ("REPLACE INTO t VALUES (1)", "REPLACE", false),
-            ("COMMIT", "COMMIT", false),
-            ("OPTIMIZE TABLE t", "OPTIMIZE TABLE", true),
-            ("ANALYZE TABLE t", "OTHER", false),
-            ("ALTER TABLE t ENGINE=InnoDB", "ALTER TABLE", true),
-            ("DROP DATABASE d", "DROP DATABASE", true),
-            ("DESC t", "SHOW", false),
-        ] {
-            let kind = of(&parsed(sql));
-            assert_eq!((kind.name(), kind.is_ddl()), (name, ddl), "{sql}");
         }
     }
 
@@ -219,7 +171,8 @@ mod tests {
             ("RENAME TABLE a TO b", None, Some("a")),
             ("DROP DATABASE d", Some("d"), None),
         ] {
-            let (d, t) = object(&parsed(sql));
+            let statement = crate::parse::parse_one(sql, SqlMode::DEFAULT).unwrap();
+            let (d, t) = object(statement.kind());
             assert_eq!((d.as_deref(), t.as_deref()), (database, table), "{sql}");
         }
     }

@@ -27,8 +27,8 @@ mod stalls;
 mod timeline;
 
 pub use ddl::DdlEvent;
+pub(crate) use kind::object as ddl_object;
 pub use kind::{Class, StatementKind};
-pub(crate) use kind::{object as ddl_object, of as kind_of};
 pub use latency::{KindLatency, LINEAR_BUCKETS, LINEAR_MS, LOG_BUCKETS};
 pub use stalls::Stall;
 pub use timeline::Tick;

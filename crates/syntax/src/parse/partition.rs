@@ -60,7 +60,12 @@ impl Parser<'_> {
         }
         let keyed = method == PartitionMethod::Key;
         let algorithm = if keyed && self.eat(K::ALGORITHM) {
-            Some(self.equals_number()?)
+            let start = self.start();
+            let version = self.equals_number()?;
+            if !matches!(version, 1 | 2) {
+                return Err(self.error_at(start));
+            }
+            Some(version)
         } else {
             None
         };

@@ -157,7 +157,7 @@ impl Parser<'_> {
                 if none {
                     Ok(Vec::new())
                 } else {
-                    p.comma_list(Self::into_target)
+                    p.comma_list(Self::select_target)
                 }
             })?
         } else {

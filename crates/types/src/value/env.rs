@@ -45,6 +45,10 @@ pub struct SqlMode {
     pub pipes_as_concat: bool,
     /// NO_BACKSLASH_ESCAPES.
     pub no_backslash_escapes: bool,
+    /// HIGH_NOT_PRECEDENCE.
+    pub high_not_precedence: bool,
+    /// IGNORE_SPACE.
+    pub ignore_space: bool,
     /// NO_AUTO_VALUE_ON_ZERO.
     pub no_auto_value_on_zero: bool,
     /// ONLY_FULL_GROUP_BY.
@@ -102,6 +106,8 @@ impl SqlMode {
         ansi_quotes: false,
         pipes_as_concat: false,
         no_backslash_escapes: false,
+        high_not_precedence: false,
+        ignore_space: false,
         no_auto_value_on_zero: false,
         only_full_group_by: true,
     };

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use millpond_syntax::ast;
 use parking_lot::Mutex;
-use sqlparser::ast;
 
 use super::comparisons::{as_number, equal_within};
 use super::operators::{arithmetic, branch};
-use super::{Scope, bind, is_null, is_param, sent};
+use super::{Scope, bind, cast, is_null, is_param, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{
@@ -58,43 +58,6 @@ fn infer_params(f: Func, args: &mut [Expr]) {
     }
 }
 
-/// Functions that need no parentheses: CURRENT_DATE and the like.
-pub(super) fn bare_name(name: &str, scope: &mut dyn Scope) -> SqlResult<Option<Expr>> {
-    const BARE: [&str; 9] = [
-        "CURRENT_DATE",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "CURRENT_USER",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "UTC_DATE",
-        "UTC_TIME",
-        "UTC_TIMESTAMP",
-    ];
-    if !BARE.iter().any(|b| b.eq_ignore_ascii_case(name)) {
-        return Ok(None);
-    }
-    Ok(func::find(name, 0)?.map(|f| function(f, Vec::new(), scope)))
-}
-
-fn unit(name: &str) -> SqlResult<IntervalUnit> {
-    IntervalUnit::by_name(name).ok_or_else(|| SqlError::syntax(format!("near '{name}'")))
-}
-
-/// `date ± INTERVAL ...`.
-pub(super) fn add_interval(
-    date: Expr,
-    i: &ast::Interval,
-    minus: bool,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    let Some(field) = &i.leading_field else {
-        return Err(SqlError::syntax(format!("near '{i}'")));
-    };
-    let amount = bind(&i.value, scope)?;
-    Ok(shift(date, amount, unit(&field.to_string())?, minus))
-}
-
 fn shift(date: Expr, amount: Expr, unit: IntervalUnit, minus: bool) -> Expr {
     let ty = interval::date_add_type(&date.ty, &amount.ty, unit);
     Expr::new(
@@ -112,190 +75,133 @@ fn extract(e: Expr, unit: IntervalUnit) -> Expr {
     Expr::new(ExprKind::Extract(Box::new(e), unit), ty, true)
 }
 
-/// Expressions that the parser gives a node of their own though they are functions.
-pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    use ast::Expr as A;
-    Ok(match expr {
-        A::Function(f) => call(f, scope)?,
-        A::Extract { field, expr, .. } => extract(bind(expr, scope)?, unit(&field.to_string())?),
-        A::Ceil { expr, .. } => {
-            let args = vec![bind(expr, scope)?];
-            function(Func::Ceil, args, scope)
-        }
-        A::Floor { expr, .. } => {
-            let args = vec![bind(expr, scope)?];
-            function(Func::Floor, args, scope)
-        }
-        A::Position { expr, r#in } => {
-            let args = vec![bind(expr, scope)?, bind(r#in, scope)?];
-            function(Func::Locate, args, scope)
-        }
-        A::Substring {
-            expr,
-            substring_from,
-            substring_for,
-            ..
+/// A call of a catalogue function with arguments yet to be bound.
+fn of<'a>(
+    f: Func,
+    args: impl IntoIterator<Item = &'a ast::Expr>,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    let args = bind_args(args, scope)?;
+    Ok(function(f, args, scope))
+}
+
+fn bind_args<'a>(
+    args: impl IntoIterator<Item = &'a ast::Expr>,
+    scope: &mut dyn Scope,
+) -> SqlResult<Vec<Expr>> {
+    args.into_iter().map(|e| bind(e, scope)).collect()
+}
+
+/// Functions with a syntax of their own.
+pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::Special as S;
+    match s {
+        S::DateArith {
+            subtract,
+            date,
+            amount,
+            unit,
         } => {
-            let mut args = vec![bind(expr, scope)?];
-            match substring_from {
-                Some(e) => args.push(bind(e, scope)?),
-                None => return Err(func::wrong_arity("SUBSTRING")),
-            }
-            if let Some(e) = substring_for {
-                args.push(bind(e, scope)?);
-            }
-            function(Func::Substring, args, scope)
+            let (date, amount) = (bind(date, scope)?, bind(amount, scope)?);
+            Ok(shift(date, amount, (*unit).into(), *subtract))
         }
-        A::Trim {
-            trim_where,
-            trim_what,
-            expr,
-            trim_characters,
-        } => {
-            let mut args = vec![bind(expr, scope)?];
-            if let Some(e) = trim_what {
-                args.push(bind(e, scope)?);
-            }
-            if let Some([e]) = trim_characters.as_deref() {
-                args.push(bind(e, scope)?);
-            }
-            let f = match trim_where {
-                Some(ast::TrimWhereField::Leading) => Func::LTrim,
-                Some(ast::TrimWhereField::Trailing) => Func::RTrim,
-                _ => Func::Trim,
+        S::Cast { array: true, .. } => Err(SqlError::unsupported("CAST ... ARRAY")),
+        S::Cast { zone: Some(_), .. } => Err(SqlError::unsupported("AT TIME ZONE")),
+        S::Cast { value, to, .. } | S::ConvertTo(value, to) => {
+            cast::cast_to(bind(value, scope)?, to, scope)
+        }
+        S::ConvertUsing(value, charset) => {
+            let value = bind(value, scope)?;
+            cast::convert_using(value, charset.as_str(), scope)
+        }
+        S::Extract(unit, e) => Ok(extract(bind(e, scope)?, (*unit).into())),
+        S::Trim { side, what, from } => {
+            let f = match side {
+                ast::TrimSide::Leading => Func::LTrim,
+                ast::TrimSide::Trailing => Func::RTrim,
+                ast::TrimSide::Unsaid | ast::TrimSide::Both => Func::Trim,
             };
-            function(f, args, scope)
+            of(f, [from].into_iter().chain(what), scope)
         }
-        other => return Err(SqlError::unsupported(format!("expression {other}"))),
-    })
-}
-
-/// The arguments of a call as the parser has them.
-struct Parsed<'a> {
-    args: Vec<&'a ast::Expr>,
-    star: bool,
-    distinct: bool,
-    order_by: Vec<(&'a ast::Expr, bool)>,
-    separator: Option<String>,
-}
-
-fn arguments(f: &ast::Function) -> SqlResult<Parsed<'_>> {
-    let mut p = Parsed {
-        args: Vec::new(),
-        star: false,
-        distinct: false,
-        order_by: Vec::new(),
-        separator: None,
-    };
-    let list = match &f.args {
-        ast::FunctionArguments::None => return Ok(p),
-        ast::FunctionArguments::Subquery(_) => {
-            return Err(SqlError::unsupported(format!(
-                "subquery as argument of {}",
-                f.name
-            )));
-        }
-        ast::FunctionArguments::List(l) => l,
-    };
-    p.distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
-    for a in &list.args {
-        match a {
-            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(e)) => p.args.push(e),
-            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => p.star = true,
-            other => return Err(SqlError::syntax(format!("near '{other}'"))),
-        }
-    }
-    for c in &list.clauses {
-        match c {
-            ast::FunctionArgumentClause::OrderBy(v) => {
-                for o in v {
-                    p.order_by.push((
-                        &o.expr,
-                        matches!(o.options.sort, Some(ast::OrderBySort::Desc)),
-                    ));
-                }
+        S::Substring(text, from, length) => of(
+            Func::Substring,
+            [text, from].into_iter().chain(length),
+            scope,
+        ),
+        S::Position(what, text) => of(Func::Locate, [what, text], scope),
+        S::Char(codes, charset) => {
+            let e = of(Func::Char, codes, scope)?;
+            match charset {
+                Some(name) => cast::convert_using(e, name.as_str(), scope),
+                None => Ok(e),
             }
-            ast::FunctionArgumentClause::Separator(s) => {
-                p.separator = s.value.clone().into_string();
-            }
-            other => return Err(SqlError::unsupported(format!("{other}"))),
         }
-    }
-    Ok(p)
-}
-
-fn call(f: &ast::Function, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let written = super::object_name(&f.name);
-    let name = written.to_ascii_uppercase();
-    if f.over.is_some() {
-        return Err(SqlError::unsupported("window functions"));
-    }
-    let p = arguments(f)?;
-    if let Some(kind) = AggregateKind::by_name(&name) {
-        return aggregate_call(kind, &name, p, scope);
-    }
-    if p.star {
-        return Err(SqlError::syntax(format!("near '*' in {name}()")));
-    }
-    // What keeps an argument that is no expression: a unit, or a column by name.
-    let plain = |e: &ast::Expr| match e {
-        ast::Expr::Identifier(i) => Some(i.value.clone()),
-        _ => None,
-    };
-    match (name.as_str(), p.args.as_slice()) {
-        ("VALUES" | "VALUE", [e]) => {
-            return match e {
-                ast::Expr::Identifier(i) => scope.inserted_value(&i.value),
-                ast::Expr::CompoundIdentifier(v) if !v.is_empty() => {
-                    scope.inserted_value(&v[v.len() - 1].value)
-                }
-                other => Err(SqlError::syntax(format!("near '{other}'"))),
-            };
+        S::GetFormat(kind, which) => get_format(*kind, which, scope),
+        S::TimestampAdd(unit, n, date) => {
+            let (n, date) = (bind(n, scope)?, bind(date, scope)?);
+            Ok(shift(date, n, (*unit).into(), false))
         }
-        ("DEFAULT", [e]) => {
-            let column = plain(e).ok_or_else(|| SqlError::syntax(format!("near '{e}'")))?;
-            return scope.default_of(&column);
-        }
-        ("TIMESTAMPDIFF" | "TIMESTAMPADD", [u, a, b]) => {
-            let u = unit(&plain(u).unwrap_or_else(|| u.to_string()))?;
+        S::TimestampDiff(unit, a, b) => {
             let (a, b) = (bind(a, scope)?, bind(b, scope)?);
-            if name == "TIMESTAMPADD" {
-                return Ok(shift(b, a, u, false));
-            }
-            let kind = ExprKind::TimestampDiff(Box::new([a, b]), u);
-            return Ok(Expr::new(kind, SqlType::bigint(), true));
+            let kind = ExprKind::TimestampDiff(Box::new([a, b]), (*unit).into());
+            Ok(Expr::new(kind, SqlType::bigint(), true))
         }
-        ("GET_FORMAT", [kind, which]) => {
-            let kind = plain(kind)
-                .unwrap_or_else(|| kind.to_string())
-                .to_uppercase();
-            if !matches!(&*kind, "DATE" | "TIME" | "DATETIME" | "TIMESTAMP") {
-                return Err(SqlError::syntax(format!("near '{kind}'")));
-            }
-            let ty = SqlType::varchar(9, scope.collation());
-            let kind = Expr::literal(Value::string(kind), ty);
-            let which = bind(which, scope)?;
-            return Ok(function(Func::GetFormat, vec![kind, which], scope));
-        }
-        ("DATE_ADD" | "ADDDATE" | "DATE_SUB" | "SUBDATE", [date, step]) => {
-            let minus = matches!(name.as_str(), "DATE_SUB" | "SUBDATE");
-            let date = bind(date, scope)?;
-            if let ast::Expr::Interval(i) = step {
-                return add_interval(date, i, minus, scope);
-            }
-            if matches!(name.as_str(), "DATE_ADD" | "DATE_SUB") {
-                return Err(SqlError::syntax(format!("near '{step}'")));
-            }
-            let days = bind(step, scope)?;
-            return Ok(shift(date, days, IntervalUnit::Day, minus));
-        }
-        _ => {}
+        S::Values(column) => match &column.kind {
+            ast::ExprKind::Column(c) => scope.inserted_value(c.name()),
+            _ => Err(SqlError::syntax(format_args!("near '{column}'"))),
+        },
+        S::DefaultOf(column) => match &column.kind {
+            ast::ExprKind::Column(c) => scope.default_of(c.name()),
+            _ => Err(SqlError::syntax(format_args!("near '{column}'"))),
+        },
+        S::Interval(args) => of(Func::Interval, args, scope),
+        S::Match { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
+        S::WeightString { .. } => Err(SqlError::unsupported("function WEIGHT_STRING()")),
+        S::JsonValue { .. } => Err(SqlError::unsupported("function JSON_VALUE()")),
+        S::Grouping(_) => Err(SqlError::unsupported("function GROUPING()")),
     }
-    let mut args = Vec::with_capacity(p.args.len());
-    for a in p.args {
-        args.push(bind(a, scope)?);
+}
+
+fn get_format(of: ast::FormatOf, which: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let kind = match of {
+        ast::FormatOf::Date => "DATE",
+        ast::FormatOf::Time => "TIME",
+        ast::FormatOf::Datetime => "DATETIME",
+    };
+    let ty = SqlType::varchar(9, scope.collation());
+    let kind = Expr::literal(Value::str(kind), ty);
+    let which = bind(which, scope)?;
+    Ok(function(Func::GetFormat, vec![kind, which], scope))
+}
+
+/// A function whose arguments are a list.
+pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    if let Some(database) = &c.database {
+        return Err(no_function(database.as_str(), c.name.as_str()));
     }
-    named(&name, &written, args, scope)
+    let name = c.name.as_str().to_ascii_uppercase();
+    let mut args = bind_args(&c.args, scope)?;
+    if !c.arg_names.is_empty() {
+        // Names are for loadable functions, of which there are none.
+        let name = c.name.as_str();
+        let m = format!("Incorrect parameters in the call to native function '{name}'");
+        return Err(SqlError::new(1583, m));
+    }
+    match (name.as_str(), args.len()) {
+        ("ANY_VALUE", 1) => gather(AggregateKind::AnyValue, args, scope),
+        ("ANY_VALUE", _) => Err(func::wrong_arity(&name)),
+        ("ADDDATE" | "SUBDATE", 2) => {
+            let days = args.remove(1);
+            let date = args.remove(0);
+            Ok(shift(date, days, IntervalUnit::Day, name == "SUBDATE"))
+        }
+        _ => named(&name, c.name.as_str(), args, scope),
+    }
+}
+
+/// 1305.
+fn no_function(database: &str, name: &str) -> SqlError {
+    SqlError::new(1305, format!("FUNCTION {database}.{name} does not exist"))
 }
 
 /// A function of bound arguments, by upper-case name.
@@ -374,51 +280,82 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
         }
         None => {
             let database = scope.session().database.borrow().clone();
-            let full = match database {
-                Some(d) if !written.contains('.') => format!("{d}.{written}"),
-                _ => written.to_string(),
-            };
-            Err(SqlError::new(
-                1305,
-                format!("FUNCTION {full} does not exist"),
-            ))
+            Err(match database {
+                Some(d) => no_function(&d, written),
+                None => SqlError::new(1305, format!("FUNCTION {written} does not exist")),
+            })
         }
     }
 }
 
-fn aggregate_call(
+/// COUNT, SUM and the like.
+pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::AggregateFunction as A;
+    if a.over.is_some() {
+        return Err(SqlError::unsupported("window functions"));
+    }
+    let kind = match a.function {
+        A::Count
+            if matches!(
+                a.args[..],
+                [ast::Expr {
+                    kind: ast::ExprKind::Star,
+                    ..
+                }]
+            ) =>
+        {
+            return gather(AggregateKind::CountStar, Vec::new(), scope);
+        }
+        A::Count => AggregateKind::Count,
+        A::Sum => AggregateKind::Sum,
+        A::Avg => AggregateKind::Avg,
+        A::Min => AggregateKind::Min,
+        A::Max => AggregateKind::Max,
+        A::BitAnd => AggregateKind::BitAnd,
+        A::BitOr => AggregateKind::BitOr,
+        A::BitXor => AggregateKind::BitXor,
+        A::Std | A::Stddev | A::StddevPop => AggregateKind::StddevPop,
+        A::StddevSamp => AggregateKind::StddevSamp,
+        A::Variance | A::VarPop => AggregateKind::VarPop,
+        A::VarSamp => AggregateKind::VarSamp,
+        A::GroupConcat => AggregateKind::GroupConcat,
+        A::JsonArrayAgg => return Err(SqlError::unsupported("function JSON_ARRAYAGG()")),
+        A::JsonObjectAgg => return Err(SqlError::unsupported("function JSON_OBJECTAGG()")),
+        A::StCollect => return Err(SqlError::unsupported("function ST_COLLECT()")),
+    };
+    let args = bind_args(&a.args, scope)?;
+    let mut order_by = Vec::with_capacity(a.order_by.len());
+    for o in &a.order_by {
+        let desc = o.direction == Some(ast::Direction::Descending);
+        order_by.push((bind(&o.expr, scope)?, desc));
+    }
+    let separator = a.separator.as_deref().unwrap_or(",").to_string();
+    gather_in(kind, a.distinct, args, order_by, separator, scope)
+}
+
+fn gather(kind: AggregateKind, args: Vec<Expr>, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    gather_in(kind, false, args, Vec::new(), ",".into(), scope)
+}
+
+/// An aggregate of bound arguments.
+fn gather_in(
     kind: AggregateKind,
-    name: &str,
-    p: Parsed<'_>,
+    distinct: bool,
+    mut args: Vec<Expr>,
+    order_by: Vec<(Expr, bool)>,
+    separator: String,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
-    let mut args = Vec::with_capacity(p.args.len());
-    for a in &p.args {
-        args.push(bind(a, scope)?);
-    }
-    let kind = match (kind, p.star, args.len()) {
-        (AggregateKind::Count, true, 0) => AggregateKind::CountStar,
-        (_, true, _) => return Err(SqlError::syntax(format!("near '*' in {name}()"))),
-        (AggregateKind::Count, _, 1) => kind,
-        (AggregateKind::Count, _, 2..) if p.distinct => kind,
-        (AggregateKind::GroupConcat, _, 1..) => kind,
-        (_, _, 1) => kind,
-        _ => return Err(SqlError::syntax(format!("near '{name}('"))),
-    };
-    let mut order_by = Vec::with_capacity(p.order_by.len());
-    for (e, desc) in p.order_by {
-        order_by.push((bind(e, scope)?, desc));
-    }
     if kind.takes_numbers() {
         args.iter_mut().for_each(as_number);
     }
     let ty = aggregate::result_type(kind, &args, scope.collation());
     scope.aggregate(AggregateSpec {
         kind,
-        distinct: p.distinct,
+        distinct,
         args,
         ty,
         order_by,
-        separator: p.separator.unwrap_or_else(|| ",".into()),
+        separator,
     })
 }

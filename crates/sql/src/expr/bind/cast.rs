@@ -1,6 +1,6 @@
 //! Conversions that a statement asks for: CAST, CONVERT, COLLATE.
 
-use sqlparser::ast;
+use millpond_syntax::ast::{self, CastCharset, CastType};
 
 use super::comparisons::as_number;
 use super::{Scope, call, is_param};
@@ -75,16 +75,74 @@ pub(super) fn text_of(e: &Expr, collation: Collation) -> SqlType {
     }
 }
 
-pub(super) fn cast_to(e: Expr, ty: &ast::DataType, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    use ast::DataType as D;
-    let mut e = e;
-    let ty = match ty {
-        D::Char(None) | D::Character(None) | D::Varchar(None) | D::Text => {
-            text_of(&e, scope.collation())
+/// `BINARY x`.
+pub(super) fn to_binary(e: Expr) -> Expr {
+    let ty = text_of(&e, Collation::Binary);
+    cast(e, ty)
+}
+
+/// `CAST(x AS type)`, `CONVERT(x, type)`.
+pub(super) fn cast_to(e: Expr, to: &CastType, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let ty = target(&e, to, scope.collation())?;
+    Ok(cast(e, ty))
+}
+
+/// The type that CAST makes of an expression.
+fn target(e: &Expr, to: &CastType, connection: Collation) -> SqlResult<SqlType> {
+    use ast::{DataType as D, TemporalType as T};
+    let numeric = ast::Numeric::default();
+    let float = |size, n| D::Float(size, n, None, numeric);
+    let ty = match to {
+        CastType::Signed => return Ok(SqlType::bigint()),
+        CastType::Unsigned => return Ok(SqlType::ubigint()),
+        CastType::Binary(None) => return Ok(text_of(e, Collation::Binary)),
+        CastType::Binary(length) => D::Binary(*length),
+        CastType::Char { length, charset } => {
+            return chars(e, *length, charset_of(charset, connection)?);
         }
-        D::Binary(None) | D::Varbinary(None) => text_of(&e, Collation::Binary),
-        other => crate::parse::sql_type(other, scope.collation())?,
+        CastType::Nchar(length) => return chars(e, *length, connection),
+        CastType::Date => D::Temporal(T::Date, None),
+        CastType::Year => D::Temporal(T::Year, None),
+        CastType::Time(digits) => D::Temporal(T::Time, *digits),
+        CastType::Datetime(digits) => D::Temporal(T::DateTime, *digits),
+        CastType::Decimal(None) => D::Decimal(None, None, numeric),
+        CastType::Decimal(Some((digits, scale))) => D::Decimal(Some(*digits), *scale, numeric),
+        CastType::Double => float(ast::FloatSize::Double, None),
+        CastType::Real => float(ast::FloatSize::Real, None),
+        CastType::Float(n) => float(ast::FloatSize::Float, *n),
+        CastType::Json => return Err(SqlError::unsupported("type JSON")),
+        CastType::Spatial(name) => {
+            return Err(SqlError::unsupported(format_args!("type {name}")));
+        }
     };
+    crate::parse::sql_type(&ty, connection)
+}
+
+/// CHAR and CHAR(n) in a collation.
+fn chars(e: &Expr, length: Option<u64>, collation: Collation) -> SqlResult<SqlType> {
+    match length {
+        None => Ok(text_of(e, collation)),
+        Some(_) => {
+            let ty = ast::DataType::Char(length, ast::Charset::default());
+            crate::parse::sql_type(&ty, collation)
+        }
+    }
+}
+
+/// The collation of CAST's CHAR. Texts are Unicode whatever is said, but bytes are bytes.
+fn charset_of(charset: &CastCharset, connection: Collation) -> SqlResult<Collation> {
+    match charset {
+        CastCharset::Named(name, _)
+            if Collation::of_charset(name.as_str())? == Collation::Binary =>
+        {
+            Ok(Collation::Binary)
+        }
+        CastCharset::Byte => Ok(Collation::Binary),
+        _ => Ok(connection),
+    }
+}
+
+fn cast(mut e: Expr, ty: SqlType) -> Expr {
     if ty.is_string() && !ty.is_character() {
         e = call::latin1_bytes(e);
     }
@@ -99,5 +157,5 @@ pub(super) fn cast_to(e: Expr, ty: &ast::DataType, scope: &mut dyn Scope) -> Sql
         || ty.is_temporal()
         || ty.base == BaseType::Year
         || ty.is_character() && may_be_no_text(&e);
-    Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, nullable))
+    Expr::new(ExprKind::Cast(Box::new(e)), ty, nullable)
 }

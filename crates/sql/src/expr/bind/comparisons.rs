@@ -1,8 +1,8 @@
 //! Comparisons: what their sides are converted to, ranges, lists, rows, patterns.
 
-use sqlparser::ast;
+use millpond_syntax::ast;
 
-use super::names::{object_name, type_of};
+use super::names::type_of;
 use super::operators::{and, comparison, not, or};
 use super::{RowTest, Scope, SubqueryKind, agree, bind, coercion, is_param, predicate, sent};
 use crate::error::{SqlError, SqlResult};
@@ -168,11 +168,21 @@ pub(super) fn compare_constants(
     Ok(compare_harmonised(op, a, b))
 }
 
-pub(super) fn between(
-    mut args: [Expr; 3],
-    negated: bool,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
+/// `value [NOT] BETWEEN low AND high`.
+pub(super) fn between_bounds(b: &ast::Between, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let mut args = [
+        bind(&b.value, scope)?,
+        bind(&b.low, scope)?,
+        bind(&b.high, scope)?,
+    ];
+    sent::beside_bytes(&mut args, scope);
+    let [value, low, high] = &mut args;
+    beside_strings(low, value, scope);
+    beside_strings(high, value, scope);
+    between(args, b.negated, scope)
+}
+
+fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let [v, low, high] = &mut args;
     for bound in [&mut *low, &mut *high] {
         harmonise(v, bound);
@@ -191,37 +201,54 @@ pub(super) fn between(
 }
 
 /// The parts of `(a, b)` and `ROW(a, b)`.
-pub(super) fn row(e: &ast::Expr) -> Option<Vec<&ast::Expr>> {
-    match e {
-        ast::Expr::Tuple(v) if v.len() > 1 => Some(v.iter().collect()),
-        ast::Expr::Nested(e) => row(e),
-        ast::Expr::Function(f) if object_name(&f.name).eq_ignore_ascii_case("row") => {
-            let ast::FunctionArguments::List(list) = &f.args else {
-                return None;
-            };
-            let parts = list.args.iter().map(|a| match a {
-                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(e)) => Some(e),
-                _ => None,
-            });
-            parts
-                .collect::<Option<Vec<_>>>()
-                .filter(|parts| parts.len() > 1)
-        }
+pub(super) fn row(e: &ast::Expr) -> Option<&[ast::Expr]> {
+    match &e.kind {
+        ast::ExprKind::Row(list) => Some(list),
         _ => None,
     }
 }
 
-pub(super) fn bind_all(list: Vec<&ast::Expr>, scope: &mut dyn Scope) -> SqlResult<Vec<Expr>> {
-    list.into_iter().map(|e| bind(e, scope)).collect()
+pub(super) fn bind_all(list: &[ast::Expr], scope: &mut dyn Scope) -> SqlResult<Vec<Expr>> {
+    list.iter().map(|e| bind(e, scope)).collect()
 }
 
 /// The query of `(SELECT ...)`.
-pub(super) fn subquery_of(e: &ast::Expr) -> Option<&ast::Query> {
-    match e {
-        ast::Expr::Subquery(q) => Some(q),
-        ast::Expr::Nested(e) => subquery_of(e),
+fn subquery_of(e: &ast::Expr) -> Option<&ast::Query> {
+    match &e.kind {
+        ast::ExprKind::Subquery(q) => Some(q),
         _ => None,
     }
+}
+
+/// 1241.
+fn columns_wanted(n: usize) -> SqlError {
+    SqlError::new(1241, format!("Operand should contain {n} column(s)"))
+}
+
+/// `a op right`, the left side being bound: the rest of a chain of comparisons.
+pub(super) fn compare_with(
+    op: CompareOp,
+    a: Expr,
+    right: &ast::Expr,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    if let Some(list) = row(right) {
+        return Err(columns_wanted(list.len()));
+    }
+    let b = bind(right, scope)?;
+    compare_scalars(op, a, b, scope)
+}
+
+fn compare_scalars(
+    op: CompareOp,
+    mut a: Expr,
+    mut b: Expr,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    sent::beside_bytes([&mut a, &mut b], scope);
+    beside_strings(&mut a, &b, scope);
+    beside_strings(&mut b, &a, scope);
+    compare_constants(op, a, b, scope)
 }
 
 /// Comparison of scalars or of rows: rows are compared part by part.
@@ -234,11 +261,8 @@ pub(super) fn compare_rows(
     let (a, b) = match (row(left), row(right)) {
         (Some(a), Some(b)) => (a, b),
         (None, None) => {
-            let (mut a, mut b) = (bind(left, scope)?, bind(right, scope)?);
-            sent::beside_bytes([&mut a, &mut b], scope);
-            beside_strings(&mut a, &b, scope);
-            beside_strings(&mut b, &a, scope);
-            return compare_constants(op, a, b, scope);
+            let (a, b) = (bind(left, scope)?, bind(right, scope)?);
+            return compare_scalars(op, a, b, scope);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
             let values = bind_all(v, scope)?;
@@ -250,21 +274,14 @@ pub(super) fn compare_rows(
             let test = RowTest::Compare(op.flipped());
             return scope.subquery(q, SubqueryKind::Row { values, test });
         }
-        (Some(v), None) | (None, Some(v)) => {
-            let m = format!("Operand should contain {} column(s)", v.len());
-            return Err(SqlError::new(1241, m));
-        }
+        (Some(v), None) | (None, Some(v)) => return Err(columns_wanted(v.len())),
     };
     if a.len() != b.len() {
-        let m = format!("Operand should contain {} column(s)", a.len());
-        return Err(SqlError::new(1241, m));
+        return Err(columns_wanted(a.len()));
     }
     if matches!(op, CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::Ne) {
         // Parts may be rows themselves.
-        let parts = a
-            .into_iter()
-            .zip(b)
-            .map(|(x, y)| compare_rows(op, x, y, scope));
+        let parts = a.iter().zip(b).map(|(x, y)| compare_rows(op, x, y, scope));
         let parts = parts.collect::<SqlResult<Vec<_>>>()?;
         return Ok(if op == CompareOp::Ne {
             or(parts)
@@ -273,7 +290,7 @@ pub(super) fn compare_rows(
         });
     }
     let mut pairs = Vec::with_capacity(a.len());
-    for (x, y) in a.into_iter().zip(b) {
+    for (x, y) in a.iter().zip(b) {
         let (mut x, mut y) = (bind(x, scope)?, bind(y, scope)?);
         sent::beside_bytes([&mut x, &mut y], scope);
         agree(&[&x, &y], op.symbol())?;
@@ -295,25 +312,36 @@ pub(super) fn compare_rows(
     Ok(e)
 }
 
-pub(super) fn in_list(
-    expr: &ast::Expr,
-    list: &[ast::Expr],
-    negated: bool,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    if row(expr).is_some() {
-        let mut any = Vec::with_capacity(list.len());
-        for item in list {
-            any.push(compare_rows(CompareOp::Eq, expr, item, scope)?);
+/// What `f` makes of each member of a list. Long lists have no trees: each member is parsed as it is come to.
+fn each_member(
+    list: &ast::ExprList,
+    f: &mut dyn FnMut(&ast::Expr) -> SqlResult<Expr>,
+) -> SqlResult<Vec<Expr>> {
+    let mut out = Vec::with_capacity(list.len());
+    match list.as_slice() {
+        Some(trees) => {
+            for item in trees {
+                out.push(f(item)?);
+            }
         }
-        let e = or(any);
+        None => {
+            for item in list.iter() {
+                out.push(f(&item)?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let negated = l.negated;
+    if row(&l.value).is_some() {
+        let same = |item: &ast::Expr| compare_rows(CompareOp::Eq, &l.value, item, scope);
+        let e = or(each_member(&l.list, &mut { same })?);
         return Ok(if negated { not(e) } else { e });
     }
-    let mut value = bind(expr, scope)?;
-    let mut items = Vec::with_capacity(list.len());
-    for item in list {
-        items.push(bind(item, scope)?);
-    }
+    let mut value = bind(&l.value, scope)?;
+    let mut items = each_member(&l.list, &mut |item| bind(item, scope))?;
     sent::beside_bytes(std::iter::once(&mut value).chain(&mut items), scope);
     // An ENUM is a number only if all of the list is.
     let numbers = items.iter().all(|i| i.ty.is_numeric());
@@ -349,23 +377,11 @@ pub(super) fn in_list(
     Ok(predicate(ExprKind::InList(Box::new(l)), nullable))
 }
 
-pub(super) fn quantified(
-    left: &ast::Expr,
-    op: &ast::BinaryOperator,
-    right: &ast::Expr,
-    all: bool,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    let Some(op) = comparison(op) else {
-        return Err(SqlError::syntax(format!("near '{op}'")));
+pub(super) fn quantified(q: &ast::Quantified, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let Some(op) = comparison(q.op) else {
+        return Err(SqlError::unsupported("this comparison with ANY or ALL"));
     };
-    let mut right = right;
-    while let ast::Expr::Nested(e) = right {
-        right = e;
-    }
-    let ast::Expr::Subquery(q) = right else {
-        return Err(SqlError::syntax(format!("near '{right}'")));
-    };
+    let (left, all, q) = (&q.value, q.all, &q.query);
     if let Some(parts) = row(left) {
         // MySQL has no others for rows.
         let negated = match (op, all) {
@@ -381,20 +397,14 @@ pub(super) fn quantified(
     scope.subquery(q, SubqueryKind::Quantified { value, op, all })
 }
 
-pub(super) fn like(
-    expr: &ast::Expr,
-    pattern: &ast::Expr,
-    escape: Option<&ast::Expr>,
-    negated: bool,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    let mut value = bind(expr, scope)?;
-    let mut pattern = bind(pattern, scope)?;
+pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let mut value = bind(&l.value, scope)?;
+    let mut pattern = bind(&l.pattern, scope)?;
     sent::beside_bytes([&mut value, &mut pattern], scope);
     if is_param(&pattern) {
         pattern.ty = SqlType::varchar(255, scope.collation());
     }
-    let escape = match escape {
+    let escape = match &l.escape {
         None if scope.session().sql_mode.get().no_backslash_escapes => None,
         None => Some('\\'),
         Some(e) => {
@@ -419,7 +429,7 @@ pub(super) fn like(
         value,
         pattern,
         escape,
-        negated,
+        negated: l.negated,
         collation,
     };
     Ok(predicate(ExprKind::Like(Box::new(l)), nullable))

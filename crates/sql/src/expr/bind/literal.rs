@@ -1,39 +1,64 @@
 //! Literals.
 
-use sqlparser::ast;
+use millpond_syntax::ast;
 
-use super::{Scope, type_of};
+use super::{Scope, bind, type_of};
 use crate::error::{SqlError, SqlResult};
-use crate::expr::func::unhex;
 use crate::expr::{Expr, ExprKind};
 use crate::types::{BaseType, Collation, Encoding, SqlType};
 use crate::value::convert::{double_prefix, exact_integer};
 use crate::value::not_utf8;
 use crate::value::{Decimal, Value, parse_time};
 
-/// A literal or placeholder.
-pub(super) fn value(v: &ast::ValueWithSpan, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    use ast::Value as V;
-    Ok(match &v.value {
-        V::Number(digits, _) => number(digits)?,
-        V::SingleQuotedString(s)
-        | V::DoubleQuotedString(s)
-        | V::NationalStringLiteral(s)
-        | V::EscapedStringLiteral(s) => string(s.clone().into_bytes(), scope.collation()),
-        V::HexStringLiteral(s) => hex(s)?,
-        V::SingleQuotedByteStringLiteral(s) | V::DoubleQuotedByteStringLiteral(s) => bits(s)?,
-        V::Boolean(b) => Expr::literal(Value::bool(*b), SqlType::boolean()),
-        V::Null => Expr::null(),
-        V::Placeholder(text) => {
-            let i = scope.param(text, v.span)?;
-            let ty = SqlType {
-                collation: scope.collation(),
-                ..SqlType::new(BaseType::LongText)
-            };
-            Expr::new(ExprKind::Param(i), ty, true)
-        }
-        other => return Err(SqlError::unsupported(format!("literal {other}"))),
+/// A literal other than NULL, TRUE, FALSE and small whole numbers.
+pub(super) fn literal(l: &ast::Literal, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::Literal as L;
+    Ok(match l {
+        L::BigInt(digits) | L::Decimal(digits) | L::Float(digits) => number(digits)?,
+        L::Text(s, _) | L::National(s) => string(s.as_bytes().to_vec(), scope.collation()),
+        L::Hex(bytes) => bit_string(bytes.to_vec()),
+        L::Bits(digits) => bits(digits),
+        L::Date(text) => typed(BaseType::Date, text)?,
+        L::Time(text) => typed(BaseType::Time, text)?,
+        L::Timestamp(text) => typed(BaseType::DateTime, text)?,
     })
+}
+
+/// A whole number.
+pub(super) fn int(n: u64) -> SqlResult<Expr> {
+    let Ok(v) = i64::try_from(n) else {
+        return Ok(Expr::literal(Value::UInt(n), SqlType::ubigint()));
+    };
+    let ty = SqlType {
+        length: n.checked_ilog10().unwrap_or(0) + 1,
+        ..SqlType::bigint()
+    };
+    Ok(Expr::literal(Value::Int(v), ty))
+}
+
+/// What a minus sign before a number makes of the two: `-9223372036854775808` is one number whose digits alone do not fit.
+pub(super) fn negative(e: &ast::Expr) -> Option<SqlResult<Expr>> {
+    use ast::Literal as L;
+    match &e.kind {
+        ast::ExprKind::Int(n) => Some(number(&format!("-{n}"))),
+        ast::ExprKind::Literal(l) => match &**l {
+            L::BigInt(digits) | L::Decimal(digits) | L::Float(digits) => {
+                Some(number(&format!("-{digits}")))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A placeholder.
+pub(super) fn param(n: u32, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let i = scope.param(n)?;
+    let ty = SqlType {
+        collation: scope.collation(),
+        ..SqlType::new(BaseType::LongText)
+    };
+    Ok(Expr::new(ExprKind::Param(i), ty, true))
 }
 
 fn string(bytes: Vec<u8>, collation: Collation) -> Expr {
@@ -88,24 +113,14 @@ pub(crate) fn literal_number(digits: &str) -> SqlResult<Value<'static>> {
     }
 }
 
-fn hex(digits: &str) -> SqlResult<Expr> {
-    match unhex(digits.as_bytes()) {
-        Some(b) => Ok(bit_string(b)),
-        None => Err(SqlError::syntax(format!("near 'x'{digits}''"))),
-    }
-}
-
 /// `b'101'`: bits as bytes.
-fn bits(digits: &str) -> SqlResult<Expr> {
-    if !digits.bytes().all(|b| b == b'0' || b == b'1') {
-        return Err(SqlError::syntax(format!("near 'b'{digits}''")));
-    }
+fn bits(digits: &str) -> Expr {
     let mut out = vec![0u8; digits.len().div_ceil(8)];
     for (i, d) in digits.bytes().rev().enumerate() {
         let n = out.len();
         out[n - 1 - i / 8] |= (d - b'0') << (i % 8);
     }
-    Ok(bit_string(out))
+    bit_string(out)
 }
 
 fn bit_string(bytes: Vec<u8>) -> Expr {
@@ -117,16 +132,9 @@ fn bit_string(bytes: Vec<u8>) -> Expr {
 }
 
 /// `_utf8mb4'text'`, `_binary'text'`.
-pub(super) fn introduced(
-    prefix: &ast::Ident,
-    inner: &ast::Expr,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    let charset = prefix.value.trim_start_matches('_');
-    let ast::Expr::Value(v) = inner else {
-        return Err(SqlError::syntax(format!("near '{prefix}'")));
-    };
-    let mut e = value(v, scope)?;
+pub(super) fn introduced(l: &ast::CollatedLiteral, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let charset = l.charset.as_str();
+    let mut e = literal(&l.literal, scope)?;
     if charset.eq_ignore_ascii_case("latin1") {
         return Ok(latin1(e, scope));
     }
@@ -160,13 +168,28 @@ fn latin1(e: Expr, scope: &mut dyn Scope) -> Expr {
     string(text.into_bytes(), scope.collation())
 }
 
-/// `DATE '2024-01-31'` and the like.
-pub(super) fn typed(t: &ast::TypedString, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let ty = crate::parse::sql_type(&t.data_type, scope.collation())?;
-    let text = match &t.value.value {
-        ast::Value::SingleQuotedString(s) | ast::Value::DoubleQuotedString(s) => s.as_bytes(),
-        other => return Err(SqlError::syntax(format!("near '{other}'"))),
+/// `{d '2024-01-31'}`, `{t '10:00:00'}`, `{ts '2024-01-31 10:00:00'}`; a text that is none stays a text, and any other name changes
+/// nothing.
+pub(super) fn odbc(name: &ast::Ident, e: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let base = match name.as_str().to_ascii_lowercase().as_str() {
+        "d" => Some(BaseType::Date),
+        "t" => Some(BaseType::Time),
+        "ts" => Some(BaseType::DateTime),
+        _ => None,
     };
+    if let Some(base) = base
+        && let ast::ExprKind::Literal(l) = &e.kind
+        && let ast::Literal::Text(text, _) = &**l
+        && let Ok(e) = typed(base, text)
+    {
+        return Ok(e);
+    }
+    bind(e, scope)
+}
+
+/// `DATE '2024-01-31'` and the like.
+fn typed(base: BaseType, text: &str) -> SqlResult<Expr> {
+    let text = text.as_bytes();
     let wrong = |kind: &str| {
         SqlError::new(
             1525,
@@ -181,13 +204,16 @@ pub(super) fn typed(t: &ast::TypedString, scope: &mut dyn Scope) -> SqlResult<Ex
         .rposition(|b| *b == b'.')
         .map_or(0, |i| text.len() - i - 1);
     let fsp = fraction.min(6) as u8;
-    match ty.base {
+    match base {
         BaseType::Date => {
             let p = parse_time::parse_datetime(text).filter(|p| !p.trailing && !p.has_time);
             let p = p.ok_or_else(|| wrong("DATE"))?;
-            Ok(Expr::literal(Value::Date(p.value.date), ty))
+            Ok(Expr::literal(
+                Value::Date(p.value.date),
+                SqlType::new(BaseType::Date),
+            ))
         }
-        BaseType::DateTime | BaseType::Timestamp => {
+        BaseType::DateTime => {
             let p = parse_time::parse_datetime(text).filter(|p| !p.trailing);
             let p = p.ok_or_else(|| wrong("DATETIME"))?;
             Ok(Expr::literal(
@@ -195,12 +221,11 @@ pub(super) fn typed(t: &ast::TypedString, scope: &mut dyn Scope) -> SqlResult<Ex
                 SqlType::datetime(fsp),
             ))
         }
-        BaseType::Time => {
+        _ => {
             let p = parse_time::parse_time(text).filter(|p| !p.trailing);
             let p = p.ok_or_else(|| wrong("TIME"))?;
             let ty = SqlType::temporal(BaseType::Time, fsp);
             Ok(Expr::literal(Value::Time(p.value), ty))
         }
-        _ => Err(SqlError::syntax(format!("near '{t}'"))),
     }
 }

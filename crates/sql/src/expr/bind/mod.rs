@@ -1,4 +1,4 @@
-//! From sqlparser's expressions to bound ones.
+//! From the syntax tree's expressions to bound ones.
 //!
 //! | module | owns |
 //! |---|---|
@@ -20,20 +20,18 @@ mod names;
 mod operators;
 mod sent;
 
-use cast::{cast_to, collate, convert_using};
 use coercion::agree;
 pub(super) use coercion::collation_of;
 pub(crate) use comparisons::{as_number, compare};
-use comparisons::{beside_strings, between, bind_all, in_list, like, quantified, regexp, row};
+use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
 pub(crate) use literal::literal_number;
 pub use names::{is_of, type_of, unknown_column};
-use names::{name, object_name};
-use operators::{binary, case, unary};
+use operators::{assignment, binary, case, chain, unary};
 pub(crate) use sent::into_bytes;
 
 use std::sync::Arc;
 
-use sqlparser::ast;
+use millpond_syntax::ast;
 
 use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, Func};
 use crate::error::{SqlError, SqlResult};
@@ -94,8 +92,8 @@ pub trait Scope {
     fn session(&self) -> &SessionEnv;
     /// Resolves a column: `qualifier` is empty, `[table]` or `[database, table]`. Errors 1054 (see [`unknown_column`]) and 1052.
     fn column(&mut self, qualifier: &[&str], name: &str) -> SqlResult<Expr>;
-    /// Position of a `?` placeholder; `text` and `span` are sqlparser's (`?` alone, or `?3` if the parser numbered them).
-    fn param(&mut self, text: &str, span: sqlparser::tokenizer::Span) -> SqlResult<usize>;
+    /// Position of the value of the n-th placeholder of the text, from 0.
+    fn param(&mut self, n: u32) -> SqlResult<usize>;
     /// The type of a placeholder's value, where nothing else says what it is; `None` if that is not known or tells nothing.
     fn param_type(&mut self, _n: usize) -> Option<SqlType> {
         None
@@ -144,145 +142,74 @@ pub trait Scope {
 /// Binds an expression: resolves names, derives types, folds constants.
 pub fn bind(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let bound = tree(expr, scope)?;
+    Ok(finish(bound, scope))
+}
+
+/// What becomes of every node once it is bound.
+fn finish(bound: Expr, scope: &mut dyn Scope) -> Expr {
     let bound = fold(bound, scope);
     scope.bound(&bound);
-    Ok(bound)
+    bound
 }
 
 /// Binds one node and what is below it.
 fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    use ast::Expr as A;
-    Ok(match expr {
-        A::Identifier(id) => name(&[], id, scope)?,
-        A::CompoundIdentifier(parts) => {
-            let Some((last, qualifier)) = parts.split_last() else {
-                return Err(SqlError::syntax("near an empty name"));
-            };
-            name(qualifier, last, scope)?
-        }
-        A::Nested(e) => return bind(e, scope),
-        A::Value(v) => literal::value(v, scope)?,
-        A::Prefixed { prefix, value } => literal::introduced(prefix, value, scope)?,
-        A::TypedString(t) => literal::typed(t, scope)?,
-        A::IsNull(e) => is_null(bind(e, scope)?, false),
-        A::IsNotNull(e) => is_null(bind(e, scope)?, true),
-        A::IsTrue(e) => is_truth(bind(e, scope)?, true, false),
-        A::IsNotTrue(e) => is_truth(bind(e, scope)?, true, true),
-        A::IsFalse(e) => is_truth(bind(e, scope)?, false, false),
-        A::IsNotFalse(e) => is_truth(bind(e, scope)?, false, true),
-        A::IsUnknown(e) => is_null(bind(e, scope)?, false),
-        A::IsNotUnknown(e) => is_null(bind(e, scope)?, true),
-        A::BinaryOp { left, op, right } => binary(left, op, right, scope)?,
-        A::UnaryOp { op, expr } => unary(*op, expr, scope)?,
-        A::Between {
-            expr,
+    use ast::ExprKind as A;
+    match &expr.kind {
+        A::Column(c) => names::column(c, scope),
+        A::UserVariable(name) => names::user_variable(name, scope),
+        A::SystemVariable(v) => names::system_variable(v, scope),
+        A::Null => Ok(Expr::null()),
+        A::Bool(b) => Ok(Expr::literal(Value::bool(*b), SqlType::boolean())),
+        A::Int(n) => literal::int(*n),
+        A::Literal(l) => literal::literal(l, scope),
+        A::Introduced(l) => literal::introduced(l, scope),
+        A::Odbc(parts) => literal::odbc(&parts.0, &parts.1, scope),
+        A::Param(n) => literal::param(*n, scope),
+        A::Assign(a) => assignment(a, scope),
+        A::Unary(op, e) => unary(*op, e, scope),
+        A::Binary(op, sides) => binary(*op, &sides[0], &sides[1], scope),
+        A::Chain(c) => chain(c, scope),
+        A::Is(test, e) => Ok(is(*test, bind(e, scope)?)),
+        A::Like(l) => like(l, scope),
+        A::Between(b) => between_bounds(b, scope),
+        A::In(l) => in_list(l, scope),
+        A::InQuery(q) => in_query(q, scope),
+        A::Quantified(q) => quantified(q, scope),
+        A::Exists(q) => scope.subquery(q, SubqueryKind::Exists { negated: false }),
+        A::Subquery(q) => scope.subquery(q, SubqueryKind::Scalar),
+        A::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
+        A::Collate(c) => cast::collate(bind(&c.value, scope)?, c.collation.as_str()),
+        A::Case(c) => case(c, scope),
+        A::Call(c) => call::call(c, scope),
+        A::Special(s) => call::special(s, scope),
+        A::Aggregate(a) => call::aggregate(a, scope),
+        A::Window(_) => Err(SqlError::unsupported("window functions")),
+        A::Default | A::Star => Err(SqlError::syntax(format_args!("near '{expr}'"))),
+    }
+}
+
+fn is(test: ast::IsTest, e: Expr) -> Expr {
+    match test.what {
+        ast::IsWhat::Null | ast::IsWhat::Unknown => is_null(e, test.negated),
+        ast::IsWhat::True => is_truth(e, true, test.negated),
+        ast::IsWhat::False => is_truth(e, false, test.negated),
+    }
+}
+
+fn in_query(q: &ast::InQuery, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let negated = q.negated;
+    let kind = match row(&q.value) {
+        Some(v) => SubqueryKind::Row {
+            values: bind_all(v, scope)?,
+            test: RowTest::In { negated },
+        },
+        None => SubqueryKind::In {
+            value: bind(&q.value, scope)?,
             negated,
-            low,
-            high,
-        } => {
-            let mut args = [bind(expr, scope)?, bind(low, scope)?, bind(high, scope)?];
-            sent::beside_bytes(&mut args, scope);
-            let [value, low, high] = &mut args;
-            beside_strings(low, value, scope);
-            beside_strings(high, value, scope);
-            between(args, *negated, scope)?
-        }
-        A::InList {
-            expr,
-            list,
-            negated,
-        } => in_list(expr, list, *negated, scope)?,
-        A::InSubquery {
-            expr,
-            subquery,
-            negated,
-        } => {
-            let negated = *negated;
-            let kind = match row(expr) {
-                Some(v) => SubqueryKind::Row {
-                    values: bind_all(v, scope)?,
-                    test: RowTest::In { negated },
-                },
-                None => SubqueryKind::In {
-                    value: bind(expr, scope)?,
-                    negated,
-                },
-            };
-            scope.subquery(subquery, kind)?
-        }
-        A::Exists { subquery, negated } => {
-            let negated = *negated;
-            scope.subquery(subquery, SubqueryKind::Exists { negated })?
-        }
-        A::Subquery(q) => scope.subquery(q, SubqueryKind::Scalar)?,
-        A::AnyOp {
-            left,
-            compare_op,
-            right,
-            ..
-        } => quantified(left, compare_op, right, false, scope)?,
-        A::AllOp {
-            left,
-            compare_op,
-            right,
-        } => quantified(left, compare_op, right, true, scope)?,
-        A::Like {
-            negated,
-            expr,
-            pattern,
-            escape_char,
-            ..
-        } => like(expr, pattern, escape_char.as_deref(), *negated, scope)?,
-        A::RLike {
-            negated,
-            expr,
-            pattern,
-            ..
-        } => {
-            let (value, pattern) = (bind(expr, scope)?, bind(pattern, scope)?);
-            regexp(value, pattern, *negated)
-        }
-        A::Case {
-            operand,
-            conditions,
-            else_result,
-            ..
-        } => case(
-            operand.as_deref(),
-            conditions,
-            else_result.as_deref(),
-            scope,
-        )?,
-        A::Collate { expr, collation } => {
-            let e = bind(expr, scope)?;
-            collate(e, &object_name(collation))?
-        }
-        A::Cast {
-            expr, data_type, ..
-        } => {
-            let e = bind(expr, scope)?;
-            cast_to(e, data_type, scope)?
-        }
-        A::Convert {
-            expr,
-            data_type,
-            charset,
-            ..
-        } => {
-            let e = bind(expr, scope)?;
-            match (data_type, charset) {
-                (Some(t), _) => cast_to(e, t, scope)?,
-                (None, Some(c)) => convert_using(e, &object_name(c), scope)?,
-                (None, None) => return Err(SqlError::syntax(format!("near '{expr}'"))),
-            }
-        }
-        A::Interval(_) => {
-            return Err(SqlError::syntax(format!("near '{expr}'")));
-        }
-        A::Tuple(v) if v.len() == 1 => return bind(&v[0], scope),
-        A::Tuple(_) => return Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
-        _ => call::special(expr, scope)?,
-    })
+        },
+    };
+    scope.subquery(&q.query, kind)
 }
 
 fn is_null(e: Expr, negated: bool) -> Expr {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
+use millpond_syntax::ast;
 
-use super::{Scope, call};
+use super::Scope;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
 use crate::types::collation::char_count;
@@ -22,61 +22,30 @@ pub fn unknown_column(qualifier: &[&str], name: &str, clause: &str) -> SqlError 
     SqlError::new(1054, format!("Unknown column '{full}' in '{clause}'"))
 }
 
-pub(super) fn object_name(n: &ast::ObjectName) -> String {
-    n.0.iter()
-        .filter_map(|p| p.as_ident())
-        .map(|i| i.value.clone())
-        .collect::<Vec<_>>()
-        .join(".")
+/// A column.
+pub(super) fn column(c: &ast::ColumnRef, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let name = c.name();
+    match (c.database(), c.table()) {
+        (_, None) => scope.column(&[], name),
+        (None, Some(table)) => scope.column(&[table.as_str()], name),
+        (Some(database), Some(table)) => scope.column(&[database.as_str(), table.as_str()], name),
+    }
 }
 
-/// A column, or a variable: `@name`, `@@name`, `@@scope.name`.
-pub(super) fn name(
-    qualifier: &[ast::Ident],
-    last: &ast::Ident,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    let first = qualifier.first().unwrap_or(last);
-    let bare = first.quote_style.is_none();
-    if bare && let Some(system) = first.value.strip_prefix("@@") {
-        return system_variable(system, qualifier, last, scope);
-    }
-    if bare
-        && qualifier.is_empty()
-        && let Some(user) = last.value.strip_prefix('@')
-    {
-        let user = user.trim_matches(|c| matches!(c, '`' | '\'' | '"'));
-        return user_variable(user, scope);
-    }
-    if bare
-        && qualifier.is_empty()
-        && let Some(e) = call::bare_name(&last.value, scope)?
-    {
-        return Ok(e);
-    }
-    let names: Vec<&str> = qualifier.iter().map(|i| i.value.as_str()).collect();
-    scope.column(&names, &last.value)
-}
-
-pub(super) fn system_variable(
-    first: &str,
-    qualifier: &[ast::Ident],
-    last: &ast::Ident,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    let (scope_name, var) = if qualifier.is_empty() {
-        match first.split_once('.') {
-            Some((s, v)) => (s.to_ascii_lowercase(), v.to_string()),
-            None => (String::new(), first.to_string()),
-        }
-    } else {
-        (first.to_ascii_lowercase(), last.value.clone())
+/// `@@name`, `@@scope.name`.
+pub(super) fn system_variable(v: &ast::SystemVariable, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::VariableScope as V;
+    let scope_name = match v.scope {
+        None => "",
+        Some(V::Global) => "global",
+        Some(V::Session) => "session",
+        Some(V::Persist) => "persist",
+        Some(V::PersistOnly) => "persist_only",
     };
-    let scope_name = match scope_name.as_str() {
-        "local" => "session",
-        other => other,
-    };
-    let var = var.to_ascii_lowercase();
+    let mut var = v.name.as_str().to_ascii_lowercase();
+    if let Some(component) = &v.component {
+        var = format!("{}.{var}", component.as_str().to_ascii_lowercase());
+    }
     // The value now tells the type; it is read again when the expression is evaluated.
     scope.keep_private();
     let now = (scope.session().sys_var)(scope_name, &var)?;
@@ -85,6 +54,7 @@ pub(super) fn system_variable(
     Ok(Expr::new(kind, ty, true))
 }
 
+/// `@name`.
 pub(super) fn user_variable(name: &str, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let name: Arc<str> = name.to_ascii_lowercase().into();
     scope.keep_private();

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
+use millpond_syntax::ast;
 
-use super::comparisons::{as_number, compare_rows, equal_within, regexp};
-use super::{Scope, bind, by_value, call, coercion, is_free, is_param, literal, predicate, sent};
+use super::comparisons::{as_number, compare_rows, compare_with, equal_within, regexp};
+use super::{
+    Scope, SubqueryKind, bind, by_value, call, cast, coercion, finish, is_free, is_param, literal,
+    predicate, sent,
+};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{ArithmeticOp, BitOp, CompareOp, Expr, ExprKind, Func};
 use crate::types::{BaseType, SqlType, derive};
@@ -41,120 +44,120 @@ pub(super) fn not(e: Expr) -> Expr {
     predicate(ExprKind::Not(Box::new(e)), nullable)
 }
 
-pub(super) fn comparison(op: &ast::BinaryOperator) -> Option<CompareOp> {
-    use ast::BinaryOperator as B;
+pub(super) fn comparison(op: ast::BinaryOp) -> Option<CompareOp> {
+    use ast::BinaryOp as B;
     Some(match op {
         B::Eq => CompareOp::Eq,
-        B::NotEq => CompareOp::Ne,
+        B::Ne => CompareOp::Ne,
         B::Lt => CompareOp::Lt,
-        B::LtEq => CompareOp::Le,
+        B::Le => CompareOp::Le,
         B::Gt => CompareOp::Gt,
-        B::GtEq => CompareOp::Ge,
-        B::Spaceship => CompareOp::NullSafeEq,
+        B::Ge => CompareOp::Ge,
+        B::NullSafeEq => CompareOp::NullSafeEq,
         _ => return None,
     })
 }
 
+/// `left op right`.
 pub(super) fn binary(
+    op: ast::BinaryOp,
     left: &ast::Expr,
-    op: &ast::BinaryOperator,
     right: &ast::Expr,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
-    use ast::BinaryOperator as B;
     if let Some(c) = comparison(op) {
         return compare_rows(c, left, right, scope);
     }
-    // AND and OR nest deeply to the left: walk down, not recurse.
-    if matches!(op, B::And | B::Or) {
-        let mut parts = vec![bind(right, scope)?];
-        let mut at = left;
-        while let ast::Expr::BinaryOp {
-            left,
-            op: inner,
-            right,
-        } = at
-        {
-            if inner != op {
-                break;
+    let (a, b) = (bind(left, scope)?, bind(right, scope)?);
+    combine(op, a, b, scope)
+}
+
+/// `a op b op c …`. AND and OR of many are one node, all others nest to the left; neither is recursion here.
+pub(super) fn chain(c: &ast::Chain, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let first = c.op(0);
+    if matches!(first, ast::BinaryOp::And | ast::BinaryOp::Or) {
+        let parts = c.operands.iter().map(|e| bind(e, scope));
+        let parts = parts.collect::<SqlResult<Vec<_>>>()?;
+        return Ok(match first {
+            ast::BinaryOp::And => and(parts),
+            _ => or(parts),
+        });
+    }
+    let mut left = binary(first, c.first(), &c.operands[1], scope)?;
+    for (op, right) in c.rest().skip(1) {
+        left = finish(left, scope);
+        left = match comparison(op) {
+            Some(c) => compare_with(c, left, right, scope)?,
+            None => {
+                let right = bind(right, scope)?;
+                combine(op, left, right, scope)?
             }
-            parts.push(bind(right, scope)?);
-            at = left;
-        }
-        parts.push(bind(at, scope)?);
-        parts.reverse();
-        return Ok(if *op == B::And { and(parts) } else { or(parts) });
-    }
-    if matches!(op, B::Plus | B::Minus)
-        && let ast::Expr::Interval(i) = right
-    {
-        let date = bind(left, scope)?;
-        return call::add_interval(date, i, *op == B::Minus, scope);
-    }
-    if *op == B::Plus
-        && let ast::Expr::Interval(i) = left
-    {
-        let date = bind(right, scope)?;
-        return call::add_interval(date, i, false, scope);
-    }
-    if *op == B::Assignment {
-        let ast::Expr::Identifier(id) = left else {
-            return Err(SqlError::syntax(format!("near '{left}'")));
         };
-        let name = id.value.trim_start_matches('@').to_ascii_lowercase();
-        let value = bind(right, scope)?;
-        let (ty, nullable) = (value.ty.clone(), value.nullable);
-        let kind = ExprKind::SetUserVariable(Arc::from(name), Box::new(value));
-        return Ok(Expr::new(kind, ty, nullable));
     }
-    let (mut a, mut b) = (bind(left, scope)?, bind(right, scope)?);
-    let math = match op {
-        B::Plus => Some(ArithmeticOp::Add),
-        B::Minus => Some(ArithmeticOp::Sub),
-        B::Multiply => Some(ArithmeticOp::Mul),
-        B::Divide => Some(ArithmeticOp::Div),
-        B::Modulo => Some(ArithmeticOp::Mod),
-        B::MyIntegerDivide | B::DuckIntegerDivide => Some(ArithmeticOp::IntDiv),
-        _ => None,
-    };
-    if let Some(m) = math {
+    Ok(left)
+}
+
+/// `a op b` of bound sides; comparisons are not among it.
+fn combine(op: ast::BinaryOp, mut a: Expr, mut b: Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::BinaryOp as B;
+    let math = |m, mut a, mut b, scope: &mut dyn Scope| {
         by_value(&mut a, scope);
         by_value(&mut b, scope);
-        return Ok(arithmetic(m, a, b));
-    }
-    let bit = match op {
-        B::BitwiseAnd => Some(BitOp::And),
-        B::BitwiseOr => Some(BitOp::Or),
-        B::BitwiseXor | B::PGBitwiseXor => Some(BitOp::Xor),
-        B::PGBitwiseShiftLeft => Some(BitOp::ShiftLeft),
-        B::PGBitwiseShiftRight => Some(BitOp::ShiftRight),
-        _ => None,
+        arithmetic(m, a, b)
     };
-    if let Some(bit) = bit {
-        let nullable = a.nullable || b.nullable;
-        let (mut a, mut b) = (a, b);
-        for e in [&mut a, &mut b] {
-            as_number(e);
-        }
-        return Ok(Expr::new(
-            ExprKind::Bit(bit, Box::new([a, b])),
-            SqlType::ubigint(),
-            nullable,
-        ));
-    }
-    match op {
+    Ok(match op {
+        B::And => and(vec![a, b]),
+        B::Or => or(vec![a, b]),
         B::Xor => {
             let nullable = a.nullable || b.nullable;
-            Ok(predicate(ExprKind::Xor(Box::new([a, b])), nullable))
+            predicate(ExprKind::Xor(Box::new([a, b])), nullable)
         }
-        B::Regexp => Ok(regexp(a, b, false)),
-        // `||` is OR unless sql_mode says PIPES_AS_CONCAT.
-        B::StringConcat if scope.session().sql_mode.get().pipes_as_concat => {
-            Ok(call::function(Func::Concat, vec![a, b], scope))
+        B::Add => math(ArithmeticOp::Add, a, b, scope),
+        B::Sub => math(ArithmeticOp::Sub, a, b, scope),
+        B::Mul => math(ArithmeticOp::Mul, a, b, scope),
+        B::Div => math(ArithmeticOp::Div, a, b, scope),
+        B::IntDiv => math(ArithmeticOp::IntDiv, a, b, scope),
+        B::Mod => math(ArithmeticOp::Mod, a, b, scope),
+        B::BitAnd => bits(BitOp::And, a, b),
+        B::BitOr => bits(BitOp::Or, a, b),
+        B::BitXor => bits(BitOp::Xor, a, b),
+        B::Shl => bits(BitOp::ShiftLeft, a, b),
+        B::Shr => bits(BitOp::ShiftRight, a, b),
+        B::Regexp => regexp(a, b, false),
+        B::NotRegexp => regexp(a, b, true),
+        B::SoundsLike => {
+            for e in [&mut a, &mut b] {
+                let text = std::mem::replace(e, Expr::null());
+                *e = call::function(Func::Soundex, vec![text], scope);
+            }
+            equal_within("=", a, b)?
         }
-        B::StringConcat => Ok(or(vec![a, b])),
-        other => Err(SqlError::unsupported(format!("operator {other}"))),
-    }
+        B::Concat => call::function(Func::Concat, vec![a, b], scope),
+        B::MemberOf => return Err(SqlError::unsupported("MEMBER OF")),
+        B::JsonExtract => return Err(SqlError::unsupported("->")),
+        B::JsonUnquote => return Err(SqlError::unsupported("->>")),
+        B::Eq | B::NullSafeEq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => {
+            return Err(SqlError::unsupported("this comparison"));
+        }
+    })
+}
+
+/// `a op b` of bits.
+fn bits(op: BitOp, mut a: Expr, mut b: Expr) -> Expr {
+    let nullable = a.nullable || b.nullable;
+    as_number(&mut a);
+    as_number(&mut b);
+    let kind = ExprKind::Bit(op, Box::new([a, b]));
+    Expr::new(kind, SqlType::ubigint(), nullable)
+}
+
+/// `@name := value`.
+pub(super) fn assignment(a: &ast::Assign, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let value = bind(&a.value, scope)?;
+    let (ty, nullable) = (value.ty.clone(), value.nullable);
+    let name = Arc::from(a.name.to_ascii_lowercase());
+    let kind = ExprKind::SetUserVariable(name, Box::new(value));
+    Ok(Expr::new(kind, ty, nullable))
 }
 
 /// `a op b` in arithmetic.
@@ -186,18 +189,15 @@ pub(super) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
     Expr::new(ExprKind::Arithmetic(op, Box::new([a, b])), ty, nullable)
 }
 
-pub(super) fn unary(
-    op: ast::UnaryOperator,
-    e: &ast::Expr,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    use ast::UnaryOperator as U;
-    // `-9223372036854775808` is one number: its digits alone do not fit.
+pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::UnaryOp as U;
     if op == U::Minus
-        && let ast::Expr::Value(v) = e
-        && let ast::Value::Number(digits, _) = &v.value
+        && let Some(number) = literal::negative(e)
     {
-        return literal::number(&format!("-{digits}"));
+        return number;
+    }
+    if let (U::Not | U::Bang, ast::ExprKind::Exists(q)) = (op, &e.kind) {
+        return scope.subquery(q, SubqueryKind::Exists { negated: true });
     }
     let mut e = bind(e, scope)?;
     if op == U::Minus || op == U::Plus {
@@ -206,7 +206,8 @@ pub(super) fn unary(
     let nullable = e.nullable;
     Ok(match op {
         U::Plus => e,
-        U::Not | U::BangNot => not(e),
+        U::Not | U::Bang => not(e),
+        U::Binary => cast::to_binary(e),
         U::Minus => {
             as_number(&mut e);
             let ty = match e.ty.base {
@@ -223,34 +224,28 @@ pub(super) fn unary(
             };
             Expr::new(ExprKind::Negate(Box::new(e)), ty, nullable)
         }
-        U::BitwiseNot => {
+        U::BitNot => {
             as_number(&mut e);
             Expr::new(ExprKind::BitNot(Box::new(e)), SqlType::ubigint(), nullable)
         }
-        other => return Err(SqlError::unsupported(format!("operator {other}"))),
     })
 }
 
-pub(super) fn case(
-    operand: Option<&ast::Expr>,
-    conditions: &[ast::CaseWhen],
-    last: Option<&ast::Expr>,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
-    let operand = match operand {
+pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let operand = match &c.operand {
         Some(e) => Some(bind(e, scope)?),
         None => None,
     };
-    let mut branches = Vec::with_capacity(conditions.len());
-    for c in conditions {
-        let when = bind(&c.condition, scope)?;
+    let mut branches = Vec::with_capacity(c.whens.len());
+    for (condition, result) in &c.whens {
+        let when = bind(condition, scope)?;
         let when = match &operand {
             Some(o) => equal_within("case", o.clone(), when)?,
             None => when,
         };
-        branches.push((when, bind(&c.result, scope)?));
+        branches.push((when, bind(result, scope)?));
     }
-    let mut last = match last {
+    let mut last = match &c.otherwise {
         Some(e) => Some(bind(e, scope)?),
         None => None,
     };

@@ -2,8 +2,7 @@ use std::sync::Arc;
 
 use crate::expr::MemoryBudget;
 use crate::memory::{MemoryAccount, ServerMemory};
-use sqlparser::dialect::MySqlDialect;
-use sqlparser::parser::Parser;
+use millpond_syntax::LexMode;
 
 use super::*;
 use crate::expr::RowRef;
@@ -78,8 +77,8 @@ impl Scope for OneRow {
             _ => Err(unknown_column(qualifier, name, self.clause())),
         }
     }
-    fn param(&mut self, text: &str, _span: sqlparser::tokenizer::Span) -> SqlResult<usize> {
-        Ok(text.trim_start_matches('?').parse().unwrap_or(0))
+    fn param(&mut self, n: u32) -> SqlResult<usize> {
+        Ok(n as usize)
     }
     fn aggregate(&mut self, spec: AggregateSpec) -> SqlResult<Expr> {
         let ty = spec.ty.clone();
@@ -92,9 +91,7 @@ impl Scope for OneRow {
 }
 
 fn parse(sql: &str) -> ast::Expr {
-    Parser::new(&MySqlDialect {})
-        .try_with_sql(sql)
-        .and_then(|mut p| p.parse_expr())
+    millpond_syntax::parse_expression(sql, LexMode::default())
         .unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 
@@ -198,11 +195,11 @@ fn columns_and_parameters() {
         case when n then 1 when i > 5 then 'x' else d end => x
         coalesce(n, d) => 12.50
         if(n is null, i, d) => 7.00
-        i = ?0 => 1
-        ?0 + 1 => 8
-        s = ?1 => 1
-        s like ?1 => 1
-        ?0 in (i, 1) => 1
+        i = ? => 1
+        ? + 1 => 8
+        i = ? and s = ? => 1
+        i = ? and s like ? => 1
+        ? in (i, 1) => 1
         nosuch => ERROR 1054: Unknown column 'nosuch' in 'field list'
         x.i => ERROR 1054: Unknown column 'x.i' in 'field list'
         (i, u) = (7, 3) => 1
@@ -261,7 +258,7 @@ fn constants_are_folded_and_read_as_their_column_s_type() {
         panic!("{e}")
     };
     assert!(matches!(sides[1].as_constant(), Some(Value::Date(_))));
-    let e = bound("i = ?0", &mut scope);
+    let e = bound("i = ?", &mut scope);
     let ExprKind::Compare(_, sides, _) = &e.kind else {
         panic!("{e}")
     };

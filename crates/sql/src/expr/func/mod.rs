@@ -41,7 +41,7 @@ use crate::types::{Collation, SqlType};
 
 use call::{Call, Computed, Eval, Exit};
 pub(super) use call::{call, max_result};
-pub(super) use encode::unhex;
+use encode::unhex;
 pub use random::RandState;
 use typing::Typing;
 pub(super) use typing::joint;

@@ -56,11 +56,11 @@ const NO_ZERO_IN_DATE: u64 = 1 << 23;
 const NO_ZERO_DATE: u64 = 1 << 24;
 const ERROR_FOR_DIVISION_BY_ZERO: u64 = 1 << 26;
 const TRADITIONAL: u64 = 1 << 27;
+const HIGH_NOT_PRECEDENCE: u64 = 1 << 29;
 /// An unknown ENGINE is an error.
 pub(crate) const NO_ENGINE_SUBSTITUTION: u64 = 1 << 30;
 
-/// What Millpond does; the other modes are refused. IGNORE_SPACE and NO_DIR_IN_CREATE change nothing:
-/// blanks before a parenthesis are always allowed, and there is no DATA DIRECTORY.
+/// What Millpond does; the other modes are refused. NO_DIR_IN_CREATE changes nothing: there is no DATA DIRECTORY.
 const SUPPORTED: u64 = REAL_AS_FLOAT
     | PIPES_AS_CONCAT
     | ANSI_QUOTES
@@ -70,6 +70,7 @@ const SUPPORTED: u64 = REAL_AS_FLOAT
     | ANSI
     | NO_AUTO_VALUE_ON_ZERO
     | NO_BACKSLASH_ESCAPES
+    | HIGH_NOT_PRECEDENCE
     | STRICT_TRANS_TABLES
     | STRICT_ALL_TABLES
     | NO_ZERO_IN_DATE
@@ -150,6 +151,8 @@ pub(crate) fn flags(bits: u64) -> SqlMode {
         ansi_quotes: has(ANSI_QUOTES),
         pipes_as_concat: has(PIPES_AS_CONCAT),
         no_backslash_escapes: has(NO_BACKSLASH_ESCAPES),
+        high_not_precedence: has(HIGH_NOT_PRECEDENCE),
+        ignore_space: has(IGNORE_SPACE),
         no_auto_value_on_zero: has(NO_AUTO_VALUE_ON_ZERO),
         only_full_group_by: has(ONLY_FULL_GROUP_BY),
     }

@@ -1,0 +1,64 @@
+//! INTO: where it may stand, and the variables it names.
+
+use super::scope::Binder;
+use crate::error::{SqlError, SqlResult};
+use crate::parse::ast::{self, Into, IntoTarget, QueryBody};
+
+/// The INTO of a statement that is this query: at its end, or in its last SELECT.
+pub fn of(q: &ast::Query) -> Option<&Into> {
+    q.into_clause().or_else(|| of_body(&q.body))
+}
+
+fn of_body(body: &QueryBody) -> Option<&Into> {
+    match body {
+        QueryBody::Select(s) => s.into_clause(),
+        QueryBody::Parens(q) => of(q),
+        QueryBody::Set(s) => of_body(&s.rest.last()?.body),
+        QueryBody::Values(_) | QueryBody::Table(_) => None,
+    }
+}
+
+/// Error 1222 unless there is a variable for each column, 1235 for files.
+pub fn check(into: &Into, columns: usize) -> SqlResult<()> {
+    match variables(into)?.len() {
+        n if n == columns => Ok(()),
+        _ => Err(SqlError::new(
+            1222,
+            "The used SELECT statements have a different number of columns",
+        )),
+    }
+}
+
+/// The user variables that a statement that is this query gives its row to.
+pub(crate) fn into_variables(q: &ast::Query) -> SqlResult<Vec<String>> {
+    of(q).map_or(Ok(Vec::new()), variables)
+}
+
+/// The user variables that an INTO names, in lower case.
+fn variables(into: &Into) -> SqlResult<Vec<String>> {
+    let Into::Variables(list) = into else {
+        return Err(SqlError::unsupported("SELECT ... INTO a file"));
+    };
+    let name = |target: &IntoTarget| match target {
+        IntoTarget::User(name) => Ok(name.to_lowercase()),
+        IntoTarget::Local(name) => {
+            let m = format!("Undeclared variable: {}", name.as_str());
+            Err(SqlError::new(1327, m))
+        }
+    };
+    list.iter().map(name).collect()
+}
+
+impl Binder<'_, '_> {
+    /// Error 3954 for an INTO that is not the statement's.
+    pub fn allow_into(&self, into: Option<&Into>) -> SqlResult<()> {
+        match (into, self.into) {
+            (None, _) => Ok(()),
+            (Some(a), Some(b)) if std::ptr::eq(a, b) => Ok(()),
+            _ => Err(SqlError::new(
+                3954,
+                "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.",
+            )),
+        }
+    }
+}
