@@ -224,10 +224,8 @@ mod tests {
     fn a_program_is_one_statement() {
         let split = |text| split_first(text, SqlMode::DEFAULT);
         let program = "create procedure p() begin select 1; select 2; end";
-        assert_eq!(
-            split(&format!("{program}; select 3")),
-            (program, "select 3")
-        );
+        let two = format!("{program}; select 3");
+        assert_eq!(split(&two), (program, "select 3"));
         assert_eq!(
             split("create table t (a int); select 3"),
             ("create table t (a int)", "select 3")

@@ -91,7 +91,8 @@ impl Fixture {
         let owner = engine.owner();
         let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
         let bound = bind::statement(
-            &statement,
+            statement.kind(),
+            &statement.text,
             &mut PlanContext {
                 engine: &engine,
                 txn: &mut txn,

@@ -82,24 +82,39 @@ impl Session {
         let SetStatement::Items(items) = statement else {
             return Err(SqlError::unsupported(statement));
         };
+        // GLOBAL and SESSION hold for what follows without a word of its own; `@@` says it for one variable.
+        let mut word = None;
         for item in items {
-            self.set_item(item, params)?;
+            let scope = match item {
+                SetItem::Variable {
+                    scope,
+                    system: false,
+                    ..
+                } => {
+                    word = scope.or(word);
+                    word
+                }
+                SetItem::Variable { scope, .. } => *scope,
+                _ => None,
+            };
+            self.set_item(item, scope, params)?;
         }
         Ok(())
     }
 
-    fn set_item(&mut self, item: &SetItem, params: &[Value<'_>]) -> SqlResult<()> {
+    fn set_item(
+        &mut self,
+        item: &SetItem,
+        scope: Option<Scope>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
         match item {
             SetItem::User(UserVariable(name), value) => {
                 let value = self.evaluate_one(value, params)?;
                 self.env.set_user_var(&name.to_lowercase(), value)
             }
             SetItem::Variable {
-                scope,
-                base,
-                name,
-                value,
-                ..
+                base, name, value, ..
             } => {
                 let name = name.as_str().to_lowercase();
                 // A structured variable's instance (`hot_cache.key_buffer_size`) is part of its name.
@@ -107,7 +122,7 @@ impl Session {
                     Some(base) => format!("{base}.{name}"),
                     None => name,
                 };
-                self.set_system(*scope, &name, value, params)
+                self.set_system(scope, &name, value, params)
             }
             SetItem::Names { charset, collation } => {
                 self.set_names(lower(charset).as_deref(), lower(collation).as_deref())
