@@ -26,6 +26,8 @@ const LOCK_ALL: f64 = 400.0;
 const DESCENT: f64 = 1.0;
 /// Cost of sorting, per row.
 const SORT: f64 = 2.0;
+/// Most ranges whose rows are counted in the index.
+const COUNTED_RANGES: usize = 100;
 /// Most ranges that IN lists may multiply to.
 const MAX_RANGES: usize = 10_000;
 /// Most values of an IN list that nothing multiplies.
@@ -101,6 +103,10 @@ pub struct Choice {
     pub exact: Vec<usize>,
     /// Rows it returns per execution.
     pub rows: f64,
+    /// Whether they were counted in the index, not taken from averages.
+    counted: bool,
+    /// Rows that all conditions leave of them.
+    pub left: f64,
     /// Cost per execution, as far as LIMIT lets it run.
     pub cost: f64,
     /// Cost of running to the end.
@@ -141,15 +147,9 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
             all.extend(unions(r, index, &terms, total));
         }
     }
-    // What the conditions leave over, as far as indexes and statistics tell.
-    let asked = Asked {
-        table: Some(r.table),
-        source: r.source,
-        env: r.env,
-    };
-    let left = total * asked.share(r.conds.iter().map(|c| &c.expr), None);
-    let left = all.iter().map(|c| c.rows).fold(left, f64::min);
+    let left = left(r, &all, total);
     for c in &mut all {
+        c.left = left.min(c.rows);
         price(r, c, left.max(1e-3));
     }
     if r.in_order {
@@ -184,9 +184,27 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
     let mut best = best?;
     // A row by its key is the best there is. Apart from that, the values decide between indexes, and between an
     // index and the table.
-    best.access.generic = best.access.unique || best.access.index == 0 && bounded <= 1;
+    let others = bounded - usize::from(best.access.is_bounded());
+    best.access.generic = best.access.unique || best.access.index == 0 && others == 0;
     best.access.prune = prune;
     Some(best)
+}
+
+/// Rows that all conditions leave: what an index has counted goes for the conditions that it decides, statistics for the others.
+fn left(r: &Request<'_>, all: &[Choice], total: f64) -> f64 {
+    let asked = Asked {
+        table: Some(r.table),
+        source: r.source,
+        env: r.env,
+    };
+    let counted = all.iter().filter(|c| c.counted);
+    let best = counted.clone().max_by_key(|c| c.exact.len());
+    let decided = |n: &usize| best.is_some_and(|c| c.exact.contains(n));
+    let rest = (0..r.conds.len()).filter(|n| !decided(n));
+    let beside = best.map(|c| c.rows / total);
+    let share = asked.share(rest.map(|n| &r.conds[n].expr), beside);
+    let certain = all.iter().filter(|c| c.counted || c.access.unique);
+    certain.map(|c| c.rows).fold(total * share, f64::min)
 }
 
 /// What a condition says about a column: (number of the condition, column, what).
@@ -350,6 +368,7 @@ fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         && !i.parts.is_empty()
         && b.eq.len() == i.parts.len()
         && b.range.is_none();
+    let bounded = !b.eq.is_empty() || b.range.is_some();
     let access = Access {
         index,
         eq: b.eq,
@@ -364,6 +383,8 @@ fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         recheck: Vec::new(),
     };
     Choice {
+        counted: bounded && b.constants && b.ranges <= COUNTED_RANGES,
+        left: total,
         rows: estimate(r, &access, b.ranges, b.constants, total),
         access,
         exact: b.exact,
@@ -408,7 +429,7 @@ fn union(
     let mut rows = 0.0;
     // Conditions that every alternative decides exactly; the OR is one if each decides all of its own.
     let mut exact: Option<Vec<usize>> = None;
-    let mut ranges = 0;
+    let (mut ranges, mut all_constants) = (0, true);
     for arm in alternatives {
         let own: Vec<&Expr> = match &arm.kind {
             ExprKind::And(list) => list.iter().collect(),
@@ -434,6 +455,7 @@ fn union(
             return None;
         }
         let constants = b.constants;
+        all_constants &= constants;
         let whole = (0..own.len()).all(|i| b.exact.contains(&(first + i)));
         let mut decided: Vec<usize> = b.exact.iter().copied().filter(|&n| n < first).collect();
         decided.extend(whole.then_some(or));
@@ -451,6 +473,7 @@ fn union(
     }
     let mut whole = choice(r, index, Bounded::default(), total);
     whole.access.arms = arms;
+    whole.counted = all_constants;
     whole.exact = exact.unwrap_or_default();
     whole.rows = rows.clamp(1.0, total);
     Some(whole)
@@ -464,7 +487,7 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
         return total;
     }
     if constants
-        && ranges <= 100
+        && ranges <= COUNTED_RANGES
         && let Some(rows) = ranges::estimate(&r.table.table, r.schema, a, r.env)
     {
         return (rows as f64).clamp(1.0, total);

@@ -162,7 +162,10 @@ impl<'a> Asked<'a> {
         conds.for_each(|e| self.add(e, &mut parts));
         parts.extend(beside.map(Part::Share));
         let terms: Vec<_> = parts.iter().map(Part::term).collect();
-        self.statistics().selectivity(&terms, self.env.zone.get())
+        let zone = self.env.zone.get();
+        // There may always be one.
+        let least = self.table.map_or(0.0, |t| 1.0 / rows(t));
+        self.statistics().selectivity(&terms, zone).max(least)
     }
 
     fn one(&self, e: &Expr) -> f64 {

@@ -226,15 +226,14 @@ fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known
         0 => choice,
         _ => joiner.choose(n, &own, 0, Lead::Nobody),
     };
-    let total = joiner.rows(n);
-    // What an index has counted, and the conditions that it does not decide.
-    let counted = alone.as_ref().map(|a| (a.rows / total).min(1.0));
-    let rest = own.iter().enumerate();
-    let rest = rest.filter(|(i, _)| alone.as_ref().is_none_or(|a| !a.exact.contains(i)));
-    let share = joiner
-        .asked(n)
-        .share(rest.map(|(_, c)| &c.expr), counted.filter(|s| *s < 1.0));
-    let rows = total * share * joined(joiner, n, conds, available);
+    let left = match &alone {
+        Some(choice) => choice.left,
+        None => {
+            let share = joiner.asked(n).share(own.iter().map(|c| &c.expr), None);
+            joiner.rows(n) * share
+        }
+    };
+    let rows = left * joined(joiner, n, conds, available);
     Known { ways, rows }
 }
 
