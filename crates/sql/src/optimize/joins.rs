@@ -5,7 +5,7 @@ use super::conditions::{Cond, differs};
 use super::estimate::Outline;
 use super::lower::with_subqueries;
 use super::order::{self, Order, Weigh};
-use super::search::{Search, Ways};
+use super::search::{BUILD, Search, Ways};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::Hints;
 use crate::plan::PlanTable;
@@ -532,7 +532,12 @@ impl Joiner<'_> {
                 |(i, cond): (usize, &&Cond)| c.exact.contains(&i) && cond.needs & available != 0;
             c.access.unique || conds.iter().enumerate().any(narrows)
         });
+        let keep = match choice {
+            None if available != 0 => self.computed[n].rows * BUILD,
+            _ => 0.0,
+        };
         Ways {
+            keep,
             each: choice.map_or(self.computed[n].rows, |c| c.cost),
             by_index,
             build,

@@ -12,7 +12,7 @@ use crate::plan::PlanTable;
 use crate::plan::nodes::{Expected, LevelKind, SourceKind};
 
 /// Cost of putting a row into a hash table.
-const BUILD: f64 = 2.0;
+pub const BUILD: f64 = 2.0;
 /// Cost of looking a row up in one.
 const PROBE: f64 = 0.5;
 /// Rows up to which hashing may be preferred to an index: more may not fit into memory.
@@ -27,6 +27,8 @@ const CLEARLY: f64 = 2.0;
 /// What reading a source costs beside others.
 #[derive(Clone, Copy, Debug)]
 pub struct Ways {
+    /// To keep the rows of a computed source that is read more than once.
+    pub keep: f64,
     /// By its access path, per row of the others.
     pub each: f64,
     /// Whether that is an index that values of the others narrow.
@@ -62,7 +64,7 @@ impl Ways {
     fn cost(&self, rows: f64) -> (f64, f64) {
         match self.build {
             Some((cost, build)) if self.by_hash(rows) => (cost + build * BUILD, PROBE),
-            _ => (0.0, self.each),
+            _ => (self.keep, self.each),
         }
     }
 }
@@ -345,6 +347,7 @@ fn nest(
     let ways = match (members, only) {
         ([_], Some(ways)) => ways,
         _ => Ways {
+            keep: 0.0,
             each,
             by_index: true,
             build: None,
