@@ -10,6 +10,7 @@
 //! | `from` | FROM: tables, derived tables, joins as written |
 //! | `query` | whole queries: WITH, UNION, VALUES |
 //! | `select` | SELECT's clauses, bound in MySQL's order |
+//! | `heading` | headings of items without an alias |
 //! | `heads` | result columns, and types of UNIONs |
 //! | `into` | INTO: where it may stand, and its variables |
 //! | `group` | ONLY_FULL_GROUP_BY |
@@ -19,6 +20,7 @@
 mod dml;
 mod from;
 mod group;
+mod heading;
 mod heads;
 mod into;
 mod query;

@@ -11,8 +11,6 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
 use crate::parse::ast;
 use crate::value::Value;
-use millpond_syntax::lexer::{Lexer, TokenKind};
-use millpond_syntax::span::Span;
 
 impl<'p> Binder<'p, '_> {
     /// Binds one SELECT.
@@ -253,55 +251,6 @@ impl<'p> Binder<'p, '_> {
         Ok((select, heads))
     }
 
-    /// The heading of an item without an alias: its source text. A text's is what it says, and of several in a row what the
-    /// first one says.
-    fn heading(&self, e: &ast::Expr, source: Span) -> String {
-        if let Some(name) = name_const(e) {
-            return name;
-        }
-        if let ast::ExprKind::Literal(l) = &e.kind
-            && let ast::Literal::Text(text, first) = &**l
-            && source.start == e.span.start
-        {
-            return first
-                .and_then(|n| text.get(..n as usize))
-                .unwrap_or(text)
-                .to_string();
-        }
-        let text = source.of(self.text);
-        if !text.contains("/*!") && !text.contains("*/") {
-            return text.to_string();
-        }
-        self.uncommented(source)
-    }
-
-    /// A part of the text with blanks in place of what makes version comments comments.
-    fn uncommented(&self, part: Span) -> String {
-        let mode = crate::parse::lex_mode(self.cx.env.sql_mode.get());
-        let mut lexer = Lexer::new(self.text, mode);
-        let mut out = String::new();
-        let mut end = part.start as usize;
-        loop {
-            let token = lexer.next_token();
-            if token.kind == TokenKind::End || token.start >= part.end {
-                return out.trim().to_string();
-            }
-            if token.start < part.start {
-                continue;
-            }
-            let between = self.text.get(end..token.start as usize).unwrap_or("");
-            let (opens, closes) = (between.find("/*"), between.find("*/"));
-            let closed_only = closes.is_some_and(|c| opens.is_none_or(|o| c < o));
-            if closed_only || between.contains("/*!") {
-                out.extend(std::iter::repeat_n(' ', between.chars().count()));
-            } else {
-                out.push_str(between);
-            }
-            out.push_str(token.span().of(self.text));
-            end = token.end as usize;
-        }
-    }
-
     /// `*`, `t.*`, `d.t.*`.
     pub(super) fn star(
         &mut self,
@@ -396,25 +345,5 @@ pub(super) fn checked_position(p: u64, count: usize, clause: &str) -> SqlResult<
             1054,
             format!("Unknown column '{p}' in '{clause}'"),
         ))
-    }
-}
-
-/// The heading that NAME_CONST is there to give.
-fn name_const(e: &ast::Expr) -> Option<String> {
-    let ast::ExprKind::Call(c) = &e.kind else {
-        return None;
-    };
-    let [name, _] = &c.args[..] else {
-        return None;
-    };
-    if !c.name.as_str().eq_ignore_ascii_case("name_const") {
-        return None;
-    }
-    match &name.kind {
-        ast::ExprKind::Literal(l) => match &**l {
-            ast::Literal::Text(text, _) => Some(text.to_string()),
-            _ => None,
-        },
-        _ => None,
     }
 }

@@ -1,0 +1,126 @@
+//! Headings of select items without an alias: their source text.
+
+use millpond_syntax::Span;
+use millpond_syntax::lexer::{LexMode, Lexer, TokenKind};
+
+use super::scope::Binder;
+use crate::parse::ast;
+
+impl Binder<'_, '_> {
+    /// The heading of an item without an alias: its source text. A text's is what it says, and of several in a row what the
+    /// first one says.
+    pub fn heading(&self, e: &ast::Expr, source: Span) -> String {
+        if let Some(name) = name_const(e) {
+            return name;
+        }
+        if let ast::ExprKind::Literal(l) = &e.kind
+            && let ast::Literal::Text(text, first) = &**l
+            && source.start == e.span.start
+        {
+            let first = first.and_then(|n| text.get(..n as usize));
+            return first.unwrap_or(text).to_string();
+        }
+        let text = source.of(self.text);
+        if !text.contains("/*!") && !text.contains("*/") {
+            return text.to_string();
+        }
+        let mode = crate::parse::lex_mode(self.cx.env.sql_mode.get());
+        opened(self.text, source, mode)
+    }
+}
+
+/// The heading that NAME_CONST is there to give.
+fn name_const(e: &ast::Expr) -> Option<String> {
+    let ast::ExprKind::Call(c) = &e.kind else {
+        return None;
+    };
+    let [name, _] = &c.args[..] else {
+        return None;
+    };
+    if !c.name.as_str().eq_ignore_ascii_case("name_const") {
+        return None;
+    }
+    match &name.kind {
+        ast::ExprKind::Literal(l) => match &**l {
+            ast::Literal::Text(text, _) => Some(text.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A part of a text with its version comments opened: what they hold without what makes them comments. Other comments stay.
+fn opened(text: &str, part: Span, mode: LexMode) -> String {
+    let mut lexer = Lexer::new(text, mode);
+    let mut out = String::new();
+    let mut end = part.start as usize;
+    loop {
+        let token = lexer.next_token();
+        if token.kind == TokenKind::End || token.start >= part.end {
+            return out;
+        }
+        if token.start >= part.start {
+            open(text.get(end..token.start as usize).unwrap_or(""), &mut out);
+            out.push_str(token.span().of(text));
+            end = token.end as usize;
+        }
+    }
+}
+
+/// Opens what stands between two tokens.
+fn open(mut between: &str, out: &mut String) {
+    /// Longest version.
+    const DIGITS: usize = 6;
+    loop {
+        let (start, end) = (between.find("/*"), between.find("*/"));
+        match (start, end) {
+            (None, None) => return out.push_str(between),
+            (Some(s), e) if e.is_none_or(|e| s < e) => {
+                let comment = &between[s..];
+                let version = comment.starts_with("/*!") || comment.starts_with("/*M!");
+                out.push_str(&between[..s]);
+                match e {
+                    Some(e) => {
+                        out.push_str(if version { "" } else { &between[s..e + 2] });
+                        between = &between[e + 2..];
+                    }
+                    None => {
+                        let code = comment.trim_start_matches("/*!");
+                        let digits = code.bytes().take(DIGITS).take_while(u8::is_ascii_digit);
+                        return out.push_str(&code[digits.count()..]);
+                    }
+                }
+            }
+            (_, e) => {
+                let e = e.unwrap_or(between.len());
+                out.push_str(&between[..e]);
+                between = between.get(e + 2..).unwrap_or("");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_comments_are_opened() {
+        for (text, part, heading) in [
+            ("select 1 /*!40000 + 2 */", "1 /*!40000 + 2", "1  + 2"),
+            ("select 1 /*! + 2 */ + 3", "1 /*! + 2 */ + 3", "1  + 2  + 3"),
+            ("select /*!40000 1 + 2 */ + 3", "1 + 2 */ + 3", "1 + 2  + 3"),
+            (
+                "select 1 /*!99999 + 2 */ + 3",
+                "1 /*!99999 + 2 */ + 3",
+                "1  + 3",
+            ),
+            ("select 1 /* c */ + 2", "1 /* c */ + 2", "1 /* c */ + 2"),
+            ("select '*/' /*!+*/ 2", "'*/' /*!+*/ 2", "'*/' + 2"),
+        ] {
+            let at = text.find(part).unwrap() as u32;
+            let span = Span::new(at, at + part.len() as u32);
+            assert_eq!(opened(text, span, LexMode::default()), heading, "{text}");
+        }
+    }
+}
