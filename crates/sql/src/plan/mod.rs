@@ -113,10 +113,11 @@ pub struct PlanTable {
 }
 
 impl PlanTable {
-    /// Whether what it was planned with is far from what is so now. `engine`: its statistics may have been taken anew.
-    fn is_outgrown(&self, engine: &Engine, renewed: bool) -> bool {
-        let rows = crate::partition::estimate_rows(None, &self.table, &self.schema);
-        if rows > self.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS) {
+    /// Whether what it was planned with is far from what is so now, as told by its rows if `many` were read, by its statistics if
+    /// some were taken (`renewed`).
+    fn is_outgrown(&self, engine: &Engine, many: bool, renewed: bool) -> bool {
+        let now = || crate::partition::estimate_rows(None, &self.table, &self.schema);
+        if many && now() > self.rows.saturating_mul(OUTGROWN_FACTOR).max(OUTGROWN_ROWS) {
             return true;
         }
         // Statistics that cannot be read say nothing against the plan.
@@ -200,7 +201,9 @@ impl Plan {
         }
         self.generation.store(generation, Ordering::Relaxed);
         self.outgrown.store(false, Ordering::Relaxed);
-        self.tables.iter().any(|t| t.is_outgrown(engine, renewed))
+        self.tables
+            .iter()
+            .any(|t| t.is_outgrown(engine, outgrown, renewed))
     }
     /// Whether it is right for the transaction's isolation level.
     #[inline]
