@@ -8,6 +8,8 @@
 
 use millpond_sql::types::Encoding;
 use millpond_sql::{SqlError, SqlResult};
+use millpond_syntax::pieces::{Piece, PieceKind, piece};
+use millpond_syntax::text::unquote_bytes;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -34,22 +36,19 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
     let mut out = String::with_capacity(sql.len() * 2);
     let mut at = 0;
     while at < sql.len() {
-        let rest = &sql[at..];
-        let end = at
-            + match rest {
-                [q @ (b'\'' | b'"' | b'`'), ..] => {
-                    quoted(rest, *q, no_backslash_escapes).ok_or_else(unclosed)?
-                }
-                [b'#', ..] => line(rest),
-                [b'-', b'-', c, ..] if c.is_ascii_whitespace() => line(rest),
-                [b'/', b'*', ..] => comment(rest),
-                _ => {
-                    1 + rest[1..]
-                        .iter()
-                        .position(|c| matches!(c, b'\'' | b'"' | b'`' | b'#' | b'-' | b'/'))
-                        .unwrap_or(rest.len() - 1)
-                }
-            };
+        let end = match piece(sql, at, !no_backslash_escapes) {
+            // What a version comment holds is text as any other.
+            Piece {
+                kind: PieceKind::Comment,
+                ..
+            } if sql[at..].starts_with(b"/*!") => at + 3,
+            Piece {
+                kind: PieceKind::Quoted(_),
+                closed: false,
+                ..
+            } => return Err(unclosed()),
+            piece => piece.end,
+        };
         let token = &sql[at..end];
         at = end;
         // What is no ASCII says nothing in ASCII: a literal of it is bytes.
@@ -62,7 +61,7 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
         match std::str::from_utf8(token) {
             Ok(s) if !bytes => out.push_str(s),
             Ok(_) | Err(_) if is_string(token) => {
-                let bytes = unescape(token, no_backslash_escapes);
+                let bytes = unquote_bytes(token, !no_backslash_escapes);
                 drop_introducer(&mut out);
                 out.push_str(" x'");
                 for b in bytes {
@@ -93,65 +92,6 @@ fn is_string(token: &[u8]) -> bool {
 
 fn unclosed() -> SqlError {
     SqlError::syntax("a quoted string or name is not closed")
-}
-
-/// Length of a quoted token, if it is closed.
-fn quoted(s: &[u8], quote: u8, no_backslash_escapes: bool) -> Option<usize> {
-    let mut i = 1;
-    while i < s.len() {
-        if s[i] == b'\\' && quote != b'`' && !no_backslash_escapes {
-            i += 2;
-        } else if s[i] != quote {
-            i += 1;
-        } else if s.get(i + 1) == Some(&quote) {
-            i += 2;
-        } else {
-            return Some(i + 1);
-        }
-    }
-    None
-}
-
-fn line(s: &[u8]) -> usize {
-    s.iter().position(|&c| c == b'\n').unwrap_or(s.len())
-}
-
-/// Length of a comment; of `/*!40101` only the opening, because what follows is text as any other.
-fn comment(s: &[u8]) -> usize {
-    if s.get(2) == Some(&b'!') {
-        return 3;
-    }
-    let end = s[2..].windows(2).position(|w| w == b"*/");
-    end.map_or(s.len(), |n| n + 4)
-}
-
-/// The bytes that a quoted token means.
-fn unescape(token: &[u8], no_backslash_escapes: bool) -> Vec<u8> {
-    let quote = token[0];
-    let inner = &token[1..token.len() - 1];
-    let mut out = Vec::with_capacity(inner.len());
-    let mut i = 0;
-    while i < inner.len() {
-        let c = inner[i];
-        i += 1;
-        if c == quote {
-            i += 1;
-        } else if c == b'\\' && !no_backslash_escapes && i < inner.len() {
-            out.push(match inner[i] {
-                b'0' => 0,
-                b'b' => 8,
-                b't' => b'\t',
-                b'n' => b'\n',
-                b'r' => b'\r',
-                b'Z' => 26,
-                other => other,
-            });
-            i += 1;
-            continue;
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// Removes a `_binary` that introduced the literal: hexadecimal literals are binary anyway.

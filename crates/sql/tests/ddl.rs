@@ -83,7 +83,9 @@ fn wrong_tables_are_refused() {
     let many_parts: Vec<String> = (0..17).map(|i| format!("c{i}")).collect();
     let mut wrong = Vec::new();
     for (sql, code) in [
-        ("CREATE TABLE t ()".to_string(), 1113),
+        ("CREATE TABLE t ()".to_string(), 1064),
+        ("CREATE TABLE t".to_string(), 1113),
+        ("CREATE TABLE t (KEY (a))".to_string(), 1113),
         ("CREATE TABLE t (a INT, A INT)".into(), 1060),
         ("CREATE TABLE t (a INT, KEY k (a), KEY K (a))".into(), 1061),
         (
@@ -587,7 +589,7 @@ fn tables_are_altered_in_all_of_mysqls_words() {
     c.ok("ALTER TABLE t RENAME INDEX ka TO kb, RENAME KEY ks TO ka, ALTER INDEX kb VISIBLE");
     c.ok("ALTER TABLE t ADD COLUMN (p INT, q INT DEFAULT 4), ADD INDEX kq (q) KEY_BLOCK_SIZE=8");
     c.ok(
-        "ALTER TABLE t KEY_BLOCK_SIZE=8 MAX_ROWS=5, ROW_FORMAT=DYNAMIC, ORDER BY a, COMMENT='one'",
+        "ALTER TABLE t KEY_BLOCK_SIZE=8 MAX_ROWS=5, ROW_FORMAT=DYNAMIC, COMMENT='one', ORDER BY a",
     );
     assert_eq!(
         c.warnings(),

@@ -6,7 +6,7 @@
 //! | `ast` | trees |
 //! | `parse` | tokens to trees |
 //! | `print` | trees to text |
-//! | `digest`, `generalize`, `split` | statements without their literals; where statements end and placeholders are |
+//! | `digest`, `generalize`, `split`, `pieces` | statements without their literals; where statements end and placeholders are; texts that are not whole |
 //! | `error`, `span` | what is wrong, and where |
 //!
 //! Pure functions of text and [`LexMode`]: no session, no catalog, no state. What MySQL 8 accepts grammatically parses here, whether or
@@ -20,6 +20,7 @@ mod generalize;
 pub mod keyword;
 pub mod lexer;
 pub mod parse;
+pub mod pieces;
 pub mod print;
 pub mod span;
 mod split;

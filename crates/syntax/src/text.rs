@@ -39,6 +39,37 @@ pub fn unescape(inner: &str, quote: u8, backslash: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The bytes that a quoted text (quotes and all) means, whatever encoding they are in.
+pub fn unquote_bytes(token: &[u8], backslash: bool) -> Vec<u8> {
+    let [quote, inner @ .., _] = token else {
+        return Vec::new();
+    };
+    let mut out = Vec::with_capacity(inner.len());
+    let mut rest = inner.iter().copied();
+    while let Some(c) = rest.next() {
+        if c == b'\\' && backslash {
+            match rest.next() {
+                Some(b'0') => out.push(0),
+                Some(b'b') => out.push(8),
+                Some(b'n') => out.push(b'\n'),
+                Some(b'r') => out.push(b'\r'),
+                Some(b't') => out.push(b'\t'),
+                Some(b'Z') => out.push(0x1a),
+                // LIKE sees these.
+                Some(c @ (b'%' | b'_')) => out.extend([b'\\', c]),
+                Some(c) => out.push(c),
+                None => out.push(b'\\'),
+            }
+            continue;
+        }
+        if c == *quote {
+            rest.next();
+        }
+        out.push(c);
+    }
+    out
+}
+
 /// What a quoted token (quotes and all) means. Names know no backslashes.
 pub fn unquote(token: &str, backslash: bool) -> Cow<'_, str> {
     match token.as_bytes() {
@@ -65,5 +96,7 @@ mod tests {
         assert_eq!(u("10\\%\\_"), "10\\%\\_");
         assert_eq!(unescape("a\\n", b'\'', false), "a\\n");
         assert_eq!(unquote("`a``b\\n`", true), "a`b\\n");
+        assert_eq!(unquote_bytes(b"'\xff''\\0\\%\\x'", true), b"\xff'\0\\%x");
+        assert_eq!(unquote_bytes(b"'\xff\\'", false), b"\xff\\");
     }
 }

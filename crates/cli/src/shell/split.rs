@@ -1,5 +1,7 @@
 //! Where a statement ends, in text that arrives line by line.
 
+use millpond_syntax::pieces::{PieceKind, piece};
+
 /// How a statement was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -11,23 +13,14 @@ pub enum End {
     Cancel,
 }
 
-/// Inside what the text so far ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-enum Inside {
-    #[default]
-    Nothing,
-    Quote(u8),
-    Comment,
-    LineComment,
-}
-
 /// Gathers text until it holds a whole statement.
 #[derive(Default)]
 pub struct Splitter {
     text: String,
-    /// Position up to which `text` has been looked at, always between two characters.
+    /// Up to where `text` has been looked at: between two of its parts.
     at: usize,
-    inside: Inside,
+    /// What the part that begins there is, if it has no end yet.
+    open: Option<PieceKind>,
 }
 
 impl Splitter {
@@ -43,12 +36,12 @@ impl Splitter {
 
     /// What a prompt should say is open: `'`, `"`, `` ` ``, `/*`.
     pub fn open(&self) -> Option<&'static str> {
-        match self.inside {
-            Inside::Quote(b'\'') => Some("'"),
-            Inside::Quote(b'"') => Some("\""),
-            Inside::Quote(_) => Some("`"),
-            Inside::Comment => Some("/*"),
-            Inside::Nothing | Inside::LineComment => None,
+        match self.open? {
+            PieceKind::Quoted(b'\'') => Some("'"),
+            PieceKind::Quoted(b'"') => Some("\""),
+            PieceKind::Quoted(_) => Some("`"),
+            PieceKind::Comment => Some("/*"),
+            PieceKind::LineComment | PieceKind::Plain => None,
         }
     }
 
@@ -59,48 +52,45 @@ impl Splitter {
 
     /// The next whole statement, without its end.
     pub fn next(&mut self) -> Option<(String, End)> {
-        let bytes = self.text.as_bytes();
-        while let Some(&c) = bytes.get(self.at) {
-            let following = bytes.get(self.at + 1).copied();
-            let mut step = 1;
-            match (self.inside, c) {
-                (Inside::Quote(q), b'\\') if q != b'`' => {
-                    // The next line may bring what is escaped.
-                    following?;
-                    step = 2;
-                }
-                (Inside::Quote(q), c) if c == q => self.inside = Inside::Nothing,
-                (Inside::Quote(_), _) => {}
-                (Inside::Comment, b'*') if following == Some(b'/') => {
-                    self.inside = Inside::Nothing;
-                    step = 2;
-                }
-                (Inside::LineComment, b'\n') => self.inside = Inside::Nothing,
-                (Inside::Comment | Inside::LineComment, _) => {}
-                (Inside::Nothing, b'\'' | b'"' | b'`') => self.inside = Inside::Quote(c),
-                (Inside::Nothing, b'#') => self.inside = Inside::LineComment,
-                (Inside::Nothing, b'/') if following == Some(b'*') => {
-                    self.inside = Inside::Comment;
-                    step = 2;
-                }
-                (Inside::Nothing, b'-')
-                    if following == Some(b'-')
-                        && bytes.get(self.at + 2).is_none_or(u8::is_ascii_whitespace) =>
-                {
-                    self.inside = Inside::LineComment;
-                }
-                (Inside::Nothing, b';') => return Some(self.cut(1, End::Plain)),
-                (Inside::Nothing, b'\\') => match following {
-                    Some(b'g') => return Some(self.cut(2, End::Plain)),
-                    Some(b'G') => return Some(self.cut(2, End::Vertical)),
-                    Some(b'c') => return Some(self.cut(2, End::Cancel)),
-                    _ => {}
-                },
-                (Inside::Nothing, _) => {}
+        while self.at < self.text.len() {
+            let found = piece(self.text.as_bytes(), self.at, true);
+            self.open = (!found.closed).then_some(found.kind);
+            if !found.closed {
+                return None;
             }
-            self.at = (self.at + step).min(bytes.len());
+            if found.kind == PieceKind::Plain {
+                if let Some(end) = self.end_within(found.end) {
+                    return Some(end);
+                }
+                if self.awaits_more(found.end) {
+                    return None;
+                }
+            }
+            self.at = found.end;
         }
         None
+    }
+
+    /// Cuts off the statement that ends before `end`, if one does.
+    fn end_within(&mut self, end: usize) -> Option<(String, End)> {
+        let bytes = self.text.as_bytes();
+        for at in self.at..end {
+            let (length, how) = match (bytes[at], bytes.get(at + 1)) {
+                (b';', _) => (1, End::Plain),
+                (b'\\', Some(b'g')) => (2, End::Plain),
+                (b'\\', Some(b'G')) => (2, End::Vertical),
+                (b'\\', Some(b'c')) => (2, End::Cancel),
+                _ => continue,
+            };
+            self.at = at;
+            return Some(self.cut(length, how));
+        }
+        None
+    }
+
+    /// Whether what comes next may make something else of the text's last sign.
+    fn awaits_more(&self, end: usize) -> bool {
+        end == self.text.len() && self.text.ends_with(['-', '/', '\\'])
     }
 
     /// What is left when no more text comes.
@@ -114,6 +104,7 @@ impl Splitter {
         let statement = self.text[..self.at].trim().to_string();
         self.text.drain(..self.at + end_len);
         self.at = 0;
+        self.open = None;
         (statement, end)
     }
 }

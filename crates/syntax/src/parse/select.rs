@@ -57,7 +57,17 @@ impl Parser<'_> {
         }
         let mark = self.mark();
         let into = self.maybe_into()?;
-        let goes_on = self.at_any(&[K::FROM, K::WHERE, K::GROUP, K::HAVING, K::WINDOW]);
+        // Before UNION and the like it is misplaced, which is not for the grammar to say.
+        let goes_on = self.at_any(&[
+            K::FROM,
+            K::WHERE,
+            K::GROUP,
+            K::HAVING,
+            K::WINDOW,
+            K::UNION,
+            K::EXCEPT,
+            K::INTERSECT,
+        ]);
         if !goes_on {
             // It is the query's.
             self.reset(mark);

@@ -59,7 +59,7 @@ impl Parser<'_> {
         };
         let duplicates = self.choice();
         let queried = self.eat(K::AS) || self.at_query();
-        if !queried && (duplicates.is_some() || elements.is_empty()) {
+        if !queried && duplicates.is_some() {
             return Err(self.error_here());
         }
         let query = if queried {
