@@ -192,7 +192,7 @@ fn now_digits(e: &Expr) -> Option<u32> {
     };
     let synonyms = ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"];
     let known = |s: &&str| call.name.as_str().eq_ignore_ascii_case(s);
-    if call.database.is_some() || !synonyms.iter().any(|s| known(s)) {
+    if call.database.is_some() || !synonyms.iter().any(known) {
         return None;
     }
     match &call.args[..] {

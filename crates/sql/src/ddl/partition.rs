@@ -75,13 +75,16 @@ pub(super) enum PartitionChangeAsked<'s> {
     Remove,
 }
 
+fn asked(action: &AlterAction) -> Option<PartitionChangeAsked<'_>> {
+    match action {
+        AlterAction::Partition(p) => Some(PartitionChangeAsked::Action(p)),
+        AlterAction::Plain(PlainAlter::RemovePartitioning) => Some(PartitionChangeAsked::Remove),
+        _ => None,
+    }
+}
+
 /// The change of partitions among the changes of a table, if there is one: error 1235 if it is not alone.
 pub(super) fn change(actions: &[AlterAction]) -> SqlResult<Option<PartitionChangeAsked<'_>>> {
-    let asked = |action| match action {
-        &AlterAction::Partition(ref p) => Some(PartitionChangeAsked::Action(p)),
-        &AlterAction::Plain(PlainAlter::RemovePartitioning) => Some(PartitionChangeAsked::Remove),
-        _ => None,
-    };
     match actions {
         [one] => Ok(asked(one)),
         several if several.iter().any(|a| asked(a).is_some()) => Err(SqlError::unsupported(

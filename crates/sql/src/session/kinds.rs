@@ -169,10 +169,15 @@ fn table_row(statement: &TableStatement) -> SqlResult<Row> {
     })
 }
 
-/// ALTER TABLE ... ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION: what is done, to which partitions (`None`: all), and how.
-pub(super) fn partition_upkeep(
-    alter: &AlterTable,
-) -> Option<(MaintenanceVerb, Option<&[Ident]>, &[MaintenanceOption])> {
+/// What is done, to which partitions (`None`: all), and how.
+type Upkeep<'a> = (
+    MaintenanceVerb,
+    Option<&'a [Ident]>,
+    &'a [MaintenanceOption],
+);
+
+/// ALTER TABLE ... ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION.
+pub(super) fn partition_upkeep(alter: &AlterTable) -> Option<Upkeep<'_>> {
     let [
         AlterAction::Partition(PartitionAction::Verb {
             verb,
