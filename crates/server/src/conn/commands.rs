@@ -249,22 +249,22 @@ impl<B: Backend> Connection<'_, B> {
         Ok(())
     }
 
-    /// COM_REFRESH: what the FLUSH statements of its bits do.
+    /// COM_REFRESH: what the statements of its bits do.
     fn refresh(&mut self, body: Range<usize>) -> SqlResult<()> {
         const BITS: [(u8, &str); 7] = [
-            (0x01, "PRIVILEGES"),
-            (0x02, "LOGS"),
-            (0x04, "TABLES"),
-            (0x08, "HOSTS"),
-            (0x10, "STATUS"),
-            (0x40, "SLAVE"),
-            (0x80, "MASTER"),
+            (0x01, "FLUSH PRIVILEGES"),
+            (0x02, "FLUSH LOGS"),
+            (0x04, "FLUSH TABLES"),
+            (0x08, "FLUSH HOSTS"),
+            (0x10, "FLUSH STATUS"),
+            (0x40, "RESET REPLICA"),
+            (0x80, "RESET MASTER"),
         ];
         // The bit left out is about threads kept for later connections, of which there are none.
         let bits = *self.reader.bytes(body).first().unwrap_or(&0);
-        for (_, what) in BITS.iter().filter(|(bit, _)| bits & bit != 0) {
+        for (_, statement) in BITS.iter().filter(|(bit, _)| bits & bit != 0) {
             let mut rows = TextRows::default();
-            self.session.execute(&format!("FLUSH {what}"), &mut rows)?;
+            self.session.execute(statement, &mut rows)?;
         }
         self.ok();
         Ok(())
