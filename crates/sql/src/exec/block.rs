@@ -6,6 +6,7 @@
 //! next one, which pulling through `&mut self` cannot express without copying each row at each operator.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -20,8 +21,8 @@ use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
 use crate::logical::Limit;
-use crate::memory::Charge;
-use crate::plan::nodes::{Block, Body, ExprWithSubqueries, LevelFrom, Query, SourceKind, Union};
+use crate::memory::{Charge, MemoryAccount};
+use crate::plan::nodes::{Block, Body, LevelFrom, Query, SourceKind, Union};
 use crate::row::encode_sort_value;
 use crate::value::convert::exact_integer;
 use crate::value::{self, Value};
@@ -135,17 +136,17 @@ fn whole(v: &Value<'_>) -> Option<u64> {
     }
 }
 
-/// The values of a block's subqueries that run once, before all else.
+/// The values of a block's subqueries that run before all else.
 pub fn once_values<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     outer: &[RowRef<'_>],
 ) -> SqlResult<Vec<Value<'static>>> {
-    if b.once.is_empty() {
+    if b.first.is_empty() {
         return Ok(Vec::new());
     }
     let rows = first_rows(b, outer, &[]);
-    st.subquery_values(&b.subqueries, b.subquery_source(), &b.once, &rows)
+    st.subquery_values(&b.subqueries, b.subquery_source(), &b.first, &rows)
 }
 
 /// The rows of all sources as a block begins: those around it, NULLs for its own, and the values of [`once_values`].
@@ -280,15 +281,7 @@ impl<'s> Tail<'s> {
         if self.plain {
             return self.values(st, rows, out);
         }
-        let mut which: Vec<usize> = b
-            .select
-            .iter()
-            .chain(b.order.iter().map(|o| &o.expr))
-            .flat_map(|r: &ExprWithSubqueries| r.subqueries.iter().copied())
-            .collect();
-        which.sort_unstable();
-        which.dedup();
-        st.with_subqueries(b, &which, rows, |st, rows| self.values(st, rows, out))
+        self.lazy_values(st, rows, out)
     }
 
     fn past_limit(&self) -> Flow {
@@ -306,41 +299,75 @@ impl<'s> Tail<'s> {
         rows: &[RowRef<'_>],
         out: &mut Out<'_, 's>,
     ) -> SqlResult<Flow> {
+        let sorted = self.sort.is_some().then_some(self.b);
+        let cx = st.context(rows);
+        let values = selected(self.b, st.memory, &cx)?;
+        let order = |distinct: &[u8], out: &mut Vec<u8>| order_key(sorted, &cx, distinct, out);
+        self.take(st, &values, order, out)
+    }
+
+    /// The same where subqueries run as they are asked for: it is evaluated in full before anything else is done, and ORDER BY with
+    /// it, which may read the values of the select list's subqueries.
+    fn lazy_values(
+        &mut self,
+        st: &mut State<'s>,
+        rows: &[RowRef<'_>],
+        out: &mut Out<'_, 's>,
+    ) -> SqlResult<Flow> {
         let b = self.b;
         let sorted = self.sort.is_some().then_some(b);
-        let cx = st.context(rows);
-        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::with_capacity(b.select.len());
-        let mut made: Option<Charge> = None;
-        for e in &b.select {
-            let v = e.expr.eval(&cx)?;
-            if let Value::Bytes(Cow::Owned(text)) = &v
-                && text.len() >= LONG_BYTES
-            {
-                made.get_or_insert_with(|| st.charge()).grow(text.len())?;
-            }
-            values.push(v);
-        }
+        let memory = st.memory;
+        let mut by = st.scratch.take();
+        let values = st.lazily(b, rows, |cx| {
+            let values: SmallVec<[Value<'static>; 8]> = selected(b, memory, cx)?
+                .into_iter()
+                .map(Value::into_owned)
+                .collect();
+            order_key(sorted.filter(|b| !by_select(b)), cx, &[], &mut by)?;
+            Ok(values)
+        })?;
+        let order = |distinct: &[u8], out: &mut Vec<u8>| {
+            let by_select = sorted.is_some_and(by_select);
+            out.clear();
+            out.extend_from_slice(if by_select { distinct } else { &by });
+            Ok(())
+        };
+        let flow = self.take(st, &values, order, out)?;
+        st.scratch.give(by);
+        Ok(flow)
+    }
+
+    /// Takes a row of the select list. `order` writes the bytes to sort it by, given those that tell it from other rows.
+    fn take(
+        &mut self,
+        st: &mut State<'s>,
+        values: &[Value<'_>],
+        order: impl FnOnce(&[u8], &mut Vec<u8>) -> SqlResult<()>,
+        out: &mut Out<'_, 's>,
+    ) -> SqlResult<Flow> {
         self.key.clear();
-        if let Some(distinct) = &mut self.distinct {
-            for (v, e) in values.iter().zip(&b.select) {
-                encode_sort_value(v, &e.expr.ty, false, &mut self.key);
-            }
-            match distinct.see(st, &self.key) {
-                Seen::Before => return Ok(Flow::Continue),
-                Seen::New => order_key(sorted, &cx, &self.key, &mut self.order)?,
-                Seen::Later => {
-                    order_key(sorted, &cx, &self.key, &mut self.order)?;
-                    let mut row = Vec::new();
-                    codec::put_bytes(&self.order, &mut row);
-                    codec::put_all(&values, &mut row);
-                    distinct.put_aside(&self.key, &row)?;
-                    return Ok(Flow::Continue);
-                }
-            }
-        } else {
-            order_key(sorted, &cx, &[], &mut self.order)?;
+        let Some(distinct) = &mut self.distinct else {
+            order(&[], &mut self.order)?;
+            return self.deliver(st, values, out);
+        };
+        for (v, e) in values.iter().zip(&self.b.select) {
+            encode_sort_value(v, &e.expr.ty, false, &mut self.key);
         }
-        self.deliver(st, &values, out)
+        match distinct.see(st, &self.key) {
+            Seen::Before => Ok(Flow::Continue),
+            Seen::New => {
+                order(&self.key, &mut self.order)?;
+                self.deliver(st, values, out)
+            }
+            Seen::Later => {
+                order(&self.key, &mut self.order)?;
+                let mut row = Vec::new();
+                codec::put_bytes(&self.order, &mut row);
+                codec::put_all(values, &mut row);
+                distinct.put_aside(&self.key, &row)?;
+                Ok(Flow::Continue)
+            }
+        }
     }
 
     /// A row to be sorted (its key is in `order`) or sent.
@@ -407,6 +434,32 @@ impl<'s> Tail<'s> {
     }
 }
 
+/// The values of a block's select list.
+fn selected<'v>(
+    b: &'v Block,
+    memory: &Arc<MemoryAccount>,
+    cx: &EvalContext<'v>,
+) -> SqlResult<SmallVec<[Value<'v>; 8]>> {
+    let mut values = SmallVec::with_capacity(b.select.len());
+    let mut made: Option<Charge> = None;
+    for e in &b.select {
+        let v = e.expr.eval(cx)?;
+        if let Value::Bytes(Cow::Owned(text)) = &v
+            && text.len() >= LONG_BYTES
+        {
+            made.get_or_insert_with(|| Charge::new(memory))
+                .grow(text.len())?;
+        }
+        values.push(v);
+    }
+    Ok(values)
+}
+
+/// Whether what tells rows apart sorts them too.
+fn by_select(b: &Block) -> bool {
+    b.distinct && b.order_is_select
+}
+
 /// The bytes to sort a row of a block by. `distinct`: those that tell it from other rows, if that was asked.
 fn order_key(
     b: Option<&Block>,
@@ -416,7 +469,7 @@ fn order_key(
 ) -> SqlResult<()> {
     out.clear();
     let Some(b) = b else { return Ok(()) };
-    if b.distinct && b.order_is_select {
+    if by_select(b) {
         out.extend_from_slice(distinct);
         return Ok(());
     }

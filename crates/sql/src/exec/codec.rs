@@ -159,7 +159,8 @@ const ROW_VALUES: u8 = 2;
 /// Appends a source's row.
 pub fn put_row(row: &RowRef<'_>, out: &mut Vec<u8>) {
     match row {
-        RowRef::Nulls => out.push(ROW_NULLS),
+        // Lazy values stand in no row beyond the evaluation that asks for them.
+        RowRef::Nulls | RowRef::Lazy(_) => out.push(ROW_NULLS),
         RowRef::Stored(_, bytes) => {
             out.push(ROW_STORED);
             put_bytes(bytes, out);

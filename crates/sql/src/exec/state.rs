@@ -195,15 +195,31 @@ impl<'s> State<'s> {
             let t = if c.subqueries.is_empty() {
                 c.expr.truth(&self.context(rows))?
             } else {
-                self.with_subqueries(b, &c.subqueries, rows, |st, rows| {
-                    c.expr.truth(&st.context(rows))
-                })?
+                self.lazily(b, rows, |cx| c.expr.truth(cx))?
             };
             if t != Some(true) {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Evaluates what may ask for subqueries of a block, which run as they are asked for.
+    pub fn lazily<R>(
+        &mut self,
+        b: &'s Block,
+        rows: &[RowRef<'_>],
+        f: impl FnOnce(&EvalContext<'_>) -> SqlResult<R>,
+    ) -> SqlResult<R> {
+        let (params, session) = (self.params, self.env);
+        let lazy = subquery::Lazy::new(self, b, rows);
+        let mut now: Rows<'_> = Rows::from_slice(rows);
+        now[b.subquery_source()] = RowRef::Lazy(&lazy);
+        f(&EvalContext {
+            rows: &now,
+            params,
+            session,
+        })
     }
 
     /// Runs `f` with the values of these subqueries in their source.
@@ -245,7 +261,7 @@ impl<'s> State<'s> {
 }
 
 /// These subqueries and those whose values they read, which stand before them.
-fn with_needed(all: &[Subquery], source: usize, which: &[usize]) -> SmallVec<[usize; 8]> {
+pub fn with_needed(all: &[Subquery], source: usize, which: &[usize]) -> SmallVec<[usize; 8]> {
     let mut list: SmallVec<[usize; 8]> = SmallVec::from_slice(which);
     let mut at = 0;
     while at < list.len() {

@@ -1,6 +1,7 @@
 //! Subqueries in expressions.
 
 mod keep;
+mod lazy;
 mod row;
 
 use std::rc::Rc;
@@ -17,6 +18,7 @@ use crate::plan::nodes::{Ask, ExprWithSubqueries, Query, Subquery};
 use crate::types::SqlType;
 use crate::types::derive::hashable_by;
 use crate::value::Value;
+pub use lazy::Lazy;
 use row::Left;
 
 /// The result of a subquery that stays the same during a statement.

@@ -151,9 +151,7 @@ pub fn assigned<'v, 's: 'v>(
         let v = if *reads_new || !value.subqueries.is_empty() {
             let mut now: Rows<'_> = Rows::from_slice(rows);
             now[source] = RowRef::Values(row.values());
-            st.with_subqueries(find, &value.subqueries, &now, |st, rows| {
-                Ok(value.expr.eval(&st.context(rows))?.into_owned())
-            })?
+            st.lazily(find, &now, |cx| Ok(value.expr.eval(cx)?.into_owned()))?
         } else {
             // Owned unless it is a number: it must outlive the borrow of this row's sources.
             value.expr.eval(&st.context(rows))?.into_owned()

@@ -16,11 +16,11 @@ fn truth_value(t: Option<bool>) -> Value<'static> {
 }
 
 impl Expr {
-    /// Columns, literals and parameters, which cannot fail.
+    /// Columns, literals and parameters, which cannot fail; not those columns that are yet to be computed.
     #[inline]
     fn leaf<'a>(&'a self, cx: &EvalContext<'a>) -> Option<Value<'a>> {
         match &self.kind {
-            ExprKind::Column { source, column, .. } => Some(cx.column(*source, *column)),
+            ExprKind::Column { source, column, .. } => cx.known(*source, *column),
             ExprKind::Literal(v) | ExprKind::BitString(v) => Some(v.borrowed()),
             ExprKind::Param(i) => Some(cx.params[*i].borrowed()),
             _ => None,
@@ -55,9 +55,8 @@ impl Expr {
     fn compute<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
         use ExprKind as K;
         Ok(match &self.kind {
-            K::Literal(_) | K::BitString(_) | K::Column { .. } | K::Param(_) => {
-                self.leaf(cx).unwrap_or(Value::Null)
-            }
+            K::Literal(_) | K::BitString(_) | K::Param(_) => self.leaf(cx).unwrap_or(Value::Null),
+            K::Column { source, column, .. } => cx.column(*source, *column)?,
             K::Compare(..)
             | K::And(_)
             | K::Or(_)

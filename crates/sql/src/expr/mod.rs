@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::error::SqlResult;
 use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::Value;
@@ -46,6 +47,14 @@ pub enum RowRef<'a> {
     Values(&'a [Value<'a>]),
     /// The null-extended side of an outer join.
     Nulls,
+    /// Values that are computed when they are asked for: those of subqueries, during one evaluation.
+    Lazy(&'a dyn LazyValues),
+}
+
+/// Values that are computed when they are first asked for.
+pub trait LazyValues: std::fmt::Debug {
+    /// A column's value, or what went wrong when it was computed.
+    fn value(&self, column: usize) -> SqlResult<Value<'_>>;
 }
 
 /// What evaluation reads.
@@ -231,10 +240,10 @@ impl CompareOp {
 }
 
 impl<'a> EvalContext<'a> {
-    /// A column of a source.
+    /// A column of a source; `None` if it is yet to be computed.
     #[inline]
-    pub fn column(&self, source: usize, column: usize) -> Value<'a> {
-        match self.rows[source] {
+    fn known(&self, source: usize, column: usize) -> Option<Value<'a>> {
+        Some(match self.rows[source] {
             RowRef::Stored(schema, row) => {
                 schema
                     .layout()
@@ -242,6 +251,15 @@ impl<'a> EvalContext<'a> {
             }
             RowRef::Values(v) => v[column].borrowed(),
             RowRef::Nulls => Value::Null,
+            RowRef::Lazy(_) => return None,
+        })
+    }
+
+    /// A column of a source, computed if it is not known.
+    fn column(&self, source: usize, column: usize) -> SqlResult<Value<'a>> {
+        match self.rows[source] {
+            RowRef::Lazy(values) => values.value(column),
+            _ => Ok(self.known(source, column).unwrap_or(Value::Null)),
         }
     }
 }
@@ -462,6 +480,24 @@ impl Expr {
                 f(*source, *column);
             }
         });
+    }
+    /// Calls `f` for the columns (source, column) that are read whenever the expression is evaluated: not for those of operands that
+    /// an earlier one may make needless.
+    pub fn columns_always(&self, f: &mut dyn FnMut(usize, usize)) {
+        match &self.kind {
+            ExprKind::Column { source, column, .. } => f(*source, *column),
+            ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Function(Func::Coalesce, list) => {
+                list.iter().take(1).for_each(|e| e.columns_always(f));
+            }
+            ExprKind::Case(branches, _) => {
+                let first = branches.iter().take(1);
+                first.for_each(|(when, _)| when.columns_always(f));
+            }
+            _ => self
+                .children()
+                .into_iter()
+                .for_each(|e| e.columns_always(f)),
+        }
     }
     /// Splits into AND-ed conjuncts.
     pub fn into_conjuncts(self) -> Vec<Expr> {

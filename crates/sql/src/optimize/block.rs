@@ -116,6 +116,63 @@ impl Lowered {
             .collect()
     }
 
+    /// Those subqueries of `once` that run before the first row: what some expression needs in any case, or what access paths and
+    /// groups may need, which are asked for with values that are there. `gate` and `filter`: WHERE, taken apart.
+    fn first(&self, once: &[usize], gate: &[Expr], filter: &[Expr]) -> Vec<usize> {
+        let values = self.base + self.sources.len() + 1;
+        let mut needed = vec![false; self.subqueries.len()];
+        let mut note = |s: usize, c: usize| {
+            if s == values {
+                needed[c] = true;
+            }
+        };
+        let order = self.order.iter().map(|(e, _)| e);
+        let evaluated = gate.iter().take(1).chain(self.having.iter().take(1));
+        for e in evaluated.chain(&self.select).chain(order) {
+            e.columns_always(&mut note);
+        }
+        for e in filter {
+            self.needed_by_condition(e, true, &mut note);
+        }
+        for e in self.group.iter().flat_map(|(keys, _)| keys) {
+            e.columns(&mut note);
+        }
+        for a in &self.aggregates {
+            for e in a.args.iter().chain(a.order_by.iter().map(|(e, _)| e)) {
+                e.columns(&mut note);
+            }
+        }
+        if let Some(t) = &self.from {
+            t.conditions(&mut |e| e.columns(&mut note));
+        }
+        let first = once.iter().copied();
+        // What reads rows of the blocks around is not kept from one time it is asked to the next.
+        first
+            .filter(|&n| needed[n] || !self.subqueries[n].stays())
+            .collect()
+    }
+
+    /// Columns that a condition of WHERE reads whenever it is evaluated (if it is `always` reached), and those of terms that an
+    /// index may be asked by.
+    fn needed_by_condition(&self, e: &Expr, always: bool, f: &mut dyn FnMut(usize, usize)) {
+        let sources = self.base..self.base + self.sources.len();
+        match &e.kind {
+            _ if sources
+                .into_iter()
+                .any(|s| conditions::term(e, s).is_some()) =>
+            {
+                e.columns(f);
+            }
+            ExprKind::And(list) | ExprKind::Or(list) => {
+                for (n, e) in list.iter().enumerate() {
+                    self.needed_by_condition(e, always && n == 0, f);
+                }
+            }
+            _ if always => e.columns_always(f),
+            _ => {}
+        }
+    }
+
     /// Columns read of each source, sorted.
     fn columns_read(&self) -> Vec<Vec<usize>> {
         let mut columns = vec![Vec::new(); self.sources.len()];
@@ -184,6 +241,7 @@ impl Optimizer<'_> {
         let filter = std::mem::take(&mut l.filter);
         let asked_once = |e: &Expr| l.needs(e) == 0 && (count == 0 || !differs(e));
         let (gate, filter): (Vec<Expr>, Vec<Expr>) = filter.into_iter().partition(asked_once);
+        let first = l.first(&once, &gate, &filter);
         let keep = l.kept();
         let wanted = l.wanted();
         let wants_end = matches!(wanted, Some((_, Wanted::End(..))));
@@ -205,7 +263,7 @@ impl Optimizer<'_> {
                 columns: &columns,
                 hints: &l.hints,
                 env: self.env,
-                once: &once,
+                once: &first,
                 assigns,
                 needs: &|e| l.needs(e),
                 wanted,
@@ -217,12 +275,12 @@ impl Optimizer<'_> {
         self.hashes = hash_ids;
         let outline = self.expected(&l, joined.rows, &computed);
         let order_is_select = order_is_select(&l);
-        let wrap = |e: Expr| with_subqueries(e, values, &once);
+        let wrap = |e: Expr| with_subqueries(e, values, &first);
         let wrap_all =
             |list: Vec<Expr>| -> Vec<ExprWithSubqueries> { list.into_iter().map(wrap).collect() };
         let grouped = l.group.is_some();
         let group = l.group.map(|(keys, explicit)| Group {
-            subqueries: aggregated(&l.aggregates, values, &once),
+            subqueries: aggregated(&l.aggregates, values, &first),
             keys: wrap_all(keys),
             explicit,
             ordered: explicit && joined.ordered,
@@ -249,6 +307,7 @@ impl Optimizer<'_> {
             sources: l.sources,
             subqueries: l.subqueries,
             once,
+            first,
         };
         Ok((block, outline))
     }

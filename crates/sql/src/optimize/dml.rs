@@ -74,7 +74,7 @@ impl Optimizer<'_> {
     pub fn update(&mut self, u: logical::Update) -> SqlResult<Update> {
         let schema = self.tables[u.table].schema.clone();
         let find = self.block(u.find, 0, false)?.0;
-        let set = self.assignments(u.set, find.subquery_source(), &find.once);
+        let set = self.assignments(u.set, find.subquery_source(), &find.first);
         let collect = find.sorts() || changes_scanned(&find, &schema, &set) || u.moves_partitions;
         Ok(Update {
             table: u.table,
@@ -102,7 +102,7 @@ impl Optimizer<'_> {
             targets.push(Target {
                 source: self.slots[t.id].unwrap_or(0),
                 table: t.table,
-                set: self.assignments(t.set, find.subquery_source(), &find.once),
+                set: self.assignments(t.set, find.subquery_source(), &find.first),
             });
         }
         Ok(MultiTableDml {

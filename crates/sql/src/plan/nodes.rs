@@ -50,12 +50,12 @@ pub struct Union {
     pub base: usize,
 }
 
-/// An expression with the subqueries to run, in order, before it is evaluated.
+/// An expression with the subqueries that it may ask for.
 #[derive(Debug)]
 pub struct ExprWithSubqueries {
     /// The expression.
     pub expr: Expr,
-    /// Positions in [`Block::subqueries`] of those that depend on the row.
+    /// Positions in [`Block::subqueries`] of those that have not run before the first row.
     pub subqueries: Vec<usize>,
 }
 
@@ -77,8 +77,10 @@ pub struct Block {
     pub sources: Vec<Source>,
     /// Its subqueries; the n-th's value is column n of source `base + sources.len() + 1`.
     pub subqueries: Vec<Subquery>,
-    /// Those of them that depend on nothing in this block and run once, before the first row.
+    /// Those of them that depend on nothing in this block and run once at most.
     pub once: Vec<usize>,
+    /// Those of them that are needed in any case and run before the first row. The others run when an expression asks.
+    pub first: Vec<usize>,
     /// Conditions without columns of this block: checked before the first row.
     pub gate: Vec<ExprWithSubqueries>,
     /// The join, outermost loop first.
