@@ -113,9 +113,9 @@ fn chains_begin_where_they_are_narrow() {
             joined.join(" AND ")
         );
         let order = order(&mut c, &sql);
-        // The one before it may be found by the same constant. Nothing is scanned.
-        let begins = order[..3].contains(&format!("t{narrow}"));
-        assert!(begins, "{order:?}");
+        // The one before it may be found by the same constant; a table of one row may come whenever. Nothing is scanned.
+        let begins = [narrow, narrow.saturating_sub(1)].map(|t| format!("t{t}"));
+        assert!(begins.contains(&order[0]), "{order:?}");
         let plan = c.rows(&format!("EXPLAIN {sql}"));
         assert!(plan.iter().all(|l| !l.contains("|ALL|")), "{plan:?}");
         assert!(order.iter().all(|t| !t.starts_with('#')), "{order:?}");

@@ -2,6 +2,16 @@
 
 use millpond_syntax::{LexMode, parse_statement};
 
+/// Runs a test with the stack that [`millpond_syntax::parse::MAX_DEPTH`] asks for in builds for debugging.
+fn with_stack(test: fn()) {
+    let thread = std::thread::Builder::new().stack_size(8 << 20);
+    thread
+        .spawn(test)
+        .expect("a thread")
+        .join()
+        .expect("no panic");
+}
+
 fn code(text: &str) -> u16 {
     match parse_statement(text, LexMode::default()) {
         Ok(statement) => {
@@ -18,6 +28,10 @@ fn wrap(before: &str, inner: &str, after: &str, n: usize) -> String {
 
 #[test]
 fn nesting_is_bounded() {
+    with_stack(nesting_is_bounded_there);
+}
+
+fn nesting_is_bounded_there() {
     let ways = [
         ("(", "1", ")"),
         ("not ", "1", ""),
@@ -60,6 +74,10 @@ fn nesting_is_bounded() {
 
 #[test]
 fn chains_do_not_nest() {
+    with_stack(chains_do_not_nest_there);
+}
+
+fn chains_do_not_nest_there() {
     for link in [" or ", " and ", "+", "*", "|", " xor ", "=", " ^ ", "-"] {
         let text = format!("select {}", vec!["a"; 10_000].join(link));
         assert_eq!(code(&text), 0, "{link}");
@@ -75,6 +93,10 @@ fn chains_do_not_nest() {
 
 #[test]
 fn errors_say_where() {
+    with_stack(errors_say_where_there);
+}
+
+fn errors_say_where_there() {
     let cases = [
         ("selec 1", "'selec 1' at line 1"),
         ("select 1 +\n", "'' at line 1"),
