@@ -52,11 +52,24 @@ impl Expr {
         })
     }
 
+    /// What chains long is apart from the rest: a partition's function is evaluated on an ordinary stack, however long it is.
     fn compute<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
+        match &self.kind {
+            ExprKind::Arithmetic(op, args) => operators::arithmetic(self, *op, args, cx),
+            ExprKind::Negate(a) => operators::negate(self, a, cx),
+            ExprKind::Function(f, args) => func::call(self, *f, args, cx),
+            ExprKind::Column { source, column, .. } => cx.column(*source, *column),
+            _ => self.compute_other(cx),
+        }
+    }
+
+    fn compute_other<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
         use ExprKind as K;
         Ok(match &self.kind {
             K::Literal(_) | K::BitString(_) | K::Param(_) => self.leaf(cx).unwrap_or(Value::Null),
-            K::Column { source, column, .. } => cx.column(*source, *column)?,
+            K::Arithmetic(..) | K::Negate(_) | K::Function(..) | K::Column { .. } => {
+                unreachable!("computed by the caller")
+            }
             K::Compare(..)
             | K::And(_)
             | K::Or(_)
@@ -70,8 +83,6 @@ impl Expr {
             | K::Like(_)
             | K::Regexp(_) => truth_value(self.truth(cx)?),
             K::Subquery { .. } => return Err(SqlError::unsupported("subquery here")),
-            K::Arithmetic(op, args) => return operators::arithmetic(self, *op, args, cx),
-            K::Negate(a) => return operators::negate(self, a, cx),
             K::Bit(op, args) => operators::bits(*op, args, cx)?,
             K::BitNot(a) => match a.eval(cx)? {
                 Value::Null => Value::Null,
@@ -111,7 +122,6 @@ impl Expr {
                 (v, _) => v,
             },
             K::Beside(a, base) => return kinds::constant(a.eval(cx)?, *base),
-            K::Function(f, args) => return func::call(self, *f, args, cx),
             K::DateAdd(args, unit, minus) => {
                 return interval::date_add(&args[0], &args[1], *unit, *minus, &self.ty, cx);
             }

@@ -486,7 +486,9 @@ impl Expr {
     pub fn columns_always(&self, f: &mut dyn FnMut(usize, usize)) {
         match &self.kind {
             ExprKind::Column { source, column, .. } => f(*source, *column),
-            ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Function(Func::Coalesce, list) => {
+            ExprKind::And(list)
+            | ExprKind::Or(list)
+            | ExprKind::Function(Func::Coalesce | Func::IfNull, list) => {
                 list.iter().take(1).for_each(|e| e.columns_always(f));
             }
             ExprKind::Case(branches, _) => {
