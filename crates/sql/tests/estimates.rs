@@ -234,3 +234,74 @@ fn analyze_counts_what_is_done() {
             .contains("(actual time=")
     );
 }
+
+/// Rows without a partner are rows of an outer join and of an antijoin, and a semijoin has one for each that has partners.
+#[test]
+fn analyze_counts_what_joins_give() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE a (id INT PRIMARY KEY, v INT)");
+    c.ok("CREATE TABLE b (id INT PRIMARY KEY, a INT NOT NULL, w INT, KEY (a))");
+    c.ok("INSERT INTO a VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)");
+    c.ok("INSERT INTO b VALUES (1, 1, 5), (2, 1, 5), (3, 2, 2), (4, 3, 1)");
+    let left = "SELECT * FROM a LEFT JOIN b ON";
+    for (sql, want) in [
+        (
+            format!("{left} b.a = a.id WHERE b.w IS NULL OR b.w < 5"),
+            &[
+                "-> Filter: ((test.b.w is null) or (test.b.w < 5)) | 4 loops=1",
+                "-> Nested loop left join | 6 loops=1",
+                "-> Table scan on a | 5 loops=1",
+                "-> Index lookup on b using a (a=test.a.id) | 0.800 loops=5",
+            ][..],
+        ),
+        (
+            "SELECT * FROM a WHERE EXISTS (SELECT * FROM b WHERE b.a = a.id)".into(),
+            &[
+                "-> Nested loop semijoin | 3 loops=1",
+                "-> Table scan on a | 5 loops=1",
+                "-> Covering index lookup on b using a (a=test.a.id) | 0.600 loops=5",
+            ],
+        ),
+        (
+            "SELECT * FROM a WHERE NOT EXISTS (SELECT * FROM b WHERE b.a = a.id)".into(),
+            &[
+                "-> Nested loop antijoin | 2 loops=1",
+                "-> Table scan on a | 5 loops=1",
+                "-> Covering index lookup on b using a (a=test.a.id) | 0.600 loops=5",
+            ],
+        ),
+        (
+            format!("{left} b.w = a.v AND b.id + a.id > 4"),
+            &[
+                "-> Left hash join (test.b.w = test.a.v), extra conditions: ((test.b.id + test.a.id) > 4) | 6 loops=1",
+                "-> Table scan on a | 5 loops=1",
+                "-> Hash | 4 loops=1",
+                "-> Table scan on b | 4 loops=1",
+            ],
+        ),
+        (
+            "SELECT * FROM a WHERE v IN (SELECT w FROM b)".into(),
+            &[
+                "-> Hash semijoin (test.b.w = test.a.v) | 3 loops=1",
+                "-> Table scan on a | 5 loops=1",
+                "-> Hash | 4 loops=1",
+                "-> Table scan on b | 4 loops=1",
+            ],
+        ),
+        (
+            "SELECT * FROM a JOIN (SELECT w, COUNT(*) n FROM b GROUP BY w) d ON d.w = a.v".into(),
+            &[
+                "-> Inner hash join (d.w = test.a.v) | 3 loops=1",
+                "-> Table scan on a | 5 loops=1",
+                "-> Hash | 3 loops=1",
+                "-> Table scan on d | 3 loops=1",
+                "-> Materialize | 3 loops=1",
+                "-> Aggregate using temporary table | 3 loops=1",
+                "-> Table scan on b | 4 loops=1",
+            ],
+        ),
+    ] {
+        assert_eq!(analyzed(&mut c, &sql), want, "{sql}");
+    }
+}

@@ -15,6 +15,7 @@ use super::distinct::{Distinct, Seen};
 use super::group::Groups;
 use super::hash;
 use super::levels;
+use super::profile;
 use super::ranges;
 use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
@@ -48,6 +49,9 @@ pub fn query<'s>(
     out: &mut Out<'_, 's>,
 ) -> SqlResult<Counts> {
     match &q.body {
+        Body::Block(b) if st.profile.is_some() => profile::block(st, b, out, |st, out| {
+            block(st, b, outer, q.calc_found_rows, out)
+        }),
         Body::Block(b) => block(st, b, outer, q.calc_found_rows, out),
         Body::Union(u) => union(st, q, u, outer, out),
         Body::Values(rows) => {
@@ -188,15 +192,28 @@ fn block<'s>(
             let mut flow = Flow::Continue;
             if open {
                 flow = levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
-                    groups.row(st, rows, &mut |st, rows| tail.row(st, rows, out))
+                    groups.row(st, rows, &mut |st, rows| {
+                        grouped(st, b);
+                        tail.row(st, rows, out)
+                    })
                 })?;
             }
             if flow != Flow::Stop || g.first_only && fixed {
-                groups.finish(st, &rows, &mut |st, rows| tail.row(st, rows, out))?;
+                groups.finish(st, &rows, &mut |st, rows| {
+                    grouped(st, b);
+                    tail.row(st, rows, out)
+                })?;
             }
         }
     }
     tail.finish(st, out)
+}
+
+/// Notes a group, if EXPLAIN ANALYZE watches.
+fn grouped(st: &mut State<'_>, b: &Block) {
+    if let Some(p) = &mut st.profile {
+        p.group(b);
+    }
 }
 
 /// Whether the first table's rows come in the order that was planned with, if any was.
@@ -426,6 +443,9 @@ impl<'s> Tail<'s> {
                 self.sent += 1;
                 out(st, r)
             })?;
+        }
+        if let Some(p) = &mut st.profile {
+            p.seen(self.b, self.seen);
         }
         let found = if self.calc { self.seen } else { self.sent };
         st.scratch.give(std::mem::take(&mut self.key));

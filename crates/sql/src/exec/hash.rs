@@ -12,6 +12,7 @@ use super::block;
 use super::codec::{self, Reader};
 use super::keyed_rows::KeyedRows;
 use super::levels::{self, Emit};
+use super::profile;
 use super::row_buffer;
 use super::scan::{self, Hit};
 use super::sort::Sorter;
@@ -96,6 +97,8 @@ struct Build<'b, 's> {
     side: KeyedRows<'s>,
     key: Vec<u8>,
     record: Vec<u8>,
+    /// Rows read, kept or not.
+    read: u64,
 }
 
 impl<'s> Build<'_, 's> {
@@ -107,6 +110,7 @@ impl<'s> Build<'_, 's> {
         hit: Option<&Hit<'_>>,
     ) -> SqlResult<Flow> {
         let (b, h) = (self.b, self.h);
+        self.read += 1;
         let mut now: Rows<'_> = Rows::from_slice(self.rows);
         now[h.source] = row;
         if !st.pass(b, &h.build_filter, &now)? {
@@ -129,12 +133,13 @@ impl<'s> Build<'_, 's> {
     }
 }
 
+/// Builds an inner side; with how many rows were read for it.
 fn build<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     h: &'s HashJoin,
     rows: &[RowRef<'_>],
-) -> SqlResult<HashSide<'s>> {
+) -> SqlResult<(HashSide<'s>, u64)> {
     let source = &b.sources[h.source - b.base];
     let mut build = Build {
         b,
@@ -143,6 +148,7 @@ fn build<'s>(
         side: KeyedRows::new(st, st.limits.join, false),
         key: Vec::new(),
         record: Vec::new(),
+        read: 0,
     };
     match (&source.kind, &h.access) {
         (SourceKind::Table { .. }, Some(access)) => {
@@ -173,12 +179,10 @@ fn build<'s>(
             }
         },
     }
-    let mut side = build.side;
+    let (mut side, read) = (build.side, build.read);
     side.finish(st)?;
-    Ok(HashSide {
-        rows: side,
-        fixed: is_fixed(b, h),
-    })
+    let fixed = is_fixed(b, h);
+    Ok((HashSide { rows: side, fixed }, read))
 }
 
 /// Whether an inner side is the same whatever the rows of the blocks around.
@@ -249,7 +253,8 @@ fn side<'s>(
     if let Some(side) = &st.hashes[h.id] {
         return Ok(side.clone());
     }
-    let side = Rc::new(build(st, b, h, rows)?);
+    let side = profile::built(st, h, |st| build(st, b, h, rows))?;
+    let side = Rc::new(side);
     st.hashes[h.id] = Some(side.clone());
     Ok(side)
 }

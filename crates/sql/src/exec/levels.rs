@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::block;
 use super::hash;
+use super::profile;
 use super::row_buffer::{self, BLOCK_BYTES, RowBuffer};
 use super::scan;
 use super::state::{Flow, Rows, State};
@@ -92,6 +93,7 @@ fn step<'s>(
             return Ok(Flow::Stop);
         }
         if st.pass(b, &level.filter, rows)? {
+            goes_on(st, level);
             loops(st, b, inner, last, rows, emit)
         } else {
             Ok(Flow::Reject)
@@ -106,9 +108,17 @@ fn step<'s>(
     let mut now: Rows<'_> = Rows::from_slice(rows);
     nulls(level, &mut now);
     if st.pass(b, &level.filter, &now)? {
+        goes_on(st, level);
         loops(st, b, inner, last, &now, emit)
     } else {
         Ok(Flow::Continue)
+    }
+}
+
+/// Notes a row of an outer, a semi- or an anti-join, if EXPLAIN ANALYZE watches.
+fn goes_on(st: &mut State<'_>, level: &Level) {
+    if let Some(p) = &mut st.profile {
+        p.out(level);
     }
 }
 
@@ -125,6 +135,7 @@ fn semi<'s>(
     let mut flow = Flow::Reject;
     one(st, b, level, rows, &mut |st, rows| {
         if st.pass(b, &level.filter, rows)? {
+            goes_on(st, level);
             flow = loops(st, b, inner, last, rows, emit)?;
         }
         Ok(Flow::Stop)
@@ -143,6 +154,20 @@ fn nulls(level: &Level, rows: &mut Rows<'_>) {
 
 /// The rows of one level that satisfy its conditions.
 fn one<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    level: &'s Level,
+    rows: &[RowRef<'_>],
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
+    if st.profile.is_some() {
+        return profile::level(st, b, level, rows, emit);
+    }
+    unwatched(st, b, level, rows, emit)
+}
+
+/// The same, whether or not EXPLAIN ANALYZE watches.
+pub fn unwatched<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     level: &'s Level,

@@ -30,6 +30,7 @@ mod keyed_rows;
 mod levels;
 mod multi_table;
 mod partitions;
+pub(crate) mod profile;
 pub(crate) mod ranges;
 mod row_buffer;
 mod scan;
@@ -167,6 +168,7 @@ fn run_root<'s>(
     let env = st.env;
     let sent = || env.rows_sent.set(env.rows_sent.get() + 1);
     Ok(match &plan.root {
+        Root::Query(q) if plan.analyzes => analyze(st, plan, q, sink)?,
         Root::Query(q) if plan.into.is_empty() => {
             sink.columns(&plan.columns).map_err(sink_error)?;
             query(st, plan, q, select_limit, sink)?
@@ -204,6 +206,25 @@ fn run_root<'s>(
                 ..Outcome::default()
             }
         }
+    })
+}
+
+/// Runs a query and sends how it went instead of its rows.
+fn analyze<'s>(
+    st: &mut State<'s>,
+    plan: &Plan,
+    q: &'s crate::plan::nodes::Query,
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
+    st.profile = Some(Box::default());
+    block::query(st, q, &[], &mut |_, _| Ok(Flow::Continue))?;
+    let profile = st.profile.take().unwrap_or_default();
+    let text = crate::plan::tree::analyzed(plan, &profile);
+    sink.columns(&plan.columns).map_err(sink_error)?;
+    sink.row(&[Value::string(text)]).map_err(sink_error)?;
+    Ok(Outcome {
+        found_rows: 1,
+        ..Outcome::default()
     })
 }
 
@@ -300,6 +321,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         moved: 0,
         rows: 0,
         examined: 0,
+        profile: None,
     }))
 }
 

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::Limits;
 use super::hash::HashSide;
+use super::profile::Profile;
 use super::row_buffer::RowBuffer;
 use super::sort::Sorter;
 use super::subquery::{self, Kept};
@@ -109,6 +110,8 @@ pub struct State<'s> {
     pub rows: u64,
     /// Rows read from tables.
     pub examined: u64,
+    /// EXPLAIN ANALYZE: what is watched.
+    pub profile: Option<Box<Profile>>,
 }
 
 impl<'s> State<'s> {

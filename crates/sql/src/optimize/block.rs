@@ -273,7 +273,8 @@ impl Optimizer<'_> {
             .plan(tree, filter),
         };
         self.hashes = hash_ids;
-        let outline = self.expected(&l, joined.rows, &computed);
+        let groups = self.groups(&l, joined.rows, &computed);
+        let outline = self.expected(&l, groups, &computed);
         let order_is_select = order_is_select(&l);
         let wrap = |e: Expr| with_subqueries(e, values, &first);
         let wrap_all =
@@ -282,6 +283,7 @@ impl Optimizer<'_> {
         let group = l.group.map(|(keys, explicit)| Group {
             subqueries: aggregated(&l.aggregates, values, &first),
             keys: wrap_all(keys),
+            expected: groups,
             explicit,
             ordered: explicit && joined.ordered,
             first_only: wants_end && joined.ordered,
@@ -320,14 +322,18 @@ impl Optimizer<'_> {
         }
     }
 
-    /// What is expected of a block whose join has so many rows.
-    fn expected(&self, l: &Lowered, joined: f64, computed: &[Outline]) -> Outline {
-        let values = |list: &[Expr]| self.values(l, list, computed);
-        let mut rows = match &l.group {
+    /// Rows of a block whose join has so many, once they are grouped, if they are.
+    fn groups(&self, l: &Lowered, joined: f64, computed: &[Outline]) -> f64 {
+        match &l.group {
             Some((_, false)) => 1.0,
-            Some((keys, true)) => estimate::grouped(joined, values(keys)),
+            Some((keys, true)) => estimate::grouped(joined, self.values(l, keys, computed)),
             None => joined,
-        };
+        }
+    }
+
+    /// What is expected of a block that has so many rows before HAVING.
+    fn expected(&self, l: &Lowered, mut rows: f64, computed: &[Outline]) -> Outline {
+        let values = |list: &[Expr]| self.values(l, list, computed);
         for _ in &l.having {
             rows *= HAVING;
         }

@@ -1,8 +1,8 @@
-//! EXPLAIN: the traditional table, and a tree.
+//! EXPLAIN: the traditional table, and which format is whose.
 
 use super::dml::InsertRows;
 use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, LevelKind, Query, SourceKind};
-use super::{Plan, Root};
+use super::{Plan, Root, tree};
 use crate::bind::computed;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
@@ -20,6 +20,8 @@ pub enum ExplainFormat {
     Traditional,
     /// Text tree.
     Tree,
+    /// ANALYZE: the tree of a query that has run.
+    Analyze,
 }
 
 /// The format that is asked for and the statement to explain: errors 1235 and 1791.
@@ -36,13 +38,13 @@ pub fn explainable(e: &ast::Explain) -> SqlResult<(ExplainFormat, &StatementKind
         return Err(SqlError::unsupported("this EXPLAIN"));
     };
     let refused = [
-        (*analyze, "EXPLAIN ANALYZE"),
         (into.is_some(), "EXPLAIN INTO"),
         (schema.is_some(), "EXPLAIN FOR SCHEMA"),
     ];
     if let Some((_, what)) = refused.iter().find(|(is, _)| *is) {
         return Err(SqlError::unsupported(what));
     }
+    let named = format.is_some();
     let name = format.as_ref().map_or("TRADITIONAL", ast::Ident::as_str);
     let format = match name.to_ascii_uppercase().as_str() {
         "TRADITIONAL" | "DEFAULT" => ExplainFormat::Traditional,
@@ -52,6 +54,16 @@ pub fn explainable(e: &ast::Explain) -> SqlResult<(ExplainFormat, &StatementKind
             let m = format!("Unknown EXPLAIN format name: '{other}'");
             return Err(SqlError::new(1791, m));
         }
+    };
+    let format = match (analyze, format) {
+        (false, format) => format,
+        // Only trees can tell what was done, and are what is meant if no format is named.
+        (true, ExplainFormat::Traditional) if named => {
+            return Err(SqlError::unsupported(
+                "EXPLAIN ANALYZE with TRADITIONAL format",
+            ));
+        }
+        (true, _) => ExplainFormat::Analyze,
     };
     Ok((format, &statement.kind))
 }
@@ -73,16 +85,17 @@ pub fn explain(
             t.root();
             (headings(), t.rows)
         }
-        ExplainFormat::Tree => {
-            let mut text = String::new();
-            tree(plan, &mut text);
-            let ty = SqlType::varchar(4096, Collation::Utf8mb4GeneralCi);
-            (
-                vec![computed("EXPLAIN".into(), &ty, false)],
-                vec![vec![Value::string(text)]],
-            )
-        }
+        ExplainFormat::Tree | ExplainFormat::Analyze => (
+            text_heading(),
+            vec![vec![Value::string(tree::expected(plan))]],
+        ),
     }
+}
+
+/// The one column of the formats that are a text.
+pub fn text_heading() -> Vec<ColumnMeta> {
+    let ty = SqlType::varchar(4096, Collation::Utf8mb4GeneralCi);
+    vec![computed("EXPLAIN".into(), &ty, false)]
 }
 
 fn headings() -> Vec<ColumnMeta> {
@@ -454,240 +467,4 @@ fn key_bytes(ty: &SqlType) -> u32 {
         _ if ty.collation == Collation::Binary => ty.length + 2,
         _ => ty.length * 4 + 2,
     }
-}
-
-fn tree(plan: &Plan, out: &mut String) {
-    match &plan.root {
-        Root::Query(q) | Root::Do(q) => query_tree(plan, q, 0, out),
-        Root::Insert(i) => {
-            line(
-                out,
-                0,
-                &format!("Insert into {}", plan.tables[i.table].table.def().name),
-            );
-            if let InsertRows::Query { query, .. } = &i.rows {
-                query_tree(plan, query, 1, out);
-            }
-        }
-        Root::Update(u) => {
-            line(out, 0, &format!("Update {}", u.find.sources[0].name));
-            block_tree(plan, &u.find, 1, out);
-        }
-        Root::Delete(d) => {
-            line(
-                out,
-                0,
-                &format!("Delete rows from {}", d.find.sources[0].name),
-            );
-            block_tree(plan, &d.find, 1, out);
-        }
-        Root::Several(s) => {
-            let names = s
-                .targets
-                .iter()
-                .map(|t| s.find.sources[t.source].name.as_str());
-            let verb = if s.deletes {
-                "Delete rows from"
-            } else {
-                "Update"
-            };
-            let names = names.collect::<Vec<_>>().join(", ");
-            line(out, 0, &format!("{verb} {names}"));
-            block_tree(plan, &s.find, 1, out);
-        }
-        Root::Explain(_) => {}
-    }
-}
-
-fn line(out: &mut String, depth: usize, text: &str) {
-    for _ in 0..depth {
-        out.push_str("    ");
-    }
-    out.push_str("-> ");
-    out.push_str(text);
-    out.push('\n');
-}
-
-fn query_tree(plan: &Plan, q: &Query, depth: usize, out: &mut String) {
-    match &q.body {
-        Body::Block(b) => block_tree(plan, b, depth, out),
-        Body::Union(u) => {
-            let unique = u.arms.iter().any(|(_, d)| *d);
-            line(
-                out,
-                depth,
-                if unique {
-                    "Union, duplicates removed"
-                } else {
-                    "Append"
-                },
-            );
-            for (arm, _) in &u.arms {
-                query_tree(plan, arm, depth + 1, out);
-            }
-        }
-        Body::Values(rows) => line(
-            out,
-            depth,
-            &format!("Rows fetched before execution: {}", rows.len()),
-        ),
-    }
-}
-
-fn conditions(list: &[super::nodes::ExprWithSubqueries]) -> String {
-    list.iter()
-        .map(|r| r.expr.to_string())
-        .collect::<Vec<_>>()
-        .join(" and ")
-}
-
-fn block_tree(plan: &Plan, b: &Block, mut depth: usize, out: &mut String) {
-    if b.limit.count.is_some() || b.limit.offset.is_some() {
-        let text = match (&b.limit.count, &b.limit.offset) {
-            (Some(c), None) => format!("Limit: {c} row(s)"),
-            (Some(c), Some(o)) => format!("Limit/Offset: {c}/{o} row(s)"),
-            _ => "Offset".into(),
-        };
-        line(out, depth, &text);
-        depth += 1;
-    }
-    if b.sorts() {
-        let keys: Vec<String> = b
-            .order
-            .iter()
-            .map(|o| format!("{}{}", o.expr.expr, if o.desc { " DESC" } else { "" }))
-            .collect();
-        line(out, depth, &format!("Sort: {}", keys.join(", ")));
-        depth += 1;
-    }
-    if b.distinct {
-        line(out, depth, "Remove duplicates by hashing");
-        depth += 1;
-    }
-    if !b.having.is_empty() {
-        line(out, depth, &format!("Filter: {}", conditions(&b.having)));
-        depth += 1;
-    }
-    if let Some(g) = &b.group {
-        line(
-            out,
-            depth,
-            match (g.explicit, g.ordered) {
-                (false, _) => "Aggregate",
-                (true, true) => "Group aggregate, in index order",
-                (true, false) => "Group aggregate by hashing",
-            },
-        );
-        depth += 1;
-    }
-    if b.levels.is_empty() {
-        line(out, depth, "Rows fetched before execution");
-    }
-    levels_tree(plan, b, &b.levels, depth, out);
-    for (n, q) in b.subqueries.iter().enumerate() {
-        let when = if b.once.contains(&n) {
-            "run only once"
-        } else {
-            "dependent"
-        };
-        line(out, depth, &format!("Select #{} (subquery; {when})", n + 2));
-        query_tree(plan, &q.query, depth + 1, out);
-    }
-}
-
-fn levels_tree(plan: &Plan, b: &Block, levels: &[Level], mut depth: usize, out: &mut String) {
-    if levels.len() > 1 {
-        line(out, depth, "Nested loop join");
-        depth += 1;
-    }
-    for l in levels {
-        let mut at = depth;
-        let kind = match l.kind {
-            LevelKind::Inner => None,
-            LevelKind::Outer => Some("Left join"),
-            LevelKind::Semi => Some("Semijoin (FirstMatch)"),
-            LevelKind::Anti => Some("Antijoin"),
-        };
-        if let Some(kind) = kind {
-            line(out, at, kind);
-            at += 1;
-        }
-        if !l.filter.is_empty() {
-            line(out, at, &format!("Filter: {}", conditions(&l.filter)));
-            at += 1;
-        }
-        if !l.on.is_empty() {
-            line(out, at, &format!("Filter: {}", conditions(&l.on)));
-            at += 1;
-        }
-        match &l.from {
-            LevelFrom::Nest(list) => levels_tree(plan, b, list, at, out),
-            LevelFrom::Table(s, a) => {
-                let s = &b.sources[s - b.base];
-                line(
-                    out,
-                    at,
-                    &access_text(&s.name, &s.kind, a, l.expected.rows.round() as u64),
-                );
-            }
-            LevelFrom::Rows(s) => rows_tree(plan, b, *s, at, out),
-            LevelFrom::Hash(h) => {
-                let keys: Vec<String> = h
-                    .keys
-                    .iter()
-                    .zip(&h.probes)
-                    .map(|(k, p)| format!("{k} = {p}"))
-                    .collect();
-                line(out, at, &format!("Hash lookup ({})", keys.join(", ")));
-                let s = &b.sources[h.source - b.base];
-                match &h.access {
-                    Some(a) => line(
-                        out,
-                        at + 1,
-                        &access_text(&s.name, &s.kind, a, l.expected.rows.round() as u64),
-                    ),
-                    None => rows_tree(plan, b, h.source, at + 1, out),
-                }
-            }
-        }
-    }
-}
-
-fn rows_tree(plan: &Plan, b: &Block, source: usize, depth: usize, out: &mut String) {
-    let s = &b.sources[source - b.base];
-    line(out, depth, &format!("Scan computed rows of {}", s.name));
-    if let SourceKind::Derived { derived } = &s.kind {
-        query_tree(plan, &plan.derived[*derived].query, depth + 1, out);
-    }
-}
-
-fn access_text(name: &str, kind: &SourceKind, a: &Access, rows: u64) -> String {
-    let SourceKind::Table { schema, .. } = kind else {
-        return name.to_string();
-    };
-    let index = &schema.indexes[a.index];
-    let how = if a.unique {
-        "Single-row index lookup"
-    } else if a.range.is_some() || !a.arms.is_empty() {
-        "Index range scan"
-    } else if !a.eq.is_empty() {
-        "Index lookup"
-    } else if a.index == 0 && !a.ordered {
-        return format!(
-            "Table scan on {name}{} (rows={rows})",
-            if a.reverse { " (reverse)" } else { "" }
-        );
-    } else {
-        "Index scan"
-    };
-    format!(
-        "{}{how} on {name} using {}{} (rows={rows})",
-        if a.covering.is_some() {
-            "Covering "
-        } else {
-            ""
-        },
-        index.name,
-        if a.reverse { " (reverse)" } else { "" },
-    )
 }

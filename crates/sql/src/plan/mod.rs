@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `nodes` | the trees of queries |
 //! | `dml` | the plans of INSERT, REPLACE, UPDATE, DELETE |
-//! | `explain` | EXPLAIN |
+//! | `explain` | EXPLAIN's table |
+//! | `tree` | EXPLAIN's tree, and EXPLAIN ANALYZE's |
 //!
 //! A [`Plan`] holds the tables it was made for. Running it pins them first, so a plan never meets a table
 //! other than the one it was made for; nothing else in it depends on the transaction or on data.
@@ -13,10 +14,11 @@
 pub(crate) mod dml;
 mod explain;
 pub(crate) mod nodes;
+pub(crate) mod tree;
 
 use crate::bind::{self, Bound};
 use crate::catalog::statistics::{self, TableStatistics};
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::optimize;
 use crate::parse::Statement;
 use crate::parse::ast::{self, StatementKind};
@@ -79,6 +81,8 @@ pub struct Plan {
     pub(crate) hashes: usize,
     /// MAX_EXECUTION_TIME(n), milliseconds.
     pub(crate) time_limit: Option<u64>,
+    /// EXPLAIN ANALYZE: it runs, and what is returned is how it went.
+    pub(crate) analyzes: bool,
     /// A SELECT, not what SHOW and SET make.
     limitable: bool,
     /// SELECT ... INTO: names of user variables.
@@ -388,6 +392,7 @@ fn planned(bound: Bound, env: &SessionEnv, assigns: bool, generation: u64) -> Sq
         subqueries: optimized.subqueries,
         hashes: optimized.hashes,
         time_limit: None,
+        analyzes: false,
         limitable: false,
         into: Vec::new(),
     })
@@ -397,6 +402,22 @@ fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResul
     let generation = statistics::generation();
     let (format, kind) = explain::explainable(e)?;
     let inner = compile_kind(kind, text, cx)?;
+    if format == explain::ExplainFormat::Analyze {
+        return match inner.root {
+            Root::Query(_) => Ok(Plan {
+                columns: explain::text_heading().into(),
+                reusable: false,
+                private: true,
+                analyzes: true,
+                limitable: false,
+                into: Vec::new(),
+                ..inner
+            }),
+            _ => Err(SqlError::unsupported(
+                "EXPLAIN ANALYZE of other statements than SELECT",
+            )),
+        };
+    }
     let (columns, rows) = explain::explain(&inner, format, cx.env);
     Ok(Plan {
         columns: columns.into(),
@@ -419,6 +440,7 @@ fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResul
         subqueries: 0,
         hashes: 0,
         time_limit: None,
+        analyzes: false,
         limitable: false,
         into: Vec::new(),
     })

@@ -189,6 +189,8 @@ impl Block {
 pub struct Group {
     /// GROUP BY expressions; empty: one group.
     pub keys: Vec<ExprWithSubqueries>,
+    /// How many groups are expected.
+    pub expected: f64,
     /// Whether there is a GROUP BY: without one there is one group, even of no rows.
     pub explicit: bool,
     /// Aggregates; the n-th's result is column n of the group source.
