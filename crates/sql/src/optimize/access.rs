@@ -363,11 +363,10 @@ fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
 
 fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
     let i = &r.schema.indexes[index];
-    let unique = i.unique
-        && b.single
-        && !i.parts.is_empty()
-        && b.eq.len() == i.parts.len()
-        && b.range.is_none();
+    let nullable = |e: &EqCond| matches!(e, EqCond::IsNull | EqCond::NullSafe(_));
+    let whole = i.unique && !i.parts.is_empty() && b.eq.len() == i.parts.len() && b.range.is_none();
+    let unique = whole && b.single;
+    let by_unique_key = unique || whole && !b.eq.iter().any(nullable);
     let bounded = !b.eq.is_empty() || b.range.is_some();
     let access = Access {
         index,
@@ -379,6 +378,7 @@ fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         ordered: false,
         generic: false,
         unique,
+        by_unique_key,
         covering: covering(r, index),
         recheck: Vec::new(),
     };

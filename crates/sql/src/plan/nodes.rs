@@ -164,8 +164,8 @@ impl Block {
     /// See [`Query::is_generic`].
     pub fn is_generic(&self) -> bool {
         let generic = |l: &Level| matches!(&l.from, LevelFrom::Table(_, a) if a.generic);
-        // How many rows values leave decides on the order of a join, unless it begins with one row.
-        let begins = |l: &Level| matches!(&l.from, LevelFrom::Table(_, a) if a.unique);
+        // How many rows values leave decides on the order of a join, unless it begins with one row each.
+        let begins = |l: &Level| matches!(&l.from, LevelFrom::Table(_, a) if a.by_unique_key);
         self.subqueries.is_empty()
             && self.levels.iter().all(generic)
             && (self.levels.len() <= 1 || begins(&self.levels[0]))
@@ -350,6 +350,8 @@ pub struct Access {
     pub generic: bool,
     /// A lookup of at most one row: all parts of a unique index are given, none as a list or NULL.
     pub unique: bool,
+    /// All parts of a unique index are given, as values or as lists of them: no more rows than combinations of these, whatever they are.
+    pub by_unique_key: bool,
     /// The index's own bytes hold all columns that are read; which they are.
     pub covering: Option<Vec<CoveredColumn>>,
     /// For a partitioned table, what is known of the partitions to read; `None`: nothing.
