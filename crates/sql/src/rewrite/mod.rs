@@ -7,12 +7,14 @@
 //! | file | rule |
 //! |---|---|
 //! | `merge` | derived tables that are plain joins become part of the block that reads them |
+//! | `common_factors` | an equality that every alternative of an OR asks for is asked for beside it |
 //! | `constants` | what equals a constant is the constant |
 //! | `pushdown` | conditions on a derived table alone are asked within it |
 //! | `outer_joins` | outer joins whose added rows a condition rules out are inner joins |
 //! | `semi_joins` | IN and EXISTS among WHERE's conjuncts are semi-joins, NOT EXISTS an anti-join |
 //! | `exists` | EXISTS that depends on the rows around it by equalities alone and is no join is asked as IN is |
 
+mod common_factors;
 mod constants;
 mod exists;
 mod merge;
@@ -55,6 +57,7 @@ pub fn rewrite(root: &mut Root, arena: &mut Arena, tables: &[PlanTable], assigns
     });
     exists::apply(root, &mut cx);
     outside_in(root, &mut cx, &mut |b, cx| {
+        common_factors::apply(b);
         outer_joins::apply(b);
         constants::apply(b);
         pushdown::apply(b, cx);

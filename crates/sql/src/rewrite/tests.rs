@@ -466,3 +466,32 @@ fn conditions_pushed_down() {
         ),
     ]);
 }
+
+#[test]
+fn common_factors() {
+    check(&[
+        (
+            "SELECT a.s FROM a, b WHERE (a.x = b.x AND a.id = 1) OR (b.x = a.x AND b.id > 2)",
+            &[
+                "select a.s",
+                "from",
+                "join",
+                "a",
+                "b",
+                "where (((a.x = b.x) and (a.id = 1)) or ((b.x = a.x) and (b.id > 2))) and (a.x = b.x)",
+            ],
+        ),
+        // One alternative does not ask for it.
+        (
+            "SELECT a.s FROM a, b WHERE (a.x = b.x AND a.id = 1) OR b.id > 2",
+            &[
+                "select a.s",
+                "from",
+                "join",
+                "a",
+                "b",
+                "where (((a.x = b.x) and (a.id = 1)) or (b.id > 2))",
+            ],
+        ),
+    ]);
+}
