@@ -6,7 +6,6 @@
 //! | [`session`] | [`Instance`], [`Session`]: transactions, variables, prepared statements, diagnostics |
 //! | [`show`] | SHOW, DESCRIBE, the tables of information_schema |
 //! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
-//! | [`catalog`] | optimizer statistics |
 //! | [`exec`] | operators that push rows; which rows statements write |
 //! | [`write`] | the one row writer |
 //! | `bind` | from the syntax tree to a logical plan: names and types |
@@ -19,7 +18,7 @@
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`memory`] | what statements may take of memory |
 //! | [`row`] | rows and keys as bytes |
-//! | [`catalog`] | definitions of tables |
+//! | [`catalog`] | definitions of tables; optimizer statistics |
 //! | [`types`], [`value`] | `millpond-types`: types, collations, values |
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 //! | [`result`], [`error`] | what goes out |

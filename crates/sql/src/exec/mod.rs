@@ -10,7 +10,8 @@
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
-//! | `subquery` | subqueries in expressions |
+//! | `subquery` | subqueries in expressions, run when they are asked for |
+//! | `profile` | what EXPLAIN ANALYZE counts; nothing is counted otherwise |
 //! | `insert`, `update`, `multi_table` | which rows INSERT, UPDATE and DELETE write, and their values; [`crate::write`] writes them |
 //! | `dml` | what those share |
 //!
