@@ -12,6 +12,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use millpond_store::sort::{LEAST_BUDGET, Sorter};
+
 use crate::error::{SqlError, SqlResult};
 
 /// Bytes that an account takes from the server at a time.
@@ -254,6 +256,27 @@ pub fn out_of_memory() -> SqlError {
         1038,
         "Out of sort memory, consider increasing server sort buffer size",
     )
+}
+
+/// What a sort is charged for its first record.
+const FIRST_BYTES: usize = 16 << 10;
+
+/// Makes room for a record in a sort that has used what it was charged. A sort that gets no more spills what it has.
+#[cold]
+pub fn grow_sort(s: &mut Sorter, charge: &mut Charge, limit: usize, cost: usize) -> SqlResult<()> {
+    let had = charge.used();
+    let want = (s.memory() + cost).max(2 * had).clamp(FIRST_BYTES, limit);
+    if want <= LEAST_BUDGET {
+        charge.grow_to(want)?;
+    } else if had < LEAST_BUDGET {
+        charge.grow_to(LEAST_BUDGET)?;
+    }
+    let more = want.saturating_sub(charge.used());
+    if more > 0 && charge.try_grow(more) {
+        s.set_budget(charge.used());
+    }
+    // It takes a record that is larger than all of its memory, too.
+    charge.grow_to(cost)
 }
 
 #[cfg(test)]

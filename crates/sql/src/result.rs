@@ -27,6 +27,21 @@ pub struct ColumnMeta {
     pub flags: u16,
 }
 
+impl ColumnMeta {
+    /// A computed column's description.
+    pub fn computed(name: String, ty: &SqlType, nullable: bool) -> ColumnMeta {
+        ColumnMeta {
+            database: String::new(),
+            table: String::new(),
+            org_table: String::new(),
+            name,
+            org_name: String::new(),
+            ty: ty.clone(),
+            flags: ty.protocol_flags() | if nullable { 0 } else { FLAG_NOT_NULL },
+        }
+    }
+}
+
 /// How a statement ended.
 #[derive(Clone, Debug, Default)]
 pub struct Completion {

@@ -3,7 +3,7 @@
 mod support;
 
 use millpond_sql::Value;
-use millpond_sql::catalog::statistics::{self, Known, Term};
+use millpond_sql::statistics::{self, Known, Term};
 use millpond_sql::value::Zone;
 use millpond_store::Isolation;
 use std::ops::Bound;

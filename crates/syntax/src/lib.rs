@@ -22,6 +22,7 @@ pub mod lexer;
 pub mod parse;
 pub mod pieces;
 pub mod print;
+pub mod quote;
 pub mod span;
 mod split;
 pub mod text;

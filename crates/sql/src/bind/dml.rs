@@ -6,6 +6,7 @@ use super::from;
 use super::scope::{Binder, Frame};
 use super::select::is_descending;
 use super::several::Change;
+use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, into_bytes, unknown_column};
 use crate::expr::{Coercibility, Expr, ExprKind, Scope};
@@ -13,9 +14,10 @@ use crate::logical::{
     self, Block, Body, Delete, DerivedColumn, Hints, Insert, InsertRows, OrderKey, Query, Root,
     Table, TableId, TableKind, Tree, Update,
 };
+use crate::logical::{Carried, column_count};
 use crate::parse::ast;
-use crate::plan::dml::{Carried, column_count};
 use crate::types::{Collation, Column, Schema};
+use crate::write::locks_reads;
 use millpond_store::{LockMode, WaitPolicy};
 
 /// What an assignment or a VALUES item gives a column.
@@ -27,7 +29,7 @@ impl<'p> Binder<'p, '_> {
     fn target(&mut self, name: &ast::ObjectName) -> SqlResult<(usize, String, String)> {
         let (database, table) = from::split_name(name);
         let database = self.database(database)?;
-        if crate::show::is_system_schema(&database) {
+        if is_system_schema(&database) {
             return Err(SqlError::new(
                 1044,
                 format!(
@@ -42,7 +44,7 @@ impl<'p> Binder<'p, '_> {
 
     /// Whether this statement, which writes, locks what it only reads. The plan is for transactions where it does, or doesn't.
     pub(super) fn locks_reads(&mut self) -> bool {
-        let locks = crate::plan::locks_reads(self.cx.txn);
+        let locks = locks_reads(self.cx.txn);
         self.notes.locks_reads = Some(locks);
         locks
     }

@@ -1,15 +1,16 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
 use super::scope::{Binder, Cte};
-use crate::catalog::statistics;
+use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::logical::PlanTable;
 use crate::logical::{
     Columns, Derived, DerivedColumn, DerivedId, Hints, Query, Table, TableKind, Tree, VirtualRef,
 };
 use crate::parse::ast::{self, JoinKind, JoinOn, TableRef};
-use crate::plan::PlanTable;
 use crate::row;
+use crate::statistics;
 use crate::types::derive::string_collation;
 use crate::types::{Schema, SqlType};
 use millpond_store::{LockMode, WaitPolicy};
@@ -305,8 +306,8 @@ impl Binder<'_, '_> {
             });
         }
         let database = self.database(database)?;
-        if crate::show::is_system_schema(&database) {
-            let Some(v) = crate::show::find(&database, table) else {
+        if is_system_schema(&database) {
+            let Some(v) = self.cx.env.virtual_table(&database, table) else {
                 return Err(if database.eq_ignore_ascii_case("information_schema") {
                     SqlError::new(
                         1109,
@@ -384,7 +385,7 @@ impl Binder<'_, '_> {
                 .map_err(|e| match e {
                     millpond_store::Error::NoSuchTable(_)
                     | millpond_store::Error::NoSuchDatabase(_) => no_such_table(database, name),
-                    e => crate::exec::store_error(e, name),
+                    e => crate::store_error::store_error(e, name),
                 })?,
         };
         let schema = row::schema_of(&table)?;

@@ -3,8 +3,8 @@
 use crate::expr::Coercibility;
 use crate::expr::bind::coercion::united;
 use crate::result::{
-    ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_NOT_NULL,
-    FLAG_PRI_KEY, FLAG_UNIQUE_KEY,
+    ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_PRI_KEY,
+    FLAG_UNIQUE_KEY,
 };
 use crate::types::{DefaultValue, SqlType};
 
@@ -27,20 +27,7 @@ impl Head {
         ty.collation = collation.filter(|_| ty.is_string()).unwrap_or(ty.collation);
         self.hold = hold;
         self.nullable |= other.nullable;
-        self.meta = computed(std::mem::take(&mut self.meta.name), &ty, self.nullable);
-    }
-}
-
-/// A computed column's description.
-pub fn computed(name: String, ty: &SqlType, nullable: bool) -> ColumnMeta {
-    ColumnMeta {
-        database: String::new(),
-        table: String::new(),
-        org_table: String::new(),
-        name,
-        org_name: String::new(),
-        ty: ty.clone(),
-        flags: ty.protocol_flags() | if nullable { 0 } else { FLAG_NOT_NULL },
+        self.meta = ColumnMeta::computed(std::mem::take(&mut self.meta.name), &ty, self.nullable);
     }
 }
 

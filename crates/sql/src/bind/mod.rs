@@ -28,20 +28,33 @@ mod scope;
 mod select;
 mod several;
 
-pub(crate) use heads::computed;
 pub(crate) use into::into_variables;
 
 use std::sync::Arc;
 
+use millpond_store::{Engine, Txn};
+
+use crate::env::SessionEnv;
+use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
-use crate::logical::{Arena, Root};
+use crate::logical::{Arena, Notes, PlanTable, Root};
 use crate::parse::ast::{self, StatementKind};
-use crate::plan::{PlanContext, PlanTable};
 use crate::result::ColumnMeta;
-use crate::show::VirtualTable;
+use crate::value::Value;
 use heads::Head;
 use scope::Binder;
-pub(crate) use scope::Notes;
+
+/// What planning needs.
+pub struct PlanContext<'a> {
+    /// The engine.
+    pub engine: &'a Engine,
+    /// Holds the metadata locks of the tables opened while planning.
+    pub txn: &'a mut Txn,
+    /// The session: current database, sql_mode, variables.
+    pub env: &'a SessionEnv,
+    /// Values of `?`, for the types of those that stand where any may; `None` if they are yet to come.
+    pub params: Option<&'a [Value<'a>]>,
+}
 
 /// A statement, bound.
 pub struct Bound {
@@ -106,7 +119,7 @@ pub fn expressions(list: &[&ast::Expr], cx: &mut PlanContext<'_>) -> SqlResult<B
     Ok(b.finish(Root::Query(query), metas(heads)))
 }
 
-/// Binds a SELECT over a virtual table, see [`crate::plan::compile_virtual`].
+/// Binds a SELECT over a virtual table, see [`crate::planner::compile_virtual`].
 pub fn over_virtual(
     table: Arc<dyn VirtualTable>,
     columns: &[(usize, Option<&str>)],

@@ -1,9 +1,10 @@
 //! Whole queries: WITH, UNION, VALUES, TABLE, and the queries that SHOW and SET make.
 
 use super::from;
-use super::heads::{Head, computed, unify};
+use super::heads::{Head, unify};
 use super::scope::{Aliases, Binder, Cte};
 use super::select::{checked_position, is_descending, position};
+use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::Expr;
 use crate::expr::bind::coercion::made_of;
@@ -13,7 +14,6 @@ use crate::logical::{
 };
 use crate::parse::ast;
 use crate::result::ColumnMeta;
-use crate::show::VirtualTable;
 use crate::types::SqlType;
 use std::sync::Arc;
 
@@ -245,7 +245,7 @@ impl Binder<'_, '_> {
         Ok((select, heads))
     }
 
-    /// See [`crate::plan::compile_virtual`].
+    /// See [`crate::planner::compile_virtual`].
     pub fn virtual_query(
         &mut self,
         table: Arc<dyn VirtualTable>,
@@ -363,7 +363,7 @@ impl Binder<'_, '_> {
             .iter()
             .enumerate()
             .map(|(n, ty)| Head {
-                meta: computed(format!("column_{n}"), ty, true),
+                meta: ColumnMeta::computed(format!("column_{n}"), ty, true),
                 nullable: true,
                 hold: made_of(rows.iter().map(|row| &row[n])),
             })

@@ -3,18 +3,20 @@
 
 use std::sync::Arc;
 
+use super::PlanContext;
 use super::dml::{OnDuplicate, Updating};
 use super::heads::Head;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::{hold_of, made_of, united};
 use crate::expr::bind::{as_number, unknown_column};
+use crate::expr::param::{is_text, param_type};
 use crate::expr::{
     AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind,
 };
 use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId, TableKind};
+use crate::logical::{Notes, PlanTable};
 use crate::parse::ast;
-use crate::plan::{PlanContext, PlanTable};
-use crate::session::env::SessionEnv;
 use crate::types::derive::string_collation;
 use crate::types::{BaseType, Schema, SqlType};
 
@@ -185,27 +187,6 @@ pub struct Cte {
     pub bound: Option<(DerivedId, Columns)>,
 }
 
-/// What binding notes for the plan: what it took for granted of the session and of the parameters.
-#[derive(Default)]
-pub struct Notes {
-    /// See [`crate::plan::Plan::private`].
-    pub private: bool,
-    /// The clock is part of the plan.
-    pub momentary: bool,
-    /// See [`crate::plan::Plan::param_types`].
-    pub param_types: Vec<(usize, Option<SqlType>)>,
-    /// See [`crate::plan::Plan::variable_types`].
-    pub variable_types: Vec<(Arc<str>, SqlType)>,
-    /// See [`crate::plan::Plan::constant_params`].
-    pub constant_params: Vec<(usize, BaseType)>,
-    /// See [`crate::plan::Plan::text_params`].
-    pub text_params: Vec<(usize, bool)>,
-    /// See [`crate::plan::Plan::bytes_params`].
-    pub bytes_params: Vec<usize>,
-    /// What [`Binder::locks_reads`] said, if it was asked.
-    pub locks_reads: Option<bool>,
-}
-
 /// State of binding one statement.
 pub struct Binder<'p, 'c> {
     /// Engine, transaction, session.
@@ -340,7 +321,7 @@ impl Scope for Binder<'_, '_> {
     }
     fn param_type(&mut self, n: usize) -> Option<SqlType> {
         let value = self.cx.params.and_then(|p| p.get(n));
-        let ty = value.and_then(crate::plan::param_type);
+        let ty = value.and_then(param_type);
         if !self.notes.param_types.iter().any(|(known, _)| *known == n) {
             self.notes.param_types.push((n, ty.clone()));
         }
@@ -351,7 +332,7 @@ impl Scope for Binder<'_, '_> {
     }
     fn text_param(&mut self, n: usize) -> bool {
         let value = self.cx.params.and_then(|p| p.get(n));
-        let text = value.is_none_or(crate::plan::is_text);
+        let text = value.is_none_or(is_text);
         self.notes.text_params.push((n, text));
         text
     }

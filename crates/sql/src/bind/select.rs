@@ -2,7 +2,7 @@
 
 use super::from;
 use super::group;
-use super::heads::{Head, column_flags, computed};
+use super::heads::{Head, column_flags};
 use super::scope::{Aliases, Binder};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::by_value;
@@ -10,6 +10,7 @@ use crate::expr::bind::coercion::hold_of;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
 use crate::parse::ast;
+use crate::result::ColumnMeta;
 use crate::value::Value;
 
 impl<'p> Binder<'p, '_> {
@@ -292,7 +293,7 @@ impl<'p> Binder<'p, '_> {
             let own = s.column(column).0;
             // A plain column shows its own name, in its own case.
             let name = if named { name } else { own.to_string() };
-            let mut meta = computed(name, &e.ty, e.nullable);
+            let mut meta = ColumnMeta::computed(name, &e.ty, e.nullable);
             meta.table = s.name.clone();
             if let TableKind::Stored { schema, .. } = &s.kind {
                 meta.database = s.database.clone();
@@ -311,7 +312,7 @@ impl<'p> Binder<'p, '_> {
             };
         }
         Head {
-            meta: computed(name, &e.ty, e.nullable),
+            meta: ColumnMeta::computed(name, &e.ty, e.nullable),
             nullable: e.nullable,
             hold: hold_of(e),
         }

@@ -3,9 +3,9 @@
 //! A body begins with a version byte. Integers are LEB128, texts are length and bytes. A reader refuses versions
 //! it does not know.
 
+use super::partition_body;
 use super::{Column, DefaultValue, Index, KeyPart, Schema};
 use crate::error::{SqlError, SqlResult};
-use crate::partition;
 use crate::types::{BaseType, Collation, SqlType};
 use millpond_store::TableDef;
 use std::sync::Arc;
@@ -249,7 +249,7 @@ impl Schema {
             columns.push(read_column(&mut r)?);
         }
         let partitioning = match partitioned {
-            true => Some(Arc::new(partition::read(&mut r)?)),
+            true => Some(Arc::new(partition_body::read(&mut r)?)),
             false => None,
         };
         let mut indexes = Vec::with_capacity(def.indexes.len());
@@ -273,7 +273,7 @@ impl Schema {
             None => VERSION,
         });
         if let Some(p) = &self.partitioning {
-            partition::write(p, &mut w);
+            partition_body::write(p, &mut w);
         }
         w.0
     }

@@ -4,13 +4,12 @@
 //! |---|---|
 //! | `body` | definitions as bytes, in the store's `TableDef` and `IndexDef` |
 //! | `layout` | where each column lies in a stored row |
-//! | `statistics` | what is known of a table's rows |
+//! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
 //! | `assign` | values that become a column's; defaults |
 //!
 //! A [`Schema`] is never changed once it is made: DDL makes another. Types are `millpond-types`', rows and keys are
 //! [`crate::row`]'s. Nothing here reads or writes a table.
 
-use crate::partition::Partitioning;
 use crate::types::{Collation, SqlType};
 use crate::value::Target;
 use std::sync::Arc;
@@ -18,10 +17,13 @@ use std::sync::Arc;
 pub mod assign;
 pub(crate) mod body;
 mod layout;
-pub mod statistics;
+mod partition_body;
+mod partitioning;
 
 pub use layout::RowLayout;
 pub(crate) use layout::{Form, Slot, fixed_len, form_of, fraction_len, key_length};
+pub(crate) use partitioning::HIGH_KEY;
+pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +144,26 @@ impl Schema {
     pub fn layout(&self) -> &RowLayout {
         &self.layout
     }
+    /// Positions of the indexes in the order in which MySQL lists them: the primary key, unique ones that cannot be NULL, unique ones,
+    /// the rest. The hidden row id's is left out.
+    pub fn index_order(&self) -> Vec<usize> {
+        let rank = |i: &Index| {
+            if i.name == "PRIMARY" {
+                0
+            } else if !i.unique {
+                3
+            } else if i.parts.iter().any(|p| self.columns[p.column].nullable) {
+                2
+            } else {
+                1
+            }
+        };
+        let mut order: Vec<usize> = (0..self.indexes.len())
+            .filter(|i| !self.indexes[*i].parts.is_empty())
+            .collect();
+        order.sort_by_key(|i| rank(&self.indexes[*i]));
+        order
+    }
     /// Longest key of `indexes[i]` in bytes, as MySQL counts it for error 1071 (limit [`MAX_KEY_LENGTH`]): 4 per character.
     pub fn key_length(&self, index: usize) -> usize {
         self.indexes[index]
@@ -150,6 +172,14 @@ impl Schema {
             .map(|p| key_length(&self.columns[p.column].ty, p.prefix))
             .sum()
     }
+}
+
+/// Where tables are made that nobody shall see yet: listed nowhere, and closed to DDL.
+pub const WORK_DATABASE: &str = "#sql";
+
+/// Whether an engine is the one that all tables have.
+pub fn is_ours(engine: &str) -> bool {
+    engine.eq_ignore_ascii_case("innodb") || engine.eq_ignore_ascii_case("millpond")
 }
 
 /// Longest index key, as MySQL counts it.

@@ -12,8 +12,8 @@ use super::clauses::Clauses;
 use super::options::Options;
 use super::{Ddl, Done, key, names};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{self, AlterAction, ObjectName, PlainAlter};
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::write::counter;
 

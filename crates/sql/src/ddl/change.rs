@@ -6,9 +6,9 @@ use super::create::{check_row_size, elements};
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
 use super::options::Options;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
-use crate::session::env::SessionEnv;
 use crate::types::{Collation, Column, DefaultValue, Index, Schema};
 
 /// A column of the changed table.
@@ -80,7 +80,8 @@ impl<'a> Change<'a> {
             explicit_null: false,
         });
         // In the order in which they are listed, so that a rebuilt table lists them the same way.
-        let keys = crate::show::create::index_order(old)
+        let keys = old
+            .index_order()
             .into_iter()
             .map(|i| spec_of(&old.indexes[i], old));
         Change {

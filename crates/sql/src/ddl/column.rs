@@ -1,12 +1,12 @@
 //! A column's definition: its type, whether it may be NULL, its default.
 
+use crate::env::SessionEnv;
+use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
 use crate::parse;
 use crate::parse::ast::{
     self, ColumnAttribute as Attribute, DataType, Expr, ExprKind, FloatSize, Literal, UnaryOp,
 };
-use crate::session::env::SessionEnv;
-use crate::session::vars::sql_mode;
 use crate::types::{BaseType, Collation, Column, DefaultValue, SqlType};
 use crate::value::{self, StoreContext, Value};
 

@@ -11,9 +11,9 @@ use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
 use super::{Ddl, Done, database_collation, names};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
+use crate::store_error::store_error;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
 
 /// Most columns of a table.
@@ -237,7 +237,7 @@ impl Ddl<'_> {
         together.sort_by_key(|(c, _)| place(c));
         let (mut columns, explicit_null): (Vec<Column>, Vec<bool>) = together.into_iter().unzip();
         keys.extend(constraints);
-        let required = self.vars.named("sql_require_primary_key").as_u64() == Some(1);
+        let required = (self.env.sys_var)("", "sql_require_primary_key")?.to_i64() == 1;
         if required && !keys.iter().any(|k| k.kind == KeyKind::Primary) {
             return Err(SqlError::new(
                 3750,
@@ -303,7 +303,7 @@ impl Ddl<'_> {
             return Ok(None);
         }
         let (database, table) = super::qualified(&create.name, self.env)?;
-        match crate::show::find(&database, &table) {
+        match self.env.virtual_table(&database, &table) {
             Some(_) => self.table_exists(true, &table).map(Some),
             None => Ok(None),
         }

@@ -34,28 +34,26 @@ use std::sync::Arc;
 
 use millpond_store::{CATALOG_DATABASE, Engine, Error, Owner};
 
+use crate::catalog::WORK_DATABASE;
+use crate::env::SessionEnv;
+use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{
     DatabaseOption, ObjectName, ProgramKind, RoutineStatement, SchemaStatement, StatementKind,
     TableStatement,
 };
-use crate::session::env::SessionEnv;
-use crate::session::vars::SessionVars;
-use crate::show::is_system_schema;
+use crate::store_error::store_error;
 use crate::types::Collation;
 
 pub(crate) use create::Prepared;
-pub(crate) use options::is_ours;
 pub(crate) use partition::not_temporary;
-pub(crate) use rebuild::{Fill, Home, WORK_DATABASE, Work, clear_work};
+pub(crate) use rebuild::{Fill, Home, Work, clear_work};
 
 /// What a DDL statement works with.
 pub(crate) struct Ddl<'a> {
     pub engine: &'a Engine,
     pub owner: &'a Arc<Owner>,
     pub env: &'a SessionEnv,
-    pub vars: &'a SessionVars,
     /// sql_mode, all bits.
     pub mode: u64,
     /// LOCK TABLES holds the tables exclusively already.
@@ -196,7 +194,7 @@ impl<'a> Ddl<'a> {
         let isolation = millpond_store::Isolation::ReadCommitted;
         let mut txn = self.engine.begin(self.owner, isolation);
         if let Ok(open) = self.engine.open_table(&mut txn, &database, &table) {
-            let _ = crate::catalog::statistics::outdate(self.engine, &open);
+            let _ = crate::statistics::outdate(self.engine, &open);
         }
         // It only read.
         let _ = self.engine.commit(txn);
@@ -345,8 +343,8 @@ impl<'a> Ddl<'a> {
         if !(if_not_exists && is_system_schema(name)) {
             not_system(name, self.env)?;
         }
-        let server = self.vars.named("collation_server");
-        let default = Collation::by_name(server.as_str())?;
+        let server = (self.env.sys_var)("", "collation_server")?;
+        let default = Collation::by_name(&String::from_utf8_lossy(&server.to_text()))?;
         let collation = database_options(options, default)?;
         let made = match is_system_schema(name) {
             true => Err(Error::DatabaseExists(name.to_string())),

@@ -2,9 +2,10 @@
 
 use super::create::table_comment;
 use super::{Ddl, collation_of};
+use crate::catalog::is_ours;
+use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{NumberOption, RowFormat, TableOption, TextOption};
-use crate::session::vars::sql_mode;
 use crate::types::Collation;
 
 /// Engines whose tables are made as InnoDB's, with a warning.
@@ -148,9 +149,4 @@ impl Ddl<'_> {
     fn not_compressed(&self, message: String) {
         self.env.warn(1478, message);
     }
-}
-
-/// Whether an engine is the one that all tables have.
-pub(crate) fn is_ours(engine: &str) -> bool {
-    engine.eq_ignore_ascii_case("innodb") || engine.eq_ignore_ascii_case("millpond")
 }

@@ -15,12 +15,12 @@ use super::change::Changed;
 use super::rebuild::{Home, Work};
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{
     AlterAction, Ident, ObjectName, PartitionAction, PartitionBy, PartitionDef, PartitionMethod,
     PartitionVerb, PlainAlter,
 };
 use crate::partition::{self, Partition, Partitioning};
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::write::counter;
 

@@ -27,11 +27,12 @@ use millpond_store::{
 use super::Ddl;
 use super::change::Changed;
 use super::create::{new_table, unix_now};
+use crate::catalog::WORK_DATABASE;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::Duplicates;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
-use crate::session::env::SessionEnv;
 use crate::store_error::{interrupted, store_error};
 use crate::types::{BaseType, Column, DefaultValue, Schema};
 use crate::value::{self, StoreContext, Value};
@@ -40,8 +41,6 @@ use crate::write::{
     WritePolicy, counter,
 };
 
-/// Where tables are made that nobody shall see yet: listed nowhere, and closed to DDL.
-pub(crate) const WORK_DATABASE: &str = "#sql";
 /// Rows written per transaction.
 const BATCH_ROWS: u64 = 10_000;
 /// Rows between two looks at whether the statement was killed.

@@ -10,7 +10,7 @@ use millpond_store::engine::{NewTable, TemporaryChange};
 
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
+use crate::store_error::store_error;
 
 impl Ddl<'_> {
     /// The session's temporary table of this name.

@@ -10,13 +10,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::codec::{self, Reader};
 use super::distinct::{Distinct, Seen};
 use super::group::Groups;
 use super::hash;
 use super::levels;
 use super::profile;
-use super::ranges;
 use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::{SqlError, SqlResult};
@@ -24,7 +22,8 @@ use crate::expr::{EvalContext, RowRef};
 use crate::logical::Limit;
 use crate::memory::{Charge, MemoryAccount};
 use crate::plan::nodes::{Block, Body, LevelFrom, Query, SourceKind, Union};
-use crate::row::encode_sort_value;
+use crate::plan::ranges;
+use crate::row::{Reader, encode_sort_value, put_all, put_bytes};
 use crate::value::convert::exact_integer;
 use crate::value::{self, Value};
 
@@ -379,8 +378,8 @@ impl<'s> Tail<'s> {
             Seen::Later => {
                 order(&self.key, &mut self.order)?;
                 let mut row = Vec::new();
-                codec::put_bytes(&self.order, &mut row);
-                codec::put_all(values, &mut row);
+                put_bytes(&self.order, &mut row);
+                put_all(values, &mut row);
                 distinct.put_aside(&self.key, &row)?;
                 Ok(Flow::Continue)
             }
@@ -546,7 +545,7 @@ fn union<'s>(
                     Seen::New => {}
                     Seen::Later => {
                         let mut row = Vec::new();
-                        codec::put_all(&values, &mut row);
+                        put_all(&values, &mut row);
                         set.put_aside(&key, &row)?;
                         return Ok(Flow::Continue);
                     }

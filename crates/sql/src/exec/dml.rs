@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::state::State;
-use crate::plan::PlanTable;
+use crate::logical::PlanTable;
 use crate::plan::nodes::{Block, SourceKind};
 use crate::write::{Buffers, Hooks, OnDuplicate, RowWriter, Target, WriteContext, WritePolicy};
 

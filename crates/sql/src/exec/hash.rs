@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use super::block;
-use super::codec::{self, Reader};
+use super::codec;
 use super::keyed_rows::KeyedRows;
 use super::levels::{self, Emit};
 use super::profile;
@@ -22,7 +22,7 @@ use crate::expr::{EvalContext, Expr, RowRef};
 use crate::plan::nodes::{
     Access, Block, EqCond, ExprWithSubqueries, HashJoin, Level, LevelFrom, SourceKind,
 };
-use crate::row::encode_sort_value;
+use crate::row::{Reader, encode_sort_value, put_bytes};
 use crate::types::{BaseType, SqlType};
 use crate::value::{self, Value};
 
@@ -125,8 +125,8 @@ impl<'s> Build<'_, 's> {
         if let Some(hit) = hit
             && !st.places.is_empty()
         {
-            codec::put_bytes(hit.clustered_key, &mut self.record);
-            codec::put_bytes(&hit.part.to_le_bytes(), &mut self.record);
+            put_bytes(hit.clustered_key, &mut self.record);
+            put_bytes(&hit.part.to_le_bytes(), &mut self.record);
         }
         self.side.add(st, &self.key, &self.record)?;
         Ok(Flow::Continue)

@@ -7,8 +7,9 @@ use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::PlanTable;
-use crate::plan::dml::{Assignments, Given, Insert, InsertRows, column_count};
+use crate::logical::PlanTable;
+use crate::logical::column_count;
+use crate::plan::dml::{Assignments, Given, Insert, InsertRows};
 use crate::value::Value;
 use crate::write::{
     AutoIncrement, Inserted, NewRow, OnDuplicate, RowWriter, StoredRow, Updated, WritePolicy,

@@ -9,10 +9,10 @@ use super::profile;
 use super::row_buffer::{self, BLOCK_BYTES, RowBuffer};
 use super::scan;
 use super::state::{Flow, Rows, State};
+use crate::env::Asked;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::nodes::{Block, Level, LevelFrom, LevelKind, Query, Source, SourceKind};
-use crate::show::Asked;
 use crate::value::Value;
 
 /// Receives the rows of all sources.

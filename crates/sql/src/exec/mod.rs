@@ -3,7 +3,6 @@
 //! | file | owns |
 //! |---|---|
 //! | `state` | one execution: transaction, buffers, kept results, evaluation |
-//! | `ranges` | conditions with values as ranges of index keys |
 //! | `scan` | reading a stored table by an access path |
 //! | `partitions` | the same for a partitioned table |
 //! | `levels`, `hash` | the loops of a join |
@@ -31,8 +30,7 @@ mod keyed_rows;
 mod levels;
 mod multi_table;
 mod partitions;
-pub(crate) mod profile;
-pub(crate) mod ranges;
+mod profile;
 mod row_buffer;
 mod scan;
 mod sort;
@@ -42,18 +40,16 @@ mod subquery;
 pub(crate) mod tests;
 mod update;
 
-pub(crate) use crate::store_error::interrupted;
-pub use crate::store_error::store_error;
-pub(crate) use codec::{put as put_value, values_of};
 pub use dml::DmlOptions;
-pub(crate) use sort::grow as grow_sort;
-pub use state::{Scratch, overdue};
+pub use state::Scratch;
 
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
+use crate::explain;
 use crate::memory::MemoryAccount;
 use crate::plan::{Plan, Root};
 use crate::result::{ColumnMeta, ResultSink};
-use crate::session::env::SessionEnv;
+use crate::store_error::store_error;
 use crate::value::Value;
 use millpond_store::{Engine, Owner, Txn};
 use smallvec::SmallVec;
@@ -220,7 +216,7 @@ fn analyze<'s>(
     st.profile = Some(Box::default());
     block::query(st, q, &[], &mut |_, _| Ok(Flow::Continue))?;
     let profile = st.profile.take().unwrap_or_default();
-    let text = crate::plan::tree::analyzed(plan, &profile);
+    let text = explain::analyzed(plan, &profile);
     sink.columns(&plan.columns).map_err(sink_error)?;
     sink.row(&[Value::string(text)]).map_err(sink_error)?;
     Ok(Outcome {

@@ -6,7 +6,6 @@
 
 use super::Outcome;
 use super::block;
-use super::codec::{self, Reader};
 use super::dml::{self, DmlOptions};
 use super::levels;
 use super::sort::Sorter;
@@ -15,6 +14,7 @@ use super::update;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::plan::dml::{MultiTableDml, Target};
+use crate::row::{Reader, put_bytes};
 use crate::write::{NewRow, RowLocator, RowWriter, StoredRow, Updated};
 
 /// Bytes of a number in keys.
@@ -90,7 +90,7 @@ fn find<'s>(
                 continue;
             };
             record.clear();
-            codec::put_bytes(old, &mut record);
+            put_bytes(old, &mut record);
             if !p.deletes {
                 writer.at_row(met);
                 let mut row = NewRow::default();
@@ -99,7 +99,7 @@ fn find<'s>(
                 update::assigned(st, b, source, set, writer, rows, &mut row)?;
                 writer.encode(&row, &mut new)?;
                 let differs = new[..] != *old;
-                codec::put_bytes(if differs { &new } else { &[] }, &mut record);
+                put_bytes(if differs { &new } else { &[] }, &mut record);
             }
             let place = &st.places[target.source];
             key.clear();

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use millpond_store::{KeyRange, ReadMode, ScanRow, Table};
 
-use super::ranges::{self, Ranges};
 use super::scan::{self, Covered, Hit};
 use super::state::{Flow, State};
-use super::store_error;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
+use crate::logical::PlanTable;
 use crate::partition::{Partitioning, Select};
-use crate::plan::PlanTable;
 use crate::plan::nodes::Access;
+use crate::plan::ranges::{self, Ranges};
+use crate::store_error::store_error;
 
 /// Reads a partitioned table: [`scan::table`].
 pub fn table<'s, F>(

@@ -8,11 +8,11 @@ use millpond_store::Engine;
 use millpond_store::sort::{Piece, TempFile};
 use smallvec::SmallVec;
 
-use super::codec;
 use super::state::State;
-use super::store_error;
 use crate::error::SqlResult;
 use crate::memory::{Charge, out_of_memory};
+use crate::row::{Reader, put_all};
+use crate::store_error::store_error;
 use crate::value::Value;
 
 /// Bytes of a block, unless one row is larger.
@@ -59,7 +59,7 @@ impl<'s> RowBuffer<'s> {
     pub fn push(&mut self, row: &[Value<'_>]) -> SqlResult<()> {
         let mut record = std::mem::take(&mut self.record);
         record.clear();
-        codec::put_all(row, &mut record);
+        put_all(row, &mut record);
         let pushed = self.push_bytes(&record);
         self.record = record;
         pushed.map(|_| ())
@@ -198,7 +198,7 @@ impl RowReader {
 
 /// The values of a row that was pushed.
 pub fn values(bytes: &[u8]) -> SmallVec<[Value<'_>; 8]> {
-    let mut r = codec::Reader(bytes);
+    let mut r = Reader(bytes);
     let mut values = SmallVec::new();
     while !r.is_empty() {
         values.push(r.value());

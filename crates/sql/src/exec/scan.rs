@@ -3,14 +3,14 @@
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, ScanRow, Table};
 
 use super::partitions;
-use super::ranges::{self, Ranges};
 use super::state::{Flow, State};
-use super::store_error;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::PlanTable;
+use crate::logical::PlanTable;
 use crate::plan::nodes::{Access, CoveredColumn, Source, SourceKind};
+use crate::plan::ranges::{self, Ranges};
 use crate::row;
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::{Value, Zone};
 

@@ -10,11 +10,11 @@ use millpond_store::btree::Records;
 use millpond_store::sort::{self, LEAST_BUDGET};
 use smallvec::SmallVec;
 
-use super::codec::{self, Reader};
 use super::state::{Flow, State};
-use super::store_error;
 use crate::error::SqlResult;
-use crate::memory::Charge;
+use crate::memory::{Charge, grow_sort};
+use crate::row::{Reader, put_all};
+use crate::store_error::store_error;
 use crate::value::Value;
 
 /// A record with its key. Records with equal keys keep their order of arrival.
@@ -50,9 +50,6 @@ impl Ord for Keyed {
     }
 }
 
-/// What a sort is charged for its first record.
-const FIRST_BYTES: usize = 16 << 10;
-
 /// Up to here a LIMIT keeps a heap; beyond, everything is sorted.
 const HEAP_ROWS: u64 = 1000;
 
@@ -61,24 +58,6 @@ enum Buffer {
     Few(BinaryHeap<Keyed>, usize),
     /// All, in memory as far as they were charged.
     All(Box<sort::Sorter>),
-}
-
-/// Makes room for a record in a sort that has used what it was charged. A sort that gets no more spills what it has.
-#[cold]
-pub fn grow(s: &mut sort::Sorter, charge: &mut Charge, limit: usize, cost: usize) -> SqlResult<()> {
-    let had = charge.used();
-    let want = (s.memory() + cost).max(2 * had).clamp(FIRST_BYTES, limit);
-    if want <= LEAST_BUDGET {
-        charge.grow_to(want)?;
-    } else if had < LEAST_BUDGET {
-        charge.grow_to(LEAST_BUDGET)?;
-    }
-    let more = want.saturating_sub(charge.used());
-    if more > 0 && charge.try_grow(more) {
-        s.set_budget(charge.used());
-    }
-    // It takes a record that is larger than all of its memory, too.
-    charge.grow_to(cost)
 }
 
 /// Takes records in any order.
@@ -119,7 +98,7 @@ impl<'s> Sorter<'s> {
     pub fn add(&mut self, key: &[u8], row: &[Value<'_>]) -> SqlResult<()> {
         let mut value = std::mem::take(&mut self.value);
         value.clear();
-        codec::put_all(row, &mut value);
+        put_all(row, &mut value);
         let r = self.add_bytes(key, &value);
         self.value = value;
         r
@@ -133,7 +112,7 @@ impl<'s> Sorter<'s> {
             Buffer::All(s) => {
                 let cost = sort::Sorter::cost(key.len(), value.len());
                 if s.memory() + cost > self.charge.used() {
-                    grow(s, &mut self.charge, self.limit, cost)?;
+                    grow_sort(s, &mut self.charge, self.limit, cost)?;
                 }
                 s.add(key, value).map_err(|e| store_error(e, ""))
             }

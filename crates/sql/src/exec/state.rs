@@ -8,16 +8,17 @@ use smallvec::SmallVec;
 
 use super::Limits;
 use super::hash::HashSide;
-use super::profile::Profile;
 use super::row_buffer::RowBuffer;
 use super::sort::Sorter;
 use super::subquery::{self, Kept};
-use crate::error::{SqlError, SqlResult};
+use crate::env::SessionEnv;
+use crate::env::overdue;
+use crate::error::SqlResult;
+use crate::explain::Profile;
 use crate::expr::{EvalContext, RowRef};
 use crate::memory::{Charge, MemoryAccount};
 use crate::plan::Plan;
 use crate::plan::nodes::{Block, ExprWithSubqueries, Subquery};
-use crate::session::env::SessionEnv;
 use crate::store_error::interrupted;
 use crate::value::Value;
 
@@ -279,14 +280,6 @@ pub fn with_needed(all: &[Subquery], source: usize, which: &[usize]) -> SmallVec
         list.sort_unstable();
     }
     list
-}
-
-/// 3024.
-pub fn overdue() -> SqlError {
-    SqlError::new(
-        3024,
-        "Query execution was interrupted, maximum statement execution time exceeded",
-    )
 }
 
 /// Bytes a row of values takes in memory, roughly.

@@ -7,7 +7,6 @@ mod row;
 use std::rc::Rc;
 
 use super::block;
-use super::codec::Reader;
 use super::hash::hash_value;
 use super::keyed_rows::KeyedRows;
 use super::row_buffer::{BLOCK_BYTES, RowBuffer};
@@ -15,6 +14,7 @@ use super::state::{Flow, Kept2d, State};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, RowRef};
 use crate::plan::nodes::{Ask, ExprWithSubqueries, Query, Subquery};
+use crate::row::Reader;
 use crate::types::SqlType;
 use crate::types::derive::hashable_by;
 use crate::value::Value;

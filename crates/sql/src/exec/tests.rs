@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use millpond_store::{Isolation, Owner};
 
 use super::{DmlOptions, ExecContext, Limits, Outcome, Run, Scratch, run};
+use crate::env::SessionEnv;
+use crate::env::tests::env;
 use crate::memory::{MemoryAccount, ServerMemory};
 use crate::parse::parse_one;
-use crate::plan::{Plan, PlanContext, compile};
+use crate::plan::Plan;
+use crate::planner::{PlanContext, compile};
 use crate::result::{ColumnMeta, Completion, ResultSink};
-use crate::session::env::SessionEnv;
-use crate::session::env::tests::env;
 use crate::value::Value;
 use crate::write::Hooks;
 use crate::{ConnectionInfo, Instance, InstanceOptions, Session, SqlError};

@@ -4,17 +4,16 @@ use millpond_store::ReadMode;
 
 use super::Outcome;
 use super::block;
-use super::codec::{self, Reader};
 use super::dml::{DmlOptions, given_partitions, updated};
 use super::scan;
 use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::PlanTable;
+use crate::logical::PlanTable;
 use crate::plan::dml::{Assignments, Delete, Given, Update};
 use crate::plan::nodes::{Block, LevelFrom};
-use crate::row::encode_sort_value;
+use crate::row::{Reader, encode_sort_value, put_bytes};
 use crate::value::Value;
 use crate::write::{NewRow, RowWriter, StoredRow, Updated};
 
@@ -86,10 +85,10 @@ fn find<'s>(
                 }
             }
             record.clear();
-            codec::put_bytes(hit.clustered_key, &mut record);
-            codec::put_bytes(hit.bytes, &mut record);
+            put_bytes(hit.clustered_key, &mut record);
+            put_bytes(hit.bytes, &mut record);
             if partitioned {
-                codec::put_bytes(&hit.part.to_le_bytes(), &mut record);
+                put_bytes(&hit.part.to_le_bytes(), &mut record);
             }
             kept.add_bytes(&key, &record)?;
             if !sorts {

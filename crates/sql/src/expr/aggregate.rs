@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use super::distinct::{Fresh, MemoryBudget, Seen, aside_bytes};
 use super::operators::{bits_of, number};
 use super::{EvalContext, Expr, func};
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::row::encode_sort_value;
-use crate::session::env::SessionEnv;
+use crate::row::{encode_sort_value, values_of};
 use crate::types::derive::DIV_INCREMENT;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::{Decimal, Value, conform};
@@ -477,7 +477,7 @@ impl Accumulator {
         if let Some(seen) = &mut self.seen {
             let state = &mut self.state;
             seen.rest(budget, session, |budget, bytes| {
-                let mut values = crate::exec::values_of(bytes).into_iter();
+                let mut values = values_of(bytes).into_iter();
                 let first = values.next().unwrap_or(Value::Null);
                 match (&mut *state, values.next()) {
                     (State::Pieces(p), Some(text)) => {

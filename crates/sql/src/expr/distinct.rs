@@ -11,10 +11,11 @@ use millpond_store::btree::Records;
 use millpond_store::sort::{LEAST_BUDGET, Sorted, Sorter};
 
 use super::Value;
+use crate::env::{SessionEnv, overdue};
 use crate::error::SqlResult;
-use crate::exec::{grow_sort, store_error};
-use crate::memory::{Charge, MemoryAccount};
-use crate::session::env::SessionEnv;
+use crate::memory::{Charge, MemoryAccount, grow_sort};
+use crate::row::put_value;
+use crate::store_error::{interrupted, store_error};
 
 /// What memory a kept key takes beside its bytes.
 const OVERHEAD_BYTES: usize = 56;
@@ -90,9 +91,9 @@ impl MemoryBudget {
 
     fn put_aside(&mut self, key: &[u8], value: &[u8], session: &SessionEnv) -> SqlResult<()> {
         if !matches!(self.aside, Some(Aside::Written(..)))
-            && let Some(facts) = &session.facts
+            && let Some(services) = &session.services
         {
-            let sorter = facts.instance.engine().sorter(LEAST_BUDGET);
+            let sorter = services.engine().sorter(LEAST_BUDGET);
             let charge = Charge::new(self.charge.account());
             self.aside = Some(Aside::Written(Box::new(sorter), charge));
         }
@@ -212,7 +213,7 @@ impl Seen {
         }
         let cost = key.len() + OVERHEAD_BYTES;
         if !budget.try_take(cost) {
-            if session.facts.is_some() {
+            if session.services.is_some() {
                 self.aside = true;
                 return Ok(Fresh::Later);
             }
@@ -253,11 +254,11 @@ impl Seen {
 
 /// An error if the statement must end.
 fn stop(session: &SessionEnv) -> SqlResult<()> {
-    if session.facts.as_ref().is_some_and(|f| f.seat.interrupted()) {
-        return Err(crate::exec::interrupted());
+    if session.is_interrupted() {
+        return Err(interrupted());
     }
     match session.is_overdue() {
-        true => Err(crate::exec::overdue()),
+        true => Err(overdue()),
         false => Ok(()),
     }
 }
@@ -265,6 +266,6 @@ fn stop(session: &SessionEnv) -> SqlResult<()> {
 /// A value as the bytes that go aside with it.
 pub fn aside_bytes(v: &Value<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    crate::exec::put_value(v, &mut out);
+    put_value(v, &mut out);
     out
 }

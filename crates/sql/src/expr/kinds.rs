@@ -1,7 +1,7 @@
 //! What values become beside others in a comparison, where that is not up to the two that are compared.
 
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::session::env::SessionEnv;
 use crate::types::BaseType;
 use crate::value::convert::{exact_decimal, exact_integer};
 use crate::value::{DateTime, Decimal, Value, number_of_text, parse_time};

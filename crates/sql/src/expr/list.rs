@@ -1,6 +1,5 @@
 //! `value [NOT] IN (list)`.
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
@@ -8,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 use super::eval::enum_index;
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind};
+use crate::env::lists::Sorted;
 use crate::error::SqlResult;
 use crate::types::{BaseType, Collation};
 use crate::value::Value;
@@ -25,80 +25,12 @@ pub struct InList {
     pub collation: Collation,
     /// The list sorted, if it is constants that can be.
     sorted: Option<Sorted>,
-    /// What a list with parameters is called in [`Lists`], if it may be sorted when it runs.
+    /// What a list with parameters is called in [`crate::env::lists::Lists`], if it may be sorted when it runs.
     name: Option<u64>,
 }
 
-/// Lists shorter than this are looked through one by one.
-const SORT_FROM: usize = 5;
-/// The same for lists that are sorted anew for each execution.
+/// Lists with parameters, which are sorted anew for each execution, are looked through one by one if they are shorter than this.
 const SORT_NOW_FROM: usize = 16;
-
-/// A list in order: all integers or all strings, NULLs aside.
-#[derive(Clone, Debug)]
-struct Sorted {
-    values: Vec<Value<'static>>,
-    /// Whether one more is NULL.
-    null: bool,
-}
-
-impl Sorted {
-    fn new(list: Vec<Value<'static>>, collation: Collation) -> Option<Sorted> {
-        let all = list.len();
-        let mut values: Vec<_> = list.into_iter().filter(|v| !v.is_null()).collect();
-        let null = values.len() < all;
-        let alike = values.iter().all(is_integer) || values.iter().all(is_text);
-        if values.len() < SORT_FROM || !alike {
-            return None;
-        }
-        values.sort_by(|a, b| a.compare(b, collation).unwrap_or(Ordering::Equal));
-        Some(Sorted { values, null })
-    }
-
-    /// Whether a value is there. The order tells of values of the list's own kind only.
-    fn has(&self, v: &Value<'_>, collation: Collation) -> Option<bool> {
-        let like = |kind: fn(&Value<'_>) -> bool| kind(v) && kind(&self.values[0]);
-        (like(is_integer) || like(is_text)).then(|| {
-            self.values
-                .binary_search_by(|c| c.compare(v, collation).unwrap_or(Ordering::Equal))
-                .is_ok()
-        })
-    }
-}
-
-fn is_integer(v: &Value<'_>) -> bool {
-    matches!(v, Value::Int(_) | Value::UInt(_))
-}
-
-fn is_text(v: &Value<'_>) -> bool {
-    matches!(v, Value::Bytes(_))
-}
-
-/// Lists with parameters, sorted for the statement that is running.
-#[derive(Default)]
-pub struct Lists(RefCell<Vec<Entry>>);
-
-struct Entry {
-    name: u64,
-    /// Where the parameters are: an INSERT runs with one set after the other.
-    params: usize,
-    list: Now,
-}
-
-enum Now {
-    /// It was looked through once; sorting it costs more than that.
-    Seen,
-    Sorted(Arc<Sorted>),
-    /// Its values have no order in common.
-    Mixed,
-}
-
-impl Lists {
-    /// Forgets all: an execution is over.
-    pub fn clear(&self) {
-        self.0.borrow_mut().clear();
-    }
-}
 
 impl InList {
     /// Prepares a list.
@@ -129,27 +61,9 @@ impl InList {
             return Ok(None);
         };
         let params = cx.params.as_ptr() as usize;
-        let mut lists = cx.session.lists.0.borrow_mut();
-        let Some(known) = lists.iter_mut().find(|e| e.name == name) else {
-            lists.push(Entry {
-                name,
-                params,
-                list: Now::Seen,
-            });
-            return Ok(None);
-        };
-        if known.params != params {
-            (known.params, known.list) = (params, Now::Seen);
-            return Ok(None);
-        }
-        if let Now::Seen = known.list {
+        cx.session.lists.sorted(name, params, self.collation, || {
             let values = self.list.iter().map(|e| Ok(e.shown(cx)?.into_owned()));
-            let sorted = Sorted::new(values.collect::<SqlResult<_>>()?, self.collation);
-            known.list = sorted.map_or(Now::Mixed, |s| Now::Sorted(Arc::new(s)));
-        }
-        Ok(match &known.list {
-            Now::Sorted(s) => Some(s.clone()),
-            _ => None,
+            values.collect()
         })
     }
 
@@ -196,7 +110,7 @@ impl InList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::env::tests::env;
+    use crate::env::tests::env;
     use crate::types::SqlType;
 
     fn int(n: i64) -> Expr {
@@ -221,7 +135,7 @@ mod tests {
             list.truth(&cx).unwrap()
         };
         let odd: Vec<Value<'_>> = (0..20).rev().map(|n| Value::Int(2 * n + 1)).collect();
-        let sorted = || matches!(session.lists.0.borrow()[0].list, Now::Sorted(_));
+        let sorted = || session.lists.are_sorted()[0];
         for time in 0..3 {
             assert_eq!(ask(&there, &odd), Some(false));
             assert_eq!(ask(&missing, &odd), Some(false));
@@ -241,9 +155,9 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(ask(&missing, &some), Some(true));
             assert_eq!(ask(&there, &some), Some(false));
-            assert!(session.lists.0.borrow().len() == 1 && !sorted());
+            assert_eq!(session.lists.are_sorted(), [false]);
         }
         session.lists.clear();
-        assert!(session.lists.0.borrow().is_empty());
+        assert!(session.lists.are_sorted().is_empty());
     }
 }

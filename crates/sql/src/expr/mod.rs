@@ -10,8 +10,9 @@ pub mod interval;
 mod kinds;
 mod like;
 mod list;
-pub(crate) mod locale;
 mod operators;
+pub(crate) mod param;
+mod term;
 mod time_format;
 
 use std::cmp::Ordering;
@@ -19,14 +20,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub use bind::coercion::Coercibility;
-pub(crate) use bind::literal_number;
 pub use bind::{RowTest, Scope, SubqueryKind, bind};
 pub use distinct::MemoryBudget;
 pub use func::{Func, RandState};
@@ -34,7 +34,8 @@ pub use interval::IntervalUnit;
 pub(crate) use kinds::constant as constant_beside;
 pub(crate) use like::compile as compile_pattern;
 pub use like::{Like, Regexp, pattern_prefix};
-pub use list::{InList, Lists};
+pub use list::InList;
+pub use term::Term;
 
 pub use crate::types::derive::ArithmeticOp;
 

@@ -1,6 +1,6 @@
 //! DATE_FORMAT, TIME_FORMAT and STR_TO_DATE.
 
-use super::locale::{ENGLISH, Names};
+use crate::env::locale::{ENGLISH, Names};
 use crate::value::text::write_u64;
 use crate::value::time::{Date, DateTime, Time};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use millpond_store::{LockMode, WaitPolicy};
 
 use super::{DerivedId, TableId};
+use crate::env::VirtualTable;
 use crate::expr::{AggregateSpec, Coercibility, Expr};
-use crate::show::VirtualTable;
 use crate::types::{Schema, SqlType};
 
 /// A SELECT.
@@ -139,7 +139,7 @@ pub struct Table {
 pub enum TableKind {
     /// A stored table.
     Stored {
-        /// Position in [`crate::plan::Plan::tables`].
+        /// Position in [`super::PlanTable`].
         table: usize,
         /// Its schema.
         schema: Arc<Schema>,

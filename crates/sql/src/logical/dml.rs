@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Block, Query, TableId};
+use crate::error::SqlError;
 use crate::expr::Expr;
 
 /// What a statement is.
@@ -42,7 +43,7 @@ pub type Assignments<E> = Vec<(usize, Given<E>)>;
 /// INSERT and REPLACE.
 #[derive(Debug)]
 pub struct Insert {
-    /// Position in [`crate::plan::Plan::tables`].
+    /// Position in [`super::PlanTable`].
     pub table: usize,
     /// The row being made; for ON DUPLICATE KEY UPDATE the old row.
     pub row: TableId,
@@ -59,7 +60,7 @@ pub struct Insert {
     /// ON DUPLICATE KEY UPDATE: (column, value).
     pub update: Option<Assignments<Expr>>,
     /// What ON DUPLICATE KEY UPDATE reads of the tables selected from.
-    pub carried: crate::plan::dml::Carried,
+    pub carried: Carried,
     /// PARTITION (...): positions of the partitions that rows may go to.
     pub partitions: Option<Arc<[usize]>>,
 }
@@ -81,7 +82,7 @@ pub enum InsertRows {
 /// UPDATE of one table.
 #[derive(Debug)]
 pub struct Update {
-    /// Position in [`crate::plan::Plan::tables`].
+    /// Position in [`super::PlanTable`].
     pub table: usize,
     /// Finds the rows; its select list is what the values read.
     pub find: Block,
@@ -96,7 +97,7 @@ pub struct Update {
 /// DELETE from one table.
 #[derive(Debug)]
 pub struct Delete {
-    /// Position in [`crate::plan::Plan::tables`].
+    /// Position in [`super::PlanTable`].
     pub table: usize,
     /// Finds the rows.
     pub find: Block,
@@ -122,7 +123,7 @@ pub struct Several {
 pub struct Target {
     /// Which of the block.
     pub id: TableId,
-    /// Position in [`crate::plan::Plan::tables`].
+    /// Position in [`super::PlanTable`].
     pub table: usize,
     /// What UPDATE sets.
     pub set: Assignments<Expr>,
@@ -177,4 +178,21 @@ impl Root {
             Root::Query(_) | Root::Do(_) | Root::Delete(_) => {}
         }
     }
+}
+
+/// Columns of the tables selected from that follow the columns to insert, for ON DUPLICATE KEY UPDATE.
+#[derive(Debug, Default)]
+pub struct Carried {
+    /// For each table its number of columns.
+    pub widths: Vec<usize>,
+    /// (table, column), in the order of the query's last columns.
+    pub columns: Vec<(usize, usize)>,
+}
+
+/// 1136.
+pub fn column_count(row: u64) -> SqlError {
+    SqlError::new(
+        1136,
+        format!("Column count doesn't match value count at row {row}"),
+    )
 }

@@ -4,23 +4,32 @@
 //! It owns the logical plan's data, walks over it, copies of it and its printed form. It promises that every table of a FROM
 //! clause, every block's group and every set operation's row has a [`TableId`] of its own within the statement, so that blocks can
 //! be merged and expressions moved without renumbering. It never knows of access paths, join orders or transactions, and of the
-//! store no more than which table is meant.
+//! store no more than which tables are meant and how many rows they have.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `block` | query blocks and join trees |
 //! | `dml` | INSERT, UPDATE and DELETE around them |
+//! | `table` | the stored tables, with what is known of their rows |
+//! | `notes` | what was taken for granted of session and parameters |
 //! | `walk` | what is read where |
 //! | `print` | the tree as text, for tests and for those who look into a plan |
 
 mod block;
 mod dml;
+mod notes;
 mod print;
+mod table;
 mod walk;
 
 pub use block::{Block, Group, Hints, Limit, OrderKey, Table, TableKind, Tree};
 pub use block::{Columns, DerivedColumn, VirtualRef};
-pub use dml::{Assignments, Delete, Given, Insert, InsertRows, Root, Several, Target, Update};
+pub use dml::column_count;
+pub use dml::{
+    Assignments, Carried, Delete, Given, Insert, InsertRows, Root, Several, Target, Update,
+};
+pub use notes::Notes;
+pub use table::{OUTGROWN_ROWS, PlanTable};
 pub use walk::{ColumnRef, EachExpr};
 
 use crate::expr::{CompareOp, Expr, RowTest};

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use super::conditions::{Cond, Term, term};
+use super::conditions::{Cond, term};
 use super::estimate::{self, Asked, is_constant as constant};
-use crate::exec::ranges;
-use crate::expr::{Expr, ExprKind};
+use crate::env::SessionEnv;
+use crate::expr::{Expr, ExprKind, Term};
 use crate::logical::Hints;
+use crate::logical::PlanTable;
 use crate::partition::Prune;
-use crate::plan::PlanTable;
 use crate::plan::nodes::{Access, Arm, CoveredColumn, EqCond, RangeCond};
+use crate::plan::ranges;
 use crate::row;
-use crate::session::env::SessionEnv;
 use crate::types::Schema;
 
 /// Cost of fetching a row by way of a secondary index.

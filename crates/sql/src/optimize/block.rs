@@ -7,7 +7,7 @@ use super::estimate::{self, Outline};
 use super::joins::{Joined, Joiner, Tree};
 use super::lower::with_subqueries;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind};
+use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, Term};
 use crate::logical;
 use crate::plan::nodes::{
     Block, ExprWithSubqueries, Group, LevelKind, OrderKey, Source, SourceKind, Subquery,
@@ -212,7 +212,7 @@ impl Lowered {
             if let SourceKind::Virtual { known, read, .. } = &mut s.kind {
                 *read = Some(columns[n].clone());
                 for e in filter {
-                    if let Some((c, conditions::Term::Eq(v))) = conditions::term(e, self.base + n)
+                    if let Some((c, Term::Eq(v))) = conditions::term(e, self.base + n)
                         && v.is_const()
                     {
                         known.push((c, v));

@@ -1,7 +1,7 @@
 //! Conditions taken apart: which sources a conjunct needs, what it says about one column, and what it
 //! rules out for NULLs.
 
-use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::expr::{CompareOp, Expr, ExprKind, Term};
 use crate::plan::nodes::Subquery;
 use crate::types::{BaseType, Collation};
 
@@ -64,35 +64,6 @@ pub fn differs(expr: &Expr, assigns: bool, source: usize, once: &[usize]) -> boo
     let mut anew = false;
     expr.columns(&mut |s, c| anew |= s == source && !once.contains(&c));
     anew || !expr.is_deterministic(assigns)
-}
-
-/// What a conjunct says about a column.
-#[derive(Clone, Debug)]
-pub enum Term {
-    /// `= value`
-    Eq(Expr),
-    /// `<=> value`
-    NullSafe(Expr),
-    /// IS NULL
-    IsNull,
-    /// IN
-    In(Vec<Expr>),
-    /// Bounds: (value, inclusive).
-    Range(Option<(Expr, bool)>, Option<(Expr, bool)>),
-    /// LIKE pattern.
-    Like(Expr),
-}
-
-impl Term {
-    /// The values it compares with.
-    pub fn values(&self) -> Vec<&Expr> {
-        match self {
-            Term::Eq(e) | Term::NullSafe(e) | Term::Like(e) => vec![e],
-            Term::IsNull => Vec::new(),
-            Term::In(l) => l.iter().collect(),
-            Term::Range(a, b) => a.iter().chain(b).map(|(e, _)| e).collect(),
-        }
-    }
 }
 
 /// The column of a source that an expression is, as far as an index can tell.

@@ -1,5 +1,5 @@
 //! How many rows there are, and how many of them conditions leave. All estimates that join orders and access paths are weighed by
-//! come from here, and what is known of the tables comes in here ([`crate::catalog::statistics`]).
+//! come from here, and what is known of the tables comes in here ([`crate::statistics`]).
 //!
 //! What a condition compares with counts as far as it is a constant of the statement. A placeholder, a variable, a
 //! column of another table may have any value: the average of the column's values stands for it.
@@ -7,12 +7,12 @@
 use std::ops::Bound;
 use std::sync::LazyLock;
 
-use super::conditions::{self, Term, column_of};
-use crate::catalog::statistics::{self as known, BETWEEN, EQUALITY, INEQUALITY, TableStatistics};
-use crate::expr::{CompareOp, EvalContext, Expr, ExprKind, RowRef, pattern_prefix};
+use super::conditions::{self, column_of};
+use crate::env::SessionEnv;
+use crate::expr::{CompareOp, EvalContext, Expr, ExprKind, RowRef, Term, pattern_prefix};
 use crate::logical::Limit;
-use crate::plan::PlanTable;
-use crate::session::env::SessionEnv;
+use crate::logical::PlanTable;
+use crate::statistics::{self as known, BETWEEN, EQUALITY, INEQUALITY, TableStatistics};
 use crate::value::Value;
 
 /// Most rows that one value is taken to have if nobody has counted them.

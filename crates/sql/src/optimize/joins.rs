@@ -6,13 +6,13 @@ use super::estimate::Outline;
 use super::lower::with_subqueries;
 use super::order::{self, Order, Weigh};
 use super::search::{BUILD, Search, Ways};
+use crate::env::SessionEnv;
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::Hints;
-use crate::plan::PlanTable;
+use crate::logical::PlanTable;
 use crate::plan::nodes::{
     Access, Expected, ExprWithSubqueries, HashJoin, Level, LevelFrom, LevelKind, Source, SourceKind,
 };
-use crate::session::env::SessionEnv;
 use crate::types::SqlType;
 use crate::types::derive::hashable_type;
 

@@ -24,11 +24,12 @@ mod lower;
 mod order;
 mod search;
 
+use crate::env::SessionEnv;
 use crate::error::SqlResult;
+use crate::logical::PlanTable;
 use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
 use crate::plan::nodes::{self, Derived, OrderKey, Query, Union};
-use crate::plan::{PlanTable, Root};
-use crate::session::env::SessionEnv;
+use crate::plan::{Optimized, Root};
 use estimate::Outline;
 
 /// State of planning one statement.
@@ -55,18 +56,6 @@ pub struct Optimizer<'a> {
     subqueries: usize,
     /// Hash joins numbered so far.
     hashes: usize,
-}
-
-/// A statement's plan, as far as it is the optimizer's.
-pub struct Optimized {
-    /// What it does.
-    pub root: Root,
-    /// Its derived tables.
-    pub derived: Vec<Derived>,
-    /// How many subqueries it has.
-    pub subqueries: usize,
-    /// How many hash joins it has.
-    pub hashes: usize,
 }
 
 /// Plans a statement. `assigns`: it may assign to user variables as it runs.

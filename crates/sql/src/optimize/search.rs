@@ -8,7 +8,7 @@ use super::estimate::{self, Asked};
 use super::joins::{Around, Item, ItemKind, Joiner};
 use super::order::{Step, Weigh};
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::plan::PlanTable;
+use crate::logical::PlanTable;
 use crate::plan::nodes::{Expected, LevelKind, SourceKind};
 
 /// Cost of putting a row into a hash table.

@@ -266,7 +266,7 @@ pub fn type_charset(ty: &DataType) -> (Option<&str>, bool) {
 mod tests {
     use super::*;
     use crate::parse::{ast, parse_one};
-    use crate::session::env::SqlMode;
+    use crate::value::env::SqlMode;
 
     fn parsed(sql: &str) -> SqlResult<SqlType> {
         let text = format!("create table t (c {sql})");

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use millpond_syntax::Taken;
 
-use crate::expr::literal_number;
-use crate::session::env::SqlMode;
+use super::number;
 use crate::value::Value;
+use crate::value::env::SqlMode;
 
 /// A statement without its literals.
 pub struct General<'t> {
@@ -30,8 +30,8 @@ pub fn generalize(text: &str, mode: SqlMode) -> Option<General<'_>> {
 fn value(literal: Taken<'_>) -> Option<Value<'_>> {
     Some(match literal {
         Taken::Null => Value::Null,
-        Taken::Number(digits, false) => literal_number(digits).ok()?,
-        Taken::Number(digits, true) => literal_number(&format!("-{digits}")).ok()?,
+        Taken::Number(digits, false) => number(digits).ok()?,
+        Taken::Number(digits, true) => number(&format!("-{digits}")).ok()?,
         Taken::Text(Cow::Borrowed(text)) => Value::Bytes(Cow::Borrowed(text.as_bytes())),
         Taken::Text(Cow::Owned(text)) => Value::string(text),
     })

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `depth` | how much stack a statement takes, told before it is parsed |
 //! | `general` | statements without their literals, the literals as values |
+//! | `number` | numbers as written |
 //! | `data_type` | types as columns have them, as types of values |
 //!
 //! A statement is its syntax tree and the text that the tree's spans count in; nothing is rebuilt in between. Pure functions of
@@ -12,10 +13,12 @@
 mod data_type;
 mod depth;
 mod general;
+mod number;
 
 pub use data_type::{sql_type, type_charset};
 pub use general::{General, generalize};
 pub use millpond_syntax::ast;
+pub use number::number;
 
 use std::sync::Arc;
 
@@ -23,8 +26,8 @@ use millpond_syntax::lexer::{LexMode, Lexer, TokenKind};
 use millpond_syntax::{Keyword, SyntaxError};
 
 use crate::error::{SqlError, SqlResult};
-use crate::session::env::SqlMode;
 use crate::stack;
+use crate::value::env::SqlMode;
 use ast::StatementKind;
 
 /// A parsed statement.
@@ -48,13 +51,13 @@ impl Statement {
     pub fn kind(&self) -> &StatementKind {
         &self.tree.kind
     }
-    /// Whether `plan::compile` takes it; the rest is the session's.
+    /// Whether `planner::compile` takes it; the rest is the session's.
     pub fn is_planned(&self) -> bool {
         is_planned(&self.tree.kind)
     }
 }
 
-/// Whether `plan::compile` takes a statement of this kind.
+/// Whether `planner::compile` takes a statement of this kind.
 pub fn is_planned(kind: &StatementKind) -> bool {
     use StatementKind as K;
     match kind {

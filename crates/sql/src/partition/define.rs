@@ -2,6 +2,8 @@
 
 use super::function::{bind_over, check_columns, check_expr, expr_text};
 use super::{By, Function, Limit, MAX_PARTITIONS, Partition, Partitioning};
+use crate::catalog::is_ours;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::EvalContext;
 use crate::parse::ast::{
@@ -9,10 +11,9 @@ use crate::parse::ast::{
     PartitionValues, TableOption, TextOption,
 };
 use crate::row::encode_sort_value;
-use crate::session::env::SessionEnv;
-use crate::show::create::quote_text;
 use crate::types::{Column, DefaultValue, Schema, SqlType};
 use crate::value::{self, StoreContext, Value};
+use millpond_syntax::quote::quote_text;
 
 /// Longest COMMENT of a partition, characters.
 const MAX_COMMENT: usize = 1024;
@@ -305,7 +306,7 @@ fn options(list: &[TableOption]) -> SqlResult<String> {
     let mut comment = String::new();
     for option in list {
         match option {
-            TableOption::Engine(engine) if crate::ddl::is_ours(engine.as_str()) => {}
+            TableOption::Engine(engine) if is_ours(engine.as_str()) => {}
             TableOption::Engine(_) => {
                 return Err(SqlError::new(
                     1497,
@@ -371,7 +372,7 @@ pub fn check(p: &Partitioning) -> SqlResult<()> {
                     "MAXVALUE can only be used in last partition definition",
                 ));
             }
-            if p.keys.windows(2).any(|w| w[0].0 >= w[1].0) {
+            if !p.are_keys_apart() {
                 return Err(SqlError::new(
                     1493,
                     "VALUES LESS THAN value must be strictly increasing for each partition",
@@ -379,7 +380,7 @@ pub fn check(p: &Partitioning) -> SqlResult<()> {
             }
         }
         PartitionMethod::List => {
-            if p.keys.windows(2).any(|w| w[0].0 == w[1].0) {
+            if !p.are_keys_apart() {
                 return Err(SqlError::new(
                     1495,
                     "Multiple definition of same constant in list partitioning",

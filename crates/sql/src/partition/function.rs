@@ -1,16 +1,16 @@
 //! What decides a row's partition: an expression over its columns, or columns.
 
 use super::{By, Partitioning};
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{ArithmeticOp, EvalContext, Expr, ExprKind, Func, IntervalUnit, RowRef, Scope};
 use crate::parse::ast::{self, PartitionMethod};
 use crate::parse::with_expression;
 use crate::row::encode_sort_value;
-use crate::session::env::SessionEnv;
-use crate::show::create::quote_name;
 use crate::types::{BaseType, Column, Schema, SqlType};
 use crate::value::Value;
+use millpond_syntax::quote::quote_name;
 
 /// What decides, bound to a table's columns.
 #[derive(Debug)]
@@ -95,11 +95,7 @@ impl Partitioning {
     /// What decides. `schema`: the table's, always the same.
     #[inline]
     pub fn function(&self, schema: &Schema, env: &SessionEnv) -> SqlResult<&Function> {
-        if let Some(f) = self.function.get() {
-            return Ok(f);
-        }
-        let f = self.bind(schema, env)?;
-        Ok(self.function.get_or_init(|| f))
+        self.bound(|| self.bind(schema, env))
     }
 
     fn bind(&self, schema: &Schema, env: &SessionEnv) -> SqlResult<Function> {

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::function::{Monotone, put_key};
-use super::{Function, HIGH_KEY, Partitioning};
+use super::{Function, Partitioning};
+use crate::catalog::HIGH_KEY;
+use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::expr::{EvalContext, Expr, ExprKind};
-use crate::optimize::conditions::Term;
+use crate::expr::{EvalContext, Expr, ExprKind, Term};
 use crate::parse::ast::PartitionMethod;
 use crate::row::{Lookup, lookup};
-use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Schema, SqlType};
 use crate::value::{Date, DateTime, Value};
 

@@ -1,9 +1,9 @@
 //! From a row to its partition.
 
 use super::{Function, Partitioning};
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::PartitionMethod;
-use crate::session::env::SessionEnv;
 use crate::types::Schema;
 use crate::value::Value;
 
@@ -41,32 +41,19 @@ impl Partitioning {
     }
 
     /// The partition for the bytes of what decides (not for HASH).
-    pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
         match self.method {
             PartitionMethod::Range => {
                 let at = self.range_at(key);
                 (at < self.parts.len()).then_some(at)
             }
-            PartitionMethod::List => {
-                let at = self.keys.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
-                Some(self.keys[at].1 as usize)
-            }
+            PartitionMethod::List => self.listed_at(key),
             PartitionMethod::Key | PartitionMethod::Hash => Some(self.among(u128::from(fnv(key)))),
         }
     }
 
-    /// The first partition whose upper end is above a key.
-    pub(super) fn range_at(&self, key: &[u8]) -> usize {
-        self.keys.partition_point(|(end, _)| **end <= *key)
-    }
-
-    /// The first partition whose upper end is not below a key.
-    pub(super) fn range_before(&self, key: &[u8]) -> usize {
-        self.keys.partition_point(|(end, _)| **end < *key)
-    }
-
     /// HASH's partition for a value. NULL counts as 0.
-    pub(super) fn hashed(&self, value: &Value<'_>) -> usize {
+    pub(crate) fn hashed(&self, value: &Value<'_>) -> usize {
         let n: i128 = match value {
             Value::Null => 0,
             Value::UInt(v) => i128::from(*v),

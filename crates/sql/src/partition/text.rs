@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{By, Limit, Partition, Partitioning};
 use crate::parse::ast::PartitionMethod;
-use crate::show::create::{quote_name, quote_text};
+use millpond_syntax::quote::{quote_name, quote_text};
 
 /// Words that may be names of partitions and columns only in backticks, as far as such names are likely.
 const RESERVED: [&str; 40] = [

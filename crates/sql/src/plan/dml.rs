@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::nodes::{Block, ExprWithSubqueries, Query, Subquery};
-use crate::error::SqlError;
-use crate::logical;
+use crate::logical::{self, Carried};
 
 /// What an assignment or a VALUES item gives a column.
 pub type Given = logical::Given<ExprWithSubqueries>;
@@ -38,15 +37,6 @@ pub struct Insert {
     pub others: Vec<usize>,
     /// PARTITION (...): positions of the partitions that rows may go to.
     pub partitions: Option<Arc<[usize]>>,
-}
-
-/// Columns of the tables selected from that follow the columns to insert, for ON DUPLICATE KEY UPDATE.
-#[derive(Debug, Default)]
-pub struct Carried {
-    /// For each table its number of columns.
-    pub widths: Vec<usize>,
-    /// (table, column), in the order of the query's last columns.
-    pub columns: Vec<(usize, usize)>,
 }
 
 /// Where an INSERT's rows come from.
@@ -111,12 +101,4 @@ pub struct Target {
     pub table: usize,
     /// What UPDATE sets.
     pub set: Assignments,
-}
-
-/// 1136.
-pub fn column_count(row: u64) -> SqlError {
-    SqlError::new(
-        1136,
-        format!("Column count doesn't match value count at row {row}"),
-    )
 }

@@ -24,8 +24,8 @@ mod semi_joins;
 #[cfg(test)]
 mod tests;
 
+use crate::logical::PlanTable;
 use crate::logical::{Arena, Block, Body, Query, Root};
-use crate::plan::PlanTable;
 
 /// What rules ask about the statement.
 pub struct Context<'a> {

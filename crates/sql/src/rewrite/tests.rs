@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use millpond_store::Isolation;
 
 use crate::bind;
+use crate::bind::PlanContext;
+use crate::env::SessionEnv;
+use crate::env::tests::env;
 use crate::logical::Root;
 use crate::parse::parse_one;
-use crate::plan::PlanContext;
 use crate::result::{ColumnMeta, Completion, ResultSink};
-use crate::session::env::SessionEnv;
-use crate::session::env::tests::env;
 use crate::value::Value;
 use crate::{ConnectionInfo, Instance, InstanceOptions};
 

@@ -1,12 +1,14 @@
 //! Rows and keys as bytes: the codec between SQL values and what the store keeps.
 //!
-//! `layout` owns the row format, `key` the key format, `lookup` says which key a constant is. Timestamps are UTC in rows and
+//! `layout` owns the row format, `key` the key format, `lookup` says which key a constant is, `values` the form of
+//! values in buffers. Timestamps are UTC in rows and
 //! keys and in the session's zone as values, hence the `tz` (seconds east of UTC) parameters. Bytes given to the readers
 //! must come from the writers under the same schema: the store guards them by checksums.
 
 mod key;
 mod layout;
 pub(crate) mod lookup;
+mod values;
 
 use crate::types::Schema;
 use millpond_store::{CodecFactory, Error, KeyCodec, Result, TableDef};
@@ -20,6 +22,7 @@ pub use key::{
 };
 pub use layout::{decode_row, encode_row};
 pub use lookup::{Lookup, lookup};
+pub use values::{Reader, put_all, put_bytes, put_value, values_of};
 
 /// The schema of an open table, shared with its codec.
 pub fn schema_of(table: &millpond_store::Table) -> crate::SqlResult<Arc<Schema>> {

@@ -5,16 +5,17 @@ use std::ops::Bound;
 use millpond_store::{Direction, Error, Fetch, KeyRange, Owner, ReadMode, Table, Txn};
 
 use super::Session;
+use crate::env::SessionEnv;
+use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{
     AlterAction, FlushItem, FlushLock, FlushPlain, Ident, LockedTable, MaintenanceOption,
     MaintenanceVerb, ObjectName, PartitionAction, StatementKind, TableLock, TableStatement,
 };
 use crate::partition::Partitioning;
 use crate::result::ColumnMeta;
-use crate::session::env::SessionEnv;
 use crate::show;
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::Value;
 
@@ -93,7 +94,7 @@ impl Session {
             let name = self.qualified(name)?;
             // Nobody else has the session's temporary tables: there is nothing to lock.
             let mine = self.env.temporary.get(&name.0, &name.1).is_some();
-            if mine || show::is_system_schema(&name.0) {
+            if mine || is_system_schema(&name.0) {
                 continue;
             }
             if write {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use millpond_store::{Table, Txn};
 
 use super::{Session, vars};
-use crate::catalog::statistics::{self, Settings};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{HistogramChange, Ident, ObjectName};
+use crate::statistics::{self, Settings};
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::Value;
 

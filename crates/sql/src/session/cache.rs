@@ -243,7 +243,7 @@ impl Cache {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::session::env::SqlMode;
+    use crate::env::SqlMode;
 
     pub fn context(database: &str) -> Arc<Context> {
         Arc::new(Context {

@@ -11,7 +11,8 @@ use crate::parse::ast::{
     PrepareSource, SchemaStatement, SessionStatement, Show, ShowKind, StatementKind,
     TableStatement, TransactionStatement, UserVariable,
 };
-use crate::plan::{self, PlanContext};
+use crate::plan::Plan;
+use crate::planner::{self, PlanContext};
 use crate::result::{ColumnMeta, ResultSink};
 use crate::show;
 use crate::value::Value;
@@ -370,7 +371,6 @@ impl Session {
             engine: &self.instance.0.engine,
             owner: &self.owner,
             env: &self.env,
-            vars: &self.facts.vars,
             mode: self.settings.mode,
             tables_locked: !self.locked.is_empty(),
         }
@@ -415,7 +415,7 @@ impl Session {
         self.run_once(&plan, &[], more, sink)
     }
 
-    fn compile_shown(&mut self, shown: &show::Shown) -> SqlResult<plan::Plan> {
+    fn compile_shown(&mut self, shown: &show::Shown) -> SqlResult<Plan> {
         self.ensure_transaction();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
@@ -425,7 +425,7 @@ impl Session {
             .iter()
             .map(|(i, heading)| (*i, heading.as_deref()))
             .collect();
-        plan::compile_virtual(
+        planner::compile_virtual(
             shown.table.clone(),
             &columns,
             shown.like,

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use millpond_store::io::RealStorage;
 use millpond_store::log::FlushAtCommit;
@@ -18,12 +18,13 @@ use super::registry::{Registry, Seat};
 use super::shared::SharedCache;
 use super::vars::{self, Access, Globals, Kind, VarValue};
 use super::{ConnectionInfo, Session};
-use crate::catalog::statistics::refresh::Refresher;
+use crate::env::user_locks::UserLocks;
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::memory::ServerMemory;
 use crate::row::Codecs;
 use crate::slowlog::{self, SlowLog};
+use crate::statistics::refresh::Refresher;
+use crate::store_error::store_error;
 use crate::value::Value;
 use crate::watch::Watch;
 
@@ -56,7 +57,7 @@ pub(crate) struct Inner {
     /// Clients turned away before they had a session.
     pub aborted_connects: AtomicU64,
     /// Locks by name.
-    pub user_locks: super::user_locks::UserLocks,
+    pub user_locks: UserLocks,
     /// Statements that sessions share.
     pub statements: SharedCache,
     /// What statements keep in memory.
@@ -70,13 +71,6 @@ pub(crate) struct Inner {
     closed: AtomicBool,
     /// Measures tables that have changed. It goes last: it has a handle to the engine.
     refresher: Refresher,
-}
-
-/// Microseconds since 1970 UTC.
-pub(crate) fn unix_us() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_micros() as u64)
 }
 
 /// A variable's value from start-up text.

@@ -355,8 +355,8 @@ fn show_row(show: &Show) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::SqlMode;
     use crate::parse::parse_one;
-    use crate::session::env::SqlMode;
 
     fn of(sql: &str) -> SqlResult<Row> {
         row(parse_one(sql, SqlMode::DEFAULT)?.kind())

@@ -17,9 +17,6 @@
 //! | `vars` | which variables there are |
 //! | `registry`, `counters` | the process list, KILL, status counters |
 //! | `cache`, `shared` | compiled statements by text: a session's, and those that all share |
-//! | `temporary` | the session's temporary tables |
-//! | `user_locks` | GET_LOCK |
-//! | `env` | what expressions see of a session |
 //!
 //! A session runs on one thread at a time and never waits for another session but inside the store (row
 //! and metadata locks). Whatever fails leaves the transaction as MySQL leaves it: the statement undone,
@@ -30,7 +27,6 @@ mod analyze;
 mod cache;
 pub(crate) mod counters;
 mod dispatch;
-pub mod env;
 mod instance;
 mod kinds;
 mod record;
@@ -39,19 +35,21 @@ mod run;
 mod set;
 mod shared;
 mod state;
-pub mod temporary;
 mod texts;
 mod transaction;
 mod unsettled;
-pub(crate) mod user_locks;
 pub(crate) mod vars;
 
+use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
+use crate::env::user_locks::UserLocks;
+use crate::env::{Services, SessionEnv, VirtualTable};
 use crate::result::ColumnMeta;
+use millpond_store::Engine;
 
 pub use counters::Counter;
-pub(crate) use instance::unix_us as now_us;
 pub use instance::{Instance, InstanceOptions};
 pub use millpond_store::{Error as StoreError, OnDurable};
 pub(crate) use registry::Process;
@@ -141,9 +139,35 @@ impl Drop for Runs {
     }
 }
 
-/// What virtual tables and `@@x` ask of a session beyond its [`env::SessionEnv`].
+/// What virtual tables and `@@x` ask of a session beyond its [`SessionEnv`](crate::env::SessionEnv).
 pub struct Facts {
     pub(crate) instance: Instance,
     pub(crate) vars: vars::SessionVars,
     pub(crate) seat: Arc<registry::Seat>,
+}
+
+impl Facts {
+    /// Those of the session that a statement runs in; `None` outside of one.
+    pub(crate) fn of(env: &SessionEnv) -> Option<&Facts> {
+        let services: &dyn Any = &**env.services.as_ref()?;
+        services.downcast_ref()
+    }
+}
+
+impl Services for Facts {
+    fn engine(&self) -> &Engine {
+        self.instance.engine()
+    }
+    fn is_interrupted(&self) -> bool {
+        self.seat.interrupted()
+    }
+    fn doze(&self, until: Instant) {
+        self.seat.doze(until);
+    }
+    fn user_locks(&self) -> &UserLocks {
+        &self.instance.0.user_locks
+    }
+    fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
+        crate::show::find(database, name)
+    }
 }

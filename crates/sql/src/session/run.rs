@@ -18,7 +18,8 @@ use crate::error::{SqlError, SqlResult};
 use crate::exec::{self, DmlOptions, ExecContext, Outcome, Run};
 use crate::parse::Statement;
 use crate::parse::ast::{self, Duplicates, StatementKind};
-use crate::plan::{self, Plan, PlanContext};
+use crate::plan::Plan;
+use crate::planner::{self, PlanContext};
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::stack;
 use crate::value::Value;
@@ -84,11 +85,11 @@ impl Session {
     /// The parameters, with the bytes the client sent for texts where the plan wants bytes; `None` if there are no such.
     #[inline]
     fn sent_params<'v>(&self, plan: &Plan, params: &[Value<'v>]) -> Option<Vec<Value<'v>>> {
-        if self.texts.is_empty() || plan.bytes_params.is_empty() {
+        if self.texts.is_empty() || plan.bytes_params().is_empty() {
             return None;
         }
         let mut sent = params.to_vec();
-        for n in &plan.bytes_params {
+        for n in plan.bytes_params() {
             if let (Some(Value::Bytes(text)), Some(true)) = (sent.get_mut(*n), self.texts.get(*n))
                 && let Some(bytes) = self.env.client.get().sent(text)
             {
@@ -172,7 +173,7 @@ impl Session {
             params,
         };
         stack::lent(compiled.statement.run, || {
-            plan::compile(&compiled.statement, cx)
+            planner::compile(&compiled.statement, cx)
         })
     }
 
@@ -349,7 +350,7 @@ impl Session {
             let Some(txn) = &mut s.txn.txn else {
                 return Err(SqlError::new(1105, "no transaction"));
             };
-            let plan = plan::compile_exprs(
+            let plan = planner::compile_exprs(
                 exprs,
                 params.len(),
                 &mut PlanContext {
@@ -404,7 +405,7 @@ impl Session {
         let (engine, owner) = (self.instance.engine().clone(), self.owner.clone());
         let _held = engine
             .hold_definitions(&owner)
-            .map_err(|e| crate::exec::store_error(e, ""))?;
+            .map_err(|e| crate::store_error::store_error(e, ""))?;
         let began = self.ensure_transaction();
         let result = self.fill_new_table(&query, create, params);
         // It only read, in a transaction of its own: what the table needs is committed where it is made.
@@ -428,7 +429,6 @@ impl Session {
             engine: &self.instance.0.engine,
             owner: &self.owner,
             env: &self.env,
-            vars: &self.facts.vars,
             mode: self.settings.mode,
             tables_locked: false,
         };

@@ -6,11 +6,11 @@ use millpond_store::{DropAlgorithm, Isolation};
 
 use super::Session;
 use super::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
-use super::vars::{self, Access, Def, VarScope, VarValue, sql_mode};
+use super::vars::{self, Access, Def, VarScope, VarValue};
 use crate::ddl;
+use crate::env::{locale, sql_mode};
 use crate::error::{SqlError, SqlResult};
 use crate::exec::Limits;
-use crate::expr::locale;
 use crate::parse::ast::{
     self, AccessMode, Expr, ExprKind, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
 };

@@ -8,19 +8,20 @@ use millpond_store::{Isolation, Owner};
 
 use super::cache::{Cache, Context};
 use super::counters::Counter;
-use super::env::{ConversionEnv, Diagnostic, SessionEnv};
-use super::instance::unix_us;
 use super::record::Current;
 use super::registry::Seat;
 use super::set::connection_charset;
 use super::transaction::Transaction;
 use super::unsettled::Deferral;
-use super::vars::{self, SessionVars, VarValue, sql_mode};
+use super::vars::{self, SessionVars, VarValue};
 use super::{ConnectionInfo, Facts, Instance, Prepared};
+use crate::env::{
+    ConversionEnv, Diagnostic, SessionEnv, is_system_schema, locale, now_us, sql_mode,
+};
 use crate::error::SqlResult;
-use crate::exec::{Limits, Scratch, store_error};
+use crate::exec::{Limits, Scratch};
 use crate::memory::{Charge, MemoryAccount};
-use crate::show;
+use crate::store_error::store_error;
 use crate::types::{Collation, Encoding, Encodings};
 use crate::value::Zone;
 
@@ -110,7 +111,7 @@ impl Session {
             info.host.clone(),
             owner.clone(),
             info.on_kill.clone(),
-            unix_us(),
+            now_us(),
         ));
         let facts = Arc::new(Facts {
             instance: instance.clone(),
@@ -129,7 +130,7 @@ impl Session {
             database: None.into(),
             user: format!("{}@{host}", info.user),
             collation: Collation::Utf8mb4GeneralCi.into(),
-            names: crate::expr::locale::ENGLISH.into(),
+            names: locale::ENGLISH.into(),
             client: Encoding::Utf8.into(),
             last_insert_id: 0.into(),
             row_count: 0.into(),
@@ -141,7 +142,7 @@ impl Session {
             sys_var: Box::new(move |scope, name| {
                 for_vars.vars.read(scope, name).map(|v| v.to_value())
             }),
-            facts: Some(facts.clone()),
+            services: Some(facts.clone()),
             temporary: Default::default(),
             lists: Default::default(),
             deadline: Default::default(),
@@ -257,7 +258,7 @@ impl Session {
     /// COM_INIT_DB, USE.
     pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
         self.count(Counter::ChangeDb);
-        let name = if show::is_system_schema(name) {
+        let name = if is_system_schema(name) {
             name.to_ascii_lowercase()
         } else {
             self.instance

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use super::cache::{Compiled, Context, Parsed};
 use super::counters::Counter;
-use super::env::{Diagnostic, Level, SqlMode};
 use super::record::Current;
 use super::registry::Command;
 use super::shared::MAX_TEXT;
 use super::{Prepared, Session};
+use crate::env::{Diagnostic, Level, SqlMode};
 use crate::error::{SqlError, SqlResult};
 use crate::parse;
 use crate::result::ResultSink;

@@ -10,8 +10,8 @@ use millpond_store::{Isolation, Savepoint, Txn};
 use super::Session;
 use super::counters::Counter;
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{AccessMode, Completion};
+use crate::store_error::store_error;
 
 /// The transaction of a session, if it has one.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use millpond_store::OnDurable;
 
 use super::{Instance, Session};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
+use crate::store_error::store_error;
 use crate::watch::{Running, StatementKind};
 
 /// A statement that is done but for its commit's durability.

@@ -5,55 +5,10 @@ use std::fmt::Write;
 use millpond_store::TableDef;
 use millpond_store::space::FileId;
 
-use super::VirtualTable;
+use crate::env::VirtualTable;
 use crate::partition::partition_text;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
-
-/// A name in backticks.
-pub(crate) fn quote_name(name: &str) -> String {
-    Quotes { ansi: false }.name(name)
-}
-
-/// How names are quoted.
-#[derive(Clone, Copy)]
-pub(crate) struct Quotes {
-    /// As sql_mode ANSI_QUOTES asks.
-    pub ansi: bool,
-}
-
-impl Quotes {
-    fn name(self, name: &str) -> String {
-        let quote = if self.ansi { '"' } else { '`' };
-        let mut out = String::with_capacity(name.len() + 2);
-        out.push(quote);
-        for c in name.chars() {
-            out.push(c);
-            if c == quote {
-                out.push(c);
-            }
-        }
-        out.push(quote);
-        out
-    }
-}
-
-/// A text in quotes, escaped as SHOW CREATE TABLE escapes it.
-pub(crate) fn quote_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\0' => out.push_str("\\0"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\\' => out.push_str("\\\\"),
-            '\'' => out.push_str("''"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
-    out
-}
+use millpond_syntax::quote::{Quotes, quote_name, quote_text};
 
 /// `CURRENT_TIMESTAMP`, with the column's fractional digits.
 pub(crate) fn now_text(column: &Column) -> String {
@@ -104,27 +59,6 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
     out
 }
 
-/// Positions of the indexes in the order in which MySQL lists them: the primary key, unique ones that
-/// cannot be NULL, unique ones, the rest. The hidden row id's is left out.
-pub(crate) fn index_order(schema: &Schema) -> Vec<usize> {
-    let rank = |i: &Index| {
-        if i.name == "PRIMARY" {
-            0
-        } else if !i.unique {
-            3
-        } else if i.parts.iter().any(|p| schema.columns[p.column].nullable) {
-            2
-        } else {
-            1
-        }
-    };
-    let mut order: Vec<usize> = (0..schema.indexes.len())
-        .filter(|i| !schema.indexes[*i].parts.is_empty())
-        .collect();
-    order.sort_by_key(|i| rank(&schema.indexes[*i]));
-    order
-}
-
 fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
     let parts: Vec<String> = index
         .parts
@@ -169,7 +103,7 @@ pub(crate) fn table_text(
         .iter()
         .map(|c| column_text(c, schema.collation, quotes))
         .collect();
-    for i in index_order(schema) {
+    for i in schema.index_order() {
         lines.push(index_text(&schema.indexes[i], schema, quotes));
     }
     let mut out = format!(

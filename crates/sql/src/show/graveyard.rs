@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use millpond_store::engine::GraveState;
 
 use super::table::{Ty, Virtual, n, opt, s};
-use crate::exec::store_error;
+use crate::store_error::store_error;
 use crate::value::{DateTime, Value, Zone};
 
 const IS: &str = "information_schema";

@@ -344,7 +344,7 @@ pub(super) fn open_tables(database: Option<String>) -> Virtual {
             let wanted = database.as_ref().is_none_or(|d| *d == def.database);
             if wanted
                 && partition.is_none()
-                && ![crate::ddl::WORK_DATABASE, CATALOG_DATABASE].contains(&&*def.database)
+                && ![crate::catalog::WORK_DATABASE, CATALOG_DATABASE].contains(&&*def.database)
             {
                 open.insert((def.database.clone(), def.name.clone()), (0, 0));
             }

@@ -40,53 +40,12 @@ mod watch;
 
 use std::sync::Arc;
 
-use crate::error::SqlResult;
+use crate::env::{VirtualTable, is_system_schema};
 use crate::result::ColumnMeta;
-use crate::session::env::SessionEnv;
 use crate::types::{Collation, SqlType};
-use crate::value::Value;
 
 pub(crate) use of::{Shown, describe, of};
 pub(crate) use watch::truncate;
-
-/// A column of a virtual table.
-#[derive(Clone, Debug)]
-pub struct VirtualColumn {
-    /// Name, in the case that is shown.
-    pub name: &'static str,
-    /// Type.
-    pub ty: SqlType,
-    /// Whether it may be NULL.
-    pub nullable: bool,
-}
-
-/// Receives the rows of a virtual table; an error ends the production.
-pub type Emit<'a> = dyn FnMut(&[Value<'_>]) -> SqlResult<()> + 'a;
-
-/// A table whose rows are computed when they are read.
-pub trait VirtualTable: Send + Sync {
-    /// Schema it belongs to, lower case (`information_schema`).
-    fn database(&self) -> &str;
-    /// Name, in the case that is shown.
-    fn name(&self) -> &str;
-    /// Columns.
-    fn columns(&self) -> &[VirtualColumn];
-    /// Produces the rows.
-    fn rows(&self, session: &SessionEnv, asked: Asked<'_>, emit: &mut Emit<'_>) -> SqlResult<()>;
-}
-
-/// What a reader wants of a virtual table's rows. The producer may use it, and need not.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// Columns (by position) that are compared for equality with a constant: rows that cannot match may be left out. The
-    /// reader applies its whole condition to what it gets.
-    pub known: &'a [(usize, Value<'a>)],
-    /// Columns that are looked at, sorted; `None`: all. The others may have any value.
-    pub read: Option<&'a [usize]>,
-}
-
-/// Schemas that are the system's own, sorted.
-pub(crate) const SYSTEM_SCHEMAS: [&str; 3] = ["information_schema", "mysql", "performance_schema"];
 
 /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a
 /// system schema or has no such table.
@@ -98,13 +57,6 @@ pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         .into_iter()
         .find(|t| t.name().eq_ignore_ascii_case(name))
         .map(|t| Arc::new(t) as Arc<dyn VirtualTable>)
-}
-
-/// Whether the schema consists of virtual tables (or is empty and the system's own).
-pub fn is_system_schema(database: &str) -> bool {
-    SYSTEM_SCHEMAS
-        .iter()
-        .any(|s| s.eq_ignore_ascii_case(database))
 }
 
 /// The tables of a system schema (lower-case name), by name.

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use super::create::{Quotes, database_text, table_text, virtual_text};
+use super::create::{database_text, table_text, virtual_text};
+use super::find;
 use super::logs::MYSQL;
 use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
-use super::{VirtualTable, find, is_system_schema};
+use crate::catalog;
 use crate::ddl;
+use crate::env::SessionEnv;
+use crate::env::{VirtualTable, is_system_schema};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::parse::ast::{self, ExprKind, Ident, ObjectName, ShowFilter, ShowKind};
 use crate::session::Facts;
-use crate::session::env::SessionEnv;
+use crate::store_error::store_error;
 use crate::types::{Collation, Schema};
+use millpond_syntax::quote::Quotes;
 
 /// LIKE, WHERE, or nothing.
 type Filter = Option<ShowFilter>;
@@ -54,9 +57,7 @@ impl Shown {
 }
 
 fn facts(env: &SessionEnv) -> SqlResult<&Facts> {
-    env.facts
-        .as_deref()
-        .ok_or_else(|| SqlError::new(1105, "SHOW needs a session"))
+    Facts::of(env).ok_or_else(|| SqlError::new(1105, "SHOW needs a session"))
 }
 
 /// The database meant; error 1046 if none is, 1049 if there's no such.
@@ -513,7 +514,7 @@ fn engine(show: &ast::Show) -> SqlResult<Shown> {
         )));
     }
     let name = named(show)?.name.as_str();
-    if !ddl::is_ours(name) {
+    if !catalog::is_ours(name) {
         return Err(SqlError::new(
             1286,
             format!("Unknown storage engine '{name}'"),

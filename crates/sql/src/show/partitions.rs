@@ -7,10 +7,10 @@ use millpond_store::{Isolation, TableSize};
 use super::schema::{Met, Only, Want, each_table};
 use super::table::{Columns, Ty, Virtual, n, s};
 use crate::error::SqlResult;
-use crate::exec::store_error;
 use crate::parse::ast::PartitionMethod;
 use crate::partition::{By, Partition, Partitioning, quote_if_needed, value_text};
 use crate::session::Instance;
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::{DateTime, Value};
 

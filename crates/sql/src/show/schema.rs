@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use millpond_store::{CATALOG_DATABASE, Engine, Isolation, Table, TableDef, TableSize};
 
-use super::create::{index_order, now_text};
+use super::all_of;
+use super::create::now_text;
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
-use super::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable, all_of};
-use crate::catalog::statistics;
+use crate::catalog;
 use crate::ddl;
+use crate::env::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable};
 use crate::error::SqlResult;
-use crate::exec::store_error;
 use crate::session::Instance;
+use crate::statistics;
+use crate::store_error::store_error;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
 use crate::value::{DateTime, Value};
 use crate::write::counter;
@@ -56,7 +58,7 @@ impl Only {
             Some(d) => {
                 names.retain(|n| n.eq_ignore_ascii_case(d));
                 if names.is_empty()
-                    && d != ddl::WORK_DATABASE
+                    && d != catalog::WORK_DATABASE
                     && d != CATALOG_DATABASE
                     && instance.engine().database(d).is_ok()
                 {
@@ -70,7 +72,7 @@ impl Only {
                         .databases()
                         .map_err(|e| store_error(e, ""))?,
                 );
-                names.retain(|n| n != ddl::WORK_DATABASE);
+                names.retain(|n| n != catalog::WORK_DATABASE);
                 names.sort();
             }
         }
@@ -631,7 +633,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                 .then(|| live(instance, database, &def.name, schema, Want::Cardinality))
                 .flatten();
             let counts = live.map(|l| l.cardinality).unwrap_or_default();
-            for i in index_order(schema) {
+            for i in schema.index_order() {
                 let index = &schema.indexes[i];
                 for (seq, part) in index.parts.iter().enumerate() {
                     let column = &schema.columns[part.column];
@@ -687,7 +689,7 @@ fn key_column_usage() -> Virtual {
                 let Met::Stored(def, schema) = met else {
                     return Ok(());
                 };
-                for i in index_order(schema) {
+                for i in schema.index_order() {
                     let index = &schema.indexes[i];
                     if !index.unique {
                         continue;
@@ -734,7 +736,7 @@ fn table_constraints() -> Virtual {
                 let Met::Stored(def, schema) = met else {
                     return Ok(());
                 };
-                for i in index_order(schema) {
+                for i in schema.index_order() {
                     let index = &schema.indexes[i];
                     if !index.unique {
                         continue;

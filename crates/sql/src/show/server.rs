@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::Emit;
 use super::locks::metadata_waits;
 use super::table::{Context, Ty, Virtual, n, opt, s};
+use crate::env::Emit;
+use crate::env::Level;
 use crate::error::SqlResult;
 use crate::parse::ast::Scope;
 use crate::session::Process;
-use crate::session::env::Level;
 use crate::session::vars::{self, VarScope};
 use crate::types::Collation;
 use crate::value::Value;
@@ -146,7 +146,7 @@ pub(super) fn processlist(database: &'static str, short: bool) -> Virtual {
 pub(super) fn processes(cx: &Context<'_>) -> Vec<Process> {
     let instance = &cx.facts.instance;
     let waiting = metadata_waits(instance.engine());
-    let mut all = instance.0.registry.processes(crate::session::now_us());
+    let mut all = instance.0.registry.processes(crate::env::now_us());
     for p in &mut all {
         p.state = state(p, waiting.get(&u64::from(p.id)).copied());
     }
@@ -156,7 +156,7 @@ pub(super) fn processes(cx: &Context<'_>) -> Vec<Process> {
 /// One session.
 pub(super) fn process(cx: &Context<'_>, id: u64) -> Option<Process> {
     let seat = cx.facts.instance.0.registry.get(u32::try_from(id).ok()?)?;
-    let mut p = seat.process(crate::session::now_us());
+    let mut p = seat.process(crate::env::now_us());
     p.state = state(&p, None);
     Some(p)
 }
@@ -544,11 +544,11 @@ pub(super) fn nothing(name: &'static str, columns: super::table::Columns) -> Vir
 
 #[cfg(test)]
 mod tests {
-    use super::super::VirtualTable;
+    use crate::env::VirtualTable;
 
     #[test]
     fn every_table_has_a_name_and_columns() {
-        for schema in super::super::SYSTEM_SCHEMAS {
+        for schema in crate::env::SYSTEM_SCHEMAS {
             let mut names: Vec<String> = super::super::all_of(schema)
                 .iter()
                 .map(|t| {

@@ -1,9 +1,8 @@
 //! A virtual table made of a column list and a function.
 
-use super::{Asked, Emit, VirtualColumn, VirtualTable};
+use crate::env::{Asked, Emit, SessionEnv, VirtualColumn, VirtualTable};
 use crate::error::{SqlError, SqlResult};
 use crate::session::Facts;
-use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 
@@ -115,7 +114,7 @@ impl VirtualTable for Virtual {
         &self.columns
     }
     fn rows(&self, session: &SessionEnv, asked: Asked<'_>, emit: &mut Emit<'_>) -> SqlResult<()> {
-        let Some(facts) = session.facts.as_deref() else {
+        let Some(facts) = Facts::of(session) else {
             return Err(SqlError::new(1105, "system tables need a session"));
         };
         let cx = Context {

@@ -1,7 +1,7 @@
 //! The slow query log's text, as MySQL writes it and its readers expect it.
 
 use crate::parse::placeholders;
-use crate::session::env::SqlMode;
+use crate::value::env::SqlMode;
 use crate::value::time::DateTime;
 use crate::value::{Value, Zone, text};
 use std::fmt::Write;

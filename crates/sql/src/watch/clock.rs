@@ -4,7 +4,7 @@
 //! two clocks is kept and measured anew once a second: a wall clock that is slewed is followed within half a
 //! millisecond, one that is set within a second.
 
-use crate::session::now_us as unix_us;
+use crate::env::now_us as unix_us;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 

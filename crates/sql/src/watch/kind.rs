@@ -146,7 +146,7 @@ pub(crate) fn object(kind: &Parsed) -> (Option<String>, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::env::SqlMode;
+    use crate::env::SqlMode;
 
     #[test]
     fn numbers_are_positions() {

@@ -57,7 +57,7 @@ pub use writer::RowWriter;
 use millpond_store::{Engine, Table, Txn};
 use std::sync::Arc;
 
-use crate::session::env::SessionEnv;
+use crate::env::SessionEnv;
 
 /// What writing a row takes besides the row.
 pub struct WriteContext<'c> {
@@ -69,4 +69,10 @@ pub struct WriteContext<'c> {
     pub env: &'c SessionEnv,
     /// The writer's table.
     pub table: &'c Arc<Table>,
+}
+
+/// Whether statements that write lock what they only read in this transaction.
+pub(crate) fn locks_reads(txn: &Txn) -> bool {
+    use millpond_store::Isolation as I;
+    !matches!(txn.isolation(), I::ReadCommitted | I::ReadUncommitted)
 }

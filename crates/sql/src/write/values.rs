@@ -2,9 +2,9 @@
 
 use super::row::is_zero;
 use super::{NewRow, RowWriter};
+use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::row::encode_row;
-use crate::session::env::SessionEnv;
 use crate::value::{self, StoreContext, Value};
 
 impl<'w> RowWriter<'w> {

@@ -9,8 +9,8 @@ use super::place::{self, RowLocator, StoredRow};
 use super::policy::{Buffers, Inserted, OnDuplicate, Target, Updated, WritePolicy};
 use super::row::is_zero;
 use super::{AutoIncrement, NewRow, WriteContext};
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::session::env::SessionEnv;
 use crate::store_error::store_error;
 use crate::value::{self, Value, Zone};
 

@@ -5,10 +5,10 @@ use millpond_syntax::ast;
 use super::{Scope, bind, type_of};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
+use crate::parse;
 use crate::types::{BaseType, Collation, Encoding, SqlType};
-use crate::value::convert::{double_prefix, exact_integer};
 use crate::value::not_utf8;
-use crate::value::{Decimal, Value, parse_time};
+use crate::value::{Value, parse_time};
 
 /// A literal other than NULL, TRUE, FALSE and small whole numbers.
 pub(super) fn literal(l: &ast::Literal, scope: &mut dyn Scope) -> SqlResult<Expr> {
@@ -69,48 +69,17 @@ fn string(bytes: Vec<u8>, collation: Collation) -> Expr {
 
 /// A number: an integer if it fits 64 bits, a double if it has an exponent, else a decimal.
 pub(super) fn number(digits: &str) -> SqlResult<Expr> {
-    let text = digits.as_bytes();
-    if let Some(v) = exact_integer(text) {
-        if let Ok(v) = i64::try_from(v) {
-            let ty = SqlType {
-                length: digits.len() as u32,
-                ..SqlType::bigint()
-            };
-            return Ok(Expr::literal(Value::Int(v), ty));
-        }
-        if let Ok(v) = u64::try_from(v) {
-            return Ok(Expr::literal(Value::UInt(v), SqlType::ubigint()));
-        }
-    }
-    if digits.contains(['e', 'E']) {
-        let (v, _) = double_prefix(text);
-        if digits.parse::<f64>().is_ok_and(f64::is_infinite) {
-            let m = format!("Illegal double '{digits}' value found during parsing");
-            return Err(SqlError::new(1367, m));
-        }
-        return Ok(Expr::literal(Value::Double(v), SqlType::double()));
-    }
-    let p = Decimal::parse_prefix(text);
-    if p.used == 0 {
-        return Err(SqlError::syntax(format!("near '{digits}'")));
-    }
-    let v = Value::Decimal(p.value);
-    let ty = type_of(&v, Collation::Binary);
+    let v = parse::number(digits)?;
+    let ty = match &v {
+        Value::Int(_) => SqlType {
+            length: digits.len() as u32,
+            ..SqlType::bigint()
+        },
+        Value::UInt(_) => SqlType::ubigint(),
+        Value::Double(_) => SqlType::double(),
+        v => type_of(v, Collation::Binary),
+    };
     Ok(Expr::literal(v, ty))
-}
-
-/// The value of a number as written, a minus sign included.
-pub(crate) fn literal_number(digits: &str) -> SqlResult<Value<'static>> {
-    // What most numbers are.
-    if digits.len() < 19
-        && let Ok(v) = digits.parse::<i64>()
-    {
-        return Ok(Value::Int(v));
-    }
-    match number(digits)?.kind {
-        ExprKind::Literal(v) => Ok(v),
-        _ => Err(SqlError::syntax(format_args!("near '{digits}'"))),
-    }
 }
 
 /// `b'101'`: bits as bytes.

@@ -24,7 +24,6 @@ use coercion::agree;
 pub(super) use coercion::collation_of;
 pub(crate) use comparisons::{as_number, compare};
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
-pub(crate) use literal::literal_number;
 pub use names::{is_of, type_of, unknown_column};
 use operators::{assignment, binary, case, chain, unary};
 pub(crate) use sent::into_bytes;
@@ -34,8 +33,8 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 
 use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, Func};
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 

@@ -5,8 +5,8 @@ use crate::memory::{MemoryAccount, ServerMemory};
 use millpond_syntax::LexMode;
 
 use super::*;
+use crate::env::tests::env;
 use crate::expr::RowRef;
-use crate::session::env::tests::env;
 use crate::value::{Date, Decimal, write_text};
 
 /// A scope with one row: `i` INT 7, `n` INT NULL, `u` INT UNSIGNED 3, `d` DECIMAL(10,2) 12.50, `f` DOUBLE 1.5,

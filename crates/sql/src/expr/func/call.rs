@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::{Func, joint};
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::{bit_string, enum_index};
 use crate::expr::operators::number;
 use crate::expr::{EvalContext, Expr, ExprKind};
-use crate::session::env::SessionEnv;
 use crate::types::{BaseType, Collation};
 use crate::value::convert::exact_integer;
 use crate::value::{Date, DateTime, Decimal, Time, Value, truncated};

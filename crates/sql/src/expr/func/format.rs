@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::call::bytes;
 use super::{Call, Computed, Exit, Function, Typing, row};
-use crate::expr::locale::{self, Numbers};
+use crate::env::locale::{self, Numbers};
 use crate::types::SqlType;
 use crate::value::Decimal;
 

@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use super::typing::{bigint, ubigint};
 use super::{Call, Computed, Exit, Follows, Function, Null, row};
+use crate::env::overdue;
+use crate::env::user_locks::UserLocks;
 use crate::error::SqlError;
 use crate::expr::RowRef;
-use crate::session::user_locks::UserLocks;
+use crate::store_error::interrupted;
 use crate::value::Value;
 
 #[rustfmt::skip]
@@ -28,10 +30,10 @@ const LOOK_EVERY: u64 = 1024;
 /// Why a statement must end now.
 fn stop(c: &Call<'_, '_>) -> Option<SqlError> {
     let s = c.cx.session;
-    if s.facts.as_ref().is_some_and(|f| f.seat.interrupted()) {
-        return Some(SqlError::new(1317, "Query execution was interrupted"));
+    if s.is_interrupted() {
+        return Some(interrupted());
     }
-    s.is_overdue().then(crate::exec::overdue)
+    s.is_overdue().then(overdue)
 }
 
 fn sleep<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
@@ -64,8 +66,8 @@ fn sleep<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         }
         let session = c.cx.session;
         let until = session.deadline.get().map_or(until, |d| d.min(until));
-        match &session.facts {
-            Some(facts) => facts.seat.doze(until),
+        match &session.services {
+            Some(services) => services.doze(until),
             None => std::thread::sleep(left),
         }
     }
@@ -90,8 +92,8 @@ fn benchmark<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 /// The locks of the server, which only sessions have.
 fn locks<'a>(c: &Call<'_, 'a>) -> Result<&'a UserLocks, Exit> {
-    match &c.cx.session.facts {
-        Some(facts) => Ok(&facts.instance.0.user_locks),
+    match &c.cx.session.services {
+        Some(services) => Ok(services.user_locks()),
         None => Err(Exit::Error(SqlError::unsupported(
             "locks by name outside of a session",
         ))),

@@ -6,15 +6,14 @@
 //! statement. This module decides what may be set to what; the effects are applied by
 //! [`super::set`].
 
-pub(crate) mod sql_mode;
 mod table;
 
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::env::{locale, sql_mode};
 use crate::error::{SqlError, SqlResult};
-use crate::expr::locale;
 use crate::types::Collation;
 use crate::value::{Value, Zone};
 

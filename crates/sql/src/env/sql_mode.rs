@@ -1,7 +1,7 @@
 //! sql_mode: names, bits and what evaluation asks about.
 
+use crate::env::SqlMode;
 use crate::error::{SqlError, SqlResult};
-use crate::session::env::SqlMode;
 
 /// Names by bit position, as MySQL 8 numbers them; empty where a number was given up.
 const NAMES: [&str; 33] = [
@@ -41,7 +41,7 @@ const NAMES: [&str; 33] = [
 ];
 
 /// REAL means FLOAT.
-pub(crate) const REAL_AS_FLOAT: u64 = 1 << 0;
+pub const REAL_AS_FLOAT: u64 = 1 << 0;
 const PIPES_AS_CONCAT: u64 = 1 << 1;
 const ANSI_QUOTES: u64 = 1 << 2;
 const IGNORE_SPACE: u64 = 1 << 3;
@@ -58,7 +58,7 @@ const ERROR_FOR_DIVISION_BY_ZERO: u64 = 1 << 26;
 const TRADITIONAL: u64 = 1 << 27;
 const HIGH_NOT_PRECEDENCE: u64 = 1 << 29;
 /// An unknown ENGINE is an error.
-pub(crate) const NO_ENGINE_SUBSTITUTION: u64 = 1 << 30;
+pub const NO_ENGINE_SUBSTITUTION: u64 = 1 << 30;
 
 /// What Millpond does; the other modes are refused. NO_DIR_IN_CREATE changes nothing: there is no DATA DIRECTORY.
 const SUPPORTED: u64 = REAL_AS_FLOAT
@@ -87,7 +87,7 @@ fn wrong(text: &str) -> SqlError {
 }
 
 /// Bits of a comma-separated list.
-pub(crate) fn parse(list: &str) -> SqlResult<u64> {
+pub fn parse(list: &str) -> SqlResult<u64> {
     let mut bits = 0;
     for name in list.split(',').map(str::trim).filter(|n| !n.is_empty()) {
         let bit = NAMES
@@ -100,7 +100,7 @@ pub(crate) fn parse(list: &str) -> SqlResult<u64> {
 }
 
 /// Checks bits and adds what the combining modes stand for.
-pub(crate) fn from_bits(bits: u64) -> SqlResult<u64> {
+pub fn from_bits(bits: u64) -> SqlResult<u64> {
     if bits >> NAMES.len() != 0 {
         return Err(wrong(&bits.to_string()));
     }
@@ -129,7 +129,7 @@ pub(crate) fn from_bits(bits: u64) -> SqlResult<u64> {
 }
 
 /// The list that these bits make.
-pub(crate) fn format(bits: u64) -> String {
+pub fn format(bits: u64) -> String {
     let names: Vec<&str> = NAMES
         .iter()
         .enumerate()
@@ -140,7 +140,7 @@ pub(crate) fn format(bits: u64) -> String {
 }
 
 /// What evaluation and conversion ask about.
-pub(crate) fn flags(bits: u64) -> SqlMode {
+pub fn flags(bits: u64) -> SqlMode {
     let has = |b: u64| bits & b != 0;
     SqlMode {
         strict: has(STRICT_TRANS_TABLES | STRICT_ALL_TABLES),

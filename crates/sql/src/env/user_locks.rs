@@ -43,7 +43,7 @@ impl State {
 
 /// The locks of an instance.
 #[derive(Default)]
-pub(crate) struct UserLocks {
+pub struct UserLocks {
     state: Mutex<State>,
     released: Condvar,
 }

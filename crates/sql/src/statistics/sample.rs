@@ -16,8 +16,8 @@ use super::histogram::{Collector, Histogram};
 use super::stored::Measure;
 use super::table::IndexStatistics;
 use crate::error::{SqlError, SqlResult};
-use crate::exec::store_error;
 use crate::row::{fixed_len, key_part_ends, schema_of};
+use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::Zone;
 

@@ -1,7 +1,7 @@
 //! A [`Partitioning`] as bytes, behind the columns in a table's body.
 
-use super::{By, Limit, Partition, Partitioning};
-use crate::catalog::body::{Reader, Writer, corrupt};
+use super::body::{Reader, Writer, corrupt};
+use super::partitioning::{By, Limit, Partition, Partitioning};
 use crate::error::SqlResult;
 use crate::parse::ast::PartitionMethod;
 

@@ -1,18 +1,47 @@
-//! What expressions may ask of the session, and the diagnostics they may leave.
+//! What statements see of the session that runs them: its settings, variables and diagnostics, its temporary tables, and what it
+//! provides beyond them ([`Services`]).
+//!
+//! It owns the state that a running statement reads and leaves behind, and knows neither statements nor tables' rows. A session
+//! runs on one thread at a time, so nothing here is locked but [`user_locks`], which sessions share.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `services` | what only a server's session has: its engine, KILL, locks by name, virtual tables |
+//! | `virtual_table` | tables computed on demand, as statements know them |
+//! | `temporary` | the session's temporary tables |
+//! | `user_locks` | GET_LOCK |
+//! | `lists` | what the running statement knows of long lists of IN |
+//! | `locale` | names of months and days, forms of numbers |
+//! | `sql_mode` | the names and bits of sql_mode |
+
+pub(crate) mod lists;
+pub mod locale;
+mod services;
+pub mod sql_mode;
+pub mod temporary;
+pub mod user_locks;
+mod virtual_table;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::temporary::TemporaryTables;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::Lists;
 use crate::memory::Charge;
 use crate::types::{Collation, Encoding};
 use crate::value::Value;
 
 pub use crate::value::ConversionEnv;
 pub use crate::value::env::{Diagnostic, Level, SqlMode, StrictWrite};
+pub use lists::Lists;
+pub use services::Services;
+pub use virtual_table::{
+    Asked, Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable, is_system_schema,
+};
+
+use temporary::TemporaryTables;
 
 /// The part of a session that expressions see. Single-threaded interior mutability: a session runs one
 /// statement at a time on one thread.
@@ -28,7 +57,7 @@ pub struct SessionEnv {
     /// `collation_connection`: that of literals.
     pub collation: Cell<Collation>,
     /// `lc_time_names`.
-    pub(crate) names: Cell<&'static crate::expr::locale::Names>,
+    pub names: Cell<&'static locale::Names>,
     /// What the client's bytes mean (`character_set_client`).
     pub client: Cell<Encoding>,
     /// LAST_INSERT_ID().
@@ -50,8 +79,8 @@ pub struct SessionEnv {
     /// Reads `@@name`: (scope `"session"`, `"global"` or `""`, lower-case name).
     #[allow(clippy::type_complexity)]
     pub sys_var: Box<dyn Fn(&str, &str) -> SqlResult<Value<'static>> + Send>,
-    /// The instance and the session's variables, for virtual tables; `None` outside of a session.
-    pub facts: Option<std::sync::Arc<super::Facts>>,
+    /// What the session provides beyond this; `None` outside of a session.
+    pub services: Option<Arc<dyn Services>>,
     /// When the statement must have ended (`max_execution_time`).
     pub deadline: Cell<Option<std::time::Instant>>,
     /// The session's temporary tables.
@@ -113,11 +142,34 @@ impl SessionEnv {
             charge.clear();
         }
     }
+    /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a system schema or has
+    /// no such table, and outside of a session.
+    pub fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
+        self.services.as_ref()?.virtual_table(database, name)
+    }
+    /// Whether somebody has told the statement to end.
+    pub fn is_interrupted(&self) -> bool {
+        self.services.as_ref().is_some_and(|s| s.is_interrupted())
+    }
     /// Whether the statement has run for longer than `max_execution_time`.
     pub fn is_overdue(&self) -> bool {
         let now = std::time::Instant::now();
         self.deadline.get().is_some_and(|d| d <= now)
     }
+}
+
+/// Microseconds since 1970 UTC.
+pub fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |d| d.as_micros() as u64)
+}
+
+/// 3024.
+pub fn overdue() -> SqlError {
+    SqlError::new(
+        3024,
+        "Query execution was interrupted, maximum statement execution time exceeded",
+    )
 }
 
 #[cfg(test)]
@@ -139,7 +191,7 @@ pub(crate) mod tests {
             database: RefCell::new(Some("test".into())),
             user: "root@localhost".into(),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
-            names: Cell::new(crate::expr::locale::ENGLISH),
+            names: Cell::new(locale::ENGLISH),
             client: Cell::default(),
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),
@@ -154,7 +206,7 @@ pub(crate) mod tests {
                     format!("Unknown system variable '{name}'"),
                 ))
             }),
-            facts: None,
+            services: None,
             deadline: Cell::default(),
             temporary: TemporaryTables::default(),
             lists: Default::default(),

@@ -4,11 +4,16 @@ use crate::error::{SqlError, SqlResult};
 
 /// Names of months, from January, and of days, from Monday.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Names {
+pub struct Names {
+    /// The locale's name, such as `de_DE`.
     pub locale: &'static str,
+    /// Months.
     pub months: [&'static str; 12],
+    /// Months, abbreviated.
     pub short_months: [&'static str; 12],
+    /// Days.
     pub days: [&'static str; 7],
+    /// Days, abbreviated.
     pub short_days: [&'static str; 7],
 }
 
@@ -151,7 +156,7 @@ static NUMBERS: [Numbers; 8] = [
 ];
 
 /// What texts of STR_TO_DATE and formats without a locale are written in.
-pub(crate) const ENGLISH: &Names = &NAMES[0];
+pub const ENGLISH: &Names = &NAMES[0];
 
 /// How a locale writes numbers; `None` for one that MySQL does not have.
 pub(crate) fn numbers(locale: &str) -> Option<&'static Numbers> {
@@ -162,7 +167,7 @@ pub(crate) fn numbers(locale: &str) -> Option<&'static Numbers> {
 }
 
 /// A locale's names: error 1649 for one that MySQL does not have, 1235 for one whose names are not here.
-pub(crate) fn names(locale: &str) -> SqlResult<&'static Names> {
+pub fn names(locale: &str) -> SqlResult<&'static Names> {
     let found = NAMES.iter().find(|n| n.locale.eq_ignore_ascii_case(locale));
     match found {
         Some(names) => Ok(names),

@@ -4,12 +4,12 @@
 //! Costs are in MySQL's unit, in which evaluating a row costs [`ROW_COST`]; they are those of one execution for what is executed
 //! once per row of something else, and of all together for joins and what stands above them.
 
-use super::dml::InsertRows;
-use super::nodes::{
+use super::profile::{Profile, Times};
+use crate::plan::dml::InsertRows;
+use crate::plan::nodes::{
     Access, Block, Body, EqCond, ExprWithSubqueries, Level, LevelFrom, LevelKind, Query, SourceKind,
 };
-use super::{Plan, Root};
-use crate::exec::profile::{Profile, Times};
+use crate::plan::{Plan, Root};
 use crate::types::Schema;
 
 /// MySQL's `row_evaluate_cost`.
@@ -150,7 +150,7 @@ impl Tree<'_> {
                 changes(format!("Delete rows from {name}"), &d.find)
             }
             Root::Several(s) => {
-                let of = |t: &super::dml::Target| s.find.sources[t.source].name.clone();
+                let of = |t: &crate::plan::dml::Target| s.find.sources[t.source].name.clone();
                 let names = s.targets.iter().map(of).collect::<Vec<_>>().join(", ");
                 let verb = if s.deletes {
                     "Delete rows from"
@@ -213,7 +213,7 @@ impl Tree<'_> {
             node = node.under("Temporary table with deduplication", None, seen);
         }
         if b.sorts() {
-            let key = |o: &super::nodes::OrderKey| {
+            let key = |o: &crate::plan::nodes::OrderKey| {
                 format!("{}{}", o.expr.expr, if o.desc { " DESC" } else { "" })
             };
             let keys = b.order.iter().map(key).collect::<Vec<_>>().join(", ");

@@ -1,15 +1,17 @@
-//! EXPLAIN: the traditional table, and which format is whose.
+//! The traditional table, and which format is whose.
 
-use super::dml::InsertRows;
-use super::nodes::{Access, Block, Body, EqCond, Level, LevelFrom, LevelKind, Query, SourceKind};
-use super::{Plan, Root, tree};
-use crate::bind::computed;
+use super::tree;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
 use crate::parse::ast::{self, StatementKind};
 use crate::partition::Prune;
+use crate::plan::dml::InsertRows;
+use crate::plan::nodes::{
+    Access, Block, Body, EqCond, Level, LevelFrom, LevelKind, Query, SourceKind,
+};
+use crate::plan::{Plan, Root};
 use crate::result::ColumnMeta;
-use crate::session::env::SessionEnv;
 use crate::types::{Collation, Schema, SqlType};
 use crate::value::Value;
 
@@ -95,15 +97,15 @@ pub fn explain(
 /// The one column of the formats that are a text.
 pub fn text_heading() -> Vec<ColumnMeta> {
     let ty = SqlType::varchar(4096, Collation::Utf8mb4GeneralCi);
-    vec![computed("EXPLAIN".into(), &ty, false)]
+    vec![ColumnMeta::computed("EXPLAIN".into(), &ty, false)]
 }
 
 fn headings() -> Vec<ColumnMeta> {
     let text = |n: &str, nullable| {
         let ty = SqlType::varchar(512, Collation::Utf8mb4GeneralCi);
-        computed(n.into(), &ty, nullable)
+        ColumnMeta::computed(n.into(), &ty, nullable)
     };
-    let number = |n: &str| computed(n.into(), &SqlType::bigint(), true);
+    let number = |n: &str| ColumnMeta::computed(n.into(), &SqlType::bigint(), true);
     vec![
         number("id"),
         text("select_type", false),
@@ -115,7 +117,7 @@ fn headings() -> Vec<ColumnMeta> {
         text("key_len", true),
         text("ref", true),
         number("rows"),
-        computed("filtered".into(), &SqlType::double(), true),
+        ColumnMeta::computed("filtered".into(), &SqlType::double(), true),
         text("Extra", true),
     ]
 }
@@ -367,7 +369,7 @@ fn filtered(l: &Level) -> f64 {
 }
 
 /// Names of the partitions that an INSERT may write to.
-fn inserted_partitions(i: &super::dml::Insert, schema: &Schema) -> String {
+fn inserted_partitions(i: &crate::plan::dml::Insert, schema: &Schema) -> String {
     let Some(p) = &schema.partitioning else {
         return String::new();
     };

@@ -23,23 +23,23 @@ pub struct TemporaryTables {
 
 impl TemporaryTables {
     /// The table of this name.
-    pub(crate) fn get(&self, database: &str, name: &str) -> Option<Arc<Table>> {
+    pub fn get(&self, database: &str, name: &str) -> Option<Arc<Table>> {
         self.tables.borrow().get(database)?.get(name).cloned()
     }
 
     /// How many names have come and gone so far. What a statement's tables are may depend on it.
-    pub(crate) fn changes(&self) -> (u64, u64) {
+    pub fn changes(&self) -> (u64, u64) {
         (self.created.get(), self.dropped.get())
     }
 
     /// A number for the names there are now, which never returns; `None`: there are none.
-    pub(crate) fn names(&self) -> Option<u64> {
+    pub fn names(&self) -> Option<u64> {
         let some = !self.tables.borrow().is_empty();
         some.then(|| self.created.get() + self.dropped.get())
     }
 
     /// Adds a table under the names in its definition, or puts it in the place of an earlier object of the same table.
-    pub(crate) fn put(&self, table: Arc<Table>) {
+    pub fn put(&self, table: Arc<Table>) {
         let def = table.def();
         let (database, name) = (def.database.clone(), def.name.clone());
         let mut tables = self.tables.borrow_mut();
@@ -54,7 +54,7 @@ impl TemporaryTables {
     }
 
     /// Takes a table out, which stays as it is.
-    pub(crate) fn take(&self, database: &str, name: &str) -> Option<Arc<Table>> {
+    pub fn take(&self, database: &str, name: &str) -> Option<Arc<Table>> {
         let mut tables = self.tables.borrow_mut();
         let names = tables.get_mut(database)?;
         let table = names.remove(name)?;
@@ -66,7 +66,7 @@ impl TemporaryTables {
     }
 
     /// Drops them all.
-    pub(crate) fn clear(&self, engine: &Engine) {
+    pub fn clear(&self, engine: &Engine) {
         let tables = std::mem::take(&mut *self.tables.borrow_mut());
         for table in tables.values().flat_map(HashMap::values) {
             engine.drop_temporary(table);

@@ -19,7 +19,7 @@ use millpond_store::{ChangedTables, Engine, Table, Txn};
 
 use super::{FEW_CHANGES, Open, Settings, all_changes, kept, take, tell_at_a_tenth};
 use crate::error::SqlResult;
-use crate::exec::store_error;
+use crate::store_error::store_error;
 
 /// Pages looked at a second.
 const PAGES_PER_SECOND: u32 = 2000;
@@ -119,7 +119,7 @@ fn refresh_and_rest(engine: &Engine, id: u64, settings: Settings) -> Duration {
 /// Measures a table, or the one of a partition, if it has changed by a tenth or was never measured; how many rows it has if it did.
 pub(crate) fn refresh(engine: &Engine, id: u64, settings: Settings) -> SqlResult<Option<u64>> {
     let name = engine.table_name(id).map_err(|e| store_error(e, ""))?;
-    let Some((database, name)) = name.filter(|(d, _)| d != crate::ddl::WORK_DATABASE) else {
+    let Some((database, name)) = name.filter(|(d, _)| d != crate::catalog::WORK_DATABASE) else {
         return Ok(None);
     };
     let owner = engine.owner();

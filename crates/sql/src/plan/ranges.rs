@@ -7,12 +7,12 @@ use std::sync::Arc;
 use millpond_store::{KeyRange, Table};
 use smallvec::SmallVec;
 
+use super::nodes::{Access, EqCond, RangeCond};
+use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
 use crate::partition;
-use crate::plan::nodes::{Access, EqCond, RangeCond};
 use crate::row::{self, Lookup};
-use crate::session::env::SessionEnv;
 use crate::types::{Column, Schema, SqlType};
 use crate::value::{Value, Zone, number_of_text};
 

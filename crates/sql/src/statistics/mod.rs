@@ -40,7 +40,6 @@ mod table;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use millpond_store::{ChangeCount, Engine, Isolation, Noted, Owner, Table};
 
@@ -49,9 +48,10 @@ pub use histogram::{Bucket, Histogram, Point};
 pub use sample::Open;
 pub use table::{BETWEEN, EQUALITY, INEQUALITY, IndexStatistics, TableStatistics};
 
+use crate::env::now_us;
 use crate::error::SqlResult;
-use crate::exec::store_error;
 use crate::row::schema_of;
+use crate::store_error::store_error;
 use crate::types::Schema;
 use stored::{Measure, Stored};
 
@@ -110,12 +110,6 @@ struct Kept {
     kept: ChangeCount,
     /// It was emptied or filled by other means than row changes since.
     outdated: AtomicBool,
-}
-
-/// Seconds and microseconds since 1970 UTC.
-fn now_us() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |d| d.as_micros() as u64)
 }
 
 /// How much a table, or its partitions, have changed since they were opened; they are opened all, so that none comes later with what

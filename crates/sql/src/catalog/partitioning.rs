@@ -1,0 +1,199 @@
+//! How a table is partitioned, as its definition says. Which rows are where, and what a statement needs of them, is
+//! [`crate::partition`]'s business.
+
+use std::any::Any;
+use std::sync::OnceLock;
+
+use crate::error::{SqlError, SqlResult};
+use crate::parse::ast::PartitionMethod;
+
+/// Most partitions of a table.
+pub const MAX_PARTITIONS: usize = 8192;
+
+/// How a table is partitioned.
+#[derive(Debug)]
+pub struct Partitioning {
+    /// How.
+    pub method: PartitionMethod,
+    /// LINEAR.
+    pub linear: bool,
+    /// ALGORITHM of KEY as it was given; 0: not.
+    pub algorithm: u64,
+    /// By what.
+    pub by: By,
+    /// Whether the partitions were named one by one.
+    pub listed: bool,
+    /// The partitions, in order.
+    pub parts: Vec<Partition>,
+    /// What decides, as bound at the first use: see [`Partitioning::bound`].
+    bound: OnceLock<Box<dyn Any + Send + Sync>>,
+    /// For LIST: values in order, each with its partition. For RANGE: upper ends.
+    keys: Vec<(Box<[u8]>, u32)>,
+}
+
+/// By what a table is partitioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The value of an expression: its text, as SHOW CREATE TABLE has it.
+    Expr(String),
+    /// Columns by name; none: those of the primary key (KEY).
+    Columns(Vec<String>),
+}
+
+/// A partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// Name.
+    pub name: String,
+    /// VALUES: LESS THAN is one row of limits, IN one per value; HASH and KEY have none.
+    pub values: Vec<Vec<Limit>>,
+    /// COMMENT.
+    pub comment: String,
+}
+
+/// A value of VALUES.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// As SHOW CREATE TABLE has it.
+    pub text: String,
+    /// Its bytes in the order of values.
+    pub key: Vec<u8>,
+}
+
+/// Byte above every value's first.
+const MAX_KEY: u8 = 0xff;
+/// Byte above every value's first, and below MAXVALUE.
+pub(crate) const HIGH_KEY: u8 = 0xfe;
+
+impl Limit {
+    /// MAXVALUE.
+    pub fn max() -> Limit {
+        Limit {
+            text: "MAXVALUE".into(),
+            key: vec![MAX_KEY],
+        }
+    }
+    /// Whether it is MAXVALUE.
+    pub fn is_max(&self) -> bool {
+        self.key == [MAX_KEY]
+    }
+}
+
+impl Partitioning {
+    /// Puts one together.
+    pub fn new(
+        method: PartitionMethod,
+        linear: bool,
+        algorithm: u64,
+        by: By,
+        listed: bool,
+        parts: Vec<Partition>,
+    ) -> Partitioning {
+        let mut keys: Vec<(Box<[u8]>, u32)> = Vec::new();
+        for (n, p) in parts.iter().enumerate() {
+            for row in &p.values {
+                let key: Vec<u8> = row.iter().flat_map(|l| l.key.iter().copied()).collect();
+                keys.push((key.into(), n as u32));
+            }
+        }
+        if method == PartitionMethod::List {
+            keys.sort();
+        }
+        Partitioning {
+            method,
+            linear,
+            algorithm,
+            by,
+            listed,
+            parts,
+            bound: OnceLock::new(),
+            keys,
+        }
+    }
+
+    /// The same with other partitions.
+    pub fn with_parts(&self, parts: Vec<Partition>) -> Partitioning {
+        Partitioning::new(
+            self.method,
+            self.linear,
+            self.algorithm,
+            self.by.clone(),
+            self.listed,
+            parts,
+        )
+    }
+
+    /// Position of a partition by name; names are told apart without case.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        let same = |p: &Partition| p.name.eq_ignore_ascii_case(name);
+        self.parts.iter().position(same)
+    }
+
+    /// Positions of the partitions named in a PARTITION clause, in order; error 1735.
+    pub fn selected(&self, names: &[&str], table: &str) -> SqlResult<Vec<usize>> {
+        let mut list = Vec::with_capacity(names.len());
+        for name in names {
+            list.push(self.position(name).ok_or_else(|| {
+                SqlError::new(
+                    1735,
+                    format!("Unknown partition '{name}' in table '{table}'"),
+                )
+            })?);
+        }
+        list.sort_unstable();
+        list.dedup();
+        Ok(list)
+    }
+
+    /// Names of the partitions, as the store has them.
+    pub fn names(&self) -> Vec<String> {
+        self.parts.iter().map(|p| p.stored_name()).collect()
+    }
+
+    /// The first partition whose upper end is above a key.
+    pub(crate) fn range_at(&self, key: &[u8]) -> usize {
+        self.keys.partition_point(|(end, _)| **end <= *key)
+    }
+
+    /// The first partition whose upper end is not below a key.
+    pub(crate) fn range_before(&self, key: &[u8]) -> usize {
+        self.keys.partition_point(|(end, _)| **end < *key)
+    }
+
+    /// The partition whose VALUES IN has a key.
+    pub(crate) fn listed_at(&self, key: &[u8]) -> Option<usize> {
+        let at = self.keys.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
+        Some(self.keys[at].1 as usize)
+    }
+
+    /// Whether each key is above the one before it: upper ends rise, no value is listed twice.
+    pub(crate) fn are_keys_apart(&self) -> bool {
+        self.keys.windows(2).all(|w| w[0].0 < w[1].0)
+    }
+
+    /// What decides, bound to the table's columns: what `bind` makes of it, the first time. Binding needs expressions and a session, of
+    /// which definitions know nothing; there is one kind of it.
+    #[inline]
+    pub(crate) fn bound<T: Any + Send + Sync>(
+        &self,
+        bind: impl FnOnce() -> SqlResult<T>,
+    ) -> SqlResult<&T> {
+        let bound = match self.bound.get() {
+            Some(bound) => bound,
+            None => {
+                let new = Box::new(bind()?);
+                self.bound.get_or_init(|| new)
+            }
+        };
+        bound
+            .downcast_ref()
+            .ok_or_else(|| SqlError::new(1105, "a partitioning is bound in one way only"))
+    }
+}
+
+impl Partition {
+    /// The name in the store, where case tells names apart.
+    pub fn stored_name(&self) -> String {
+        self.name.to_lowercase()
+    }
+}

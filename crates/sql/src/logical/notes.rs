@@ -1,0 +1,27 @@
+//! What binding took for granted: whoever keeps a plan asks whether it still holds.
+
+use std::sync::Arc;
+
+use crate::types::{BaseType, SqlType};
+
+/// What binding took for granted of the session, its transaction and the parameters.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// Something of the session is part of it besides what the meaning of a text depends on anyway: the type of a variable, the
+    /// state of RAND(seed). Other sessions make their own.
+    pub private: bool,
+    /// The clock is part of it.
+    pub momentary: bool,
+    /// The types that placeholders were taken to have where nothing around them says it: `None` for texts and NULL.
+    pub param_types: Vec<(usize, Option<SqlType>)>,
+    /// The types that user variables had when it was made.
+    pub variable_types: Vec<(Arc<str>, SqlType)>,
+    /// Placeholders compared with dates and years, and which.
+    pub constant_params: Vec<(usize, BaseType)>,
+    /// Placeholders compared with string columns, and whether they were taken to be texts or NULL.
+    pub text_params: Vec<(usize, bool)>,
+    /// Placeholders that stand where bytes are wanted.
+    pub bytes_params: Vec<usize>,
+    /// Whether the statement locks what it reads and does not change, if it would depend on the isolation level.
+    pub locks_reads: Option<bool>,
+}

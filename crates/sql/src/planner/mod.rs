@@ -1,0 +1,102 @@
+//! The way of a statement from its syntax tree to a plan: bound, rewritten, optimized; and what EXPLAIN shows instead.
+//!
+//! Planning opens tables (shared metadata locks in the caller's transaction) and takes no other lock. Nothing is kept: whoever
+//! wants a [`Plan`] again keeps it, and asks it whether it is still right.
+
+use std::sync::Arc;
+
+use crate::bind::{self, Bound};
+use crate::env::{SessionEnv, VirtualTable};
+use crate::error::{SqlError, SqlResult};
+use crate::explain;
+use crate::optimize;
+use crate::parse::Statement;
+use crate::parse::ast::{self, StatementKind};
+use crate::plan::{Plan, Root};
+use crate::rewrite;
+use crate::statistics;
+
+pub use crate::bind::PlanContext;
+
+/// Plans a statement for which [`Statement::is_planned`] holds.
+pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+    let text = &statement.text;
+    let mut plan = match statement.kind() {
+        StatementKind::Explain(e) => explained(e, text, cx)?,
+        kind => compile_kind(kind, text, cx)?,
+    };
+    plan.params = statement.params;
+    plan.time_limit = statement.time_limit;
+    Ok(plan)
+}
+
+/// Plans a statement that is, or is part of, this text.
+fn compile_kind(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+    let generation = statistics::generation();
+    let bound = bind::statement(kind, text, cx)?;
+    let plan = planned(bound, cx.env, text.contains(":="), generation)?;
+    match kind {
+        StatementKind::Query(q) => Ok(plan.selecting(bind::into_variables(q)?)),
+        _ => Ok(plan),
+    }
+}
+
+/// Plans `SELECT exprs` for SET, KILL and other places that evaluate expressions (subqueries allowed), of a statement with `params`
+/// placeholders.
+pub fn compile_exprs(
+    list: &[&ast::Expr],
+    params: usize,
+    cx: &mut PlanContext<'_>,
+) -> SqlResult<Plan> {
+    let assigns = list.iter().any(|e| e.to_string().contains(":="));
+    let generation = statistics::generation();
+    let bound = bind::expressions(list, cx)?;
+    let mut plan = planned(bound, cx.env, assigns, generation)?;
+    plan.params = params;
+    Ok(plan)
+}
+
+/// Plans `SELECT columns FROM table [WHERE filter]` over one virtual table, in its own order: what a SHOW statement
+/// returns. `columns` are positions, with the heading each gets (`None`: its name). `Like` filters on
+/// column `like`.
+pub fn compile_virtual(
+    table: Arc<dyn VirtualTable>,
+    columns: &[(usize, Option<&str>)],
+    like: usize,
+    filter: Option<&ast::ShowFilter>,
+    cx: &mut PlanContext<'_>,
+) -> SqlResult<Plan> {
+    let generation = statistics::generation();
+    let bound = bind::over_virtual(table, columns, like, filter, cx)?;
+    planned(bound, cx.env, true, generation)
+}
+
+/// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs. `generation`: of the statistics, before
+/// they were asked for.
+fn planned(bound: Bound, env: &SessionEnv, assigns: bool, generation: u64) -> SqlResult<Plan> {
+    let Bound {
+        mut root,
+        columns,
+        mut arena,
+        tables,
+        notes,
+    } = bound;
+    rewrite::rewrite(&mut root, &mut arena, &tables, assigns);
+    let optimized = optimize::optimize(root, arena, &tables, env, assigns)?;
+    Ok(Plan::new(optimized, columns, tables, notes, generation))
+}
+
+fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
+    let (format, kind) = explain::explainable(e)?;
+    let inner = compile_kind(kind, text, cx)?;
+    if format == explain::ExplainFormat::Analyze {
+        return match inner.root {
+            Root::Query(_) => Ok(inner.analyzing(explain::text_heading())),
+            _ => Err(SqlError::unsupported(
+                "EXPLAIN ANALYZE of other statements than SELECT",
+            )),
+        };
+    }
+    let (columns, rows) = explain::explain(&inner, format, cx.env);
+    Ok(inner.explained(columns, rows))
+}
