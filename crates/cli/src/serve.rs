@@ -4,7 +4,7 @@ use crate::settings::{self, EngineArgs, Error, File};
 use millpond_lab::frame::Size;
 use millpond_server::metrics::MetricsServer;
 use millpond_server::{Server, ServerConfig};
-use millpond_sql::Instance;
+use millpond_session::Instance;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -11,7 +11,7 @@
 
 use clap::Args;
 use millpond_lab::frame::Size;
-use millpond_sql::{Instance, InstanceOptions};
+use millpond_session::{Instance, InstanceOptions};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -5,9 +5,9 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
-use millpond_sql::value::Value;
-use millpond_sql::{Prepared, Session};
+use millpond_session::result::{ColumnMeta, Completion, ResultSink};
+use millpond_session::value::Value;
+use millpond_session::{Prepared, Session};
 
 use crate::convert::{FromValue, Params};
 use crate::database::Open;

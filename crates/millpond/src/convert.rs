@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use millpond_sql::value::{Date, DateTime, Decimal, Time, Value};
+use millpond_session::value::{Date, DateTime, Decimal, Time, Value};
 
 /// A Rust value that a placeholder takes.
 pub trait ToValue {

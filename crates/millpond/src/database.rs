@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use millpond_sql::{ConnectionInfo, Instance, InstanceOptions};
+use millpond_session::{ConnectionInfo, Instance, InstanceOptions};
 use millpond_store::Options;
 
 use crate::connection::Connection;

@@ -1,6 +1,6 @@
 //! Errors, with MySQL's codes where MySQL has one.
 
-use millpond_sql::SqlError;
+use millpond_session::SqlError;
 
 /// Result of an operation.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -45,5 +45,5 @@ pub use connection::{Connection, Outcome, Statement, Transaction};
 pub use convert::{FromValue, Params, ToValue};
 pub use database::{Builder, Database, Durability};
 pub use error::{Error, Result};
-pub use millpond_sql::value::{Date, DateTime, Decimal, Time, Value};
+pub use millpond_session::value::{Date, DateTime, Decimal, Time, Value};
 pub use row::{Row, RowIndex, Rows};

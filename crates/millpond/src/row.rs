@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millpond_sql::value::Value;
+use millpond_session::value::Value;
 
 use crate::convert::FromValue;
 use crate::error::{Error, Result};

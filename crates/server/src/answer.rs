@@ -17,8 +17,8 @@
 use crate::backend::Backend;
 use crate::proto::response;
 use crate::wire::{self, PacketWriter};
-use millpond_sql::session::{OnDurable, StoreError, Unsettled, commit_error};
-use millpond_sql::types::Encoding;
+use millpond_session::types::Encoding;
+use millpond_session::{OnDurable, StoreError, Unsettled, commit_error};
 use parking_lot::{Condvar, Mutex};
 use socket2::Socket;
 use std::io::{self, ErrorKind, Write};

@@ -1,10 +1,10 @@
-//! What the protocol layer needs of a database: [`millpond_sql::Instance`] and its sessions, or a stand-in in tests of the
+//! What the protocol layer needs of a database: [`millpond_session::Instance`] and its sessions, or a stand-in in tests of the
 //! protocol alone. Dispatch is static.
 
-use millpond_sql::memory::Charge;
-use millpond_sql::session::{Counter, OnDurable, Unsettled};
-use millpond_sql::types::Encodings;
-use millpond_sql::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
+use millpond_session::memory::Charge;
+use millpond_session::types::Encodings;
+use millpond_session::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
+use millpond_session::{Counter, OnDurable, Unsettled};
 use std::sync::Arc;
 
 /// A database that connections come to. See [`Instance`] for each method's meaning.

@@ -6,8 +6,8 @@
 //! What a latin1 client sends is converted; the SQL layer turns it back where bytes are wanted (`expr/bind/sent`). An ascii client's
 //! literal of more than ASCII is taken for bytes.
 
-use millpond_sql::types::Encoding;
-use millpond_sql::{SqlError, SqlResult};
+use millpond_session::types::Encoding;
+use millpond_session::{SqlError, SqlResult};
 use millpond_syntax::pieces::{Piece, PieceKind, piece};
 use millpond_syntax::text::unquote_bytes;
 use std::borrow::Cow;

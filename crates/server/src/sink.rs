@@ -2,9 +2,9 @@
 
 use crate::proto::{binary, capability, lenenc, response, status, text};
 use crate::wire::PacketWriter;
-use millpond_sql::result::ColumnMeta;
-use millpond_sql::types::{Encoding, Encodings, SqlType};
-use millpond_sql::{Completion, ResultSink, Value};
+use millpond_session::result::ColumnMeta;
+use millpond_session::types::{Encoding, Encodings, SqlType};
+use millpond_session::{Completion, ResultSink, Value};
 use std::io;
 
 /// What encoding rows needs to know of their columns; kept between results so that its memory is reused. A prepared
@@ -200,7 +200,7 @@ impl ResultSink for TextRows {
     fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
         let texts = row.iter().zip(&self.types).map(|(v, ty)| {
             let mut text = Vec::new();
-            millpond_sql::value::write_text(v, ty, &mut text);
+            millpond_session::value::write_text(v, ty, &mut text);
             String::from_utf8_lossy(&text).into_owned()
         });
         self.rows.push(texts.collect());

@@ -4,8 +4,8 @@ use crate::proto::binary::{ParamType, param_types, params};
 use crate::proto::{Cursor, Malformed};
 use crate::sink::Shape;
 use hashbrown::HashMap;
-use millpond_sql::memory::Charge;
-use millpond_sql::{Prepared, SqlError, SqlResult, Value};
+use millpond_session::memory::Charge;
+use millpond_session::{Prepared, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// A prepared statement and what the client has sent for it.

@@ -1,8 +1,8 @@
 //! The metrics endpoint: real requests, and what is none.
 
 use millpond_server::metrics::MetricsServer;
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
-use millpond_sql::{ConnectionInfo, Instance, InstanceOptions, Value};
+use millpond_session::result::{ColumnMeta, Completion, ResultSink};
+use millpond_session::{ConnectionInfo, Instance, InstanceOptions, Value};
 use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

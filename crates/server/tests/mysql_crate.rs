@@ -1,7 +1,7 @@
 //! Smoke suite of the Rust `mysql` client against a server on a fresh data directory.
 
 use millpond_server::{Server, ServerConfig};
-use millpond_sql::{Instance, InstanceOptions};
+use millpond_session::{Instance, InstanceOptions};
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{ChangeUserOpts, Conn, Error, OptsBuilder, Params, Row, Value, params};

@@ -1,26 +1,30 @@
-//! MySQL's language over Millpond's store: types, collations, expressions, planner, executor,
-//! sessions, DDL, SHOW. It knows no network: the server and the embedded API both drive [`Session`].
+//! MySQL's language over Millpond's store: types, collations, expressions, planner, executor, DDL. It knows no sessions and no
+//! network: `millpond-session` runs statements by it.
+//!
+//! From the top; a module imports only from those below it.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`session`] | [`Instance`], [`Session`]: transactions, variables, prepared statements, diagnostics |
-//! | [`show`] | SHOW, DESCRIBE, the tables of information_schema |
 //! | [`ddl`] | CREATE, DROP, TRUNCATE, RENAME, index DDL |
 //! | [`exec`] | operators that push rows; which rows statements write |
-//! | [`write`] | the one row writer |
+//! | [`planner`] | from the syntax tree to a plan |
+//! | `explain` | EXPLAIN |
 //! | `bind` | from the syntax tree to a logical plan: names and types |
-//! | `logical` | logical plans: query blocks, join trees, subqueries |
-//! | `rewrite` | logical plans made cheaper, one rule a file |
 //! | `optimize` | from a logical plan to a physical one: access paths, join order |
-//! | [`plan`] | physical plans, EXPLAIN |
-//! | `partition` | partitioned tables: definitions, routing, pruning |
-//! | [`parse`] | text to statements, by `millpond-syntax` |
+//! | `rewrite` | logical plans made cheaper, one rule a file |
+//! | [`plan`] | physical plans |
+//! | `logical` | logical plans: query blocks, join trees, subqueries |
+//! | [`write`] | the one row writer |
+//! | [`statistics`] | what is known of tables' rows |
+//! | [`partition`] | partitioned tables: what they may be, routing, pruning |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
-//! | [`memory`] | what statements may take of memory |
-//! | [`row`] | rows and keys as bytes |
-//! | [`catalog`] | definitions of tables; optimizer statistics |
+//! | [`row`] | rows, keys and buffered values as bytes |
+//! | [`catalog`] | definitions of tables |
+//! | [`env`] | what statements see of the session that runs them |
+//! | [`parse`] | text to statements, by `millpond-syntax` |
+//! | [`memory`], [`stack`] | what statements may take of memory and stack |
+//! | [`store_error`] | the store's errors as MySQL's |
 //! | [`types`], [`value`] | `millpond-types`: types, collations, values |
-//! | [`watch`] | the stall record: latencies, time line, DDL events |
 //! | [`result`], [`error`] | what goes out |
 
 mod bind;
@@ -30,23 +34,21 @@ pub mod env;
 pub mod exec;
 mod explain;
 pub mod expr;
+#[cfg(test)]
+mod fixture;
 mod logical;
 pub mod memory;
 mod optimize;
 pub mod parse;
-pub(crate) mod partition;
+pub mod partition;
 pub mod plan;
 pub mod planner;
 pub mod result;
 mod rewrite;
 pub mod row;
-pub mod session;
-pub mod show;
-mod slowlog;
-mod stack;
+pub mod stack;
 pub mod statistics;
-mod store_error;
-pub mod watch;
+pub mod store_error;
 pub mod write;
 
 pub use millpond_types::error;
@@ -67,5 +69,4 @@ pub mod value {
 
 pub use error::{SqlError, SqlResult};
 pub use result::{ColumnMeta, Completion, ResultSink};
-pub use session::{ConnectionInfo, Instance, InstanceOptions, Prepared, Session};
 pub use value::Value;

@@ -36,7 +36,7 @@ fn statements_of_every_kind() {
 /// The statements that the SQL layer's tests run, save those whose text is an error there too.
 #[test]
 fn statements_of_the_sql_layers_tests() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../sql/tests/slt");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../session/tests/slt");
     let (mut parsed, mut refused) = (0, Vec::new());
     for file in std::fs::read_dir(folder).expect("the folder of tests") {
         let path = file.expect("a file").path();

@@ -5,7 +5,7 @@ mod print;
 mod split;
 
 use crate::settings::{self, EngineArgs, Error, File};
-use millpond_sql::{ConnectionInfo, Instance, Session};
+use millpond_session::{ConnectionInfo, Instance, Session};
 use print::{Layout, Printer};
 use rustyline::error::ReadlineError;
 use signal_hook::consts::SIGINT;

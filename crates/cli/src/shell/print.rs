@@ -1,9 +1,9 @@
 //! Results as people or programs read them: tables and vertical rows as MySQL's own client prints them, or lines with tabs.
 
-use millpond_sql::result::ColumnMeta;
-use millpond_sql::types::SqlType;
-use millpond_sql::value::write_text;
-use millpond_sql::{Completion, ResultSink, Value};
+use millpond_session::result::ColumnMeta;
+use millpond_session::types::SqlType;
+use millpond_session::value::write_text;
+use millpond_session::{Completion, ResultSink, Value};
 use std::io::{self, Write};
 use std::time::Instant;
 use unicode_width::UnicodeWidthStr;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::proto::HEADER;
-use millpond_sql::{Instance, InstanceOptions, ResultSink};
+use millpond_session::{Instance, InstanceOptions, ResultSink};
 use socket2::{Domain, Type};
 use std::io::Read;
 
@@ -8,13 +8,13 @@ use std::io::Read;
 struct Nothing;
 
 impl ResultSink for Nothing {
-    fn columns(&mut self, _: &[millpond_sql::result::ColumnMeta]) -> io::Result<()> {
+    fn columns(&mut self, _: &[millpond_session::result::ColumnMeta]) -> io::Result<()> {
         Ok(())
     }
-    fn row(&mut self, _: &[millpond_sql::Value<'_>]) -> io::Result<()> {
+    fn row(&mut self, _: &[millpond_session::Value<'_>]) -> io::Result<()> {
         Ok(())
     }
-    fn finish(&mut self, _: &millpond_sql::Completion) -> io::Result<()> {
+    fn finish(&mut self, _: &millpond_session::Completion) -> io::Result<()> {
         Ok(())
     }
 }

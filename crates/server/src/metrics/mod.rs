@@ -15,7 +15,7 @@ mod http;
 mod text;
 
 use crate::server::{ACCEPT_PAUSE, bind_tcp, named};
-use millpond_sql::Instance;
+use millpond_session::Instance;
 use socket2::Socket;
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr, TcpStream};

@@ -4,8 +4,8 @@
 //! `mysql_global_status_threads_connected`, `mysql_global_status_commands_total{command="select"}`,
 //! `mysql_global_variables_max_connections`. What MySQL has no name for is called `millpond_*`.
 
-use millpond_sql::Instance;
-use millpond_sql::watch::{self, KindLatency, LOG_BUCKETS};
+use millpond_session::Instance;
+use millpond_session::watch::{self, KindLatency, LOG_BUCKETS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

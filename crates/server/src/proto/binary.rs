@@ -6,10 +6,10 @@
 
 use super::field;
 use super::lenenc::{Cursor, Malformed, close_bytes, put_bytes};
-use millpond_sql::Value;
-use millpond_sql::types::Encoding;
-use millpond_sql::types::SqlType;
-use millpond_sql::value::{Date, DateTime, Time, write_text};
+use millpond_session::Value;
+use millpond_session::types::Encoding;
+use millpond_session::types::SqlType;
+use millpond_session::value::{Date, DateTime, Time, write_text};
 use std::borrow::Cow;
 
 /// Microseconds in a second.

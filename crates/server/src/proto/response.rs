@@ -1,9 +1,9 @@
 //! OK, ERR, EOF and column definition payloads.
 
 use super::lenenc::{put_bytes, put_lenenc};
-use millpond_sql::result::ColumnMeta;
-use millpond_sql::types::{Collation, Encoding, SqlType};
-use millpond_sql::{Completion, SqlError};
+use millpond_session::result::ColumnMeta;
+use millpond_session::types::{Collation, Encoding, SqlType};
+use millpond_session::{Completion, SqlError};
 
 /// Appends an OK payload; `header` is 0x00, or 0xfe for the one that ends a result set.
 pub fn ok(out: &mut Vec<u8>, header: u8, done: &Completion, status: u16) {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn columns_tell_their_decimals() {
-        use millpond_sql::types::{BaseType, Collation, SqlType};
+        use millpond_session::types::{BaseType, Collation, SqlType};
         let text = SqlType::varchar(9, Collation::Utf8mb4Bin);
         for (ty, table, want) in [
             (SqlType::datetime(3), "t", 3),

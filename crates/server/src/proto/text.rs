@@ -1,9 +1,9 @@
 //! Rows of the text protocol, straight from values.
 
 use super::lenenc::{close_bytes, put_bytes};
-use millpond_sql::Value;
-use millpond_sql::types::SqlType;
-use millpond_sql::value::write_text;
+use millpond_session::Value;
+use millpond_session::types::SqlType;
+use millpond_session::value::write_text;
 
 /// Appends a text row's payload.
 #[inline]

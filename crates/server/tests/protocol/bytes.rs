@@ -3,7 +3,7 @@
 use crate::GRACE;
 use crate::support::{Client, Packet};
 use millpond_server::{Server, ServerConfig};
-use millpond_sql::{Instance, InstanceOptions};
+use millpond_session::{Instance, InstanceOptions};
 
 /// A literal of these bytes, with escapes for what clients escape.
 fn quoted(bytes: &[u8]) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use crate::support::{Client, DEPRECATE_EOF, MULTI, Packet};
 use millpond_server::{Server, ServerConfig};
-use millpond_sql::{Instance, InstanceOptions};
+use millpond_session::{Instance, InstanceOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;

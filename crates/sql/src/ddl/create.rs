@@ -63,18 +63,24 @@ pub(super) fn unix_now() -> u64 {
 }
 
 /// What a CREATE TABLE makes.
-pub(crate) struct New {
+pub struct New {
+    /// Database it will be in.
     pub database: String,
+    /// Its name.
     pub table: String,
+    /// Its columns, keys and options.
     pub schema: Schema,
+    /// Whether it is to have a file of its own, if the statement says so.
     pub own_file: Option<bool>,
+    /// AUTO_INCREMENT of the first row; 0: not given.
     pub auto_increment: u64,
 }
 
 /// A CREATE TABLE that has been checked.
-pub(crate) enum Prepared {
+pub enum Prepared {
     /// The table is there, and IF NOT EXISTS was said.
     Exists(Done),
+    /// This table.
     New(Box<New>),
 }
 
@@ -134,7 +140,7 @@ impl Ddl<'_> {
     }
 
     /// Checks a CREATE TABLE and gives what it makes. `selected`: columns of the query that fills the table.
-    pub(crate) fn prepare_create(
+    pub fn prepare_create(
         &self,
         create: &ast::CreateTable,
         selected: &[ColumnMeta],

@@ -45,14 +45,17 @@ use crate::parse::ast::{
 use crate::store_error::store_error;
 use crate::types::Collation;
 
-pub(crate) use create::Prepared;
-pub(crate) use partition::not_temporary;
-pub(crate) use rebuild::{Fill, Home, Work, clear_work};
+pub use create::Prepared;
+pub use partition::not_temporary;
+pub use rebuild::{Fill, Home, Work, clear_work};
 
 /// What a DDL statement works with.
-pub(crate) struct Ddl<'a> {
+pub struct Ddl<'a> {
+    /// The engine.
     pub engine: &'a Engine,
+    /// Who runs it.
     pub owner: &'a Arc<Owner>,
+    /// The session.
     pub env: &'a SessionEnv,
     /// sql_mode, all bits.
     pub mode: u64,
@@ -62,13 +65,15 @@ pub(crate) struct Ddl<'a> {
 
 /// What a DDL statement reports.
 #[derive(Default)]
-pub(crate) struct Done {
+pub struct Done {
+    /// Rows affected.
     pub affected: u64,
+    /// Info text.
     pub info: String,
 }
 
 /// The database in use; error 1046 if there's none.
-pub(crate) fn current_database(env: &SessionEnv) -> SqlResult<String> {
+pub fn current_database(env: &SessionEnv) -> SqlResult<String> {
     env.database
         .borrow()
         .clone()
@@ -76,7 +81,7 @@ pub(crate) fn current_database(env: &SessionEnv) -> SqlResult<String> {
 }
 
 /// A table's database and name.
-pub(crate) fn qualified(t: &ObjectName, env: &SessionEnv) -> SqlResult<(String, String)> {
+pub fn qualified(t: &ObjectName, env: &SessionEnv) -> SqlResult<(String, String)> {
     let database = match &t.database {
         Some(d) => d.as_str().to_string(),
         None => current_database(env)?,
@@ -85,12 +90,12 @@ pub(crate) fn qualified(t: &ObjectName, env: &SessionEnv) -> SqlResult<(String, 
 }
 
 /// Error 1146.
-pub(crate) fn no_such_table(database: &str, table: &str) -> SqlError {
+pub fn no_such_table(database: &str, table: &str) -> SqlError {
     SqlError::new(1146, format!("Table '{database}.{table}' doesn't exist"))
 }
 
 /// A database's default collation.
-pub(crate) fn database_collation(engine: &Engine, name: &str) -> SqlResult<Collation> {
+pub fn database_collation(engine: &Engine, name: &str) -> SqlResult<Collation> {
     let body = engine.database(name).map_err(|e| store_error(e, name))?;
     Collation::by_name(&String::from_utf8_lossy(&body))
 }
@@ -431,7 +436,7 @@ fn unknown_tables(missing: &[(String, String)]) -> SqlError {
 }
 
 /// The collation that a CHARACTER SET and a COLLATE clause ask for together.
-pub(crate) fn collation_of(
+pub fn collation_of(
     charset: Option<&str>,
     collation: Option<&str>,
     default: Collation,

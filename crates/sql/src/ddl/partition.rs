@@ -38,7 +38,7 @@ fn only_range_list(what: &str) -> SqlError {
 }
 
 /// 1562.
-pub(crate) fn not_temporary() -> SqlError {
+pub fn not_temporary() -> SqlError {
     SqlError::new(1562, "Cannot create temporary table with partitions")
 }
 
@@ -96,7 +96,7 @@ pub(super) fn change(actions: &[AlterAction]) -> SqlResult<Option<PartitionChang
 
 impl<'a> Ddl<'a> {
     /// Gives a new table's schema its partitions.
-    pub(crate) fn partition(&self, schema: &mut Schema, by: &PartitionBy) -> SqlResult<()> {
+    pub fn partition(&self, schema: &mut Schema, by: &PartitionBy) -> SqlResult<()> {
         let p = partition::define(by, schema, self.env)?;
         schema.partitioning = Some(Arc::new(p));
         Ok(())
@@ -239,11 +239,7 @@ impl<'a> Ddl<'a> {
     }
 
     /// OPTIMIZE PARTITION; no names: all.
-    pub(crate) fn optimize_partitions(
-        &self,
-        name: &ObjectName,
-        names: Option<&[Ident]>,
-    ) -> SqlResult<()> {
+    pub fn optimize_partitions(&self, name: &ObjectName, names: Option<&[Ident]>) -> SqlResult<()> {
         let (database, table) = self.target(name)?;
         self.locked(&database, &table, || {
             let (_, schema) = self.definition(&database, &table)?;

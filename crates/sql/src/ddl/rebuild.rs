@@ -49,7 +49,7 @@ const KILL_CHECK_ROWS: u64 = 1_000;
 static NEXT_NAME: AtomicU64 = AtomicU64::new(1);
 
 /// Drops what an earlier life of the database left half made.
-pub(crate) fn clear_work(engine: &Engine) -> millpond_store::Result<()> {
+pub fn clear_work(engine: &Engine) -> millpond_store::Result<()> {
     let names = match engine.tables(WORK_DATABASE) {
         Ok(names) => names,
         Err(Error::NoSuchDatabase(_)) => return Ok(()),
@@ -67,7 +67,7 @@ pub(crate) fn clear_work(engine: &Engine) -> millpond_store::Result<()> {
 
 /// Where a table in the making is to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Home {
+pub enum Home {
     /// In the database; in a file of its own, the shared one, or where the default says.
     Stored(Option<bool>),
     /// In the session.
@@ -75,7 +75,7 @@ pub(crate) enum Home {
 }
 
 /// A table in the making. Dropped, it leaves nothing behind.
-pub(crate) struct Work<'a> {
+pub struct Work<'a> {
     engine: &'a Engine,
     env: &'a SessionEnv,
     /// Whose statement it is: asked whether it was killed; does the DDL.
@@ -325,7 +325,7 @@ impl<'a> Work<'a> {
 }
 
 /// Fills a table in the making with a query's rows.
-pub(crate) struct Fill<'w, 'a> {
+pub struct Fill<'w, 'a> {
     work: &'w mut Work<'a>,
     /// For each column of the table, the query's column that goes there.
     from: Vec<Option<usize>>,
@@ -600,7 +600,7 @@ impl<'a> Ddl<'a> {
     }
 
     /// Writes a table anew as it is: OPTIMIZE TABLE, ALTER TABLE ... ENGINE and FORCE.
-    pub(crate) fn recreate(&self, database: &str, table: &str) -> SqlResult<()> {
+    pub fn recreate(&self, database: &str, table: &str) -> SqlResult<()> {
         self.locked(database, table, || {
             let (_, schema) = self.definition(database, table)?;
             let from = (0..schema.columns.len()).map(Some).collect();

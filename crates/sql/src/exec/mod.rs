@@ -37,7 +37,7 @@ mod sort;
 mod state;
 mod subquery;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod update;
 
 pub use dml::DmlOptions;

@@ -147,7 +147,7 @@ pub fn parse_partition_by(text: &str) -> SqlResult<ast::PartitionBy> {
 }
 
 /// Where a statement's placeholders are, in bytes.
-pub(crate) fn placeholders(text: &str, mode: SqlMode) -> Vec<usize> {
+pub fn placeholders(text: &str, mode: SqlMode) -> Vec<usize> {
     millpond_syntax::placeholders(text, lex_mode(mode))
 }
 

@@ -228,7 +228,7 @@ impl Plan {
     }
     /// Whether it is right for these values of its placeholders and of the user variables.
     #[inline]
-    pub(crate) fn fits(&self, params: &[Value<'_>], env: &SessionEnv) -> bool {
+    pub fn fits(&self, params: &[Value<'_>], env: &SessionEnv) -> bool {
         let fits = |(n, ty): &(usize, Option<SqlType>)| match params.get(*n) {
             // NULL is of any type.
             Some(Value::Null) => true,
@@ -252,7 +252,7 @@ impl Plan {
     }
     /// Refuses values that cannot be what they are compared with, whether or not there are rows to compare.
     #[inline]
-    pub(crate) fn check_params(&self, params: &[Value<'_>]) -> SqlResult<()> {
+    pub fn check_params(&self, params: &[Value<'_>]) -> SqlResult<()> {
         for (n, base) in &self.notes.constant_params {
             constant_beside(params[*n].borrowed(), *base)?;
         }
@@ -266,7 +266,7 @@ impl Plan {
         }
     }
     /// Whether `sql_safe_updates` forbids it: it reads a table whose rows it changes neither by a key nor up to a LIMIT.
-    pub(crate) fn is_reckless(&self) -> bool {
+    pub fn is_reckless(&self) -> bool {
         let one = |b: &nodes::Block| b.limit.count.is_none() && !b.is_keyed(0);
         match &self.root {
             Root::Update(u) => one(&u.find),
@@ -276,14 +276,14 @@ impl Plan {
         }
     }
     /// How many combinations of rows a SELECT would look at.
-    pub(crate) fn combinations(&self) -> f64 {
+    pub fn combinations(&self) -> f64 {
         match &self.root {
             Root::Query(q) => q.combinations(),
             _ => 0.0,
         }
     }
     /// Whether it makes rows.
-    pub(crate) fn is_insert(&self) -> bool {
+    pub fn is_insert(&self) -> bool {
         matches!(self.root, Root::Insert(_))
     }
     /// Whether it returns rows.

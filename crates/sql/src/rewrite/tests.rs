@@ -1,106 +1,24 @@
 //! Rules by what they make of the printed plan.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use millpond_store::Isolation;
-
 use crate::bind;
-use crate::bind::PlanContext;
-use crate::env::SessionEnv;
-use crate::env::tests::env;
+use crate::fixture::Database;
 use crate::logical::Root;
 use crate::parse::parse_one;
-use crate::result::{ColumnMeta, Completion, ResultSink};
-use crate::value::Value;
-use crate::{ConnectionInfo, Instance, InstanceOptions};
-
-struct Nothing;
-
-impl ResultSink for Nothing {
-    fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value<'_>]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn finish(&mut self, _: &Completion) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A database with tables `a`, `b` and `c`.
-pub struct Fixture {
-    path: PathBuf,
-    instance: Instance,
-    env: SessionEnv,
+fn fixture() -> Database {
+    let mut f = Database::new();
+    f.sql("CREATE TABLE a (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(9))");
+    f.sql("CREATE TABLE b (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(9), KEY (x))");
+    f.sql("CREATE TABLE c (x INT, y INT, s VARCHAR(9))");
+    f
 }
 
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
-static NEXT: AtomicU32 = AtomicU32::new(0);
-
-impl Fixture {
-    pub fn new() -> Fixture {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("millpond-rewrite-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        let instance = Instance::open(InstanceOptions {
-            path: path.clone(),
-            store: millpond_store::Options {
-                pool_bytes: 8 << 20,
-                log_bytes: 16 << 20,
-                ..Default::default()
-            },
-            variables: Vec::new(),
-        })
-        .expect("open");
-        let info = ConnectionInfo {
-            user: "root".into(),
-            host: "localhost".into(),
-            ..Default::default()
-        };
-        let mut session = instance.connect(info).expect("connect");
-        for sql in [
-            "CREATE DATABASE d",
-            "USE d",
-            "CREATE TABLE a (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(9))",
-            "CREATE TABLE b (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(9), KEY (x))",
-            "CREATE TABLE c (x INT, y INT, s VARCHAR(9))",
-        ] {
-            session.execute(sql, &mut Nothing).expect(sql);
-        }
-        let env = env();
-        *env.database.borrow_mut() = Some("d".into());
-        Fixture {
-            path,
-            instance,
-            env,
-        }
-    }
-
+impl Database {
     /// The logical plan of a query, rewritten. Columns go by their table's name alone.
-    pub fn rewritten(&self, sql: &str) -> String {
-        let engine = self.instance.engine().clone();
+    fn rewritten(&self, sql: &str) -> String {
         let statement = parse_one(sql, self.env.sql_mode.get()).expect("parse");
-        let owner = engine.owner();
-        let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
-        let bound = bind::statement(
-            statement.kind(),
-            &statement.text,
-            &mut PlanContext {
-                engine: &engine,
-                txn: &mut txn,
-                env: &self.env,
-                params: None,
-            },
-        );
-        engine.commit(txn).expect("commit");
+        let bound = self.planning(|cx| bind::statement(statement.kind(), &statement.text, cx));
         let mut bound = bound.expect(sql);
         super::rewrite(&mut bound.root, &mut bound.arena, &bound.tables, false);
         match &bound.root {
@@ -112,7 +30,7 @@ impl Fixture {
 
 /// Checks what queries become; lines are compared without the space around them.
 pub fn check(cases: &[(&str, &[&str])]) {
-    let f = Fixture::new();
+    let f = fixture();
     let mut wrong = Vec::new();
     for (sql, want) in cases {
         let got = f.rewritten(sql);

@@ -33,7 +33,7 @@
 mod estimate;
 mod histogram;
 mod json;
-pub(crate) mod refresh;
+pub mod refresh;
 mod sample;
 mod stored;
 mod table;
@@ -60,7 +60,7 @@ const FEW_CHANGES: u64 = 100;
 
 /// What the system variables say about statistics.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// `innodb_stats_persistent`: measures are kept in the catalog.
     pub persistent: bool,
     /// `innodb_stats_auto_recalc`: tables that have changed are measured anew.
@@ -223,7 +223,7 @@ fn rows_now(engine: &Engine, table: &Arc<Table>, kept: &Kept) -> u64 {
 
 /// The same for listings, which may read pages: measured now if a tenth of the table has changed since it was last, or nobody has
 /// measured it. What is found out is noted at the table, and kept by the next refresh.
-pub(crate) fn fresh(engine: &Engine, table: &Arc<Table>, settings: Settings) -> SqlResult<Known> {
+pub fn fresh(engine: &Engine, table: &Arc<Table>, settings: Settings) -> SqlResult<Known> {
     let now = kept(engine, table)?;
     let before = all_changes(engine, table, &now.schema)?;
     let changed = before.rows.saturating_sub(now.measured.rows);
@@ -320,7 +320,7 @@ fn change(
 
 /// Measures a table and notes what it finds; keeps it in the catalog if measures persist. How many rows it has; `None`: DDL came in
 /// between.
-pub(crate) fn take(
+pub fn take(
     engine: &Engine,
     owner: &Arc<Owner>,
     open: Open<'_>,
@@ -363,7 +363,7 @@ pub(crate) fn take(
 }
 
 /// Makes histograms of columns (position, buckets), of a table of which no more than `memory` bytes of values are collected.
-pub(crate) fn make_histograms(
+pub fn make_histograms(
     engine: &Engine,
     owner: &Arc<Owner>,
     open: Open<'_>,
@@ -382,7 +382,7 @@ pub(crate) fn make_histograms(
 }
 
 /// Drops a column's histogram; whether there was one.
-pub(crate) fn drop_histogram(
+pub fn drop_histogram(
     engine: &Engine,
     owner: &Arc<Owner>,
     open: Open<'_>,
@@ -431,14 +431,10 @@ pub(crate) fn outdate(engine: &Engine, table: &Arc<Table>) -> SqlResult<()> {
 }
 
 /// A histogram as a JSON document.
-pub(crate) use json::document;
+pub use json::document;
 
 /// Measures a temporary table that the caller has: what is found is noted at it and goes with it.
-pub(crate) fn take_temporary(
-    engine: &Engine,
-    table: &Arc<Table>,
-    settings: Settings,
-) -> SqlResult<()> {
+pub fn take_temporary(engine: &Engine, table: &Arc<Table>, settings: Settings) -> SqlResult<()> {
     let schema = schema_of(table)?;
     let before = table.changes();
     let open: Open<'_> = &|_| Ok(table.clone());

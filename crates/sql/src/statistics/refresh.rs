@@ -32,10 +32,10 @@ const SMALL_ROWS: u64 = 10_000;
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// What the variables say now.
-pub(crate) type Ask = Arc<dyn Fn() -> Settings + Send + Sync>;
+pub type Ask = Arc<dyn Fn() -> Settings + Send + Sync>;
 
 /// The thread.
-pub(crate) struct Refresher {
+pub struct Refresher {
     list: Arc<ChangedTables>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -117,7 +117,7 @@ fn refresh_and_rest(engine: &Engine, id: u64, settings: Settings) -> Duration {
 }
 
 /// Measures a table, or the one of a partition, if it has changed by a tenth or was never measured; how many rows it has if it did.
-pub(crate) fn refresh(engine: &Engine, id: u64, settings: Settings) -> SqlResult<Option<u64>> {
+pub fn refresh(engine: &Engine, id: u64, settings: Settings) -> SqlResult<Option<u64>> {
     let name = engine.table_name(id).map_err(|e| store_error(e, ""))?;
     let Some((database, name)) = name.filter(|(d, _)| d != crate::catalog::WORK_DATABASE) else {
         return Ok(None);

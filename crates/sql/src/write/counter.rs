@@ -11,7 +11,7 @@ use millpond_store::{Direction, Engine, Fetch, Isolation, KeyRange, ReadMode, Ta
 
 /// Sets the counter up after the largest value in the table, unless it has been. A table without such a
 /// column stays without.
-pub(crate) fn start(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<()> {
+pub fn start(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<()> {
     if table.auto_increment_peek().is_some() {
         return Ok(());
     }

@@ -36,7 +36,7 @@
 //! the rows to change, commits, or counts rows as MySQL's OK packet does.
 
 mod auto_increment;
-pub(crate) mod counter;
+pub mod counter;
 mod duplicate;
 mod hooks;
 mod place;

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 
 use super::{Hooks, Images, PendingRow, RowListener, RowRule, WriteContext};
 use crate::error::{SqlError, SqlResult};
-use crate::exec::tests::Fixture;
+use crate::fixture::Database;
 use crate::row::decode_row;
 use crate::types::Schema;
 use crate::value::{Value, Zone};
@@ -10,9 +10,9 @@ use crate::value::{Value, Zone};
 type Lines = RefCell<Vec<String>>;
 
 /// Runs a statement with hooks.
-fn run(f: &mut Fixture, sql: &str, hooks: &Hooks<'_>) -> SqlResult<()> {
+fn run(f: &mut Database, sql: &str, hooks: &Hooks<'_>) -> SqlResult<()> {
     let plan = f.compile(sql);
-    f.run_with(&plan, &[], hooks).map(|_| ())
+    f.run(&plan, &[], hooks).map(|_| ())
 }
 
 fn text(schema: &Schema, image: Option<&[u8]>) -> String {
@@ -40,7 +40,7 @@ impl RowListener for RowLog<'_> {
 
 #[test]
 fn every_statement_gives_the_images_of_its_rows() {
-    let mut f = Fixture::new();
+    let mut f = Database::with_t();
     f.sql("create table p (id int primary key, a int) partition by range (id) (partition low values less than (10), partition high values less than maxvalue)");
     f.sql("create table u (id int primary key auto_increment, k int unique, n int)");
     f.sql("insert into t values (1, 1), (2, 2), (3, 3)");
@@ -163,7 +163,7 @@ fn step<'l>(name: &'static str, lines: &'l Lines) -> Step<'l> {
 
 #[test]
 fn hooks_come_in_order() {
-    let mut f = Fixture::new();
+    let mut f = Database::with_t();
     let lines = Lines::default();
     let [before, generated, check, keys, after, images] =
         ["before", "generated", "check", "keys", "after", "images"].map(|n| step(n, &lines));
@@ -206,7 +206,7 @@ fn hooks_come_in_order() {
 
 #[test]
 fn rules_change_rows_and_refuse_them() {
-    let mut f = Fixture::new();
+    let mut f = Database::with_t();
     f.sql("create table u (id int primary key auto_increment, a int not null, b int not null)");
     let lines = Lines::default();
     let rule = |act| Step {
@@ -230,7 +230,7 @@ fn rules_change_rows_and_refuse_them() {
         &hooks,
     )
     .expect("inserted");
-    let read = |f: &mut Fixture| {
+    let read = |f: &mut Database| {
         let p = f.compile("select * from u order by id");
         f.done(&p, &[]).1
     };

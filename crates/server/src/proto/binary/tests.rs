@@ -1,5 +1,5 @@
 use super::*;
-use millpond_sql::types::BaseType;
+use millpond_session::types::BaseType;
 
 fn encode(base: BaseType, v: Value<'_>) -> Vec<u8> {
     let ty = SqlType::new(base);

@@ -2,10 +2,12 @@
 //! `max_allowed_packet`); `params`, prepared, returns its two parameters.
 
 use millpond_server::backend::{Backend, BackendSession};
-use millpond_sql::result::ColumnMeta;
-use millpond_sql::session::{Counter, KillHook, OnDurable, Unsettled};
-use millpond_sql::types::{BaseType, Collation, SqlType};
-use millpond_sql::{Completion, ConnectionInfo, Prepared, ResultSink, SqlError, SqlResult, Value};
+use millpond_session::result::ColumnMeta;
+use millpond_session::types::{BaseType, Collation, SqlType};
+use millpond_session::{
+    Completion, ConnectionInfo, Prepared, ResultSink, SqlError, SqlResult, Value,
+};
+use millpond_session::{Counter, KillHook, OnDurable, Unsettled};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex};
 

@@ -91,7 +91,7 @@ impl Client {
         let greeting = c.raw();
         assert_eq!(greeting[0], 10);
         let version = greeting[1..].iter().position(|&b| b == 0).unwrap() + 2;
-        assert!(greeting[1..].starts_with(millpond_sql::session::VERSION.as_bytes()));
+        assert!(greeting[1..].starts_with(millpond_session::VERSION.as_bytes()));
         c.id = u32::from_le_bytes(greeting[version..version + 4].try_into().unwrap());
         c
     }

@@ -1,0 +1,33 @@
+//! Sessions over Millpond's SQL layer: transactions' ends, variables, prepared statements, KILL, SHOW and information_schema, the slow
+//! query log, the stall record. It knows no network: the server and the embedded API both drive [`Session`], and need no other crate
+//! for it, as what goes in and out of statements is here too.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `session` | [`Session`]: what becomes of the statements of a connection |
+//! | `show` | SHOW, DESCRIBE, the tables of information_schema and performance_schema |
+//! | `instance` | [`Instance`]: an open database, and what its sessions share |
+//! | `statements` | compiled statements by text; what each kind of statement does |
+//! | `vars` | which system variables there are, and their values |
+//! | `registry` | who is connected: process list, KILL, status counters |
+//! | `slowlog` | the slow query log |
+//! | [`watch`] | the stall record: latencies, time line, DDL events |
+
+mod instance;
+mod registry;
+mod session;
+mod show;
+mod slowlog;
+mod statements;
+mod vars;
+pub mod watch;
+
+pub use instance::{Instance, InstanceOptions};
+pub use millpond_sql::{
+    ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,
+    value,
+};
+pub use millpond_store::{Error as StoreError, OnDurable};
+pub use registry::{Counter, KillHook};
+pub use session::{ConnectionInfo, Prepared, Session, Unsettled, commit_error};
+pub use vars::VERSION;

@@ -1,0 +1,287 @@
+//! Who is connected: the process list, KILL, and the sum of all sessions' counters.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `counters` | status counters: each session's, and sums |
+//!
+//! A [`Seat`] is the part of a session that others may look at. Its owner changes it per statement without
+//! locks, except that the statement's text is swapped under a mutex of the seat's own when it differs
+//! from the previous statement's.
+
+mod counters;
+
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
+
+use millpond_store::Owner;
+
+pub use counters::Counter;
+pub(crate) use counters::{Counters, Sums};
+
+/// What a session is doing, as the process list's Command column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Command {
+    Connect = 0,
+    Sleep = 1,
+    Query = 2,
+    Execute = 3,
+    Prepare = 4,
+}
+
+impl Command {
+    fn name(code: u8) -> &'static str {
+        match code {
+            0 => "Connect",
+            1 => "Sleep",
+            2 => "Query",
+            3 => "Execute",
+            _ => "Prepare",
+        }
+    }
+}
+
+/// What KILL calls to wake a connection: must be quick and must not call back into the instance.
+#[derive(Clone)]
+pub struct KillHook(pub Arc<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for KillHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KillHook")
+    }
+}
+
+/// States of [`Seat::kill`].
+const ALIVE: u8 = 0;
+const KILL_QUERY: u8 = 1;
+const KILL_CONNECTION: u8 = 2;
+
+/// What other sessions see of a session.
+pub(crate) struct Seat {
+    pub id: u32,
+    pub user: String,
+    pub host: String,
+    pub owner: Arc<Owner>,
+    pub counters: Counters,
+    on_kill: Option<KillHook>,
+    database: Mutex<Option<String>>,
+    command: AtomicU8,
+    since_us: AtomicU64,
+    info: Mutex<Option<Arc<str>>>,
+    kill: AtomicU8,
+    /// Held while `kill` and the owner's own flag change together.
+    killing: Mutex<()>,
+    /// Wakes the session out of SLEEP.
+    woken: Condvar,
+}
+
+/// A row of the process list.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub id: u32,
+    pub user: String,
+    pub host: String,
+    pub database: Option<String>,
+    pub command: &'static str,
+    pub seconds: u64,
+    pub state: &'static str,
+    pub info: Option<Arc<str>>,
+}
+
+impl Seat {
+    pub fn new(
+        id: u32,
+        user: String,
+        host: String,
+        owner: Arc<Owner>,
+        on_kill: Option<KillHook>,
+        now_us: u64,
+    ) -> Seat {
+        Seat {
+            id,
+            user,
+            host,
+            owner,
+            counters: Counters::new(),
+            on_kill,
+            database: Mutex::new(None),
+            command: AtomicU8::new(Command::Connect as u8),
+            since_us: AtomicU64::new(now_us),
+            info: Mutex::new(None),
+            kill: AtomicU8::new(ALIVE),
+            killing: Mutex::new(()),
+            woken: Condvar::new(),
+        }
+    }
+    /// A command starts.
+    #[inline]
+    pub fn busy(&self, command: Command, now_us: u64) {
+        self.command.store(command as u8, Ordering::Relaxed);
+        self.since_us.store(now_us, Ordering::Relaxed);
+    }
+    /// Shows this text. Called only when it differs from the last.
+    pub fn show(&self, text: &Arc<str>) {
+        *self.info.lock() = Some(text.clone());
+    }
+    /// The command is done.
+    #[inline]
+    pub fn idle(&self) {
+        self.command.store(Command::Sleep as u8, Ordering::Relaxed);
+    }
+    pub fn set_database(&self, name: Option<&str>) {
+        *self.database.lock() = name.map(str::to_string);
+    }
+    /// Whether the connection was killed.
+    #[inline]
+    pub fn killed(&self) -> bool {
+        self.kill.load(Ordering::Acquire) == KILL_CONNECTION
+    }
+    /// Whether the statement (or the connection) was killed.
+    #[inline]
+    pub fn interrupted(&self) -> bool {
+        self.kill.load(Ordering::Acquire) != ALIVE
+    }
+    /// A statement is about to start: a KILL QUERY that came before is over.
+    pub fn forget_kill_query(&self) {
+        let _one_at_a_time = self.killing.lock();
+        if self.kill.load(Ordering::Acquire) == KILL_QUERY {
+            self.kill.store(ALIVE, Ordering::Release);
+            self.owner.clear_kill();
+        }
+    }
+    /// KILL. A KILL QUERY of a session that runs nothing does nothing.
+    pub fn kill(&self, connection: bool) {
+        {
+            let _one_at_a_time = self.killing.lock();
+            if connection {
+                self.kill.store(KILL_CONNECTION, Ordering::Release);
+            } else if self.command.load(Ordering::Relaxed) == Command::Sleep as u8
+                || self.kill.load(Ordering::Acquire) != ALIVE
+            {
+                return;
+            } else {
+                self.kill.store(KILL_QUERY, Ordering::Release);
+            }
+            self.owner.kill();
+            self.woken.notify_all();
+        }
+        if connection && let Some(hook) = &self.on_kill {
+            (hook.0)();
+        }
+    }
+    /// Sleeps until a point in time, or until the session is killed.
+    pub fn doze(&self, until: Instant) {
+        let mut killing = self.killing.lock();
+        while !self.interrupted() {
+            if self.woken.wait_until(&mut killing, until).timed_out() {
+                break;
+            }
+        }
+    }
+    /// Its row of the process list.
+    pub fn process(&self, now_us: u64) -> Process {
+        let command = self.command.load(Ordering::Relaxed);
+        let idle = command == Command::Sleep as u8;
+        let since = self.since_us.load(Ordering::Relaxed);
+        Process {
+            id: self.id,
+            user: self.user.clone(),
+            host: self.host.clone(),
+            database: self.database.lock().clone(),
+            command: if self.killed() {
+                "Killed"
+            } else {
+                Command::name(command)
+            },
+            seconds: now_us.saturating_sub(since) / 1_000_000,
+            state: if idle { "" } else { "executing" },
+            info: if idle { None } else { self.info.lock().clone() },
+        }
+    }
+}
+
+/// All sessions of an instance. Its mutex is taken at connect, at disconnect and by whoever looks at the
+/// list, never by a statement.
+pub(crate) struct Registry {
+    seats: Mutex<BTreeMap<u32, Arc<Seat>>>,
+    next_id: AtomicU32,
+    /// Counters of sessions that ended.
+    past: Mutex<Sums>,
+    /// Sessions ever made.
+    pub connections: AtomicU64,
+    max_used: AtomicU64,
+}
+
+impl Registry {
+    pub fn new() -> Registry {
+        Registry {
+            seats: Mutex::new(BTreeMap::new()),
+            next_id: AtomicU32::new(1),
+            past: Mutex::new(Sums::new()),
+            connections: AtomicU64::new(0),
+            max_used: AtomicU64::new(0),
+        }
+    }
+    /// A connection id that no session has.
+    pub fn next_id(&self) -> u32 {
+        loop {
+            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+            if id != 0 && !self.seats.lock().contains_key(&id) {
+                return id;
+            }
+        }
+    }
+    pub fn enter(&self, seat: Arc<Seat>) {
+        let count = {
+            let mut seats = self.seats.lock();
+            seats.insert(seat.id, seat);
+            seats.len() as u64
+        };
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        self.max_used.fetch_max(count, Ordering::Relaxed);
+    }
+    pub fn leave(&self, seat: &Seat) {
+        let mut past = self.past.lock();
+        self.seats.lock().remove(&seat.id);
+        seat.counters.sum_into(&mut past);
+    }
+    pub fn get(&self, id: u32) -> Option<Arc<Seat>> {
+        self.seats.lock().get(&id).cloned()
+    }
+    pub fn count(&self) -> usize {
+        self.seats.lock().len()
+    }
+    pub fn all(&self) -> Vec<Arc<Seat>> {
+        self.seats.lock().values().cloned().collect()
+    }
+    /// The process list, by id.
+    pub fn processes(&self, now_us: u64) -> Vec<Process> {
+        self.all().iter().map(|s| s.process(now_us)).collect()
+    }
+    /// Counters of all sessions, past and present.
+    pub fn sums(&self) -> Sums {
+        let past = self.past.lock();
+        let mut sums = past.clone();
+        for seat in self.seats.lock().values() {
+            seat.counters.sum_into(&mut sums);
+        }
+        sums
+    }
+    /// FLUSH STATUS: a session's counters go to the instance's and start at zero.
+    pub fn drain(&self, seat: &Seat) {
+        seat.counters.drain_into(&mut self.past.lock());
+    }
+    /// Most sessions at one time, and sessions running a statement now.
+    pub fn usage(&self) -> (u64, u64) {
+        let running = self
+            .seats
+            .lock()
+            .values()
+            .filter(|s| s.command.load(Ordering::Relaxed) > Command::Sleep as u8)
+            .count() as u64;
+        (self.max_used.load(Ordering::Relaxed), running)
+    }
+}

@@ -1,0 +1,468 @@
+//! Who carries a statement out.
+
+use super::Session;
+use crate::show;
+use crate::statements::Compiled;
+use crate::statements::kinds::{self, Effect};
+use crate::watch;
+use millpond_sql::ddl::{Ddl, Done};
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::parse::Statement;
+use millpond_sql::parse::ast::{
+    Account, AdminStatement, Explain, Ident, MaintenanceOption, MaintenanceVerb, ObjectName,
+    PrepareSource, SchemaStatement, SessionStatement, Show, ShowKind, StatementKind,
+    TableStatement, TransactionStatement, UserVariable,
+};
+use millpond_sql::plan::Plan;
+use millpond_sql::planner::{self, PlanContext};
+use millpond_sql::result::{ColumnMeta, ResultSink};
+use millpond_sql::value::Value;
+
+/// What a statement that is not planned answers.
+pub(super) enum Answer {
+    /// OK, and what it did.
+    Done(Done),
+    /// Rows that are there.
+    Rows(Vec<ColumnMeta>, Vec<Vec<Value<'static>>>),
+    /// A selection from a virtual table.
+    Shown(show::Shown),
+}
+
+impl Answer {
+    /// OK, and nothing to say about it.
+    pub fn ok() -> Answer {
+        Answer::Done(Done::default())
+    }
+}
+
+/// Error 1295 for statements that cannot be prepared.
+pub(super) fn preparable(compiled: &Compiled) -> SqlResult<()> {
+    if compiled.row.preparable {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        1295,
+        "This command is not supported in the prepared statement protocol yet",
+    ))
+}
+
+impl Session {
+    /// Carries a statement out. `more`: another one of the same text follows.
+    #[inline]
+    pub(super) fn dispatch(
+        &mut self,
+        compiled: &Compiled,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let watched = compiled.row.watched;
+        self.current.running.kind = watched;
+        self.allow_unsettled(watched, more);
+        if !watched.is_ddl() {
+            return self.carry_out(compiled, params, more, sink);
+        }
+        if let StatementKind::Table(table) = compiled.statement.kind()
+            && let TableStatement::Truncate(name) = &**table
+            && let Ok((database, name)) = self.qualified(name)
+            && show::truncate(&self.instance, &database, &name)
+        {
+            self.current.running.kind = watch::StatementKind::Other;
+            return self.finish(0, "", more, sink);
+        }
+        let event = self.begin_ddl(compiled);
+        let result = self.carry_out(compiled, params, more, sink);
+        self.end_ddl(event, &result);
+        result
+    }
+
+    fn carry_out(
+        &mut self,
+        compiled: &Compiled,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let statement = &compiled.statement;
+        if statement.is_planned() {
+            return self.run_planned(compiled, params, more, sink);
+        }
+        self.take_effect(compiled)?;
+        if let StatementKind::Session(session) = statement.kind()
+            && let SessionStatement::Execute { name, using } = &**session
+        {
+            return self.execute_named(name.as_str(), using, more, sink);
+        }
+        match self.answer(statement, params)? {
+            Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
+            Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
+            Answer::Shown(table) => self.show(&table, more, sink),
+        }
+    }
+
+    /// What a statement does to the open transaction before anything else, and what that may have against it.
+    fn take_effect(&mut self, compiled: &Compiled) -> SqlResult<()> {
+        let effect = compiled.row.effect;
+        match effect {
+            Effect::Own => return Ok(()),
+            Effect::Temporary => return self.check_writable(),
+            Effect::Defines => {
+                if self.txn.explicit {
+                    self.check_writable()?;
+                }
+                self.check_ddl_locked(compiled.statement.kind())?;
+            }
+            Effect::Commits | Effect::Rebuilds => {}
+        }
+        self.commit_now()?;
+        self.forget_asked();
+        match effect {
+            Effect::Commits => Ok(()),
+            _ => self.check_writable(),
+        }
+    }
+
+    /// Carries out a statement that is not planned.
+    fn answer(&mut self, statement: &Statement, params: &[Value<'_>]) -> SqlResult<Answer> {
+        use StatementKind as K;
+        match statement.kind() {
+            K::Transaction(s) => self.transaction_statement(s),
+            K::Set(s) => self.set(s, params).map(|()| Answer::ok()),
+            K::Session(s) => self.session_statement(s),
+            K::Admin(s) => self.admin_statement(s, params),
+            K::AlterTable(alter)
+                if let Some((verb, only, options)) = kinds::partition_upkeep(alter) =>
+            {
+                let table = std::slice::from_ref(&alter.name);
+                self.upkeep(verb, table, options, Some(only))
+            }
+            K::Table(s)
+                if let TableStatement::Create(create) = &**s
+                    && create.query.is_some() =>
+            {
+                let fill = |s: &mut Session| s.create_table_select(statement, create, params);
+                self.noting_temporary(fill).map(Answer::Done)
+            }
+            K::Table(_) | K::AlterTable(_) | K::Routine(_) => self.define(statement),
+            K::Schema(s) => {
+                let done = self.define(statement)?;
+                self.note_database(s);
+                Ok(done)
+            }
+            K::Show(_) | K::Explain(_) => self.shown(statement).map(Answer::Shown),
+            K::Query(_) | K::Insert(_) | K::Update(_) | K::Delete(_) | K::Do(_) => {
+                Err(SqlError::new(1105, "a planned statement"))
+            }
+            // Refused when they are compiled.
+            K::Call(_) | K::Compound(_) | K::Account(_) | K::Replication(_) => {
+                Err(SqlError::unsupported("this statement"))
+            }
+        }
+    }
+
+    fn define(&mut self, statement: &Statement) -> SqlResult<Answer> {
+        let done = self.noting_temporary(|s| s.ddl().execute(statement.kind()))?;
+        Ok(Answer::Done(done))
+    }
+
+    /// Takes notice of what became of the database in use.
+    fn note_database(&mut self, statement: &SchemaStatement) {
+        match statement {
+            SchemaStatement::AlterDatabase { .. } => self.refresh_database_variables(),
+            SchemaStatement::DropDatabase { name, .. }
+                if self.env.database.borrow().as_deref() == Some(name.as_str()) =>
+            {
+                self.leave_database();
+            }
+            _ => {}
+        }
+    }
+
+    fn transaction_statement(&mut self, statement: &TransactionStatement) -> SqlResult<Answer> {
+        use TransactionStatement as S;
+        match statement {
+            S::Start { snapshot, access } => self.begin(*snapshot, *access)?,
+            S::Begin => self.begin(false, None)?,
+            S::Commit(completion) => self.end_transaction(true, *completion)?,
+            S::Rollback(completion) => self.end_transaction(false, *completion)?,
+            S::Savepoint(name) => self.savepoint(name.as_str())?,
+            S::RollbackTo(name) => self.rollback_to(name.as_str())?,
+            S::ReleaseSavepoint(name) => self.release_savepoint(name.as_str())?,
+            S::Set {
+                scope,
+                isolation,
+                access,
+            } => self.set_transaction(*scope, *isolation, *access)?,
+            S::LockTables(tables) => self.lock_tables(tables)?,
+            S::UnlockTables => self.unlock_statement()?,
+            S::LockInstance | S::UnlockInstance | S::Xa(_) => {
+                return Err(SqlError::unsupported(statement));
+            }
+        }
+        Ok(Answer::ok())
+    }
+
+    fn session_statement(&mut self, statement: &SessionStatement) -> SqlResult<Answer> {
+        use SessionStatement as S;
+        match statement {
+            S::Use(name) => self.use_database(name.as_str())?,
+            S::Prepare { name, source } => {
+                self.prepare_named(name.as_str(), source)?;
+                return Ok(Answer::Done(Done {
+                    affected: 0,
+                    info: "Statement prepared".into(),
+                }));
+            }
+            S::Deallocate(name) => {
+                if self.named.remove(&name.as_str().to_lowercase()).is_none() {
+                    return Err(unknown_statement(name.as_str(), "DEALLOCATE PREPARE"));
+                }
+            }
+            S::Help(_) => {
+                let columns = vec![
+                    show::meta("source_category_name", 64),
+                    show::meta("name", 64),
+                    show::meta("is_it_category", 1),
+                ];
+                return Ok(Answer::Rows(columns, Vec::new()));
+            }
+            S::Execute { .. }
+            | S::HandlerOpen { .. }
+            | S::HandlerRead { .. }
+            | S::HandlerClose(_)
+            | S::Load(_) => return Err(SqlError::unsupported(statement)),
+        }
+        Ok(Answer::ok())
+    }
+
+    fn admin_statement(
+        &mut self,
+        statement: &AdminStatement,
+        params: &[Value<'_>],
+    ) -> SqlResult<Answer> {
+        use AdminStatement as S;
+        match statement {
+            S::Maintain {
+                verb,
+                tables,
+                options,
+                ..
+            } => self.upkeep(*verb, tables, options, None),
+            S::Histogram {
+                tables,
+                columns,
+                change,
+                ..
+            } => {
+                let rows = self.histogram(tables, columns, change)?;
+                // Plans are made anew with what was found out.
+                self.note_flush_tables();
+                Ok(Answer::Rows(super::admin::maintain_columns(), rows))
+            }
+            S::Flush { items, .. } => {
+                items.iter().try_for_each(|item| self.flush(item))?;
+                Ok(Answer::ok())
+            }
+            S::Kill { query, id } => {
+                let value = self.evaluate(&[id], params)?;
+                let id = u32::try_from(value[0].to_u64()).unwrap_or(u32::MAX);
+                self.instance.kill(id, !query)?;
+                if id == self.id() {
+                    return Err(SqlError::new(1317, "Query execution was interrupted"));
+                }
+                Ok(Answer::ok())
+            }
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR, CHECKSUM TABLE, and of partitions: `Some(None)` is all of them.
+    fn upkeep(
+        &mut self,
+        verb: MaintenanceVerb,
+        tables: &[ObjectName],
+        options: &[MaintenanceOption],
+        partitions: Option<Option<&[Ident]>>,
+    ) -> SqlResult<Answer> {
+        let rows = self.maintain(verb, tables, options, partitions)?;
+        if verb == MaintenanceVerb::Analyze {
+            // Plans are made anew with what was found out.
+            self.note_flush_tables();
+        }
+        Ok(Answer::Rows(super::admin::maintain_columns(), rows))
+    }
+
+    /// What SHOW and DESCRIBE select from.
+    fn shown(&self, statement: &Statement) -> SqlResult<show::Shown> {
+        match statement.kind() {
+            StatementKind::Show(show) => {
+                if show.kind == ShowKind::Grants {
+                    self.check_grants_of(show)?;
+                }
+                show::of(show, &self.env)
+            }
+            StatementKind::Explain(explain)
+                if let Explain::Table { table, column } = &**explain =>
+            {
+                show::describe(table, column.as_deref(), &self.env)
+            }
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    /// Error 1141 for SHOW GRANTS of others: there are no accounts to ask about.
+    fn check_grants_of(&self, show: &Show) -> SqlResult<()> {
+        let Some(Account::Named { user, host }) = &show.account else {
+            return Ok(());
+        };
+        let mut name = user.as_str().to_string();
+        if let Some(host) = host {
+            name = format!("{name}@{}", host.as_str());
+        }
+        if name == self.env.user {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            1141,
+            format!("There is no such grant defined for user '{name}'"),
+        ))
+    }
+
+    /// PREPARE.
+    fn prepare_named(&mut self, name: &str, source: &PrepareSource) -> SqlResult<()> {
+        let text = match source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::Variable(UserVariable(name)) => {
+                let vars = self.env.user_vars.borrow();
+                let value = vars.get(&name.to_lowercase());
+                let value = value.map(|v| v.to_text().into_owned());
+                String::from_utf8_lossy(&value.unwrap_or_else(|| b"NULL".to_vec())).into_owned()
+            }
+        };
+        let key = name.to_lowercase();
+        self.named.remove(&key);
+        let prepared = self.make_prepared(&text)?;
+        self.named.insert(key, prepared);
+        Ok(())
+    }
+
+    /// Runs a statement that may make or drop temporary tables. If it does, names may mean other tables than before,
+    /// so that the context of plans is another.
+    fn noting_temporary<T>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        let before = self.env.temporary.changes();
+        let done = work(self);
+        let after = self.env.temporary.changes();
+        if after != before {
+            self.refresh_context();
+        }
+        if self.txn.is_open() {
+            self.txn.made_temporary |= after.0 != before.0;
+            self.txn.dropped_temporary |= after.1 != before.1;
+        }
+        done
+    }
+
+    /// What DDL works with.
+    pub(super) fn ddl(&self) -> Ddl<'_> {
+        Ddl {
+            engine: &self.instance.0.engine,
+            owner: &self.owner,
+            env: &self.env,
+            mode: self.settings.mode,
+            tables_locked: !self.locked.is_empty(),
+        }
+    }
+
+    fn execute_named(
+        &mut self,
+        name: &str,
+        using: &[UserVariable],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let Some(prepared) = self.named.get(&name.to_lowercase()).cloned() else {
+            return Err(unknown_statement(name, "EXECUTE"));
+        };
+        if using.len() != prepared.params {
+            return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
+        }
+        let values: Vec<Value<'static>> = {
+            let vars = self.env.user_vars.borrow();
+            using
+                .iter()
+                .map(|UserVariable(name)| vars.get(&name.to_lowercase()).cloned())
+                .map(|value| value.unwrap_or(Value::Null))
+                .collect()
+        };
+        let compiled = prepared.compiled()?;
+        if let Some(c) = compiled.row.counter {
+            self.count(c);
+        }
+        self.dispatch(compiled, &values, more, sink)
+    }
+
+    /// Runs a SHOW statement.
+    fn show(
+        &mut self,
+        table: &show::Shown,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let plan = self.in_transaction(|s| s.compile_shown(table))?;
+        self.run_once(&plan, &[], more, sink)
+    }
+
+    fn compile_shown(&mut self, shown: &show::Shown) -> SqlResult<Plan> {
+        self.ensure_transaction();
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        let columns: Vec<(usize, Option<&str>)> = shown
+            .columns
+            .iter()
+            .map(|(i, heading)| (*i, heading.as_deref()))
+            .collect();
+        planner::compile_virtual(
+            shown.table.clone(),
+            &columns,
+            shown.like,
+            shown.filter.as_ref(),
+            &mut PlanContext {
+                engine: &self.instance.0.engine,
+                txn,
+                env: &self.env,
+                params: None,
+            },
+        )
+    }
+
+    /// Columns of the result set of a statement that is not planned.
+    pub(super) fn describe_command(&mut self, statement: &Statement) -> SqlResult<Vec<ColumnMeta>> {
+        let shown = match statement.kind() {
+            StatementKind::Show(_) | StatementKind::Explain(_) => self.shown(statement)?,
+            StatementKind::Admin(admin) => {
+                return Ok(match &**admin {
+                    AdminStatement::Maintain { .. } | AdminStatement::Histogram { .. } => {
+                        super::admin::maintain_columns()
+                    }
+                    _ => Vec::new(),
+                });
+            }
+            StatementKind::AlterTable(alter) if kinds::partition_upkeep(alter).is_some() => {
+                return Ok(super::admin::maintain_columns());
+            }
+            _ => return Ok(Vec::new()),
+        };
+        Ok(self.compile_shown(&shown)?.columns.to_vec())
+    }
+}
+
+fn unknown_statement(name: &str, to: &str) -> SqlError {
+    SqlError::new(
+        1243,
+        format!("Unknown prepared statement handler ({name}) given to {to}"),
+    )
+}

@@ -1,0 +1,540 @@
+//! Running planned statements: the plan, the transaction around it, the result's end.
+//!
+//! The path of a prepared, autocommitted point read comes through here for every query; it takes no shared
+//! lock and allocates nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use millpond_store::Isolation;
+
+use super::Session;
+use crate::registry::Counter;
+use crate::statements::{Compiled, Kept};
+use crate::vars::{self, VarValue};
+use millpond_sql::ddl::{Ddl, Done, Fill, Home, Prepared, Work};
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::exec::{self, DmlOptions, ExecContext, Outcome, Run};
+use millpond_sql::parse::Statement;
+use millpond_sql::parse::ast::{self, Duplicates, StatementKind};
+use millpond_sql::plan::Plan;
+use millpond_sql::planner::{self, PlanContext};
+use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
+use millpond_sql::stack;
+use millpond_sql::value::Value;
+
+/// How often a statement is compiled anew in a row because its tables changed under it.
+const MAX_RECOMPILES: usize = 10;
+
+/// Error 1160 for a sink that took no more.
+pub(super) fn sink_error(e: &std::io::Error) -> SqlError {
+    SqlError::new(
+        1160,
+        format!("Got an error writing communication packets: {e}"),
+    )
+}
+
+impl Session {
+    /// Runs a planned statement and reports its end.
+    pub(super) fn run_planned(
+        &mut self,
+        compiled: &Compiled,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let mut kept = compiled.take(&self.context);
+        let ran = self.in_transaction(|s| s.run_kept(compiled, &mut kept, params, sink));
+        let is_query = kept.as_ref().is_some_and(|k| k.plan.is_query());
+        if let Some(kept) = kept {
+            compiled.put_back(kept);
+        }
+        self.end_planned(ran?, is_query, more, sink)
+    }
+
+    /// Runs a statement by the plan in `kept`, or by a new one, which is left there.
+    fn run_kept(
+        &mut self,
+        compiled: &Compiled,
+        kept: &mut Option<Kept>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        for _ in 0..MAX_RECOMPILES {
+            let current = match kept {
+                Some(k) if k.plan.fits(params, &self.env) => k,
+                _ => kept.insert(self.compile_to_keep(compiled, Some(params))?),
+            };
+            let sent = self.sent_params(&current.plan, params);
+            let params = sent.as_deref().unwrap_or(params);
+            if let Run::Done(outcome) = self.run(&current.plan, params, sink)? {
+                return Ok(outcome);
+            }
+            self.count(Counter::StmtReprepare);
+            if let Some(stale) = kept.take() {
+                compiled.forget(&stale);
+            }
+        }
+        Err(SqlError::new(
+            1615,
+            "Prepared statement needs to be re-prepared",
+        ))
+    }
+
+    /// The parameters, with the bytes the client sent for texts where the plan wants bytes; `None` if there are no such.
+    #[inline]
+    fn sent_params<'v>(&self, plan: &Plan, params: &[Value<'v>]) -> Option<Vec<Value<'v>>> {
+        if self.texts.is_empty() || plan.bytes_params().is_empty() {
+            return None;
+        }
+        let mut sent = params.to_vec();
+        for n in plan.bytes_params() {
+            if let (Some(Value::Bytes(text)), Some(true)) = (sent.get_mut(*n), self.texts.get(*n))
+                && let Some(bytes) = self.env.client.get().sent(text)
+            {
+                *text = bytes.into();
+            }
+        }
+        Some(sent)
+    }
+
+    /// Plans a statement for now and later.
+    fn compile_to_keep(
+        &mut self,
+        compiled: &Compiled,
+        params: Option<&[Value<'_>]>,
+    ) -> SqlResult<Kept> {
+        self.count(Counter::Plans);
+        let kept = Kept {
+            plan: Arc::new(self.compile(compiled, params)?),
+            context: self.context.clone(),
+        };
+        compiled.share(&kept);
+        Ok(kept)
+    }
+
+    /// Runs a plan that was made for this once (SHOW and its kin).
+    pub(super) fn run_once(
+        &mut self,
+        plan: &Plan,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let outcome = self.in_transaction(|s| match s.run(plan, params, sink)? {
+            Run::Done(outcome) => Ok(outcome),
+            Run::Stale => Err(SqlError::new(
+                1412,
+                "Table definition has changed, please retry transaction",
+            )),
+        })?;
+        self.end_planned(outcome, plan.is_query(), more, sink)
+    }
+
+    /// Gives `work` a transaction and the protection of a statement: what it did is undone if it fails, and committed
+    /// if autocommit says so. `work` that leaves nothing behind (no lock, no change) does not keep a
+    /// transaction open.
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        let began = self.ensure_transaction();
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        self.instance.0.engine.statement(txn);
+        let start = txn.savepoint();
+        match work(self) {
+            Ok(done) => {
+                self.end_implied()?;
+                Ok(done)
+            }
+            Err(e) => {
+                self.undo_statement(start, began, &e);
+                Err(e)
+            }
+        }
+    }
+
+    /// Plans a statement in the open transaction.
+    pub(super) fn compile(
+        &mut self,
+        compiled: &Compiled,
+        params: Option<&[Value<'_>]>,
+    ) -> SqlResult<Plan> {
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        let cx = &mut PlanContext {
+            engine: &self.instance.0.engine,
+            txn,
+            env: &self.env,
+            params,
+        };
+        stack::lent(compiled.statement.run, || {
+            planner::compile(&compiled.statement, cx)
+        })
+    }
+
+    /// Runs a plan in the open transaction.
+    #[inline]
+    pub(super) fn run(
+        &mut self,
+        plan: &Plan,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Run> {
+        if plan.writes {
+            self.check_writable()?;
+            self.check_read_lock()?;
+        }
+        if !self.locked.is_empty() {
+            for used in &plan.tables {
+                if used.table.is_temporary() {
+                    continue;
+                }
+                let def = used.table.def();
+                self.check_names(&def.database, &def.name, &used.names)?;
+            }
+        }
+        self.check_careful(plan)?;
+        if params.len() < plan.params {
+            return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
+        }
+        plan.check_params(params)?;
+        self.txn.touched |= !plan.tables.is_empty();
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        let lock_reads = txn.isolation() == Isolation::Serializable
+            && (self.txn.explicit || !self.settings.autocommit);
+        let limit = plan.time_limit.unwrap_or(self.settings.max_execution_ms);
+        let limited = plan.is_query() && limit > 0;
+        self.env
+            .deadline
+            .set(limited.then(|| Instant::now() + Duration::from_millis(limit)));
+        let mut cx = ExecContext {
+            engine: &self.instance.0.engine,
+            txn,
+            env: &self.env,
+            owner: &self.owner,
+            params,
+            lock_reads,
+            dml: DmlOptions {
+                found_rows: self.found_rows,
+                auto_increment: self.settings.auto_increment,
+                insert_id: self.settings.insert_id,
+                ..DmlOptions::default()
+            },
+            memory: &self.memory,
+            limits: self.settings.limits,
+            select_limit: self.settings.select_limit,
+            scratch: &mut self.scratch,
+        };
+        let ran = exec::run(plan, &mut cx, sink);
+        if self.settings.insert_id != 0 && plan.is_insert() && !matches!(ran, Ok(Run::Stale)) {
+            // It is for one INSERT.
+            self.settings.insert_id = 0;
+            let insert_id = vars::known("insert_id");
+            self.facts.vars.put(insert_id, VarValue::UInt(0));
+        }
+        ran
+    }
+
+    /// What `sql_safe_updates` and `max_join_size` refuse: errors 1175 and 1104.
+    #[inline]
+    fn check_careful(&self, plan: &Plan) -> SqlResult<()> {
+        if self.settings.safe_updates && plan.is_reckless() {
+            return Err(SqlError::new(
+                1175,
+                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY \
+                 column. ",
+            ));
+        }
+        let most = self.settings.max_join_size;
+        if most < u64::MAX && plan.combinations() > most as f64 {
+            return Err(SqlError::new(
+                1104,
+                "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET \
+                 SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reports a planned statement's end, its transaction being over where it had to.
+    #[inline]
+    fn end_planned(
+        &mut self,
+        outcome: Outcome,
+        is_query: bool,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        if let Some(id) = outcome.generated_id {
+            self.env.last_insert_id.set(id);
+        }
+        self.facts
+            .vars
+            .last_insert_id
+            .store(self.env.last_insert_id.get(), Ordering::Relaxed);
+        if is_query {
+            self.env.row_count.set(-1);
+            self.env.found_rows.set(outcome.found_rows);
+        } else {
+            self.env.row_count.set(outcome.affected as i64);
+        }
+        let done = Completion {
+            affected: if is_query { 0 } else { outcome.affected },
+            last_insert_id: outcome.last_insert_id,
+            warnings: self.warning_count(),
+            info: outcome.info,
+            status: self.status_flags(),
+            more,
+        };
+        sink.finish(&done).map_err(|e| sink_error(&e))
+    }
+
+    /// Reports the end of a statement that is neither planned nor has a result set.
+    pub(super) fn finish(
+        &mut self,
+        affected: u64,
+        info: &str,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        self.env.row_count.set(affected as i64);
+        let done = Completion {
+            affected,
+            last_insert_id: 0,
+            warnings: self.warning_count(),
+            info: info.to_string(),
+            status: self.status_flags(),
+            more,
+        };
+        sink.finish(&done).map_err(|e| sink_error(&e))
+    }
+
+    /// Sends a small result set made of owned rows.
+    pub(super) fn send_rows(
+        &mut self,
+        columns: &[ColumnMeta],
+        rows: &[Vec<Value<'static>>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        sink.columns(columns).map_err(|e| sink_error(&e))?;
+        for row in rows {
+            sink.row(row).map_err(|e| sink_error(&e))?;
+        }
+        self.env.rows_sent.set(rows.len() as u64);
+        self.env.row_count.set(-1);
+        self.env.found_rows.set(rows.len() as u64);
+        let done = Completion {
+            warnings: self.warning_count(),
+            status: self.status_flags(),
+            more,
+            ..Completion::default()
+        };
+        sink.finish(&done).map_err(|e| sink_error(&e))
+    }
+
+    /// Evaluates expressions (of SET, KILL), subqueries included.
+    pub(super) fn evaluate(
+        &mut self,
+        exprs: &[&ast::Expr],
+        params: &[Value<'_>],
+    ) -> SqlResult<Vec<Value<'static>>> {
+        self.in_transaction(|s| {
+            let Some(txn) = &mut s.txn.txn else {
+                return Err(SqlError::new(1105, "no transaction"));
+            };
+            let plan = planner::compile_exprs(
+                exprs,
+                params.len(),
+                &mut PlanContext {
+                    engine: &s.instance.0.engine,
+                    txn,
+                    env: &s.env,
+                    params: Some(params),
+                },
+            )?;
+            let mut rows = Rows::default();
+            match s.run(&plan, params, &mut rows)? {
+                // What was evaluated went nowhere.
+                Run::Done(_) => s.env.rows_sent.set(0),
+                Run::Stale => {
+                    return Err(SqlError::new(
+                        1412,
+                        "Table definition has changed, please retry transaction",
+                    ));
+                }
+            }
+            rows.0.pop().ok_or_else(|| SqlError::new(1105, "no value"))
+        })
+    }
+
+    /// CREATE TABLE ... SELECT: the table appears with all its rows or not at all.
+    pub(super) fn create_table_select(
+        &mut self,
+        statement: &Statement,
+        create: &ast::CreateTable,
+        params: &[Value<'_>],
+    ) -> SqlResult<Done> {
+        let Some(query) = &create.query else {
+            return Err(SqlError::new(1105, "no query"));
+        };
+        let query = Statement {
+            tree: ast::Statement {
+                kind: StatementKind::Query(query.clone()),
+                span: statement.tree.span,
+                params: statement.tree.params,
+            },
+            text: statement.text.clone(),
+            ..*statement
+        };
+        let query = Compiled::new(query, statement.text.clone())?;
+        if create.temporary {
+            if create.partition.is_some() {
+                return Err(millpond_sql::ddl::not_temporary());
+            }
+            // It commits nothing; what it reads, it reads as any statement of the transaction does.
+            return self.in_transaction(|s| s.fill_new_table(&query, create, params));
+        }
+        let (engine, owner) = (self.instance.engine().clone(), self.owner.clone());
+        let _held = engine
+            .hold_definitions(&owner)
+            .map_err(|e| millpond_sql::store_error::store_error(e, ""))?;
+        let began = self.ensure_transaction();
+        let result = self.fill_new_table(&query, create, params);
+        // It only read, in a transaction of its own: what the table needs is committed where it is made.
+        debug_assert!(began);
+        self.commit_now()?;
+        result
+    }
+
+    fn fill_new_table(
+        &mut self,
+        query: &Compiled,
+        create: &ast::CreateTable,
+        params: &[Value<'_>],
+    ) -> SqlResult<Done> {
+        let plan = self.compile(query, Some(params))?;
+        self.txn.touched |= !plan.tables.is_empty();
+        let Some(txn) = &mut self.txn.txn else {
+            return Err(SqlError::new(1105, "no transaction"));
+        };
+        let ddl = Ddl {
+            engine: &self.instance.0.engine,
+            owner: &self.owner,
+            env: &self.env,
+            mode: self.settings.mode,
+            tables_locked: false,
+        };
+        let new = match ddl.prepare_create(create, &plan.columns)? {
+            Prepared::Exists(done) => return Ok(done),
+            Prepared::New(mut new) => {
+                if let Some(by) = &create.partition {
+                    ddl.partition(&mut new.schema, by)?;
+                }
+                new
+            }
+        };
+        let mut work = Work::start(
+            &ddl,
+            &new.table,
+            &new.schema,
+            if create.temporary {
+                Home::Temporary
+            } else {
+                Home::Stored(new.own_file)
+            },
+            create.duplicates,
+            new.auto_increment,
+        )?;
+        let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
+        let mut cx = ExecContext {
+            engine: &self.instance.0.engine,
+            txn,
+            env: &self.env,
+            owner: &self.owner,
+            params,
+            lock_reads: false,
+            dml: DmlOptions::default(),
+            memory: &self.memory,
+            limits: self.settings.limits,
+            select_limit: u64::MAX,
+            scratch: &mut self.scratch,
+        };
+        let ignore = create.duplicates == Some(Duplicates::Ignore);
+        let _strict = self.env.write_strictly(ignore);
+        let ran = exec::run(&plan, &mut cx, &mut fill);
+        if let Some(e) = fill.error.take() {
+            return Err(e);
+        }
+        if matches!(ran?, Run::Stale) {
+            return Err(SqlError::new(
+                1412,
+                "Table definition has changed, please retry transaction",
+            ));
+        }
+        work.finish()?;
+        let rows = work.rows();
+        work.place(&self.owner, (&new.database, &new.table), None)?;
+        Ok(Done {
+            affected: rows,
+            info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
+        })
+    }
+
+    /// Columns that a statement's result set will have; empty if it has none.
+    pub(super) fn describe(&mut self, compiled: &Compiled) -> SqlResult<Arc<[ColumnMeta]>> {
+        if !compiled.statement.is_planned() {
+            let columns = self.in_transaction(|s| s.describe_command(&compiled.statement));
+            return Ok(columns?.into());
+        }
+        let mut kept = compiled.take(&self.context);
+        let mark = self.instance.0.engine.metadata_mark(&self.owner);
+        let columns = self.in_transaction(|s| {
+            // A plan made before may be of tables that are gone.
+            if let Some(k) = &kept
+                && let Some(txn) = &mut s.txn.txn
+                && !exec::pin(&k.plan, txn)?
+            {
+                compiled.forget(k);
+                kept = None;
+            }
+            let current = match &mut kept {
+                Some(k) => k,
+                None => kept.insert(s.compile_to_keep(compiled, None)?),
+            };
+            Ok(current.plan.columns.clone())
+        });
+        // Nothing was read: an open transaction need not keep the tables as they are.
+        let engine = &self.instance.0.engine;
+        engine.release_metadata_since(&self.owner, &mark);
+        if let Some(kept) = kept {
+            compiled.put_back(kept);
+        }
+        columns
+    }
+}
+
+/// A sink that keeps the rows.
+#[derive(Default)]
+pub(super) struct Rows(pub Vec<Vec<Value<'static>>>);
+
+impl ResultSink for Rows {
+    fn columns(&mut self, _columns: &[ColumnMeta]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        self.0
+            .push(row.iter().map(|v| v.clone().into_owned()).collect());
+        Ok(())
+    }
+    fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,487 @@
+//! SET, and what follows from a variable's new value.
+
+use std::sync::atomic::Ordering;
+
+use millpond_store::{DropAlgorithm, Isolation};
+
+use super::Session;
+use crate::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
+use crate::vars::{self, Access, Def, VarScope, VarValue};
+use millpond_sql::ddl;
+use millpond_sql::env::{locale, sql_mode};
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::exec::Limits;
+use millpond_sql::parse::ast::{
+    self, AccessMode, Expr, ExprKind, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
+};
+use millpond_sql::types::{Collation, Encoding};
+use millpond_sql::value::Value;
+
+/// The isolation level that a variable names.
+pub(super) fn isolation_of(name: &str) -> Isolation {
+    match name {
+        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "SERIALIZABLE" => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}
+
+fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+/// A level as the store has it.
+fn level(isolation: ast::Isolation) -> Isolation {
+    match isolation {
+        ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
+        ast::Isolation::ReadCommitted => Isolation::ReadCommitted,
+        ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
+        ast::Isolation::Serializable => Isolation::Serializable,
+    }
+}
+
+/// What a variable is set to where that is a word, as in `SET autocommit = ON` and `SET names = utf8mb4`.
+fn word(value: &SetValue) -> Option<&str> {
+    match value {
+        SetValue::Word(word) => Some(word.as_str()),
+        SetValue::Expr(Expr {
+            kind: ExprKind::Column(column),
+            ..
+        }) if column.table().is_none() => Some(column.name()),
+        _ => None,
+    }
+}
+
+fn lower(name: &Option<Ident>) -> Option<String> {
+    name.as_ref().map(|name| name.as_str().to_lowercase())
+}
+
+fn text(s: &str) -> VarValue {
+    VarValue::Text(s.into())
+}
+
+/// What literals of a client's character set are taken as: UTF-8 where there is no other.
+pub(super) fn connection_charset(client: &'static str) -> &'static str {
+    vars::charset_name(client).unwrap_or("utf8mb4")
+}
+
+/// A character set's default collation.
+fn charset_collation(charset: &str) -> SqlResult<Collation> {
+    ddl::collation_of(Some(charset), None, Collation::Utf8mb4GeneralCi)
+}
+
+impl Session {
+    /// SET. Items take effect one after the other; one that fails leaves those before it done.
+    pub(super) fn set(&mut self, statement: &SetStatement, params: &[Value<'_>]) -> SqlResult<()> {
+        let SetStatement::Items(items) = statement else {
+            return Err(SqlError::unsupported(statement));
+        };
+        // GLOBAL and SESSION hold for what follows without a word of its own; `@@` says it for one variable.
+        let mut word = None;
+        for item in items {
+            let scope = match item {
+                SetItem::Variable {
+                    scope,
+                    system: false,
+                    ..
+                } => {
+                    word = scope.or(word);
+                    word
+                }
+                SetItem::Variable { scope, .. } => *scope,
+                _ => None,
+            };
+            self.set_item(item, scope, params)?;
+        }
+        Ok(())
+    }
+
+    fn set_item(
+        &mut self,
+        item: &SetItem,
+        scope: Option<Scope>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        match item {
+            SetItem::User(UserVariable(name), value) => {
+                let value = self.evaluate_one(value, params)?;
+                self.env.set_user_var(&name.to_lowercase(), value)
+            }
+            SetItem::Variable {
+                base, name, value, ..
+            } => {
+                let name = name.as_str().to_lowercase();
+                // A structured variable's instance (`hot_cache.key_buffer_size`) is part of its name.
+                let name = match lower(base) {
+                    Some(base) => format!("{base}.{name}"),
+                    None => name,
+                };
+                self.set_system(scope, &name, value, params)
+            }
+            SetItem::Names { charset, collation } => {
+                self.set_names(lower(charset).as_deref(), lower(collation).as_deref())
+            }
+            SetItem::CharacterSet(charset) => {
+                let name = lower(charset);
+                let name = vars::client_charset_name(name.as_deref().unwrap_or("utf8mb4"))?;
+                let database = self.facts.vars.named("character_set_database");
+                let connection = database.as_str().to_string();
+                self.put_charset(name, Some(name), &connection);
+                let collation = self.facts.vars.named("collation_database");
+                self.facts
+                    .vars
+                    .put(vars::known("collation_connection"), collation);
+                self.refresh_settings();
+                Ok(())
+            }
+        }
+    }
+
+    /// SET TRANSACTION.
+    pub(super) fn set_transaction(
+        &mut self,
+        scope: Option<Scope>,
+        isolation: Option<ast::Isolation>,
+        access: Option<AccessMode>,
+    ) -> SqlResult<()> {
+        let isolation = isolation.map(level);
+        if scope.is_none() {
+            return self.next_transaction(isolation, access);
+        }
+        if let Some(i) = isolation {
+            self.assign(scope, "transaction_isolation", text(isolation_name(i)))?;
+        }
+        if let Some(access) = access {
+            let read_only = VarValue::Bool(access == AccessMode::ReadOnly);
+            self.assign(scope, "transaction_read_only", read_only)?;
+        }
+        Ok(())
+    }
+
+    fn evaluate_one(&mut self, expr: &Expr, params: &[Value<'_>]) -> SqlResult<Value<'static>> {
+        let mut values = self.evaluate(&[expr], params)?;
+        values
+            .pop()
+            .ok_or_else(|| SqlError::new(1105, "SET without a value"))
+    }
+
+    fn set_system(
+        &mut self,
+        scope: Option<Scope>,
+        name: &str,
+        value: &SetValue,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        let index = vars::lookup(name)?;
+        let def = &vars::all()[index];
+        match (def.scope, scope) {
+            (_, Some(Scope::Persist | Scope::PersistOnly)) => {
+                return Err(SqlError::unsupported("SET PERSIST"));
+            }
+            _ if def.access == Access::ReadOnly => {
+                return Err(SqlError::new(
+                    1238,
+                    format!("Variable '{name}' is a read only variable"),
+                ));
+            }
+            (VarScope::Global, None | Some(Scope::Session)) => {
+                return Err(SqlError::new(
+                    1229,
+                    format!(
+                        "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
+                    ),
+                ));
+            }
+            (VarScope::Session, Some(Scope::Global)) => {
+                return Err(SqlError::new(
+                    1228,
+                    format!(
+                        "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+                    ),
+                ));
+            }
+            _ => {}
+        }
+        if name == "max_allowed_packet" && scope != Some(Scope::Global) {
+            return Err(SqlError::new(
+                1621,
+                "SESSION variable 'max_allowed_packet' is read-only. Use SET GLOBAL to assign the value",
+            ));
+        }
+        let value = match value {
+            value if let Some(word) = word(value) => self.converted(index, &Value::str(word))?,
+            SetValue::Default if scope == Some(Scope::Global) || def.scope == VarScope::Session => {
+                def.default.into()
+            }
+            SetValue::Default => self.facts.vars.globals.get(index),
+            SetValue::Word(word) => self.converted(index, &Value::str(word.as_str()))?,
+            SetValue::Expr(e) => {
+                let value = self.evaluate_one(e, params)?;
+                self.converted(index, &value)?
+            }
+        };
+        let value = self.bounded(def, value)?;
+        if def.access == Access::Fixed
+            && value != VarValue::from(def.default)
+            && value != self.facts.vars.get(index)
+        {
+            return Err(SqlError::unsupported(format_args!(
+                "{name}={}",
+                value.show()
+            )));
+        }
+        self.assign(scope, name, value)
+    }
+
+    fn converted(&mut self, index: usize, value: &Value<'_>) -> SqlResult<VarValue> {
+        let def = &vars::all()[index];
+        let strict = self.env.sql_mode.get().strict_all;
+        let converted = vars::convert(def, value, strict)?;
+        if def.name == "slow_query_log_file" {
+            let name = converted.value.as_str();
+            self.instance.check_log_name(def.name, name)?;
+        }
+        if converted.clamped {
+            self.warn_truncated(def, &String::from_utf8_lossy(&value.to_text()));
+        }
+        Ok(converted.value)
+    }
+
+    fn warn_truncated(&self, def: &Def, shown: &str) {
+        let text = format!("Truncated incorrect {} value: '{shown}'", def.name);
+        self.env.warn(1292, text);
+    }
+
+    /// A value within what this process can do, which the definition knows nothing of.
+    fn bounded(&self, def: &Def, value: VarValue) -> SqlResult<VarValue> {
+        let most = self.instance.0.most_connections.load(Ordering::Relaxed);
+        if def.name != "max_connections" || value.as_u64().is_none_or(|n| n <= most) {
+            return Ok(value);
+        }
+        if self.env.sql_mode.get().strict_all {
+            return Err(vars::wrong_value(def, &value.show()));
+        }
+        self.warn_truncated(def, &value.show());
+        Ok(VarValue::UInt(most))
+    }
+
+    /// Stores a valid value and lets it take effect.
+    fn assign(&mut self, scope: Option<Scope>, name: &str, value: VarValue) -> SqlResult<()> {
+        // Variables with two names.
+        let twin = match name {
+            "tx_isolation" => Some("transaction_isolation"),
+            "transaction_isolation" => Some("tx_isolation"),
+            "tx_read_only" => Some("transaction_read_only"),
+            "transaction_read_only" => Some("tx_read_only"),
+            _ => None,
+        };
+        if scope == Some(Scope::Global) {
+            let before = self.instance.0.globals.get(vars::known(name));
+            for n in twin.into_iter().chain([name]) {
+                self.instance.0.globals.put(vars::known(n), value.clone());
+            }
+            let effect = self.global_effect(name, &value);
+            if effect.is_err() {
+                self.instance.0.globals.put(vars::known(name), before);
+            }
+            return effect;
+        }
+        if name == "autocommit" && value == VarValue::Bool(true) && !self.settings.autocommit {
+            self.commit_now()?;
+        }
+        for n in twin.into_iter().chain([name]) {
+            self.facts.vars.put(vars::known(n), value.clone());
+        }
+        match name {
+            "last_insert_id" | "identity" => {
+                let id = value.as_u64().unwrap_or(0);
+                self.env.last_insert_id.set(id);
+                self.facts.vars.last_insert_id.store(id, Ordering::Relaxed);
+            }
+            "insert_id" => self.settings.insert_id = value.as_u64().unwrap_or(0),
+            "max_join_size" => {
+                // As MySQL has it: a bound is meant to be observed.
+                let big = VarValue::Bool(value == VarValue::UInt(u64::MAX));
+                self.facts.vars.put(vars::known("sql_big_selects"), big);
+            }
+            "timestamp" => {
+                self.settings.timestamp = match value {
+                    VarValue::Double(v) if v > 0.0 => {
+                        Some((v as i64, ((v - v.floor()) * 1e6) as u32))
+                    }
+                    _ => None,
+                };
+            }
+            "character_set_connection" | "character_set_server" => {
+                // The collation follows its character set.
+                let collation = charset_collation(value.as_str())?;
+                let twin = name.replace("character_set", "collation");
+                self.facts
+                    .vars
+                    .put(vars::known(&twin), text(collation.name()));
+            }
+            "collation_connection" | "collation_server" => {
+                let charset = Collation::by_name(value.as_str())?.charset();
+                let twin = name.replace("collation", "character_set");
+                self.facts.vars.put(vars::known(&twin), text(charset));
+            }
+            _ => {}
+        }
+        self.refresh_settings();
+        Ok(())
+    }
+
+    fn global_effect(&mut self, name: &str, value: &VarValue) -> SqlResult<()> {
+        let n = value.as_u64().unwrap_or(0);
+        match name {
+            "innodb_flush_log_at_trx_commit" => {
+                self.instance.0.engine.set_flush_at_commit(flush_mode(n));
+            }
+            "innodb_adaptive_hash_index" => self.instance.0.engine.set_hash_index(n != 0),
+            "slow_query_log" | "slow_query_log_file" => self.instance.apply_slow_log()?,
+            "log_slow_admin_statements" => self.instance.0.slow_log.set_admin(n != 0),
+            "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
+            "innodb_io_capacity" | "innodb_io_capacity_max" => {
+                let now = |name| self.instance.global_u64(name).unwrap_or(n);
+                let (pages, most) = (now("innodb_io_capacity"), now("innodb_io_capacity_max"));
+                self.instance.0.engine.set_io_capacity(pages, most);
+            }
+            "temptable_max_ram" => {
+                let bytes = usize::try_from(n).unwrap_or(usize::MAX);
+                self.instance.0.memory.set_limit(bytes);
+            }
+            "innodb_online_alter_log_max_size" => self.instance.0.engine.set_row_log_limit(n),
+            "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
+            "millpond_drop_algorithm" => self.choose_drop_algorithm(drop_algorithm(value)),
+            "innodb_lazy_drop_table" => {
+                let before = self.instance.0.engine.drop_algorithm();
+                self.choose_drop_algorithm(lazy_drop_table(n != 0, before));
+            }
+            "character_set_server" => {
+                let collation = charset_collation(value.as_str())?;
+                self.instance
+                    .0
+                    .globals
+                    .put(vars::known("collation_server"), text(collation.name()));
+            }
+            "collation_server" => {
+                let charset = Collation::by_name(value.as_str())?.charset();
+                self.instance
+                    .0
+                    .globals
+                    .put(vars::known("character_set_server"), text(charset));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn choose_drop_algorithm(&self, chosen: DropAlgorithm) {
+        self.instance.0.engine.set_drop_algorithm(chosen);
+        show_drop_algorithm(&self.instance.0.globals, chosen);
+    }
+
+    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
+        let charset = vars::client_charset_name(charset.unwrap_or("utf8mb4"))?;
+        let connection = connection_charset(charset);
+        let chosen = ddl::collation_of(Some(connection), collation, Collation::Utf8mb4GeneralCi)?;
+        self.put_charset(charset, Some(charset), connection);
+        self.facts
+            .vars
+            .put(vars::known("collation_connection"), text(chosen.name()));
+        self.refresh_settings();
+        Ok(())
+    }
+
+    /// The three character sets of a connection.
+    pub(super) fn put_charset(&mut self, client: &str, results: Option<&str>, connection: &str) {
+        let vars = &self.facts.vars;
+        vars.put(vars::known("character_set_client"), text(client));
+        vars.put(
+            vars::known("character_set_results"),
+            results.map_or(VarValue::Null, text),
+        );
+        vars.put(vars::known("character_set_connection"), text(connection));
+    }
+
+    /// `character_set_database` and `collation_database` of the database in use.
+    pub(super) fn refresh_database_variables(&mut self) {
+        let name = self.env.database.borrow().clone();
+        let collation = name
+            .and_then(|n| ddl::database_collation(&self.instance.0.engine, &n).ok())
+            .or_else(|| Collation::by_name(self.facts.vars.named("collation_server").as_str()).ok())
+            .unwrap_or(Collation::Utf8mb4GeneralCi);
+        let vars = &self.facts.vars;
+        vars.put(
+            vars::known("character_set_database"),
+            text(collation.charset()),
+        );
+        vars.put(vars::known("collation_database"), text(collation.name()));
+    }
+
+    /// Takes the settings that the hot path needs from the variables.
+    pub(super) fn refresh_settings(&mut self) {
+        let vars = &self.facts.vars;
+        let number = |name| vars.named(name).as_u64().unwrap_or(0);
+        let s = &mut self.settings;
+        s.generation += 1;
+        s.autocommit = number("autocommit") != 0;
+        s.isolation = isolation_of(vars.named("transaction_isolation").as_str());
+        s.read_only = number("transaction_read_only") != 0;
+        s.mode = sql_mode::parse(vars.named("sql_mode").as_str()).unwrap_or(0);
+        self.env.sql_mode.set(sql_mode::flags(s.mode));
+        s.auto_increment = (
+            number("auto_increment_increment").max(1),
+            number("auto_increment_offset").max(1),
+        );
+        let bytes = |name| usize::try_from(number(name)).unwrap_or(usize::MAX);
+        let table = bytes("tmp_table_size");
+        s.limits = Limits {
+            sort: bytes("sort_buffer_size").max(table),
+            join: bytes("join_buffer_size").max(table),
+            table,
+        };
+        s.notes = number("sql_notes") != 0;
+        s.wait_timeout = number("wait_timeout");
+        s.max_execution_ms = number("max_execution_time");
+        s.select_limit = number("sql_select_limit");
+        s.safe_updates = number("sql_safe_updates") != 0;
+        s.max_join_size = if number("sql_big_selects") != 0 {
+            u64::MAX
+        } else {
+            number("max_join_size")
+        };
+        // In whole microseconds, as MySQL keeps it.
+        s.long_query_ns = match vars.named("long_query_time") {
+            VarValue::Double(v) => (v * 1e6).round() as u64 * 1000,
+            other => other.as_u64().unwrap_or(10) * 1_000_000_000,
+        };
+        s.min_examined_row_limit = number("min_examined_row_limit");
+        let zone = vars.named("time_zone");
+        self.env
+            .zone
+            .set(vars::zone(zone.as_str()).unwrap_or_default());
+        self.env
+            .names
+            .set(locale::names(vars.named("lc_time_names").as_str()).unwrap_or(locale::ENGLISH));
+        self.env.collation.set(
+            Collation::by_name(vars.named("collation_connection").as_str())
+                .unwrap_or(Collation::Utf8mb4GeneralCi),
+        );
+        let encoding = |name| Encoding::of_charset(vars.named(name).as_str());
+        let client = encoding("character_set_client");
+        self.env.client.set(client);
+        self.encodings
+            .set(client, encoding("character_set_results"));
+        self.owner
+            .set_row_timeout(number("innodb_lock_wait_timeout"));
+        self.owner.set_metadata_timeout(number("lock_wait_timeout"));
+        self.refresh_context();
+    }
+}

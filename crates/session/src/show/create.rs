@@ -1,0 +1,197 @@
+//! The text of SHOW CREATE TABLE and SHOW CREATE DATABASE, as MySQL 8 prints it.
+
+use std::fmt::Write;
+
+use millpond_store::TableDef;
+use millpond_store::space::FileId;
+
+use millpond_sql::env::VirtualTable;
+use millpond_sql::partition::partition_text;
+use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
+use millpond_syntax::quote::{Quotes, quote_name, quote_text};
+
+/// `CURRENT_TIMESTAMP`, with the column's fractional digits.
+pub(crate) fn now_text(column: &Column) -> String {
+    match column.ty.decimals {
+        0 => "CURRENT_TIMESTAMP".into(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
+    let mut out = format!("{} {}", quotes.name(&column.name), column.ty.column_type());
+    let ty = &column.ty;
+    if ty.is_string() && ty.collation != Collation::Binary && ty.collation != table {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            out,
+            " CHARACTER SET {} COLLATE {}",
+            ty.collation.charset(),
+            ty.collation.name()
+        );
+    }
+    if !column.nullable {
+        out.push_str(" NOT NULL");
+    } else if ty.base == BaseType::Timestamp {
+        out.push_str(" NULL");
+    }
+    match &column.default {
+        DefaultValue::Literal(text) => {
+            let _ = write!(out, " DEFAULT {}", quote_text(text));
+        }
+        DefaultValue::Now => {
+            let _ = write!(out, " DEFAULT {}", now_text(column));
+        }
+        DefaultValue::Null | DefaultValue::None if column.nullable && !ty.is_blob() => {
+            out.push_str(" DEFAULT NULL");
+        }
+        DefaultValue::Null | DefaultValue::None => {}
+    }
+    if column.on_update_now {
+        let _ = write!(out, " ON UPDATE {}", now_text(column));
+    }
+    if column.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quote_text(&column.comment));
+    }
+    out
+}
+
+fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
+    let parts: Vec<String> = index
+        .parts
+        .iter()
+        .map(|p| {
+            let mut part = quotes.name(&schema.columns[p.column].name);
+            if let Some(n) = p.prefix {
+                let _ = write!(part, "({n})");
+            }
+            if p.desc {
+                part.push_str(" DESC");
+            }
+            part
+        })
+        .collect();
+    let parts = parts.join(",");
+    let mut out = if index.name == "PRIMARY" {
+        format!("PRIMARY KEY ({parts})")
+    } else {
+        format!(
+            "{}KEY {} ({parts})",
+            if index.unique { "UNIQUE " } else { "" },
+            quotes.name(&index.name)
+        )
+    };
+    if !index.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quote_text(&index.comment));
+    }
+    out
+}
+
+/// The statement that makes this table. `own_file_default`: what tables get that don't say where they live.
+pub(crate) fn table_text(
+    def: &TableDef,
+    schema: &Schema,
+    auto_increment: Option<u64>,
+    own_file_default: bool,
+    quotes: Quotes,
+) -> String {
+    let mut lines: Vec<String> = schema
+        .columns
+        .iter()
+        .map(|c| column_text(c, schema.collation, quotes))
+        .collect();
+    for i in schema.index_order() {
+        lines.push(index_text(&schema.indexes[i], schema, quotes));
+    }
+    let mut out = format!(
+        "CREATE {}TABLE {} (\n  {}\n)",
+        if def.file == FileId::TEMP {
+            "TEMPORARY "
+        } else {
+            ""
+        },
+        quotes.name(&def.name),
+        lines.join(",\n  ")
+    );
+    let own_file = def.file != FileId::SHARED;
+    if own_file != own_file_default && def.file != FileId::TEMP {
+        let _ = write!(
+            out,
+            " /*!50100 TABLESPACE `{}` */",
+            if own_file {
+                "innodb_file_per_table"
+            } else {
+                "innodb_system"
+            }
+        );
+    }
+    out.push_str(" ENGINE=InnoDB");
+    if let Some(next) = auto_increment
+        && next > 1
+    {
+        let _ = write!(out, " AUTO_INCREMENT={next}");
+    }
+    let _ = write!(out, " DEFAULT CHARSET={}", schema.collation.charset());
+    if schema.collation != Collation::Binary {
+        let _ = write!(out, " COLLATE={}", schema.collation.name());
+    }
+    if !schema.comment.is_empty() {
+        let _ = write!(out, " COMMENT={}", quote_text(&schema.comment));
+    }
+    if let Some(p) = &schema.partitioning {
+        let (version, text) = partition_text(p);
+        let _ = write!(out, "\n/*!{version} {text} */");
+    }
+    out
+}
+
+/// The statement that would make a table like a system table.
+pub(crate) fn virtual_text(table: &dyn VirtualTable) -> String {
+    let lines: Vec<String> = table
+        .columns()
+        .iter()
+        .map(|c| {
+            let null = if c.nullable {
+                "DEFAULT NULL"
+            } else {
+                "NOT NULL"
+            };
+            format!("{} {} {null}", quote_name(c.name), c.ty.column_type())
+        })
+        .collect();
+    let collation = Collation::Utf8mb4GeneralCi;
+    format!(
+        "CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB DEFAULT CHARSET={} COLLATE={}",
+        quote_name(table.name()),
+        lines.join(",\n  "),
+        collation.charset(),
+        collation.name()
+    )
+}
+
+/// The statement that makes this database.
+pub(crate) fn database_text(
+    name: &str,
+    if_not_exists: bool,
+    collation: Collation,
+    quotes: Quotes,
+) -> String {
+    let mut out = format!(
+        "CREATE DATABASE {}{} /*!40100 DEFAULT CHARACTER SET {}",
+        if if_not_exists {
+            "/*!32312 IF NOT EXISTS*/ "
+        } else {
+            ""
+        },
+        quotes.name(name),
+        collation.charset()
+    );
+    if collation != Collation::Binary {
+        let _ = write!(out, " COLLATE {}", collation.name());
+    }
+    out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
+    out
+}

@@ -1,0 +1,88 @@
+//! SHOW, DESCRIBE and information_schema.
+//!
+//! Everything shown is a [`VirtualTable`]: named columns and a producer of rows. SHOW statements and
+//! ordinary SELECTs read the same tables, so that both filter, sort and join alike. The planner
+//! asks [`find`] for a name that lies in a system schema and materialises the rows as it
+//! does those of a derived table.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `of` | SHOW statements as selections from virtual tables |
+//! | `schema` | databases, tables, columns, indexes, constraints |
+//! | `server` | variables, status, sessions, engines, character sets |
+//! | `pool` | the buffer pool's instances |
+//! | `watch` | the stall record, waits |
+//! | `graveyard` | what DROP and TRUNCATE left to be given back |
+//! | `partitions` | information_schema.PARTITIONS |
+//! | `locks` | transactions, locks and who waits for whom |
+//! | `logs` | the tables of MySQL's logs |
+//! | `empty` | tables about things Millpond does not have |
+//! | `statistics` | what optimizer statistics say |
+//! | `create` | the text of SHOW CREATE TABLE |
+//! | `table` | the one implementation of [`VirtualTable`] |
+//!
+//! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
+//! dropped meanwhile is left out.
+
+pub(crate) mod create;
+mod empty;
+mod graveyard;
+mod locks;
+mod logs;
+mod of;
+mod partitions;
+mod pool;
+mod schema;
+mod server;
+mod statistics;
+mod table;
+mod watch;
+
+use std::sync::Arc;
+
+use millpond_sql::env::{VirtualTable, is_system_schema};
+use millpond_sql::result::ColumnMeta;
+use millpond_sql::types::{Collation, SqlType};
+
+pub(crate) use of::{Shown, describe, of};
+pub(crate) use watch::truncate;
+
+/// The virtual table of this name, both compared without regard to case; `None` if `database` is not a
+/// system schema or has no such table.
+pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
+    if !is_system_schema(database) {
+        return None;
+    }
+    all_of(&database.to_ascii_lowercase())
+        .into_iter()
+        .find(|t| t.name().eq_ignore_ascii_case(name))
+        .map(|t| Arc::new(t) as Arc<dyn VirtualTable>)
+}
+
+/// The tables of a system schema (lower-case name), by name.
+fn all_of(database: &str) -> Vec<table::Virtual> {
+    let mut tables = schema::tables(database);
+    tables.extend(server::tables(database));
+    tables.extend(watch::tables(database));
+    tables.extend(graveyard::tables(database));
+    tables.extend(empty::tables(database));
+    tables.extend(logs::tables(database));
+    tables.extend(locks::tables(database));
+    tables.extend(partitions::tables(database));
+    tables.extend(statistics::tables(database));
+    tables.sort_by(|a, b| a.name().cmp(b.name()));
+    tables
+}
+
+/// Metadata of a text column in a result that no plan makes.
+pub(crate) fn meta(name: &str, length: u32) -> ColumnMeta {
+    ColumnMeta {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: name.to_string(),
+        org_name: String::new(),
+        ty: SqlType::varchar(length, Collation::Utf8mb4GeneralCi),
+        flags: 0,
+    }
+}

@@ -1,0 +1,762 @@
+//! Databases, tables, columns, indexes and constraints as tables.
+
+use std::sync::Arc;
+
+use millpond_store::{CATALOG_DATABASE, Engine, Isolation, Table, TableDef, TableSize};
+
+use super::all_of;
+use super::create::now_text;
+use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
+use crate::instance::Instance;
+use millpond_sql::catalog;
+use millpond_sql::ddl;
+use millpond_sql::env::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable};
+use millpond_sql::error::SqlResult;
+use millpond_sql::statistics;
+use millpond_sql::store_error::store_error;
+use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
+use millpond_sql::value::{DateTime, Value};
+use millpond_sql::write::counter;
+
+const IS: &str = "information_schema";
+
+pub(super) fn tables(database: &str) -> Vec<Virtual> {
+    if database != IS {
+        return Vec::new();
+    }
+    vec![
+        schemata(),
+        tables_table(Only::default()),
+        columns(Only::default()),
+        statistics(Only::default()),
+        key_column_usage(),
+        table_constraints(),
+    ]
+}
+
+/// Which database and table a SHOW is about; a SELECT leaves both open.
+#[derive(Clone, Default)]
+pub(super) struct Only {
+    pub database: Option<String>,
+    pub table: Option<String>,
+    /// The session's temporary table of this name, which a SHOW is about then.
+    pub temporary: Option<Arc<Table>>,
+}
+
+impl Only {
+    /// Narrows by what the reader's condition says about the columns with the database's and table's name.
+    pub(super) fn narrowed(&self, cx: &Context<'_>, database: usize, table: usize) -> Only {
+        Only {
+            database: self.database.clone().or_else(|| cx.known(database)),
+            table: self.table.clone().or_else(|| cx.known(table)),
+            temporary: self.temporary.clone(),
+        }
+    }
+    fn database_names(&self, instance: &Instance) -> SqlResult<Vec<String>> {
+        let mut names: Vec<String> = SYSTEM_SCHEMAS.iter().map(|n| n.to_string()).collect();
+        match &self.database {
+            Some(d) => {
+                names.retain(|n| n.eq_ignore_ascii_case(d));
+                if names.is_empty()
+                    && d != catalog::WORK_DATABASE
+                    && d != CATALOG_DATABASE
+                    && instance.engine().database(d).is_ok()
+                {
+                    names.push(d.clone());
+                }
+            }
+            None => {
+                names.extend(
+                    instance
+                        .engine()
+                        .databases()
+                        .map_err(|e| store_error(e, ""))?,
+                );
+                names.retain(|n| n != catalog::WORK_DATABASE);
+                names.sort();
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// A table met in a walk.
+pub(super) enum Met<'a> {
+    Stored(&'a TableDef, &'a Schema),
+    Virtual(&'a Virtual),
+}
+
+impl Met<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Met::Stored(def, _) => &def.name,
+            Met::Virtual(v) => v.name(),
+        }
+    }
+}
+
+/// Calls `f` with every table that `only` leaves, by database and name.
+pub(super) fn each_table(
+    instance: &Instance,
+    only: &Only,
+    mut f: impl FnMut(&str, Met<'_>) -> SqlResult<()>,
+) -> SqlResult<()> {
+    if let Some(table) = &only.temporary {
+        let def = table.def();
+        return f(&def.database, Met::Stored(def, &Schema::of(def)?));
+    }
+    each_name(instance, only, |database, named| {
+        let name = match named {
+            Named::Virtual(v) => return f(database, Met::Virtual(v)),
+            Named::Stored(name) => name,
+        };
+        match instance.engine().table_def(database, name) {
+            Ok(def) => f(database, Met::Stored(&def, &Schema::of(&def)?)),
+            // Dropped meanwhile.
+            Err(_) => Ok(()),
+        }
+    })
+}
+
+/// A table whose definition has not been read.
+enum Named<'a> {
+    Stored(&'a str),
+    Virtual(&'a Virtual),
+}
+
+/// Calls `f` with the name of every table that `only` leaves, by database and name; temporary ones aside.
+fn each_name(
+    instance: &Instance,
+    only: &Only,
+    mut f: impl FnMut(&str, Named<'_>) -> SqlResult<()>,
+) -> SqlResult<()> {
+    let engine = instance.engine();
+    for database in only.database_names(instance)? {
+        if SYSTEM_SCHEMAS.contains(&&*database) {
+            for table in all_of(&database) {
+                if only
+                    .table
+                    .as_ref()
+                    .is_none_or(|t| t.eq_ignore_ascii_case(table.name()))
+                {
+                    f(&database, Named::Virtual(&table))?;
+                }
+            }
+            continue;
+        }
+        let names = match &only.table {
+            Some(name) if engine.table_def(&database, name).is_ok() => vec![name.clone()],
+            Some(_) => continue,
+            // A database dropped meanwhile has none.
+            None => engine.tables(&database).unwrap_or_default(),
+        };
+        for name in names {
+            f(&database, Named::Stored(&name))?;
+        }
+    }
+    Ok(())
+}
+
+fn schemata() -> Virtual {
+    Virtual::new(
+        IS,
+        "SCHEMATA",
+        &[
+            ("CATALOG_NAME", Ty::Str(64)),
+            ("SCHEMA_NAME", Ty::Str(64)),
+            ("DEFAULT_CHARACTER_SET_NAME", Ty::Str(64)),
+            ("DEFAULT_COLLATION_NAME", Ty::Str(64)),
+            ("SQL_PATH", Ty::NullStr(512)),
+            ("DEFAULT_ENCRYPTION", Ty::Str(3)),
+        ],
+        |cx, emit| {
+            let instance = &cx.facts.instance;
+            let only = Only {
+                database: cx.known(1),
+                ..Only::default()
+            };
+            for name in only.database_names(instance)? {
+                let collation = if SYSTEM_SCHEMAS.contains(&&*name) {
+                    Collation::Utf8mb4GeneralCi
+                } else {
+                    match ddl::database_collation(instance.engine(), &name) {
+                        Ok(c) => c,
+                        Err(_) => continue,
+                    }
+                };
+                emit(&[
+                    s("def"),
+                    s(name),
+                    s(collation.charset()),
+                    s(collation.name()),
+                    Value::Null,
+                    s("NO"),
+                ])?;
+            }
+            Ok(())
+        },
+    )
+}
+
+/// Numbers of a table that only an open one has.
+pub(super) struct Live {
+    pub rows: u64,
+    pub auto_increment: Option<u64>,
+    pub size: TableSize,
+    /// How many values the leading parts of each index have, if it was asked for.
+    pub cardinality: Vec<Vec<u64>>,
+}
+
+/// What a listing wants to know of tables besides their rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    Counter,
+    Sizes,
+    Cardinality,
+}
+
+/// Opens a table for a moment, unless DDL holds it.
+pub(super) fn live(
+    instance: &Instance,
+    database: &str,
+    name: &str,
+    schema: &Schema,
+    want: Want,
+) -> Option<Live> {
+    let engine = instance.engine();
+    let owner = engine.owner();
+    owner.set_metadata_timeout(0);
+    let mut txn = engine.begin(&owner, Isolation::ReadUncommitted);
+    let live = engine
+        .open_table(&mut txn, database, name)
+        .ok()
+        .and_then(|table| live_of(instance, &table, schema, want));
+    // Nothing was written: there is nothing a commit could fail to keep.
+    let _ = engine.commit(txn);
+    live
+}
+
+/// The same of a table that is open.
+pub(super) fn live_of(
+    instance: &Instance,
+    table: &Arc<Table>,
+    schema: &Schema,
+    want: Want,
+) -> Option<Live> {
+    let engine = instance.engine();
+    counter::start(engine, table, schema).ok()?;
+    let rows = millpond_sql::partition::estimate_rows(Some(engine), table, schema);
+    Some(Live {
+        rows,
+        auto_increment: table.auto_increment_peek(),
+        size: match want {
+            Want::Sizes => size_of(engine, table, schema).ok()?,
+            _ => TableSize::default(),
+        },
+        cardinality: match want {
+            Want::Cardinality => {
+                let known =
+                    statistics::fresh(engine, table, instance.statistics_settings()).ok()?;
+                let each = known.statistics.indexes.iter();
+                each.map(|i| i.as_ref().map_or(Vec::new(), |i| i.distinct.clone()))
+                    .collect()
+            }
+            _ => Vec::new(),
+        },
+    })
+}
+
+/// The room of a table, or of all its partitions.
+fn size_of(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<TableSize> {
+    let failed = |e| store_error(e, &table.def().name);
+    let Some(p) = &schema.partitioning else {
+        return table.size().map_err(failed);
+    };
+    let mut sum = TableSize::default();
+    for at in 0..p.parts.len() {
+        let part = p.open(engine, table, at)?;
+        sum = sum.plus(part.size().map_err(failed)?);
+    }
+    Ok(sum)
+}
+
+/// TABLES; SHOW TABLES and SHOW TABLE STATUS select from it.
+pub(super) fn tables_table(only: Only) -> Virtual {
+    const COLUMNS: Columns = &[
+        ("TABLE_CATALOG", Ty::Str(64)),
+        ("TABLE_SCHEMA", Ty::Str(64)),
+        ("TABLE_NAME", Ty::Str(64)),
+        ("TABLE_TYPE", Ty::Str(11)),
+        ("ENGINE", Ty::NullStr(64)),
+        ("VERSION", Ty::NullNum),
+        ("ROW_FORMAT", Ty::NullStr(10)),
+        ("TABLE_ROWS", Ty::NullNum),
+        ("AVG_ROW_LENGTH", Ty::NullNum),
+        ("DATA_LENGTH", Ty::NullNum),
+        ("MAX_DATA_LENGTH", Ty::NullNum),
+        ("INDEX_LENGTH", Ty::NullNum),
+        ("DATA_FREE", Ty::NullNum),
+        ("AUTO_INCREMENT", Ty::NullNum),
+        ("CREATE_TIME", Ty::NullTime),
+        ("UPDATE_TIME", Ty::NullTime),
+        ("CHECK_TIME", Ty::NullTime),
+        ("TABLE_COLLATION", Ty::NullStr(64)),
+        ("CHECKSUM", Ty::NullNum),
+        ("CREATE_OPTIONS", Ty::NullStr(256)),
+        ("TABLE_COMMENT", Ty::NullText),
+    ];
+    /// What the definition says.
+    const OF_DEFINITION: &[usize] = &[14, 17, 19, 20];
+    /// What only an open table knows; the size of its files among it, or what is made of that.
+    const OF_OPEN: &[usize] = &[7, 8, 9, 11, 12, 13];
+    const OF_SIZE: &[usize] = &[8, 9, 11, 12];
+    /// What is the same for all tables of a kind, and the names.
+    fn named_row(database: &str, name: &str, kind: &'static str) -> Vec<Value<'static>> {
+        let mut row = vec![s("def"), s(database), s(name), s(kind)];
+        if kind == "BASE TABLE" {
+            row.extend([s("InnoDB"), n(10u64), s("Dynamic")]);
+        }
+        row.resize(COLUMNS.len(), Value::Null);
+        match kind {
+            "BASE TABLE" => row[10] = n(0u64),
+            _ => row[20] = s(""),
+        }
+        row
+    }
+    Virtual::new(IS, "TABLES", COLUMNS, move |cx, emit| {
+        let instance = &cx.facts.instance;
+        let tz = cx.env.zone.get();
+        let only = only.narrowed(cx, 1, 2);
+        if only.temporary.is_none() && !cx.reads(OF_OPEN) && !cx.reads(OF_DEFINITION) {
+            // Counting tables, and asking for names, shall not read a million definitions.
+            return each_name(instance, &only, |database, named| match named {
+                Named::Stored(name) => emit(&named_row(database, name, "BASE TABLE")),
+                Named::Virtual(v) => emit(&named_row(database, v.name(), "SYSTEM VIEW")),
+            });
+        }
+        let want = match cx.reads(OF_SIZE) {
+            true => Want::Sizes,
+            false => Want::Counter,
+        };
+        each_table(instance, &only, |database, met| {
+            let Met::Stored(def, schema) = met else {
+                return emit(&named_row(database, met.name(), "SYSTEM VIEW"));
+            };
+            let live = (cx.reads(OF_OPEN))
+                .then(|| live(instance, database, &def.name, schema, want))
+                .flatten();
+            let number = |f: &dyn Fn(&Live) -> u64| live.as_ref().map_or(Value::Null, |l| n(f(l)));
+            let has_auto = schema.columns.iter().any(|c| c.auto_increment);
+            let auto = live.as_ref().and_then(|l| l.auto_increment);
+            let created = i64::try_from(schema.created)
+                .ok()
+                .and_then(|t| DateTime::from_unix(t, 0, tz));
+            emit(&[
+                s("def"),
+                s(database),
+                s(&*def.name),
+                s("BASE TABLE"),
+                s("InnoDB"),
+                n(10u64),
+                s("Dynamic"),
+                number(&|l| l.rows),
+                number(&|l| l.size.data.checked_div(l.rows).unwrap_or(0)),
+                number(&|l| l.size.data),
+                n(0u64),
+                number(&|l| l.size.indexes),
+                number(&|l| l.size.free),
+                auto.filter(|_| has_auto).map_or(Value::Null, n),
+                created.map_or(Value::Null, Value::DateTime),
+                Value::Null,
+                Value::Null,
+                s(schema.collation.name()),
+                Value::Null,
+                s(if schema.partitioning.is_some() {
+                    "partitioned"
+                } else {
+                    ""
+                }),
+                s(&*schema.comment),
+            ])
+        })
+    })
+}
+
+/// SHOW TABLES: names and types alone, without opening anything.
+pub(super) fn table_names(database: String) -> Virtual {
+    Virtual::new(
+        IS,
+        "TABLE_NAMES",
+        &[("Name", Ty::Str(64)), ("Table_type", Ty::Str(11))],
+        move |cx, emit| {
+            if SYSTEM_SCHEMAS.contains(&&*database) {
+                let listed = |t: &Virtual| super::statistics::is_listed(&database, t.name());
+                for table in all_of(&database).into_iter().filter(listed) {
+                    emit(&[s(table.name()), s("SYSTEM VIEW")])?;
+                }
+                return Ok(());
+            }
+            let names = cx.facts.instance.engine().tables(&database);
+            for name in names.map_err(|e| store_error(e, &database))? {
+                emit(&[s(name), s("BASE TABLE")])?;
+            }
+            Ok(())
+        },
+    )
+}
+
+/// PRI, UNI or MUL: whether and how a column leads a key.
+fn column_key(schema: &Schema, column: usize) -> &'static str {
+    let mut key = "";
+    for index in schema.indexes.iter().filter(|i| !i.parts.is_empty()) {
+        let leads = index.parts[0].column == column;
+        if index.name == "PRIMARY" && index.parts.iter().any(|p| p.column == column) {
+            return "PRI";
+        }
+        if leads && index.unique && index.parts.len() == 1 {
+            key = "UNI";
+        } else if leads && key.is_empty() {
+            key = "MUL";
+        }
+    }
+    // Without a primary key, MySQL shows the unique key that stands in for it as PRI.
+    let stands_in = schema.indexes.first().is_some_and(|i| {
+        i.name != "PRIMARY" && !i.parts.is_empty() && i.parts.iter().any(|p| p.column == column)
+    });
+    if stands_in { "PRI" } else { key }
+}
+
+fn default_text(c: &Column) -> Value<'static> {
+    match &c.default {
+        DefaultValue::Literal(text) => s(&**text),
+        DefaultValue::Now => s(now_text(c)),
+        DefaultValue::Null | DefaultValue::None => Value::Null,
+    }
+}
+
+fn extra(c: &Column) -> String {
+    let mut parts = Vec::new();
+    if c.auto_increment {
+        parts.push("auto_increment".to_string());
+    }
+    if c.default == DefaultValue::Now {
+        parts.push("DEFAULT_GENERATED".to_string());
+    }
+    if c.on_update_now {
+        parts.push(format!("on update {}", now_text(c)));
+    }
+    parts.join(" ")
+}
+
+/// Longest value in characters and bytes, of string types.
+fn string_lengths(ty: &SqlType) -> Option<(u64, u64)> {
+    let bytes_per_char = if ty.collation == Collation::Binary {
+        1
+    } else {
+        4
+    };
+    let by_bytes = |bytes: u64| Some((bytes, bytes));
+    match ty.base {
+        BaseType::Char | BaseType::VarChar | BaseType::Binary | BaseType::VarBinary => {
+            let n = u64::from(ty.length);
+            Some((n, n * bytes_per_char))
+        }
+        BaseType::Enum => {
+            let longest = ty.members.iter().flat_map(|m| m.iter());
+            let n = longest.map(|m| m.chars().count() as u64).max().unwrap_or(0);
+            Some((n, n * bytes_per_char))
+        }
+        BaseType::TinyText | BaseType::TinyBlob => by_bytes(255),
+        BaseType::Text | BaseType::Blob => by_bytes(65_535),
+        BaseType::MediumText | BaseType::MediumBlob => by_bytes(16_777_215),
+        BaseType::LongText | BaseType::LongBlob => by_bytes(4_294_967_295),
+        _ => None,
+    }
+}
+
+/// Digits before and after the point, of numbers.
+fn numeric_precision(ty: &SqlType) -> (Option<u64>, Option<u64>) {
+    let integer =
+        |signed: u64, unsigned: u64| (Some(if ty.unsigned { unsigned } else { signed }), Some(0));
+    match ty.base {
+        BaseType::TinyInt => integer(3, 3),
+        BaseType::SmallInt => integer(5, 5),
+        BaseType::MediumInt => integer(7, 7),
+        BaseType::Int => integer(10, 10),
+        BaseType::BigInt => integer(19, 20),
+        BaseType::Decimal => (Some(u64::from(ty.length)), Some(u64::from(ty.decimals))),
+        BaseType::Float | BaseType::Double => (
+            Some(if ty.base == BaseType::Float { 12 } else { 22 }),
+            (ty.decimals < 31).then_some(u64::from(ty.decimals)),
+        ),
+        _ => (None, None),
+    }
+}
+
+const PRIVILEGES: &str = "select,insert,update,references";
+
+/// COLUMNS; SHOW COLUMNS and DESCRIBE select from it.
+pub(super) fn columns(only: Only) -> Virtual {
+    const COLUMNS: Columns = &[
+        ("TABLE_CATALOG", Ty::Str(64)),
+        ("TABLE_SCHEMA", Ty::Str(64)),
+        ("TABLE_NAME", Ty::Str(64)),
+        ("COLUMN_NAME", Ty::Str(64)),
+        ("ORDINAL_POSITION", Ty::Num),
+        ("COLUMN_DEFAULT", Ty::NullText),
+        ("IS_NULLABLE", Ty::Str(3)),
+        ("DATA_TYPE", Ty::Str(64)),
+        ("CHARACTER_MAXIMUM_LENGTH", Ty::NullNum),
+        ("CHARACTER_OCTET_LENGTH", Ty::NullNum),
+        ("NUMERIC_PRECISION", Ty::NullNum),
+        ("NUMERIC_SCALE", Ty::NullNum),
+        ("DATETIME_PRECISION", Ty::NullNum),
+        ("CHARACTER_SET_NAME", Ty::NullStr(64)),
+        ("COLLATION_NAME", Ty::NullStr(64)),
+        ("COLUMN_TYPE", Ty::Text),
+        ("COLUMN_KEY", Ty::Str(3)),
+        ("EXTRA", Ty::Str(256)),
+        ("PRIVILEGES", Ty::Str(154)),
+        ("COLUMN_COMMENT", Ty::Text),
+        ("GENERATION_EXPRESSION", Ty::Text),
+        ("SRS_ID", Ty::NullNum),
+    ];
+    Virtual::new(IS, "COLUMNS", COLUMNS, move |cx, emit| {
+        each_table(
+            &cx.facts.instance,
+            &only.narrowed(cx, 1, 2),
+            |database, met| match &met {
+                Met::Stored(def, schema) => {
+                    for (i, c) in schema.columns.iter().enumerate() {
+                        column_row(database, &def.name, i, c, column_key(schema, i), emit)?;
+                    }
+                    Ok(())
+                }
+                Met::Virtual(v) => {
+                    for (i, c) in v.columns().iter().enumerate() {
+                        let c = as_column(c);
+                        column_row(database, v.name(), i, &c, "", emit)?;
+                    }
+                    Ok(())
+                }
+            },
+        )
+    })
+}
+
+fn as_column(c: &VirtualColumn) -> Column {
+    Column {
+        name: c.name.to_string(),
+        ty: c.ty.clone(),
+        nullable: c.nullable,
+        default: DefaultValue::None,
+        auto_increment: false,
+        on_update_now: false,
+        comment: String::new(),
+    }
+}
+
+fn column_row(
+    database: &str,
+    table: &str,
+    position: usize,
+    c: &Column,
+    key: &'static str,
+    emit: &mut Emit<'_>,
+) -> SqlResult<()> {
+    let ty = &c.ty;
+    let lengths = string_lengths(ty);
+    let (precision, scale) = numeric_precision(ty);
+    let number = |v: Option<u64>| v.map_or(Value::Null, n);
+    let text = ty.is_string() && ty.collation != Collation::Binary;
+    let fraction = matches!(
+        ty.base,
+        BaseType::Time | BaseType::DateTime | BaseType::Timestamp
+    );
+    emit(&[
+        s("def"),
+        s(database),
+        s(table),
+        s(&*c.name),
+        n(position as u64 + 1),
+        default_text(c),
+        s(if c.nullable { "YES" } else { "NO" }),
+        s(ty.data_type()),
+        number(lengths.map(|l| l.0)),
+        number(lengths.map(|l| l.1)),
+        number(precision),
+        number(scale),
+        number(fraction.then_some(u64::from(ty.decimals))),
+        opt(text.then(|| ty.collation.charset())),
+        opt(text.then(|| ty.collation.name())),
+        s(ty.column_type()),
+        s(key),
+        s(extra(c)),
+        s(PRIVILEGES),
+        s(&*c.comment),
+        s(""),
+        Value::Null,
+    ])
+}
+
+/// STATISTICS; SHOW INDEX selects from it.
+pub(super) fn statistics(only: Only) -> Virtual {
+    const COLUMNS: Columns = &[
+        ("TABLE_CATALOG", Ty::Str(64)),
+        ("TABLE_SCHEMA", Ty::Str(64)),
+        ("TABLE_NAME", Ty::Str(64)),
+        ("NON_UNIQUE", Ty::Num),
+        ("INDEX_SCHEMA", Ty::Str(64)),
+        ("INDEX_NAME", Ty::NullStr(64)),
+        ("SEQ_IN_INDEX", Ty::Num),
+        ("COLUMN_NAME", Ty::NullStr(64)),
+        ("COLLATION", Ty::NullStr(1)),
+        ("CARDINALITY", Ty::NullNum),
+        ("SUB_PART", Ty::NullNum),
+        ("PACKED", Ty::NullStr(1)),
+        ("NULLABLE", Ty::Str(3)),
+        ("INDEX_TYPE", Ty::Str(11)),
+        ("COMMENT", Ty::Str(8)),
+        ("INDEX_COMMENT", Ty::Str(2048)),
+        ("IS_VISIBLE", Ty::Str(3)),
+        ("EXPRESSION", Ty::NullText),
+    ];
+    /// The one that only an open table knows.
+    const CARDINALITY: usize = 9;
+    Virtual::new(IS, "STATISTICS", COLUMNS, move |cx, emit| {
+        let instance = &cx.facts.instance;
+        each_table(instance, &only.narrowed(cx, 1, 2), |database, met| {
+            let Met::Stored(def, schema) = met else {
+                return Ok(());
+            };
+            let live = (cx.reads(&[CARDINALITY]))
+                .then(|| live(instance, database, &def.name, schema, Want::Cardinality))
+                .flatten();
+            let counts = live.map(|l| l.cardinality).unwrap_or_default();
+            for i in schema.index_order() {
+                let index = &schema.indexes[i];
+                for (seq, part) in index.parts.iter().enumerate() {
+                    let column = &schema.columns[part.column];
+                    let values = counts.get(i).and_then(|c| c.get(seq));
+                    emit(&[
+                        s("def"),
+                        s(database),
+                        s(&*def.name),
+                        n(u64::from(!index.unique)),
+                        s(database),
+                        s(&*index.name),
+                        n(seq as u64 + 1),
+                        s(&*column.name),
+                        s(if part.desc { "D" } else { "A" }),
+                        values.map_or(Value::Null, |v| n(*v)),
+                        part.prefix.map_or(Value::Null, n),
+                        Value::Null,
+                        s(if column.nullable { "YES" } else { "" }),
+                        s("BTREE"),
+                        s(""),
+                        s(&*index.comment),
+                        s("YES"),
+                        Value::Null,
+                    ])?;
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+fn key_column_usage() -> Virtual {
+    Virtual::new(
+        IS,
+        "KEY_COLUMN_USAGE",
+        &[
+            ("CONSTRAINT_CATALOG", Ty::Str(64)),
+            ("CONSTRAINT_SCHEMA", Ty::Str(64)),
+            ("CONSTRAINT_NAME", Ty::NullStr(64)),
+            ("TABLE_CATALOG", Ty::Str(64)),
+            ("TABLE_SCHEMA", Ty::Str(64)),
+            ("TABLE_NAME", Ty::Str(64)),
+            ("COLUMN_NAME", Ty::NullStr(64)),
+            ("ORDINAL_POSITION", Ty::Num),
+            ("POSITION_IN_UNIQUE_CONSTRAINT", Ty::NullNum),
+            ("REFERENCED_TABLE_SCHEMA", Ty::NullStr(64)),
+            ("REFERENCED_TABLE_NAME", Ty::NullStr(64)),
+            ("REFERENCED_COLUMN_NAME", Ty::NullStr(64)),
+        ],
+        |cx, emit| {
+            let only = Only::default().narrowed(cx, 4, 5);
+            each_table(&cx.facts.instance, &only, |database, met| {
+                let Met::Stored(def, schema) = met else {
+                    return Ok(());
+                };
+                for i in schema.index_order() {
+                    let index = &schema.indexes[i];
+                    if !index.unique {
+                        continue;
+                    }
+                    for (seq, part) in index.parts.iter().enumerate() {
+                        emit(&[
+                            s("def"),
+                            s(database),
+                            s(&*index.name),
+                            s("def"),
+                            s(database),
+                            s(&*def.name),
+                            s(&*schema.columns[part.column].name),
+                            n(seq as u64 + 1),
+                            Value::Null,
+                            Value::Null,
+                            Value::Null,
+                            Value::Null,
+                        ])?;
+                    }
+                }
+                Ok(())
+            })
+        },
+    )
+}
+
+fn table_constraints() -> Virtual {
+    Virtual::new(
+        IS,
+        "TABLE_CONSTRAINTS",
+        &[
+            ("CONSTRAINT_CATALOG", Ty::Str(64)),
+            ("CONSTRAINT_SCHEMA", Ty::Str(64)),
+            ("CONSTRAINT_NAME", Ty::NullStr(64)),
+            ("TABLE_SCHEMA", Ty::Str(64)),
+            ("TABLE_NAME", Ty::Str(64)),
+            ("CONSTRAINT_TYPE", Ty::Str(11)),
+            ("ENFORCED", Ty::Str(3)),
+        ],
+        |cx, emit| {
+            let only = Only::default().narrowed(cx, 3, 4);
+            each_table(&cx.facts.instance, &only, |database, met| {
+                let Met::Stored(def, schema) = met else {
+                    return Ok(());
+                };
+                for i in schema.index_order() {
+                    let index = &schema.indexes[i];
+                    if !index.unique {
+                        continue;
+                    }
+                    emit(&[
+                        s("def"),
+                        s(database),
+                        s(&*index.name),
+                        s(database),
+                        s(&*def.name),
+                        s(if index.name == "PRIMARY" {
+                            "PRIMARY KEY"
+                        } else {
+                            "UNIQUE"
+                        }),
+                        s("YES"),
+                    ])?;
+                }
+                Ok(())
+            })
+        },
+    )
+}

@@ -1,0 +1,423 @@
+//! What a session does about each kind of statement besides carrying it out: one row each.
+
+use crate::registry::Counter as C;
+use crate::watch::StatementKind as W;
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::parse::ast::{
+    AdminStatement, AlterAction, AlterTable, CreateTable, DeleteTarget, Explain, Ident, Insert,
+    InsertSource, MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb, QueryBody,
+    RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
+    StatementKind, TableRef, TableStatement, TransactionStatement, Update,
+};
+
+/// What a statement does to the open transaction, and what a READ ONLY one says to it, before it is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing, or what it does by itself.
+    Own,
+    /// It commits, and changes what READ ONLY transactions and locked tables protect.
+    Defines,
+    /// It makes or drops temporary tables and says so: a change that commits nothing.
+    Temporary,
+    /// It commits.
+    Commits,
+    /// It commits, and is refused where transactions are READ ONLY; the one it ends does not count.
+    Rebuilds,
+}
+
+/// A kind of statement, as far as the session is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// The status variable that counts it.
+    pub counter: Option<C>,
+    /// What records know it as.
+    pub watched: W,
+    pub effect: Effect,
+    /// Whether PREPARE takes it.
+    pub preparable: bool,
+    /// Whether it leaves the diagnostics of the one before, because it is about them.
+    pub keeps_diagnostics: bool,
+    /// Whether it is among those that `log_slow_admin_statements` is about.
+    pub administrative: bool,
+}
+
+impl Row {
+    const fn new(counter: C, watched: W, effect: Effect) -> Row {
+        Row {
+            counter: Some(counter),
+            watched,
+            effect,
+            preparable: true,
+            keeps_diagnostics: false,
+            administrative: false,
+        }
+    }
+    /// Counted nowhere, or where it is carried out.
+    const fn uncounted(mut self) -> Row {
+        self.counter = None;
+        self
+    }
+    const fn unpreparable(mut self) -> Row {
+        self.preparable = false;
+        self
+    }
+    const fn about_diagnostics(mut self) -> Row {
+        self.keeps_diagnostics = true;
+        self
+    }
+    const fn administrative(mut self) -> Row {
+        self.administrative = true;
+        self
+    }
+}
+
+/// 1235 under a statement's own name.
+fn refused(name: impl std::fmt::Display) -> SqlResult<Row> {
+    Err(SqlError::unsupported(name))
+}
+
+/// 1235 under the first words of a statement.
+fn refused_by_words(kind: &StatementKind, count: usize) -> SqlResult<Row> {
+    let text = kind.to_string();
+    let words: Vec<&str> = text.split_whitespace().take(count).collect();
+    refused(words.join(" "))
+}
+
+/// The row of a statement; error 1235 if Millpond does not run its kind.
+pub(crate) fn row(kind: &StatementKind) -> SqlResult<Row> {
+    use StatementKind as K;
+    Ok(match kind {
+        K::Query(_) => Row::new(C::Select, W::Select, Effect::Own),
+        K::Insert(insert) => insert_row(insert),
+        K::Update(update) => update_row(update),
+        K::Delete(delete) => match delete.target {
+            DeleteTarget::One { .. } => Row::new(C::Delete, W::Delete, Effect::Own),
+            DeleteTarget::Several { .. } => Row::new(C::DeleteMulti, W::Delete, Effect::Own),
+        },
+        K::Do(_) => Row::new(C::Do, W::Other, Effect::Own),
+        K::Explain(explain) => match &**explain {
+            Explain::Statement { .. } => Row::new(C::Explain, W::Other, Effect::Own),
+            Explain::Table { .. } => Row::new(C::ShowFields, W::Show, Effect::Own),
+            Explain::Connection { .. } => return refused("EXPLAIN FOR CONNECTION"),
+        },
+        K::Table(statement) => return table_row(statement),
+        K::AlterTable(alter) => alter_row(alter),
+        K::Schema(statement) => return schema_row(kind, statement),
+        K::Routine(statement) => return routine_row(statement),
+        K::Transaction(statement) => return transaction_row(statement),
+        K::Set(statement) => return set_row(statement),
+        K::Session(statement) => return session_row(statement),
+        K::Admin(statement) => return admin_row(kind, statement),
+        K::Show(show) => show_row(show),
+        K::Call(_) => return refused("CALL"),
+        K::Compound(_) => return refused_by_words(kind, 1),
+        K::Account(_) => {
+            let first = refused_by_words(kind, 1);
+            let granting = kind.to_string().starts_with(['G', 'R']);
+            return if granting {
+                first
+            } else {
+                refused_by_words(kind, 2)
+            };
+        }
+        K::Replication(_) => return refused("replication"),
+    })
+}
+
+fn insert_row(insert: &Insert) -> Row {
+    let queried =
+        matches!(&insert.source, InsertSource::Query(q) if !matches!(q.body, QueryBody::Values(_)));
+    match (insert.replace, queried) {
+        (false, false) => Row::new(C::Insert, W::Insert, Effect::Own),
+        (false, true) => Row::new(C::InsertSelect, W::Insert, Effect::Own),
+        (true, false) => Row::new(C::Replace, W::Replace, Effect::Own),
+        (true, true) => Row::new(C::ReplaceSelect, W::Replace, Effect::Own),
+    }
+}
+
+fn update_row(update: &Update) -> Row {
+    let one = matches!(&update.tables[..], [TableRef::Table(_)]);
+    let counter = if one { C::Update } else { C::UpdateMulti };
+    Row::new(counter, W::Update, Effect::Own)
+}
+
+/// Definitions of tables that may be temporary.
+fn defines(temporary: bool) -> Effect {
+    if temporary {
+        Effect::Temporary
+    } else {
+        Effect::Defines
+    }
+}
+
+fn table_row(statement: &TableStatement) -> SqlResult<Row> {
+    use TableStatement as S;
+    Ok(match statement {
+        S::Create(CreateTable { temporary, .. }) | S::CreateLike { temporary, .. } => {
+            Row::new(C::CreateTable, W::CreateTable, defines(*temporary))
+        }
+        S::Drop { temporary, .. } => Row::new(C::DropTable, W::DropTable, defines(*temporary)),
+        S::Truncate(_) => Row::new(C::Truncate, W::TruncateTable, Effect::Defines),
+        S::Rename { .. } => Row::new(C::RenameTable, W::RenameTable, Effect::Defines),
+        S::CreateIndex(_) => {
+            Row::new(C::CreateIndex, W::CreateIndex, Effect::Defines).administrative()
+        }
+        S::DropIndex { .. } => {
+            Row::new(C::DropIndex, W::DropIndex, Effect::Defines).administrative()
+        }
+        S::Import(_) => return refused("IMPORT TABLE"),
+    })
+}
+
+/// What is done, to which partitions (`None`: all), and how.
+type Upkeep<'a> = (
+    MaintenanceVerb,
+    Option<&'a [Ident]>,
+    &'a [MaintenanceOption],
+);
+
+/// ALTER TABLE ... ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION.
+pub(crate) fn partition_upkeep(alter: &AlterTable) -> Option<Upkeep<'_>> {
+    let [
+        AlterAction::Partition(PartitionAction::Verb {
+            verb,
+            partitions,
+            options,
+            ..
+        }),
+    ] = &alter.actions[..]
+    else {
+        return None;
+    };
+    let verb = match verb {
+        PartitionVerb::Analyze => MaintenanceVerb::Analyze,
+        PartitionVerb::Check => MaintenanceVerb::Check,
+        PartitionVerb::Optimize => MaintenanceVerb::Optimize,
+        PartitionVerb::Repair => MaintenanceVerb::Repair,
+        _ => return None,
+    };
+    Some((verb, partitions.as_deref(), options))
+}
+
+fn alter_row(alter: &AlterTable) -> Row {
+    match partition_upkeep(alter) {
+        Some((verb, ..)) => maintenance_row(verb),
+        None => Row::new(C::AlterTable, W::AlterTable, Effect::Defines).administrative(),
+    }
+}
+
+fn maintenance_row(verb: MaintenanceVerb) -> Row {
+    let row = match verb {
+        MaintenanceVerb::Analyze => Row::new(C::Analyze, W::Other, Effect::Commits),
+        MaintenanceVerb::Check => Row::new(C::Check, W::Other, Effect::Commits),
+        MaintenanceVerb::Checksum => Row::new(C::Checksum, W::Other, Effect::Commits),
+        MaintenanceVerb::Optimize => Row::new(C::Optimize, W::OptimizeTable, Effect::Rebuilds),
+        MaintenanceVerb::Repair => Row::new(C::Repair, W::Other, Effect::Rebuilds),
+    };
+    row.administrative()
+}
+
+fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Row> {
+    use SchemaStatement as S;
+    Ok(match statement {
+        S::CreateDatabase { .. } => Row::new(C::CreateDb, W::CreateDatabase, Effect::Defines),
+        S::AlterDatabase { .. } => Row::new(C::AlterDb, W::AlterDatabase, Effect::Defines),
+        S::DropDatabase { .. } => Row::new(C::DropDb, W::DropDatabase, Effect::Defines),
+        // There are no views yet; IF EXISTS makes it harmless.
+        S::DropView { .. } => Row::new(C::DropView, W::Other, Effect::Defines),
+        S::View(view) if view.alter => return refused("ALTER VIEW"),
+        S::View(_) => return refused("CREATE VIEW"),
+        _ => return refused_by_words(kind, 2),
+    })
+}
+
+fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
+    use RoutineStatement as S;
+    match statement {
+        // There are no programs yet, either.
+        S::Drop { .. } => Ok(Row::new(C::DropView, W::Other, Effect::Defines).uncounted()),
+        S::Create(routine) if routine.returns.is_some() => refused("CREATE FUNCTION"),
+        S::Create(_) => refused("CREATE PROCEDURE"),
+        S::CreateLoadable { .. } => refused("CREATE FUNCTION ... SONAME"),
+        S::CreateTrigger(_) => refused("CREATE TRIGGER"),
+        S::CreateEvent(_) => refused("CREATE EVENT"),
+        S::Alter { kind, .. } => refused(format_args!("ALTER {kind}")),
+        S::AlterEvent(_) => refused("ALTER EVENT"),
+    }
+}
+
+fn transaction_row(statement: &TransactionStatement) -> SqlResult<Row> {
+    use TransactionStatement as S;
+    Ok(match statement {
+        S::Start { .. } | S::Begin => Row::new(C::Begin, W::Begin, Effect::Own),
+        S::Commit(_) => Row::new(C::Commit, W::Commit, Effect::Own),
+        S::Rollback(_) => Row::new(C::Rollback, W::Rollback, Effect::Own),
+        S::Savepoint(_) => Row::new(C::Savepoint, W::Other, Effect::Own),
+        S::RollbackTo(_) => Row::new(C::RollbackTo, W::Other, Effect::Own),
+        S::ReleaseSavepoint(_) => Row::new(C::ReleaseSavepoint, W::Other, Effect::Own),
+        S::Set { .. } => Row::new(C::SetOption, W::Set, Effect::Own),
+        S::LockTables(_) => Row::new(C::LockTables, W::Other, Effect::Commits).unpreparable(),
+        S::UnlockTables => Row::new(C::UnlockTables, W::Other, Effect::Own).unpreparable(),
+        S::LockInstance => return refused("LOCK INSTANCE"),
+        S::UnlockInstance => return refused("UNLOCK INSTANCE"),
+        S::Xa(_) => return refused("XA"),
+    })
+}
+
+fn set_row(statement: &SetStatement) -> SqlResult<Row> {
+    match statement {
+        SetStatement::Items(_) => Ok(Row::new(C::SetOption, W::Set, Effect::Own)),
+        SetStatement::Password(_) => refused("SET PASSWORD"),
+        SetStatement::Role(_) => refused("SET ROLE"),
+        SetStatement::DefaultRole(..) => refused("SET DEFAULT ROLE"),
+        SetStatement::ResourceGroup(..) => refused("SET RESOURCE GROUP"),
+        SetStatement::Statement(..) => refused("SET STATEMENT"),
+    }
+}
+
+fn session_row(statement: &SessionStatement) -> SqlResult<Row> {
+    use SessionStatement as S;
+    Ok(match statement {
+        // Counted where it is carried out, because COM_INIT_DB comes there too.
+        S::Use(_) => Row::new(C::ChangeDb, W::Other, Effect::Own)
+            .uncounted()
+            .unpreparable(),
+        S::Help(_) => Row::new(C::Help, W::Other, Effect::Own).unpreparable(),
+        S::Prepare { .. } => Row::new(C::PrepareSql, W::Other, Effect::Own).unpreparable(),
+        S::Execute { .. } => Row::new(C::ExecuteSql, W::Other, Effect::Own).unpreparable(),
+        S::Deallocate(_) => Row::new(C::DeallocSql, W::Other, Effect::Own).unpreparable(),
+        S::HandlerOpen { .. } | S::HandlerRead { .. } | S::HandlerClose(_) => {
+            return refused("HANDLER");
+        }
+        S::Load(_) => return refused("LOAD"),
+    })
+}
+
+fn admin_row(kind: &StatementKind, statement: &AdminStatement) -> SqlResult<Row> {
+    use AdminStatement as S;
+    Ok(match statement {
+        S::Maintain { verb, .. } => maintenance_row(*verb),
+        S::Histogram { .. } => maintenance_row(MaintenanceVerb::Analyze),
+        S::Flush { .. } => Row::new(C::Flush, W::Other, Effect::Commits),
+        S::Kill { .. } => Row::new(C::Kill, W::Other, Effect::Own),
+        S::AlterInstance(_) => return refused("ALTER INSTANCE"),
+        _ => return refused_by_words(kind, 1),
+    })
+}
+
+fn show_row(show: &Show) -> Row {
+    use ShowKind as K;
+    let row = |counter| Row::new(counter, W::Show, Effect::Own);
+    match show.kind {
+        K::CharacterSet => row(C::ShowCharsets),
+        K::Collation => row(C::ShowCollations),
+        K::Columns => row(C::ShowFields),
+        K::CountErrors | K::Errors => row(C::ShowErrors).about_diagnostics(),
+        K::CountWarnings | K::Warnings => row(C::ShowWarnings).about_diagnostics(),
+        K::CreateDatabase => row(C::ShowCreateDb),
+        K::CreateTable => row(C::ShowCreateTable),
+        K::Databases => row(C::ShowDatabases),
+        K::Engine => row(C::ShowEngineStatus),
+        K::Engines => row(C::ShowStorageEngines),
+        K::Grants => row(C::ShowGrants),
+        K::Index => row(C::ShowKeys),
+        K::OpenTables => row(C::ShowOpenTables),
+        K::Plugins => row(C::ShowPlugins),
+        K::Privileges => row(C::ShowPrivileges),
+        K::ProcessList => row(C::ShowProcesslist),
+        K::Status => row(C::ShowStatus),
+        K::TableStatus => row(C::ShowTableStatus),
+        K::Tables => row(C::ShowTables),
+        K::Triggers => row(C::ShowTriggers),
+        K::Variables => row(C::ShowVariables),
+        K::BinaryLogStatus
+        | K::BinaryLogs
+        | K::BinlogEvents
+        | K::CreateEvent
+        | K::CreateFunction
+        | K::CreateProcedure
+        | K::CreateTrigger
+        | K::CreateUser
+        | K::CreateView
+        | K::Events
+        | K::FunctionCode
+        | K::FunctionStatus
+        | K::ProcedureCode
+        | K::ProcedureStatus
+        | K::Profile
+        | K::Profiles
+        | K::RelaylogEvents
+        | K::Replicas
+        | K::ReplicaStatus => row(C::ShowStatus).uncounted(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use millpond_sql::env::SqlMode;
+    use millpond_sql::parse::parse_one;
+
+    fn of(sql: &str) -> SqlResult<Row> {
+        row(parse_one(sql, SqlMode::DEFAULT)?.kind())
+    }
+
+    #[test]
+    fn statements_are_watched_by_kind() {
+        for (sql, name, ddl) in [
+            ("SELECT 1", "SELECT", false),
+            ("REPLACE INTO t VALUES (1)", "REPLACE", false),
+            ("COMMIT", "COMMIT", false),
+            ("OPTIMIZE TABLE t", "OPTIMIZE TABLE", true),
+            ("ANALYZE TABLE t", "OTHER", false),
+            ("ALTER TABLE t ENGINE=InnoDB", "ALTER TABLE", true),
+            ("ALTER TABLE t DROP PARTITION p", "ALTER TABLE", true),
+            ("ALTER TABLE t CHECK PARTITION p", "OTHER", false),
+            ("DROP DATABASE d", "DROP DATABASE", true),
+            ("DESC t", "SHOW", false),
+        ] {
+            let watched = of(sql).unwrap().watched;
+            assert_eq!((watched.name(), watched.is_ddl()), (name, ddl), "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_a_statement_does_to_the_transaction() {
+        for (sql, effect) in [
+            ("insert into t values (1)", Effect::Own),
+            ("commit", Effect::Own),
+            ("create table t (a int)", Effect::Defines),
+            ("create temporary table t (a int)", Effect::Temporary),
+            ("drop temporary table t", Effect::Temporary),
+            ("alter table t add b int", Effect::Defines),
+            ("analyze table t", Effect::Commits),
+            ("flush tables", Effect::Commits),
+            ("optimize table t", Effect::Rebuilds),
+            ("alter table t optimize partition p", Effect::Rebuilds),
+        ] {
+            assert_eq!(of(sql).unwrap().effect, effect, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_run_is_refused_by_its_name() {
+        for (sql, name) in [
+            ("grant select on *.* to u", "GRANT"),
+            ("create user u", "CREATE USER"),
+            ("create view v as select 1", "CREATE VIEW"),
+            (
+                "create or replace procedure p() select 1",
+                "CREATE PROCEDURE",
+            ),
+            ("call p()", "CALL"),
+            ("xa recover", "XA"),
+            ("signal sqlstate '45000'", "SIGNAL"),
+            ("install plugin p soname 'x'", "INSTALL"),
+            ("set role none", "SET ROLE"),
+        ] {
+            let e = of(sql).unwrap_err();
+            assert_eq!(e.code, 1235, "{sql}");
+            assert!(e.message.ends_with(&format!("'{name}'")), "{}", e.message);
+        }
+    }
+}
