@@ -181,3 +181,58 @@ fn chosen_paths() {
                     -> Covering index lookup on u using kt (tid=d.t.id)"
     );
 }
+
+#[test]
+fn what_is_switched_off_is_not_done() {
+    let db = TestDb::new();
+    let mut s = db.client();
+    s.ok("create table t (id int primary key, a int not null, b int, key ka (a))");
+    s.ok("create table u (x int, y int)");
+    let rows: Vec<String> = (0..500).map(|n| format!("({n},{},{n})", n % 9)).collect();
+    s.ok(&format!("insert into t values {}", rows.join(",")));
+    s.ok("insert into u select id, a from t");
+    s.ok("analyze table t, u");
+    let mut wrong = Vec::new();
+    for (flag, sql, on, off) in [
+        (
+            "derived_merge",
+            "select * from (select id, b from t) d where id = 5",
+            &["t const PRIMARY"][..],
+            &["<derived:d> ALL", "t const PRIMARY"][..],
+        ),
+        (
+            "semijoin",
+            "select * from t where id in (select x from u)",
+            &["t ALL", "u ALL  Using join buffer (hash join); FirstMatch"],
+            &["t ALL  Using where", "u ALL"],
+        ),
+        (
+            "block_nested_loop",
+            "select t.b from t straight_join u on u.x = t.b",
+            &["t ALL", "u ALL  Using join buffer (hash join)"],
+            &["t ALL", "u ALL  Using where"],
+        ),
+        (
+            "derived_condition_pushdown",
+            "select * from (select a, count(*) n from t group by a) d where a = 5",
+            &["<derived:d> ALL", "t ref ka Using index"],
+            &["<derived:d> ALL  Using where", "t index ka Using index"],
+        ),
+        (
+            "prefer_ordering_index",
+            "select * from t order by a limit 5",
+            &["t index ka"],
+            &["t ALL  Using filesort"],
+        ),
+    ] {
+        for (value, want) in [("on", on), ("off", off)] {
+            s.ok(&format!("set optimizer_switch = '{flag}={value}'"));
+            let got = ways(&s.ok(&format!("explain {sql}")));
+            if got != want {
+                wrong.push(format!("{flag}={value}: {sql}\n  got {got:?}"));
+            }
+        }
+        s.ok("set optimizer_switch = default");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

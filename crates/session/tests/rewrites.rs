@@ -87,6 +87,45 @@ fn subqueries_joined_and_not() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What can be switched off.
+const SWITCHES: [&str; 6] = [
+    "block_nested_loop",
+    "condition_fanout_filter",
+    "derived_condition_pushdown",
+    "derived_merge",
+    "materialization",
+    "semijoin",
+];
+
+#[test]
+fn switches_change_no_answer() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    SETUP.iter().for_each(|s| {
+        c.ok(s);
+    });
+    let conditions = CONDITIONS.iter();
+    let mut queries: Vec<String> = conditions
+        .map(|on| {
+            format!("SELECT a.id, t.y FROM a LEFT JOIN c t ON t.x = a.x WHERE {on} ORDER BY 1, 2")
+        })
+        .collect();
+    queries.extend(DERIVED.iter().map(|(sql, _)| sql.to_string()));
+    let mut wrong = Vec::new();
+    for sql in &queries {
+        let want = c.rows(sql);
+        for flag in SWITCHES {
+            c.ok(&format!("SET optimizer_switch = '{flag}=off'"));
+            let got = c.rows(sql);
+            if got != want {
+                wrong.push(format!("{flag}: {sql}: {got:?}, not {want:?}"));
+            }
+            c.ok("SET optimizer_switch = default");
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Queries of derived tables, and what they say without.
 const DERIVED: [(&str, &str); 15] = [
     (

@@ -49,6 +49,7 @@ pub mod row;
 pub mod stack;
 pub mod statistics;
 pub mod store_error;
+pub mod switches;
 pub mod write;
 
 pub use millpond_types::error;

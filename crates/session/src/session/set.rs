@@ -14,6 +14,7 @@ use millpond_sql::exec::Limits;
 use millpond_sql::parse::ast::{
     self, AccessMode, Expr, ExprKind, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
 };
+use millpond_sql::switches::Switches;
 use millpond_sql::types::{Collation, Encoding};
 use millpond_sql::value::Value;
 
@@ -215,6 +216,9 @@ impl Session {
             ));
         }
         let value = match value {
+            value if name == "optimizer_switch" && !matches!(value, SetValue::Default) => {
+                self.switches(scope, value, params)?
+            }
             value if let Some(word) = word(value) => self.converted(index, &Value::str(word))?,
             SetValue::Default if scope == Some(Scope::Global) || def.scope == VarScope::Session => {
                 def.default.into()
@@ -237,6 +241,35 @@ impl Session {
             )));
         }
         self.assign(scope, name, value)
+    }
+
+    /// What `optimizer_switch` becomes: flags that are not named stay as they are, and their defaults are the global ones for a
+    /// session.
+    fn switches(
+        &mut self,
+        scope: Option<Scope>,
+        value: &SetValue,
+        params: &[Value<'_>],
+    ) -> SqlResult<VarValue> {
+        let given = match value {
+            value if let Some(word) = word(value) => Value::string(word.to_string()),
+            SetValue::Expr(e) => self.evaluate_one(e, params)?,
+            SetValue::Word(word) => Value::string(word.as_str().to_string()),
+            SetValue::Default => Value::string("default".to_string()),
+        };
+        if given.is_null() {
+            let def = &vars::all()[vars::known("optimizer_switch")];
+            return Err(vars::wrong_value(def, "NULL"));
+        }
+        let index = vars::known("optimizer_switch");
+        let all = Switches::default();
+        let global = Switches::of(self.facts.vars.globals.get(index).as_str());
+        let (now, defaults) = match scope {
+            Some(Scope::Global) => (global, all),
+            _ => (self.env.switches.get(), global),
+        };
+        let switches = vars::switched(&given, now, defaults)?;
+        Ok(VarValue::Text(switches.to_string().into()))
     }
 
     fn converted(&mut self, index: usize, value: &Value<'_>) -> SqlResult<VarValue> {
@@ -463,6 +496,8 @@ impl Session {
             other => other.as_u64().unwrap_or(10) * 1_000_000_000,
         };
         s.min_examined_row_limit = number("min_examined_row_limit");
+        let switches = vars.named("optimizer_switch");
+        self.env.switches.set(Switches::of(switches.as_str()));
         let zone = vars.named("time_zone");
         self.env
             .zone

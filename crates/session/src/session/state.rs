@@ -143,6 +143,7 @@ impl Session {
             collation: Collation::Utf8mb4GeneralCi.into(),
             names: locale::ENGLISH.into(),
             client: Encoding::Utf8.into(),
+            switches: Default::default(),
             last_insert_id: 0.into(),
             row_count: 0.into(),
             found_rows: 0.into(),
@@ -194,6 +195,7 @@ impl Session {
                 collation: Collation::Utf8mb4GeneralCi,
                 client: Encoding::Utf8,
                 zone: Zone::UTC,
+                switches: Default::default(),
                 flushes: 0,
                 temporary: None,
             }),
@@ -294,6 +296,7 @@ impl Session {
             collation: self.env.collation.get(),
             client: self.env.client.get(),
             zone: self.env.zone.get(),
+            switches: self.env.switches.get(),
             flushes: self.flushes,
             temporary: self.env.temporary.names().map(|n| (self.id(), n)),
         };

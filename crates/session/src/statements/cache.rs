@@ -15,6 +15,7 @@ use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{StatementKind, TransactionStatement};
 use millpond_sql::plan::Plan;
 use millpond_sql::stack;
+use millpond_sql::switches::Switches;
 use millpond_sql::types::{Collation, Encoding};
 use millpond_sql::value::Zone;
 
@@ -34,6 +35,8 @@ pub(crate) struct Context {
     pub client: Encoding,
     /// The session's time zone.
     pub zone: Zone,
+    /// `optimizer_switch`.
+    pub switches: Switches,
     /// How many FLUSH TABLES there had been when the session last looked.
     pub flushes: u64,
     /// If the session has temporary tables: which, by the connection's id and the number of changes of their names. So no two sessions
@@ -252,6 +255,7 @@ pub(crate) mod tests {
             collation: Collation::Utf8mb4GeneralCi,
             client: Encoding::Utf8,
             zone: Zone::UTC,
+            switches: Switches::default(),
             flushes: 0,
             temporary: None,
         })
@@ -280,6 +284,13 @@ pub(crate) mod tests {
             assert!(has(&mut cache, 0, &a));
         }
         assert!(!has(&mut cache, 0, &context("b")));
+        let all = Switches::default();
+        let switched = Arc::new(Context {
+            switches: all.with("semijoin=off", all).unwrap(),
+            database: a.database.clone(),
+            ..*a
+        });
+        assert!(!has(&mut cache, 0, &switched));
         // The same settings said once more.
         assert!(has(&mut cache, 0, &context("a")));
         put(&mut cache, ENTRIES);

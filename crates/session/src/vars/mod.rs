@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use millpond_sql::env::{locale, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::switches::Switches;
 use millpond_sql::types::Collation;
 use millpond_sql::value::{Value, Zone};
 
@@ -50,6 +51,8 @@ pub(crate) enum Kind {
     Set(&'static [&'static str]),
     /// sql_mode.
     SqlMode,
+    /// optimizer_switch; flags that are not named have their defaults.
+    Switches,
     /// A character set.
     Charset,
     /// A character set of clients; NULL, if it may be: no conversion.
@@ -321,6 +324,11 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
             };
             plain(VarValue::Text(sql_mode::format(bits).into()))
         }
+        Kind::Switches => {
+            let all = Switches::default();
+            let switches = switched(value, all, all)?;
+            plain(VarValue::Text(switches.to_string().into()))
+        }
         Kind::Charset | Kind::ClientCharset { .. } => {
             let Some(t) = text else {
                 return Err(wrong_type(def));
@@ -362,6 +370,19 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
                 Err(SqlError::new(1286, format!("Unknown storage engine '{t}'")))
             }
         }
+    }
+}
+
+/// What a text or a number says of `optimizer_switch`: of the flags that it does not name, the value `now` holds.
+pub(crate) fn switched(
+    value: &Value<'_>,
+    now: Switches,
+    defaults: Switches,
+) -> SqlResult<Switches> {
+    match value {
+        Value::Bytes(b) => now.with(&String::from_utf8_lossy(b), defaults),
+        Value::Int(_) | Value::UInt(_) => Switches::of_bits(value.to_u64()),
+        _ => Err(wrong_type(&all()[known("optimizer_switch")])),
     }
 }
 

@@ -4,6 +4,8 @@
 //! what Millpond does anyway (`unique_checks` merely permits skipping checks). A variable whose effect
 //! does not exist is [`Access::Fixed`]: its default may be set, anything else is refused.
 
+use millpond_sql::switches;
+
 use super::{Access, Def, Default, Kind, VarScope};
 use millpond_store::DropAlgorithm;
 
@@ -49,7 +51,6 @@ const fn def(
 
 const MAX: u64 = u64::MAX;
 const YEAR: u64 = 31_536_000;
-const OPTIMIZER_SWITCH: &str = "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on";
 
 /// All variables, by name.
 pub(super) static VARS: &[Def] = &[
@@ -767,7 +768,13 @@ pub(super) static VARS: &[Def] = &[
     ),
     def("optimizer_prune_level", Both, num(0, 1), U(1), Fixed),
     def("optimizer_search_depth", Both, num(0, 62), U(62), Fixed),
-    def("optimizer_switch", Both, TEXT, T(OPTIMIZER_SWITCH), Fixed),
+    def(
+        "optimizer_switch",
+        Both,
+        Kind::Switches,
+        T(switches::DEFAULT),
+        Free,
+    ),
     def(
         "optimizer_trace",
         Both,

@@ -30,6 +30,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::{SqlError, SqlResult};
 use crate::memory::Charge;
+use crate::switches::Switches;
 use crate::types::{Collation, Encoding};
 use crate::value::Value;
 
@@ -60,6 +61,8 @@ pub struct SessionEnv {
     pub names: Cell<&'static locale::Names>,
     /// What the client's bytes mean (`character_set_client`).
     pub client: Cell<Encoding>,
+    /// `optimizer_switch`.
+    pub switches: Cell<Switches>,
     /// LAST_INSERT_ID().
     pub last_insert_id: Cell<u64>,
     /// ROW_COUNT().
@@ -193,6 +196,7 @@ pub(crate) mod tests {
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
             names: Cell::new(locale::ENGLISH),
             client: Cell::default(),
+            switches: Cell::default(),
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),
             found_rows: Cell::new(4),

@@ -102,7 +102,7 @@ pub fn value<'s>(
             }
             let right = &plan_query.types[0];
             let ty = hashable_by(&value.expr.ty, right, *collation);
-            let kept = if keep {
+            let kept = if keep && q.keeps {
                 keep::kept(st, q, |st| column(st, plan_query, ty, rows))?
             } else {
                 None
@@ -178,7 +178,7 @@ pub fn value<'s>(
                     }
                 }
             };
-            let kept = if keep {
+            let kept = if keep && q.keeps {
                 keep::kept(st, q, |st| column(st, plan_query, None, rows))?
             } else {
                 None

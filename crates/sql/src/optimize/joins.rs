@@ -13,6 +13,7 @@ use crate::logical::PlanTable;
 use crate::plan::nodes::{
     Access, Expected, ExprWithSubqueries, HashJoin, Level, LevelFrom, LevelKind, Source, SourceKind,
 };
+use crate::switches::Flag;
 use crate::types::SqlType;
 use crate::types::derive::hashable_type;
 
@@ -378,7 +379,7 @@ impl Joiner<'_> {
         };
         let limit = match lead {
             // Another table's order makes reading less of this one pointless.
-            Lead::Free(each) if self.wanted.is_none() || wanted.is_some() => {
+            Lead::Free(each) if self.wanted.is_none() || wanted.is_some() && self.spares() => {
                 self.limit.map(|limit| limit * each)
             }
             _ => None,
@@ -402,6 +403,11 @@ impl Joiner<'_> {
             once: self.once,
             assigns: self.assigns,
         })
+    }
+
+    /// Whether LIMIT is a reason to read an index for its order.
+    pub fn spares(&self) -> bool {
+        self.env.switches.get().has(Flag::PreferOrderingIndex)
     }
 
     /// The access path of a source; `None` if it is computed.
@@ -515,6 +521,7 @@ impl Joiner<'_> {
     pub fn ways(&self, n: usize, conds: &[&Cond], available: u64, choice: Option<&Choice>) -> Ways {
         let bit = 1 << n;
         let hashed = available != 0
+            && self.env.switches.get().has(Flag::BlockNestedLoop)
             && !self.is_locked(n)
             && conds
                 .iter()

@@ -6,6 +6,7 @@ use crate::error::SqlResult;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{self, EachExpr, SubqueryId};
 use crate::plan::nodes::{Ask, ExprWithSubqueries, Subquery};
+use crate::switches::Flag;
 use std::sync::Arc;
 
 /// An expression with the subqueries it needs per row: those whose values are in `source` but for those that run `once`.
@@ -128,6 +129,7 @@ impl Optimizer<'_> {
             volatile,
             deterministic: !volatile && steady,
             exists,
+            keeps: self.env.switches.get().has(Flag::Materialization),
             id,
             outer,
         })

@@ -10,6 +10,7 @@ use super::order::{Step, Weigh};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::PlanTable;
 use crate::plan::nodes::{Expected, LevelKind, SourceKind};
+use crate::switches::Flag;
 
 /// Cost of putting a row into a hash table.
 pub const BUILD: f64 = 2.0;
@@ -229,7 +230,9 @@ fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known
         _ => joiner.choose(n, &own, 0, Lead::Nobody),
     };
     let left = match &alone {
-        Some(choice) => choice.left,
+        Some(choice) if joiner.counts_conditions() => choice.left,
+        Some(choice) => choice.rows,
+        None if !joiner.counts_conditions() => joiner.rows(n),
         None => {
             let share = joiner.asked(n).share(own.iter().map(|c| &c.expr), None);
             joiner.rows(n) * share
@@ -257,8 +260,8 @@ fn joined(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> f64
                     }
                 }
             }
-            Some(_) => {}
-            None => part *= estimate::by_form(&c.expr),
+            None if joiner.counts_conditions() => part *= estimate::by_form(&c.expr),
+            _ => {}
         }
     }
     if columns.is_empty() {
@@ -279,6 +282,10 @@ impl<'a> Joiner<'a> {
             SourceKind::Table { table, .. } => Some(&self.tables[*table]),
             _ => None,
         }
+    }
+    /// Whether conditions that no index decides count.
+    fn counts_conditions(&self) -> bool {
+        self.env.switches.get().has(Flag::ConditionFanoutFilter)
     }
     fn asked(&self, n: usize) -> Asked<'a> {
         Asked {
@@ -418,6 +425,7 @@ impl Weigh for Search<'_, '_> {
     }
 
     fn limit(&self) -> Option<f64> {
-        self.joiner.limit.filter(|_| self.top)
+        let spares = !self.wants_order() || self.joiner.spares();
+        self.joiner.limit.filter(|_| self.top && spares)
     }
 }

@@ -81,7 +81,7 @@ fn planned(bound: Bound, env: &SessionEnv, assigns: bool, generation: u64) -> Sq
         tables,
         notes,
     } = bound;
-    rewrite::rewrite(&mut root, &mut arena, &tables, assigns);
+    rewrite::rewrite(&mut root, &mut arena, &tables, env.switches.get(), assigns);
     let optimized = optimize::optimize(root, arena, &tables, env, assigns)?;
     Ok(Plan::new(optimized, columns, tables, notes, generation))
 }

@@ -4,6 +4,7 @@
 use super::Context;
 use crate::expr::{CompareOp, Expr, ExprKind, RowTest};
 use crate::logical::{Ask, Block, Body, Query, Root, SubqueryId, TableKind};
+use crate::switches::Flag;
 use crate::types::SqlType;
 use crate::types::derive::hashable_type;
 use crate::value::Value;
@@ -26,7 +27,8 @@ pub fn apply(root: &mut Root, cx: &mut Context<'_>) {
             continue;
         };
         let mut q = std::mem::take(&mut cx.arena.subqueries[id].query);
-        match equalities(&mut q, cx) {
+        let keeps = cx.switches.has(Flag::Materialization);
+        match keeps.then(|| equalities(&mut q, cx)).flatten() {
             Some((own, around)) => {
                 cx.arena.subqueries[id].ask = look_up(&own);
                 cx.arena.subqueries[id].exists = true;

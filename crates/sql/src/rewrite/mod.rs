@@ -26,6 +26,7 @@ mod tests;
 
 use crate::logical::PlanTable;
 use crate::logical::{Arena, Block, Body, Query, Root};
+use crate::switches::{Flag, Switches};
 
 /// What rules ask about the statement.
 pub struct Context<'a> {
@@ -35,23 +36,35 @@ pub struct Context<'a> {
     pub tables: &'a [PlanTable],
     /// Whether it may assign to user variables as it runs.
     pub assigns: bool,
+    /// Which rules are on.
+    pub switches: Switches,
 }
 
 /// Rewrites a statement.
-pub fn rewrite(root: &mut Root, arena: &mut Arena, tables: &[PlanTable], assigns: bool) {
+pub fn rewrite(
+    root: &mut Root,
+    arena: &mut Arena,
+    tables: &[PlanTable],
+    switches: Switches,
+    assigns: bool,
+) {
     let mut cx = Context {
         arena,
         tables,
         assigns,
+        switches,
     };
     each_query(root, &mut cx, &mut |q, cx| {
         let mut asks = false;
         blocks(q, &mut |b| {
-            merge::apply(b, cx);
+            if cx.switches.has(Flag::DerivedMerge) {
+                merge::apply(b, cx);
+            }
             asks |= b.filter.iter().any(|e| e.has_subquery());
         });
         // A block that runs once per row around it would build what it hashes each time.
-        if asks && cx.arena.outer(q).is_empty() {
+        let joins = cx.switches.has(Flag::SemiJoin);
+        if joins && asks && cx.arena.outer(q).is_empty() {
             blocks(q, &mut |b| semi_joins::apply(b, cx));
         }
     });
@@ -60,7 +73,9 @@ pub fn rewrite(root: &mut Root, arena: &mut Arena, tables: &[PlanTable], assigns
         common_factors::apply(b);
         outer_joins::apply(b);
         constants::apply(b);
-        pushdown::apply(b, cx);
+        if cx.switches.has(Flag::DerivedConditionPushdown) {
+            pushdown::apply(b, cx);
+        }
     });
 }
 

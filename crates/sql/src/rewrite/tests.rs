@@ -20,7 +20,14 @@ impl Database {
         let statement = parse_one(sql, self.env.sql_mode.get()).expect("parse");
         let bound = self.planning(|cx| bind::statement(statement.kind(), &statement.text, cx));
         let mut bound = bound.expect(sql);
-        super::rewrite(&mut bound.root, &mut bound.arena, &bound.tables, false);
+        let switches = self.env.switches.get();
+        super::rewrite(
+            &mut bound.root,
+            &mut bound.arena,
+            &bound.tables,
+            switches,
+            false,
+        );
         match &bound.root {
             Root::Query(q) => bound.arena.print(q).replace("d.", ""),
             _ => panic!("{sql}: no query"),

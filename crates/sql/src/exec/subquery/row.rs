@@ -60,7 +60,7 @@ pub fn value<'s>(
             if q.exists && left.values.iter().any(Value::is_null) {
                 return Ok(Value::Null);
             }
-            let kept = if q.stays() {
+            let kept = if q.stays() && q.keeps {
                 keep::kept(st, q, |st| table(st, q, left, rows))?
             } else {
                 None
