@@ -12,12 +12,14 @@
 //! | `dml` | INSERT, UPDATE and DELETE around them |
 //! | `table` | the stored tables, with what is known of their rows |
 //! | `notes` | what was taken for granted of session and parameters |
+//! | `equal` | sets of columns that conditions say are equal |
 //! | `walk` | what is read where |
 //! | `print` | the tree as text, for tests and for those who look into a plan |
 
 mod block;
 mod dml;
 mod notes;
+mod equal;
 mod print;
 mod table;
 mod walk;
@@ -30,6 +32,7 @@ pub use dml::{
 };
 pub use notes::Notes;
 pub use table::{OUTGROWN_ROWS, PlanTable};
+pub use equal::EqualColumns;
 pub use walk::{ColumnRef, EachExpr};
 
 use crate::expr::{CompareOp, Expr, RowTest};

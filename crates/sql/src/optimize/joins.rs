@@ -8,8 +8,8 @@ use super::order::{self, Order, Weigh};
 use super::search::{BUILD, Search, Ways};
 use crate::env::SessionEnv;
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::logical::Hints;
 use crate::logical::PlanTable;
+use crate::logical::{EqualColumns, Hints};
 use crate::plan::nodes::{
     Access, Expected, ExprWithSubqueries, HashJoin, Level, LevelFrom, LevelKind, Source, SourceKind,
 };
@@ -255,6 +255,7 @@ impl Joiner<'_> {
         debug_assert_eq!(order.items.len(), items.len(), "an item without a place");
         let lead = self.lead(&order, &rows, straight, top);
         let mut available = around.bits;
+        let mut equal = EqualColumns::default();
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
         let mut conds: Vec<Option<Cond>> = conds.into_iter().map(Some).collect();
         let mut late: Vec<Option<Cond>> = late.into_iter().map(Some).collect();
@@ -266,7 +267,7 @@ impl Joiner<'_> {
             let now = available | item.bits;
             match item.kind {
                 ItemKind::Leaf(n) => {
-                    let here = take(&mut conds, now);
+                    let here = not_implied(take(&mut conds, now), &mut equal);
                     let first = levels.is_empty();
                     let lead = if first { lead } else { Lead::Nobody };
                     let around = Around {
@@ -293,6 +294,7 @@ impl Joiner<'_> {
                     let mut level = if members.len() == 1
                         && let ItemKind::Leaf(n) = members[0].kind
                     {
+                        let on = not_implied(on, &mut EqualColumns::default());
                         let (mut level, _) = self.leaf(n, on, around, Lead::Nobody);
                         level.kind = kind;
                         level
@@ -649,6 +651,16 @@ fn take(conds: &mut [Option<Cond>], now: u64) -> Vec<Cond> {
         .filter(|c| c.as_ref().is_some_and(|c| c.needs & !now == 0))
         .filter_map(Option::take)
         .collect()
+}
+
+/// Those of some conditions that the ones before do not imply; equalities of columns are noted. What is equal within one table decides
+/// which index is of use, and is left alone.
+fn not_implied(mut conds: Vec<Cond>, equal: &mut EqualColumns) -> Vec<Cond> {
+    conds.retain(|c| match c.expr.equated() {
+        Some((a, b)) if a.table != b.table => equal.equate(a, b),
+        _ => true,
+    });
+    conds
 }
 
 /// A hash join's build checks all its conditions itself.

@@ -1,7 +1,8 @@
-//! What equals a constant is the constant: of `a = b AND b = 5` comes `a = 5`, so that both tables are read by their indexes.
+//! What equals a constant is the constant: of `a = b AND b = 5` comes `a = 5`, so that both tables are read by their indexes. What WHERE
+//! fixes is fixed within the ONs of outer joins and semi-joins too; what an ON fixes, within it.
 
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::logical::{Block, ColumnRef, Tree};
+use crate::logical::{Block, ColumnRef, TableId, Tree};
 use crate::types::SqlType;
 
 /// Applies the rule to a block: to WHERE and the ONs of inner joins that all of its rows satisfy.
@@ -11,23 +12,49 @@ pub fn apply(b: &mut Block) {
     if let Some(tree) = &b.from {
         gather_inner(tree, &mut constants);
     }
-    if constants.is_empty() {
-        return;
-    }
     // What has become a constant may make others so.
-    loop {
-        let before = constants.len();
-        replace(&mut b.filter, &mut constants);
+    let mut before = usize::MAX;
+    while constants.len() != before && !constants.is_empty() {
+        before = constants.len();
+        replace(&mut b.filter, &mut constants, &|_| true);
         if let Some(tree) = &mut b.from {
-            replace_inner(tree, &mut constants);
+            replace_inner(tree, &mut constants, &|_| true);
         }
-        if constants.len() == before {
-            return;
+    }
+    if let Some(tree) = &mut b.from {
+        beside(tree, &constants);
+    }
+}
+
+/// What is constant for all rows of the block, or by an ON, is so within that ON: rows for which it is not come out nowhere.
+fn beside(t: &mut Tree, around: &[Constant]) {
+    match t {
+        Tree::Leaf(_) => {}
+        Tree::Inner { parts, .. } => parts.iter_mut().for_each(|p| beside(p, around)),
+        Tree::Left { left, right, on }
+        | Tree::Semi {
+            left, right, on, ..
+        } => {
+            // A condition on the left side alone finds no row of the right one.
+            let tables = right.tables();
+            let own = |t| tables.contains(&t);
+            let mut constants = around.to_vec();
+            gather(on, &mut constants);
+            gather_inner(right, &mut constants);
+            let mut before = usize::MAX;
+            while constants.len() != before && !constants.is_empty() {
+                before = constants.len();
+                replace(on, &mut constants, &own);
+                replace_inner(right, &mut constants, &own);
+            }
+            beside(left, around);
+            beside(right, &constants);
         }
     }
 }
 
 /// A column that equals a constant: its type, and the condition.
+#[derive(Clone)]
 struct Constant {
     column: ColumnRef,
     ty: SqlType,
@@ -87,8 +114,8 @@ fn is_alike(a: &SqlType, b: &SqlType) -> bool {
         && a.base != crate::types::BaseType::Enum
 }
 
-/// Equalities of two columns of which one is a constant become that of the other.
-fn replace(conds: &mut [Expr], constants: &mut Vec<Constant>) {
+/// Equalities of two columns of which one is a constant become that of the other, if that is of a table for which `own_table` holds.
+fn replace(conds: &mut [Expr], constants: &mut Vec<Constant>, own_table: &dyn Fn(TableId) -> bool) {
     for e in conds {
         let ExprKind::Compare(CompareOp::Eq, sides, collation) = &e.kind else {
             continue;
@@ -108,7 +135,9 @@ fn replace(conds: &mut [Expr], constants: &mut Vec<Constant>) {
             continue;
         }
         let own = own.clone();
-        let Some(column) = column(&own) else { continue };
+        let Some(column) = column(&own).filter(|c| own_table(c.table)) else {
+            continue;
+        };
         let from = constants[known].column;
         let mut said = constants[known].equality.clone();
         said.walk_mut(&mut |x| {
@@ -126,13 +155,17 @@ fn replace(conds: &mut [Expr], constants: &mut Vec<Constant>) {
     }
 }
 
-fn replace_inner(t: &mut Tree, constants: &mut Vec<Constant>) {
+fn replace_inner(t: &mut Tree, constants: &mut Vec<Constant>, own: &dyn Fn(TableId) -> bool) {
     match t {
         Tree::Leaf(_) => {}
         Tree::Inner { parts, on, .. } => {
-            replace(on, constants);
-            parts.iter_mut().for_each(|p| replace_inner(p, constants));
+            replace(on, constants, own);
+            parts
+                .iter_mut()
+                .for_each(|p| replace_inner(p, constants, own));
         }
-        Tree::Left { left, .. } | Tree::Semi { left, .. } => replace_inner(left, constants),
+        Tree::Left { left, .. } | Tree::Semi { left, .. } => {
+            replace_inner(left, constants, own);
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! | `merge` | derived tables that are plain joins become part of the block that reads them |
 //! | `common_factors` | an equality that every alternative of an OR asks for is asked for beside it |
 //! | `constants` | what equals a constant is the constant |
+//! | `equalities` | columns that equal the same are equal to each other |
 //! | `pushdown` | conditions on a derived table alone are asked within it |
 //! | `outer_joins` | outer joins whose added rows a condition rules out are inner joins |
 //! | `semi_joins` | IN and EXISTS among WHERE's conjuncts are semi-joins, NOT EXISTS an anti-join |
@@ -16,6 +17,7 @@
 
 mod common_factors;
 mod constants;
+mod equalities;
 mod exists;
 mod merge;
 mod outer_joins;
@@ -73,6 +75,7 @@ pub fn rewrite(
         common_factors::apply(b);
         outer_joins::apply(b);
         constants::apply(b);
+        equalities::apply(b);
         if cx.switches.has(Flag::DerivedConditionPushdown) {
             pushdown::apply(b, cx);
         }

@@ -323,6 +323,123 @@ fn constants() {
 }
 
 #[test]
+fn constants_within_joins() {
+    check(&[
+        (
+            "SELECT a.s FROM a LEFT JOIN b ON a.x = b.x WHERE a.x = 5",
+            &[
+                "select a.s",
+                "from",
+                "left join on (b.x = 5)",
+                "a",
+                "b",
+                "where (a.x = 5)",
+            ],
+        ),
+        (
+            "SELECT a.s FROM a LEFT JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x AND b.x = 5",
+            &[
+                "select a.s",
+                "from",
+                "left join on (a.x = b.x) and (b.x = 5)",
+                "a",
+                "join on (c.x = 5)",
+                "b",
+                "c",
+            ],
+        ),
+        // What one side's ON fixes is not fixed beside it.
+        (
+            "SELECT a.s FROM a LEFT JOIN b ON b.x = a.x AND a.x = 5 LEFT JOIN c ON c.x = a.x",
+            &[
+                "select a.s",
+                "from",
+                "left join on (c.x = a.x)",
+                "left join on (b.x = 5) and (a.x = 5)",
+                "a",
+                "b",
+                "c",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn equalities() {
+    check(&[
+        (
+            "SELECT a.s FROM a JOIN b ON a.x = b.x JOIN c ON c.x = b.x",
+            &[
+                "select a.s",
+                "from",
+                "join on (c.x = b.x)",
+                "join on (a.x = b.x)",
+                "a",
+                "b",
+                "c",
+                "where (c.x = a.x)",
+            ],
+        ),
+        // An outer join's ON tells nothing of the rows around it.
+        (
+            "SELECT a.s FROM a JOIN b ON a.x = b.x LEFT JOIN c ON c.x = b.x AND c.y = c.x",
+            &[
+                "select a.s",
+                "from",
+                "left join on (c.x = b.x) and (c.y = c.x) and (b.x = c.y)",
+                "join on (a.x = b.x)",
+                "a",
+                "b",
+                "c",
+            ],
+        ),
+        // A number that equals a text may equal another text.
+        (
+            "SELECT a.s FROM a JOIN b ON a.s = b.x JOIN c ON c.s = b.x",
+            &[
+                "select a.s",
+                "from",
+                "join on (c.s = b.x)",
+                "join on (a.s = b.x)",
+                "a",
+                "b",
+                "c",
+            ],
+        ),
+        // NULLs are equal to each other by another operator.
+        (
+            "SELECT a.s FROM a JOIN b ON a.x <=> b.x JOIN c ON c.x = b.x",
+            &[
+                "select a.s",
+                "from",
+                "join on (c.x = b.x)",
+                "join on (a.x <=> b.x)",
+                "a",
+                "b",
+                "c",
+            ],
+        ),
+        // Of the row around a subquery.
+        (
+            "SELECT a.s, (SELECT MAX(b.y) FROM b, c WHERE b.x = a.x AND c.x = b.x) FROM a",
+            &[
+                "select a.s, (select #0)",
+                "subquery #0 (scalar)",
+                "select max(b.y)",
+                "from",
+                "join",
+                "b",
+                "c",
+                "where (b.x = a.x) and (c.x = b.x) and (a.x = c.x)",
+                "aggregate",
+                "from",
+                "a",
+            ],
+        ),
+    ]);
+}
+
+#[test]
 fn conditions_pushed_down() {
     check(&[
         (
