@@ -224,6 +224,23 @@ fn what_is_switched_off_is_not_done() {
             &["t index ka"],
             &["t ALL  Using filesort"],
         ),
+        (
+            "subquery_to_derived",
+            "select * from t where b < (select max(y) from u where u.x = t.b)",
+            &[
+                "t ALL",
+                "<derived:derived_1_2> ALL  Using where; Using join buffer (hash join)",
+                "u ALL  Using temporary",
+            ],
+            &["t ALL  Using where", "u ALL  Using where"],
+        ),
+        // An index finds the few rows of each.
+        (
+            "subquery_to_derived",
+            "select * from u where y < (select max(b) from t where t.id = u.x) limit 3",
+            &["u ALL  Using where", "t const PRIMARY"],
+            &["u ALL  Using where", "t const PRIMARY"],
+        ),
     ] {
         for (value, want) in [("on", on), ("off", off)] {
             s.ok(&format!("set optimizer_switch = '{flag}={value}'"));

@@ -17,7 +17,7 @@ const SETUP: [&str; 8] = [
 ];
 
 /// Conditions on the rows of `a`.
-const CONDITIONS: [&str; 34] = [
+const CONDITIONS: [&str; 48] = [
     "a.x IN (SELECT x FROM b)",
     "a.x IN (SELECT x FROM c)",
     "a.x IN (SELECT id FROM b WHERE y > 1)",
@@ -52,6 +52,20 @@ const CONDITIONS: [&str; 34] = [
     "NOT EXISTS (SELECT 1 FROM e)",
     "EXISTS (SELECT 1 FROM b WHERE b.x = a.x AND NOT EXISTS (SELECT 1 FROM c WHERE c.x = b.y))",
     "EXISTS (SELECT 1 FROM b WHERE b.y IN (SELECT c.y FROM c WHERE c.x = a.x))",
+    "a.y < (SELECT AVG(y) FROM c WHERE c.x = a.x)",
+    "a.y < (SELECT 0.5 * SUM(c.y) + 1 FROM c WHERE c.x = a.x AND c.s = a.s)",
+    "a.y > (SELECT COUNT(*) FROM c WHERE c.x = a.x)",
+    "(SELECT COUNT(c.y) FROM c WHERE c.x = a.x) = 0",
+    "(SELECT COALESCE(MAX(c.y), -1) FROM c WHERE c.s = a.s) < a.y",
+    "(SELECT MAX(c.y) FROM c WHERE c.s = a.s) IS NULL",
+    "a.y = (SELECT MIN(c.y) FROM c, b WHERE c.x = a.x AND b.x = c.x)",
+    "a.y >= (SELECT MAX(c.y) FROM c WHERE c.x = a.x + 0 AND c.y > 1)",
+    "(SELECT MAX(c.y) FROM c WHERE c.x = a.x AND c.y < a.y) > 1",
+    "a.x IN (SELECT b.x FROM b WHERE b.y > (SELECT MAX(c.y) FROM c WHERE c.x = b.x) - 2)",
+    "a.x NOT IN (SELECT b.y FROM b WHERE b.y > (SELECT COUNT(*) FROM c WHERE c.x = b.x))",
+    "a.y < (SELECT MAX(c.y) FROM c WHERE c.x = a.x) OR a.y > (SELECT SUM(c.y) FROM c WHERE c.x = a.x)",
+    "(SELECT MAX(d.n) FROM (SELECT x, COUNT(*) n FROM c GROUP BY x) d WHERE d.x = a.x) = 2",
+    "a.y < (SELECT MAX(c.y) FROM c WHERE c.x = a.x HAVING MAX(c.y) > 2)",
 ];
 
 #[test]
@@ -87,14 +101,26 @@ fn subqueries_joined_and_not() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Queries that put out values of subqueries.
+const VALUES: [&str; 7] = [
+    "SELECT a.id, (SELECT COUNT(*) FROM c WHERE c.x = a.x) n FROM a ORDER BY n, a.id",
+    "SELECT a.id, (SELECT SUM(c.y) + COUNT(*) FROM c WHERE c.x = a.x) FROM a ORDER BY a.id LIMIT 3",
+    "SELECT DISTINCT (SELECT MAX(c.y) FROM c WHERE c.s = a.s) m FROM a ORDER BY m",
+    "SELECT a.id, (SELECT BIT_AND(c.y) FROM c WHERE c.x = a.x), (SELECT MIN(c.s) FROM c WHERE c.y = a.y) FROM a ORDER BY 1",
+    "SELECT a.id, t.y, (SELECT MAX(c.y) FROM c WHERE c.x = t.x) FROM a LEFT JOIN b t ON t.x = a.x ORDER BY 1, 2",
+    "SELECT COUNT(*), SUM(a.y) FROM a WHERE a.y > (SELECT COUNT(*) FROM c WHERE c.x = a.x) GROUP BY a.x ORDER BY 1, 2",
+    "SELECT q.m FROM (SELECT a.id, (SELECT MAX(c.y) FROM c WHERE c.x = a.x) m FROM a) q WHERE q.m > 1 ORDER BY 1",
+];
+
 /// What can be switched off.
-const SWITCHES: [&str; 6] = [
+const SWITCHES: [&str; 7] = [
     "block_nested_loop",
     "condition_fanout_filter",
     "derived_condition_pushdown",
     "derived_merge",
     "materialization",
     "semijoin",
+    "subquery_to_derived",
 ];
 
 #[test]
@@ -110,6 +136,7 @@ fn switches_change_no_answer() {
             format!("SELECT a.id, t.y FROM a LEFT JOIN c t ON t.x = a.x WHERE {on} ORDER BY 1, 2")
         })
         .collect();
+    queries.extend(VALUES.iter().map(|sql| sql.to_string()));
     queries.extend(DERIVED.iter().map(|(sql, _)| sql.to_string()));
     let mut wrong = Vec::new();
     for sql in &queries {

@@ -96,7 +96,7 @@ flags! {
     UseInvisibleIndexes "use_invisible_indexes" fixed off: "Invisible indexes, of which there are none.",
     SkipScan "skip_scan" fixed off: "Ranges of an index's later columns, by value of the first.",
     HashJoin "hash_join" fixed on: "Without effect, as in MySQL since 8.0.19.",
-    SubqueryToDerived "subquery_to_derived" fixed off: "Scalar subqueries as joins with derived tables.",
+    SubqueryToDerived "subquery_to_derived" switched on: "Scalar subqueries as joins with derived tables, where that is cheaper.",
     PreferOrderingIndex "prefer_ordering_index" switched on: "An index that has the order of ORDER BY or GROUP BY, for the sake of LIMIT.",
     HypergraphOptimizer "hypergraph_optimizer" fixed off: "MySQL's other optimizer.",
     DerivedConditionPushdown "derived_condition_pushdown" switched on: "Conditions asked within derived tables.",

@@ -2,8 +2,10 @@
 
 mod keep;
 mod lazy;
+mod memo;
 mod row;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::block;
@@ -33,6 +35,8 @@ pub enum Kept<'s> {
     Table(row::Table<'s>),
     /// A column.
     Column(Column<'s>),
+    /// Its values by what it reads of the rows around it.
+    Memo(Rc<RefCell<memo::Memo>>),
 }
 
 /// A column to look a value up in.
@@ -63,14 +67,7 @@ pub fn value<'s>(
             if keep && let Some(Kept::Value(v)) = st.subqueries[q.id].as_deref() {
                 return Ok(v.clone());
             }
-            let mut got = block::collect(st, plan_query, rows, 2)?;
-            let v = match got.len() {
-                0 => Value::Null,
-                1 => got.pop().map_or(Value::Null, |r| {
-                    r.into_vec().into_iter().next().unwrap_or(Value::Null)
-                }),
-                _ => return Err(SqlError::new(1242, "Subquery returns more than 1 row")),
-            };
+            let v = memo::value(st, q, rows, |st| scalar(st, plan_query, rows))?;
             if keep {
                 st.subqueries[q.id] = Some(Rc::new(Kept::Value(v.clone())));
             }
@@ -80,12 +77,14 @@ pub fn value<'s>(
             if keep && let Some(Kept::Value(v)) = st.subqueries[q.id].as_deref() {
                 return Ok(v.clone());
             }
-            let mut any = false;
-            block::query(st, plan_query, rows, &mut |_, _| {
-                any = true;
-                Ok(Flow::Stop)
+            let v = memo::value(st, q, rows, |st| {
+                let mut any = false;
+                block::query(st, plan_query, rows, &mut |_, _| {
+                    any = true;
+                    Ok(Flow::Stop)
+                })?;
+                Ok(Value::bool(any != *negated))
             })?;
-            let v = Value::bool(any != *negated);
             if keep {
                 st.subqueries[q.id] = Some(Rc::new(Kept::Value(v.clone())));
             }
@@ -197,6 +196,18 @@ pub fn value<'s>(
             Ok(result.map_or(Value::Null, Value::bool))
         }
     }
+}
+
+/// The one value of a query; error 1242 if there are more.
+fn scalar<'s>(st: &mut State<'s>, q: &'s Query, rows: &[RowRef<'_>]) -> SqlResult<Value<'static>> {
+    let mut got = block::collect(st, q, rows, 2)?;
+    Ok(match got.len() {
+        0 => Value::Null,
+        1 => got.pop().map_or(Value::Null, |r| {
+            r.into_vec().into_iter().next().unwrap_or(Value::Null)
+        }),
+        _ => return Err(SqlError::new(1242, "Subquery returns more than 1 row")),
+    })
 }
 
 /// The left side of IN and the like.

@@ -18,8 +18,8 @@
 
 mod block;
 mod dml;
-mod notes;
 mod equal;
+mod notes;
 mod print;
 mod table;
 mod walk;
@@ -30,9 +30,9 @@ pub use dml::column_count;
 pub use dml::{
     Assignments, Carried, Delete, Given, Insert, InsertRows, Root, Several, Target, Update,
 };
+pub use equal::EqualColumns;
 pub use notes::Notes;
 pub use table::{OUTGROWN_ROWS, PlanTable};
-pub use equal::EqualColumns;
 pub use walk::{ColumnRef, EachExpr};
 
 use crate::expr::{CompareOp, Expr, RowTest};
@@ -147,7 +147,7 @@ pub enum Ask {
 }
 
 /// The queries of a statement that stand within others, which name them by position, and the numbers given out.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Arena {
     /// Derived tables.
     pub derived: Vec<Derived>,

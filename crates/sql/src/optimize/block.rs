@@ -274,7 +274,7 @@ impl Optimizer<'_> {
         };
         self.hashes = hash_ids;
         let groups = self.groups(&l, joined.rows, &computed);
-        let outline = self.expected(&l, groups, &computed);
+        let mut outline = self.expected(&l, groups, &computed);
         let order_is_select = order_is_select(&l);
         let wrap = |e: Expr| with_subqueries(e, values, &first);
         let wrap_all =
@@ -311,6 +311,7 @@ impl Optimizer<'_> {
             once,
             first,
         };
+        outline.cost = self.cost(&block, outline.rows);
         Ok((block, outline))
     }
 
@@ -344,6 +345,7 @@ impl Optimizer<'_> {
         let select = l.select.iter();
         Outline {
             rows,
+            cost: 0.0,
             distinct: select
                 .map(|e| values(std::slice::from_ref(e)).min(rows))
                 .collect(),

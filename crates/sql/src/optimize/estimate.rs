@@ -30,6 +30,8 @@ static NOTHING: LazyLock<TableStatistics> = LazyLock::new(TableStatistics::defau
 pub struct Outline {
     /// Rows.
     pub rows: f64,
+    /// Cost of making them, in rows read.
+    pub cost: f64,
     /// Different values by column; a column beyond them has as many as there are rows.
     pub distinct: Vec<f64>,
 }
@@ -39,6 +41,7 @@ impl Outline {
     pub fn of_rows(rows: f64) -> Outline {
         Outline {
             rows,
+            cost: 0.0,
             distinct: Vec::new(),
         }
     }

@@ -122,8 +122,10 @@ impl Optimizer<'_> {
         };
         let id = self.subqueries;
         self.subqueries += 1;
+        let (query, outline) = self.query(query, source + 1)?;
         Ok(Subquery {
-            query: self.query(query, source + 1)?.0,
+            query,
+            cost: outline.cost,
             ask,
             correlated,
             volatile,

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `lower` | table ids to the executor's sources, subqueries to columns of their values |
 //! | `block` | a query block: conditions, grouping and order around its loops |
+//! | `trial`, `cost` | a block planned in several ways, and what each costs |
 //! | `dml` | the blocks of UPDATE and DELETE, and what is assigned |
 //! | `joins` | the loops of a join |
 //! | `order`, `search` | which order: the search, and what it weighs |
@@ -17,12 +18,14 @@
 pub(crate) mod access;
 mod block;
 pub(crate) mod conditions;
+mod cost;
 mod dml;
 mod estimate;
 mod joins;
 mod lower;
 mod order;
 mod search;
+mod trial;
 
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
@@ -103,14 +106,16 @@ impl Optimizer<'_> {
 
     /// Plans a query inside of blocks with `base` sources; also what is expected of it.
     fn query(&mut self, q: logical::Query, base: usize) -> SqlResult<(Query, Outline)> {
+        let (types, calc_found_rows) = (q.types.clone(), q.calc_found_rows);
+        let turn = self.to_turn(&q);
         let (body, outline) = match q.body {
             logical::Body::Block(b) => {
-                let (block, outline) = self.block(*b, base, q.calc_found_rows)?;
+                let (block, outline) = self.cheapest_block(*b, turn, base, calc_found_rows)?;
                 (nodes::Body::Block(Box::new(block)), outline)
             }
             logical::Body::Union(u) => {
-                let (union, rows) = self.union(*u, base)?;
-                (nodes::Body::Union(Box::new(union)), Outline::of_rows(rows))
+                let (union, outline) = self.union(*u, base)?;
+                (nodes::Body::Union(Box::new(union)), outline)
             }
             logical::Body::Values(rows) => {
                 let count = rows.len() as f64;
@@ -120,33 +125,37 @@ impl Optimizer<'_> {
         };
         let query = Query {
             body,
-            types: q.types,
-            calc_found_rows: q.calc_found_rows,
+            types,
+            calc_found_rows,
         };
         Ok((query, outline))
     }
 
-    fn union(&mut self, u: logical::Union, base: usize) -> SqlResult<(Union, f64)> {
+    fn union(&mut self, u: logical::Union, base: usize) -> SqlResult<(Union, Outline)> {
         let mut arms = Vec::new();
-        let mut all = 0.0;
+        let (mut all, mut cost) = (0.0, 0.0);
         for (arm, distinct) in u.arms {
             let (arm, outline) = self.query(arm, base)?;
             arms.push((arm, distinct));
             all += outline.rows;
+            cost += outline.cost;
         }
         self.place(u.row, base);
         let order = u.order.into_iter().map(|o| OrderKey {
             expr: lower::with_subqueries(self.lower(o.expr), usize::MAX, &[]),
             desc: o.desc,
         });
-        let rows = estimate::limited(all, &u.limit);
+        let outline = Outline {
+            cost,
+            ..Outline::of_rows(estimate::limited(all, &u.limit))
+        };
         let union = Union {
             arms,
             order: order.collect(),
             limit: u.limit,
             base,
         };
-        Ok((union, rows))
+        Ok((union, outline))
     }
 
     /// Plans a derived table when it is first met; its position in the plan.

@@ -436,6 +436,8 @@ pub struct Subquery {
     pub deterministic: bool,
     /// Whether it is an EXISTS that is asked as IN is (see `rewrite::exists`). NULL is as good as false then.
     pub exists: bool,
+    /// What one run of it is expected to cost, in rows read.
+    pub cost: f64,
     /// Whether its rows may be kept to be looked through again.
     pub keeps: bool,
     /// Position in the execution's table of kept results.

@@ -164,7 +164,7 @@ fn is_indexed(e: &Expr, b: &Block) -> bool {
 }
 
 /// An equality of something of this block with something around it: (own, around).
-fn pair(e: &Expr, b: &Block) -> Option<(Expr, Expr)> {
+pub fn pair(e: &Expr, b: &Block) -> Option<(Expr, Expr)> {
     let ExprKind::Compare(CompareOp::Eq, sides, collation) = &e.kind else {
         return None;
     };

@@ -1,7 +1,7 @@
 //! Derived tables and WITH queries that are plain joins under conditions become part of the block that reads them, so that its
 //! conditions choose their indexes and its join order includes their tables.
 
-use super::Context;
+use super::{Context, is_straight};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, DerivedId, TableId, TableKind, Tree};
 
@@ -21,18 +21,6 @@ pub fn apply(b: &mut Block, cx: &mut Context<'_>) {
                 merge(b, at, derived, cx);
             }
             _ => at += 1,
-        }
-    }
-}
-
-fn is_straight(t: &Tree) -> bool {
-    match t {
-        Tree::Leaf(_) => false,
-        Tree::Inner {
-            parts, straight, ..
-        } => *straight || parts.iter().any(is_straight),
-        Tree::Left { left, right, .. } | Tree::Semi { left, right, .. } => {
-            is_straight(left) || is_straight(right)
         }
     }
 }

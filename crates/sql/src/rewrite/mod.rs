@@ -13,6 +13,7 @@
 //! | `pushdown` | conditions on a derived table alone are asked within it |
 //! | `outer_joins` | outer joins whose added rows a condition rules out are inner joins |
 //! | `semi_joins` | IN and EXISTS among WHERE's conjuncts are semi-joins, NOT EXISTS an anti-join |
+//! | `scalar_subqueries` | a scalar subquery with aggregates is a derived table, joined; the optimizer says which |
 //! | `exists` | EXISTS that depends on the rows around it by equalities alone and is no join is asked as IN is |
 
 mod common_factors;
@@ -22,12 +23,13 @@ mod exists;
 mod merge;
 mod outer_joins;
 mod pushdown;
+pub mod scalar_subqueries;
 mod semi_joins;
 #[cfg(test)]
 mod tests;
 
 use crate::logical::PlanTable;
-use crate::logical::{Arena, Block, Body, Query, Root};
+use crate::logical::{Arena, Block, Body, Query, Root, Table, TableKind, Tree};
 use crate::switches::{Flag, Switches};
 
 /// What rules ask about the statement.
@@ -131,4 +133,23 @@ fn blocks(q: &mut Query, f: &mut dyn FnMut(&mut Block)) {
         Body::Union(u) => u.arms.iter_mut().for_each(|(q, _)| blocks(q, f)),
         Body::Values(_) => {}
     }
+}
+
+/// Whether tables are to be joined in the order in which they are written.
+fn is_straight(t: &Tree) -> bool {
+    match t {
+        Tree::Leaf(_) => false,
+        Tree::Inner {
+            parts, straight, ..
+        } => *straight || parts.iter().any(is_straight),
+        Tree::Left { left, right, .. } | Tree::Semi { left, right, .. } => {
+            is_straight(left) || is_straight(right)
+        }
+    }
+}
+
+/// Whether rows of any of the tables are locked as they are read.
+fn locks(tables: &[Table]) -> bool {
+    let locked = |t: &Table| matches!(t.kind, TableKind::Stored { lock: Some(_), .. });
+    tables.iter().any(locked)
 }

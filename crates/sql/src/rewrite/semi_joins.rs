@@ -3,7 +3,7 @@
 //!
 //! A semi-join with a table that has one row at most for each row around it is an inner join.
 
-use super::Context;
+use super::{Context, is_straight, locks};
 use crate::expr::{CompareOp, Expr, ExprKind, RowTest};
 use crate::logical::{Ask, Block, Body, Query, SubqueryId, Table, TableKind, Tree};
 use crate::types::derive::hashable_type;
@@ -116,23 +116,6 @@ fn plain(q: &Query, exists: bool) -> Option<&Block> {
         && !b.tables.iter().any(computed)
         && b.from.as_ref().is_some_and(|t| !is_straight(t));
     usable.then_some(b)
-}
-
-fn locks(tables: &[Table]) -> bool {
-    let locked = |t: &Table| matches!(t.kind, TableKind::Stored { lock: Some(_), .. });
-    tables.iter().any(locked)
-}
-
-fn is_straight(t: &Tree) -> bool {
-    match t {
-        Tree::Leaf(_) => false,
-        Tree::Inner {
-            parts, straight, ..
-        } => *straight || parts.iter().any(is_straight),
-        Tree::Left { left, right, .. } | Tree::Semi { left, right, .. } => {
-            is_straight(left) || is_straight(right)
-        }
-    }
 }
 
 /// Whether a condition compares the first column of an index of the block's only table with something else.
