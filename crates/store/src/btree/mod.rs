@@ -15,6 +15,7 @@
 //! | `scan` | one leaf at a time, both ways; [`Cursor`] |
 //! | `bulk` | building a tree bottom-up from sorted records |
 //! | `hashed` | point searches through the adaptive hash index |
+//! | `divide` | keys that part a range into about equal pieces |
 //! | `check`, `estimate` | verification; row counts for the planner |
 //!
 //! **Shape.** Inner pages map separators to children (see [`slotted`]); a separator
@@ -32,6 +33,7 @@
 mod bulk;
 mod check;
 mod descend;
+mod divide;
 mod edit;
 mod estimate;
 mod hashed;

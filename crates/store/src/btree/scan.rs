@@ -372,6 +372,28 @@ impl Cursor {
         Ok(visited.end)
     }
 
+    /// Copies the leaf of the next entry into `page`, as [`slotted::copy`] does, and goes behind its last entry: the next entry's slot, and
+    /// `More` or `End`. `None`: no entry follows. For forward scans; what a descent per entry finds, this finds as of one moment.
+    pub fn copy_leaf(&mut self, tree: &Tree, page: &mut [u8]) -> Result<Option<(u16, ScanEnd)>> {
+        debug_assert_eq!(self.dir, Dir::Forward);
+        let Some(place) = self.place(tree)? else {
+            return Ok(None);
+        };
+        slotted::copy(&place.leaf, page);
+        let (first, hint) = (place.pos, LeafHint::of(&place.leaf));
+        drop(place);
+        let count = slotted::count(page);
+        self.key.clear();
+        self.key.extend_from_slice(slotted::key(page, count - 1));
+        self.from = From::Excluded;
+        self.leaf = Some(Spot { hint, pos: count });
+        let end = match slotted::right(page) {
+            0 => ScanEnd::End,
+            _ => ScanEnd::More,
+        };
+        Ok(Some((first, end)))
+    }
+
     /// Leaf of the entry last visited, for [`Tree::edit_at`] on its key.
     pub fn hint(&self) -> Option<LeafHint> {
         self.leaf.map(|spot| spot.hint)

@@ -49,7 +49,8 @@ use crate::page::Lsn;
 use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
 use crate::table::Table;
 use crate::txn::{
-    Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Txn, TxnInfo, TxnSystem, WaitInfo,
+    Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, Txn, TxnInfo, TxnSystem,
+    WaitInfo,
 };
 pub(crate) use ddl::lock_row;
 pub use online::Beside;
@@ -232,9 +233,11 @@ impl Engine {
     pub fn begin(&self, owner: &Arc<Owner>, isolation: Isolation) -> Txn {
         self.0.sys.begin(owner, isolation)
     }
-    /// Makes the read view now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
-    pub fn snapshot(&self, txn: &mut Txn) {
+    /// Makes the read view now if there is none yet (START TRANSACTION WITH CONSISTENT SNAPSHOT). `None` at READ UNCOMMITTED, which has
+    /// no view.
+    pub fn snapshot<'t>(&self, txn: &'t mut Txn) -> Option<Snapshot<'t>> {
         self.0.sys.view(txn);
+        txn.snapshot()
     }
     /// Tells the transaction that a new statement starts (READ COMMITTED takes a new view).
     #[inline]

@@ -7,6 +7,8 @@
 //! | `payload` | bytes of undo records |
 //! | `read` | one row: visibility, older versions, unique lookups and their locks |
 //! | `scan` | ranges of rows, consistent and locking |
+//! | `visible` | what a consistent scan makes of an index entry |
+//! | `batch` | ranges of rows by batches, of one view, for several threads |
 //! | `write` | insert, update, delete |
 //! | `secondary` | states of secondary entries |
 //! | `undo` | what undo records mean: rollback and purge |
@@ -29,6 +31,7 @@
 //! **Failure.** `Deadlock` obliges the caller to roll back the transaction. A damaged entry is `Corrupt`, naming
 //! table and index.
 
+mod batch;
 mod chain;
 mod changes;
 mod context;
@@ -43,8 +46,10 @@ mod secondary;
 mod size;
 mod temporary;
 mod undo;
+mod visible;
 mod write;
 
+pub use batch::{BATCH_ROWS, BatchScan, RowBatch};
 pub use changes::{ChangeCount, ChangedTables};
 pub use context::Noted;
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
@@ -387,6 +392,25 @@ impl Table {
         }
         let (lower, upper) = span.bounds();
         self.index(index)?.tree.estimate(lower, upper)
+    }
+
+    /// Divides a range of an index into up to `parts` ranges that hold about as much each, as far as the tree's inner pages tell; no leaf is
+    /// read. They come in order, follow on each other and are the range together; of a small tree there are fewer, one at least.
+    pub fn split(&self, index: usize, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        let tree = &self.index(index)?.tree;
+        let span = Span::of(range.clone());
+        let mut ranges = Vec::new();
+        let mut lower = range.lower.clone();
+        if !span.empty {
+            for key in tree.divide(&span.low, span.high.as_deref(), parts)? {
+                let upper = Bound::Excluded(key.clone());
+                let lower = std::mem::replace(&mut lower, Bound::Included(key));
+                ranges.push(KeyRange { lower, upper });
+            }
+        }
+        let upper = range.upper.clone();
+        ranges.push(KeyRange { lower, upper });
+        Ok(ranges)
     }
 }
 

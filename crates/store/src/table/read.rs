@@ -110,13 +110,22 @@ impl Table {
         txn: &'t mut Txn,
         index: usize,
     ) -> Result<Option<&'t ReadView>> {
-        let index = self.index(index)?;
+        self.index(index)?;
         let view = self.ctx.sys.view(txn);
-        let created = index.created.load(Ordering::Relaxed);
-        if created != 0 && view.is_some_and(|v| !v.sees(created)) {
-            return Err(self.too_young());
+        if let Some(view) = view {
+            self.check_age(view, index)?;
         }
         Ok(view)
+    }
+
+    /// Refuses a read through an index that is younger than the view.
+    #[inline]
+    pub(super) fn check_age(&self, view: &ReadView, index: usize) -> Result<()> {
+        let created = self.index(index)?.created.load(Ordering::Relaxed);
+        if created != 0 && !view.sees(created) {
+            return Err(self.too_young());
+        }
+        Ok(())
     }
 
     #[cold]

@@ -9,13 +9,14 @@
 //! come to be at the end of the leaf before; with the gap locked now, a second look settles it.
 
 use super::context::{Index, RowOp};
-use super::format::{ROW_HEADER, RowHeader, SecValue, cut_short};
+use super::format::{RowHeader, SecValue, cut_short};
 use super::range::Span;
 use super::read::{RecordLock, Request, RowLock};
+use super::visible::{Look, Open, State, look_clustered, look_secondary};
 use super::{Direction, Fetch, KeyRange, ReadMode, ScanRow, Table};
 use crate::btree::{Cursor, ScanEnd};
 use crate::error::Result;
-use crate::txn::{Lock, Owner, ReadView, Txn, TxnSystem};
+use crate::txn::{Lock, Owner, Txn, TxnSystem};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::mem::{replace, take};
@@ -27,19 +28,6 @@ const FIRST_BATCH: usize = 8;
 const BATCH_GROWTH: usize = 8;
 /// A batch ends when it has copied this much.
 const BATCH_BYTES: usize = 64 << 10;
-
-/// What remains to be done about an entry of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Visible; what was asked for is in the batch.
-    Ready,
-    /// Clustered: the value is in the batch, an older version or the tail is to be fetched.
-    Value,
-    /// Secondary: visible and live; the row is to be fetched.
-    Sure,
-    /// Secondary: whether it counts depends on the row.
-    Maybe,
-}
 
 /// An entry of a batch; its bytes are `key` and then `value` from `at` on.
 #[derive(Clone, Copy, Debug)]
@@ -280,11 +268,12 @@ impl Scan<'_> {
                         batch.ended = true;
                         return ControlFlow::Break(());
                     }
-                    if clustered {
-                        batch.clustered(view, self.fetch, key, value)
+                    let look = if clustered {
+                        look_clustered(view, self.fetch, key, value)
                     } else {
-                        batch.secondary(view, self.fetch, key, value)
-                    }
+                        look_secondary(view, self.fetch, key, value)
+                    };
+                    batch.take(key, look)
                 })?;
                 if batch.damaged {
                     return Err(self.table.corrupt_index(self.index, "has a damaged entry"));
@@ -303,48 +292,20 @@ impl Scan<'_> {
             } else {
                 at + usize::from(item.own)..key.end
             };
-            let in_batch = match item.state {
-                State::Ready => true,
-                State::Value => {
-                    b.row.clear();
-                    b.row.extend_from_slice(&b.bytes[value.clone()]);
-                    let found = match view {
-                        Some(_) => self
-                            .table
-                            .resolve(view, &b.bytes[key.clone()], &mut b.row)?,
-                        // Without a view nothing protects the tail: read it in one go.
-                        None => self
-                            .table
-                            .read_row(None, &b.bytes[key.clone()], &mut b.row)?,
-                    };
-                    if !found {
-                        continue;
-                    }
-                    false
+            if item.state != State::Ready {
+                let Buffers {
+                    bytes, row, key: k, ..
+                } = &mut **b;
+                let entry = Open {
+                    state: item.state,
+                    key: &bytes[key.clone()],
+                    own: usize::from(item.own),
+                    value: &bytes[value.clone()],
+                };
+                if !self.table.complete(view, self.index, entry, row, k)? {
+                    continue;
                 }
-                State::Sure | State::Maybe => {
-                    let found =
-                        self.table
-                            .read_row(view, &b.bytes[clustered.clone()], &mut b.row)?;
-                    if !found {
-                        if item.state == State::Sure {
-                            return Err(self
-                                .table
-                                .corrupt_index(self.index, "has an entry without a row"));
-                        }
-                        continue;
-                    }
-                    let own = at..at + usize::from(item.own);
-                    if item.state == State::Maybe
-                        && !self
-                            .table
-                            .has_key(self.index, &b.row, &b.bytes[own], &mut b.key)?
-                    {
-                        continue;
-                    }
-                    false
-                }
-            };
+            }
             self.read += 1;
             let b: &Buffers = b;
             return Ok(Some(ScanRow {
@@ -352,7 +313,7 @@ impl Scan<'_> {
                 clustered_key: &b.bytes[clustered],
                 row: match self.fetch {
                     Fetch::Key => &[],
-                    Fetch::Row if in_batch => &b.bytes[value],
+                    Fetch::Row if item.state == State::Ready => &b.bytes[value],
                     Fetch::Row => &b.row,
                 },
             }));
@@ -679,10 +640,16 @@ struct Batch<'b> {
 }
 
 impl Batch<'_> {
-    #[cold]
-    fn damage(&mut self) -> ControlFlow<()> {
-        self.damaged = true;
-        ControlFlow::Break(())
+    #[inline]
+    fn take(&mut self, key: &[u8], look: Look<'_>) -> ControlFlow<()> {
+        match look {
+            Look::Gone => ControlFlow::Continue(()),
+            Look::Damaged => {
+                self.damaged = true;
+                ControlFlow::Break(())
+            }
+            Look::Row { state, own, value } => self.push(key, own, value, state),
+        }
     }
 
     #[inline]
@@ -701,58 +668,5 @@ impl Batch<'_> {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
-    }
-
-    #[inline]
-    fn clustered(
-        &mut self,
-        view: Option<&ReadView>,
-        fetch: Fetch,
-        key: &[u8],
-        value: &[u8],
-    ) -> ControlFlow<()> {
-        let Some(header) = RowHeader::read(value) else {
-            return self.damage();
-        };
-        let own = key.len() as u16;
-        if view.is_none_or(|v| v.sees(header.trx)) {
-            if header.marked() {
-                return ControlFlow::Continue(());
-            }
-            if fetch == Fetch::Key {
-                return self.push(key, own, &[], State::Ready);
-            }
-            if !header.overflow() {
-                return self.push(key, own, &value[ROW_HEADER..], State::Ready);
-            }
-        }
-        self.push(key, own, value, State::Value)
-    }
-
-    #[inline]
-    fn secondary(
-        &mut self,
-        view: Option<&ReadView>,
-        fetch: Fetch,
-        key: &[u8],
-        value: &[u8],
-    ) -> ControlFlow<()> {
-        let value = SecValue::read(value);
-        let Some(value) = value.filter(|v| usize::from(v.key_len) <= key.len()) else {
-            return self.damage();
-        };
-        let sure = match view {
-            Some(v) => value.decides(v),
-            None => fetch == Fetch::Key,
-        };
-        if value.marked() && (sure || view.is_none()) {
-            return ControlFlow::Continue(());
-        }
-        let state = match (sure, fetch) {
-            (true, Fetch::Key) => State::Ready,
-            (true, Fetch::Row) => State::Sure,
-            (false, _) => State::Maybe,
-        };
-        self.push(key, value.key_len, &[], state)
     }
 }

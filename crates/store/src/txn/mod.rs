@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sys` | the transaction system: begin, commit, rollback, recovery |
 //! | `views` | ids, the active set, read views, the horizon |
+//! | `snapshot` | a transaction's view, for several threads |
 //! | `undo` | undo lanes: append, read, walk back, walk forward |
 //! | `unlogged` | what a transaction did to temporary tables |
 //! | `purge` | what no view needs any more, oldest first |
@@ -22,6 +23,7 @@ pub mod locks;
 pub mod mdl;
 pub mod owner;
 pub mod purge;
+mod snapshot;
 pub mod sys;
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,7 @@ pub use list::{LockInfo, Locked, Party, TxnInfo, WaitInfo};
 pub use locks::{Lock, LockSystem, TryLock};
 pub use mdl::{MdlLock, MdlMark, MdlMode, MdlSystem};
 pub use owner::Owner;
+pub use snapshot::Snapshot;
 pub use sys::TxnSystem;
 pub use undo::UndoRoom;
 pub(crate) use undo::Walk;

@@ -75,14 +75,18 @@ const _: () = assert!(
 pub fn is_sound(page: &[u8]) -> bool {
     let (slots, inner) = (usize::from(count(page)), level(page) > 0);
     let end = SLOTS + slots * SLOT;
-    if page.len() != PAGE_SIZE || slots > MAX_SLOTS || free(page) > CAPACITY || inner && slots == 0
+    if page.len() != PAGE_SIZE
+        || slots > MAX_SLOTS
+        || free(page) > CAPACITY
+        || heap_start(page) > PAGE_SIZE
+        || inner && slots == 0
     {
         return false;
     }
     (0..slots).all(|slot| {
         let word = slot_word(page, slot);
         let (at, key_len) = (word_offset(word), word_key_len(word));
-        if at < end || at + VALUE_LEN > PAGE_SIZE {
+        if at < end.max(heap_start(page)) || at + VALUE_LEN > PAGE_SIZE {
             return false;
         }
         let value_len = usize::from(get_u16(page, at));
@@ -193,6 +197,13 @@ fn key_at(page: &[u8], slot: usize) -> &[u8] {
 pub fn offset(page: &[u8], slot: u16) -> u16 {
     debug_assert!(slot < count(page));
     word_offset(slot_word(page, usize::from(slot))) as u16
+}
+
+/// Where the key of the record at `slot` starts in the page; its value follows it.
+#[inline]
+pub fn key_offset(page: &[u8], slot: u16) -> usize {
+    debug_assert!(slot < count(page));
+    word_offset(slot_word(page, usize::from(slot))) + VALUE_LEN
 }
 
 /// Value of the record at `slot`.
@@ -340,6 +351,16 @@ fn compare_first(a: &[u8], b: &[u8], n: usize) -> Ordering {
         return (u64::from_be_bytes(*x) >> shift).cmp(&(u64::from_be_bytes(*y) >> shift));
     }
     a[..n].cmp(&b[..n])
+}
+
+/// Copies a page's headers, slots and records to another's memory, leaving out what is free between slots and records. There is one copy of
+/// each, in ascending order of addresses, rather than one of each record.
+#[inline]
+pub fn copy(page: &[u8], to: &mut [u8]) {
+    let slots = SLOTS + usize::from(count(page)) * SLOT;
+    let heap = heap_start(page);
+    to[..slots].copy_from_slice(&page[..slots]);
+    to[heap..].copy_from_slice(&page[heap..]);
 }
 
 /// Formats an empty slotted page of this level (0 = leaf); the page header is the caller's.
