@@ -146,6 +146,7 @@ impl Database {
             txn: &mut txn,
             env: &self.env,
             params: None,
+            peek: false,
         });
         self.engine.commit(txn).expect("commit");
         r

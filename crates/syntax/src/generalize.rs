@@ -224,66 +224,86 @@ fn ends_condition(kind: T) -> bool {
     }
 }
 
-/// For each open parenthesis, whether it is an IN list: the innermost 128.
-#[derive(Default)]
-struct Open {
-    lists: u128,
-    depth: u32,
+/// Deepest nesting of parentheses that is followed.
+const DEEPEST: usize = 64;
+
+/// What the words so far make of the literals within a pair of parentheses, or outside of all.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// It is an IN list.
+    list: bool,
+    /// It is a query of its own, so that its words say where in it they are.
+    query: bool,
+    /// Literals may be taken out at all.
+    open: bool,
+    /// So may those of queries in it: not in a select list, where a query's text is a column's name.
+    nameless: bool,
+    /// They are those of a condition or an assignment.
+    inside: bool,
+    /// BETWEENs whose AND is still to come.
+    between: usize,
 }
 
-impl Open {
-    fn push(&mut self, list: bool) -> Option<()> {
-        self.lists = self.lists << 1 | u128::from(list);
-        self.depth += 1;
-        (self.depth < u128::BITS).then_some(())
-    }
-    fn pop(&mut self) -> Option<()> {
-        self.depth = self.depth.checked_sub(1)?;
-        self.lists >>= 1;
-        Some(())
-    }
-    fn in_list(&self) -> bool {
-        self.depth > 0 && self.lists & 1 == 1
-    }
-}
-
-/// SELECT, UPDATE and DELETE: literals of SET and WHERE. `start`: the word from which on they are taken out.
+/// SELECT, UPDATE and DELETE: literals of SET and WHERE, of subqueries and derived tables too. `start`: the word from which on they
+/// are taken out.
 fn conditions<'t>(s: &Source<'t>, start: K) -> Option<General<'t>> {
     let mut literals = Vec::new();
     let mut out = String::with_capacity(s.text.len());
     let mut copied = 0;
-    let mut inside = false;
-    let mut open = Open::default();
-    // BETWEENs whose AND is still to come.
-    let mut between = 0usize;
+    let mut around: Vec<Place> = Vec::new();
+    let mut here = Place {
+        query: true,
+        open: true,
+        // UPDATE has no list before its conditions.
+        nameless: start == K::SET,
+        ..Place::default()
+    };
     let mut at = 1;
     while at < s.tokens.len() {
         match s.kind(at) {
-            T::Keyword(K::SELECT | K::UNION | K::WITH | K::INTO | K::CASE) => return None,
-            T::Keyword(K::BETWEEN) => between += 1,
-            T::Keyword(k) if open.depth == 0 => match k {
-                _ if k == start => inside = true,
+            T::Keyword(K::UNION | K::WITH | K::INTO | K::CASE) => return None,
+            T::Keyword(K::SELECT) if s.kind(at - 1) != T::LParen => return None,
+            T::Keyword(K::BETWEEN) => here.between += 1,
+            T::Keyword(k) if here.query => match k {
+                K::WHERE => (here.inside, here.nameless) = (true, true),
+                _ if k == start && around.is_empty() => here.inside = true,
+                K::FROM => here.nameless = true,
                 K::GROUP | K::HAVING | K::ORDER | K::LIMIT | K::FOR | K::LOCK | K::WINDOW => {
-                    inside = false;
+                    (here.inside, here.nameless) = (false, false);
                 }
                 _ => {}
             },
-            T::LParen => open.push(s.kind(at - 1) == T::Keyword(K::IN))?,
-            T::RParen => open.pop()?,
+            T::LParen => {
+                if around.len() >= DEEPEST {
+                    return None;
+                }
+                around.push(here);
+                let query = s.kind(at + 1) == T::Keyword(K::SELECT);
+                here = Place {
+                    list: s.kind(at - 1) == T::Keyword(K::IN),
+                    query,
+                    open: here.open && (here.nameless || !query),
+                    nameless: here.nameless && !query,
+                    inside: here.inside && !query,
+                    between: 0,
+                };
+            }
+            T::RParen => here = around.pop()?,
             _ => {}
         }
         let before = match s.kind(at - 1) {
             T::Eq | T::Ne | T::Lt | T::Le | T::Gt | T::Ge | T::NullSafeEq => true,
             T::Keyword(K::BETWEEN) => true,
-            T::LParen | T::Comma => open.in_list(),
+            T::LParen | T::Comma => here.list && !here.query,
             T::Keyword(K::AND) => {
-                let second = between > 0;
-                between -= usize::from(second);
+                let second = here.between > 0;
+                here.between -= usize::from(second);
                 second
             }
             _ => false,
         };
-        if inside
+        if here.open
+            && here.inside
             && before
             && let Some((v, n)) = s.literal(at)
             && ends_condition(s.kind(at + n))
@@ -378,6 +398,21 @@ mod tests {
             "select a from t where f(1, 2) = 3 and (b = 4)",
             "select a from t where f(1, 2) = ? and (b = ?)",
             &["3", "4"],
+        );
+        check(
+            "select a, (select max(b) from u where c = 5) from t join (select 6 from v where d = 7 order by 8) x where e = 9",
+            "select a, (select max(b) from u where c = 5) from t join (select 6 from v where d = ? order by 8) x where e = ?",
+            &["7", "9"],
+        );
+        check(
+            "update t set a = (select 1 from u where b = 2 group by 3 having c = 4) where d in (select 5 from v where e between 6 and 7)",
+            "update t set a = (select 1 from u where b = ? group by 3 having c = 4) where d in (select 5 from v where e between ? and ?)",
+            &["2", "6", "7"],
+        );
+        check(
+            "select a from t where exists (select 1, (select 2 from w where x = 3) from u where b in (4, 5)) group by 6 having (select 7 from v where c = 8)",
+            "select a from t where exists (select 1, (select 2 from w where x = 3) from u where b in (?, ?)) group by 6 having (select 7 from v where c = 8)",
+            &["4", "5"],
         );
         for bad in [
             "select 1 from t where a",

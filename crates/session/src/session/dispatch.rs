@@ -435,6 +435,7 @@ impl Session {
                 txn,
                 env: &self.env,
                 params: None,
+                peek: false,
             },
         )
     }

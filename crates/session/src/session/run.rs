@@ -62,10 +62,14 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         for _ in 0..MAX_RECOMPILES {
-            let current = match kept {
-                Some(k) if k.plan.fits(params, &self.env) => k,
-                _ => kept.insert(self.compile_to_keep(compiled, Some(params))?),
+            let usable = match kept {
+                Some(k) => self.serves(compiled, k, params)?,
+                None => false,
             };
+            if !usable {
+                *kept = Some(self.other_plan(compiled, kept.take(), params)?);
+            }
+            let Some(current) = kept else { continue };
             let sent = self.sent_params(&current.plan, params);
             let params = sent.as_deref().unwrap_or(params);
             if let Run::Done(outcome) = self.run(&current.plan, params, sink)? {
@@ -80,6 +84,46 @@ impl Session {
             1615,
             "Prepared statement needs to be re-prepared",
         ))
+    }
+
+    /// Whether a plan that was made before is right for these values.
+    fn serves(
+        &mut self,
+        compiled: &Compiled,
+        kept: &Kept,
+        params: &[Value<'_>],
+    ) -> SqlResult<bool> {
+        let plan = &*kept.plan;
+        if !plan.fits(params, &self.env) {
+            return Ok(false);
+        }
+        if plan.assumptions().is_empty() {
+            return Ok(true);
+        }
+        let Some(txn) = &mut self.txn.txn else {
+            return Ok(true);
+        };
+        if !exec::pin(plan, txn)? {
+            compiled.forget(kept);
+            return Ok(false);
+        }
+        Ok(planner::holds(plan, &self.env, params))
+    }
+
+    /// A plan for these values in place of one that is not right for them: another that is kept, or a new one.
+    fn other_plan(
+        &mut self,
+        compiled: &Compiled,
+        unfit: Option<Kept>,
+        params: &[Value<'_>],
+    ) -> SqlResult<Kept> {
+        let tried = unfit.map(|k| k.plan);
+        for other in compiled.others(&self.context, tried.as_ref()) {
+            if self.serves(compiled, &other, params)? {
+                return Ok(other);
+            }
+        }
+        self.compile_to_keep(compiled, Some(params))
     }
 
     /// The parameters, with the bytes the client sent for texts where the plan wants bytes; `None` if there are no such.
@@ -171,6 +215,7 @@ impl Session {
             txn,
             env: &self.env,
             params,
+            peek: compiled.peeks,
         };
         stack::lent(compiled.statement.run, || {
             planner::compile(&compiled.statement, cx)
@@ -358,6 +403,7 @@ impl Session {
                     txn,
                     env: &s.env,
                     params: Some(params),
+                    peek: false,
                 },
             )?;
             let mut rows = Rows::default();

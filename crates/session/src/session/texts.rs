@@ -237,7 +237,7 @@ impl Session {
                 parsed
             }
         };
-        Ok(Arc::new(Compiled::of(parsed)))
+        Ok(Arc::new(Compiled::prepared(parsed)))
     }
 
     /// Runs a prepared statement.

@@ -2,7 +2,8 @@
 //!
 //! What a text was compiled to has two parts. [`Parsed`], the syntax tree and the plan, is shared by all sessions of an
 //! instance ([`super::shared`]). [`Compiled`] is a session's own hold on it, with the plan it ran last: running
-//! it again touches nothing that other sessions touch. A kept plan serves as long as the session's
+//! it again touches nothing that other sessions touch. Where the best plan depends on a statement's literals, a few are kept, each for
+//! values of its kind ([`millpond_sql::planner::holds`]). A kept plan serves as long as the session's
 //! [`Context`] is the one it was made in; whether its tables still are is found out when it runs.
 
 use parking_lot::Mutex;
@@ -21,6 +22,8 @@ use millpond_sql::value::Zone;
 
 /// Statements a session holds on to.
 const ENTRIES: usize = 32;
+/// Plans kept of a statement, for values of different kinds.
+const PLANS: usize = 4;
 
 /// What the meaning of a text depends on, besides the text: all that parsing and planning ask of a session.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -59,10 +62,12 @@ pub(crate) struct Parsed {
     pub text: Arc<str>,
     /// What is done about its kind.
     pub row: Row,
-    plan: Mutex<Option<Kept>>,
+    /// Made by any session, the latest first.
+    plans: Mutex<Vec<Kept>>,
 }
 
 /// A plan and where it holds.
+#[derive(Clone)]
 pub(crate) struct Kept {
     pub plan: Arc<Plan>,
     pub context: Arc<Context>,
@@ -75,15 +80,8 @@ impl Parsed {
             row: kinds::row(statement.kind())?,
             statement,
             text,
-            plan: Mutex::new(None),
+            plans: Mutex::default(),
         })
-    }
-    /// The plan, if there is one for this context.
-    fn plan(&self, context: &Arc<Context>) -> Option<Arc<Plan>> {
-        match &*self.plan.lock() {
-            Some(k) if k.context == *context => Some(k.plan.clone()),
-            _ => None,
-        }
     }
 }
 
@@ -94,8 +92,8 @@ impl Drop for Parsed {
             // Something of no depth in its place.
             let begin = StatementKind::Transaction(Box::new(TransactionStatement::Begin));
             let kind = std::mem::replace(&mut self.statement.tree.kind, begin);
-            let plan = self.plan.get_mut().take();
-            stack::with_room(run, || drop((kind, plan)));
+            let plans = std::mem::take(self.plans.get_mut());
+            stack::with_room(run, || drop((kind, plans)));
         }
     }
 }
@@ -103,6 +101,8 @@ impl Drop for Parsed {
 /// A session's hold on a parsed statement.
 pub(crate) struct Compiled {
     parsed: Arc<Parsed>,
+    /// Whether plans are made for the values at hand and others like them, not for whatever may come.
+    pub peeks: bool,
     /// The plan that ran last; out of here while it runs.
     plan: Mutex<Option<Kept>>,
 }
@@ -132,8 +132,15 @@ impl Compiled {
     pub fn of(parsed: Arc<Parsed>) -> Compiled {
         Compiled {
             parsed,
+            peeks: true,
             plan: Mutex::new(None),
         }
+    }
+    /// One that is to be prepared: its plan is made once.
+    pub fn prepared(parsed: Arc<Parsed>) -> Compiled {
+        let mut compiled = Compiled::of(parsed);
+        compiled.peeks = false;
+        compiled
     }
     /// What other sessions may hold too.
     pub fn parsed(&self) -> &Arc<Parsed> {
@@ -147,10 +154,23 @@ impl Compiled {
         {
             return Some(k);
         }
-        self.parsed.plan(context).map(|plan| Kept {
-            plan,
-            context: context.clone(),
-        })
+        self.others(context, None).into_iter().next()
+    }
+    /// Plans that sessions have made for this context, but for one that was tried.
+    pub fn others(&self, context: &Arc<Context>, tried: Option<&Arc<Plan>>) -> Vec<Kept> {
+        let plans = self.parsed.plans.lock();
+        let other = |k: &&Kept| {
+            let same = tried.is_some_and(|t| Arc::ptr_eq(t, &k.plan));
+            // A prepared statement's plan serves all values alike; a text's is for its own.
+            k.context == *context && !same && self.takes(&k.plan)
+        };
+        plans.iter().filter(other).cloned().collect()
+    }
+    fn takes(&self, plan: &Plan) -> bool {
+        match self.peeks {
+            true => !plan.is_blind(),
+            false => plan.assumptions().is_empty(),
+        }
     }
     /// Returns a plan that was taken out, or is new to nobody else.
     #[inline]
@@ -160,27 +180,25 @@ impl Compiled {
     /// Offers a new plan to other sessions.
     pub fn share(&self, kept: &Kept) {
         if kept.plan.reusable && !kept.plan.private && kept.context.is_common() {
-            *self.parsed.plan.lock() = Some(Kept {
-                plan: kept.plan.clone(),
-                context: kept.context.clone(),
-            });
+            let mut plans = self.parsed.plans.lock();
+            plans.retain(|k| k.context == kept.context);
+            plans.truncate(PLANS - 1);
+            plans.insert(0, kept.clone());
         }
     }
     /// Forgets a plan that was taken out: it no longer holds.
     pub fn forget(&self, kept: &Kept) {
-        self.parsed
-            .plan
-            .lock()
-            .take_if(|k| Arc::ptr_eq(&k.plan, &kept.plan));
+        let mut plans = self.parsed.plans.lock();
+        plans.retain(|k| !Arc::ptr_eq(&k.plan, &kept.plan));
     }
     /// Whether it may stand for all statements that differ from it in their literals only; it may until a plan
     /// says otherwise.
     pub fn is_general(&self) -> bool {
-        let settled = |k: &Kept| k.plan.is_generic();
+        let settled = |k: &Kept| k.plan.is_shareable() || k.plan.is_blind();
         if let Some(k) = &*self.plan.lock() {
             return settled(k);
         }
-        self.parsed.plan.lock().as_ref().is_none_or(settled)
+        self.parsed.plans.lock().first().is_none_or(settled)
     }
 }
 

@@ -54,6 +54,8 @@ pub struct PlanContext<'a> {
     pub env: &'a SessionEnv,
     /// Values of `?`, for the types of those that stand where any may; `None` if they are yet to come.
     pub params: Option<&'a [Value<'a>]>,
+    /// Whether estimates are to look at them: then the plan is for these values, and others like them.
+    pub peek: bool,
 }
 
 /// A statement, bound.

@@ -374,8 +374,8 @@ impl Expr {
             _ => None,
         }
     }
-    /// The operands.
-    fn children(&self) -> Vec<&Expr> {
+    /// Calls `f` for each operand. (No list is made: planning walks expressions all the time.)
+    fn each_child<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
         use ExprKind as K;
         match &self.kind {
             K::Literal(_)
@@ -383,16 +383,16 @@ impl Expr {
             | K::Column { .. }
             | K::Param(_)
             | K::UserVariable(_)
-            | K::SystemVariable(..) => Vec::new(),
+            | K::SystemVariable(..) => {}
             K::Compare(_, a, _)
             | K::Xor(a)
             | K::Arithmetic(_, a)
             | K::Bit(_, a)
             | K::EnumBeside(a)
             | K::DateAdd(a, ..)
-            | K::TimestampDiff(a, _) => a.iter().collect(),
-            K::And(v) | K::Or(v) | K::Function(_, v) => v.iter().collect(),
-            K::Subquery { operands, .. } => operands.iter().collect(),
+            | K::TimestampDiff(a, _) => a.iter().for_each(f),
+            K::And(v) | K::Or(v) | K::Function(_, v) => v.iter().for_each(f),
+            K::Subquery { operands, .. } => operands.iter().for_each(f),
             K::Not(e)
             | K::IsNull(e)
             | K::IsNotNull(e)
@@ -405,16 +405,16 @@ impl Expr {
             | K::Beside(e, _)
             | K::Extract(e, _)
             | K::SetUserVariable(_, e)
-            | K::SeededRand(e, _) => vec![e],
-            K::Between { args, .. } => args.iter().collect(),
-            K::InList(l) => std::iter::once(&l.value).chain(&l.list).collect(),
-            K::Like(l) => vec![&l.value, &l.pattern],
-            K::Regexp(r) => vec![&r.value, &r.pattern],
+            | K::SeededRand(e, _) => f(e),
+            K::Between { args, .. } => args.iter().for_each(f),
+            K::InList(l) => std::iter::once(&l.value).chain(&l.list).for_each(f),
+            K::Like(l) => [&l.value, &l.pattern].into_iter().for_each(f),
+            K::Regexp(r) => [&r.value, &r.pattern].into_iter().for_each(f),
             K::Case(branches, last) => branches
                 .iter()
                 .flat_map(|(c, r)| [c, r])
                 .chain(last.as_deref())
-                .collect(),
+                .for_each(f),
         }
     }
     fn children_mut(&mut self) -> Vec<&mut Expr> {
@@ -462,9 +462,7 @@ impl Expr {
     /// Calls `f` for this expression and all below it, outermost first.
     pub fn walk(&self, f: &mut dyn FnMut(&Expr)) {
         f(self);
-        for c in self.children() {
-            c.walk(f);
-        }
+        self.each_child(&mut |c| c.walk(f));
     }
     /// The same with the right to change: children after their parent. Constants of IN lists and LIKE patterns are prepared
     /// when bound and must stay.
@@ -496,10 +494,7 @@ impl Expr {
                 let first = branches.iter().take(1);
                 first.for_each(|(when, _)| when.columns_always(f));
             }
-            _ => self
-                .children()
-                .into_iter()
-                .for_each(|e| e.columns_always(f)),
+            _ => self.each_child(&mut |e| e.columns_always(f)),
         }
     }
     /// Splits into AND-ed conjuncts.

@@ -5,18 +5,17 @@
 use std::sync::Arc;
 
 use super::conditions::{Cond, term};
-use super::estimate::{self, Asked, is_constant as constant};
-use crate::env::SessionEnv;
+use super::estimate::{self, Asked};
+use super::peek::Peek;
 use crate::expr::{Expr, ExprKind, Term};
 use crate::logical::Hints;
 use crate::logical::PlanTable;
 use crate::partition::Prune;
 use crate::plan::nodes::{Access, Arm, CoveredColumn, EqCond, RangeCond};
-use crate::plan::ranges;
 use crate::row;
 use crate::types::Schema;
 
-/// Cost of fetching a row by way of a secondary index.
+/// Cost of fetching a row by way of a secondary index, its entry included.
 const LOOKUP: f64 = 3.0;
 /// Cost of a lock on a row: others may have to wait for it.
 const LOCK: f64 = 10.0;
@@ -65,6 +64,8 @@ pub struct Request<'a> {
     pub schema: &'a Arc<Schema>,
     /// Its source number.
     pub source: usize,
+    /// Its position in the plan.
+    pub position: usize,
     /// Sources whose rows are known when it is read, by bit.
     pub available: u64,
     /// Conditions that may bound the scan.
@@ -83,8 +84,8 @@ pub struct Request<'a> {
     pub hints: &'a Hints,
     /// PARTITION (...).
     pub partitions: Option<&'a Arc<[usize]>>,
-    /// The session, for estimates with constants.
-    pub env: &'a SessionEnv,
+    /// The session and values of placeholders, for estimates.
+    pub peek: &'a Peek<'a>,
     /// Number of sources around and in the block, and the source of subqueries that run once.
     pub base: usize,
     /// Sources of the block.
@@ -193,9 +194,9 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
 /// Rows that all conditions leave: what an index has counted goes for the conditions that it decides, statistics for the others.
 fn left(r: &Request<'_>, all: &[Choice], total: f64) -> f64 {
     let asked = Asked {
-        table: Some(r.table),
+        table: Some((r.position, r.table)),
         source: r.source,
-        env: r.env,
+        peek: r.peek,
     };
     let counted = all.iter().filter(|c| c.counted);
     let best = counted.clone().max_by_key(|c| c.exact.len());
@@ -229,7 +230,7 @@ fn partitions(r: &Request<'_>) -> (Option<Box<Prune>>, f64) {
         return (None, 1.0);
     };
     // A function that does not bind is told when rows are read.
-    let Ok(f) = p.function(r.schema, r.env) else {
+    let Ok(f) = p.function(r.schema, r.peek.env) else {
         return (None, 1.0);
     };
     let usable = |e: &Expr| {
@@ -242,7 +243,7 @@ fn partitions(r: &Request<'_>) -> (Option<Box<Prune>>, f64) {
     if prune.is_empty() {
         return (None, 1.0);
     }
-    let left = prune.estimate(p, r.schema, r.env);
+    let left = prune.estimate(p, r.schema, r.peek.env);
     (Some(Box::new(prune)), left as f64 / p.parts.len() as f64)
 }
 
@@ -305,11 +306,11 @@ fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
                 EqCond::In(l) => {
                     access.ranges *= l.len().max(1);
                     access.single = false;
-                    access.constants &= l.iter().all(constant);
+                    access.constants &= l.iter().all(|e| r.peek.knows(e));
                 }
-                EqCond::Value(e) => access.constants &= constant(e),
+                EqCond::Value(e) => access.constants &= r.peek.knows(e),
                 EqCond::NullSafe(e) => {
-                    access.constants &= constant(e);
+                    access.constants &= r.peek.knows(e);
                     access.single = false;
                 }
                 EqCond::IsNull => access.single = false,
@@ -332,7 +333,7 @@ fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
                     if !takes || range.like.is_some() {
                         continue;
                     }
-                    access.constants &= lower.iter().chain(upper).all(|(e, _)| constant(e));
+                    access.constants &= lower.iter().chain(upper).all(|(e, _)| r.peek.knows(e));
                     if lower.is_some() {
                         range.lower = lower.clone();
                     }
@@ -345,7 +346,7 @@ fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
                     used = true;
                 }
                 Term::Like(e) if !used => {
-                    access.constants &= constant(e);
+                    access.constants &= r.peek.knows(e);
                     range.like = Some(e.clone());
                     used = true;
                 }
@@ -463,9 +464,8 @@ fn union(
             None => decided,
             Some(before) => before.into_iter().filter(|n| decided.contains(n)).collect(),
         });
-        let (arm_ranges, mut one) = (b.ranges, choice(r, index, b, total));
-        one.access.unique = false;
-        rows += estimate(r, &one.access, arm_ranges, constants, total);
+        let one = choice(r, index, b, total);
+        rows += one.rows;
         arms.push(Arm {
             eq: one.access.eq,
             range: one.access.range,
@@ -488,9 +488,9 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
     }
     if constants
         && ranges <= COUNTED_RANGES
-        && let Some(rows) = ranges::estimate(&r.table.table, r.schema, a, r.env)
+        && let Some(rows) = r.peek.ranges((r.position, r.table), a)
     {
-        return (rows as f64).clamp(1.0, total);
+        return rows.clamp(1.0, total);
     }
     let mut rows = match a.eq.len() {
         0 => total,

@@ -262,7 +262,7 @@ impl Optimizer<'_> {
                 computed: &computed,
                 columns: &columns,
                 hints: &l.hints,
-                env: self.env,
+                peek: self.peek,
                 once: &first,
                 assigns,
                 needs: &|e| l.needs(e),

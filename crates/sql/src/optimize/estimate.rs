@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::LazyLock;
 
 use super::conditions::{self, column_of};
-use crate::env::SessionEnv;
+use super::peek::Peek;
 use crate::expr::{CompareOp, EvalContext, Expr, ExprKind, RowRef, Term, pattern_prefix};
 use crate::logical::Limit;
 use crate::logical::PlanTable;
@@ -120,12 +120,12 @@ pub fn of_range(both: bool) -> f64 {
 /// A table whose conditions are asked about.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// `None`: it is computed.
-    pub table: Option<&'a PlanTable>,
+    /// The table and its position in the plan; `None`: it is computed.
+    pub table: Option<(usize, &'a PlanTable)>,
     /// Its source.
     pub source: usize,
-    /// The session, for the values of constants.
-    pub env: &'a SessionEnv,
+    /// The session, and values of placeholders.
+    pub peek: &'a Peek<'a>,
 }
 
 /// What a condition says of one table, with the values that are known.
@@ -154,7 +154,7 @@ impl Part {
 impl<'a> Asked<'a> {
     fn statistics(&self) -> &'a TableStatistics {
         match self.table {
-            Some(t) => &t.statistics,
+            Some((_, t)) => &t.statistics,
             None => &NOTHING,
         }
     }
@@ -162,39 +162,53 @@ impl<'a> Asked<'a> {
     /// Part of the rows for which all conditions hold, beside others that leave a part that is known.
     pub fn share<'e>(&self, conds: impl Iterator<Item = &'e Expr>, beside: Option<f64>) -> f64 {
         let mut parts = Vec::new();
-        conds.for_each(|e| self.add(e, &mut parts));
+        conds.for_each(|e| {
+            self.peek.condition(self, e);
+            self.add(e, &mut parts);
+        });
+        self.together(parts, beside)
+    }
+
+    /// Rows for which a condition holds.
+    pub fn rows_of(&self, e: &Expr) -> f64 {
+        self.one(e) * self.table.map_or(1.0, |(_, t)| rows(t))
+    }
+
+    fn together(&self, mut parts: Vec<Part>, beside: Option<f64>) -> f64 {
         parts.extend(beside.map(Part::Share));
         let terms: Vec<_> = parts.iter().map(Part::term).collect();
-        let zone = self.env.zone.get();
+        let zone = self.peek.env.zone.get();
         // There may always be one.
-        let least = self.table.map_or(0.0, |t| 1.0 / rows(t));
+        let least = self.table.map_or(0.0, |(_, t)| 1.0 / rows(t));
         self.statistics().selectivity(&terms, zone).max(least)
     }
 
     fn one(&self, e: &Expr) -> f64 {
-        self.share(std::iter::once(e), None)
+        let mut parts = Vec::new();
+        self.add(e, &mut parts);
+        self.together(parts, None)
     }
 
     fn of_term(&self, term: known::Term<'_>) -> Part {
-        let zone = self.env.zone.get();
+        let zone = self.peek.env.zone.get();
         Part::Share(self.statistics().selectivity(&[term], zone))
     }
 
     /// The value of a constant.
     fn value(&self, e: &Expr) -> Option<Value<'static>> {
-        if !is_constant(e) {
+        if !self.peek.knows(e) {
             return None;
         }
         let rows: [RowRef<'_>; 0] = [];
         let cx = EvalContext {
             rows: &rows,
-            params: &[],
-            session: self.env,
+            params: self.peek.params(),
+            session: self.peek.env,
         };
         // Warnings are for whoever runs it.
-        let before = self.env.diagnostics.borrow().len();
+        let before = self.peek.env.diagnostics.borrow().len();
         let value = e.shown(&cx).map(Value::into_owned);
-        self.env.diagnostics.borrow_mut().truncate(before);
+        self.peek.env.diagnostics.borrow_mut().truncate(before);
         value.ok()
     }
 
@@ -303,13 +317,6 @@ fn positive(e: &Expr) -> Option<Expr> {
         _ => {}
     }
     Some(e)
-}
-
-/// Whether a value is known when planning.
-pub fn is_constant(e: &Expr) -> bool {
-    let mut fixed = e.is_const();
-    e.walk(&mut |e| fixed &= !matches!(e.kind, ExprKind::Param(_)));
-    fixed
 }
 
 /// Part of the rows that a condition leaves, as its form tells.

@@ -5,8 +5,8 @@ use super::conditions::{Cond, differs};
 use super::estimate::Outline;
 use super::lower::with_subqueries;
 use super::order::{self, Order, Weigh};
+use super::peek::Peek;
 use super::search::{BUILD, Search, Ways};
-use crate::env::SessionEnv;
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::PlanTable;
 use crate::logical::{EqualColumns, Hints};
@@ -119,8 +119,8 @@ pub struct Joiner<'a> {
     pub columns: &'a [Vec<usize>],
     /// Index hints of each source.
     pub hints: &'a [Hints],
-    /// Session.
-    pub env: &'a SessionEnv,
+    /// The session, and values of placeholders.
+    pub peek: &'a Peek<'a>,
     /// Subqueries that run once.
     pub once: &'a [usize],
     /// Whether the statement may assign to user variables as it runs.
@@ -388,6 +388,7 @@ impl Joiner<'_> {
         };
         Some(Request {
             table: &self.tables[*table],
+            position: *table,
             schema,
             source: self.base + n,
             available,
@@ -399,7 +400,7 @@ impl Joiner<'_> {
             limit,
             hints: &self.hints[n],
             partitions: partitions.as_ref(),
-            env: self.env,
+            peek: self.peek,
             base: self.base,
             count: self.sources.len(),
             once: self.once,
@@ -409,7 +410,7 @@ impl Joiner<'_> {
 
     /// Whether LIMIT is a reason to read an index for its order.
     pub fn spares(&self) -> bool {
-        self.env.switches.get().has(Flag::PreferOrderingIndex)
+        self.peek.env.switches.get().has(Flag::PreferOrderingIndex)
     }
 
     /// The access path of a source; `None` if it is computed.
@@ -523,7 +524,7 @@ impl Joiner<'_> {
     pub fn ways(&self, n: usize, conds: &[&Cond], available: u64, choice: Option<&Choice>) -> Ways {
         let bit = 1 << n;
         let hashed = available != 0
-            && self.env.switches.get().has(Flag::BlockNestedLoop)
+            && self.peek.env.switches.get().has(Flag::BlockNestedLoop)
             && !self.is_locked(n)
             && conds
                 .iter()

@@ -131,7 +131,7 @@ impl Optimizer<'_> {
             volatile,
             deterministic: !volatile && steady,
             exists,
-            keeps: self.env.switches.get().has(Flag::Materialization),
+            keeps: self.peek.env.switches.get().has(Flag::Materialization),
             id,
             outer,
         })

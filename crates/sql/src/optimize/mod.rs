@@ -14,6 +14,7 @@
 //! | `estimate` | how many rows there are, and how many conditions leave |
 //! | `access` | the index and ranges to read one table by |
 //! | `conditions` | what a conjunct needs and says |
+//! | `peek` | the values that placeholders have while planning, and what of them a plan rests on |
 
 pub(crate) mod access;
 mod block;
@@ -24,21 +25,22 @@ mod estimate;
 mod joins;
 mod lower;
 mod order;
+pub(crate) mod peek;
 mod search;
 mod trial;
 
-use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::logical::PlanTable;
 use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
 use crate::plan::nodes::{self, Derived, OrderKey, Query, Union};
 use crate::plan::{Optimized, Root};
 use estimate::Outline;
+use peek::Peek;
 
 /// State of planning one statement.
 pub struct Optimizer<'a> {
-    /// The session.
-    env: &'a SessionEnv,
+    /// The session, and values of placeholders.
+    peek: &'a Peek<'a>,
     /// The statement's stored tables.
     tables: &'a [PlanTable],
     /// Whether the statement may assign to user variables as it runs.
@@ -66,11 +68,11 @@ pub fn optimize(
     root: logical::Root,
     arena: Arena,
     tables: &[PlanTable],
-    env: &SessionEnv,
+    peek: &Peek<'_>,
     assigns: bool,
 ) -> SqlResult<Optimized> {
     let mut o = Optimizer {
-        env,
+        peek,
         tables,
         assigns,
         slots: vec![None; arena.tables()],

@@ -277,39 +277,44 @@ fn joined(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> f64
 }
 
 impl<'a> Joiner<'a> {
-    fn table(&self, n: usize) -> Option<&'a PlanTable> {
+    /// A stored table, and its position in the plan.
+    fn table(&self, n: usize) -> Option<(usize, &'a PlanTable)> {
         match &self.sources[n].kind {
-            SourceKind::Table { table, .. } => Some(&self.tables[*table]),
+            SourceKind::Table { table, .. } => Some((*table, &self.tables[*table])),
             _ => None,
         }
     }
     /// Whether conditions that no index decides count.
     fn counts_conditions(&self) -> bool {
-        self.env.switches.get().has(Flag::ConditionFanoutFilter)
+        self.peek
+            .env
+            .switches
+            .get()
+            .has(Flag::ConditionFanoutFilter)
     }
     fn asked(&self, n: usize) -> Asked<'a> {
         Asked {
             table: self.table(n),
             source: self.base + n,
-            env: self.env,
+            peek: self.peek,
         }
     }
     /// Rows of a source.
     fn rows(&self, n: usize) -> f64 {
         self.table(n)
-            .map_or(self.computed[n].rows, estimate::rows)
+            .map_or(self.computed[n].rows, |(_, t)| estimate::rows(t))
             .max(1.0)
     }
     /// How many values columns of a source have.
     fn distinct(&self, n: usize, columns: &[usize]) -> f64 {
         match self.table(n) {
-            Some(table) => estimate::distinct(table, columns),
+            Some((_, table)) => estimate::distinct(table, columns),
             None => self.computed[n].distinct(columns),
         }
     }
     fn is_unique(&self, n: usize, columns: &[usize]) -> bool {
         self.table(n)
-            .is_some_and(|t| estimate::is_unique(t, columns))
+            .is_some_and(|(_, t)| estimate::is_unique(t, columns))
     }
     /// The column of a source of the block that an expression is.
     fn column(&self, e: &Expr) -> Option<(usize, usize)> {

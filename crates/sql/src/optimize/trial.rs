@@ -29,7 +29,7 @@ struct State {
 impl Optimizer<'_> {
     /// The scalar subqueries of a query's block that may be turned, if they are to be.
     pub fn to_turn(&mut self, q: &logical::Query) -> Vec<SubqueryId> {
-        if !self.env.switches.get().has(Flag::SubqueryToDerived) {
+        if !self.peek.env.switches.get().has(Flag::SubqueryToDerived) {
             return Vec::new();
         }
         let mut ids = scalar_subqueries::candidates(q, &self.context());
@@ -77,7 +77,7 @@ impl Optimizer<'_> {
             arena: &mut self.arena,
             tables: self.tables,
             assigns: self.assigns,
-            switches: self.env.switches.get(),
+            switches: self.peek.env.switches.get(),
         }
     }
 

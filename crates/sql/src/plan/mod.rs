@@ -5,11 +5,13 @@
 //! | `nodes` | the trees of queries |
 //! | `dml` | the plans of INSERT, REPLACE, UPDATE, DELETE |
 //! | `ranges` | an access path's conditions, with values, as ranges of index keys |
+//! | `assumptions` | what a plan takes for granted of its placeholders' values |
 //!
 //! A [`Plan`] holds the tables it was made for. Running it pins them first, so a plan never meets a table
 //! other than the one it was made for; nothing else in it depends on the transaction or on data. It says whether it is still
 //! right, and never how it came about.
 
+pub mod assumptions;
 pub(crate) mod dml;
 pub(crate) mod nodes;
 pub(crate) mod ranges;
@@ -30,6 +32,7 @@ use crate::statistics;
 use crate::types::SqlType;
 use crate::value::Value;
 use crate::write::locks_reads;
+use assumptions::{Assumption, Rests};
 
 /// A statement ready to run, any number of times, in any transaction.
 #[derive(Debug)]
@@ -59,6 +62,8 @@ pub struct Plan {
     pub(crate) analyzes: bool,
     /// A SELECT, not what SHOW and SET make.
     limitable: bool,
+    /// What it rests on.
+    rests: Rests,
     /// SELECT ... INTO: names of user variables.
     pub(crate) into: Vec<String>,
     /// An execution read so many rows that the tables may have outgrown the plan.
@@ -131,8 +136,18 @@ impl Plan {
             time_limit: None,
             analyzes: false,
             limitable: false,
+            rests: Rests::OnNothing,
             into: Vec::new(),
         }
+    }
+    /// One that rests on this.
+    pub(crate) fn resting(mut self, on: Rests) -> Plan {
+        self.rests = if self.is_generic() {
+            Rests::OnNothing
+        } else {
+            on
+        };
+        self
     }
     /// A SELECT as it was written, and the variables of its INTO.
     pub(crate) fn selecting(mut self, into: Vec<String>) -> Plan {
@@ -186,6 +201,21 @@ impl Plan {
             Root::Update(u) => u.find.is_generic(),
             Root::Delete(d) => d.find.is_generic(),
             Root::Do(_) | Root::Several(_) | Root::Explain(_) => false,
+        }
+    }
+    /// Whether other values may do with it, as far as its assumptions hold for them.
+    pub fn is_shareable(&self) -> bool {
+        self.is_generic() || matches!(self.rests, Rests::On(_))
+    }
+    /// Whether it was made without a look at values that it depends on.
+    pub fn is_blind(&self) -> bool {
+        self.params > 0 && matches!(self.rests, Rests::OnNothing) && !self.is_generic()
+    }
+    /// What must be so of values for it to be right for them.
+    pub fn assumptions(&self) -> &[Assumption] {
+        match &self.rests {
+            Rests::On(list) => list,
+            Rests::OnNothing | Rests::OnValues => &[],
         }
     }
     /// Whether it runs once per set of parameters: an INSERT of one row of VALUES.

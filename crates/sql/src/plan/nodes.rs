@@ -366,6 +366,43 @@ impl Access {
     pub fn is_bounded(&self) -> bool {
         !self.eq.is_empty() || self.range.is_some() || !self.arms.is_empty()
     }
+    /// Calls `f` for the values that bound what is read.
+    pub fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
+        let mut one = |eq: &[EqCond], range: &Option<RangeCond>| {
+            for c in eq {
+                match c {
+                    EqCond::Value(e) | EqCond::NullSafe(e) => f(e),
+                    EqCond::IsNull => {}
+                    EqCond::In(list) => list.iter().for_each(&mut *f),
+                }
+            }
+            if let Some(r) = range {
+                let bounds = r.lower.iter().chain(&r.upper).map(|(e, _)| e);
+                bounds.chain(&r.like).for_each(&mut *f);
+            }
+        };
+        one(&self.eq, &self.range);
+        for arm in &self.arms {
+            one(&arm.eq, &arm.range);
+        }
+    }
+    /// An access by the same conditions that is good for nothing but to estimate how much it reads.
+    pub fn bounds(&self) -> Access {
+        Access {
+            index: self.index,
+            eq: self.eq.clone(),
+            range: self.range.clone(),
+            arms: self.arms.clone(),
+            prune: None,
+            reverse: false,
+            ordered: false,
+            generic: false,
+            unique: self.unique,
+            by_unique_key: false,
+            covering: None,
+            recheck: Vec::new(),
+        }
+    }
     /// How many parts of the index conditions bear on.
     pub fn parts_used(&self) -> usize {
         let used = |eq: &[EqCond], range: &Option<_>| eq.len() + usize::from(range.is_some());
@@ -378,7 +415,7 @@ impl Access {
 }
 
 /// One alternative of several by which an index is read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Arm {
     /// Conditions on leading parts.
     pub eq: Vec<EqCond>,
@@ -398,7 +435,7 @@ pub struct CoveredColumn {
 }
 
 /// A condition that fixes an index part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum EqCond {
     /// `= value`.
     Value(Expr),
@@ -411,7 +448,7 @@ pub enum EqCond {
 }
 
 /// A condition that bounds an index part.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RangeCond {
     /// Lower bound, inclusive or not.
     pub lower: Option<(Expr, bool)>,

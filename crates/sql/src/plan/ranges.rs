@@ -399,12 +399,18 @@ impl Bounds {
     }
 }
 
-/// Entries an access with constants would read; `None` if that cannot be told.
-pub fn estimate(table: &Arc<Table>, schema: &Schema, a: &Access, env: &SessionEnv) -> Option<u64> {
+/// Entries an access with constants, and values of placeholders, would read; `None` if that cannot be told.
+pub fn estimate(
+    table: &Arc<Table>,
+    schema: &Schema,
+    a: &Access,
+    env: &SessionEnv,
+    params: &[Value<'_>],
+) -> Option<u64> {
     let rows: [RowRef<'_>; 0] = [];
     let cx = EvalContext {
         rows: &rows,
-        params: &[],
+        params,
         session: env,
     };
     let mut key = Vec::new();

@@ -6,17 +6,19 @@
 use std::sync::Arc;
 
 use crate::bind::{self, Bound};
-use crate::env::{SessionEnv, VirtualTable};
+use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
 use crate::explain;
-use crate::optimize;
+use crate::optimize::{self, peek::Peek};
 use crate::parse::Statement;
 use crate::parse::ast::{self, StatementKind};
+use crate::plan::assumptions::Rests;
 use crate::plan::{Plan, Root};
 use crate::rewrite;
 use crate::statistics;
 
 pub use crate::bind::PlanContext;
+pub use crate::optimize::peek::holds;
 
 /// Plans a statement for which [`Statement::is_planned`] holds.
 pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
@@ -34,7 +36,8 @@ pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Pla
 fn compile_kind(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
     let generation = statistics::generation();
     let bound = bind::statement(kind, text, cx)?;
-    let plan = planned(bound, cx.env, text.contains(":="), generation)?;
+    let peek = Peek::new(cx.env, cx.params.filter(|_| cx.peek));
+    let plan = planned(bound, peek, text.contains(":="), generation)?;
     match kind {
         StatementKind::Query(q) => Ok(plan.selecting(bind::into_variables(q)?)),
         _ => Ok(plan),
@@ -51,7 +54,7 @@ pub fn compile_exprs(
     let assigns = list.iter().any(|e| e.to_string().contains(":="));
     let generation = statistics::generation();
     let bound = bind::expressions(list, cx)?;
-    let mut plan = planned(bound, cx.env, assigns, generation)?;
+    let mut plan = planned(bound, Peek::new(cx.env, None), assigns, generation)?;
     plan.params = params;
     Ok(plan)
 }
@@ -68,12 +71,12 @@ pub fn compile_virtual(
 ) -> SqlResult<Plan> {
     let generation = statistics::generation();
     let bound = bind::over_virtual(table, columns, like, filter, cx)?;
-    planned(bound, cx.env, true, generation)
+    planned(bound, Peek::new(cx.env, None), true, generation)
 }
 
 /// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs. `generation`: of the statistics, before
 /// they were asked for.
-fn planned(bound: Bound, env: &SessionEnv, assigns: bool, generation: u64) -> SqlResult<Plan> {
+fn planned(bound: Bound, peek: Peek<'_>, assigns: bool, generation: u64) -> SqlResult<Plan> {
     let Bound {
         mut root,
         columns,
@@ -81,9 +84,20 @@ fn planned(bound: Bound, env: &SessionEnv, assigns: bool, generation: u64) -> Sq
         tables,
         notes,
     } = bound;
-    rewrite::rewrite(&mut root, &mut arena, &tables, env.switches.get(), assigns);
-    let optimized = optimize::optimize(root, arena, &tables, env, assigns)?;
-    Ok(Plan::new(optimized, columns, tables, notes, generation))
+    rewrite::rewrite(
+        &mut root,
+        &mut arena,
+        &tables,
+        peek.env.switches.get(),
+        assigns,
+    );
+    let optimized = optimize::optimize(root, arena, &tables, &peek, assigns)?;
+    let rests = match (peek.peeks(), peek.into_assumptions()) {
+        (false, _) => Rests::OnNothing,
+        (true, Some(list)) => Rests::On(list),
+        (true, None) => Rests::OnValues,
+    };
+    Ok(Plan::new(optimized, columns, tables, notes, generation).resting(rests))
 }
 
 fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
