@@ -74,12 +74,12 @@ macro_rules! flags {
 }
 
 flags! {
-    IndexMerge "index_merge" fixed off: "One table by several indexes.",
-    IndexMergeUnion "index_merge_union" fixed off: "The rows that any of several indexes finds, in the order of the clustered index.",
-    IndexMergeSortUnion "index_merge_sort_union" fixed off: "The rows that any of several ranges of indexes finds.",
-    IndexMergeIntersection "index_merge_intersection" fixed off: "The rows that each of several indexes finds.",
+    IndexMerge "index_merge" switched on: "One table by several indexes.",
+    IndexMergeUnion "index_merge_union" switched on: "The rows that any of several indexes finds, in the order of the clustered index.",
+    IndexMergeSortUnion "index_merge_sort_union" switched on: "The rows that any of several ranges of indexes finds.",
+    IndexMergeIntersection "index_merge_intersection" switched on: "The rows that each of several indexes finds.",
     EngineConditionPushdown "engine_condition_pushdown" fixed off: "Conditions that another storage engine decides.",
-    IndexConditionPushdown "index_condition_pushdown" fixed off: "Conditions asked of index entries before their rows are fetched.",
+    IndexConditionPushdown "index_condition_pushdown" switched on: "Conditions asked of index entries before their rows are fetched.",
     Mrr "mrr" fixed off: "Rows of a secondary index fetched in the order of the clustered index.",
     MrrCostBased "mrr_cost_based" fixed off: "Whether that is chosen by cost.",
     BlockNestedLoop "block_nested_loop" switched on: "Hash joins, which MySQL has had under this name since 8.0.20.",

@@ -42,7 +42,7 @@ pub use error::{Error, Result};
 pub use log::OnDurable;
 pub use pool::DropAlgorithm;
 pub use table::{
-    BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Direction, Fetch, KeyRange, Noted, ReadMode,
-    RowBatch, Scan, ScanRow, Table, TableSize,
+    BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Direction, EntryFilter, Fetch, KeyRange,
+    Noted, ReadMode, RowBatch, Scan, ScanRow, Table, TableSize,
 };
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Snapshot, Txn, WaitPolicy};

@@ -5,6 +5,7 @@
 //! | `state` | one execution: transaction, buffers, kept results, evaluation |
 //! | `scan` | reading a stored table by an access path |
 //! | `partitions` | the same for a partitioned table |
+//! | `index_merge` | the same by several indexes |
 //! | `levels`, `hash` | the loops of a join |
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
@@ -25,6 +26,7 @@ mod distinct;
 mod dml;
 mod group;
 mod hash;
+mod index_merge;
 mod insert;
 mod keyed_rows;
 mod levels;

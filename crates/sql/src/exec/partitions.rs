@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use millpond_store::{KeyRange, ReadMode, ScanRow, Table};
 
-use super::scan::{self, Covered, Hit};
+use super::index_merge;
+use super::scan::{self, Entries, Hit};
 use super::state::{Flow, State};
 use crate::error::SqlResult;
 use crate::expr::RowRef;
@@ -36,6 +37,16 @@ where
     if parts.is_empty() {
         return Ok(Flow::Continue);
     }
+    if let Some(m) = &a.merge {
+        for part in parts {
+            let open = p.open(st.engine, &t.table, part as usize)?;
+            let flow = index_merge::table(st, t, (&open, part), a, m, mode, rows, f)?;
+            if flow == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        return Ok(Flow::Continue);
+    }
     let mut key = st.scratch.take();
     let ranges = ranges::build(a, &t.schema, &st.context(rows), &mut key)?;
     let flow = match ranges {
@@ -50,6 +61,7 @@ where
                 a,
                 mode,
                 inexact,
+                rows,
             };
             if a.ordered && parts.len() > 1 {
                 merged(st, p, &parts, &read, &list, f)?
@@ -92,6 +104,8 @@ struct Read<'r, 's> {
     a: &'r Access,
     mode: ReadMode,
     inexact: bool,
+    /// Those of the sources before.
+    rows: &'r [RowRef<'r>],
 }
 
 fn one_by_one<'s, F>(
@@ -110,8 +124,9 @@ where
         a,
         mode,
         inexact,
+        rows,
     } = *read;
-    let mut covered = Covered::new(a.covering.as_deref(), &t.schema);
+    let mut entries = Entries::new(st, a, &t.schema, rows);
     for &part in parts {
         let open = p.open(st.engine, &t.table, part as usize)?;
         for range in list {
@@ -123,7 +138,7 @@ where
                 mode,
                 range.clone(),
                 inexact,
-                &mut covered,
+                &mut entries,
                 f,
             )?;
             if flow == Flow::Stop {
@@ -144,6 +159,8 @@ struct Head {
     /// Position among the partitions read.
     at: usize,
     reverse: bool,
+    /// Its entry did not decide its conditions.
+    undecided: bool,
 }
 
 impl Head {
@@ -190,7 +207,7 @@ where
 {
     let (t, a) = (read.t, read.a);
     let wrap = |e| store_error(e, &t.table.def().name);
-    let mut covered = Covered::new(a.covering.as_deref(), &t.schema);
+    let mut entries = Entries::new(st, a, &t.schema, read.rows);
     let tables: SqlResult<Vec<Arc<Table>>> = parts
         .iter()
         .map(|&n| p.open(st.engine, &t.table, n as usize))
@@ -205,15 +222,17 @@ where
             let mut scan = table
                 .scan(st.txn, a.index, range.clone(), dir, read.mode, fetch)
                 .map_err(wrap)?;
-            if let Some(r) = scan.next(st.txn).map_err(wrap)? {
+            if let Some(r) = entries.next(&mut scan, st.txn).map_err(wrap)? {
                 let mut head = Head {
                     sort: Vec::new(),
                     key: 0,
                     row: Vec::new(),
                     at,
                     reverse: a.reverse,
+                    undecided: false,
                 };
                 head.take(&r);
+                head.undecided = entries.undecided();
                 heap.push(head);
             }
             scans.push(scan);
@@ -227,7 +246,7 @@ where
                 clustered_key,
                 row: &head.row,
             };
-            let row = match &mut covered {
+            let row = match &mut entries.covered {
                 None => RowRef::Stored(&t.schema, &head.row),
                 Some(c) => c.row(a.index, &found, st.env.zone.get())?,
             };
@@ -236,6 +255,7 @@ where
                 clustered_key,
                 bytes: &head.row,
                 inexact: read.inexact,
+                undecided: head.undecided,
                 part: parts[head.at],
             };
             let scan = &mut scans[head.at];
@@ -245,8 +265,9 @@ where
                 Flow::Reject => {}
                 Flow::Stop => return Ok(Flow::Stop),
             }
-            if let Some(r) = scan.next(st.txn).map_err(wrap)? {
+            if let Some(r) = entries.next(scan, st.txn).map_err(wrap)? {
                 head.take(&r);
+                head.undecided = entries.undecided();
                 heap.push(head);
             }
         }

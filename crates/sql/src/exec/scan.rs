@@ -1,13 +1,14 @@
 //! Reading a stored table by an access path.
 
-use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, ScanRow, Table};
+use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, Scan, ScanRow, Table, Txn};
 
+use super::index_merge;
 use super::partitions;
-use super::state::{Flow, State};
+use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
-use crate::expr::RowRef;
+use crate::expr::{EvalContext, RowRef};
 use crate::logical::PlanTable;
-use crate::plan::nodes::{Access, CoveredColumn, Source, SourceKind};
+use crate::plan::nodes::{Access, Block, CoveredColumn, IndexCondition, Source, SourceKind};
 use crate::plan::ranges::{self, Ranges};
 use crate::row;
 use crate::store_error::store_error;
@@ -22,8 +23,10 @@ pub struct Hit<'h> {
     pub clustered_key: &'h [u8],
     /// The row's bytes; empty for covering reads.
     pub bytes: &'h [u8],
-    /// Whether conditions left to the index must be checked.
+    /// Whether conditions left to the index's order must be checked.
     pub inexact: bool,
+    /// Whether conditions left to the index's entries must be.
+    pub undecided: bool,
     /// Position of the partition it is in; 0 in a table without.
     pub part: u32,
 }
@@ -53,9 +56,12 @@ where
     if let Some(p) = &t.schema.partitioning {
         return partitions::table(st, t, p, a, mode, rows, &mut f);
     }
+    let whole = (&*t.table, 0);
+    if let Some(m) = &a.merge {
+        return index_merge::table(st, t, whole, a, m, mode, rows, &mut f);
+    }
     let mut key = st.scratch.take();
     let ranges = ranges::build(a, &t.schema, &st.context(rows), &mut key)?;
-    let whole = (&*t.table, 0);
     match ranges {
         Ranges::Nothing => {
             st.scratch.give(key);
@@ -71,9 +77,9 @@ where
             if a.reverse {
                 list.reverse();
             }
-            let mut covered = Covered::new(a.covering.as_deref(), &t.schema);
+            let mut entries = Entries::new(st, a, &t.schema, rows);
             for r in list {
-                let flow = range(st, t, whole, a, mode, r, inexact, &mut covered, &mut f)?;
+                let flow = range(st, t, whole, a, mode, r, inexact, &mut entries, &mut f)?;
                 if flow == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
@@ -137,6 +143,7 @@ where
                 clustered_key: &clustered_key,
                 bytes: &bytes,
                 inexact: false,
+                undecided: false,
                 part,
             },
         )?;
@@ -162,7 +169,7 @@ pub fn range<'s, F>(
     mode: ReadMode,
     range: KeyRange,
     inexact: bool,
-    covered: &mut Option<Covered<'_>>,
+    entries: &mut Entries<'_>,
     f: &mut F,
 ) -> SqlResult<Flow>
 where
@@ -174,10 +181,11 @@ where
     let mut scan = table
         .scan(st.txn, a.index, range, dir, mode, fetch)
         .map_err(wrap)?;
-    while let Some(r) = scan.next(st.txn).map_err(wrap)? {
+    while let Some(r) = entries.next(&mut scan, st.txn).map_err(wrap)? {
         st.tick()?;
         st.examined += 1;
-        let row = match covered {
+        let undecided = entries.undecided();
+        let row = match &mut entries.covered {
             None => RowRef::Stored(&t.schema, r.row),
             Some(c) => c.row(a.index, &r, st.env.zone.get())?,
         };
@@ -188,6 +196,7 @@ where
                 clustered_key: r.clustered_key,
                 bytes: r.row,
                 inexact,
+                undecided,
                 part,
             },
         )?;
@@ -199,6 +208,118 @@ where
         }
     }
     Ok(Flow::Continue)
+}
+
+/// Whether a row passes the conditions that were left to the index, where it did not decide them.
+#[inline]
+pub fn passes<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    a: &'s Access,
+    (inexact, undecided): (bool, bool),
+    rows: &[RowRef<'_>],
+) -> SqlResult<bool> {
+    if inexact && !st.pass(b, &a.recheck, rows)? {
+        return Ok(false);
+    }
+    match &a.pushed {
+        Some(c) if undecided => st.pass(b, &c.conds, rows),
+        _ => Ok(true),
+    }
+}
+
+/// What is made of an index's entries while it is scanned.
+pub struct Entries<'e> {
+    /// Their values, if these are all that is read.
+    pub covered: Option<Covered<'e>>,
+    check: Option<Check<'e>>,
+}
+
+impl<'e> Entries<'e> {
+    /// For an access; `rows`: those of the sources before.
+    pub fn new<'s: 'e>(
+        st: &State<'s>,
+        a: &'e Access,
+        schema: &'e Schema,
+        rows: &'e [RowRef<'e>],
+    ) -> Entries<'e> {
+        let check = a.pushed.as_ref().map(|condition| Check {
+            cx: st.context(rows),
+            condition,
+            index: a.index,
+            values: Covered::of(&condition.columns, schema),
+            asked: 0,
+            undecided: false,
+        });
+        Entries {
+            covered: a.covering.as_deref().map(|c| Covered::of(c, schema)),
+            check,
+        }
+    }
+    /// The next row whose entry passes.
+    #[inline]
+    pub fn next<'r>(
+        &mut self,
+        scan: &'r mut Scan<'_>,
+        txn: &mut Txn,
+    ) -> millpond_store::Result<Option<ScanRow<'r>>> {
+        match &mut self.check {
+            None => scan.next(txn),
+            Some(check) => scan.next_where(txn, Some(&mut |key, row| check.passes(key, row))),
+        }
+    }
+    /// Whether the last row's entry did not decide its conditions.
+    #[inline]
+    pub fn undecided(&self) -> bool {
+        self.check.as_ref().is_some_and(|c| c.undecided)
+    }
+}
+
+/// Entries asked in a row before one is let pass, so that whoever reads rows sees that the statement was killed.
+const ASKED_IN_A_ROW: u32 = 4096;
+
+/// Asks an index's entries for conditions.
+struct Check<'e> {
+    cx: EvalContext<'e>,
+    condition: &'e IndexCondition,
+    index: usize,
+    values: Covered<'e>,
+    asked: u32,
+    undecided: bool,
+}
+
+impl Check<'_> {
+    /// Whether an entry's row is to be looked at. An entry may be of no row that is seen, so what the conditions have to say of it besides
+    /// yes or no counts only once they are asked of the row: it passes, undecided.
+    fn passes(&mut self, key: &[u8], clustered_key: &[u8]) -> bool {
+        self.asked += 1;
+        let session = self.cx.session;
+        let before = session.diagnostics.borrow().len();
+        let passes = match self.asked % ASKED_IN_A_ROW {
+            0 => None,
+            _ => self.decide(key, clustered_key).ok(),
+        };
+        let mut said = session.diagnostics.borrow_mut();
+        self.undecided = passes.is_none() || said.len() > before;
+        said.truncate(before);
+        self.undecided || passes == Some(true)
+    }
+    fn decide(&mut self, key: &[u8], clustered_key: &[u8]) -> SqlResult<bool> {
+        let zone = self.cx.session.zone.get();
+        self.values.decode(self.index, key, clustered_key, zone)?;
+        let mut now: Rows<'_> = Rows::from_slice(self.cx.rows);
+        now[self.condition.source] = RowRef::Values(&self.values.values);
+        let cx = EvalContext {
+            rows: &now,
+            ..self.cx
+        };
+        for c in &self.condition.conds {
+            if c.expr.truth(&cx)? != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// Values read back from index bytes: a whole row, NULL where nothing is read.
@@ -213,25 +334,25 @@ pub struct Covered<'c> {
 
 impl<'c> Covered<'c> {
     /// For the columns of an access that reads index bytes alone.
-    pub fn new(columns: Option<&'c [CoveredColumn]>, schema: &'c Schema) -> Option<Covered<'c>> {
-        columns.map(|columns| Covered {
+    pub fn of(columns: &'c [CoveredColumn], schema: &'c Schema) -> Covered<'c> {
+        Covered {
             schema,
             columns,
             values: vec![Value::Null; schema.columns.len()],
             parts: Vec::new(),
             own: columns.iter().any(|c| !c.clustered),
             clustered: columns.iter().any(|c| c.clustered),
-        })
+        }
     }
     /// The row of an index entry.
     pub fn row(&mut self, index: usize, r: &ScanRow<'_>, tz: Zone) -> SqlResult<RowRef<'_>> {
-        self.decode(index, r, tz)?;
+        self.decode(index, r.key, r.clustered_key, tz)?;
         Ok(RowRef::Values(&self.values))
     }
-    fn decode(&mut self, index: usize, r: &ScanRow<'_>, tz: Zone) -> SqlResult<()> {
+    fn decode(&mut self, index: usize, own: &[u8], clustered: &[u8], tz: Zone) -> SqlResult<()> {
         for (wanted, clustered, index, key) in [
-            (self.own, false, index, r.key),
-            (self.clustered, true, 0, r.clustered_key),
+            (self.own, false, index, own),
+            (self.clustered, true, 0, clustered),
         ] {
             if !wanted {
                 continue;

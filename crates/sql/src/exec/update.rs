@@ -63,7 +63,8 @@ fn find<'s>(
     scan::table(st, t, access, mode, &rows, |st, hit| {
         let mut now: Rows<'_> = Rows::from_slice(&rows);
         now[*source] = hit.row;
-        if hit.inexact && !st.pass(b, &access.recheck, &now)? {
+        let index = (hit.inexact, hit.undecided);
+        if !scan::passes(st, b, access, index, &now)? {
             return Ok(Flow::Reject);
         }
         if !st.pass(b, &level.on, &now)? {

@@ -8,11 +8,11 @@ use crate::parse::ast::{self, StatementKind};
 use crate::partition::Prune;
 use crate::plan::dml::InsertRows;
 use crate::plan::nodes::{
-    Access, Block, Body, EqCond, Level, LevelFrom, LevelKind, Query, SourceKind,
+    Access, Block, Body, EqCond, IndexMerge, Level, LevelFrom, LevelKind, Query, SourceKind,
 };
 use crate::plan::{Plan, Root};
 use crate::result::ColumnMeta;
-use crate::types::{Collation, Schema, SqlType};
+use crate::types::{Collation, Index, KeyPart, Schema, SqlType};
 use crate::value::Value;
 
 /// EXPLAIN's formats.
@@ -336,6 +336,13 @@ impl Table<'_> {
                 SourceKind::Virtual { .. } => line.access = "ALL".into(),
             }
             let filtering = !l.on.is_empty() || !l.filter.is_empty();
+            if let Some(m) = access.and_then(|a| a.merge.as_ref()) {
+                let how = merge_name(m);
+                line.extra.push(format!("Using {how}({})", line.key));
+            }
+            if access.is_some_and(|a| a.pushed.is_some()) {
+                line.extra.push("Using index condition".into());
+            }
             if filtering {
                 line.extra.push("Using where".into());
             }
@@ -361,7 +368,12 @@ impl Table<'_> {
 
 /// Part of the rows read that the conditions leave, in percent.
 fn filtered(l: &Level) -> f64 {
-    if l.on.is_empty() && l.filter.is_empty() && !matches!(l.from, LevelFrom::Hash(_)) {
+    let decides = match &l.from {
+        LevelFrom::Hash(_) => true,
+        LevelFrom::Table(_, a) => a.pushed.is_some(),
+        LevelFrom::Rows(_) | LevelFrom::Nest(_) => false,
+    };
+    if l.on.is_empty() && l.filter.is_empty() && !decides {
         return 100.0;
     }
     let part = l.expected.out / l.expected.rows.max(f64::MIN_POSITIVE);
@@ -379,6 +391,10 @@ fn inserted_partitions(i: &crate::plan::dml::Insert, schema: &Schema) -> String 
 }
 
 fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
+    if let Some(m) = &a.merge {
+        describe_merge(line, m, schema);
+        return;
+    }
     let index = &schema.indexes[a.index];
     let bounded = a.is_bounded();
     let single = a.arms.is_empty()
@@ -418,21 +434,7 @@ fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         } else {
             index.parts.len()
         };
-        let bytes: u32 = index
-            .parts
-            .iter()
-            .take(parts)
-            .map(|p| {
-                let c = &schema.columns[p.column];
-                let base = match p.prefix {
-                    Some(n) if c.ty.collation != Collation::Binary => n * 4 + 2,
-                    Some(n) => n + 2,
-                    None => key_bytes(&c.ty),
-                };
-                base + u32::from(c.nullable)
-            })
-            .sum();
-        line.key_len = bytes.to_string();
+        line.key_len = key_len(index, parts, schema).to_string();
     }
     if bounded && a.range.is_none() && single {
         line.reference =
@@ -448,6 +450,41 @@ fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
                 .collect::<Vec<String>>()
                 .join(",");
     }
+}
+
+/// The same for several indexes.
+fn describe_merge(line: &mut Line, m: &IndexMerge, schema: &Schema) {
+    let indexes = m.parts.iter().map(|p| &schema.indexes[p.index]);
+    let names: Vec<&str> = indexes.clone().map(|i| &*i.name).collect();
+    let lengths = indexes.zip(&m.parts);
+    let lengths = lengths.map(|(i, p)| key_len(i, p.parts_used(), schema).to_string());
+    line.access = "index_merge".into();
+    line.key = names.join(",");
+    line.possible = line.key.clone();
+    line.key_len = lengths.collect::<Vec<_>>().join(",");
+}
+
+/// How several indexes come together, as MySQL says it.
+pub fn merge_name(m: &IndexMerge) -> &'static str {
+    match (m.all, m.in_order) {
+        (true, _) => "intersect",
+        (false, true) => "union",
+        (false, false) => "sort_union",
+    }
+}
+
+/// Bytes that MySQL counts for so many parts of an index.
+fn key_len(index: &Index, parts: usize, schema: &Schema) -> u32 {
+    let one = |p: &KeyPart| {
+        let c = &schema.columns[p.column];
+        let base = match p.prefix {
+            Some(n) if c.ty.collation != Collation::Binary => n * 4 + 2,
+            Some(n) => n + 2,
+            None => key_bytes(&c.ty),
+        };
+        base + u32::from(c.nullable)
+    };
+    index.parts.iter().take(parts).map(one).sum()
 }
 
 /// Bytes that MySQL counts for a key part of a type.

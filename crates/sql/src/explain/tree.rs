@@ -7,7 +7,8 @@
 use super::profile::{Profile, Times};
 use crate::plan::dml::InsertRows;
 use crate::plan::nodes::{
-    Access, Block, Body, EqCond, ExprWithSubqueries, Level, LevelFrom, LevelKind, Query, SourceKind,
+    Access, Block, Body, EqCond, ExprWithSubqueries, IndexMerge, Level, LevelFrom, LevelKind,
+    Query, SourceKind,
 };
 use crate::plan::{Plan, Root};
 use crate::types::Schema;
@@ -422,11 +423,26 @@ fn conditions(list: &[ExprWithSubqueries]) -> String {
     }
 }
 
+/// How a stored table is read by several indexes. MySQL has a line for each.
+fn merged(name: &str, m: &IndexMerge, schema: &Schema) -> String {
+    let indexes = m.parts.iter().map(|p| &*schema.indexes[p.index].name);
+    let indexes = indexes.collect::<Vec<_>>().join(", ");
+    let how = match super::table::merge_name(m) {
+        "intersect" => "Intersect rows sorted by row ID",
+        "union" => "Deduplicate rows sorted by row ID",
+        _ => "Sort-deduplicate by row ID",
+    };
+    format!("{how}, of {name} using {indexes}")
+}
+
 /// How a stored table is read.
 fn access(name: &str, kind: &SourceKind, a: &Access) -> String {
     let SourceKind::Table { schema, .. } = kind else {
         return name.to_string();
     };
+    if let Some(m) = &a.merge {
+        return merged(name, m, schema);
+    }
     let index = &schema.indexes[a.index];
     let reverse = if a.reverse { " (reverse)" } else { "" };
     let lists = a.eq.iter().any(|c| matches!(c, EqCond::In(_)));
@@ -445,7 +461,11 @@ fn access(name: &str, kind: &SourceKind, a: &Access) -> String {
         true => format!("Covering {}{}", how[..1].to_lowercase(), &how[1..]),
         false => how.to_string(),
     };
-    format!("{how} on {name} using {}{keys}{reverse}", index.name)
+    let pushed = pushed(a);
+    format!(
+        "{how} on {name} using {}{keys}{reverse}{pushed}",
+        index.name
+    )
 }
 
 /// What parts of an index are fixed to.
@@ -469,5 +489,13 @@ fn over(a: &Access) -> String {
     match a.recheck.is_empty() {
         true => String::new(),
         false => format!(" over {}", conditions(&a.recheck)),
+    }
+}
+
+/// The conditions that entries of the index decide, as MySQL says it after the scan.
+fn pushed(a: &Access) -> String {
+    match &a.pushed {
+        None => String::new(),
+        Some(c) => format!(", with index condition: {}", conditions(&c.conds)),
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::conditions::{Cond, term};
 use super::estimate::{self, Asked};
+use super::index_condition::{held, pushable};
+use super::index_merge;
 use super::peek::Peek;
 use crate::expr::{Expr, ExprKind, Term};
 use crate::logical::Hints;
@@ -17,6 +19,8 @@ use crate::types::Schema;
 
 /// Cost of fetching a row by way of a secondary index, its entry included.
 const LOOKUP: f64 = 3.0;
+/// Cost of an entry of a secondary index of which conditions are asked.
+const ENTRY: f64 = 0.8;
 /// Cost of a lock on a row: others may have to wait for it.
 const LOCK: f64 = 10.0;
 /// Cost of locking all of a table, whatever its size: rows that are not there yet are locked too, and small tables grow.
@@ -60,12 +64,12 @@ pub enum Lead {
 pub struct Request<'a> {
     /// The table.
     pub table: &'a PlanTable,
+    /// Its position in the plan.
+    pub position: usize,
     /// Its schema.
     pub schema: &'a Arc<Schema>,
     /// Its source number.
     pub source: usize,
-    /// Its position in the plan.
-    pub position: usize,
     /// Sources whose rows are known when it is read, by bit.
     pub available: u64,
     /// Conditions that may bound the scan.
@@ -102,10 +106,14 @@ pub struct Choice {
     pub access: Access,
     /// Positions in [`Request::conds`] that the index decides exactly.
     pub exact: Vec<usize>,
+    /// Of the others, those that its entries decide one by one.
+    pub pushed: Vec<usize>,
     /// Rows it returns per execution.
     pub rows: f64,
     /// Whether they were counted in the index, not taken from averages.
     counted: bool,
+    /// Cost of reading several indexes and then the rows, if that is the way.
+    pub merging: f64,
     /// Rows that all conditions leave of them.
     pub left: f64,
     /// Cost per execution, as far as LIMIT lets it run.
@@ -116,15 +124,15 @@ pub struct Choice {
     pub ordered: bool,
 }
 
-/// Whether a value is known once the rows of `available` are.
-fn known(e: &Expr, r: &Request<'_>) -> bool {
+/// Whether a value is known once the rows of `available` are, `with` or without the table's own.
+pub fn known(e: &Expr, r: &Request<'_>, with: bool) -> bool {
     let mut ok = e.is_deterministic(r.assigns);
     let subqueries = r.base + r.count + 1;
     e.columns(&mut |s, c| {
         ok &= if s < r.base {
             true
         } else if s < r.base + r.count {
-            r.available & (1 << (s - r.base)) != 0
+            r.available & (1 << (s - r.base)) != 0 || with && s == r.source
         } else {
             s == subqueries && r.once.contains(&c)
         };
@@ -148,9 +156,11 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
             all.extend(unions(r, index, &terms, total));
         }
     }
+    all.extend(index_merge::choices(r, &terms, total));
     let left = left(r, &all, total);
     for c in &mut all {
         c.left = left.min(c.rows);
+        c.pushed = pushable(r, c);
         price(r, c, left.max(1e-3));
     }
     if r.in_order {
@@ -161,7 +171,10 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
     let mut best: Option<Choice> = None;
     for c in all {
         let usable = c.access.is_bounded() || c.ordered;
-        if hinted && c.access.index == 0 && !r.hints.only.as_ref().is_some_and(|l| l.contains(&0)) {
+        if hinted
+            && c.access.is_of_table()
+            && !r.hints.only.as_ref().is_some_and(|l| l.contains(&0))
+        {
             // FORCE INDEX: the table itself only if no named index can be used.
             if best
                 .as_ref()
@@ -174,7 +187,7 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
             None => true,
             Some(b) => {
                 let forced_over_scan =
-                    hinted && usable && b.access.index == 0 && b.access.eq.is_empty();
+                    hinted && usable && b.access.is_of_table() && b.access.eq.is_empty();
                 forced_over_scan || c.cost < b.cost
             }
         };
@@ -186,7 +199,7 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
     // A row by its key is the best there is. Apart from that, the values decide between indexes, and between an
     // index and the table.
     let others = bounded - usize::from(best.access.is_bounded());
-    best.access.generic = best.access.unique || best.access.index == 0 && others == 0;
+    best.access.generic = best.access.unique || best.access.is_of_table() && others == 0;
     best.access.prune = prune;
     Some(best)
 }
@@ -209,10 +222,10 @@ fn left(r: &Request<'_>, all: &[Choice], total: f64) -> f64 {
 }
 
 /// What a condition says about a column: (number of the condition, column, what).
-type Numbered = (usize, usize, Term);
+pub type Numbered = (usize, usize, Term);
 
 /// What conditions say about columns, in their order; they are numbered from `first` on.
-fn terms<'e>(
+pub fn terms<'e>(
     r: &Request<'_>,
     conds: impl Iterator<Item = &'e Expr>,
     first: usize,
@@ -220,7 +233,7 @@ fn terms<'e>(
     conds
         .enumerate()
         .filter_map(|(n, c)| term(c, r.source).map(|(col, t)| (first + n, col, t)))
-        .filter(|(_, _, t)| t.values().iter().all(|e| known(e, r)))
+        .filter(|(_, _, t)| t.values().iter().all(|e| known(e, r, false)))
         .collect()
 }
 
@@ -235,7 +248,7 @@ fn partitions(r: &Request<'_>) -> (Option<Box<Prune>>, f64) {
     };
     let usable = |e: &Expr| {
         let (column, term) = term(e, r.source)?;
-        let known = term.values().iter().all(|e| known(e, r));
+        let known = term.values().iter().all(|e| known(e, r, false));
         (known && f.columns.contains(&column)).then_some((column, term))
     };
     let mut prune = Prune::of(&mut r.conds.iter().map(|c| &c.expr), &usable);
@@ -255,11 +268,13 @@ fn fits(ranges: usize, values: usize) -> bool {
 
 /// What of an index conditions bound.
 #[derive(Default)]
-struct Bounded {
-    eq: Vec<EqCond>,
-    range: Option<RangeCond>,
+pub struct Bounded {
+    /// Conditions on leading parts.
+    pub eq: Vec<EqCond>,
+    /// Condition on the part after them.
+    pub range: Option<RangeCond>,
     /// Numbers of the conditions that the index decides exactly.
-    exact: Vec<usize>,
+    pub exact: Vec<usize>,
     /// How many ranges IN lists make.
     ranges: usize,
     /// All fixed parts are fixed to one value.
@@ -268,7 +283,8 @@ struct Bounded {
     constants: bool,
 }
 
-fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
+/// What of an index conditions bound.
+pub fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
     let parts = &r.schema.indexes[index].parts;
     let mut access = Bounded {
         ranges: 1,
@@ -362,7 +378,8 @@ fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
     access
 }
 
-fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
+/// An index read within bounds, `total` being the table's rows. Its cost is not told yet.
+pub fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
     let i = &r.schema.indexes[index];
     let nullable = |e: &EqCond| matches!(e, EqCond::IsNull | EqCond::NullSafe(_));
     let whole = i.unique && !i.parts.is_empty() && b.eq.len() == i.parts.len() && b.range.is_none();
@@ -374,6 +391,8 @@ fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         eq: b.eq,
         range: b.range,
         arms: Vec::new(),
+        merge: None,
+        pushed: None,
         prune: None,
         reverse: false,
         ordered: false,
@@ -385,10 +404,12 @@ fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
     };
     Choice {
         counted: bounded && b.constants && b.ranges <= COUNTED_RANGES,
+        merging: 0.0,
         left: total,
         rows: estimate(r, &access, b.ranges, b.constants, total),
         access,
         exact: b.exact,
+        pushed: Vec::new(),
         cost: 0.0,
         whole: 0.0,
         ordered: false,
@@ -506,21 +527,34 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
 
 /// `left`: rows that all conditions leave.
 fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
-    let order = r.wanted.map(|w| order(r.schema, &c.access, w));
+    let in_order = r.wanted.filter(|_| c.access.merge.is_none());
+    let order = in_order.map(|w| order(r.schema, &c.access, w));
     c.ordered = matches!(order, Some(Some(_)));
     if let Some(Some(reverse)) = order {
         c.access.reverse = reverse;
         c.access.ordered = true;
     }
+    // Of an entry that its own conditions rule out the row is neither fetched nor locked.
+    let asked = Asked {
+        table: Some((r.position, r.table)),
+        source: r.source,
+        peek: r.peek,
+    };
+    let fetched = match c.pushed.is_empty() {
+        true => 1.0,
+        false => asked.share(c.pushed.iter().map(|&n| &r.conds[n].expr), None),
+    };
     let per_row = if c.access.index == 0 {
         1.0
     } else if c.access.covering.is_some() {
         // Narrow entries: more of them to a page.
         0.5 + 0.001 * key_width(r.schema, c.access.index).min(400.0)
-    } else {
+    } else if c.pushed.is_empty() {
         LOOKUP
+    } else {
+        ENTRY + LOOKUP * fetched
     };
-    let per_row = per_row + if r.locked { LOCK } else { 0.0 };
+    let per_row = per_row + locking(r) * fetched;
     let mut read = c.rows;
     let sorted = r.wanted.is_none() || c.ordered;
     if let Some(limit) = r.limit
@@ -534,6 +568,9 @@ fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
     }
     c.cost = DESCENT + read * per_row;
     c.whole = DESCENT + c.rows * per_row;
+    if c.access.merge.is_some() {
+        (c.cost, c.whole) = (c.merging, c.merging);
+    }
     if r.locked && !c.access.is_bounded() {
         c.cost += LOCK_ALL;
         c.whole += LOCK_ALL;
@@ -543,6 +580,11 @@ fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
     }
     // Between equals, the one that bounds the scan more, then the clustered index.
     c.cost += 0.01 * (c.access.index.min(10) as f64) - 0.02 * c.access.eq.len() as f64;
+}
+
+/// Cost of locks, per row.
+pub fn locking(r: &Request<'_>) -> f64 {
+    if r.locked { LOCK } else { 0.0 }
 }
 
 /// About how many bytes an index entry's own key takes.
@@ -633,37 +675,5 @@ fn covering(r: &Request<'_>, index: usize) -> Option<Vec<CoveredColumn>> {
     if r.locked || index == 0 && !r.columns.is_empty() {
         return None;
     }
-    let hidden = r.schema.indexes[0].parts.is_empty();
-    let part = |index: usize, column: usize| {
-        r.schema.indexes[index]
-            .parts
-            .iter()
-            .enumerate()
-            .find(|(n, p)| {
-                p.column == column
-                    && p.prefix.is_none()
-                    && row::key_part_decodable(r.schema, index, *n)
-            })
-            .map(|(n, _)| n)
-    };
-    r.columns
-        .iter()
-        .map(|&column| {
-            if let Some(n) = part(index, column) {
-                return Some(CoveredColumn {
-                    column,
-                    part: n,
-                    clustered: false,
-                });
-            }
-            if hidden {
-                return None;
-            }
-            part(0, column).map(|n| CoveredColumn {
-                column,
-                part: n,
-                clustered: true,
-            })
-        })
-        .collect()
+    held(r.schema, index, r.columns)
 }

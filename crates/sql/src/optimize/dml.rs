@@ -159,5 +159,6 @@ fn changes_scanned(find: &Block, schema: &Schema, set: &[(usize, Given)]) -> boo
             .iter()
             .any(|p| changes(schema, set, p.column))
     };
-    in_key(access.index) || in_key(0)
+    let merged = access.merge.iter().flat_map(|m| &m.parts);
+    in_key(access.index) || in_key(0) || merged.into_iter().any(|a| in_key(a.index))
 }

@@ -3,6 +3,7 @@
 use super::access::{self, Choice, Lead, Request, Wanted};
 use super::conditions::{Cond, differs};
 use super::estimate::Outline;
+use super::index_condition;
 use super::lower::with_subqueries;
 use super::order::{self, Order, Weigh};
 use super::peek::Peek;
@@ -459,16 +460,21 @@ impl Joiner<'_> {
                 false,
             );
         };
-        let mut on = Vec::new();
-        let mut recheck = Vec::new();
+        let (mut on, mut recheck, mut pushed) = (Vec::new(), Vec::new(), Vec::new());
         for (i, c) in conds.into_iter().enumerate() {
             if choice.exact.contains(&i) {
                 recheck.push(c);
+            } else if choice.pushed.contains(&i) {
+                pushed.push(c);
             } else {
                 on.push(c);
             }
         }
         choice.access.recheck = self.with_subqueries(recheck);
+        let pushed = self.with_subqueries(pushed);
+        if let Some(r) = self.request(n, &[], around.bits, lead) {
+            choice.access.pushed = index_condition::push(&r, choice.access.index, pushed);
+        }
         (
             Level {
                 expected: Expected::of(choice.rows, choice.whole),
@@ -667,5 +673,6 @@ fn not_implied(mut conds: Vec<Cond>, equal: &mut EqualColumns) -> Vec<Cond> {
 /// A hash join's build checks all its conditions itself.
 fn strip_recheck(mut a: Access) -> Access {
     a.recheck = Vec::new();
+    a.pushed = None;
     a
 }

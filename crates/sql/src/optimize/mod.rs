@@ -13,6 +13,8 @@
 //! | `order`, `search` | which order: the search, and what it weighs |
 //! | `estimate` | how many rows there are, and how many conditions leave |
 //! | `access` | the index and ranges to read one table by |
+//! | `index_condition` | which conditions entries of an index decide |
+//! | `index_merge` | one table by several indexes |
 //! | `conditions` | what a conjunct needs and says |
 //! | `peek` | the values that placeholders have while planning, and what of them a plan rests on |
 
@@ -22,6 +24,8 @@ pub(crate) mod conditions;
 mod cost;
 mod dml;
 mod estimate;
+mod index_condition;
+mod index_merge;
 mod joins;
 mod lower;
 mod order;

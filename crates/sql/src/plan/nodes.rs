@@ -354,6 +354,11 @@ pub struct Access {
     pub by_unique_key: bool,
     /// The index's own bytes hold all columns that are read; which they are.
     pub covering: Option<Vec<CoveredColumn>>,
+    /// Several indexes are read in its place, for keys of the clustered index; then there is nothing in `eq`, `range` and `arms`, and
+    /// `index` is the clustered one.
+    pub merge: Option<Box<IndexMerge>>,
+    /// Conditions asked of the index's entries before rows are fetched.
+    pub pushed: Option<Box<IndexCondition>>,
     /// For a partitioned table, what is known of the partitions to read; `None`: nothing.
     pub prune: Option<Box<Prune>>,
     /// Conditions that the index decides exactly, unless a value turns out not to be comparable in the
@@ -364,7 +369,11 @@ pub struct Access {
 impl Access {
     /// Whether conditions bound what is read of the index.
     pub fn is_bounded(&self) -> bool {
-        !self.eq.is_empty() || self.range.is_some() || !self.arms.is_empty()
+        !self.eq.is_empty() || self.range.is_some() || !self.arms.is_empty() || self.merge.is_some()
+    }
+    /// Whether it reads the clustered index and no other.
+    pub fn is_of_table(&self) -> bool {
+        self.index == 0 && self.merge.is_none()
     }
     /// Calls `f` for the values that bound what is read.
     pub fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
@@ -393,6 +402,8 @@ impl Access {
             eq: self.eq.clone(),
             range: self.range.clone(),
             arms: self.arms.clone(),
+            merge: None,
+            pushed: None,
             prune: None,
             reverse: false,
             ordered: false,
@@ -421,6 +432,28 @@ pub struct Arm {
     pub eq: Vec<EqCond>,
     /// Condition on the part after them.
     pub range: Option<RangeCond>,
+}
+
+/// Several indexes that are read for one table.
+#[derive(Debug)]
+pub struct IndexMerge {
+    /// How each is read; no lookups of single rows among them.
+    pub parts: Vec<Access>,
+    /// The rows that all of them find, not those that any does.
+    pub all: bool,
+    /// Each gives keys of the clustered index in their order, as far as was known when planning.
+    pub in_order: bool,
+}
+
+/// Conditions that an entry of a secondary index decides, besides those that bound the scan.
+#[derive(Debug)]
+pub struct IndexCondition {
+    /// The table's source.
+    pub source: usize,
+    /// Columns of it that they read; the entry's bytes hold them.
+    pub columns: Vec<CoveredColumn>,
+    /// The conditions. They ask for no subqueries, and have one value for the same rows.
+    pub conds: Vec<ExprWithSubqueries>,
 }
 
 /// A column read back from index bytes.

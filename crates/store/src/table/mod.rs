@@ -54,7 +54,7 @@ pub use changes::{ChangeCount, ChangedTables};
 pub use context::Noted;
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
 pub(crate) use read::visit_key;
-pub use scan::Scan;
+pub use scan::{EntryFilter, Scan};
 pub use size::TableSize;
 
 use crate::catalog::{KeyCodec, TableDef, row as catalog_row};
