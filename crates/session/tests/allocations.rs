@@ -231,9 +231,9 @@ fn statements_that_differ_in_literals_share_a_plan() {
         format!("update t set a = {n} where id = {}", n + 3)
     });
     assert!(update < 15.0, "{update}");
-    // Where the values decide between ways to go, every statement is planned by its own.
+    // Where the values decide between ways to go, a plan serves those for which the estimates are about the same.
     let scan = per_statement(&mut s, &|n| format!("select b from t where a > {n}"));
-    assert!(scan > 50.0, "{scan}");
+    assert!(scan < 15.0, "{scan}");
     let mut sum = Sum::default();
     s.execute(
         "select id from t where b = 'it''s 40' and a is null",
