@@ -10,8 +10,8 @@ use millpond_session::value::Value;
 use millpond_session::{Prepared, Session};
 
 use crate::convert::{FromValue, Params};
-use crate::database::Open;
 use crate::error::{Error, Result};
+use crate::open::Open;
 use crate::row::{Row, Rows};
 
 /// Prepared statements that a connection keeps for [`Connection::execute`] and [`Connection::query`].

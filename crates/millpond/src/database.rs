@@ -8,6 +8,7 @@ use millpond_store::Options;
 
 use crate::connection::Connection;
 use crate::error::Result;
+use crate::open::Open;
 
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +74,6 @@ impl Builder {
         Ok(Database {
             open: Arc::new(Open(instance)),
         })
-    }
-}
-
-/// Closes the instance when the database and all its connections are gone.
-pub(crate) struct Open(pub Instance);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        // Whoever wants to know whether this worked calls `Database::close`; what could not be written is in the
-        // redo log and recovered at the next open.
-        let _ = self.0.close();
     }
 }
 

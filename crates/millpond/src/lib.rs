@@ -39,6 +39,7 @@ pub mod connection;
 pub mod convert;
 pub mod database;
 pub mod error;
+mod open;
 pub mod row;
 
 pub use connection::{Connection, Outcome, Statement, Transaction};

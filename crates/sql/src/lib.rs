@@ -34,8 +34,6 @@ pub mod env;
 pub mod exec;
 mod explain;
 pub mod expr;
-#[cfg(test)]
-mod fixture;
 mod logical;
 pub mod memory;
 mod optimize;
@@ -50,6 +48,8 @@ pub mod stack;
 pub mod statistics;
 pub mod store_error;
 pub mod switches;
+#[cfg(test)]
+mod tests;
 pub mod write;
 
 pub use millpond_types::error;

@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
+use super::waits::split_name;
 use millpond_sql::row;
 use millpond_sql::types::Schema;
 use millpond_sql::value::{DateTime, Value, Zone};
@@ -321,14 +322,6 @@ fn metadata_locks() -> Virtual {
     })
 }
 
-/// Database and table of a metadata lock's name; the one above all has neither.
-fn split_name(name: &str) -> (&str, Option<&str>) {
-    match name.split_once('\0') {
-        Some((database, table)) => (database, Some(table)),
-        None => (name, None),
-    }
-}
-
 /// SHOW OPEN TABLES: how many sessions use each, and how many have it or wait for it alone.
 pub(super) fn open_tables(database: Option<String>) -> Virtual {
     const COLUMNS: Columns = &[
@@ -531,21 +524,4 @@ fn threads() -> Virtual {
             emit(&row)
         })
     })
-}
-
-/// What the process list says of those who wait for metadata locks, by connection.
-pub(super) fn metadata_waits(engine: &Engine) -> HashMap<u64, &'static str> {
-    let state = |w: &WaitInfo| match &w.lock.what {
-        Locked::Metadata { name, .. } => Some(match split_name(name) {
-            (_, Some(_)) => "Waiting for table metadata lock",
-            ("", None) => "Waiting for global read lock",
-            _ => "Waiting for schema metadata lock",
-        }),
-        _ => None,
-    };
-    let waits = engine.waits();
-    let each = waits
-        .iter()
-        .filter_map(|w| Some((w.lock.who.tag, state(w)?)));
-    each.collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Everything shown is a [`VirtualTable`]: named columns and a producer of rows. SHOW statements and
 //! ordinary SELECTs read the same tables, so that both filter, sort and join alike. The planner
-//! asks [`find`] for a name that lies in a system schema and materialises the rows as it
+//! asks [`find`], by way of the session, for a name that lies in a system schema and materialises the rows as it
 //! does those of a derived table.
 //!
 //! | file | owns |
@@ -15,7 +15,8 @@
 //! | `graveyard` | what DROP and TRUNCATE left to be given back |
 //! | `partitions` | information_schema.PARTITIONS |
 //! | `locks` | transactions, locks and who waits for whom |
-//! | `logs` | the tables of MySQL's logs |
+//! | `waits` | who waits for a metadata lock |
+//! | `logs` | the tables of MySQL's logs; which tables of `mysql` are listed |
 //! | `empty` | tables about things Millpond does not have |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
@@ -36,6 +37,7 @@ mod schema;
 mod server;
 mod statistics;
 mod table;
+mod waits;
 mod watch;
 
 use std::sync::Arc;

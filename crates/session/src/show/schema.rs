@@ -390,7 +390,7 @@ pub(super) fn table_names(database: String) -> Virtual {
         &[("Name", Ty::Str(64)), ("Table_type", Ty::Str(11))],
         move |cx, emit| {
             if SYSTEM_SCHEMAS.contains(&&*database) {
-                let listed = |t: &Virtual| super::statistics::is_listed(&database, t.name());
+                let listed = |t: &Virtual| super::logs::is_listed(&database, t.name());
                 for table in all_of(&database).into_iter().filter(listed) {
                     emit(&[s(table.name()), s("SYSTEM VIEW")])?;
                 }

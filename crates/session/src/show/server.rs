@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::locks::metadata_waits;
 use super::table::{Context, Ty, Virtual, n, opt, s};
+use super::waits::metadata_waits;
 use crate::registry::Process;
 use crate::vars::{self, VarScope};
 use millpond_sql::env::Emit;

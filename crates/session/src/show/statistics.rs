@@ -16,12 +16,6 @@ use millpond_store::TableDef;
 
 const MOMENT: Ty = Ty::Of(BaseType::Timestamp, 0);
 
-/// Whether SHOW TABLES lists a table of a system schema. It leaves InnoDB's statistics out: `mariadb-dump --all-databases` dumps
-/// what is listed, and what it wrote of these could not be loaded.
-pub(super) fn is_listed(database: &str, table: &str) -> bool {
-    database != MYSQL || !table.starts_with("innodb_")
-}
-
 pub(super) fn tables(database: &str) -> Vec<Virtual> {
     match database {
         "information_schema" => vec![column_statistics()],

@@ -4,7 +4,7 @@
 //! pointer, no copy) and gets one of its own at its first SET. What the hot path needs of them is
 //! mirrored by the session into plain fields whenever a value changes, so nothing here is asked per
 //! statement. This module decides what may be set to what; the effects are applied by
-//! [`super::set`].
+//! `session::set`.
 
 mod table;
 

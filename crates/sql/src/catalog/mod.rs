@@ -2,6 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
+//! | `bytes` | what bodies are made of |
 //! | `body` | definitions as bytes, in the store's `TableDef` and `IndexDef` |
 //! | `layout` | where each column lies in a stored row |
 //! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
@@ -15,7 +16,8 @@ use crate::value::Target;
 use std::sync::Arc;
 
 pub mod assign;
-pub(crate) mod body;
+mod body;
+pub(crate) mod bytes;
 mod layout;
 mod partition_body;
 mod partitioning;

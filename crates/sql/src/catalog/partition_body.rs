@@ -1,6 +1,6 @@
 //! A [`Partitioning`] as bytes, behind the columns in a table's body.
 
-use super::body::{Reader, Writer, corrupt};
+use super::bytes::{Reader, Writer, corrupt};
 use super::partitioning::{By, Limit, Partition, Partitioning};
 use crate::error::SqlResult;
 use crate::parse::ast::PartitionMethod;

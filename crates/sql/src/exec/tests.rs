@@ -2,8 +2,8 @@
 
 use super::{Outcome, Run};
 use crate::SqlError;
-use crate::fixture::Database;
 use crate::plan::Plan;
+use crate::tests::Database;
 use crate::value::Value;
 use crate::write::Hooks;
 

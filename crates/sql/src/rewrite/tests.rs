@@ -1,9 +1,9 @@
 //! Rules by what they make of the printed plan.
 
 use crate::bind;
-use crate::fixture::Database;
 use crate::logical::Root;
 use crate::parse::parse_one;
+use crate::tests::Database;
 
 /// A database with tables `a`, `b` and `c`.
 fn fixture() -> Database {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::histogram::{Bucket, Histogram, Point};
 use super::table::{IndexStatistics, TableStatistics};
-use crate::catalog::body::{Reader, Writer, corrupt};
+use crate::catalog::bytes::{Reader, Writer, corrupt};
 use crate::error::SqlResult;
 use crate::types::{Column, Schema, SqlType};
 use crate::value::{Date, DateTime, Decimal, Time, Value};

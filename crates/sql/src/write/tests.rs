@@ -2,8 +2,8 @@ use std::cell::RefCell;
 
 use super::{Hooks, Images, PendingRow, RowListener, RowRule, WriteContext};
 use crate::error::{SqlError, SqlResult};
-use crate::fixture::Database;
 use crate::row::decode_row;
+use crate::tests::Database;
 use crate::types::Schema;
 use crate::value::{Value, Zone};
 
