@@ -1,4 +1,4 @@
-//! What a prepared point read costs in the session, in processor time of its thread: `cargo bench -p millpond-sql --bench point`.
+//! What a prepared point read costs in the session, in processor time of its thread: `cargo bench -p millpond-session --bench point`.
 //! The wire is not in it.
 
 use millpond_session::result::{ColumnMeta, Completion, ResultSink};

@@ -1,4 +1,4 @@
-//! What prepared writes of a row cost in the session, in processor time of its thread: `cargo bench -p millpond-sql --bench write`.
+//! What prepared writes of a row cost in the session, in processor time of its thread: `cargo bench -p millpond-session --bench write`.
 //! They run within transactions, so that neither the wire nor a commit is in it.
 
 use millpond_session::result::{ColumnMeta, Completion, ResultSink};

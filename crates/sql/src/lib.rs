@@ -14,13 +14,13 @@
 //! | `rewrite` | logical plans made cheaper, one rule a file |
 //! | [`plan`] | physical plans |
 //! | `logical` | logical plans: query blocks, join trees, subqueries |
-//! | [`write`] | the one row writer |
+//! | [`write`](mod@write) | the one row writer |
 //! | [`statistics`] | what is known of tables' rows |
 //! | [`partition`] | partitioned tables: what they may be, routing, pruning |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows, keys and buffered values as bytes |
 //! | [`catalog`] | definitions of tables |
-//! | [`env`] | what statements see of the session that runs them |
+//! | [`env`](mod@env) | what statements see of the session that runs them |
 //! | [`parse`] | text to statements, by `millpond-syntax` |
 //! | [`memory`], [`stack`] | what statements may take of memory and stack |
 //! | [`store_error`] | the store's errors as MySQL's |

@@ -46,7 +46,7 @@ pub struct Plan {
     /// Whether it may be kept for other executions of the same text (false if something that only holds now
     /// was built into it).
     pub reusable: bool,
-    /// Whether something of the session it was made for is part of it ([`Notes::private`]). Other sessions make their own.
+    /// Whether something of the session it was made for is part of it (`Notes::private`). Other sessions make their own.
     pub private: bool,
     /// What was taken for granted when it was made.
     notes: Notes,
