@@ -13,7 +13,7 @@ mod login;
 use crate::answer::Answer;
 use crate::backend::{Backend, BackendSession};
 use crate::proto::{HEADER, command, response};
-use crate::server::Shared;
+use crate::service::Service;
 use crate::sink::Shape;
 use crate::statements::Statements;
 use crate::wire::{PacketReader, PacketWriter, ReadError};
@@ -50,7 +50,7 @@ struct Limits {
 
 /// What a connection has after login.
 struct Connection<'a, B: Backend> {
-    shared: &'a Shared<B>,
+    service: &'a Service<B>,
     peer: &'a Peer,
     reader: PacketReader,
     writer: PacketWriter,
@@ -67,7 +67,7 @@ struct Connection<'a, B: Backend> {
 /// Serves a client until it is gone.
 /// `id` receives its session's id, for a shutdown that has to kill.
 pub(crate) fn run<B: Backend>(
-    shared: &Shared<B>,
+    service: &Service<B>,
     socket: &Arc<Socket>,
     peer: &Peer,
     id: &AtomicU32,
@@ -76,7 +76,7 @@ pub(crate) fn run<B: Backend>(
     let mut writer = PacketWriter::new(socket.clone());
     let mut seq = 0;
     let login = catch_unwind(AssertUnwindSafe(|| {
-        login::login(shared, socket, peer, &mut reader, &mut writer, &mut seq)
+        login::login(service, socket, peer, &mut reader, &mut writer, &mut seq)
     }));
     let (session, capabilities) = match login {
         Ok(Some((session, capabilities, session_id))) => {
@@ -87,7 +87,7 @@ pub(crate) fn run<B: Backend>(
         Err(panic) => return tell_panic(&mut writer, &*panic),
     };
     let mut conn = Connection {
-        shared,
+        service,
         peer,
         reader,
         writer,
@@ -96,7 +96,7 @@ pub(crate) fn run<B: Backend>(
         capabilities,
         statements: Statements::default(),
         shape: Shape::default(),
-        answer: Answer::new(shared.backend.clone(), socket.clone()),
+        answer: Answer::new(service.backend.clone(), socket.clone()),
         limits: Limits {
             generation: 0,
             max_packet: 0,
@@ -179,7 +179,7 @@ impl<B: Backend> Connection<'_, B> {
                 continue;
             }
             self.writer.set_sequence(seq);
-            if self.session.killed() || self.shared.stopping() {
+            if self.session.killed() || self.service.is_stopping() {
                 return;
             }
             match read {

@@ -9,6 +9,7 @@
 //! | [`wire`] | packets over a socket |
 //! | [`proto`] | packets as bytes |
 //! | [`metrics`] | metrics for Prometheus over HTTP |
+//! | `service` | what a connection serves its client from |
 //! | [`backend`] | what all this needs of a database |
 //!
 //! A connection is a thread with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
@@ -22,6 +23,7 @@ pub mod literal;
 pub mod metrics;
 pub mod proto;
 pub mod server;
+mod service;
 pub mod sink;
 pub mod statements;
 pub mod wire;

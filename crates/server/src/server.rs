@@ -9,6 +9,7 @@
 use crate::backend::Backend;
 use crate::conn::{self, Peer};
 use crate::proto::response;
+use crate::service::Service;
 use crate::wire::PacketWriter;
 use hashbrown::HashMap;
 use millpond_session::SqlError;
@@ -19,7 +20,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -46,8 +47,7 @@ pub struct ServerConfig {
 
 /// What connections share.
 pub(crate) struct Shared<B> {
-    pub(crate) backend: B,
-    stopping: AtomicBool,
+    service: Service<B>,
     connections: Mutex<Connections>,
     ended: Condvar,
 }
@@ -64,14 +64,6 @@ struct Open {
     session: Arc<AtomicU32>,
 }
 
-impl<B> Shared<B> {
-    /// Whether the server is shutting down.
-    #[inline]
-    pub(crate) fn stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-}
-
 /// A server that listens. Dropping it does not stop it; call [`Server::shutdown`].
 pub struct Server<B: Backend> {
     shared: Arc<Shared<B>>,
@@ -84,8 +76,7 @@ impl<B: Backend> Server<B> {
     /// Starts to listen and serve.
     pub fn start(backend: B, config: &ServerConfig) -> io::Result<Server<B>> {
         let shared = Arc::new(Shared {
-            backend,
-            stopping: AtomicBool::new(false),
+            service: Service::new(backend),
             connections: Mutex::default(),
             ended: Condvar::new(),
         });
@@ -137,7 +128,7 @@ impl<B: Backend> Server<B> {
     /// Returns how many connections would not end even so.
     pub fn shutdown(self, grace: Duration) -> usize {
         let shared = &self.shared;
-        shared.stopping.store(true, Ordering::SeqCst);
+        shared.service.stop();
         for (listener, thread) in self.listeners {
             // Wakes a blocked accept on Linux.
             let _ = listener.shutdown(Shutdown::Both);
@@ -193,7 +184,7 @@ impl<B: Backend> Shared<B> {
         };
         for id in ids.into_iter().filter(|&id| id != 0) {
             // One that has just ended is not there to be killed; that's what was wanted.
-            let _ = self.backend.kill(id, true);
+            let _ = self.service.backend.kill(id, true);
         }
     }
 }
@@ -255,7 +246,7 @@ pub(crate) fn named(e: &io::Error, what: &str) -> io::Error {
 fn accept_loop<B: Backend>(shared: &Arc<Shared<B>>, listener: &Socket) {
     loop {
         let accepted = listener.accept();
-        if shared.stopping() {
+        if shared.service.is_stopping() {
             return;
         }
         match accepted {
@@ -299,14 +290,14 @@ fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
     const CONNECTIONS: u64 = 151;
     let peer = peer_of(&socket, addr);
     let socket = Arc::new(socket);
-    let most = shared.backend.global_u64("max_connections");
+    let most = shared.service.backend.global_u64("max_connections");
     let most = most.unwrap_or(CONNECTIONS) as usize;
     let session = Arc::new(AtomicU32::new(0));
     let key = {
         let mut c = shared.connections.lock();
         if c.open.len() >= most {
             drop(c);
-            shared.backend.count_aborted_connect();
+            shared.service.backend.count_aborted_connect();
             tracing::warn!(host = %peer.host, max_connections = most, "too many connections");
             return refuse(socket, &SqlError::new(1040, "Too many connections"));
         }
@@ -331,7 +322,7 @@ fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
                     shared: &shared,
                     key,
                 };
-                conn::run(&shared, &socket, &peer, &session);
+                conn::run(&shared.service, &socket, &peer, &session);
             })
     };
     if let Err(e) = thread {

@@ -318,7 +318,7 @@ impl<B: Backend> Connection<'_, B> {
         let id = Cursor::new(self.reader.bytes(body))
             .u32()
             .map_err(malformed)?;
-        self.shared.backend.kill(id, true)?;
+        self.service.backend.kill(id, true)?;
         self.ok();
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::{Connection, Peer, last_words, parting};
 use crate::backend::{Backend, BackendSession};
 use crate::proto::handshake::{self, CHALLENGE, Login, NATIVE_PASSWORD};
 use crate::proto::{capability, response};
-use crate::server::Shared;
+use crate::service::Service;
 use crate::wire::{PacketReader, PacketWriter};
 use millpond_session::{Completion, ConnectionInfo, SqlError, SqlResult};
 use millpond_session::{KillHook, VERSION};
@@ -24,7 +24,7 @@ const ROOT: &[u8] = b"root";
 
 /// Greets and logs in. `None`: refused or gone; the client has been told what there was to tell.
 pub(super) fn login<B: Backend>(
-    shared: &Shared<B>,
+    service: &Service<B>,
     socket: &Arc<Socket>,
     peer: &Peer,
     reader: &mut PacketReader,
@@ -35,9 +35,9 @@ pub(super) fn login<B: Backend>(
     const CONNECT_SECONDS: u64 = 10;
     /// Autocommit.
     const GREETING_STATUS: u16 = 2;
-    let seconds = shared.backend.global_u64("connect_timeout");
+    let seconds = service.backend.global_u64("connect_timeout");
     let timeout = Duration::from_secs(seconds.unwrap_or(CONNECT_SECONDS));
-    let id = shared.backend.reserve_id();
+    let id = service.backend.reserve_id();
     let challenge = challenge();
     writer.packet(|p| handshake::greeting(p, VERSION, id, &challenge, GREETING_STATUS));
     writer.flush().ok()?;
@@ -45,7 +45,7 @@ pub(super) fn login<B: Backend>(
     let at = match reader.read(seq, MAX_LOGIN_PACKET, timeout, timeout) {
         Ok(at) => at,
         Err(e) => {
-            shared.backend.count_aborted_connect();
+            service.backend.count_aborted_connect();
             if let Some(e) = parting(&e) {
                 writer.set_sequence(*seq);
                 last_words(writer, &e);
@@ -55,7 +55,7 @@ pub(super) fn login<B: Backend>(
     };
     writer.set_sequence(*seq);
     let Ok(login) = Login::parse(reader.bytes(at)) else {
-        shared.backend.count_aborted_connect();
+        service.backend.count_aborted_connect();
         tracing::debug!(host = %peer.host, "bad handshake");
         last_words(writer, &SqlError::new(1043, "Bad handshake"));
         return None;
@@ -78,7 +78,7 @@ pub(super) fn login<B: Backend>(
     let admitted = known
         .exchange(&challenge, reader, writer, seq, timeout)?
         .and_then(|password| admit(&info.user, peer, password));
-    let session = admitted.and_then(|()| shared.backend.connect(info));
+    let session = admitted.and_then(|()| service.backend.connect(info));
     match session {
         Ok(session) => {
             let status = session.status_flags();
@@ -87,7 +87,7 @@ pub(super) fn login<B: Backend>(
             Some((session, capabilities, id))
         }
         Err(e) => {
-            shared.backend.count_aborted_connect();
+            service.backend.count_aborted_connect();
             tracing::debug!(host = %peer.host, error = %e, "login refused");
             last_words(writer, &e);
             None

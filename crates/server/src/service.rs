@@ -1,0 +1,29 @@
+//! What a connection serves its client from.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The database, and whether the server goes on.
+pub(crate) struct Service<B> {
+    /// The database.
+    pub backend: B,
+    stopping: AtomicBool,
+}
+
+impl<B> Service<B> {
+    /// One that goes on.
+    pub fn new(backend: B) -> Service<B> {
+        Service {
+            backend,
+            stopping: AtomicBool::new(false),
+        }
+    }
+    /// The server is shutting down from now on.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+    /// Whether the server is shutting down.
+    #[inline]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
