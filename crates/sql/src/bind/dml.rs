@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use super::duplicates::{OnDuplicate, Updating};
 use super::from;
 use super::scope::{Binder, Frame};
 use super::select::is_descending;
-use super::several::Change;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, into_bytes, unknown_column};
-use crate::expr::{Coercibility, Expr, ExprKind, Scope};
+use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{
     self, Block, Body, Delete, DerivedColumn, Hints, Insert, InsertRows, OrderKey, Query, Root,
     Table, TableId, TableKind, Tree, Update,
@@ -24,6 +24,15 @@ use millpond_store::{LockMode, WaitPolicy};
 pub type Given = logical::Given<Expr>;
 /// What a statement sets: (column, value), in order.
 pub type Assignments = logical::Assignments<Expr>;
+
+/// What is done to the rows of several tables.
+#[derive(Clone, Copy)]
+pub enum Change<'a> {
+    /// SET.
+    Update(&'a [ast::Assignment]),
+    /// The tables whose rows go, by the names they have in the join.
+    Delete(&'a [ast::ObjectName]),
+}
 
 impl<'p> Binder<'p, '_> {
     fn target(&mut self, name: &ast::ObjectName) -> SqlResult<(usize, String, String)> {
@@ -501,62 +510,6 @@ fn has_subqueries(rows: &InsertRows) -> bool {
     };
     let has = |g: &Given| matches!(g, Given::Value { value, .. } if value.has_subquery());
     rows.iter().flatten().any(has)
-}
-
-/// An ON DUPLICATE KEY UPDATE that is yet to be bound.
-pub struct OnDuplicate<'p> {
-    list: &'p [ast::Assignment],
-    alias: Option<&'p ast::RowAlias>,
-    /// Columns that the statement gives.
-    columns: Vec<usize>,
-    old: Table,
-    schema: Arc<Schema>,
-}
-
-/// The same, bound.
-pub struct Updating {
-    set: Assignments,
-    others_read: Vec<TableId>,
-    carried: Carried,
-}
-
-impl OnDuplicate<'_> {
-    /// The names that `AS new(a, b)` gives the columns.
-    fn column_aliases(&self) -> Option<&[ast::Ident]> {
-        let list = &self.alias?.columns;
-        (!list.is_empty()).then_some(list)
-    }
-
-    /// The row that was to be inserted, under its alias.
-    fn inserted_row(&self, id: TableId) -> SqlResult<Table> {
-        let own = self.schema.columns.iter().map(|c| c.name.clone());
-        let mut names: Vec<String> = own.collect();
-        if let Some(list) = self.column_aliases() {
-            if list.len() != self.columns.len() {
-                return Err(SqlError::new(
-                    1353,
-                    "In definition of view, derived table or common table expression, SELECT list \
-                     and column names list have different column counts",
-                ));
-            }
-            names.iter_mut().for_each(String::clear);
-            for (&c, alias) in self.columns.iter().zip(list) {
-                names[c] = alias.as_str().to_string();
-            }
-        }
-        let columns = names.into_iter().zip(&self.schema.columns);
-        let name = match self.alias {
-            Some(a) => a.name.as_str().to_string(),
-            None => String::new(),
-        };
-        let columns = columns.map(|(name, c)| DerivedColumn {
-            name,
-            ty: c.ty.clone(),
-            nullable: c.nullable,
-            hold: Coercibility::Implicit,
-        });
-        Ok(Table::row(id, name, columns.collect()))
-    }
 }
 
 /// A table selected from, by its columns alone. Any of them may be NULL: it may be on the inner side of an outer join.

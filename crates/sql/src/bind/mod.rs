@@ -15,9 +15,11 @@
 //! | `into` | INTO: where it may stand, and its variables |
 //! | `group` | ONLY_FULL_GROUP_BY |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
+//! | `duplicates` | ON DUPLICATE KEY UPDATE on its way to the SELECT that it is bound in |
 //! | `several` | UPDATE and DELETE of several tables |
 
 mod dml;
+mod duplicates;
 mod from;
 mod group;
 mod heading;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::PlanContext;
-use super::dml::{OnDuplicate, Updating};
+use super::duplicates::{OnDuplicate, Updating};
 use super::heads::Head;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};

@@ -1,5 +1,6 @@
 //! SELECT: binding its clauses in MySQL's order.
 
+use super::duplicates::OnDuplicate;
 use super::from;
 use super::group;
 use super::heads::{Head, column_flags};
@@ -172,7 +173,7 @@ impl<'p> Binder<'p, '_> {
     /// select list.
     fn carry(
         &mut self,
-        on: super::dml::OnDuplicate<'p>,
+        on: OnDuplicate<'p>,
         select: &mut Vec<Expr>,
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {

@@ -1,6 +1,6 @@
 //! UPDATE and DELETE of several tables: a join finds the rows of all of them before any is changed.
 
-use super::dml::{Assignments, Given, for_column, lock_shared, qualifier, values_of};
+use super::dml::{Assignments, Change, Given, for_column, lock_shared, qualifier, values_of};
 use super::scope::Binder;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
@@ -8,15 +8,6 @@ use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{Block, Several, TableId, TableKind, Target};
 use crate::parse::ast;
 use millpond_store::{LockMode, WaitPolicy};
-
-/// What is done to the rows of several tables.
-#[derive(Clone, Copy)]
-pub enum Change<'a> {
-    /// SET.
-    Update(&'a [ast::Assignment]),
-    /// The tables whose rows go, by the names they have in the join.
-    Delete(&'a [ast::ObjectName]),
-}
 
 impl Binder<'_, '_> {
     /// Binds UPDATE and DELETE of several tables; `from` is the join that finds the rows.
