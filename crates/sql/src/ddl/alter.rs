@@ -21,14 +21,6 @@ fn unsupported<T>(what: &str) -> SqlResult<T> {
     Err(SqlError::unsupported(what))
 }
 
-/// What ALTER TABLE reports.
-pub(super) fn records(rows: u64) -> Done {
-    Done {
-        affected: rows,
-        info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
-    }
-}
-
 /// What an ALTER TABLE asks for.
 struct Asked<'s> {
     clauses: Clauses,
@@ -146,10 +138,10 @@ impl<'a> Ddl<'a> {
             .map_err(wrap)?,
             Way::Copy => {
                 let rows = self.rebuild(database, table, changed, (database, table))?;
-                return Ok(records(rows));
+                return Ok(Done::records(rows));
             }
         }
-        Ok(records(0))
+        Ok(Done::records(0))
     }
 
     /// Gives a locked table another body.
@@ -314,7 +306,7 @@ impl<'a> Ddl<'a> {
                     clauses.allow_anew(self.temporary(database, table).is_some())?;
                     let own = (database, table);
                     self.rebuild(database, table, changed, own)?;
-                    Ok(records(0))
+                    Ok(Done::records(0))
                 }
                 None => self.make_change(database, table, &old, changed, clauses),
                 Some(_) if self.temporary(database, table).is_some() => {
@@ -323,7 +315,7 @@ impl<'a> Ddl<'a> {
                 Some((d, name)) => {
                     clauses.allow(&Way::Copy, false)?;
                     let rows = self.rebuild(database, table, changed, (d, name))?;
-                    Ok(records(rows))
+                    Ok(Done::records(rows))
                 }
             }
         })

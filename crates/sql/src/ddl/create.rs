@@ -9,6 +9,7 @@ use millpond_store::space::FileId;
 use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
+use super::temporary::not_temporary;
 use super::{Ddl, Done, database_collation, names};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
@@ -20,8 +21,6 @@ use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
 const MAX_COLUMNS: usize = 1017;
 /// Longest row, not counting BLOBs, as MySQL counts it.
 const MAX_ROW: usize = 65_535;
-/// Longest COMMENT of a table, characters.
-const MAX_COMMENT: usize = 2048;
 
 /// Bytes that a column counts for the longest row.
 fn row_bytes(ty: &SqlType) -> usize {
@@ -114,7 +113,7 @@ impl Ddl<'_> {
     /// CREATE TABLE without a query.
     pub(super) fn create_table(&self, create: &ast::CreateTable) -> SqlResult<Done> {
         if create.temporary && create.partition.is_some() {
-            return Err(super::partition::not_temporary());
+            return Err(not_temporary());
         }
         match self.prepare_create(create, &[])? {
             Prepared::Exists(done) => Ok(done),
@@ -288,7 +287,7 @@ impl Ddl<'_> {
         let new = new_table(&database, &table, &schema, own_file);
         if temporary {
             if schema.partitioning.is_some() {
-                return Err(super::partition::not_temporary());
+                return Err(not_temporary());
             }
             return self.make_temporary(new);
         }
@@ -362,17 +361,6 @@ pub(super) fn elements(list: &[TableElement]) -> SqlResult<(Vec<&ast::ColumnDef>
         }
     }
     Ok((columns, keys))
-}
-
-/// Checks a table's COMMENT.
-pub(super) fn table_comment(text: &str, table: &str) -> SqlResult<String> {
-    if text.chars().count() > MAX_COMMENT {
-        return Err(SqlError::new(
-            1628,
-            format!("Comment for table '{table}' is too long (max = {MAX_COMMENT})"),
-        ));
-    }
-    Ok(text.to_string())
 }
 
 pub(super) fn new_table(

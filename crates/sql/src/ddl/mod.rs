@@ -46,8 +46,8 @@ use crate::store_error::store_error;
 use crate::types::Collation;
 
 pub use create::Prepared;
-pub use partition::not_temporary;
 pub use rebuild::{Fill, Home, Work, clear_work};
+pub use temporary::not_temporary;
 
 /// What a DDL statement works with.
 pub struct Ddl<'a> {
@@ -70,6 +70,16 @@ pub struct Done {
     pub affected: u64,
     /// Info text.
     pub info: String,
+}
+
+impl Done {
+    /// What ALTER TABLE reports of the rows that it has written.
+    fn records(rows: u64) -> Done {
+        Done {
+            affected: rows,
+            info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
+        }
+    }
 }
 
 /// The database in use; error 1046 if there's none.

@@ -1,12 +1,14 @@
 //! Options of tables, as CREATE TABLE and ALTER TABLE have them.
 
-use super::create::table_comment;
 use super::{Ddl, collation_of};
 use crate::catalog::is_ours;
 use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{NumberOption, RowFormat, TableOption, TextOption};
 use crate::types::Collation;
+
+/// Longest COMMENT of a table, characters.
+const MAX_COMMENT: usize = 2048;
 
 /// Engines whose tables are made as InnoDB's, with a warning.
 const OTHER_ENGINES: [&str; 10] = [
@@ -149,4 +151,15 @@ impl Ddl<'_> {
     fn not_compressed(&self, message: String) {
         self.env.warn(1478, message);
     }
+}
+
+/// Checks a table's COMMENT.
+fn table_comment(text: &str, table: &str) -> SqlResult<String> {
+    if text.chars().count() > MAX_COMMENT {
+        return Err(SqlError::new(
+            1628,
+            format!("Comment for table '{table}' is too long (max = {MAX_COMMENT})"),
+        ));
+    }
+    Ok(text.to_string())
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use millpond_store::engine::PartitionChange;
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode};
 
-use super::alter::records;
 use super::change::Changed;
 use super::rebuild::{Home, Work};
+use super::temporary::not_temporary;
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{
@@ -35,11 +35,6 @@ fn only_range_list(what: &str) -> SqlError {
         1512,
         format!("{what} PARTITION can only be used on RANGE/LIST partitions"),
     )
-}
-
-/// 1562.
-pub fn not_temporary() -> SqlError {
-    SqlError::new(1562, "Cannot create temporary table with partitions")
 }
 
 fn is_hashed(p: &Partitioning) -> bool {
@@ -277,7 +272,7 @@ impl<'a> Ddl<'a> {
             Changed { schema, from },
             (t.database, t.table),
         )?;
-        Ok(records(rows))
+        Ok(Done::records(rows))
     }
 
     fn add(
@@ -310,7 +305,7 @@ impl<'a> Ddl<'a> {
         let parts = p.parts.iter().cloned().chain(added).collect();
         let schema = with_parts(&t.schema, p, parts)?;
         self.apply(t, &schema, &changes)?;
-        Ok(records(0))
+        Ok(Done::records(0))
     }
 
     fn drop_partitions(
@@ -336,7 +331,7 @@ impl<'a> Ddl<'a> {
         let parts = left.map(|(_, part)| part.clone()).collect();
         let schema = with_parts(&t.schema, p, parts)?;
         self.apply(t, &schema, &changes)?;
-        Ok(records(0))
+        Ok(Done::records(0))
     }
 
     fn coalesce(&self, t: &Target<'_>, p: &Partitioning, count: u64) -> SqlResult<Done> {
@@ -420,7 +415,7 @@ impl<'a> Ddl<'a> {
         }
         let schema = with_parts(&t.schema, p, parts)?;
         let rows = self.move_rows(t, p, &list, new, schema)?;
-        Ok(records(rows))
+        Ok(Done::records(rows))
     }
 
     /// Writes the rows of some partitions into new ones, which take their place; `schema`: the table's then. Returns how many

@@ -91,3 +91,8 @@ impl Ddl<'_> {
         Ok(true)
     }
 }
+
+/// 1562.
+pub fn not_temporary() -> SqlError {
+    SqlError::new(1562, "Cannot create temporary table with partitions")
+}
