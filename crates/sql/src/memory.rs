@@ -6,6 +6,8 @@
 //! only if the server's whole bound is used up. A quarter of the bound is kept for the latter, and one statement gets no more than
 //! half of the rest for the former, so that those beside it can go on.
 //!
+//! Large syntax trees are charged while their statements run.
+//!
 //! Charges take from their account in steps, accounts from the server in chunks: charging a row is an addition. Whatever was
 //! charged is given back when the charge is dropped. No locks; nothing here allocates.
 

@@ -67,6 +67,17 @@ impl SyntaxError {
             "Thread stack overrun: the statement is nested too deeply",
         )
     }
+    /// 3170: a tree larger than what a text of this length may make.
+    #[cold]
+    pub fn too_large(limit: u64, span: Span) -> SyntaxError {
+        SyntaxError::new(
+            3170,
+            span,
+            format!(
+                "Memory capacity of {limit} bytes for 'parser_max_mem_size' exceeded. Parser bailed out for this query."
+            ),
+        )
+    }
 }
 
 impl fmt::Display for SyntaxError {

@@ -10,7 +10,8 @@
 //! | `error`, `span` | what is wrong, and where |
 //!
 //! Pure functions of text and [`LexMode`]: no session, no catalog, no state. What MySQL 8 accepts grammatically parses here, whether or
-//! not Millpond runs it. Nothing here recurses deeper than [`parse::MAX_DEPTH`] bounds, and nothing takes more than linear time.
+//! not Millpond runs it. Nothing here recurses deeper than [`parse::MAX_DEPTH`] bounds, and nothing takes more than linear time, nor
+//! more memory than [`ast::list`] tells.
 
 pub mod ast;
 mod charset;

@@ -436,6 +436,7 @@ impl Session {
                 kind: StatementKind::Query(query.clone()),
                 span: statement.tree.span,
                 params: statement.tree.params,
+                bytes: statement.tree.bytes,
             },
             text: statement.text.clone(),
             ..*statement

@@ -18,6 +18,9 @@ use millpond_sql::stack;
 use millpond_sql::types::Encoding;
 use millpond_sql::value::Value;
 
+/// Syntax trees of this many bytes are charged to the session's account while their statements run.
+const CHARGED_TREE: usize = 64 << 10;
+
 impl Session {
     /// Runs a text of one or more statements. Each statement's result goes to `sink`; an error ends the text.
     pub fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
@@ -353,9 +356,17 @@ impl Session {
             // `@@warning_count` in this statement is about the one before: `end_diagnostics` left its numbers.
             self.env.conversion.diagnostics.get_mut().clear();
         }
-        let result = stack::with_room(compiled.statement.run, || {
-            self.dispatch(compiled, params, more, sink)
+        let mut tree = self.charge();
+        let charged = match usize::try_from(compiled.statement.tree.bytes) {
+            Ok(bytes) if bytes >= CHARGED_TREE => tree.grow(bytes),
+            _ => Ok(()),
+        };
+        let result = charged.and_then(|()| {
+            stack::with_room(compiled.statement.run, || {
+                self.dispatch(compiled, params, more, sink)
+            })
         });
+        drop(tree);
         if about_last {
             self.env.found_rows.set(found_rows);
         }

@@ -475,7 +475,7 @@ impl<'p> Binder<'p, '_> {
     fn find(
         &mut self,
         filter: Option<&ast::Expr>,
-        order: &[ast::OrderItem],
+        order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
     ) -> SqlResult<Block> {
         let filter = match filter {
@@ -485,7 +485,7 @@ impl<'p> Binder<'p, '_> {
         let mut keys = Vec::new();
         for o in order {
             let expr = self.bind(&o.expr, "order clause")?;
-            let desc = is_descending(o);
+            let desc = is_descending(&o);
             if !expr.is_const() {
                 keys.push(OrderKey { expr, desc });
             }

@@ -34,7 +34,7 @@ fn name_const(e: &ast::Expr) -> Option<String> {
     let ast::ExprKind::Call(c) = &e.kind else {
         return None;
     };
-    let [name, _] = &c.args[..] else {
+    let Some([name, _]) = c.args.as_slice() else {
         return None;
     };
     if !c.name.as_str().eq_ignore_ascii_case("name_const") {

@@ -13,7 +13,7 @@ fn of_body(body: &QueryBody) -> Option<&Into> {
     match body {
         QueryBody::Select(s) => s.into_clause(),
         QueryBody::Parens(q) => of(q),
-        QueryBody::Set(s) => of_body(&s.rest.last()?.body),
+        QueryBody::Set(s) => of_body(&s.rest.last_tree()?.body),
         QueryBody::Values(_) | QueryBody::Table(_) => None,
     }
 }

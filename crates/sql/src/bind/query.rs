@@ -117,7 +117,7 @@ impl Binder<'_, '_> {
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
         let (query, h) = match body {
-            ast::QueryBody::Select(s) => self.select(s, &[], None, &[])?,
+            ast::QueryBody::Select(s) => self.select(s, &ast::Items::EMPTY, None, &[])?,
             ast::QueryBody::Parens(q) => self.query(q)?,
             ast::QueryBody::Values(rows) => self.values(rows)?,
             ast::QueryBody::Table(name) => self.whole_table(name)?,
@@ -144,7 +144,7 @@ impl Binder<'_, '_> {
         &mut self,
         arms: Vec<(Query, bool)>,
         heads: Vec<Head>,
-        order: &[ast::OrderItem],
+        order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
     ) -> SqlResult<(Query, Vec<Head>)> {
         let types: Vec<SqlType> = heads.iter().map(|h| h.meta.ty.clone()).collect();
@@ -178,7 +178,7 @@ impl Binder<'_, '_> {
 
     fn union_order(
         &mut self,
-        order: &[ast::OrderItem],
+        order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
         columns: usize,
     ) -> SqlResult<(Vec<OrderKey>, Limit)> {
@@ -196,7 +196,7 @@ impl Binder<'_, '_> {
             }
             keys.push(OrderKey {
                 expr,
-                desc: is_descending(o),
+                desc: is_descending(&o),
             });
         }
         let limit = self.limit(limit)?;

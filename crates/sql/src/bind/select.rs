@@ -19,7 +19,7 @@ impl<'p> Binder<'p, '_> {
     pub fn select(
         &mut self,
         s: &ast::Select,
-        order: &[ast::OrderItem],
+        order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
         locks: &[ast::Lock],
     ) -> SqlResult<(Query, Vec<Head>)> {
@@ -33,7 +33,7 @@ impl<'p> Binder<'p, '_> {
     fn select_in_frame(
         &mut self,
         s: &ast::Select,
-        order: &[ast::OrderItem],
+        order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
         locks: &[ast::Lock],
     ) -> SqlResult<(Query, Vec<Head>)> {
@@ -128,7 +128,11 @@ impl<'p> Binder<'p, '_> {
         Ok(())
     }
 
-    fn group_keys(&mut self, list: &[ast::OrderItem], select: &[Expr]) -> SqlResult<Vec<Expr>> {
+    fn group_keys(
+        &mut self,
+        list: &ast::Items<ast::OrderItem>,
+        select: &[Expr],
+    ) -> SqlResult<Vec<Expr>> {
         let group = self.frame().group;
         let mut keys = Vec::new();
         for item in list {
@@ -149,7 +153,7 @@ impl<'p> Binder<'p, '_> {
 
     fn order_keys(
         &mut self,
-        order: &[ast::OrderItem],
+        order: &ast::Items<ast::OrderItem>,
         select: &[Expr],
     ) -> SqlResult<Vec<OrderKey>> {
         let mut keys = Vec::new();
@@ -163,7 +167,7 @@ impl<'p> Binder<'p, '_> {
                 Some(p) => select[checked_position(p, select.len(), "order clause")?].clone(),
                 None => self.bind(&o.expr, "order clause")?,
             };
-            let desc = is_descending(o);
+            let desc = is_descending(&o);
             keys.push(OrderKey { expr, desc });
         }
         Ok(keys)

@@ -195,7 +195,7 @@ fn now_digits(e: &Expr) -> Option<u32> {
     if call.database.is_some() || !synonyms.iter().any(known) {
         return None;
     }
-    match &call.args[..] {
+    match call.args.as_slice()? {
         [] => Some(0),
         [arg] => match arg.kind {
             ExprKind::Int(n) => u32::try_from(n).ok(),

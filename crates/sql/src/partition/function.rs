@@ -373,9 +373,9 @@ pub fn expr_text(e: &ast::Expr, columns: &[Column]) -> SqlResult<String> {
         A::Unary(ast::UnaryOp::Plus, e) => text(e),
         A::Binary(op, sides) => operation(*op, &text(&sides[0])?, &text(&sides[1])?),
         A::Chain(c) => {
-            let mut left = text(c.first())?;
-            for (op, right) in c.rest() {
-                left = operation(op, &left, &text(right)?)?;
+            let mut left = text(&c.first)?;
+            for term in &c.rest {
+                left = operation(term.op, &left, &text(&term.operand)?)?;
             }
             Ok(left)
         }
@@ -387,7 +387,11 @@ pub fn expr_text(e: &ast::Expr, columns: &[Column]) -> SqlResult<String> {
             _ => Err(not_allowed()),
         },
         A::Call(c) => {
-            let args = c.args.iter().map(text).collect::<SqlResult<Vec<_>>>()?;
+            let args = c
+                .args
+                .iter()
+                .map(|e| text(&e))
+                .collect::<SqlResult<Vec<_>>>()?;
             let name = c.name.as_str().to_lowercase();
             Ok(match (name.as_str(), args.as_slice()) {
                 ("mod", [a, b]) => format!("({a} % {b})"),

@@ -2,7 +2,7 @@
 
 use super::expr::Expr;
 use super::from::TableRef;
-use super::list::Rows;
+use super::list::{ExprList, Items, Rows};
 use super::name::{Ident, ObjectName};
 use super::query::{Hint, Limit, OrderItem, Query, With};
 
@@ -94,7 +94,7 @@ pub struct Update {
     /// WHERE.
     pub filter: Option<Expr>,
     /// ORDER BY.
-    pub order_by: Vec<OrderItem>,
+    pub order_by: Items<OrderItem>,
     /// LIMIT.
     pub limit: Option<Limit>,
 }
@@ -117,7 +117,7 @@ pub struct Delete {
     /// WHERE.
     pub filter: Option<Expr>,
     /// ORDER BY.
-    pub order_by: Vec<OrderItem>,
+    pub order_by: Items<OrderItem>,
     /// LIMIT.
     pub limit: Option<Limit>,
 }
@@ -158,7 +158,7 @@ pub struct Do {
 pub struct CallProcedure {
     pub name: ObjectName,
     /// Without parentheses there are none.
-    pub args: Vec<Expr>,
+    pub args: ExprList,
 }
 
 /// EXPLAIN, DESCRIBE and DESC.

@@ -92,6 +92,45 @@ pub enum ExprKind {
     Odbc(Box<(Ident, Expr)>),
 }
 
+impl ExprKind {
+    /// Bytes that it takes beside itself, what is within that left aside.
+    #[inline]
+    pub(crate) fn boxed(&self) -> usize {
+        match self {
+            ExprKind::Column(ColumnRef(Column::Short { .. }))
+            | ExprKind::Null
+            | ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Param(_)
+            | ExprKind::Default
+            | ExprKind::Star => 0,
+            ExprKind::Column(ColumnRef(Column::Long(_))) => size_of::<LongColumn>(),
+            ExprKind::Literal(l) => size_of::<Literal>() + l.len(),
+            ExprKind::UserVariable(_) => size_of::<Str>(),
+            ExprKind::SystemVariable(_) => size_of::<SystemVariable>(),
+            ExprKind::Assign(_) => size_of::<Assign>(),
+            ExprKind::Unary(..) | ExprKind::Is(..) => size_of::<Expr>(),
+            ExprKind::Binary(..) => size_of::<[Expr; 2]>(),
+            ExprKind::Chain(_) => size_of::<Chain>(),
+            ExprKind::Like(_) => size_of::<Like>(),
+            ExprKind::Between(_) => size_of::<Between>(),
+            ExprKind::In(_) => size_of::<InList>(),
+            ExprKind::InQuery(_) => size_of::<InQuery>(),
+            ExprKind::Quantified(_) => size_of::<Quantified>(),
+            ExprKind::Exists(_) | ExprKind::Subquery(_) => size_of::<Query>(),
+            ExprKind::Row(_) => size_of::<Vec<Expr>>(),
+            ExprKind::Collate(_) => size_of::<Collate>(),
+            ExprKind::Case(_) => size_of::<Case>(),
+            ExprKind::Call(_) => size_of::<Call>(),
+            ExprKind::Special(_) => size_of::<Special>(),
+            ExprKind::Aggregate(_) => size_of::<Aggregate>(),
+            ExprKind::Window(_) => size_of::<WindowCall>(),
+            ExprKind::Introduced(_) => size_of::<CollatedLiteral>(),
+            ExprKind::Odbc(_) => size_of::<(Ident, Expr)>(),
+        }
+    }
+}
+
 /// A column's name with what is said of its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnRef(Column);
@@ -250,38 +289,20 @@ pub enum BinaryOp {
 /// `a op b op c …`, all of one precedence and all but the first kind of node left-associative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// What is combined, three or more.
-    pub operands: Vec<Expr>,
-    /// What stands between them; one less. Empty when all are `op`.
-    pub(crate) ops: Vec<BinaryOp>,
+    /// The first operand.
+    pub first: Expr,
+    /// The others, two or more.
+    pub rest: super::list::Items<Term>,
     /// The first operator.
-    pub(crate) op: BinaryOp,
+    pub op: BinaryOp,
 }
 
-impl Chain {
-    /// The operator between operand `n` and the next.
-    pub fn op(&self, n: usize) -> BinaryOp {
-        self.ops.get(n).copied().unwrap_or(self.op)
-    }
-    /// The first operand.
-    pub fn first(&self) -> &Expr {
-        &self.operands[0]
-    }
-    /// The others, each with the operator before it.
-    pub fn rest(&self) -> impl Iterator<Item = (BinaryOp, &Expr)> {
-        let rest = self.operands[1..].iter().enumerate();
-        rest.map(|(n, e)| (self.op(n), e))
-    }
-    /// Adds an operand.
-    pub(crate) fn push(&mut self, op: BinaryOp, operand: Expr) {
-        if op != self.op && self.ops.is_empty() {
-            self.ops = vec![self.op; self.operands.len() - 1];
-        }
-        if !self.ops.is_empty() || op != self.op {
-            super::list::push(&mut self.ops, op);
-        }
-        super::list::push(&mut self.operands, operand);
-    }
+/// An operator of a chain and what follows it.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Term {
+    pub op: BinaryOp,
+    pub operand: Expr,
 }
 
 /// What IS asks.
@@ -366,7 +387,7 @@ pub struct Case {
     /// What WHENs are compared with; conditions if there is none.
     pub operand: Option<Expr>,
     /// WHEN and THEN.
-    pub whens: Vec<(Expr, Expr)>,
+    pub whens: super::list::Items<(Expr, Expr)>,
     /// ELSE.
     pub otherwise: Option<Expr>,
 }

@@ -1,6 +1,7 @@
 //! Calls of functions, each with the syntax MySQL gives it.
 
 use super::expr::{Expr, IntervalUnit};
+use super::list::{ExprList, Items};
 use super::name::{Ident, Str};
 use super::query::OrderItem;
 
@@ -12,7 +13,7 @@ pub struct Call {
     /// The name as it was written.
     pub name: Ident,
     /// The arguments; `expr AS name` only for loadable functions.
-    pub args: Vec<Expr>,
+    pub args: ExprList,
     /// Names given to arguments by AS, by their place; empty if there are none.
     pub arg_names: Vec<(u32, Ident)>,
     /// Whether there were no parentheses, as in CURRENT_TIMESTAMP.
@@ -64,7 +65,7 @@ pub enum Special {
     /// POSITION(what IN x).
     Position(Expr, Expr),
     /// CHAR(… USING charset).
-    Char(Vec<Expr>, Option<Ident>),
+    Char(ExprList, Option<Ident>),
     /// WEIGHT_STRING(x [AS CHAR(n) | AS BINARY(n)]).
     WeightString {
         /// Of what.
@@ -238,9 +239,9 @@ pub struct Aggregate {
     /// DISTINCT.
     pub distinct: bool,
     /// Its arguments; `*` is one.
-    pub args: Vec<Expr>,
+    pub args: ExprList,
     /// ORDER BY of GROUP_CONCAT.
-    pub order_by: Vec<OrderItem>,
+    pub order_by: Items<OrderItem>,
     /// SEPARATOR of GROUP_CONCAT.
     pub separator: Option<Box<str>>,
     /// OVER.
@@ -278,7 +279,7 @@ pub struct WindowCall {
     /// Which.
     pub function: WindowFunction,
     /// Its arguments.
-    pub args: Vec<Expr>,
+    pub args: ExprList,
     /// FROM LAST; `Some(false)` is FROM FIRST.
     pub from_last: Option<bool>,
     /// IGNORE NULLS; `Some(false)` is RESPECT NULLS.
@@ -319,9 +320,9 @@ pub struct WindowSpec {
     /// The window it builds on.
     pub base: Option<Ident>,
     /// PARTITION BY.
-    pub partition_by: Vec<OrderItem>,
+    pub partition_by: Items<OrderItem>,
     /// ORDER BY.
-    pub order_by: Vec<OrderItem>,
+    pub order_by: Items<OrderItem>,
     /// The frame.
     pub frame: Option<Frame>,
 }

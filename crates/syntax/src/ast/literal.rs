@@ -27,6 +27,23 @@ pub enum Literal {
     Timestamp(Box<str>),
 }
 
+impl Literal {
+    /// Bytes of its text.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Literal::BigInt(s) | Literal::Decimal(s) | Literal::Float(s) | Literal::Bits(s) => {
+                s.as_str().len()
+            }
+            Literal::Text(s, _)
+            | Literal::National(s)
+            | Literal::Date(s)
+            | Literal::Time(s)
+            | Literal::Timestamp(s) => s.len(),
+            Literal::Hex(bytes) => bytes.len(),
+        }
+    }
+}
+
 /// `_charset'text'`, `_charset 0x1F`, `_charset b'101'`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollatedLiteral {

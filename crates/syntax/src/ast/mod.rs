@@ -17,7 +17,7 @@ pub use dml::*;
 pub use expr::*;
 pub use from::*;
 pub use function::*;
-pub use list::{ExprList, Rows};
+pub use list::{ExprList, Items, Rows};
 pub use literal::*;
 pub use name::*;
 pub use query::*;
@@ -58,7 +58,7 @@ pub use transaction::*;
 use crate::span::Span;
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Statement {
     /// What it is.
     pub kind: StatementKind,
@@ -66,6 +66,14 @@ pub struct Statement {
     pub span: Span,
     /// How many placeholders it has.
     pub params: u32,
+    /// About how many bytes its tree takes, what lists reserve ahead left aside.
+    pub bytes: u64,
+}
+
+impl PartialEq for Statement {
+    fn eq(&self, other: &Statement) -> bool {
+        self.kind == other.kind && self.params == other.params
+    }
 }
 
 /// What a statement is: one variant for each kind.

@@ -4,7 +4,7 @@ use super::Direction;
 use super::expr::Expr;
 use super::from::TableRef;
 use super::function::WindowSpec;
-use super::list::Rows;
+use super::list::{Items, Rows};
 use super::name::{Ident, ObjectName, Str};
 use crate::span::Span;
 
@@ -25,7 +25,7 @@ pub struct QueryTail {
     /// WITH.
     pub with: Option<With>,
     /// ORDER BY.
-    pub order_by: Vec<OrderItem>,
+    pub order_by: Items<OrderItem>,
     /// LIMIT.
     pub limit: Option<Limit>,
     /// INTO at the end.
@@ -33,6 +33,9 @@ pub struct QueryTail {
     /// FOR UPDATE and the like.
     pub locks: Vec<Lock>,
 }
+
+/// No ORDER BY, no GROUP BY.
+static UNORDERED: Items<OrderItem> = Items::EMPTY;
 
 impl Query {
     /// A query of a body and what is said of the whole.
@@ -49,8 +52,8 @@ impl Query {
         self.tail.as_ref()?.with.as_ref()
     }
     /// ORDER BY.
-    pub fn order_by(&self) -> &[OrderItem] {
-        self.tail.as_ref().map_or(&[], |t| &t.order_by)
+    pub fn order_by(&self) -> &Items<OrderItem> {
+        self.tail.as_ref().map_or(&UNORDERED, |t| &t.order_by)
     }
     /// LIMIT.
     pub fn limit(&self) -> Option<&Limit> {
@@ -87,7 +90,7 @@ pub struct SetOperation {
     /// The first part.
     pub first: QueryBody,
     /// The others.
-    pub rest: Vec<SetPart>,
+    pub rest: Items<SetPart>,
 }
 
 /// An operator of a [`SetOperation`] and what follows it.
@@ -171,7 +174,7 @@ pub struct SelectMore {
     /// FROM DUAL is written.
     pub dual: bool,
     /// GROUP BY.
-    pub group_by: Vec<OrderItem>,
+    pub group_by: Items<OrderItem>,
     /// WITH ROLLUP.
     pub rollup: bool,
     /// HAVING.
@@ -194,8 +197,8 @@ impl Select {
         self.more.as_ref()?.into.as_ref()
     }
     /// GROUP BY.
-    pub fn group_by(&self) -> &[OrderItem] {
-        self.more.as_ref().map_or(&[], |m| &m.group_by)
+    pub fn group_by(&self) -> &Items<OrderItem> {
+        self.more.as_ref().map_or(&UNORDERED, |m| &m.group_by)
     }
     /// GROUP BY … WITH ROLLUP.
     pub fn rollup(&self) -> bool {

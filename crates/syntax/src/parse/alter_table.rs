@@ -16,7 +16,8 @@ impl Parser<'_> {
         let name = self.object_name()?;
         let mut actions = Vec::new();
         while !self.at_end() {
-            actions.push(self.alter_action()?);
+            let item = self.alter_action()?;
+            self.keep(&mut actions, item)?;
             // Table options and what changes partitions may follow without a comma.
             let comma = self.eat_punct(TokenKind::Comma);
             if comma && self.at_end() {

@@ -43,11 +43,11 @@ impl Parser<'_> {
         })))
     }
 
-    fn order_and_limit(&mut self) -> Result<(Vec<OrderItem>, Option<Limit>)> {
+    fn order_and_limit(&mut self) -> Result<(Items<OrderItem>, Option<Limit>)> {
         let order_by = if self.at(K::ORDER) {
             self.order_by_list()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let limit = self.limit()?;
         // Only how many, not after how many.
@@ -86,7 +86,7 @@ impl Parser<'_> {
         let filter = self.where_clause()?;
         let (order_by, limit) = match target {
             DeleteTarget::One { .. } => self.order_and_limit()?,
-            DeleteTarget::Several { .. } => (Vec::new(), None),
+            DeleteTarget::Several { .. } => (Items::EMPTY, None),
         };
         Ok(StatementKind::Delete(Box::new(Delete {
             with,
@@ -116,7 +116,8 @@ impl Parser<'_> {
         if starred || self.at_punct(T::Comma) || self.at(K::USING) {
             let mut targets = vec![table];
             while self.eat_punct(T::Comma) {
-                targets.push(self.deleted_table()?.0);
+                let item = self.deleted_table()?.0;
+                self.keep(&mut targets, item)?;
             }
             self.expect(K::USING)?;
             return Ok(several(true, targets, self.table_refs()?));
@@ -166,10 +167,10 @@ impl Parser<'_> {
     pub(super) fn call_statement(&mut self) -> Result<StatementKind> {
         self.next();
         let name = self.object_name()?;
-        let mut args = Vec::new();
+        let mut args = Items::default();
         if self.eat_punct(T::LParen) {
             if !self.at_punct(T::RParen) {
-                args = self.comma_list(Self::expr)?;
+                args = self.items()?;
             }
             self.expect_punct(T::RParen)?;
         }

@@ -84,7 +84,7 @@ impl Parser<'_> {
         }
         let parts = self.key_parts()?;
         while let Some(option) = self.index_option()? {
-            options.push(option);
+            self.keep(&mut options, option)?;
         }
         Ok(KeyDef {
             constraint,
@@ -251,7 +251,7 @@ impl Parser<'_> {
         let data_type = self.data_type()?;
         let mut attributes = Vec::new();
         while let Some(attribute) = self.column_attribute()? {
-            attributes.push(attribute);
+            self.keep(&mut attributes, attribute)?;
         }
         Ok(ColumnDef {
             name,

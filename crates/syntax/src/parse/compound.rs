@@ -54,7 +54,7 @@ impl Parser<'_> {
     pub(crate) fn body_statement(&mut self) -> Result<Statement> {
         self.nested_by(QUERY, |p| {
             let start = p.start();
-            let params = p.params;
+            let (params, bytes) = (p.params, p.bytes);
             let Some(statement) = p.compound_statement()? else {
                 return p.statement();
             };
@@ -62,6 +62,7 @@ impl Parser<'_> {
                 kind: compound(statement),
                 span: p.span_from(start),
                 params: p.params - params,
+                bytes: p.bytes - bytes,
             })
         })
     }
@@ -102,7 +103,8 @@ impl Parser<'_> {
     fn statements(&mut self, end: &[K]) -> Result<Vec<Statement>> {
         let mut list = Vec::new();
         while !self.at_any(end) {
-            list.push(self.body_statement()?);
+            let item = self.body_statement()?;
+            self.keep(&mut list, item)?;
             self.expect_punct(TokenKind::Semicolon)?;
         }
         Ok(list)
@@ -176,10 +178,8 @@ impl Parser<'_> {
         while self.eat_any(&[K::IF, K::ELSEIF]).is_some() {
             let condition = self.expr()?;
             self.expect(K::THEN)?;
-            branches.push((
-                condition,
-                self.some_statements(&[K::ELSEIF, K::ELSE, K::END])?,
-            ));
+            let body = self.some_statements(&[K::ELSEIF, K::ELSE, K::END])?;
+            self.keep(&mut branches, (condition, body))?;
         }
         let otherwise = if self.eat(K::ELSE) {
             Some(self.some_statements(&[K::END])?)
@@ -204,10 +204,8 @@ impl Parser<'_> {
         while self.eat(K::WHEN) {
             let condition = self.expr()?;
             self.expect(K::THEN)?;
-            branches.push((
-                condition,
-                self.some_statements(&[K::WHEN, K::ELSE, K::END])?,
-            ));
+            let body = self.some_statements(&[K::WHEN, K::ELSE, K::END])?;
+            self.keep(&mut branches, (condition, body))?;
         }
         if branches.is_empty() {
             return Err(self.error_here());

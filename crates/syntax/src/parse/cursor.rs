@@ -17,6 +17,11 @@ pub const MAX_DEPTH: u32 = 400;
 /// What a query within a query counts.
 pub const QUERY: u32 = 4;
 
+/// What a statement's tree may take whatever its text, in bytes.
+pub const MOST_BYTES: u64 = 64 << 20;
+/// What a tree may take for a byte of a long text.
+pub const BYTES_PER_BYTE: u64 = 8;
+
 /// A statement's tokens and what is gathered on the way.
 #[derive(Clone)]
 pub struct Parser<'t> {
@@ -29,6 +34,10 @@ pub struct Parser<'t> {
     last_end: u32,
     /// Placeholders so far.
     pub(crate) params: u32,
+    /// How many lists, or parts of lists, are held as text so far.
+    pub(super) texts: u32,
+    /// Bytes that the trees take so far, about.
+    pub(super) bytes: u64,
     depth: u32,
     /// Height of the highest tree finished in what is being parsed.
     height: u32,
@@ -54,6 +63,8 @@ impl<'t> Parser<'t> {
             ahead,
             last_end: token.start,
             params: 0,
+            texts: 0,
+            bytes: 0,
             depth: 0,
             height: 0,
         }
@@ -122,6 +133,32 @@ impl<'t> Parser<'t> {
     /// Goes back to it.
     pub fn reset(&mut self, mark: Mark<'t>) {
         *self = mark.0;
+    }
+    /// Where in the statement the text begins.
+    pub(super) fn base(&self) -> u32 {
+        self.lexer.base()
+    }
+    /// The end of the last token consumed.
+    #[inline]
+    pub(super) fn last_end(&self) -> u32 {
+        self.last_end
+    }
+    /// Trees take this many bytes more. Error 3170 if that is more than [`MOST_BYTES`] and [`BYTES_PER_BYTE`] of the text.
+    #[inline]
+    pub(super) fn took(&mut self, bytes: usize) -> Result<()> {
+        self.bytes += bytes as u64;
+        if self.bytes > MOST_BYTES {
+            let limit = MOST_BYTES.max(BYTES_PER_BYTE * self.text().len() as u64);
+            if self.bytes > limit {
+                return Err(SyntaxError::too_large(limit, self.token.span()));
+            }
+        }
+        Ok(())
+    }
+    /// Adds to a list.
+    pub(super) fn keep<I>(&mut self, list: &mut Vec<I>, item: I) -> Result<()> {
+        crate::ast::list::push(list, item);
+        self.took(size_of::<I>())
     }
     /// Whether the current token is within a version comment.
     pub(crate) fn in_comment(&self) -> bool {
@@ -396,8 +433,10 @@ impl<'t> Parser<'t> {
         mut item: impl FnMut(&mut Self) -> Result<R>,
     ) -> Result<Vec<R>> {
         let mut list = vec![item(self)?];
+        self.took(size_of::<R>())?;
         while self.eat_punct(TokenKind::Comma) {
-            crate::ast::list::push(&mut list, item(self)?);
+            let next = item(self)?;
+            self.keep(&mut list, next)?;
         }
         Ok(list)
     }

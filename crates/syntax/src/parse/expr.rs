@@ -1,6 +1,7 @@
 //! Operators: MySQL's precedences, by climbing. Operators of one precedence make one flat node, without recursion.
 
 use super::Parser;
+use super::list::Piece;
 use crate::ast::*;
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -67,46 +68,22 @@ fn concat(left: Expr, right: Expr) -> (ExprKind, bool) {
         ExprKind::Call(mut call)
             if call.database.is_none()
                 && call.arg_names.is_empty()
+                && call.args.as_slice().is_some()
                 && call.name.as_str().eq_ignore_ascii_case("concat") =>
         {
-            crate::ast::list::push(&mut call.args, right);
+            crate::ast::list::push(&mut call.args.head, right);
             (ExprKind::Call(call), false)
         }
         _ => {
             let call = Call {
                 database: None,
                 name: Ident::new("concat"),
-                args: vec![left, right],
+                args: vec![left, right].into(),
                 arg_names: Vec::new(),
                 bare: false,
             };
             (ExprKind::Call(Box::new(call)), true)
         }
-    }
-}
-
-/// `left op right`, made part of the chain that `left` is.
-pub(super) fn combine(left: Expr, op: BinaryOp, right: Expr) -> (ExprKind, bool) {
-    if op == BinaryOp::Concat {
-        return concat(left, right);
-    }
-    let same = |o: BinaryOp| o.level() == op.level() && op.chains();
-    match left.kind {
-        ExprKind::Chain(mut chain) if same(chain.op(0)) => {
-            chain.push(op, right);
-            (ExprKind::Chain(chain), false)
-        }
-        ExprKind::Binary(first, operands) if same(first) => {
-            let [a, b] = *operands;
-            let mut chain = Chain {
-                operands: vec![a, b],
-                ops: Vec::new(),
-                op: first,
-            };
-            chain.push(op, right);
-            (ExprKind::Chain(Box::new(chain)), false)
-        }
-        _ => (ExprKind::Binary(op, Box::new([left, right])), true),
     }
 }
 
@@ -144,14 +121,15 @@ impl Parser<'_> {
             }
             let kind = match follower {
                 Follower::Op(op) => {
+                    let from = self.piece(self.last_end());
                     self.next();
                     if binds == level::COMPARISON && self.at_quantifier() {
                         self.quantified(op, left)?
                     } else if binds == level::ADD && self.at_interval() {
-                        self.date_arithmetic(op, left)?
+                        self.date_arithmetic(op, left, from)?
                     } else {
                         let right = self.binary(binds + 1)?;
-                        let (kind, new) = combine(left, op, right);
+                        let (kind, new) = self.combine(left, op, right, from)?;
                         if new {
                             self.higher()?;
                         }
@@ -170,11 +148,55 @@ impl Parser<'_> {
                 }
             };
             self.higher()?;
+            self.took(kind.boxed())?;
             left = Expr::new(kind, self.span_from(start));
             max = max.min(binds.max(level::COMPARISON));
         }
         self.above(ground);
         Ok(left)
+    }
+
+    /// `left op right`, from the operator on, made part of the chain that `left` is; whether it is a new node.
+    fn combine(
+        &mut self,
+        left: Expr,
+        op: BinaryOp,
+        right: Expr,
+        from: Piece,
+    ) -> Result<(ExprKind, bool)> {
+        if op == BinaryOp::Concat {
+            self.took(size_of::<Expr>())?;
+            return Ok(concat(left, right));
+        }
+        let same = |o: BinaryOp| o.level() == op.level() && op.chains();
+        let term = Term { op, operand: right };
+        Ok(match left.kind {
+            ExprKind::Chain(mut chain) if same(chain.op) => {
+                self.add(&mut chain.rest, term, from, None)?;
+                (ExprKind::Chain(chain), false)
+            }
+            ExprKind::Binary(op, operands) if same(op) => {
+                let [first, operand] = *operands;
+                let rest = vec![Term { op, operand }, term].into();
+                self.took(size_of::<Chain>() + size_of::<Term>())?;
+                (ExprKind::Chain(Box::new(Chain { first, rest, op })), false)
+            }
+            _ => {
+                self.took(size_of::<[Expr; 2]>())?;
+                let operands = Box::new([left, term.operand]);
+                (ExprKind::Binary(op, operands), true)
+            }
+        })
+    }
+
+    /// An operator of a chain and what follows it.
+    pub(super) fn term(&mut self) -> Result<Term> {
+        let Some((Follower::Op(op), binds)) = self.follower() else {
+            return Err(self.error_here());
+        };
+        self.next();
+        let operand = self.binary(binds + 1)?;
+        Ok(Term { op, operand })
     }
 
     /// What follows an operand, and how closely it binds.
@@ -281,7 +303,7 @@ impl Parser<'_> {
     }
 
     /// `+ INTERVAL n unit`, from INTERVAL on.
-    fn date_arithmetic(&mut self, op: BinaryOp, left: Expr) -> Result<ExprKind> {
+    fn date_arithmetic(&mut self, op: BinaryOp, left: Expr, from: Piece) -> Result<ExprKind> {
         let start = self.start();
         self.next();
         let subtract = op == BinaryOp::Sub;
@@ -292,7 +314,7 @@ impl Parser<'_> {
                 self.span_from(start),
             );
             let right = self.binary_from(right, start, level::ADD + 1, 0)?;
-            return Ok(combine(left, op, right).0);
+            return Ok(self.combine(left, op, right, from)?.0);
         }
         let unit = self.interval_unit()?;
         Ok(ExprKind::Special(Box::new(Special::DateArith {
@@ -388,7 +410,7 @@ impl Parser<'_> {
             }))
         };
         let mut first = None;
-        let list_start = self.list_start();
+        let list_start = self.piece(self.last_end());
         if self.at_plain_query() {
             let q = self.query()?;
             self.expect_punct(T::RParen)?;
@@ -411,7 +433,7 @@ impl Parser<'_> {
                 }
             }
         }
-        let list = self.held_list(list_start, first)?;
+        let list = self.items_from(list_start, first)?;
         self.expect_punct(T::RParen)?;
         Ok(ExprKind::In(Box::new(InList {
             negated,

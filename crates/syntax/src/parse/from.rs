@@ -2,9 +2,12 @@
 
 use super::Parser;
 use crate::ast::*;
-use crate::error::Result;
+use crate::error::{Result, SyntaxError};
 use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind as T;
+
+/// Tables that a join may read.
+const MAX_TABLES: usize = 61;
 
 /// What parentheses in FROM hold.
 enum Inner {
@@ -17,11 +20,23 @@ impl Parser<'_> {
     pub(super) fn table_refs(&mut self) -> Result<Vec<TableRef>> {
         let mut list = Vec::with_capacity(1);
         loop {
-            list.push(self.table_ref()?);
+            let item = self.table_ref()?;
+            self.keep_table(&mut list, item)?;
             if !self.eat_punct(T::Comma) {
                 return Ok(list);
             }
         }
+    }
+
+    /// Adds a table to others; error 1116 if they are too many.
+    fn keep_table<I>(&mut self, list: &mut Vec<I>, item: I) -> Result<()> {
+        if list.len() == MAX_TABLES {
+            let message =
+                format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join");
+            return Err(SyntaxError::new(1116, self.peek().span(), message));
+        }
+        self.took(size_of::<TableFactor>())?;
+        self.keep(list, item)
     }
 
     /// A table, or several joined.
@@ -40,11 +55,8 @@ impl Parser<'_> {
                 JoinKind::Natural | JoinKind::NaturalLeft | JoinKind::NaturalRight
             );
             if natural {
-                rest.push(Join {
-                    kind,
-                    right,
-                    on: None,
-                });
+                let on = None;
+                self.keep_table(&mut rest, Join { kind, right, on })?;
                 continue;
             }
             let mut others = Vec::new();
@@ -66,7 +78,7 @@ impl Parser<'_> {
             if on.is_none() && matches!(kind, JoinKind::Left | JoinKind::Right) {
                 return Err(self.error_here());
             }
-            rest.push(Join { kind, right, on });
+            self.keep_table(&mut rest, Join { kind, right, on })?;
             rest.append(&mut others);
         }
         if rest.is_empty() {
@@ -200,7 +212,8 @@ impl Parser<'_> {
         };
         let mut list = vec![first];
         while self.eat_punct(T::Comma) {
-            list.push(self.table_ref()?);
+            let item = self.table_ref()?;
+            self.keep_table(&mut list, item)?;
         }
         self.expect_punct(T::RParen)?;
         Ok(Inner::Tables(list))
@@ -226,7 +239,8 @@ impl Parser<'_> {
         while self.at_any(&[K::USE, K::FORCE, K::IGNORE])
             && (self.at_nth(1, K::INDEX) || self.at_nth(1, K::KEY))
         {
-            index_hints.push(self.index_hint()?);
+            let item = self.index_hint()?;
+            self.keep(&mut index_hints, item)?;
         }
         Ok(TableFactor {
             name,

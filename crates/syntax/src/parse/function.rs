@@ -14,19 +14,23 @@ impl Parser<'_> {
     /// A call's arguments, from its parenthesis on.
     pub(super) fn call(&mut self, database: Option<Ident>, name: Ident) -> Result<ExprKind> {
         self.expect_punct(T::LParen)?;
-        let mut args = Vec::new();
+        let mut args = Items::default();
         let mut arg_names = Vec::new();
         if !self.at_punct(T::RParen) {
+            let first = self.piece(self.last_end());
+            let mut from = first;
             loop {
-                args.push(self.expr()?);
-                if self.eat(K::AS) {
-                    arg_names.push((args.len() as u32 - 1, self.ident_or_text()?));
-                } else if self.at_ident() {
-                    arg_names.push((args.len() as u32 - 1, self.ident()?));
+                let arg = self.expr()?;
+                self.add(&mut args, arg, from, Some(first))?;
+                if self.at(K::AS) || self.at_ident() {
+                    arg_names.push((args.len() as u32 - 1, self.arg_name()?));
+                    self.took(size_of::<(u32, Ident)>())?;
                 }
+                let before = self.last_end();
                 if !self.eat_punct(T::Comma) {
                     break;
                 }
+                from = self.piece(before);
             }
         }
         self.expect_punct(T::RParen)?;
@@ -37,6 +41,14 @@ impl Parser<'_> {
             arg_names,
             bare: false,
         })))
+    }
+
+    /// The name given to an argument.
+    pub(crate) fn arg_name(&mut self) -> Result<Ident> {
+        match self.eat(K::AS) {
+            true => self.ident_or_text(),
+            false => self.ident(),
+        }
     }
 
     /// A call of a function whose name is a keyword, with a list of arguments as any other.
@@ -58,7 +70,7 @@ impl Parser<'_> {
         Ok(ExprKind::Call(Box::new(Call {
             database: None,
             name,
-            args: Vec::new(),
+            args: Items::EMPTY,
             arg_names: Vec::new(),
             bare: true,
         })))
@@ -168,7 +180,7 @@ impl Parser<'_> {
     fn char_call(&mut self) -> Result<ExprKind> {
         self.next();
         self.parens(|p| {
-            let list = p.comma_list(Self::expr)?;
+            let list = p.items()?;
             let charset = if p.eat(K::USING) {
                 Some(p.charset_name()?)
             } else {
@@ -328,7 +340,7 @@ impl Parser<'_> {
                 return Ok(ExprKind::Call(Box::new(Call {
                     database: None,
                     name,
-                    args: vec![date, p.expr()?],
+                    args: vec![date, p.expr()?].into(),
                     arg_names: Vec::new(),
                     bare: false,
                 })));

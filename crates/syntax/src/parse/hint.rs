@@ -43,11 +43,12 @@ fn hints(text: &str, base: u32, list: &mut Vec<Hint>) {
             args = Some(text[open + 1..close].trim().into());
             at = (close + 1).min(b.len());
         }
-        list.push(Hint {
+        let hint = Hint {
             name: name.into(),
             args,
             span: Span::new(base + start as u32, base + at as u32),
-        });
+        };
+        crate::ast::list::push(list, hint);
     }
 }
 

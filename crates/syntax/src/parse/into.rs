@@ -12,6 +12,8 @@ impl Parser<'_> {
         if !self.eat(K::INTO) {
             return Ok(None);
         }
+        // Of a UNION's parts, the one with INTO stays a tree, so that it can be told from all others.
+        self.texts += 1;
         if self.eat(K::DUMPFILE) {
             return Ok(Some(Into::Dumpfile(self.text_literal()?.into())));
         }

@@ -1,67 +1,167 @@
 //! Long lists, which are held as their text ([`crate::ast::list`]).
 
 use super::Parser;
-use crate::ast::list::{KEPT, Source};
-use crate::ast::{Expr, ExprKind, ExprList, Rows};
-use crate::error::Result;
+use super::select::MAX_COLUMNS;
+use crate::ast::list::{Item, Items, KEPT, Part, Run, Tail};
+use crate::ast::{Expr, ExprKind, OrderItem, Rows, SetPart, Term};
+use crate::error::{Result, SyntaxError};
 use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind as T;
 
-/// Where a list begins.
+/// Where an item of a list begins, and what had been parsed before it.
 #[derive(Clone, Copy)]
-pub(super) struct ListStart {
+pub(super) struct Piece {
+    /// Its first byte; an operator or word that stands before each item is a part of it.
     at: u32,
+    /// The end of what stands before it, and before a comma.
+    before: u32,
     params: u32,
     in_comment: bool,
+    texts: u32,
+    bytes: u64,
 }
 
 impl Parser<'_> {
-    /// The list that begins here.
-    pub(super) fn list_start(&self) -> ListStart {
-        ListStart {
+    /// The item that begins here, of which `before` is where what is before its comma ended.
+    #[inline]
+    pub(super) fn piece(&self, before: u32) -> Piece {
+        Piece {
             at: self.start(),
+            before,
             params: self.params,
             in_comment: self.in_comment(),
+            texts: self.texts,
+            bytes: self.bytes,
         }
     }
 
-    /// What is parsed again when it is read: from there to here.
-    fn source(&self, from: ListStart) -> Source {
-        Source {
-            text: self.span_from(from.at).of(self.text()).into(),
-            mode: self.mode(),
-            in_comment: from.in_comment,
+    /// The text between two places.
+    fn between(&self, start: u32, end: u32) -> &str {
+        let base = self.base();
+        &self.text()[(start - base) as usize..(end - base) as usize]
+    }
+
+    fn run(&self, from: Piece, len: usize) -> Run {
+        let end = self.last_end();
+        Run {
+            text: self.between(from.at, end).into(),
+            len,
+            start: from.at,
+            end,
             params: from.params,
-            offset: from.at,
+            in_comment: from.in_comment,
         }
     }
 
-    /// The rest of a list of expressions of which the first may have been read.
-    pub(super) fn held_list(&mut self, start: ListStart, first: Option<Expr>) -> Result<ExprList> {
-        let mut trees = Vec::new();
-        let mut len = 0;
+    /// Adds an item that began at `from` and ends here. Where the list's first items are all text between `first` and here, they need
+    /// not be kept as trees either once there are many.
+    #[inline]
+    pub(super) fn add<I>(
+        &mut self,
+        list: &mut Items<I>,
+        item: I,
+        from: Piece,
+        first: Option<Piece>,
+    ) -> Result<()> {
+        if list.tail.is_none() && list.head.len() < KEPT {
+            crate::ast::list::push(&mut list.head, item);
+            return self.took(size_of::<I>());
+        }
+        self.add_more(list, Some(item), from, first)
+    }
+
+    fn add_more<I>(
+        &mut self,
+        list: &mut Items<I>,
+        item: Option<I>,
+        from: Piece,
+        first: Option<Piece>,
+    ) -> Result<()> {
+        let holds_text = self.texts != from.texts;
+        if list.tail.is_none() {
+            list.tail = Some(Box::new(Tail {
+                mode: self.mode(),
+                len: 0,
+                parts: Vec::new(),
+            }));
+            self.took(size_of::<Tail<I>>())?;
+            if let Some(first) = first
+                && first.texts == self.texts
+            {
+                // All that is parsed of the list becomes one run.
+                let len = list.head.len() + 1;
+                list.head = Vec::new();
+                self.bytes = first.bytes;
+                let run = self.run(first, len);
+                return self.text_part(list, run);
+            }
+        }
+        let Some(tail) = &mut list.tail else {
+            return Ok(());
+        };
+        if let (true, Some(item)) = (holds_text, item) {
+            tail.len += 1;
+            crate::ast::list::push(&mut tail.parts, Part::Tree(item));
+            return self.took(size_of::<Part<I>>());
+        }
+        self.bytes = from.bytes;
+        if let Some(Part::Text(run)) = tail.parts.last_mut()
+            && run.end == from.before
+        {
+            let end = self.last_end();
+            let more = self.between(run.end, end);
+            run.text.push_str(more);
+            run.len += 1;
+            run.end = end;
+            tail.len += 1;
+            let more = more.len();
+            return self.took(more);
+        }
+        let run = self.run(from, 1);
+        self.text_part(list, run)
+    }
+
+    fn text_part<I>(&mut self, list: &mut Items<I>, run: Run) -> Result<()> {
+        let bytes = size_of::<Part<I>>() + run.text.len();
+        self.texts += 1;
+        if let Some(tail) = &mut list.tail {
+            tail.len += run.len;
+            crate::ast::list::push(&mut tail.parts, Part::Text(run));
+        }
+        self.took(bytes)
+    }
+
+    /// Items with commas between, of which the first may have been read; the list began at `start`.
+    pub(super) fn items_from<I: Item>(
+        &mut self,
+        start: Piece,
+        first: Option<I>,
+    ) -> Result<Items<I>> {
+        let mut list = Items::default();
         let mut next = first;
+        let mut from = start;
         loop {
-            len += 1;
-            if len > KEPT && self.plain_literal() {
-                // Nothing to hold.
+            if list.tail.is_some() && I::skip(self) {
+                self.add_more(&mut list, None, from, None)?;
             } else {
-                let e = match next.take() {
-                    Some(e) => e,
-                    None => self.expr()?,
+                let item = match next.take() {
+                    Some(item) => item,
+                    None => I::parse(self)?,
                 };
-                if len <= KEPT {
-                    trees.push(e);
-                }
+                self.add(&mut list, item, from, Some(start))?;
             }
+            let before = self.last_end();
             if !self.eat_punct(T::Comma) {
-                break;
+                return Ok(list);
             }
+            from = self.piece(before);
         }
-        if len <= KEPT {
-            return Ok(trees.into());
-        }
-        Ok(ExprList::of_text(self.source(start), len))
+    }
+
+    /// One or more items with commas between.
+    pub(super) fn items<I: Item>(&mut self) -> Result<Items<I>> {
+        let start = self.piece(self.last_end());
+        self.items_from(start, None)
     }
 
     /// Consumes a literal that is a list's whole item.
@@ -79,19 +179,20 @@ impl Parser<'_> {
 
     /// Rows of VALUES.
     pub(super) fn held_rows(&mut self, row_keyword: bool) -> Result<Rows> {
-        let start = self.list_start();
+        let start = self.piece(self.last_end());
         let mut rows: Vec<Vec<Expr>> = Vec::new();
         let (mut len, mut values) = (0usize, 0usize);
         loop {
             len += 1;
             if values > KEPT {
-                self.skip_row(row_keyword)?;
+                self.skip_row(row_keyword, len)?;
             } else {
-                let row = self.values_row(row_keyword)?;
+                let row = self.values_row(row_keyword, len)?;
                 values += row.len().max(1);
                 if values > KEPT {
                     rows = Vec::new();
                 } else {
+                    self.took(size_of::<Vec<Expr>>())?;
                     rows.push(row);
                 }
             }
@@ -102,25 +203,36 @@ impl Parser<'_> {
         if values <= KEPT {
             return Ok(Rows::new(rows, row_keyword));
         }
-        Ok(Rows::of_text(self.source(start), len, row_keyword))
+        self.bytes = start.bytes;
+        self.texts += 1;
+        let run = self.run(start, len);
+        self.took(run.text.len())?;
+        Ok(Rows::of_text(run, self.mode(), row_keyword))
     }
 
-    /// A row: `(…)` or `ROW(…)`; it may be empty.
-    pub(crate) fn values_row(&mut self, row_keyword: bool) -> Result<Vec<Expr>> {
+    /// The n-th row: `(…)` or `ROW(…)`; it may be empty.
+    pub(crate) fn values_row(&mut self, row_keyword: bool, n: usize) -> Result<Vec<Expr>> {
         if row_keyword {
             self.expect(K::ROW)?;
         }
         self.expect_punct(T::LParen)?;
         let mut row = Vec::new();
         if !self.at_punct(T::RParen) {
-            row = self.comma_list(|p| p.expr_or_default())?;
+            loop {
+                self.check_width(row.len(), n)?;
+                let e = self.expr_or_default()?;
+                self.keep(&mut row, e)?;
+                if !self.eat_punct(T::Comma) {
+                    break;
+                }
+            }
         }
         self.expect_punct(T::RParen)?;
         Ok(row)
     }
 
     /// A row that is not held.
-    fn skip_row(&mut self, row_keyword: bool) -> Result<()> {
+    fn skip_row(&mut self, row_keyword: bool, n: usize) -> Result<()> {
         if row_keyword {
             self.expect(K::ROW)?;
         }
@@ -128,14 +240,27 @@ impl Parser<'_> {
         if self.eat_punct(T::RParen) {
             return Ok(());
         }
-        loop {
+        for values in 0.. {
+            self.check_width(values, n)?;
+            let bytes = self.bytes;
             if !self.plain_literal() {
                 self.expr_or_default()?;
             }
+            self.bytes = bytes;
             if !self.eat_punct(T::Comma) {
-                return self.expect_punct(T::RParen);
+                break;
             }
         }
+        self.expect_punct(T::RParen)
+    }
+
+    /// Error 1136 at the n-th row if it has as many values as a table has columns at the most, and has one more.
+    fn check_width(&self, values: usize, n: usize) -> Result<()> {
+        if values < MAX_COLUMNS {
+            return Ok(());
+        }
+        let message = format!("Column count doesn't match value count at row {n}");
+        Err(SyntaxError::new(1136, self.peek().span(), message))
     }
 
     /// An expression or DEFAULT, where a value is assigned.
@@ -145,5 +270,40 @@ impl Parser<'_> {
             return Ok(Expr::new(ExprKind::Default, span));
         }
         self.expr()
+    }
+}
+
+impl Item for Expr {
+    fn parse(p: &mut Parser<'_>) -> Result<Expr> {
+        p.expr_or_default()
+    }
+    #[inline]
+    fn skip(p: &mut Parser<'_>) -> bool {
+        p.plain_literal()
+    }
+}
+
+impl Item for OrderItem {
+    fn parse(p: &mut Parser<'_>) -> Result<OrderItem> {
+        p.order_item()
+    }
+}
+
+impl Item for Term {
+    fn parse(p: &mut Parser<'_>) -> Result<Term> {
+        p.term()
+    }
+}
+
+impl Item for SetPart {
+    fn parse(p: &mut Parser<'_>) -> Result<SetPart> {
+        p.set_part()
+    }
+}
+
+/// WHEN and THEN.
+impl Item for (Expr, Expr) {
+    fn parse(p: &mut Parser<'_>) -> Result<(Expr, Expr)> {
+        p.when()
     }
 }

@@ -48,7 +48,7 @@ mod transaction;
 mod window;
 mod words;
 
-pub use cursor::{MAX_DEPTH, Mark, Parser};
+pub use cursor::{BYTES_PER_BYTE, MAX_DEPTH, MOST_BYTES, Mark, Parser};
 pub(crate) use expr::level;
 
 use crate::ast::{Expr, Statement};

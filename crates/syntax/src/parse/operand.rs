@@ -25,6 +25,7 @@ impl Parser<'_> {
         let op = match self.kind() {
             T::Ident | T::QuotedIdent => {
                 let kind = self.name()?;
+                self.took(kind.boxed())?;
                 let e = Expr::new(kind, self.span_from(start));
                 return self.collated(e, start);
             }
@@ -48,12 +49,14 @@ impl Parser<'_> {
             T::Keyword(K::INTERVAL) => return self.interval(start),
             _ => {
                 let kind = self.operand()?;
+                self.took(kind.boxed())?;
                 let e = Expr::new(kind, self.span_from(start));
                 return self.collated(e, start);
             }
         };
         self.next();
         let operand = self.nested(|p| p.prefix(level::UNARY))?;
+        self.took(size_of::<Expr>())?;
         let kind = ExprKind::Unary(op, Box::new(operand));
         Ok(Expr::new(kind, self.span_from(start)))
     }
@@ -68,6 +71,7 @@ impl Parser<'_> {
                 collation,
             }));
             self.higher()?;
+            self.took(kind.boxed())?;
             e = Expr::new(kind, self.span_from(start));
         }
         Ok(e)
@@ -167,7 +171,8 @@ impl Parser<'_> {
         }
         let mut list = vec![first];
         while self.eat_punct(T::Comma) {
-            list.push(self.expr()?);
+            let e = self.expr()?;
+            self.keep(&mut list, e)?;
         }
         self.expect_punct(T::RParen)?;
         Ok(Inner::Row(list))
@@ -304,14 +309,15 @@ impl Parser<'_> {
         } else {
             Some(self.expr()?)
         };
-        let mut whens = Vec::new();
-        while self.eat(K::WHEN) {
-            let when = self.expr()?;
-            self.expect(K::THEN)?;
-            whens.push((when, self.expr()?));
-        }
-        if whens.is_empty() {
+        if !self.at(K::WHEN) {
             return Err(self.error_here());
+        }
+        let mut whens = Items::default();
+        let first = self.piece(self.last_end());
+        while self.at(K::WHEN) {
+            let from = self.piece(self.last_end());
+            let when = self.when()?;
+            self.add(&mut whens, when, from, Some(first))?;
         }
         let otherwise = if self.eat(K::ELSE) {
             Some(self.expr()?)
@@ -324,6 +330,14 @@ impl Parser<'_> {
             whens,
             otherwise,
         })))
+    }
+
+    /// WHEN and THEN.
+    pub(super) fn when(&mut self) -> Result<(Expr, Expr)> {
+        self.expect(K::WHEN)?;
+        let when = self.expr()?;
+        self.expect(K::THEN)?;
+        Ok((when, self.expr()?))
     }
 
     /// `INTERVAL n unit + x`, `INTERVAL(x, a, b)`.

@@ -123,7 +123,7 @@ impl Parser<'_> {
     fn partition_options(&mut self) -> Result<Vec<TableOption>> {
         let mut options = Vec::new();
         while let Some(option) = self.partition_option()? {
-            options.push(option);
+            self.keep(&mut options, option)?;
         }
         Ok(options)
     }

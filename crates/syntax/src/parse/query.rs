@@ -119,33 +119,41 @@ impl Parser<'_> {
         if !self.at_any(&[K::UNION, K::EXCEPT]) {
             return Ok(first);
         }
-        let mut rest = Vec::new();
-        while let Some(k) = self.eat_any(&[K::UNION, K::EXCEPT]) {
-            let all = self.set_quantifier();
-            let body = self.query_primary()?;
-            let body = self.intersections(body)?;
-            let op = if k == K::UNION {
-                SetOp::Union
-            } else {
-                SetOp::Except
-            };
-            crate::ast::list::push(&mut rest, SetPart { op, all, body });
-        }
-        Ok(QueryBody::Set(Box::new(SetOperation { first, rest })))
+        self.set_parts(first, &[K::UNION, K::EXCEPT])
     }
 
     fn intersections(&mut self, first: QueryBody) -> Result<QueryBody> {
         if !self.at(K::INTERSECT) {
             return Ok(first);
         }
-        let mut rest = Vec::new();
-        while self.eat(K::INTERSECT) {
-            let all = self.set_quantifier();
-            let body = self.query_primary()?;
-            let op = SetOp::Intersect;
-            crate::ast::list::push(&mut rest, SetPart { op, all, body });
+        self.set_parts(first, &[K::INTERSECT])
+    }
+
+    /// Parts that begin with these words.
+    fn set_parts(&mut self, first: QueryBody, words: &[K]) -> Result<QueryBody> {
+        let mut rest = Items::default();
+        let start = self.piece(self.last_end());
+        while self.at_any(words) {
+            let from = self.piece(self.last_end());
+            let part = self.set_part()?;
+            self.add(&mut rest, part, from, Some(start))?;
         }
         Ok(QueryBody::Set(Box::new(SetOperation { first, rest })))
+    }
+
+    /// UNION and the like, and what follows.
+    pub(super) fn set_part(&mut self) -> Result<SetPart> {
+        let op = match self.next().kind {
+            T::Keyword(K::UNION) => SetOp::Union,
+            T::Keyword(K::EXCEPT) => SetOp::Except,
+            _ => SetOp::Intersect,
+        };
+        let all = self.set_quantifier();
+        let mut body = self.query_primary()?;
+        if op != SetOp::Intersect {
+            body = self.intersections(body)?;
+        }
+        Ok(SetPart { op, all, body })
     }
 
     fn set_quantifier(&mut self) -> bool {
@@ -184,7 +192,7 @@ impl Parser<'_> {
         tail.limit = self.limit()?;
         tail.into = self.maybe_into()?;
         while let Some(lock) = self.row_lock()? {
-            tail.locks.push(lock);
+            self.keep(&mut tail.locks, lock)?;
         }
         if self.at(K::INTO) {
             if tail.into.is_some() {
@@ -196,18 +204,21 @@ impl Parser<'_> {
     }
 
     /// ORDER BY and its list.
-    pub fn order_by_list(&mut self) -> Result<Vec<OrderItem>> {
+    pub fn order_by_list(&mut self) -> Result<Items<OrderItem>> {
         self.expect_all(&[K::ORDER, K::BY])?;
         self.order_items()
     }
 
     /// Expressions with their directions.
-    pub(super) fn order_items(&mut self) -> Result<Vec<OrderItem>> {
-        self.comma_list(|p| {
-            let expr = p.expr()?;
-            let direction = p.direction();
-            Ok(OrderItem { expr, direction })
-        })
+    pub(super) fn order_items(&mut self) -> Result<Items<OrderItem>> {
+        self.items()
+    }
+
+    /// An expression with its direction.
+    pub(super) fn order_item(&mut self) -> Result<OrderItem> {
+        let expr = self.expr()?;
+        let direction = self.direction();
+        Ok(OrderItem { expr, direction })
     }
 
     /// ASC or DESC.

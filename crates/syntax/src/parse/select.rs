@@ -7,8 +7,8 @@ use crate::error::{Result, SyntaxError};
 use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind as T;
 
-/// The longest select list.
-const MAX_COLUMNS: usize = 4096;
+/// The longest select list, and the most columns of a table.
+pub(super) const MAX_COLUMNS: usize = 4096;
 
 impl Parser<'_> {
     /// SELECT up to what is said of the query as a whole.
@@ -31,6 +31,7 @@ impl Parser<'_> {
         }
         let filter = self.where_clause()?;
         self.groups(&mut more)?;
+        self.took(size_of::<Select>() + more.hints.len() * size_of::<Hint>())?;
         let more = (more != SelectMore::default()).then(|| Box::new(more));
         Ok(Select {
             options,

@@ -76,12 +76,13 @@ impl Parser<'_> {
     /// A statement, up to its semicolon or what else can't belong to it.
     pub fn statement(&mut self) -> Result<Statement> {
         let start = self.start();
-        let params = self.params;
+        let (params, bytes) = (self.params, self.bytes);
         let kind = self.statement_kind()?;
         Ok(Statement {
             kind,
             span: self.span_from(start),
             params: self.params - params,
+            bytes: self.bytes - bytes,
         })
     }
 

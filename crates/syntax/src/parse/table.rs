@@ -212,7 +212,7 @@ impl Parser<'_> {
         let on = self.object_name()?;
         let parts = self.key_parts()?;
         while let Some(option) = self.index_option()? {
-            options.push(option);
+            self.keep(&mut options, option)?;
         }
         let how = self.alter_hows()?;
         Ok(table(TableStatement::CreateIndex(CreateIndex {

@@ -12,16 +12,16 @@ impl Parser<'_> {
         use AggregateFunction as A;
         self.expect_punct(T::LParen)?;
         let distinct = self.eat_any(&[K::DISTINCT, K::ALL]) == Some(K::DISTINCT);
-        let mut order_by = Vec::new();
+        let mut order_by = Items::default();
         let mut separator = None;
         let args = if self.at_punct(T::Star) && function == A::Count && !distinct {
             let span = self.next().span();
-            vec![Expr::new(ExprKind::Star, span)]
+            vec![Expr::new(ExprKind::Star, span)].into()
         } else {
             if distinct {
                 self.eat(K::ALL);
             }
-            self.comma_list(Self::expr)?
+            self.items()?
         };
         if function == A::GroupConcat {
             if self.at(K::ORDER) {
@@ -60,9 +60,9 @@ impl Parser<'_> {
     pub(super) fn window_call(&mut self, function: WindowFunction) -> Result<ExprKind> {
         use WindowFunction as W;
         self.expect_punct(T::LParen)?;
-        let mut args = Vec::new();
+        let mut args = Items::EMPTY;
         if !self.at_punct(T::RParen) {
-            args = self.comma_list(Self::expr)?;
+            args = self.items()?;
         }
         let arguments = match function {
             W::RowNumber | W::Rank | W::DenseRank | W::CumeDist | W::PercentRank => 0..=0,

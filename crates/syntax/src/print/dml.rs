@@ -50,12 +50,12 @@ impl Display for Assignment {
 fn rest(
     f: &mut Formatter<'_>,
     filter: &Option<Expr>,
-    order_by: &[OrderItem],
+    order_by: &Items<OrderItem>,
     limit: &Option<Limit>,
 ) -> Result {
     Opt(" WHERE ", filter).fmt(f)?;
     if !order_by.is_empty() {
-        write!(f, " ORDER BY {}", List(order_by))?;
+        write!(f, " ORDER BY {}", order_by)?;
     }
     Opt(" ", limit).fmt(f)
 }
@@ -128,7 +128,7 @@ impl Display for Do {
 
 impl Display for CallProcedure {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "CALL {}({})", self.name, List(&self.args))
+        write!(f, "CALL {}({})", self.name, &self.args)
     }
 }
 

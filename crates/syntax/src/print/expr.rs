@@ -3,6 +3,7 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::name::UserVariable;
+use crate::ast::list::Item;
 use crate::ast::words::{List, Quoted};
 use crate::ast::*;
 use crate::parse::level;
@@ -16,7 +17,7 @@ fn level_of(e: &Expr) -> u8 {
         ExprKind::Assign(_) => 0,
         ExprKind::Binary(BinaryOp::JsonExtract | BinaryOp::JsonUnquote, _) => PRIMARY,
         ExprKind::Binary(op, _) => op.level(),
-        ExprKind::Chain(chain) => chain.op(0).level(),
+        ExprKind::Chain(chain) => chain.op.level(),
         ExprKind::Unary(UnaryOp::Not, _) => level::NOT,
         ExprKind::Unary(..) => level::UNARY,
         ExprKind::Is(..) | ExprKind::Quantified(_) => level::COMPARISON,
@@ -100,11 +101,11 @@ impl Display for Expr {
                 )
             }
             ExprKind::Chain(chain) => {
-                let level = chain.op(0).level();
-                Operand(chain.first(), level).fmt(f)?;
-                chain
-                    .rest()
-                    .try_for_each(|(op, e)| write!(f, " {op} {}", Operand(e, level + 1)))
+                let level = chain.op.level();
+                Operand(&chain.first, level).fmt(f)?;
+                chain.rest.iter().try_for_each(|term| {
+                    write!(f, " {} {}", term.op, Operand(&term.operand, level + 1))
+                })
             }
             ExprKind::Is(test, e) => {
                 let what = match test.what {
@@ -132,8 +133,7 @@ impl Display for Expr {
                     Operand(&i.value, level::BIT_OR),
                     not(i.negated)
                 )?;
-                separated(f, i.list.iter())?;
-                f.write_str(")")
+                write!(f, "{})", i.list)
             }
             ExprKind::InQuery(i) => write!(
                 f,
@@ -180,6 +180,12 @@ pub(super) fn separated<T: Display>(
     Ok(())
 }
 
+impl<T: Item + Display> Display for Items<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        separated(f, self.iter())
+    }
+}
+
 impl Display for Like {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(
@@ -202,7 +208,8 @@ impl Display for Case {
         if let Some(e) = &self.operand {
             write!(f, " {e}")?;
         }
-        for (when, then) in &self.whens {
+        for case in self.whens.iter() {
+            let (when, then) = &*case;
             write!(f, " WHEN {when} THEN {then}")?;
         }
         if let Some(e) = &self.otherwise {

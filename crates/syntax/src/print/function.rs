@@ -144,9 +144,9 @@ impl Display for Special {
             Special::Position(what, within) => {
                 write!(f, "POSITION({} IN {within})", Operand(what, level::BIT_OR))
             }
-            Special::Char(list, None) => write!(f, "CHAR({})", List(list)),
+            Special::Char(list, None) => write!(f, "CHAR({list})"),
             Special::Char(list, Some(charset)) => {
-                write!(f, "CHAR({} USING {charset})", List(list))
+                write!(f, "CHAR({list} USING {charset})")
             }
             Special::WeightString {
                 value,
@@ -289,9 +289,9 @@ impl Display for CastType {
 impl Display for Aggregate {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let distinct = flag(self.distinct, "DISTINCT ");
-        write!(f, "{}({distinct}{}", self.function, List(&self.args))?;
+        write!(f, "{}({distinct}{}", self.function, &self.args)?;
         if !self.order_by.is_empty() {
-            write!(f, " ORDER BY {}", List(&self.order_by))?;
+            write!(f, " ORDER BY {}", &self.order_by)?;
         }
         if let Some(s) = &self.separator {
             write!(f, " SEPARATOR {}", Quoted(s))?;
@@ -352,7 +352,7 @@ impl Display for WindowFunction {
 
 impl Display for WindowCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "{}({})", self.function, List(&self.args))?;
+        write!(f, "{}({})", self.function, &self.args)?;
         f.write_str(match self.from_last {
             None => "",
             Some(true) => " FROM LAST",
@@ -385,11 +385,11 @@ impl Display for WindowSpec {
             space = " ";
         }
         if !self.partition_by.is_empty() {
-            write!(f, "{space}PARTITION BY {}", List(&self.partition_by))?;
+            write!(f, "{space}PARTITION BY {}", &self.partition_by)?;
             space = " ";
         }
         if !self.order_by.is_empty() {
-            write!(f, "{space}ORDER BY {}", List(&self.order_by))?;
+            write!(f, "{space}ORDER BY {}", &self.order_by)?;
             space = " ";
         }
         if let Some(frame) = &self.frame {

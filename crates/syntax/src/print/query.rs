@@ -14,7 +14,7 @@ impl Display for Query {
         }
         self.body.fmt(f)?;
         if !self.order_by().is_empty() {
-            write!(f, " ORDER BY {}", List(self.order_by()))?;
+            write!(f, " ORDER BY {}", self.order_by())?;
         }
         if let Some(limit) = self.limit() {
             write!(f, " {limit}")?;
@@ -116,7 +116,7 @@ impl Display for Select {
             write!(f, " WHERE {e}")?;
         }
         if !self.group_by().is_empty() {
-            write!(f, " GROUP BY {}", List(self.group_by()))?;
+            write!(f, " GROUP BY {}", self.group_by())?;
             f.write_str(flag(self.rollup(), " WITH ROLLUP"))?;
         }
         if let Some(e) = self.having() {

@@ -1,5 +1,6 @@
 //! Function calls: scalar, aggregate, and those with a syntax of their own.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use millpond_syntax::ast;
@@ -76,20 +77,20 @@ fn extract(e: Expr, unit: IntervalUnit) -> Expr {
 }
 
 /// A call of a catalogue function with arguments yet to be bound.
-fn of<'a>(
+fn of(
     f: Func,
-    args: impl IntoIterator<Item = &'a ast::Expr>,
+    args: impl IntoIterator<Item = impl Borrow<ast::Expr>>,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
     let args = bind_args(args, scope)?;
     Ok(function(f, args, scope))
 }
 
-fn bind_args<'a>(
-    args: impl IntoIterator<Item = &'a ast::Expr>,
+fn bind_args(
+    args: impl IntoIterator<Item = impl Borrow<ast::Expr>>,
     scope: &mut dyn Scope,
 ) -> SqlResult<Vec<Expr>> {
-    args.into_iter().map(|e| bind(e, scope)).collect()
+    args.into_iter().map(|e| bind(e.borrow(), scope)).collect()
 }
 
 /// Functions with a syntax of their own.
@@ -297,11 +298,11 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
     let kind = match a.function {
         A::Count
             if matches!(
-                a.args[..],
-                [ast::Expr {
+                a.args.as_slice(),
+                Some([ast::Expr {
                     kind: ast::ExprKind::Star,
                     ..
-                }]
+                }])
             ) =>
         {
             return gather(AggregateKind::CountStar, Vec::new(), scope);

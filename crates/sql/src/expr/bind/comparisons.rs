@@ -317,20 +317,7 @@ fn each_member(
     list: &ast::ExprList,
     f: &mut dyn FnMut(&ast::Expr) -> SqlResult<Expr>,
 ) -> SqlResult<Vec<Expr>> {
-    let mut out = Vec::with_capacity(list.len());
-    match list.as_slice() {
-        Some(trees) => {
-            for item in trees {
-                out.push(f(item)?);
-            }
-        }
-        None => {
-            for item in list.iter() {
-                out.push(f(&item)?);
-            }
-        }
-    }
-    Ok(out)
+    list.iter().map(|item| f(&item)).collect()
 }
 
 pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr> {

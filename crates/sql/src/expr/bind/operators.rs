@@ -74,23 +74,29 @@ pub(super) fn binary(
 
 /// `a op b op c …`. AND and OR of many are one node, all others nest to the left; neither is recursion here.
 pub(super) fn chain(c: &ast::Chain, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let first = c.op(0);
-    if matches!(first, ast::BinaryOp::And | ast::BinaryOp::Or) {
-        let parts = c.operands.iter().map(|e| bind(e, scope));
-        let parts = parts.collect::<SqlResult<Vec<_>>>()?;
-        return Ok(match first {
+    if matches!(c.op, ast::BinaryOp::And | ast::BinaryOp::Or) {
+        let mut parts = Vec::with_capacity(1 + c.rest.len());
+        parts.push(bind(&c.first, scope)?);
+        for term in &c.rest {
+            parts.push(bind(&term.operand, scope)?);
+        }
+        return Ok(match c.op {
             ast::BinaryOp::And => and(parts),
             _ => or(parts),
         });
     }
-    let mut left = binary(first, c.first(), &c.operands[1], scope)?;
-    for (op, right) in c.rest().skip(1) {
+    let mut rest = c.rest.iter();
+    let Some(second) = rest.next() else {
+        return bind(&c.first, scope);
+    };
+    let mut left = binary(c.op, &c.first, &second.operand, scope)?;
+    for term in rest {
         left = finish(left, scope);
-        left = match comparison(op) {
-            Some(c) => compare_with(c, left, right, scope)?,
+        left = match comparison(term.op) {
+            Some(c) => compare_with(c, left, &term.operand, scope)?,
             None => {
-                let right = bind(right, scope)?;
-                combine(op, left, right, scope)?
+                let right = bind(&term.operand, scope)?;
+                combine(term.op, left, right, scope)?
             }
         };
     }
@@ -237,7 +243,8 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
         None => None,
     };
     let mut branches = Vec::with_capacity(c.whens.len());
-    for (condition, result) in &c.whens {
+    for when in &c.whens {
+        let (condition, result) = &*when;
         let when = bind(condition, scope)?;
         let when = match &operand {
             Some(o) => equal_within("case", o.clone(), when)?,
