@@ -1,6 +1,7 @@
 //! Trees to text: MySQL's language in one canonical form that parses back to the same tree, in the default `sql_mode`.
 //!
 //! Names are in backticks, keywords in capitals; parentheses stand where precedences need them and nowhere else.
+//! SHOW CREATE VIEW's form is another: [`View`].
 //! Definitions print themselves where they are declared; here is what reads and writes rows.
 
 mod dml;
@@ -10,3 +11,6 @@ mod function;
 mod name;
 mod query;
 mod statement;
+mod view;
+
+pub use view::View;
