@@ -1,8 +1,9 @@
-//! Parses every statement of MariaDB's test suite: `corpus DIRECTORY EXCLUSIONS [-v]`, where the directory holds `.test` files.
+//! Parses every statement of MariaDB's test suite: `corpus DIRECTORY EXCLUSIONS [-v] [-x]`, where the directory holds `.test` files.
 //!
 //! A statement counts if MySQL 8's language has it: those that a test expects to be refused, those that hold variables of
 //! mysqltest, and those that the exclusions' patterns match (constructs of MariaDB alone) don't. `scripts/parse-corpus` fetches
-//! the files and runs this. What parses is printed and parsed again, which must give the same tree.
+//! the files and runs this. What parses is printed and parsed again, which must give the same tree; queries in a view's
+//! form, too, which must print the same again. `-v` shows all that is refused, `-x` all that is excluded.
 
 mod exclusions;
 mod modes;
@@ -13,6 +14,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use exclusions::Exclusions;
+use millpond_syntax::ast::{Statement, StatementKind};
+use millpond_syntax::print::View;
 use millpond_syntax::{LexMode, parse_statement};
 use modes::Modes;
 
@@ -25,7 +28,7 @@ struct Tally {
     /// Refused as expected, or not as expected: some errors are told only when a statement runs.
     expected: usize,
     variables: usize,
-    excluded: BTreeMap<String, usize>,
+    excluded: BTreeMap<String, Vec<String>>,
     /// By what stands where parsing ended.
     failed: BTreeMap<String, Vec<String>>,
     changed: Vec<String>,
@@ -34,7 +37,7 @@ struct Tally {
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [directory, exclusions, rest @ ..] = &args[..] else {
-        return Err("usage: corpus DIRECTORY EXCLUSIONS [-v]".into());
+        return Err("usage: corpus DIRECTORY EXCLUSIONS [-v] [-x]".into());
     };
     let exclusions = Exclusions::read(&std::fs::read_to_string(exclusions)?)?;
     let mut files: Vec<PathBuf> = std::fs::read_dir(directory)?
@@ -46,11 +49,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     for file in &files {
         tally.file(file, &exclusions)?;
     }
-    tally.report(files.len(), rest.iter().any(|a| a == "-v"));
+    let asked = |option| rest.iter().any(|a| a == option);
+    tally.report(files.len(), asked("-v"), asked("-x"));
     if tally.share() < TARGET || !tally.changed.is_empty() {
         return Err("below the target".into());
     }
     Ok(())
+}
+
+/// A statement where it stands, and where parsing ended.
+fn shown(place: &str, text: &str, near: &str) -> String {
+    let text = text.replace('\n', " ");
+    format!("{place}: {text:.150} -- near {near:.40}")
 }
 
 impl Tally {
@@ -65,10 +75,9 @@ impl Tally {
             let place = format!("{name}:{}", sent.line);
             modes.see(&sent.text);
             let Some(mode) = modes.mode() else {
-                *self
-                    .excluded
-                    .entry("sql_mode=ORACLE".to_string())
-                    .or_default() += 1;
+                let reason = "sql_mode=ORACLE".to_string();
+                let lines = self.excluded.entry(reason).or_default();
+                lines.push(shown(&place, &sent.text, ""));
                 continue;
             };
             self.statement(&place, &sent, mode, exclusions);
@@ -93,18 +102,19 @@ impl Tally {
         let statement = match parse_statement(&sent.text, mode) {
             Ok(statement) => statement,
             Err(error) => {
+                let near = error.message.rsplit_once("near '").map_or("", |(_, n)| n);
+                let line = shown(place, &sent.text, near);
                 if sent.text.contains('$') {
                     self.variables += 1;
                 } else if let Some(reason) = exclusions.reason(&sent.text) {
-                    *self.excluded.entry(reason.to_string()).or_default() += 1;
+                    self.excluded
+                        .entry(reason.to_string())
+                        .or_default()
+                        .push(line);
+                } else if sent.errors.contains(&error.code.to_string().as_str()) {
+                    self.expected += 1;
                 } else {
-                    let near = error.message.rsplit_once("near '").map_or("", |(_, n)| n);
                     let word: String = near.chars().take(12).collect();
-                    let line = format!(
-                        "{place}: {:.150} -- near {:.40}",
-                        sent.text.replace('\n', " "),
-                        near
-                    );
                     self.failed.entry(word).or_default().push(line);
                 }
                 return;
@@ -113,11 +123,30 @@ impl Tally {
         self.parsed += 1;
         let printed = statement.to_string();
         match parse_statement(&printed, LexMode::default()) {
-            Ok(again) if again == statement => {}
+            Ok(again) if again == statement => self.view(place, &statement),
             Ok(_) => self.changed.push(format!("{place}: {printed:.300}")),
             Err(error) => self
                 .changed
                 .push(format!("{place}: {printed:.300}: {error}")),
+        }
+    }
+
+    /// A query's form as a view's: it parses, and prints the same again.
+    fn view(&mut self, place: &str, statement: &Statement) {
+        let form = |s: &Statement| match &s.kind {
+            StatementKind::Query(query) if s.params == 0 => {
+                let columns = &[];
+                Some(View { query, columns }.to_string())
+            }
+            _ => None,
+        };
+        let Some(text) = form(statement) else {
+            return;
+        };
+        let again = parse_statement(&text, LexMode::default());
+        if again.ok().and_then(|s| form(&s)).as_ref() != Some(&text) {
+            self.changed
+                .push(format!("{place}: as a view: {text:.300}"));
         }
     }
 
@@ -129,7 +158,7 @@ impl Tally {
         self.parsed as f64 / (self.parsed + self.failures()).max(1) as f64
     }
 
-    fn report(&self, files: usize, verbose: bool) {
+    fn report(&self, files: usize, verbose: bool, excluded: bool) {
         let mut groups: Vec<_> = self.failed.iter().collect();
         groups.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.len()));
         for (word, lines) in groups {
@@ -141,9 +170,14 @@ impl Tally {
                 .for_each(|line| println!("      {line}"));
         }
         println!("excluded:");
-        self.excluded
-            .iter()
-            .for_each(|(reason, n)| println!("{n:5} {reason}"));
+        for (reason, lines) in &self.excluded {
+            println!("{:5} {reason}", lines.len());
+            let shown = if excluded { lines.len() } else { 0 };
+            lines
+                .iter()
+                .take(shown)
+                .for_each(|line| println!("      {line}"));
+        }
         let shown = if verbose { self.changed.len() } else { 20 };
         self.changed
             .iter()

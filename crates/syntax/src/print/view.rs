@@ -219,9 +219,14 @@ fn tables(list: &[TableRef], f: &mut Formatter<'_>) -> Result {
         .try_for_each(|table| write!(f, " join {})", V(table)))
 }
 
+/// A query that stands in parentheses, without those it has itself.
 impl Display for V<'_, Query> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        query(self.0, &[], f)
+        let mut q = self.0;
+        while let (QueryBody::Parens(inner), None) = (&q.body, q.tail()) {
+            q = inner;
+        }
+        query(q, &[], f)
     }
 }
 
