@@ -2,10 +2,12 @@
 
 mod common;
 use common::*;
+use millpond_store::io::{File, SimStorage, Storage};
 use millpond_store::*;
+use std::collections::HashSet;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 const IDS: u64 = 900;
 const INDEXES: usize = 3;
@@ -398,10 +400,129 @@ fn parts_are_even_and_read_no_leaf() {
         }
         if round < 6 {
             let even = 20_000 / wanted;
-            let about = even / 2..even * 2 + 1;
+            let about = even / 3..even * 3;
             assert!(sizes.iter().all(|n| about.contains(n)), "{sizes:?}");
         }
         let whole = by_batches(snapshot, &t, index, range, Fetch::Key);
         assert!(all == whole);
     }
+}
+
+/// What was said of files, and read of them: places in them, in pages.
+#[derive(Default)]
+struct Seen {
+    announced: HashSet<(String, u64)>,
+    /// Pages read, and whether that was announced.
+    read: Vec<bool>,
+}
+
+/// A disk that notes what it is told will be read.
+struct Watched {
+    disk: SimStorage,
+    seen: Arc<Mutex<Seen>>,
+}
+
+struct WatchedFile {
+    file: Arc<dyn File>,
+    name: String,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Storage for Watched {
+    fn open(&self, name: &str, create: bool) -> std::io::Result<Arc<dyn File>> {
+        Ok(Arc::new(WatchedFile {
+            file: self.disk.open(name, create)?,
+            name: name.into(),
+            seen: self.seen.clone(),
+        }))
+    }
+    fn remove(&self, name: &str) -> std::io::Result<()> {
+        self.disk.remove(name)
+    }
+    fn exists(&self, name: &str) -> bool {
+        self.disk.exists(name)
+    }
+    fn list(&self, folder: &str) -> std::io::Result<Vec<String>> {
+        self.disk.list(folder)
+    }
+    fn sync_folder(&self, folder: &str) -> std::io::Result<()> {
+        self.disk.sync_folder(folder)
+    }
+    fn lock(&self) -> std::io::Result<()> {
+        self.disk.lock()
+    }
+}
+
+impl File for WatchedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
+        if buf.len() == page::PAGE_SIZE {
+            let place = (self.name.clone(), offset / page::PAGE_SIZE as u64);
+            let mut seen = self.seen.lock().unwrap();
+            let announced = seen.announced.contains(&place);
+            seen.read.push(announced);
+        }
+        self.file.read_at(buf, offset)
+    }
+    fn will_read(&self, offset: u64, len: u64) {
+        let page = page::PAGE_SIZE as u64;
+        let mut seen = self.seen.lock().unwrap();
+        for at in offset / page..(offset + len) / page {
+            seen.announced.insert((self.name.clone(), at));
+        }
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
+        self.file.write_at(buf, offset)
+    }
+    fn sync(&self) -> std::io::Result<()> {
+        self.file.sync()
+    }
+    fn len(&self) -> std::io::Result<u64> {
+        self.file.len()
+    }
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.file.set_len(len)
+    }
+}
+
+/// Leaves are announced before they are read, wherever they lie, and none beyond the range; what the pool has is not.
+#[test]
+fn leaves_are_read_ahead() {
+    let db = Db::new();
+    drop(many_rows(&db));
+    db.engine.close().unwrap();
+    let Db { engine, disk } = db;
+    drop(engine);
+    disk.kill();
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let watched = Watched {
+        disk: disk.clone(),
+        seen: seen.clone(),
+    };
+    let options = Options {
+        pool_bytes: 64 << 20,
+        ..options()
+    };
+    let engine = Engine::open(Arc::new(watched), options, Arc::new(ToyCodecs)).unwrap();
+    let db = Db { engine, disk };
+    let mut s = db.session();
+    let t = s.open("t");
+    let snapshot = db.engine.snapshot(s.txn.as_mut().unwrap()).unwrap();
+    // Some thirty rows: two or three leaves.
+    *seen.lock().unwrap() = Seen::default();
+    let rows = by_batches(snapshot, &t, 0, range(5000, 5030), Fetch::Row);
+    assert!(rows.len() > 25);
+    let announced = std::mem::take(&mut *seen.lock().unwrap()).announced;
+    assert!(announced.len() < 4, "{}", announced.len());
+    let rows = by_batches(snapshot, &t, 0, everything(), Fetch::Row);
+    assert_eq!(rows.len(), 20_000);
+    let first = std::mem::take(&mut *seen.lock().unwrap());
+    let ahead = first.read.iter().filter(|a| **a).count();
+    assert!(first.read.len() > 600, "{} leaves", first.read.len());
+    assert!(
+        ahead * 100 > first.read.len() * 98,
+        "{ahead} of {}",
+        first.read.len()
+    );
+    by_batches(snapshot, &t, 0, everything(), Fetch::Row);
+    assert!(seen.lock().unwrap().announced.is_empty());
 }

@@ -77,7 +77,12 @@ impl Tree {
     }
 
     /// The page of a level that covers a key, the root if the tree is not so high; `fence` becomes the first key that it does not cover.
-    fn over(&self, key: &[u8], level: u8, fence: &mut Option<Vec<u8>>) -> Result<PageRead<'_>> {
+    pub(super) fn over(
+        &self,
+        key: &[u8],
+        level: u8,
+        fence: &mut Option<Vec<u8>>,
+    ) -> Result<PageRead<'_>> {
         let mut resident = Resident::new(self);
         loop {
             match self.try_over(key, level, fence)? {

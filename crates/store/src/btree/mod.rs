@@ -13,6 +13,7 @@
 //! | `split` | making room |
 //! | `merge` | giving emptied pages back |
 //! | `scan` | one leaf at a time, both ways; [`Cursor`] |
+//! | `ahead` | reading ahead of a scan |
 //! | `bulk` | building a tree bottom-up from sorted records |
 //! | `hashed` | point searches through the adaptive hash index |
 //! | `divide` | keys that part a range into about equal pieces |
@@ -30,6 +31,7 @@
 //! **Failure.** A change to the structure is one mini-transaction that leaves every key reachable, so
 //! a crash or an error between two of them costs nothing. Damage that a descent notices is `Error::Corrupt`.
 
+mod ahead;
 mod bulk;
 mod check;
 mod descend;
@@ -43,6 +45,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 
+pub use ahead::ReadAhead;
 pub use bulk::{FromIter, Records};
 pub use check::Checked;
 pub use edit::{LeafEdit, LeafHint};

@@ -58,6 +58,8 @@ pub trait Storage: Send + Sync {
 pub trait File: Send + Sync {
     /// Fills `buf` from `offset`; a read past the end is an error of kind `UnexpectedEof`.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Says that these bytes will be read soon: the system may begin to.
+    fn will_read(&self, _offset: u64, _len: u64) {}
     /// Writes all of `buf` at `offset`, growing the file if needed.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
     /// As [`File::write_at`], for whole [`SECTOR`]s at a multiple of their size, from memory aligned to [`DIRECT_ALIGN`]: need

@@ -210,6 +210,15 @@ impl File for RealFile {
         self.file.read_exact_at(buf, offset)
     }
 
+    fn will_read(&self, offset: u64, len: u64) {
+        #[cfg(target_os = "linux")]
+        if let (Ok(from), Ok(count)) = (i64::try_from(offset), i64::try_from(len)) {
+            let advice = libc::POSIX_FADV_WILLNEED;
+            // SAFETY: a system call on a descriptor that `self.file` keeps open; no memory is passed.
+            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), from, count, advice) };
+        }
+    }
+
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.file.write_all_at(buf, offset)
     }

@@ -15,6 +15,7 @@
 //! | `frame` | frames, their life, the memory behind them |
 //! | `lists` | LRU, free and flush lists of an instance |
 //! | `core` | page table; getting, evicting and reading pages |
+//! | `ahead` | reading ahead |
 //! | `guard` | pins, shared latches, hints |
 //! | `hashed` | looking pages up through the adaptive hash index |
 //! | `mtr` | mini-transactions |
@@ -36,6 +37,7 @@
 //! **Failure.** A page that cannot be read, or is not what it should be, is an error to whoever asks, naming file and page.
 //! A failed write or sync stops the engine (`Log::stop`): what is in memory can still be read.
 
+mod ahead;
 mod check;
 mod cleaner;
 mod core;
@@ -238,6 +240,12 @@ impl Pager {
         self.stop_cleaner();
         self.stop_log_writer();
         flushed.and_then(|()| self.core.remove_unlogged())
+    }
+
+    /// Makes every frame look as if it had come long ago, for tests of the LRU list.
+    #[cfg(test)]
+    pub(crate) fn age_everything(&self) {
+        self.core.age_everything();
     }
 
     fn stop_cleaner(&self) {

@@ -10,7 +10,7 @@ use super::context::RowOp;
 use super::range::Span;
 use super::visible::{Look, Open, State, look_clustered, look_secondary};
 use super::{Direction, Fetch, KeyRange, ScanRow, Table};
-use crate::btree::{Cursor, ScanEnd};
+use crate::btree::{Cursor, ReadAhead, ScanEnd};
 use crate::error::Result;
 use crate::page::{PAGE_SIZE, slotted};
 use crate::txn::{ReadView, Snapshot};
@@ -72,6 +72,7 @@ pub struct BatchScan<'t> {
     fetch: Fetch,
     span: Span,
     cursor: Cursor,
+    ahead: ReadAhead,
     buffers: Buffers,
     /// Leaves that there is memory for in `bytes`, and copies there are.
     blocks: usize,
@@ -168,6 +169,7 @@ impl Table {
             done: span.empty,
             span,
             cursor,
+            ahead: ReadAhead::default(),
             buffers,
             blocks,
             copies: 0,
@@ -259,6 +261,10 @@ impl BatchScan<'_> {
             self.done = true;
         }
         self.slots = first.min(count)..count;
+        if !self.done {
+            let (right, high) = (slotted::right(page), self.span.high.as_deref());
+            self.ahead.step(tree, self.cursor.key(), right, high);
+        }
         Ok(())
     }
 
