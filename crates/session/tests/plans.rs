@@ -253,3 +253,95 @@ fn what_is_switched_off_is_not_done() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// EXPLAIN FORMAT=JSON on one line, without what estimates make of it.
+fn json(s: &mut Client, sql: &str) -> String {
+    let text = s.one(&format!("explain format=json {sql}"));
+    let estimates = [
+        "\"rows_",
+        "\"filtered",
+        "\"read_cost",
+        "\"eval_cost",
+        "\"prefix_cost",
+        "\"query_cost",
+    ];
+    let mut out = String::new();
+    for line in text.lines().map(str::trim) {
+        match estimates.iter().any(|e| line.starts_with(e)) {
+            true => {}
+            false => out.push_str(line),
+        }
+    }
+    out.replace("\"cost_info\": {},", "")
+        .replace("\"cost_info\": {}", "")
+}
+
+#[test]
+fn plans_as_json() {
+    let db = TestDb::new();
+    let mut s = db.client();
+    s.ok("create table t (id int primary key, a int not null, b int, key ka (a, b))");
+    s.ok("create table u (x int, y varchar(9))");
+    s.ok("insert into t values (1, 1, 1), (2, 2, 2)");
+    let mut wrong = Vec::new();
+    for (sql, want) in [
+        (
+            "select 1",
+            r#"{"query_block": {"select_id": 1,"message": "No tables used"}}"#,
+        ),
+        (
+            "select b from t where a = 1 and b > 0 order by id desc",
+            r#"{"query_block": {"select_id": 1,"ordering_operation": {"using_filesort": false,"table": {"table_name": "t","access_type": "index","key": "PRIMARY","used_key_parts": ["id"],"key_length": "4","backward_index_scan": true,"attached_condition": "((test.t.a = 1) and (test.t.b > 0))"}}}}"#,
+        ),
+        (
+            r#"select b, count(*) from t left join u on u.x = t.id and y <> 'a"\\b' where t.id < 9 group by b having count(*) > (select max(x) from u)"#,
+            r#"{"query_block": {"select_id": 1,"grouping_operation": {"using_temporary_table": true,"using_filesort": false,"nested_loop": [{"table": {"table_name": "t","access_type": "index","key": "ka","used_key_parts": ["a","b"],"key_length": "9","using_index": true,"attached_condition": "(test.t.id < 9)"}},{"table": {"table_name": "u","access_type": "ALL","using_join_buffer": "hash join","attached_condition": "(test.u.y <> 'a\"\\b')"}}]},"having_subqueries": [{"dependent": false,"cacheable": true,"query_block": {"select_id": 2,"table": {"table_name": "u","access_type": "ALL",}}}]}}"#,
+        ),
+        (
+            "select distinct x, (select max(b) from t where t.id = u.x and rand() < 2) from u where x in (select b from t where a = 5)",
+            r#"{"query_block": {"select_id": 1,"duplicates_removal": {"using_temporary_table": true,"using_filesort": false,"nested_loop": [{"table": {"table_name": "u","access_type": "ALL",}},{"table": {"table_name": "t","access_type": "ref","possible_keys": ["ka"],"key": "ka","used_key_parts": ["a","b"],"key_length": "9","ref": ["const","test.u.x"],"using_index": true,"first_match": "t",}}]},"select_list_subqueries": [{"dependent": true,"cacheable": false,"query_block": {"select_id": 2,"table": {"table_name": "t","access_type": "const","possible_keys": ["PRIMARY"],"key": "PRIMARY","used_key_parts": ["id"],"key_length": "4","ref": ["test.u.x"],"attached_condition": "(rand() < 2)"}}}]}}"#,
+        ),
+        (
+            "select * from (select x, count(*) n from u group by x) d where n > 1",
+            r#"{"query_block": {"select_id": 1,"table": {"table_name": "d","access_type": "ALL","materialized_from_subquery": {"using_temporary_table": true,"dependent": false,"cacheable": true,"query_block": {"select_id": 2,"grouping_operation": {"using_temporary_table": true,"using_filesort": false,"table": {"table_name": "u","access_type": "ALL",}}}}}}}"#,
+        ),
+        (
+            "select x from u union select id from t order by 1",
+            r#"{"query_block": {"ordering_operation": {"using_filesort": true,"union_result": {"using_temporary_table": true,"table_name": "<union1,2>","access_type": "ALL","query_specifications": [{"dependent": false,"cacheable": true,"query_block": {"select_id": 1,"table": {"table_name": "u","access_type": "ALL",}}},{"dependent": false,"cacheable": true,"query_block": {"select_id": 2,"table": {"table_name": "t","access_type": "index","key": "ka","used_key_parts": ["a","b"],"key_length": "9","using_index": true,}}}]}}}}"#,
+        ),
+        (
+            "select x from u union all select id from t",
+            r#"{"query_block": {"union_result": {"using_temporary_table": false,"query_specifications": [{"dependent": false,"cacheable": true,"query_block": {"select_id": 1,"table": {"table_name": "u","access_type": "ALL",}}},{"dependent": false,"cacheable": true,"query_block": {"select_id": 2,"table": {"table_name": "t","access_type": "index","key": "ka","used_key_parts": ["a","b"],"key_length": "9","using_index": true,}}}]}}}"#,
+        ),
+        (
+            "insert into u select id, a from t",
+            r#"{"query_block": {"select_id": 1,"table": {"insert": true,"table_name": "u","access_type": "ALL"},"insert_from": {"table": {"table_name": "t","access_type": "ALL",}}}}"#,
+        ),
+        (
+            "replace into u values (1, 2)",
+            r#"{"query_block": {"select_id": 1,"table": {"replace": true,"table_name": "u","access_type": "ALL"}}}"#,
+        ),
+        (
+            "update t set b = 1 where id = 1",
+            r#"{"query_block": {"select_id": 1,"table": {"update": true,"table_name": "t","access_type": "const","possible_keys": ["PRIMARY"],"key": "PRIMARY","used_key_parts": ["id"],"key_length": "4","ref": ["const"],}}}"#,
+        ),
+        (
+            "delete t from t join u on t.id = u.x",
+            r#"{"query_block": {"select_id": 1,"nested_loop": [{"table": {"table_name": "u","access_type": "ALL",}},{"table": {"delete": true,"table_name": "t","access_type": "eq_ref","possible_keys": ["PRIMARY"],"key": "PRIMARY","used_key_parts": ["id"],"key_length": "4","ref": ["test.u.x"],}}]}}"#,
+        ),
+    ] {
+        let got = json(&mut s, sql);
+        if got != want {
+            wrong.push(format!("{sql}\n{got}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    s.ok("set explain_format = json");
+    assert!(s.one("explain select 1").contains("query_block"));
+    assert!(
+        s.one("explain format=traditional select 1")
+            .starts_with('1')
+    );
+    assert_eq!(s.code("explain analyze select 1"), 1235);
+    assert_eq!(s.code("set explain_format = 'xml'"), 1231);
+}

@@ -260,6 +260,13 @@ pub(super) static VARS: &[Def] = &[
     ),
     def("expire_logs_days", Global, num(0, 99), U(0), Fixed),
     def(
+        "explain_format",
+        Both,
+        Kind::Enum(&["TRADITIONAL", "JSON", "TREE"]),
+        T("TRADITIONAL"),
+        Free,
+    ),
+    def(
         "explicit_defaults_for_timestamp",
         Both,
         BOOL,

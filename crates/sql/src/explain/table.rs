@@ -1,6 +1,6 @@
 //! The traditional table, and which format is whose.
 
-use super::tree;
+use super::{json, tree};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
@@ -22,12 +22,17 @@ pub enum ExplainFormat {
     Traditional,
     /// Text tree.
     Tree,
+    /// JSON.
+    Json,
     /// ANALYZE: the tree of a query that has run.
     Analyze,
 }
 
-/// The format that is asked for and the statement to explain: errors 1235 and 1791.
-pub fn explainable(e: &ast::Explain) -> SqlResult<(ExplainFormat, &StatementKind)> {
+/// The format that is asked for, or that `explain_format` says, and the statement to explain: errors 1235 and 1791.
+pub fn explainable<'e>(
+    e: &'e ast::Explain,
+    env: &SessionEnv,
+) -> SqlResult<(ExplainFormat, &'e StatementKind)> {
     let ast::Explain::Statement {
         analyze,
         format,
@@ -47,11 +52,17 @@ pub fn explainable(e: &ast::Explain) -> SqlResult<(ExplainFormat, &StatementKind
         return Err(SqlError::unsupported(what));
     }
     let named = format.is_some();
-    let name = format.as_ref().map_or("TRADITIONAL", ast::Ident::as_str);
+    let name = match format {
+        Some(name) => name.as_str().to_string(),
+        None => match (env.sys_var)("", "explain_format") {
+            Ok(Value::Bytes(name)) => String::from_utf8_lossy(&name).into_owned(),
+            _ => "TRADITIONAL".to_string(),
+        },
+    };
     let format = match name.to_ascii_uppercase().as_str() {
         "TRADITIONAL" | "DEFAULT" => ExplainFormat::Traditional,
         "TREE" => ExplainFormat::Tree,
-        "JSON" => return Err(SqlError::unsupported("EXPLAIN FORMAT=JSON")),
+        "JSON" => ExplainFormat::Json,
         other => {
             let m = format!("Unknown EXPLAIN format name: '{other}'");
             return Err(SqlError::new(1791, m));
@@ -64,6 +75,9 @@ pub fn explainable(e: &ast::Explain) -> SqlResult<(ExplainFormat, &StatementKind
             return Err(SqlError::unsupported(
                 "EXPLAIN ANALYZE with TRADITIONAL format",
             ));
+        }
+        (true, ExplainFormat::Json) => {
+            return Err(SqlError::unsupported("EXPLAIN ANALYZE with JSON format"));
         }
         (true, _) => ExplainFormat::Analyze,
     };
@@ -87,6 +101,10 @@ pub fn explain(
             t.root();
             (headings(), t.rows)
         }
+        ExplainFormat::Json => (
+            text_heading(),
+            vec![vec![Value::string(json::described(plan, env))]],
+        ),
         ExplainFormat::Tree | ExplainFormat::Analyze => (
             text_heading(),
             vec![vec![Value::string(tree::expected(plan))]],
@@ -124,16 +142,21 @@ fn headings() -> Vec<ColumnMeta> {
 
 /// A row of the traditional table; empty strings are NULLs.
 #[derive(Default)]
-struct Line {
+pub struct Line {
     id: Option<u64>,
     select_type: String,
     table: String,
     partitions: String,
-    access: String,
-    possible: String,
-    key: String,
-    key_len: String,
-    reference: String,
+    /// `type`.
+    pub access: String,
+    /// `possible_keys`.
+    pub possible: String,
+    /// `key`.
+    pub key: String,
+    /// `key_len`.
+    pub key_len: String,
+    /// `ref`.
+    pub reference: String,
     rows: Option<u64>,
     filtered: Option<f64>,
     extra: Vec<String>,
@@ -147,18 +170,6 @@ struct Table<'p> {
 }
 
 impl Table<'_> {
-    /// Names of the partitions that an access reads, as far as constants tell.
-    fn partitions(&self, a: &Access, schema: &Schema) -> String {
-        let Some(p) = &schema.partitioning else {
-            return String::new();
-        };
-        let everything = Prune::default();
-        let prune = a.prune.as_deref().unwrap_or(&everything);
-        let list = prune.planned(p, schema, self.env);
-        let names = list.iter().map(|&n| p.parts[n as usize].name.as_str());
-        names.collect::<Vec<_>>().join(",")
-    }
-
     fn line(&mut self, l: Line) {
         let text = |s: String| {
             if s.is_empty() {
@@ -325,7 +336,7 @@ impl Table<'_> {
                 SourceKind::Table { schema, .. } => {
                     if let Some(a) = access {
                         describe(&mut line, b, a, schema);
-                        line.partitions = self.partitions(a, schema);
+                        line.partitions = partitions(a, schema, self.env);
                     }
                 }
                 SourceKind::Derived { derived: d } => {
@@ -366,8 +377,20 @@ impl Table<'_> {
     }
 }
 
+/// Names of the partitions that an access reads, as far as constants tell.
+pub fn partitions(a: &Access, schema: &Schema, env: &SessionEnv) -> String {
+    let Some(p) = &schema.partitioning else {
+        return String::new();
+    };
+    let everything = Prune::default();
+    let prune = a.prune.as_deref().unwrap_or(&everything);
+    let list = prune.planned(p, schema, env);
+    let names = list.iter().map(|&n| p.parts[n as usize].name.as_str());
+    names.collect::<Vec<_>>().join(",")
+}
+
 /// Part of the rows read that the conditions leave, in percent.
-fn filtered(l: &Level) -> f64 {
+pub fn filtered(l: &Level) -> f64 {
     let decides = match &l.from {
         LevelFrom::Hash(_) => true,
         LevelFrom::Table(_, a) => a.pushed.is_some(),
@@ -381,7 +404,7 @@ fn filtered(l: &Level) -> f64 {
 }
 
 /// Names of the partitions that an INSERT may write to.
-fn inserted_partitions(i: &crate::plan::dml::Insert, schema: &Schema) -> String {
+pub fn inserted_partitions(i: &crate::plan::dml::Insert, schema: &Schema) -> String {
     let Some(p) = &schema.partitioning else {
         return String::new();
     };
@@ -390,7 +413,8 @@ fn inserted_partitions(i: &crate::plan::dml::Insert, schema: &Schema) -> String 
     names.collect::<Vec<_>>().join(",")
 }
 
-fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
+/// What is said of how a table is read.
+pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
     if let Some(m) = &a.merge {
         describe_merge(line, m, schema);
         return;

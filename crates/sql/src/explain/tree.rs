@@ -14,7 +14,7 @@ use crate::plan::{Plan, Root};
 use crate::types::Schema;
 
 /// MySQL's `row_evaluate_cost`.
-const ROW_COST: f64 = 0.1;
+pub const ROW_COST: f64 = 0.1;
 
 /// An iterator.
 struct Node {
@@ -415,8 +415,10 @@ fn sum(list: impl Iterator<Item = Option<Times>>) -> Option<Times> {
     })
 }
 
-fn conditions(list: &[ExprWithSubqueries]) -> String {
-    let texts: Vec<String> = list.iter().map(|r| r.expr.to_string()).collect();
+/// Conjuncts as a text.
+pub fn conditions<'e>(list: impl IntoIterator<Item = &'e ExprWithSubqueries>) -> String {
+    let texts = list.into_iter().map(|r| r.expr.to_string());
+    let texts: Vec<String> = texts.collect();
     match &texts[..] {
         [one] => one.clone(),
         _ => format!("({})", texts.join(" and ")),

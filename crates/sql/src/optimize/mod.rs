@@ -113,7 +113,7 @@ impl Optimizer<'_> {
     /// Plans a query inside of blocks with `base` sources; also what is expected of it.
     fn query(&mut self, q: logical::Query, base: usize) -> SqlResult<(Query, Outline)> {
         let (types, calc_found_rows) = (q.types.clone(), q.calc_found_rows);
-        let turn = self.to_turn(&q);
+        let turn = self.turnable(&q);
         let (body, outline) = match q.body {
             logical::Body::Block(b) => {
                 let (block, outline) = self.cheapest_block(*b, turn, base, calc_found_rows)?;

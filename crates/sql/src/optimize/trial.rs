@@ -28,7 +28,7 @@ struct State {
 
 impl Optimizer<'_> {
     /// The scalar subqueries of a query's block that may be turned, if they are to be.
-    pub fn to_turn(&mut self, q: &logical::Query) -> Vec<SubqueryId> {
+    pub fn turnable(&mut self, q: &logical::Query) -> Vec<SubqueryId> {
         if !self.peek.env.switches.get().has(Flag::SubqueryToDerived) {
             return Vec::new();
         }

@@ -101,7 +101,7 @@ fn planned(bound: Bound, peek: Peek<'_>, assigns: bool, generation: u64) -> SqlR
 }
 
 fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
-    let (format, kind) = explain::explainable(e)?;
+    let (format, kind) = explain::explainable(e, cx.env)?;
     let inner = compile_kind(kind, text, cx)?;
     if format == explain::ExplainFormat::Analyze {
         return match inner.root {
