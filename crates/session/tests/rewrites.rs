@@ -154,7 +154,35 @@ fn switches_change_no_answer() {
 }
 
 /// Queries of derived tables, and what they say without.
-const DERIVED: [(&str, &str); 15] = [
+const DERIVED: [(&str, &str); 22] = [
+    (
+        "SELECT a.id FROM a LEFT JOIN b ON b.id = a.x LEFT JOIN b t ON t.id = b.x AND t.y = 1 ORDER BY 1",
+        "SELECT id FROM a ORDER BY 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM a LEFT JOIN b ON b.x = a.x LEFT JOIN b t ON t.id = b.id",
+        "SELECT COUNT(*) FROM a LEFT JOIN b ON b.x = a.x",
+    ),
+    (
+        "SELECT a.id FROM a LEFT JOIN (SELECT x, s, MAX(y) m FROM b GROUP BY x, s) d ON d.x = a.x AND d.s = a.s ORDER BY 1",
+        "SELECT id FROM a ORDER BY 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM a LEFT JOIN (SELECT x, s FROM c GROUP BY x, s) d ON d.x = a.x",
+        "SELECT COUNT(*) FROM a LEFT JOIN (SELECT DISTINCT x, s FROM c) d ON d.x = a.x",
+    ),
+    (
+        "SELECT d.n, d.l FROM (SELECT x, MAX(y) m, COUNT(*) n, MIN(s) o, SUM(y) l FROM b GROUP BY x HAVING SUM(y) > 1) d ORDER BY 1, 2",
+        "SELECT COUNT(*), SUM(y) FROM b GROUP BY x HAVING SUM(y) > 1 ORDER BY 1, 2",
+    ),
+    (
+        "SELECT d.y FROM (SELECT x, y FROM a UNION ALL SELECT x, y FROM b ORDER BY x, y LIMIT 4) d",
+        "SELECT y FROM (SELECT * FROM a UNION ALL SELECT * FROM b) d ORDER BY x, y LIMIT 4",
+    ),
+    (
+        "WITH q AS (SELECT x, COUNT(*) n, MAX(y) m FROM b GROUP BY x) SELECT p.n, r.m FROM q p JOIN q r ON p.x = r.x ORDER BY 1, 2",
+        "SELECT COUNT(*), MAX(y) FROM b WHERE x IS NOT NULL GROUP BY x ORDER BY 1, 2",
+    ),
     (
         "SELECT d.id, d.v FROM (SELECT id, x + 1 v FROM a WHERE y < 5) d WHERE d.v > 2 ORDER BY d.id",
         "SELECT id, x + 1 FROM a WHERE y < 5 AND x + 1 > 2 ORDER BY id",

@@ -14,6 +14,7 @@
 //! | `outer_joins` | outer joins whose added rows a condition rules out are inner joins |
 //! | `semi_joins` | IN and EXISTS among WHERE's conjuncts are semi-joins, NOT EXISTS an anti-join |
 //! | `scalar_subqueries` | a scalar subquery with aggregates is a derived table, joined; the optimizer says which |
+//! | `unused` | columns that nobody reads are not computed, outer joins that nothing comes of are left out |
 //! | `exists` | EXISTS that depends on the rows around it by equalities alone and is no join is asked as IN is |
 
 mod common_factors;
@@ -27,6 +28,7 @@ pub mod scalar_subqueries;
 mod semi_joins;
 #[cfg(test)]
 mod tests;
+mod unused;
 
 use crate::logical::PlanTable;
 use crate::logical::{Arena, Block, Body, Query, Root, Table, TableKind, Tree};
@@ -73,6 +75,7 @@ pub fn rewrite(
         }
     });
     exists::apply(root, &mut cx);
+    unused::apply(root, &mut cx);
     outside_in(root, &mut cx, &mut |b, cx| {
         common_factors::apply(b);
         outer_joins::apply(b);

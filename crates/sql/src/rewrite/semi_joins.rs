@@ -175,7 +175,7 @@ impl Join {
 }
 
 /// Whether a join's right side is one table of which the conditions find one row at most: they fix all of a unique key.
-fn is_unique(right: &Tree, tables: &[Table], on: &[Expr]) -> bool {
+pub fn is_unique(right: &Tree, tables: &[Table], on: &[Expr]) -> bool {
     let Tree::Leaf(id) = right else { return false };
     let Some(TableKind::Stored { schema, .. }) =
         tables.iter().find(|t| t.id == *id).map(|t| &t.kind)
@@ -190,7 +190,7 @@ fn is_unique(right: &Tree, tables: &[Table], on: &[Expr]) -> bool {
 }
 
 /// Whether a condition says that a column equals something that is not of its table.
-fn fixes(e: &Expr, table: usize, column: usize) -> bool {
+pub fn fixes(e: &Expr, table: usize, column: usize) -> bool {
     let ExprKind::Compare(CompareOp::Eq, sides, collation) = &e.kind else {
         return false;
     };

@@ -53,9 +53,9 @@ pub fn check(cases: &[(&str, &[&str])]) {
 fn outer_joins() {
     check(&[
         (
-            "SELECT a.id FROM a LEFT JOIN b ON a.id = b.id",
+            "SELECT a.id, b.y FROM a LEFT JOIN b ON a.id = b.id",
             &[
-                "select a.id",
+                "select a.id, b.y",
                 "from",
                 "left join on (a.id = b.id)",
                 "a",
@@ -213,9 +213,9 @@ fn merged_tables() {
             ],
         ),
         (
-            "WITH d AS (SELECT id, x FROM a WHERE y = 2) SELECT b.id FROM b LEFT JOIN d ON d.id = b.x",
+            "WITH d AS (SELECT id, x FROM a WHERE y = 2) SELECT b.id, d.x FROM b LEFT JOIN d ON d.id = b.x",
             &[
-                "select b.id",
+                "select b.id, a.x",
                 "from",
                 "left join on (a.id = b.x) and (a.y = 2)",
                 "b",
@@ -434,6 +434,102 @@ fn equalities() {
                 "aggregate",
                 "from",
                 "a",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn unused() {
+    check(&[
+        (
+            "SELECT a.s FROM a LEFT JOIN b ON b.id = a.x LEFT JOIN b t ON t.id = b.x",
+            &["select a.s", "from", "a"],
+        ),
+        // Several rows for one.
+        (
+            "SELECT a.s FROM a LEFT JOIN b ON b.x = a.x",
+            &["select a.s", "from", "left join on (b.x = a.x)", "a", "b"],
+        ),
+        // Read by a subquery.
+        (
+            "SELECT (SELECT MAX(c.y) FROM c WHERE c.x > b.y) FROM a LEFT JOIN b ON b.id = a.x",
+            &[
+                "select (select #0)",
+                "subquery #0 (scalar)",
+                "select max(c.y)",
+                "from",
+                "c",
+                "where (c.x > b.y)",
+                "aggregate",
+                "from",
+                "left join on (b.id = a.x)",
+                "a",
+                "b",
+            ],
+        ),
+        // A text that is no number leaves a warning.
+        (
+            "SELECT a.x FROM a LEFT JOIN b ON b.id = a.s",
+            &["select a.x", "from", "left join on (b.id = a.s)", "a", "b"],
+        ),
+        (
+            "SELECT a.s FROM a LEFT JOIN (SELECT x, MAX(y) FROM b GROUP BY x) d ON d.x = a.x",
+            &["select a.s", "from", "a"],
+        ),
+        (
+            "SELECT a.s FROM a LEFT JOIN (SELECT x, y FROM b GROUP BY x, y) d ON d.x = a.x",
+            &[
+                "select a.s",
+                "from",
+                "left join on (x = a.x)",
+                "a",
+                "derived d",
+                "select b.x, NULL",
+                "from",
+                "b",
+                "group by b.x, b.y",
+            ],
+        ),
+        (
+            "SELECT n FROM (SELECT x, MAX(y) m, COUNT(*) n, RAND() r, CONCAT(s, x) c FROM b GROUP BY x, s) d",
+            &[
+                "select n",
+                "from",
+                "derived d",
+                "select NULL, NULL, count(0), rand(), NULL",
+                "from",
+                "b",
+                "group by b.x, b.s",
+            ],
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT DISTINCT x, y FROM b) d",
+            &[
+                "select count(0)",
+                "from",
+                "derived d",
+                "select distinct b.x, b.y",
+                "from",
+                "b",
+                "aggregate",
+            ],
+        ),
+        (
+            "SELECT x FROM (SELECT x, y FROM a UNION ALL SELECT x, y FROM b) d",
+            &[
+                "select x",
+                "from",
+                "derived d",
+                "union",
+                "all",
+                "select a.x, NULL",
+                "from",
+                "a",
+                "all",
+                "select b.x, NULL",
+                "from",
+                "b",
             ],
         ),
     ]);
