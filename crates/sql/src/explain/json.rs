@@ -379,10 +379,10 @@ impl Writer<'_> {
     }
 
     /// The subqueries that expressions ask for, those that stand elsewhere already left out.
-    fn asked<'e>(
+    fn asked(
         &mut self,
         b: &Block,
-        list: &mut dyn Iterator<Item = &'e ExprWithSubqueries>,
+        list: &mut dyn Iterator<Item = &ExprWithSubqueries>,
         left: &mut [bool],
     ) -> Vec<Json> {
         let mut ids = Vec::new();
