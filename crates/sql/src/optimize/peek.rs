@@ -90,7 +90,7 @@ impl<'a> Peek<'a> {
         self.note(|| Assumption {
             table: table.0,
             params,
-            of: Estimated::Ranges(a.bounds()),
+            of: Estimated::Ranges(Box::new(a.bounds())),
             rows,
         });
         Some(rows)

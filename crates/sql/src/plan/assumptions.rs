@@ -21,7 +21,7 @@ pub struct Assumption {
 #[derive(Debug)]
 pub enum Estimated {
     /// Entries in the ranges of an index.
-    Ranges(Access),
+    Ranges(Box<Access>),
     /// Rows that a condition leaves, by statistics; the table is this source in it.
     Condition(usize, Expr),
 }
