@@ -1,5 +1,5 @@
-//! Ways to read one table, forced on and off by hints and `optimizer_switch`, give the same rows: index condition pushdown and index
-//! merges. Tables have NULLs, descending and prefix parts, texts of several collations, partitions; readers have old
+//! Ways to read one table, forced on and off by hints and `optimizer_switch`, give the same rows: index condition pushdown, index
+//! merges, loose index scans. Tables have NULLs, descending and prefix parts, texts of several collations, partitions; readers have old
 //! read views, writers roll back. `MILLPOND_ACCESS_SEED` repeats a run, `MILLPOND_ACCESS_QUERIES` sets its length.
 
 #[path = "support/rng.rs"]
@@ -79,6 +79,20 @@ fn hint(rng: &mut Rng) -> &'static str {
         2 => "FORCE INDEX (a, b, c)",
         3 => "FORCE INDEX (b, c)",
         _ => "FORCE INDEX (a, b)",
+    }
+}
+
+/// A query of which groups matter, and how it ends.
+fn grouped(rng: &mut Rng) -> (&'static str, &'static str) {
+    match rng.below(8) {
+        0 => ("SELECT DISTINCT a FROM", ""),
+        1 => ("SELECT DISTINCT b, a FROM", ""),
+        2 => ("SELECT a, MIN(b), MAX(b) FROM", "GROUP BY a"),
+        3 => ("SELECT b, MIN(d), MAX(d) FROM", "GROUP BY b"),
+        4 => ("SELECT b, MAX(a) FROM", "GROUP BY b"),
+        5 => ("SELECT COUNT(DISTINCT a), SUM(DISTINCT b) FROM", ""),
+        6 => ("SELECT DISTINCT d FROM", ""),
+        _ => ("SELECT d, MIN(a) FROM", "GROUP BY d"),
     }
 }
 
@@ -172,6 +186,12 @@ fn ways_agree() {
             let hint = hint(&mut rng);
             let select = ["SELECT * FROM", "SELECT COUNT(*), SUM(id) FROM"][rng.below(2) as usize];
             compare(&mut c, select, hint, &rest);
+            let (select, group) = grouped(&mut rng);
+            let some = match rng.below(2) {
+                0 => String::new(),
+                _ => format!("WHERE {}", condition(&mut rng)),
+            };
+            compare(&mut c, select, hint, &format!("{some} {group}"));
             let explain = c.rows(&format!("EXPLAIN SELECT * FROM t {hint} {rest}"));
             merges += u64::from(explain[0].contains("index_merge"));
         }

@@ -5,6 +5,7 @@
 //! | `state` | one execution: transaction, buffers, kept results, evaluation |
 //! | `scan` | reading a stored table by an access path |
 //! | `partitions` | the same for a partitioned table |
+//! | `loose_scan` | an index of which groups are passed over |
 //! | `index_merge` | the same by several indexes |
 //! | `levels`, `hash` | the loops of a join |
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
@@ -30,6 +31,7 @@ mod index_merge;
 mod insert;
 mod keyed_rows;
 mod levels;
+mod loose_scan;
 mod multi_table;
 mod partitions;
 mod profile;

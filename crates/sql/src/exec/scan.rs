@@ -3,6 +3,7 @@
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, Scan, ScanRow, Table, Txn};
 
 use super::index_merge;
+use super::loose_scan;
 use super::partitions;
 use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
@@ -175,6 +176,17 @@ pub fn range<'s, F>(
 where
     F: FnMut(&mut State<'s>, Hit<'_>) -> SqlResult<Flow>,
 {
+    if let Some(jump) = &a.jump {
+        let whole = (table, part);
+        let read = loose_scan::Read {
+            t,
+            whole,
+            a,
+            mode,
+            inexact,
+        };
+        return loose_scan::range(st, &read, jump, range, entries, f);
+    }
     let wrap = |e| store_error(e, &t.table.def().name);
     let (dir, fetch) = how(a);
     let give_back = gives_back(st, mode);

@@ -357,7 +357,9 @@ impl Table<'_> {
             if filtering {
                 line.extra.push("Using where".into());
             }
-            if access.is_some_and(|a| a.covering.is_some()) {
+            if access.is_some_and(|a| a.jump.is_some()) {
+                line.extra.push("Using index for group-by".into());
+            } else if access.is_some_and(|a| a.covering.is_some()) {
                 line.extra.push("Using index".into());
             }
             if matches!(l.from, LevelFrom::Hash(_)) {
@@ -436,6 +438,8 @@ pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
             _ => false,
         });
         if all { "const" } else { "eq_ref" }
+    } else if a.jump.is_some() {
+        "range"
     } else if !bounded {
         if a.index == 0 && a.covering.is_none() && !a.ordered {
             "ALL"
@@ -448,19 +452,21 @@ pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         "ref"
     }
     .into();
-    if bounded || line.access == "index" {
+    if bounded || a.jump.is_some() || line.access == "index" {
         line.key = index.name.clone();
-        if bounded {
+        if bounded || a.jump.is_some() {
             line.possible = index.name.clone();
         }
-        let parts = if bounded {
+        let parts = if let Some(jump) = a.jump {
+            jump.parts
+        } else if bounded {
             a.parts_used()
         } else {
             index.parts.len()
         };
         line.key_len = key_len(index, parts, schema).to_string();
     }
-    if bounded && a.range.is_none() && single {
+    if bounded && a.range.is_none() && single && a.jump.is_none() {
         line.reference =
             a.eq.iter()
                 .map(|c| match c {

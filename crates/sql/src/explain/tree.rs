@@ -448,6 +448,13 @@ fn access(name: &str, kind: &SourceKind, a: &Access) -> String {
     let index = &schema.indexes[a.index];
     let reverse = if a.reverse { " (reverse)" } else { "" };
     let lists = a.eq.iter().any(|c| matches!(c, EqCond::In(_)));
+    if a.jump.is_some() {
+        let over = over(a);
+        return format!(
+            "Covering index skip scan for deduplication on {name} using {}{over}",
+            index.name
+        );
+    }
     let (how, keys) = if a.unique {
         ("Single-row index lookup", values(a, schema))
     } else if a.range.is_some() || !a.arms.is_empty() || lists {

@@ -8,6 +8,7 @@ use super::conditions::{Cond, term};
 use super::estimate::{self, Asked};
 use super::index_condition::{held, pushable};
 use super::index_merge;
+use super::loose_scan::{self, Sparse};
 use super::peek::Peek;
 use crate::expr::{Expr, ExprKind, Term};
 use crate::logical::Hints;
@@ -80,6 +81,8 @@ pub struct Request<'a> {
     pub locked: bool,
     /// Order wanted, if this table leads the join.
     pub wanted: Option<&'a Wanted>,
+    /// One row of each combination of values is enough.
+    pub sparse: Option<&'a Sparse>,
     /// No other order will do.
     pub in_order: bool,
     /// Rows wanted (LIMIT), if nothing but order stands between.
@@ -162,6 +165,7 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
         c.left = left.min(c.rows);
         c.pushed = pushable(r, c);
         price(r, c, left.max(1e-3));
+        loose_scan::loosen(r, c);
     }
     if r.in_order {
         all.retain(|c| c.ordered);
@@ -391,6 +395,7 @@ pub fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         eq: b.eq,
         range: b.range,
         arms: Vec::new(),
+        jump: None,
         merge: None,
         pushed: None,
         prune: None,

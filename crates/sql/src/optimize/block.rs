@@ -5,6 +5,7 @@ use super::access::Wanted;
 use super::conditions;
 use super::estimate::{self, Outline};
 use super::joins::{Joined, Joiner, Tree};
+use super::loose_scan::{Extreme, Sparse};
 use super::lower::with_subqueries;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, Term};
@@ -92,6 +93,77 @@ impl Lowered {
             return None;
         }
         self.single(arg).map(|(s, c)| (s, c, max))
+    }
+
+    /// Whether one row of each combination of the columns read is enough, and of which. `columns`: by source.
+    fn sparse(&self, filter: &[Expr], assigns: bool, columns: &[Vec<usize>]) -> Option<Sparse> {
+        let [columns] = columns else { return None };
+        let grouped = self.group.iter().flat_map(|(keys, _)| keys);
+        let ordered = self.order.iter().map(|(e, _)| e);
+        let plain = || grouped.clone().chain(filter);
+        let after = || {
+            self.select
+                .iter()
+                .chain(&self.having)
+                .chain(ordered.clone())
+        };
+        let args = || self.aggregates.iter().flat_map(|a| &a.args);
+        let all = || plain().chain(after()).chain(args());
+        if !self.subqueries.is_empty() || !all().all(|e| e.is_deterministic(assigns)) {
+            return None;
+        }
+        let repeats = |a: &AggregateSpec| match a.kind {
+            AggregateKind::Min | AggregateKind::Max => true,
+            AggregateKind::Count | AggregateKind::Sum | AggregateKind::Avg => a.distinct,
+            _ => false,
+        };
+        let enough = match self.group {
+            None => self.distinct,
+            Some(_) => self.aggregates.iter().all(repeats),
+        };
+        if !enough {
+            return None;
+        }
+        let extreme = self.extreme().filter(|e| {
+            let mut read = false;
+            for x in plain().chain(after()) {
+                x.columns(&mut |s, c| read |= s == self.base && c == e.column);
+            }
+            !read
+        });
+        let own = |c: &usize| extreme.is_none_or(|e| e.column != *c);
+        Some(Sparse {
+            columns: columns.iter().copied().filter(own).collect(),
+            extreme,
+        })
+    }
+
+    /// The one column of which all aggregates are the least or the greatest value.
+    fn extreme(&self) -> Option<Extreme> {
+        let mut found: Option<Extreme> = None;
+        for a in &self.aggregates {
+            let [arg] = &a.args[..] else { return None };
+            // ENUMs compare as texts in MIN and MAX, but are ordered by position.
+            if arg.ty.base == crate::types::BaseType::Enum {
+                return None;
+            }
+            let (_, column) = self.single(arg)?;
+            let (min, max) = match a.kind {
+                AggregateKind::Min => (true, false),
+                AggregateKind::Max => (false, true),
+                _ => return None,
+            };
+            let e = found.get_or_insert(Extreme {
+                column,
+                min: false,
+                max: false,
+            });
+            if e.column != column {
+                return None;
+            }
+            (e.min, e.max) = (e.min | min, e.max | max);
+        }
+        found
     }
 
     /// Rows that LIMIT leaves, if nothing but order stands between.
@@ -246,6 +318,7 @@ impl Optimizer<'_> {
         let wanted = l.wanted();
         let wants_end = matches!(wanted, Some((_, Wanted::End(..))));
         let limit = l.limit_rows(wanted.is_some(), calc_found_rows);
+        let sparse = l.sparse(&filter, assigns, &columns);
         l.ask_virtual(&filter, &columns);
         let computed: Vec<Outline> = l.sources.iter().map(|s| self.outline(&s.kind)).collect();
         let mut hash_ids = self.hashes;
@@ -268,6 +341,7 @@ impl Optimizer<'_> {
                 needs: &|e| l.needs(e),
                 wanted,
                 limit,
+                sparse,
                 hash_ids: &mut hash_ids,
             }
             .plan(tree, filter),

@@ -4,6 +4,7 @@ use super::access::{self, Choice, Lead, Request, Wanted};
 use super::conditions::{Cond, differs};
 use super::estimate::Outline;
 use super::index_condition;
+use super::loose_scan::Sparse;
 use super::lower::with_subqueries;
 use super::order::{self, Order, Weigh};
 use super::peek::Peek;
@@ -132,6 +133,8 @@ pub struct Joiner<'a> {
     pub wanted: Option<(usize, Wanted)>,
     /// LIMIT, if nothing but order stands between.
     pub limit: Option<f64>,
+    /// One row of each combination of values of the only table is enough.
+    pub sparse: Option<Sparse>,
     /// Next hash join.
     pub hash_ids: &'a mut usize,
 }
@@ -397,6 +400,7 @@ impl Joiner<'_> {
             columns: &self.columns[n],
             locked: lock.is_some() || self.tables[*table].write,
             wanted,
+            sparse: self.sparse.as_ref(),
             in_order: lead == Lead::InOrder,
             limit,
             hints: &self.hints[n],

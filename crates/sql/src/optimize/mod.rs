@@ -15,6 +15,7 @@
 //! | `access` | the index and ranges to read one table by |
 //! | `index_condition` | which conditions entries of an index decide |
 //! | `index_merge` | one table by several indexes |
+//! | `loose_scan` | an index read by jumps, for DISTINCT and GROUP BY |
 //! | `conditions` | what a conjunct needs and says |
 //! | `peek` | the values that placeholders have while planning, and what of them a plan rests on |
 
@@ -27,6 +28,7 @@ mod estimate;
 mod index_condition;
 mod index_merge;
 mod joins;
+mod loose_scan;
 mod lower;
 mod order;
 pub(crate) mod peek;

@@ -354,6 +354,9 @@ pub struct Access {
     pub by_unique_key: bool,
     /// The index's own bytes hold all columns that are read; which they are.
     pub covering: Option<Vec<CoveredColumn>>,
+    /// Of entries that agree in the first parts only some are read: the others say nothing that is wanted. Whoever reads them all gets
+    /// the same result.
+    pub jump: Option<Jump>,
     /// Several indexes are read in its place, for keys of the clustered index; then there is nothing in `eq`, `range` and `arms`, and
     /// `index` is the clustered one.
     pub merge: Option<Box<IndexMerge>>,
@@ -402,6 +405,7 @@ impl Access {
             eq: self.eq.clone(),
             range: self.range.clone(),
             arms: self.arms.clone(),
+            jump: None,
             merge: None,
             pushed: None,
             prune: None,
@@ -432,6 +436,17 @@ pub struct Arm {
     pub eq: Vec<EqCond>,
     /// Condition on the part after them.
     pub range: Option<RangeCond>,
+}
+
+/// A loose index scan: a group is made of entries that agree in the first parts. Its first is read in any case.
+#[derive(Clone, Copy, Debug)]
+pub struct Jump {
+    /// How many parts.
+    pub parts: usize,
+    /// Whether the group's last entry is read too, for MIN or MAX of the next part.
+    pub last: bool,
+    /// Whether the next part may be NULL, which is neither: then entries beside NULLs are read.
+    pub nulls: bool,
 }
 
 /// Several indexes that are read for one table.
