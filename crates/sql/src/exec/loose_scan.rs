@@ -13,7 +13,7 @@ use super::state::{Flow, State};
 use super::store_error;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
-use crate::plan::PlanTable;
+use crate::logical::PlanTable;
 use crate::plan::nodes::{Access, Jump};
 use crate::row;
 
