@@ -31,15 +31,8 @@ pub enum ReplicationStatement {
         /// FOR CHANNEL.
         channel: Option<String>,
     },
-    /// RESET REPLICA, RESET SLAVE.
-    ResetReplica {
-        /// ALL.
-        all: bool,
-        /// FOR CHANNEL.
-        channel: Option<String>,
-    },
-    /// RESET MASTER, RESET BINARY LOGS AND GTIDS, and TO.
-    ResetBinaryLogs(Option<u64>),
+    /// RESET, but for RESET PERSIST.
+    Reset(Vec<Reset>),
     /// PURGE BINARY LOGS TO.
     PurgeTo(String),
     /// PURGE BINARY LOGS BEFORE.
@@ -125,6 +118,32 @@ fn for_channel(channel: &Option<String>) -> OptText<'_> {
     OptText(" FOR CHANNEL ", channel)
 }
 
+/// What RESET resets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reset {
+    /// REPLICA, SLAVE.
+    Replica {
+        /// ALL.
+        all: bool,
+        /// FOR CHANNEL.
+        channel: Option<String>,
+    },
+    /// MASTER, BINARY LOGS AND GTIDS, and TO.
+    BinaryLogs(Option<u64>),
+}
+
+impl fmt::Display for Reset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reset::Replica { all, channel } => {
+                let all = flag(*all, " ALL");
+                write!(f, "REPLICA{all}{}", for_channel(channel))
+            }
+            Reset::BinaryLogs(to) => write!(f, "BINARY LOGS AND GTIDS{}", Opt(" TO ", to)),
+        }
+    }
+}
+
 impl fmt::Display for ReplicationStatement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use ReplicationStatement as S;
@@ -154,17 +173,7 @@ impl fmt::Display for ReplicationStatement {
                     for_channel(channel)
                 )
             }
-            S::ResetReplica { all, channel } => {
-                write!(
-                    f,
-                    "RESET REPLICA{}{}",
-                    flag(*all, " ALL"),
-                    for_channel(channel)
-                )
-            }
-            S::ResetBinaryLogs(to) => {
-                write!(f, "RESET BINARY LOGS AND GTIDS{}", Opt(" TO ", to))
-            }
+            S::Reset(list) => write!(f, "RESET {}", List(list)),
             S::PurgeTo(log) => write!(f, "PURGE BINARY LOGS TO {}", Quoted(log)),
             S::PurgeBefore(when) => write!(f, "PURGE BINARY LOGS BEFORE {when}"),
             S::StartGroup(credentials) => {

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Credential, Filter, FilterItem, FilterRule, ReplicaThread, ReplicationStatement, SourceValue,
-    StartReplica, StatementKind, UntilOption,
+    Credential, Filter, FilterItem, FilterRule, ReplicaThread, ReplicationStatement, Reset,
+    SourceValue, StartReplica, StatementKind, UntilOption,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -95,21 +95,24 @@ impl Parser<'_> {
         if self.eat_words("QUERY CACHE") {
             return self.reset_query_cache();
         }
+        let list = self.comma_list(Self::reset_item)?;
+        Ok(replication(ReplicationStatement::Reset(list)))
+    }
+
+    /// What RESET resets.
+    fn reset_item(&mut self) -> Result<Reset> {
         if self.eat(K::MASTER) || self.eat_words("BINARY LOGS AND GTIDS") {
             let to = if self.eat(K::TO) {
                 Some(self.uint()?)
             } else {
                 None
             };
-            return Ok(replication(ReplicationStatement::ResetBinaryLogs(to)));
+            return Ok(Reset::BinaryLogs(to));
         }
         self.expect_replica()?;
         let all = self.eat(K::ALL);
         let channel = self.for_channel()?;
-        Ok(replication(ReplicationStatement::ResetReplica {
-            all,
-            channel,
-        }))
+        Ok(Reset::Replica { all, channel })
     }
 
     /// RENAME.
