@@ -111,7 +111,7 @@ impl Tally {
                         .entry(reason.to_string())
                         .or_default()
                         .push(line);
-                } else if sent.errors.contains(&error.code.to_string().as_str()) {
+                } else if sent.errors.contains(error.code.to_string().as_str()) {
                     self.expected += 1;
                 } else {
                     let word: String = near.chars().take(12).collect();
