@@ -5,9 +5,7 @@ use super::*;
 use crate::catalog::KeyCodec;
 use crate::io::SimStorage;
 use crate::space::{FileId, SpaceId};
-use crate::table::{Fetch, KeyRange};
 use crate::txn::{Lock, LockMode, WaitPolicy};
-use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A row is its key.
@@ -301,55 +299,4 @@ fn damaged_records_are_errors() {
         assert_eq!(engine.stopped(), None);
     }
     assert!(told > 100, "{told}");
-}
-
-/// Reads all rows of a table by batches; how many.
-fn read_all(engine: &Engine, owner: &Arc<Owner>, name: &str) -> usize {
-    let mut txn = engine.begin(owner, Isolation::RepeatableRead);
-    let table = engine.open_table(&mut txn, "d", name).unwrap();
-    let snapshot = engine.snapshot(&mut txn).unwrap();
-    let all = KeyRange {
-        lower: Bound::Unbounded,
-        upper: Bound::Unbounded,
-    };
-    let mut scan = table.scan_batches(snapshot, 0, all, Fetch::Row).unwrap();
-    let mut rows = 0;
-    while let Some(batch) = scan.next().unwrap() {
-        rows += batch.len();
-    }
-    drop(scan);
-    engine.commit(txn).unwrap();
-    rows
-}
-
-/// A table larger than the pool is read through the old part of the LRU list.
-#[test]
-fn scans_by_batches_leave_the_pools_hot_pages() {
-    let (engine, owner) = engine(false);
-    for (name, rows) in [("large", 6000u64), ("hot", 400)] {
-        engine.create_table(&owner, new_table(name, false)).unwrap();
-        let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
-        let table = engine.open_table(&mut txn, "d", name).unwrap();
-        for id in 0..rows {
-            let mut row = [b'x'; 1000];
-            row[..8].copy_from_slice(&id.to_be_bytes());
-            table.insert(&mut txn, &row).unwrap();
-        }
-        engine.commit(txn).unwrap();
-    }
-    wait_until(|| counter(&engine, "Innodb_history_list_length") == 0);
-    engine.0.pager.flush().unwrap();
-    let reads = || counter(&engine, "Innodb_buffer_pool_reads");
-    let before = reads();
-    for _ in 0..3 {
-        assert_eq!(read_all(&engine, &owner, "large"), 6000);
-        assert_eq!(read_all(&engine, &owner, "hot"), 400);
-        engine.0.pager.age_everything();
-        assert_eq!(read_all(&engine, &owner, "hot"), 400);
-    }
-    assert!(reads() - before > 1500, "the large table fits the pool");
-    assert_eq!(read_all(&engine, &owner, "large"), 6000);
-    let before = reads();
-    assert_eq!(read_all(&engine, &owner, "hot"), 400);
-    assert_eq!(reads(), before);
 }

@@ -242,12 +242,6 @@ impl Pager {
         flushed.and_then(|()| self.core.remove_unlogged())
     }
 
-    /// Makes every frame look as if it had come long ago, for tests of the LRU list.
-    #[cfg(test)]
-    pub(crate) fn age_everything(&self) {
-        self.core.age_everything();
-    }
-
     fn stop_cleaner(&self) {
         self.core.cleaner.stop();
         self.end(&self.cleaner, "the page cleaner panicked");
