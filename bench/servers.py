@@ -69,14 +69,21 @@ def die_with_parent():
 
 
 class Server:
-    """A server process with a data directory of its own; both go when it is stopped."""
+    """A server process with a data directory of its own. Both go when it is stopped, unless `args.keep` names a directory
+    for the data: then a later run finds it there."""
 
     live = set()
 
     def __init__(self, name, args):
         self.name = name
-        args.dir.mkdir(parents=True, exist_ok=True)
-        self.dir = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=args.dir))
+        self.keep = getattr(args, "keep", None)
+        if self.keep:
+            self.dir = self.keep / name
+            self.dir.mkdir(parents=True, exist_ok=True)
+        else:
+            args.dir.mkdir(parents=True, exist_ok=True)
+            self.dir = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=args.dir))
+        self.is_new = not (self.dir / "data").exists()
         # Paths of Unix sockets are at most 107 bytes long: not below a deep data directory.
         self.socket_dir = Path(tempfile.mkdtemp(prefix="bench-"))
         self.socket = self.socket_dir / "s"
@@ -115,11 +122,12 @@ class Server:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(30)
+                self.process.wait(300 if self.keep else 30)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        shutil.rmtree(self.dir, ignore_errors=True)
+        if not self.keep:
+            shutil.rmtree(self.dir, ignore_errors=True)
         shutil.rmtree(self.socket_dir, ignore_errors=True)
         Server.live.discard(self)
 
@@ -139,13 +147,14 @@ def start_mariadb(args):
     s = Server("mariadb", args)
     data = s.dir / "data"
     user = ["--user=root"] if os.geteuid() == 0 else []
-    made = subprocess.run(
-        [which("mariadb-install-db"), "--no-defaults", f"--datadir={data}", "--skip-test-db",
-         "--auth-root-authentication-method=normal", *user],
-        capture_output=True, text=True, env={**os.environ, "PATH": PATH},
-    )
-    if made.returncode != 0:
-        fail(f"mariadb-install-db failed:\n{made.stdout[-1500:]}{made.stderr[-1500:]}")
+    if s.is_new:
+        made = subprocess.run(
+            [which("mariadb-install-db"), "--no-defaults", f"--datadir={data}", "--skip-test-db",
+             "--auth-root-authentication-method=normal", *user],
+            capture_output=True, text=True, env={**os.environ, "PATH": PATH},
+        )
+        if made.returncode != 0:
+            fail(f"mariadb-install-db failed:\n{made.stdout[-1500:]}{made.stderr[-1500:]}")
     s.spawn([
         which("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={s.socket}", f"--pid-file={s.dir}/pid",
         "--skip-networking", f"--innodb-buffer-pool-size={args.pool}", f"--innodb-log-file-size={args.log_size}",
