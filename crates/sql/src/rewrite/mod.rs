@@ -7,7 +7,7 @@
 //! | file | rule |
 //! |---|---|
 //! | `merge` | derived tables that are plain joins become part of the block that reads them |
-//! | `common_factors` | an equality that every alternative of an OR asks for is asked for beside it |
+//! | `common_factors` | what every alternative of an OR asks for is asked for beside it, and what all ask of one table |
 //! | `constants` | what equals a constant is the constant |
 //! | `equalities` | columns that equal the same are equal to each other |
 //! | `pushdown` | conditions on a derived table alone are asked within it |
