@@ -479,6 +479,8 @@ impl Session {
             sort: bytes("sort_buffer_size").max(table),
             join: bytes("join_buffer_size").max(table),
             table,
+            batch_rows: number("millpond_batch_rows"),
+            workers: number("millpond_parallel_workers") as usize,
         };
         s.notes = number("sql_notes") != 0;
         s.wait_timeout = number("wait_timeout");

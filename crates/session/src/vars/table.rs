@@ -731,12 +731,21 @@ pub(super) static VARS: &[Def] = &[
     ),
     def("max_write_lock_count", Global, num(1, MAX), U(MAX), Fixed),
     def(
+        "millpond_batch_rows",
+        Both,
+        num(0, MAX),
+        U(millpond_sql::exec::BATCH_FROM_ROWS),
+        Free,
+    ),
+    def(
         "millpond_drop_algorithm",
         Global,
         Kind::Enum(&DropAlgorithm::NAMES),
         T("millpond"),
         Free,
     ),
+    // 0: as many as the machine has cores.
+    def("millpond_parallel_workers", Both, num(0, 1024), U(0), Free),
     def(
         "millpond_reclaim_bytes_per_sec",
         Global,

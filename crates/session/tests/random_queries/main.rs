@@ -47,9 +47,14 @@ fn random_queries_agree_with_themselves() {
 
     let db = TestDb::new();
     let peer = std::env::var("MILLPOND_RANDOM_PEER").ok();
+    // Without indexes all is read from end to end: there by batches, on several threads, here row by row.
+    let mut plain = Embedded::connect(&db);
+    plain
+        .run("SET millpond_batch_rows = 0, millpond_parallel_workers = 2")
+        .expect("set");
     let mut databases = Databases {
         keyed: Box::new(Embedded::connect(&db)),
-        plain: Box::new(Embedded::connect(&db)),
+        plain: Box::new(plain),
         peer: peer.map(|url| Box::new(Peer::connect(&url)) as Box<dyn Engine>),
     };
     let mut rng = Rng(seed);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::batch::{self, Attempt};
 use super::distinct::{Distinct, Seen};
 use super::group::Groups;
 use super::hash;
@@ -21,7 +22,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
 use crate::logical::Limit;
 use crate::memory::{Charge, MemoryAccount};
-use crate::plan::nodes::{Block, Body, LevelFrom, Query, SourceKind, Union};
+use crate::plan::nodes::{Block, Body, Group, LevelFrom, Query, SourceKind, Union};
 use crate::plan::ranges;
 use crate::row::{Reader, encode_sort_value, put_all, put_bytes};
 use crate::value::convert::exact_integer;
@@ -181,16 +182,15 @@ fn block<'s>(
     match &b.group {
         None => {
             if open {
-                levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
-                    tail.row(st, rows, out)
-                })?;
+                loops(st, b, &rows, &mut |st, rows| tail.row(st, rows, out))?;
             }
         }
+        Some(g) if open && by_batches(st, b, g, &rows, &mut tail, out)? => {}
         Some(g) => {
             let mut groups = Groups::new(st, b, g, fixed);
             let mut flow = Flow::Continue;
             if open {
-                flow = levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
+                flow = loops(st, b, &rows, &mut |st, rows| {
                     groups.row(st, rows, &mut |st, rows| {
                         grouped(st, b);
                         tail.row(st, rows, out)
@@ -206,6 +206,35 @@ fn block<'s>(
         }
     }
     tail.finish(st, out)
+}
+
+/// Runs a block's loops, by batches if it is for them.
+fn loops<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    rows: &[RowRef<'_>],
+    emit: &mut levels::Emit<'_, 's>,
+) -> SqlResult<Flow> {
+    match batch::rows(st, b, rows, emit)? {
+        Attempt::Done(flow) => Ok(flow),
+        Attempt::ByRows => levels::run(st, b, &b.levels, rows, emit),
+    }
+}
+
+/// Runs a block's loops and groups by batches; whether it was for them.
+fn by_batches<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    g: &'s Group,
+    rows: &[RowRef<'_>],
+    tail: &mut Tail<'s>,
+    out: &mut Out<'_, 's>,
+) -> SqlResult<bool> {
+    let done = batch::groups(st, b, g, rows, &mut |st, rows| {
+        grouped(st, b);
+        tail.row(st, rows, out)
+    })?;
+    Ok(matches!(done, Attempt::Done(_)))
 }
 
 /// Notes a group, if EXPLAIN ANALYZE watches.

@@ -26,7 +26,30 @@ pub fn run<'s>(
     rows: &[RowRef<'_>],
     emit: &mut Emit<'_, 's>,
 ) -> SqlResult<Flow> {
-    let mut flow = loops(st, b, levels, true, rows, emit)?;
+    let flow = rest(st, b, levels, rows, emit)?;
+    late(st, b, levels, rows, flow, emit)
+}
+
+/// Runs the last loops of a block for one row of those before them. [`late`] is to follow when all have run.
+pub fn rest<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    levels: &'s [Level],
+    rows: &[RowRef<'_>],
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
+    loops(st, b, levels, true, rows, emit)
+}
+
+/// Goes on with what hash joins have put aside while loops ran, which ended with `flow`.
+pub fn late<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    levels: &'s [Level],
+    rows: &[RowRef<'_>],
+    mut flow: Flow,
+    emit: &mut Emit<'_, 's>,
+) -> SqlResult<Flow> {
     for (n, level) in levels.iter().enumerate() {
         let LevelFrom::Hash(h) = &level.from else {
             continue;

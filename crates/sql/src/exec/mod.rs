@@ -9,6 +9,7 @@
 //! | `index_merge` | the same by several indexes |
 //! | `levels`, `hash` | the loops of a join |
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
+//! | `batch` | whole blocks by batches of rows, on several threads |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions, run when they are asked for |
@@ -21,6 +22,7 @@
 //! Whatever keeps rows (sorting, grouping, DISTINCT, derived tables, hash joins, subqueries) is charged to the statement's
 //! [`MemoryAccount`], uses [`ExecContext::limits`] bytes at most, fewer if the server has no more, and temporary files beyond.
 
+mod batch;
 mod block;
 mod codec;
 mod distinct;
@@ -96,7 +98,14 @@ pub struct Limits {
     pub join: usize,
     /// Kept rows, groups, DISTINCT (`tmp_table_size`).
     pub table: usize,
+    /// Rows of a table from which on it is read by batches (`millpond_batch_rows`).
+    pub batch_rows: u64,
+    /// Threads that may work on a statement (`millpond_parallel_workers`).
+    pub workers: usize,
 }
+
+/// What `millpond_batch_rows` is unless it is set.
+pub const BATCH_FROM_ROWS: u64 = 10_000;
 
 impl Limits {
     /// The same for all.
@@ -105,6 +114,8 @@ impl Limits {
             sort: bytes,
             join: bytes,
             table: bytes,
+            batch_rows: BATCH_FROM_ROWS,
+            workers: 1,
         }
     }
 }

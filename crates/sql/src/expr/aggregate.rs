@@ -366,6 +366,33 @@ fn place(e: &Expr) -> String {
     s
 }
 
+/// States that were reached elsewhere, for [`Accumulator::finish`].
+impl Accumulator {
+    fn reached(state: State) -> Accumulator {
+        Accumulator {
+            state,
+            seen: None,
+            key: Vec::new(),
+        }
+    }
+    /// Of a COUNT.
+    pub fn of_count(n: i64) -> Accumulator {
+        Accumulator::reached(State::Count(n))
+    }
+    /// Of a SUM or AVG of so many exact numbers.
+    pub fn of_sum(sum: Decimal, n: i64) -> Accumulator {
+        Accumulator::reached(State::Sum(Sum::Decimal(sum), n))
+    }
+    /// Of a SUM or AVG of so many doubles.
+    pub fn of_double(sum: f64, n: i64) -> Accumulator {
+        Accumulator::reached(State::Sum(Sum::Double(sum), n))
+    }
+    /// Of a MIN or MAX.
+    pub fn of_extreme(v: Value<'static>) -> Accumulator {
+        Accumulator::reached(State::Extreme(v))
+    }
+}
+
 impl Accumulator {
     /// Takes one row in.
     pub fn update(

@@ -40,16 +40,19 @@ impl Expr {
     /// compared, grouped by or given out.
     #[inline]
     pub fn shown<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
-        let v = self.eval(cx)?;
-        // The digits of a variable's or parameter's value are not its type's.
-        let free = matches!(
-            self.kind,
-            ExprKind::Param(_) | ExprKind::UserVariable(_) | ExprKind::Beside(..)
-        );
-        Ok(match v {
-            Value::Decimal(d) if !free => Value::Decimal(self.ty.shown(d)),
+        Ok(match self.eval(cx)? {
+            Value::Decimal(d) if !self.is_free() => Value::Decimal(self.ty.shown(d)),
             v => v,
         })
+    }
+
+    /// Whether the digits of its value are not its type's: those of a variable or parameter.
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        matches!(
+            self.kind,
+            ExprKind::Param(_) | ExprKind::UserVariable(_) | ExprKind::Beside(..)
+        )
     }
 
     /// What chains long is apart from the rest: a partition's function is evaluated on an ordinary stack, however long it is.

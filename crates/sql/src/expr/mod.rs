@@ -32,9 +32,10 @@ pub use distinct::MemoryBudget;
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
 pub(crate) use kinds::constant as constant_beside;
-pub(crate) use like::compile as compile_pattern;
 pub use like::{Like, Regexp, pattern_prefix};
+pub(crate) use like::{compile as compile_pattern, matches as like_matches};
 pub use list::InList;
+pub(crate) use operators::{arithmetic_of, compare as compare_values, number as number_of};
 pub use term::Term;
 
 pub use crate::types::derive::ArithmeticOp;
@@ -464,7 +465,13 @@ impl Expr {
         f(self);
         self.each_child(&mut |c| c.walk(f));
     }
-    /// The same with the right to change: children after their parent. Constants of IN lists and LIKE patterns are prepared
+    /// How deep it nests.
+    pub fn depth(&self) -> usize {
+        let mut deepest = 0;
+        self.each_child(&mut |c| deepest = deepest.max(c.depth()));
+        1 + deepest
+    }
+    /// As [`Expr::walk`], with the right to change: children after their parent. Constants of IN lists and LIKE patterns are prepared
     /// when bound and must stay.
     pub fn walk_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         f(self);

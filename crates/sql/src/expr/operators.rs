@@ -16,7 +16,7 @@ pub(super) fn out_of_range(kind: &str, e: &Expr) -> SqlError {
 }
 
 /// A value as a number: dates as `YYYYMMDD`, texts as doubles.
-pub(super) fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> SqlResult<Value<'a>> {
+pub(crate) fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> SqlResult<Value<'a>> {
     Ok(match v {
         Value::Bytes(b) => Value::Double(number_of_text(&b, cx.session)?),
         Value::Date(d) => Value::Int(d.to_number()),
@@ -34,7 +34,21 @@ pub(super) fn arithmetic<'a>(
     args: &'a [Expr; 2],
     cx: &EvalContext<'a>,
 ) -> SqlResult<Value<'a>> {
-    let v = compute(e, op, args, cx)?;
+    let a = number(args[0].eval(cx)?, cx)?;
+    let b = number(args[1].eval(cx)?, cx)?;
+    arithmetic_of(e, op, a, b, cx)
+}
+
+/// The same of operands that are [`number`]s.
+#[inline]
+pub(crate) fn arithmetic_of<'a>(
+    e: &Expr,
+    op: ArithmeticOp,
+    a: Value<'a>,
+    b: Value<'a>,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let v = compute(e, op, a, b, cx)?;
     Ok(match (&v, e.ty.base) {
         (Value::Int(_), BaseType::BigInt) if !e.ty.unsigned => v,
         _ => crate::value::conform(v, &e.ty),
@@ -49,14 +63,13 @@ fn division_by_zero(cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
 }
 
 fn compute<'a>(
-    e: &'a Expr,
+    e: &Expr,
     op: ArithmeticOp,
-    args: &'a [Expr; 2],
-    cx: &EvalContext<'a>,
+    a: Value<'a>,
+    b: Value<'a>,
+    cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'a>> {
     use ArithmeticOp as O;
-    let a = number(args[0].eval(cx)?, cx)?;
-    let b = number(args[1].eval(cx)?, cx)?;
     if a.is_null() || b.is_null() {
         return Ok(Value::Null);
     }
@@ -201,7 +214,7 @@ pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlR
 /// Compares as [`Value::compare`] does, complaining of a text that is no number where it is compared with one. A time beside a date is
 /// one of today, and a text that is no date the zero one.
 #[inline]
-pub(super) fn compare(
+pub(crate) fn compare(
     a: &Value<'_>,
     b: &Value<'_>,
     collation: Collation,

@@ -371,6 +371,7 @@ impl Optimizer<'_> {
         let block = Block {
             order_is_select,
             base,
+            read: columns,
             gate: wrap_all(gate),
             levels: joined.levels,
             group,

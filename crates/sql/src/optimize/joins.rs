@@ -443,7 +443,7 @@ impl Joiner<'_> {
                 .collect();
             return (
                 Level {
-                    expected: ways.expected_hashed(),
+                    expected: ways.expected_hashed(around.rows),
                     from: LevelFrom::Hash(join),
                     kind: LevelKind::Inner,
                     on: self.with_subqueries(rest),

@@ -16,8 +16,13 @@ use crate::switches::Flag;
 pub const BUILD: f64 = 2.0;
 /// Cost of looking a row up in one.
 const PROBE: f64 = 0.5;
+/// The same where so many rows are joined that it is done by batches ([`crate::exec`], `batch`).
+const BATCH_BUILD: f64 = 0.3;
+const BATCH_PROBE: f64 = 0.1;
+/// Rows that make a join one by batches.
+const BATCH_ROWS: f64 = 10_000.0;
 /// Rows up to which hashing may be preferred to an index: more may not fit into memory.
-const BUILD_ROWS: f64 = 200_000.0;
+const BUILD_ROWS: f64 = 4_000_000.0;
 /// Least part of the rows that an anti-join is taken to leave.
 const ANTI: f64 = 0.1;
 /// Cost of scans below which hashing is no loss.
@@ -44,30 +49,40 @@ impl Ways {
         let Some((cost, build)) = self.build else {
             return false;
         };
-        let hashed = cost + build * BUILD + rows * PROBE;
+        let (once, each) = hashing(cost, build, rows);
+        let hashed = once + rows * each;
         match self.by_index {
             true => build <= BUILD_ROWS && hashed * CLEARLY < rows * self.each,
             // Few rows may become many before the plan is made anew; a scan for each of them then never ends.
             false => rows * self.each < SMALL || hashed < rows * self.each * CLEARLY,
         }
     }
-    /// What is expected of hashing it.
-    pub fn expected_hashed(&self) -> Expected {
+    /// What is expected of hashing it, beside that many rows of others.
+    pub fn expected_hashed(&self, others: f64) -> Expected {
         let (cost, rows) = self.build.unwrap_or_default();
+        let (once, each) = hashing(cost, rows, others);
         Expected {
             rows,
-            once: cost + rows * BUILD,
-            each: PROBE,
+            once,
+            each,
             out: rows,
         }
     }
     /// Cost once and per row of the others, of which there are that many.
     fn cost(&self, rows: f64) -> (f64, f64) {
         match self.build {
-            Some((cost, build)) if self.by_hash(rows) => (cost + build * BUILD, PROBE),
+            Some((cost, build)) if self.by_hash(rows) => hashing(cost, build, rows),
             _ => (self.keep, self.each),
         }
     }
+}
+
+/// Cost of hashing rows that cost something to read, and of each of the others that looks one up.
+fn hashing(cost: f64, build: f64, rows: f64) -> (f64, f64) {
+    if build + rows < BATCH_ROWS {
+        return (cost + build * BUILD, PROBE);
+    }
+    (cost + build * BATCH_BUILD, BATCH_PROBE)
 }
 
 /// What an item costs and leaves beside some others, whatever their number.

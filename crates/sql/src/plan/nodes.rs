@@ -75,6 +75,8 @@ pub struct Block {
     pub base: usize,
     /// Its tables, by source number minus `base`.
     pub sources: Vec<Source>,
+    /// By source, the columns that anything in the block or its subqueries reads, in ascending order.
+    pub read: Vec<Vec<usize>>,
     /// Its subqueries; the n-th's value is column n of source `base + sources.len() + 1`.
     pub subqueries: Vec<Subquery>,
     /// Those of them that depend on nothing in this block and run once at most.

@@ -41,25 +41,33 @@ fn order_float(v: f32) -> u32 {
     if b >> 31 == 1 { !b } else { b ^ 1 << 31 }
 }
 
+/// The signed number whose bits sort as these `width` bytes do: the reverse of [`signed`].
+#[inline]
+pub(super) fn signed_of(bits: u64, width: u32) -> i64 {
+    let shift = 64 - 8 * width;
+    ((bits << shift) ^ 1 << 63) as i64 >> shift
+}
+
+/// The reverse of [`order_double`].
+#[inline]
+pub(super) fn double(v: u64) -> f64 {
+    f64::from_bits(if v >> 63 == 1 { v ^ 1 << 63 } else { !v })
+}
+
+/// The reverse of [`order_float`].
+#[inline]
+pub(super) fn float(v: u32) -> f64 {
+    f32::from_bits(if v >> 31 == 1 { v ^ 1 << 31 } else { !v }).into()
+}
+
 /// Reads a fixed-width value.
 #[inline]
 pub(super) fn read_fixed<'a>(form: Form, b: &[u8], ty: &'a SqlType, tz: Zone) -> Value<'a> {
     match form {
-        Form::Signed => {
-            let shift = 64 - 8 * b.len() as u32;
-            let v = (read_be(b) << shift) ^ 1 << 63;
-            Value::Int(v as i64 >> shift)
-        }
+        Form::Signed => Value::Int(signed_of(read_be(b), b.len() as u32)),
         Form::Unsigned => Value::UInt(read_be(b)),
-        Form::Double => {
-            let v = read_be(b);
-            Value::Double(f64::from_bits(if v >> 63 == 1 { v ^ 1 << 63 } else { !v }))
-        }
-        Form::Float => {
-            let v = read_be(b) as u32;
-            let f = f32::from_bits(if v >> 31 == 1 { v ^ 1 << 31 } else { !v });
-            Value::Double(f as f64)
-        }
+        Form::Double => Value::Double(double(read_be(b))),
+        Form::Float => Value::Double(float(read_be(b) as u32)),
         Form::Decimal(scale) => Value::Decimal(Decimal::decode(b, scale)),
         Form::Date => Value::Date(Date::unpack(read_be(b) as u32)),
         Form::DateTime(fsp) => {

@@ -141,13 +141,17 @@ impl ConversionEnv {
         self.diagnose(Level::Note, code, message.into());
     }
     fn diagnose(&self, level: Level, code: u16, message: String) {
+        self.say(Diagnostic {
+            level,
+            code,
+            message,
+        });
+    }
+    /// Notes what was said elsewhere, on behalf of the statement.
+    pub fn say(&self, said: Diagnostic) {
         let mut d = self.diagnostics.borrow_mut();
         if d.len() < MAX_DIAGNOSTICS {
-            d.push(Diagnostic {
-                level,
-                code,
-                message,
-            });
+            d.push(said);
         }
     }
     /// The statement's start in the session's time zone, with microseconds.

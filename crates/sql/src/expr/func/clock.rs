@@ -11,16 +11,16 @@ use crate::value::{DateTime, Decimal, Value, Zone};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("NOW", 0..=1, asked_datetime, now).aka(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"]).follows(Follows::Statement),
+    row("NOW", 0..=1, asked_datetime, now).aka(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"]).follows(Follows::Clock),
     row("SYSDATE", 0..=1, asked_datetime, sysdate).follows(Follows::Call),
-    row("CURDATE", 0..=0, date, |c| Ok(Value::Date(c.cx.session.local_now().date))).aka(&["CURRENT_DATE"]).follows(Follows::Statement),
-    row("CURTIME", 0..=1, asked_time, curtime).aka(&["CURRENT_TIME"]).follows(Follows::Statement),
-    row("UTC_TIMESTAMP", 0..=1, asked_datetime, |c| Ok(Value::DateTime(cut(utc_now(c), fsp(c)?)))).follows(Follows::Statement),
-    row("UTC_DATE", 0..=0, date, |c| Ok(Value::Date(utc_now(c).date))).follows(Follows::Statement),
-    row("UTC_TIME", 0..=1, asked_time, |c| Ok(Value::Time(cut(utc_now(c), fsp(c)?).time()))).follows(Follows::Statement),
-    row("UNIX_TIMESTAMP", 0..=1, seconds, unix_timestamp).follows(Follows::Statement),
+    row("CURDATE", 0..=0, date, |c| Ok(Value::Date(c.cx.session.local_now().date))).aka(&["CURRENT_DATE"]).follows(Follows::Clock),
+    row("CURTIME", 0..=1, asked_time, curtime).aka(&["CURRENT_TIME"]).follows(Follows::Clock),
+    row("UTC_TIMESTAMP", 0..=1, asked_datetime, |c| Ok(Value::DateTime(cut(utc_now(c), fsp(c)?)))).follows(Follows::Clock),
+    row("UTC_DATE", 0..=0, date, |c| Ok(Value::Date(utc_now(c).date))).follows(Follows::Clock),
+    row("UTC_TIME", 0..=1, asked_time, |c| Ok(Value::Time(cut(utc_now(c), fsp(c)?).time()))).follows(Follows::Clock),
+    row("UNIX_TIMESTAMP", 0..=1, seconds, unix_timestamp).follows(Follows::Clock),
     row("FROM_UNIXTIME", 1..=2, from_seconds, from_unixtime).null(Null::Maybe).follows(Follows::Statement),
-    row("CONVERT_TZ", 3..=3, |t| SqlType::datetime(temporal_fsp(&t.args[0])), convert_tz).null(Null::Maybe).follows(Follows::Statement),
+    row("CONVERT_TZ", 3..=3, |t| SqlType::datetime(temporal_fsp(&t.args[0])), convert_tz).null(Null::Maybe).follows(Follows::Clock),
 ];
 
 fn asked_datetime(t: &Typing<'_>) -> SqlType {

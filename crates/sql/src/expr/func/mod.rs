@@ -95,7 +95,9 @@ enum Null {
 enum Follows {
     /// The arguments alone.
     Arguments,
-    /// The arguments and what the session has for a statement: clock, zone, user, `lc_time_names`.
+    /// The arguments and the statement's clock and zone.
+    Clock,
+    /// The arguments and what else the session has for a statement: user, `lc_time_names`.
     Statement,
     /// Each call: two in one statement may differ.
     Call,
@@ -276,6 +278,10 @@ impl Func {
     /// Whether the result follows from the arguments alone, whoever asks and when.
     pub(super) fn is_pure(self) -> bool {
         self.row().follows == Follows::Arguments
+    }
+    /// Whether the result follows from the arguments, the statement's clock and zone and sql_mode: whoever computes it.
+    pub(crate) fn is_anyones(self) -> bool {
+        matches!(self.row().follows, Follows::Arguments | Follows::Clock)
     }
     /// Whether its result is about the bytes of its arguments rather than about the text they mean.
     pub(super) fn reads_bytes(self) -> bool {

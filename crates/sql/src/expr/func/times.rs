@@ -12,7 +12,7 @@ use crate::value::{Decimal, Time, Value};
 pub(super) const FUNCTIONS: &[Function] = &[
     row("TIME", 1..=1, as_time, |c| Ok(Value::Time(c.time(0)?))).null(Null::Maybe),
     row("TIMEDIFF", 2..=2, as_time, timediff).null(Null::Maybe),
-    row("TIMESTAMP", 1..=2, |t| SqlType::datetime(t.fsp()), timestamp).null(Null::Maybe).follows(Follows::Statement),
+    row("TIMESTAMP", 1..=2, |t| SqlType::datetime(t.fsp()), timestamp).null(Null::Maybe).follows(Follows::Clock),
     row("MAKETIME", 3..=3, as_last, maketime).null(Null::Maybe),
     row("SEC_TO_TIME", 1..=1, as_last, sec_to_time).null(Null::Maybe),
     row("TIME_TO_SEC", 1..=1, int::<10>, |c| Ok(Value::Int(c.time(0)?.micros / MICROS))).null(Null::Maybe),
