@@ -7,6 +7,7 @@ use millpond_session::value::Zone;
 use millpond_sql::statistics::{self, Known, Term};
 use millpond_store::Isolation;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Client, TestDb};
 
 fn known(db: &TestDb, table: &str) -> Known {
@@ -289,4 +290,41 @@ fn plans_stay_when_a_table_is_measured_in_the_background() {
     let mut txn = engine.begin(&owner, Isolation::ReadCommitted);
     assert!(table.pin(&mut txn).unwrap());
     engine.commit(txn).unwrap();
+}
+
+#[test]
+fn new_statistics_fail_no_statement_that_plans_and_runs() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    create(&mut c, "t");
+    fill(&mut c, "t", 0..100);
+    create(&mut c, "many");
+    fill(&mut c, "many", 1000..4000);
+    let mut other = db.client();
+    let ended = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                other.ok("INSERT INTO t SELECT * FROM many");
+                other.ok("ANALYZE TABLE t");
+                other.ok("DELETE FROM t WHERE id >= 1000");
+                other.ok("ANALYZE TABLE t");
+            }
+        });
+        let _ended = Ended(ended);
+        for _ in 0..100 {
+            c.ok("CREATE TABLE u AS SELECT k FROM t WHERE k > 3 AND id < 1000");
+            c.ok("SET @n = (SELECT COUNT(*) FROM t WHERE k > 3 AND id < 1000)");
+            c.ok("DROP TABLE u");
+        }
+    });
+}
+
+/// Set when it goes, by a failure too.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

@@ -168,10 +168,7 @@ impl Session {
     ) -> SqlResult<()> {
         let outcome = self.in_transaction(|s| match s.run(plan, params, sink)? {
             Run::Done(outcome) => Ok(outcome),
-            Run::Stale => Err(SqlError::new(
-                1412,
-                "Table definition has changed, please retry transaction",
-            )),
+            Run::Stale => Err(changed()),
         })?;
         self.end_planned(outcome, plan.is_query(), more, sink)
     }
@@ -392,32 +389,26 @@ impl Session {
         params: &[Value<'_>],
     ) -> SqlResult<Vec<Value<'static>>> {
         self.in_transaction(|s| {
-            let Some(txn) = &mut s.txn.txn else {
-                return Err(SqlError::new(1105, "no transaction"));
-            };
-            let plan = planner::compile_exprs(
-                exprs,
-                params.len(),
-                &mut PlanContext {
-                    engine: &s.instance.0.engine,
-                    txn,
-                    env: &s.env,
-                    params: Some(params),
-                    peek: false,
-                },
-            )?;
-            let mut rows = Rows::default();
-            match s.run(&plan, params, &mut rows)? {
-                // What was evaluated went nowhere.
-                Run::Done(_) => s.env.rows_sent.set(0),
-                Run::Stale => {
-                    return Err(SqlError::new(
-                        1412,
-                        "Table definition has changed, please retry transaction",
-                    ));
+            for _ in 0..MAX_RECOMPILES {
+                let plan = planner::compile_exprs(
+                    exprs,
+                    params.len(),
+                    &mut PlanContext {
+                        engine: &s.instance.0.engine,
+                        txn: s.txn.txn.as_mut().ok_or_else(no_transaction)?,
+                        env: &s.env,
+                        params: Some(params),
+                        peek: false,
+                    },
+                )?;
+                let mut rows = Rows::default();
+                if let Run::Done(_) = s.run(&plan, params, &mut rows)? {
+                    // What was evaluated went nowhere.
+                    s.env.rows_sent.set(0);
+                    return rows.0.pop().ok_or_else(|| SqlError::new(1105, "no value"));
                 }
             }
-            rows.0.pop().ok_or_else(|| SqlError::new(1105, "no value"))
+            Err(changed())
         })
     }
 
@@ -467,7 +458,7 @@ impl Session {
         create: &ast::CreateTable,
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
-        let plan = self.compile(query, Some(params))?;
+        let mut plan = self.compile(query, Some(params))?;
         self.txn.touched |= !plan.tables.is_empty();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
@@ -501,30 +492,45 @@ impl Session {
             new.auto_increment,
         )?;
         let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
-        let mut cx = ExecContext {
-            engine: &self.instance.0.engine,
-            txn,
-            env: &self.env,
-            owner: &self.owner,
-            params,
-            lock_reads: false,
-            dml: DmlOptions::default(),
-            memory: &self.memory,
-            limits: self.settings.limits,
-            select_limit: u64::MAX,
-            scratch: &mut self.scratch,
-        };
         let ignore = create.duplicates == Some(Duplicates::Ignore);
         let _strict = self.env.write_strictly(ignore);
-        let ran = exec::run(&plan, &mut cx, &mut fill);
-        if let Some(e) = fill.error.take() {
-            return Err(e);
-        }
-        if matches!(ran?, Run::Stale) {
-            return Err(SqlError::new(
-                1412,
-                "Table definition has changed, please retry transaction",
-            ));
+        let mut attempts = 0;
+        loop {
+            let mut cx = ExecContext {
+                engine: &self.instance.0.engine,
+                txn,
+                env: &self.env,
+                owner: &self.owner,
+                params,
+                lock_reads: false,
+                dml: DmlOptions::default(),
+                memory: &self.memory,
+                limits: self.settings.limits,
+                select_limit: u64::MAX,
+                scratch: &mut self.scratch,
+            };
+            let ran = exec::run(&plan, &mut cx, &mut fill);
+            if let Some(e) = fill.error.take() {
+                return Err(e);
+            }
+            if matches!(ran?, Run::Done(_)) {
+                break;
+            }
+            // Its tables are locked: what has changed is what is known of their rows.
+            attempts += 1;
+            if attempts == MAX_RECOMPILES {
+                return Err(changed());
+            }
+            let cx = &mut PlanContext {
+                engine: &self.instance.0.engine,
+                txn,
+                env: &self.env,
+                params: Some(params),
+                peek: query.peeks,
+            };
+            plan = stack::lent(query.statement.run, || {
+                planner::compile(&query.statement, cx)
+            })?;
         }
         work.finish()?;
         let rows = work.rows();
@@ -584,4 +590,16 @@ impl ResultSink for Rows {
     fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// 1412: what plans rest on changes faster than statements are planned.
+fn changed() -> SqlError {
+    SqlError::new(
+        1412,
+        "Table definition has changed, please retry transaction",
+    )
+}
+
+fn no_transaction() -> SqlError {
+    SqlError::new(1105, "no transaction")
 }
