@@ -261,6 +261,7 @@ impl<'e> Grouping<'e> {
             let mut to = Vec::with_capacity(other.len());
             let mut fresh = Vec::new();
             for group in 0..other.len() as u32 {
+                shared.look(group as usize)?;
                 let from = whole.keys.len();
                 whole.keys.extend_from_slice(other.key(group, self.exact));
                 let (at, new) = if self.keys.is_empty() && whole.len() > 0 {

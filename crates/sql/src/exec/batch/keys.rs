@@ -209,7 +209,6 @@ fn merge(never: &mut Option<Vec<bool>>, nulls: Option<Vec<bool>>) {
 }
 
 /// Values as numbers of 64 bits, and which are NULL.
-#[expect(clippy::type_complexity)]
 fn as_numbers(v: Vector<'_>, kind: Kind, ty: &SqlType) -> Option<(Vec<u64>, Option<Vec<bool>>)> {
     let list = match (v.data, kind) {
         (Data::Int(v), Kind::Int) => v.into_iter().map(|n| n as u64).collect(),
@@ -230,7 +229,6 @@ fn as_numbers(v: Vector<'_>, kind: Kind, ty: &SqlType) -> Option<(Vec<u64>, Opti
 }
 
 /// The same for values that are of the kind, but not together.
-#[expect(clippy::type_complexity)]
 fn one_by_one(v: &Vector<'_>, kind: Kind, ty: &SqlType) -> Option<(Vec<u64>, Option<Vec<bool>>)> {
     let mut nulls = vec![false; v.len()];
     let mut list = Vec::with_capacity(v.len());

@@ -46,6 +46,7 @@ impl JoinTable {
         };
         // From the last to the first, each before those that follow it.
         for row in (0..rows).rev() {
+            shared.look(row)?;
             let slot = table.slot(table.hash_of(&table.numbers, table.bytes.as_ref(), row));
             table.next[row] = table.heads[slot];
             table.heads[slot] = row as u32;

@@ -91,6 +91,9 @@ pub struct Worker<'w> {
 /// Bytes that a worker charges at a time.
 const STEP_BYTES: usize = 256 << 10;
 
+/// Rows between two looks at whether the statement was killed, where nothing is read.
+const LOOK_ROWS: usize = 1 << 14;
+
 /// What one buffer of one worker has charged.
 #[derive(Default)]
 pub struct Held {
@@ -126,6 +129,14 @@ impl<'s> Shared<'s> {
         let mut charge = self.charge.lock();
         if charge.used().saturating_add(bytes) > self.limit || !charge.try_grow(bytes) {
             return Err(Halt::Unfit);
+        }
+        Ok(())
+    }
+    /// Within long work that reads nothing: whether the statement was killed. `done`: how much of it is done.
+    #[inline]
+    pub fn look(&self, done: usize) -> Ran<()> {
+        if done.is_multiple_of(LOOK_ROWS) && self.owner.is_killed() {
+            return Err(Halt::Error(interrupted()));
         }
         Ok(())
     }

@@ -60,6 +60,7 @@ pub(super) fn truths(
 }
 
 /// What is neither less nor greater is equal, be it no number.
+#[expect(clippy::neg_cmp_op_on_partial_ord)] // As the row evaluator has it.
 fn ordered<T: PartialOrd>(op: CompareOp, a: &[T], b: &[T]) -> Vec<u8> {
     fn each<T>(a: &[T], b: &[T], f: impl Fn(&T, &T) -> bool) -> Vec<u8> {
         a.iter().zip(b).map(|(a, b)| u8::from(f(a, b))).collect()
