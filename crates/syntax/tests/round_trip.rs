@@ -51,7 +51,11 @@ fn statements_of_the_sql_layers_tests() {
             let Some(head) = lines.next() else {
                 continue;
             };
-            let syntax_error = head.contains("error 1064") || head.contains("error 1221");
+            // The parser counts values of a row and tables of a join, too.
+            let by_parser = ["1064", "1221", "1116", "1136"];
+            let refusal = by_parser
+                .iter()
+                .any(|code| head.contains(&format!("error {code}")));
             let sql: Vec<&str> = lines.take_while(|line| *line != "----").collect();
             let sql = sql.join("\n");
             // Some are run with ANSI_QUOTES.
@@ -61,7 +65,7 @@ fn statements_of_the_sql_layers_tests() {
             };
             match fault(&sql, mode) {
                 None => parsed += 1,
-                Some(fault) if !syntax_error => refused.push(fault),
+                Some(fault) if !refusal => refused.push(fault),
                 Some(_) => {}
             }
         }

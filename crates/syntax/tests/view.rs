@@ -106,7 +106,7 @@ fn fault(text: &str) -> Option<String> {
 fn what_is_shown_parses_to_the_same() {
     let mut texts: Vec<String> = Vec::new();
     texts.extend(include_str!("statements.txt").lines().map(Into::into));
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../sql/tests/slt");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../session/tests/slt");
     for file in std::fs::read_dir(folder).expect("the folder of tests") {
         let text = std::fs::read_to_string(file.expect("a file").path()).unwrap_or_default();
         for record in text.split("\n\n") {
