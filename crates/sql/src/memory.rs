@@ -72,7 +72,8 @@ impl ServerMemory {
     }
 }
 
-/// A session's account. Its charges are made by the thread that runs the session's statement.
+/// A session's account. Its charges are made by one thread at a time: that of the session's statement, or its workers, which charge
+/// under one lock while the session's thread is one of them (`exec/batch/workers`).
 #[derive(Debug)]
 pub struct MemoryAccount {
     server: Arc<ServerMemory>,

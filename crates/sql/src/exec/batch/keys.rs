@@ -5,7 +5,7 @@ use super::rows::{Batch, digits};
 use super::vector::{Data, Kind, Vector};
 use crate::error::SqlResult;
 use crate::exec::hash::hash_value;
-use crate::expr::{EvalContext, Expr};
+use crate::expr::{EvalContext, Expr, ExprKind};
 use crate::plan::nodes::HashJoin;
 use crate::types::SqlType;
 use crate::value::Value;
@@ -124,8 +124,13 @@ impl<'e> Keys<'e> {
     /// Of the side that is built, and of the one that looks up.
     pub fn of(h: &'e HashJoin, cx: &EvalContext<'_>) -> (Keys<'e>, Keys<'e>) {
         let pairs = h.keys.iter().zip(&h.probes).zip(&h.types).zip(&h.null_safe);
+        // What is computed may turn out to be of another kind than its type, when rows have been given out already.
+        let column = |e: &Expr| matches!(e.kind, ExprKind::Column { .. });
         let forms: Vec<Form> = pairs
-            .map(|(((a, b), ty), safe)| form(&a.ty, &b.ty, ty, *safe))
+            .map(|(((a, b), ty), safe)| match column(b) {
+                true => form(&a.ty, &b.ty, ty, *safe),
+                false => Form::Bytes,
+            })
             .collect();
         let side = |exprs: &'e [Expr]| Keys {
             forms: forms.clone(),
