@@ -79,11 +79,10 @@ fn round(
     let morsels = &loops.reading.morsels;
     workers::run(st.env, shared, most, |worker| {
         let mut out = Vec::new();
-        let mut writer = Writer::new(b);
         loops
             .pipeline
             .run(worker, snapshot, morsels, around, |batch, cx| {
-                writer.put(&batch, cx, &mut out);
+                put(b, &batch, cx, &mut out);
                 Ok(match out.len() < bytes {
                     true => More::Yes,
                     false => More::Later,
@@ -93,41 +92,31 @@ fn round(
     })
 }
 
-/// Writes rows of a block's sources down.
-struct Writer<'b> {
-    b: &'b Block,
-}
-
-impl<'p> Writer<'p> {
-    fn new(b: &'p Block) -> Writer<'p> {
-        Writer { b }
-    }
-
-    fn put(&mut self, batch: &Batch<'_>, cx: &Contexts<'_>, out: &mut Vec<u8>) {
-        let zone = cx.batch.session.zone.get();
-        let sources = self.b.base..self.b.base + self.b.sources.len();
-        let mut values: Vec<Value<'_>> = Vec::new();
-        for row in 0..batch.len {
-            let at = out.len();
-            out.extend_from_slice(&[0; 4]);
-            for n in sources.clone() {
-                match &batch.sources[n] {
-                    SourceRows::Stored(schema, list) => match list[row] {
-                        Some(bytes) => codec::put_row(&RowRef::Stored(schema, bytes), out),
-                        None => codec::put_row(&RowRef::Nulls, out),
-                    },
-                    SourceRows::Nulls => codec::put_row(&RowRef::Nulls, out),
-                    kept @ SourceRows::Kept(columns, _) => {
-                        values.clear();
-                        let all = 0..columns.columns.len();
-                        values.extend(all.map(|c| kept.value(row, c, zone)));
-                        codec::put_row(&RowRef::Values(&values), out);
-                    }
+/// Writes the rows of a block's sources down.
+fn put(b: &Block, batch: &Batch<'_>, cx: &Contexts<'_>, out: &mut Vec<u8>) {
+    let zone = cx.batch.session.zone.get();
+    let sources = b.base..b.base + b.sources.len();
+    let mut values: Vec<Value<'_>> = Vec::new();
+    for row in 0..batch.len {
+        let at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        for n in sources.clone() {
+            match &batch.sources[n] {
+                SourceRows::Stored(schema, list) => match list[row] {
+                    Some(bytes) => codec::put_row(&RowRef::Stored(schema, bytes), out),
+                    None => codec::put_row(&RowRef::Nulls, out),
+                },
+                SourceRows::Nulls => codec::put_row(&RowRef::Nulls, out),
+                kept @ SourceRows::Kept(columns, _) => {
+                    values.clear();
+                    let all = 0..columns.columns.len();
+                    values.extend(all.map(|c| kept.value(row, c, zone)));
+                    codec::put_row(&RowRef::Values(&values), out);
                 }
             }
-            let len = (out.len() - at - 4) as u32;
-            out[at..at + 4].copy_from_slice(&len.to_le_bytes());
         }
+        let len = (out.len() - at - 4) as u32;
+        out[at..at + 4].copy_from_slice(&len.to_le_bytes());
     }
 }
 
