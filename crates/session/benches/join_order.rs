@@ -1,4 +1,4 @@
-//! Join orders: how long planning takes, and how the order chosen compares with random ones: `cargo bench -p millpond-sql --bench join_order`.
+//! Join orders: how long planning takes, and how the order chosen compares with random ones: `cargo bench -p millpond-session --bench join_order`.
 //!
 //! Stars, snowflakes, chains and cliques of 6 to 20 tables of very different sizes. Random orders are connected ones, forced by
 //! STRAIGHT_JOIN; one that takes longer than twice the best so far is cut off. `JOIN_ORDERS` sets how many are tried (1000),
@@ -308,7 +308,6 @@ fn main() {
             ..ConnectionInfo::default()
         })
         .expect("connect");
-    let mut rng = Rng(env("JOIN_SEED", 1));
     let shapes: String = env("JOIN_SHAPES", "star,snowflake,chain,clique".to_string());
     for (name, make) in [
         ("star", Join::star as fn(usize, &mut Rng) -> Join),
@@ -317,6 +316,8 @@ fn main() {
         ("clique", Join::clique),
     ] {
         for n in SIZES {
+            // The same joins and rows whichever others are asked for.
+            let mut rng = Rng(env("JOIN_SEED", 1) * 100 + n as u64);
             let join = make(n, &mut rng);
             if shapes.split(',').any(|s| s == name) {
                 join.fill(&mut s, &mut rng);

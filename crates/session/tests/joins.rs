@@ -90,6 +90,61 @@ fn the_smaller_side_is_hashed() {
     assert_eq!(c.one(few), "20");
 }
 
+/// What is hashed may have no row, which nobody knew: then nothing else is read.
+#[test]
+fn no_rows_are_found_soon() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE small (id INT PRIMARY KEY, x INT, y INT)");
+    c.ok("CREATE TABLE large (id INT PRIMARY KEY, x INT, y INT)");
+    fill(&mut c, "small", 500, |n| format!("{n},{n},{n}"));
+    fill(&mut c, "large", 20_000, |n| format!("{n},{},1", n % 1000));
+    let sql = "SELECT COUNT(*) FROM large JOIN small ON small.x = large.x WHERE small.y % 7 = 8";
+    assert_eq!(order(&mut c, sql), ["large", "#small"]);
+    let plan = c.one(&format!("EXPLAIN ANALYZE {sql}"));
+    let large = plan.lines().find(|l| l.contains("Table scan on large"));
+    assert!(
+        large.is_some_and(|l| l.ends_with("(never executed)")),
+        "{plan}"
+    );
+    for rows in [1, 1_000_000] {
+        c.ok(&format!("SET millpond_batch_rows = {rows}"));
+        let before = rows_read(&mut c);
+        assert_eq!(c.one(sql), "0");
+        let read = rows_read(&mut c) - before;
+        assert_eq!(read, 500, "{rows}");
+    }
+    // An outer join has rows all the same.
+    let outer = "SELECT COUNT(*), COUNT(s.x) FROM large LEFT JOIN (SELECT x FROM small WHERE y % 7 = 8) s ON s.x = large.x";
+    assert_eq!(c.rows(outer), ["20000|0"]);
+}
+
+fn rows_read(c: &mut Client) -> u64 {
+    let shown = c.rows("SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'");
+    let (_, n) = shown[0].split_once('|').expect("name and value");
+    n.parse().expect("a number")
+}
+
+/// Tables that are equal in one column: whichever two are joined first, the third has as many of the values as the one with the fewest.
+#[test]
+fn equal_columns_are_counted_once() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for (t, rows) in [("a", 20), ("b", 20), ("c", 5000), ("d", 20)] {
+        c.ok(&format!(
+            "CREATE TABLE {t} (id INT PRIMARY KEY, k INT, KEY (k))"
+        ));
+        fill(&mut c, t, rows, |n| format!("{n},{n}"));
+        c.ok(&format!("ANALYZE TABLE {t}"));
+    }
+    let sql =
+        "SELECT STRAIGHT_JOIN COUNT(*) FROM a, b, d, c WHERE c.k = a.k AND c.k = b.k AND c.k = d.k";
+    let plan = c.one(&format!("EXPLAIN FORMAT=TREE {sql}"));
+    let joins: Vec<&str> = plan.lines().filter(|l| l.contains("join")).collect();
+    assert!(joins.iter().all(|l| l.ends_with("rows=20)")), "{plan}");
+    assert_eq!(c.one(sql), "20");
+}
+
 /// A chain with a small end: what is small comes first and what follows is found by keys.
 #[test]
 fn chains_begin_where_they_are_narrow() {

@@ -259,6 +259,16 @@ fn side<'s>(
     Ok(side)
 }
 
+/// Whether the inner side has no rows to match.
+pub fn is_empty<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    h: &'s HashJoin,
+    rows: &[RowRef<'_>],
+) -> SqlResult<bool> {
+    Ok(side(st, b, h, rows)?.rows.is_empty())
+}
+
 /// The rows of the inner side that match.
 pub fn probe<'s>(
     st: &mut State<'s>,

@@ -109,6 +109,11 @@ impl<'s> KeyedRows<'s> {
         self.disk.is_some()
     }
 
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.spill.is_none() && self.disk.is_none()
+    }
+
     /// Adds a row.
     pub fn add(&mut self, st: &mut State<'s>, key: &[u8], row: &[u8]) -> SqlResult<()> {
         st.tick_bytes(row.len())?;

@@ -26,8 +26,35 @@ pub fn run<'s>(
     rows: &[RowRef<'_>],
     emit: &mut Emit<'_, 's>,
 ) -> SqlResult<Flow> {
+    if is_empty(st, b, levels, rows)? {
+        return Ok(Flow::Continue);
+    }
     let flow = rest(st, b, levels, rows, emit)?;
     late(st, b, levels, rows, flow, emit)
+}
+
+/// Whether the inner side of a hash join has no rows, so that the whole join has none. Sides that cost less to build than what
+/// would be read before they are asked are built to see.
+fn is_empty<'s>(
+    st: &mut State<'s>,
+    b: &'s Block,
+    levels: &'s [Level],
+    rows: &[RowRef<'_>],
+) -> SqlResult<bool> {
+    let (mut before, mut around) = (0.0, 1.0);
+    for level in levels {
+        let e = level.expected;
+        if let LevelFrom::Hash(h) = &level.from
+            && matches!(level.kind, LevelKind::Inner | LevelKind::Semi)
+            && e.once < before
+            && hash::is_empty(st, b, h, rows)?
+        {
+            return Ok(true);
+        }
+        before += e.once + around * e.each;
+        around *= e.out;
+    }
+    Ok(false)
 }
 
 /// Runs the last loops of a block for one row of those before them. [`late`] is to follow when all have run.

@@ -99,10 +99,16 @@ pub struct Search<'s, 'a> {
     conds: &'s [Cond],
     around: Around,
     top: bool,
-    /// By item, what an access path of it may make use of: conditions on the same column in the same way are one.
-    features: Vec<Vec<Vec<usize>>>,
+    /// By item, what an access path of it may make use of, as the sources needed: conditions on the same column in the same way are one.
+    features: Vec<Vec<Vec<u64>>>,
     /// By item, the conditions that concern it.
     concern: Vec<Vec<usize>>,
+    /// The sources that each of those needs.
+    needs: Vec<Vec<u64>>,
+    /// By item, the sources of other items that must come before it.
+    after: Vec<u64>,
+    /// By item, those of them that compare one of its columns with something of the others.
+    equalities: Vec<Vec<Equality>>,
     known: HashMap<(usize, u64, u64), Known>,
     /// Tables of which constants find one row at most.
     single: Vec<bool>,
@@ -128,6 +134,10 @@ impl<'s, 'a> Search<'s, 'a> {
             .zip(&concern)
             .map(|(i, list)| features(joiner, i, list, conds))
             .collect();
+        let all = items.iter().fold(0, |b, i| b | i.bits);
+        let after = items.iter().map(|i| i.after & all).collect();
+        let of = |list: &Vec<usize>| list.iter().map(|&c| conds[c].needs).collect();
+        let needs = concern.iter().map(of).collect();
         let single = items.iter().zip(&concern).map(|(i, list)| {
             let own = list.iter().map(|&c| &conds[c]);
             let own: Vec<&Cond> = own.filter(|c| c.needs == i.bits).collect();
@@ -139,15 +149,23 @@ impl<'s, 'a> Search<'s, 'a> {
             }
         });
         let single = single.collect();
+        let equalities = items.iter().zip(&concern).map(|(i, list)| match i.kind {
+            ItemKind::Leaf(n) => equalities(joiner, n, list.iter().map(|&c| &conds[c])),
+            ItemKind::Nest { .. } => Vec::new(),
+        });
+        let equalities = equalities.collect();
         Search {
             joiner,
             single,
+            equalities,
             items,
             conds,
             around,
             top,
             features,
             concern,
+            needs,
+            after,
             known: HashMap::new(),
         }
     }
@@ -167,12 +185,12 @@ impl<'s, 'a> Search<'s, 'a> {
 
     fn known(&mut self, at: usize, available: u64) -> Known {
         let now = available | self.items[at].bits;
-        let has = |feature: &Vec<usize>| feature.iter().any(|&c| self.conds[c].needs & !now == 0);
+        let has = |feature: &Vec<u64>| feature.iter().any(|needs| needs & !now == 0);
         let list = self.features[at].iter().enumerate();
         let mask = list
             .filter(|(_, f)| has(f))
             .fold(0u64, |m, (n, _)| m | 1 << (n % 64));
-        // Rows depend on which columns are compared, whichever table gives the values.
+        // Access paths depend on which columns are compared, whichever table gives the values.
         let joined = u64::from(available != 0);
         let key = (at, mask, joined);
         if let Some(known) = self.known.get(&key) {
@@ -181,7 +199,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let known = match &self.items[at].kind {
             ItemKind::Leaf(n) => {
                 let conds = self.usable(at, available);
-                leaf(self.joiner, *n, &conds, available)
+                alone(self.joiner, *n, &conds, available)
             }
             ItemKind::Nest { members, on, kind } => {
                 nest(self.joiner, members, on, *kind, available)
@@ -190,12 +208,20 @@ impl<'s, 'a> Search<'s, 'a> {
         self.known.insert(key, known);
         known
     }
+
+    /// Rows of an item that meet one of the rows of others.
+    fn rows(&self, at: usize, available: u64, known: &Known) -> f64 {
+        match self.items[at].kind {
+            ItemKind::Leaf(n) => known.rows * met(self.joiner, n, &self.equalities[at], available),
+            ItemKind::Nest { .. } => known.rows,
+        }
+    }
 }
 
 /// Conditions of an item by what they mean for reading it.
-fn features(joiner: &Joiner<'_>, item: &Item, list: &[usize], conds: &[Cond]) -> Vec<Vec<usize>> {
+fn features(joiner: &Joiner<'_>, item: &Item, list: &[usize], conds: &[Cond]) -> Vec<Vec<u64>> {
     let ItemKind::Leaf(n) = item.kind else {
-        return list.iter().map(|&c| vec![c]).collect();
+        return list.iter().map(|&c| vec![conds[c].needs]).collect();
     };
     let source = joiner.base + n;
     let kind = |c: usize| {
@@ -210,7 +236,8 @@ fn features(joiner: &Joiner<'_>, item: &Item, list: &[usize], conds: &[Cond]) ->
             _ => groups.push(vec![c]),
         }
     }
-    groups
+    let needs = |group: Vec<usize>| group.into_iter().map(|c| conds[c].needs).collect();
+    groups.into_iter().map(needs).collect()
 }
 
 /// The column of a source that an equality compares with something else, and the other side.
@@ -231,15 +258,49 @@ fn equated(source: usize, e: &Expr) -> Option<(usize, &Expr)> {
     }
 }
 
-/// A table beside others.
-fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known {
+/// A comparison of a table's column with something of other sources.
+struct Equality {
+    column: usize,
+    /// The sources of the other side.
+    needs: u64,
+    /// The column that it is, if it is no more than that.
+    other: Option<(usize, usize)>,
+    /// How many values that has.
+    distinct: f64,
+}
+
+/// The comparisons of a table's columns, by column, those with the fewest values first.
+fn equalities<'c>(
+    joiner: &Joiner<'_>,
+    n: usize,
+    conds: impl Iterator<Item = &'c Cond>,
+) -> Vec<Equality> {
+    let own = 1u64 << n;
+    let one = |c: &'c Cond| {
+        let (column, other) = equated(joiner.base + n, &c.expr)?;
+        let other = joiner.column(other);
+        Some(Equality {
+            column,
+            needs: c.needs & !own,
+            other,
+            distinct: other.map_or(f64::INFINITY, |(s, c)| joiner.distinct(s, &[c])),
+        })
+    };
+    let mut list: Vec<Equality> = conds.filter_map(one).filter(|e| e.needs != 0).collect();
+    list.sort_by(|a, b| {
+        a.column
+            .cmp(&b.column)
+            .then(a.distinct.total_cmp(&b.distinct))
+    });
+    list
+}
+
+/// A table beside others, but for what equalities with their columns leave of it.
+fn alone(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known {
     let choice = joiner.choose(n, conds, available, Lead::Nobody);
     let ways = joiner.ways(n, conds, available, choice.as_ref());
-    let own: Vec<&Cond> = conds
-        .iter()
-        .copied()
-        .filter(|c| c.needs & available == 0)
-        .collect();
+    let (own, others): (Vec<&Cond>, Vec<&Cond>) =
+        conds.iter().partition(|c| c.needs & available == 0);
     let alone = match available {
         0 => choice,
         _ => joiner.choose(n, &own, 0, Lead::Nobody),
@@ -253,42 +314,70 @@ fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known
             joiner.rows(n) * share
         }
     };
-    let rows = left * joined(joiner, n, conds, available);
-    Known { ways, rows }
+    let share: f64 = match joiner.counts_conditions() {
+        true => others
+            .iter()
+            .filter(|c| equated(joiner.base + n, &c.expr).is_none())
+            .map(|c| estimate::by_form(&c.expr))
+            .product(),
+        false => 1.0,
+    };
+    Known {
+        ways,
+        rows: left * share,
+    }
 }
 
-/// Part of a table's rows that meet a row of the others: 1 / max(values of either side), System R's, which takes it that the values
-/// of the side with fewer are among the other's.
-fn joined(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> f64 {
-    let mut part = 1.0;
-    let mut columns: Vec<usize> = Vec::new();
+/// A table beside others.
+fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known {
+    let known = alone(joiner, n, conds, available);
+    let equalities = equalities(joiner, n, conds.iter().copied());
+    Known {
+        rows: known.rows * met(joiner, n, &equalities, available),
+        ..known
+    }
+}
+
+/// Part of a table's rows that meet a row of the others by equalities: 1 / max(values of either side), System R's, which takes it
+/// that the values of the side with fewer are among the other's. Of several columns that one is equal to, all equal to each other
+/// then, that with the fewest values says how many are left.
+fn met(joiner: &Joiner<'_>, n: usize, equalities: &[Equality], available: u64) -> f64 {
+    let mut usable = equalities.iter().filter(|e| e.needs & !available == 0);
+    let Some(first) = usable.next() else {
+        return 1.0;
+    };
+    let Some(second) = usable.find(|e| e.column != first.column) else {
+        let own = joiner.distinct(n, &[first.column]);
+        let theirs = first.other.map_or(1.0, |_| first.distinct);
+        return 1.0 / own.max(theirs).max(1.0);
+    };
+    let mut columns = vec![first.column, second.column];
     // By source, its columns compared.
     let mut others: Vec<(usize, Vec<usize>)> = Vec::new();
-    for c in conds.iter().filter(|c| c.needs & available != 0) {
-        match equated(joiner.base + n, &c.expr) {
-            Some((column, other)) if !columns.contains(&column) => {
-                columns.push(column);
-                if let Some((source, column)) = joiner.column(other) {
-                    match others.iter_mut().find(|o| o.0 == source) {
-                        Some(o) => o.1.push(column),
-                        None => others.push((source, vec![column])),
-                    }
-                }
-            }
-            None if joiner.counts_conditions() => part *= estimate::by_form(&c.expr),
-            _ => {}
+    let mut add = |other: Option<(usize, usize)>| {
+        let Some((source, column)) = other else {
+            return;
+        };
+        match others.iter_mut().find(|o| o.0 == source) {
+            Some(o) => o.1.push(column),
+            None => others.push((source, vec![column])),
+        }
+    };
+    add(first.other);
+    add(second.other);
+    for e in usable {
+        if columns.last() != Some(&e.column) {
+            columns.push(e.column);
+            add(e.other);
         }
     }
-    if columns.is_empty() {
-        return part;
-    }
     let own = joiner.distinct(n, &columns);
-    if columns.len() > 1 && joiner.is_unique(n, &columns) {
+    if joiner.is_unique(n, &columns) {
         // How many combinations the other side has is a guess, and a foreign key has no others.
-        return part / own.max(1.0);
+        return 1.0 / own.max(1.0);
     }
     let theirs: f64 = others.iter().map(|(s, c)| joiner.distinct(*s, c)).product();
-    part / own.max(theirs).max(1.0)
+    1.0 / own.max(theirs).max(1.0)
 }
 
 impl<'a> Joiner<'a> {
@@ -394,19 +483,16 @@ impl Weigh for Search<'_, '_> {
     }
 
     fn eligible(&self, at: usize, set: u64) -> bool {
-        let all = self.items.iter().fold(0, |b, i| b | i.bits);
-        self.items[at].after & all & !self.bits(set) == 0
+        let after = self.after[at];
+        after == 0 || after & !self.bits(set) == 0
     }
 
     fn connected(&self, at: usize, set: u64) -> bool {
         let (bits, own) = (self.bits(set), self.items[at].bits);
-        let with = |&c: &usize| {
-            let needs = self.conds[c].needs;
-            needs & bits != 0 && needs & !(bits | own) == 0
-        };
+        let with = |needs: &u64| needs & bits != 0 && needs & !(bits | own) == 0;
         match &self.items[at].kind {
             ItemKind::Nest { .. } => true,
-            ItemKind::Leaf(_) => self.single[at] || self.concern[at].iter().any(with),
+            ItemKind::Leaf(_) => self.single[at] || self.needs[at].iter().any(with),
         }
     }
 
@@ -414,11 +500,12 @@ impl Weigh for Search<'_, '_> {
         let available = self.bits(set);
         let known = self.known(at, available);
         let (once, each) = known.ways.cost(rows);
+        let out = self.rows(at, available, &known);
         Step {
             once,
             // What comes out is handed on.
-            each: each + known.rows * 0.1,
-            rows: known.rows,
+            each: each + out * 0.1,
+            rows: out,
         }
     }
 
@@ -432,7 +519,8 @@ impl Weigh for Search<'_, '_> {
         }
         let conds = self.usable(at, 0);
         let choice: Choice = self.joiner.choose(*n, &conds, 0, Lead::InOrder)?;
-        let rows = self.known(at, 0).rows;
+        let known = self.known(at, 0);
+        let rows = self.rows(at, 0, &known);
         choice.ordered.then_some(Step {
             once: 0.0,
             each: choice.whole,

@@ -47,7 +47,7 @@ use super::store_error;
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, RowRef};
 use crate::logical::PlanTable;
-use crate::plan::nodes::{Access, Block, ExprWithSubqueries, Group, SourceKind};
+use crate::plan::nodes::{Access, Block, ExprWithSubqueries, Group, LevelKind, SourceKind};
 use crate::plan::ranges::{self, Ranges};
 use aggregate::is_batchable;
 use group::Grouping;
@@ -171,7 +171,7 @@ impl<'s> Loops<'s> {
         around: &[Beside<'_>],
         shared: &Shared<'_>,
     ) -> Ran<Option<Loops<'s>>> {
-        let Some(reading) = Reading::of(st, b, prefix.source, prefix.access, rows)? else {
+        let Some(mut reading) = Reading::of(st, b, prefix.source, prefix.access, rows)? else {
             return Ok(None);
         };
         let mut joins = Vec::new();
@@ -179,6 +179,12 @@ impl<'s> Loops<'s> {
             let (own, asked) = Keys::of(h, &st.context(rows));
             let table = build::build(st, b, h, &own, rows, around, shared)?;
             let cx = st.context(rows);
+            let asks = matches!(level.kind, LevelKind::Inner | LevelKind::Semi);
+            if asks && table.columns.len == 0 {
+                // No row of the others meets any.
+                reading.morsels = Morsels::new(Vec::new());
+                break;
+            }
             let on = level.on.iter().filter(|c| prefix::free(c));
             joins.push(Join {
                 kind: level.kind,
