@@ -109,7 +109,7 @@ fn chosen_paths() {
         ),
         (
             "select * from t ignore index (kb) where b = 5",
-            &["t ALL  Using where"],
+            &["t range kc Using index for skip scan"],
         ),
         (
             "select * from u join t on t.id = u.tid where u.id = 3",

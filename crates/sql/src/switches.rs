@@ -94,7 +94,7 @@ flags! {
     ConditionFanoutFilter "condition_fanout_filter" switched on: "Conditions that no index decides count in estimates of joins.",
     DerivedMerge "derived_merge" switched on: "Derived tables and WITH queries as part of the block around them.",
     UseInvisibleIndexes "use_invisible_indexes" fixed off: "Invisible indexes, of which there are none.",
-    SkipScan "skip_scan" fixed off: "Ranges of an index's later columns, by value of the first.",
+    SkipScan "skip_scan" switched on: "Ranges of an index's later columns, by value of the first.",
     HashJoin "hash_join" fixed on: "Without effect, as in MySQL since 8.0.19.",
     SubqueryToDerived "subquery_to_derived" switched on: "Scalar subqueries as joins with derived tables, where that is cheaper.",
     PreferOrderingIndex "prefer_ordering_index" switched on: "An index that has the order of ORDER BY or GROUP BY, for the sake of LIMIT.",

@@ -39,6 +39,7 @@ mod partitions;
 mod profile;
 mod row_buffer;
 mod scan;
+mod skip_scan;
 mod sort;
 mod state;
 mod subquery;

@@ -126,7 +126,7 @@ where
         inexact,
         rows,
     } = *read;
-    let mut entries = Entries::new(st, a, &t.schema, rows);
+    let mut entries = Entries::new(st, a, &t.schema, rows)?;
     for &part in parts {
         let open = p.open(st.engine, &t.table, part as usize)?;
         for range in list {
@@ -207,7 +207,7 @@ where
 {
     let (t, a) = (read.t, read.a);
     let wrap = |e| store_error(e, &t.table.def().name);
-    let mut entries = Entries::new(st, a, &t.schema, read.rows);
+    let mut entries = Entries::new(st, a, &t.schema, read.rows)?;
     let tables: SqlResult<Vec<Arc<Table>>> = parts
         .iter()
         .map(|&n| p.open(st.engine, &t.table, n as usize))

@@ -1,10 +1,12 @@
 //! Reading a stored table by an access path.
 
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, Scan, ScanRow, Table, Txn};
+use smallvec::SmallVec;
 
 use super::index_merge;
 use super::loose_scan;
 use super::partitions;
+use super::skip_scan;
 use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, RowRef};
@@ -78,7 +80,7 @@ where
             if a.reverse {
                 list.reverse();
             }
-            let mut entries = Entries::new(st, a, &t.schema, rows);
+            let mut entries = Entries::new(st, a, &t.schema, rows)?;
             for r in list {
                 let flow = range(st, t, whole, a, mode, r, inexact, &mut entries, &mut f)?;
                 if flow == Flow::Stop {
@@ -187,6 +189,30 @@ where
         };
         return loose_scan::range(st, &read, jump, range, entries, f);
     }
+    if let Some(skip) = &a.skip {
+        let whole = (table, part);
+        return skip_scan::range(st, t, whole, a, mode, skip, range, inexact, entries, f);
+    }
+    all(st, t, (table, part), a, mode, range, inexact, entries, f)
+}
+
+/// Reads all of a range.
+#[inline]
+#[allow(clippy::too_many_arguments)] // What a read consists of.
+pub fn all<'s, F>(
+    st: &mut State<'s>,
+    t: &'s PlanTable,
+    (table, part): (&Table, u32),
+    a: &Access,
+    mode: ReadMode,
+    range: KeyRange,
+    inexact: bool,
+    entries: &mut Entries<'_>,
+    f: &mut F,
+) -> SqlResult<Flow>
+where
+    F: FnMut(&mut State<'s>, Hit<'_>) -> SqlResult<Flow>,
+{
     let wrap = |e| store_error(e, &t.table.def().name);
     let (dir, fetch) = how(a);
     let give_back = gives_back(st, mode);
@@ -240,10 +266,38 @@ pub fn passes<'s>(
     }
 }
 
+/// Ranges that follow a combination of leading parts.
+pub struct Within {
+    /// The ranges; the bytes of the leading parts come before theirs.
+    pub list: SmallVec<[KeyRange; 1]>,
+    /// Whether [`Access::recheck`] must be checked.
+    pub inexact: bool,
+}
+
+impl Within {
+    fn of(
+        st: &State<'_>,
+        a: &Access,
+        s: &Schema,
+        rows: &[RowRef<'_>],
+    ) -> SqlResult<Option<Within>> {
+        let Some(skip) = &a.skip else {
+            return Ok(None);
+        };
+        let (list, inexact) = match ranges::within(skip, a.index, s, &st.context(rows))? {
+            Ranges::List { list, inexact } => (list, inexact),
+            Ranges::Nothing | Ranges::Point => (SmallVec::new(), false),
+        };
+        Ok(Some(Within { list, inexact }))
+    }
+}
+
 /// What is made of an index's entries while it is scanned.
 pub struct Entries<'e> {
     /// Their values, if these are all that is read.
     pub covered: Option<Covered<'e>>,
+    /// What a skip scan reads of each combination of leading parts.
+    pub within: Option<Within>,
     check: Option<Check<'e>>,
 }
 
@@ -254,7 +308,7 @@ impl<'e> Entries<'e> {
         a: &'e Access,
         schema: &'e Schema,
         rows: &'e [RowRef<'e>],
-    ) -> Entries<'e> {
+    ) -> SqlResult<Entries<'e>> {
         let check = a.pushed.as_ref().map(|condition| Check {
             cx: st.context(rows),
             condition,
@@ -263,10 +317,11 @@ impl<'e> Entries<'e> {
             asked: 0,
             undecided: false,
         });
-        Entries {
+        Ok(Entries {
             covered: a.covering.as_deref().map(|c| Covered::of(c, schema)),
+            within: Within::of(st, a, schema, rows)?,
             check,
-        }
+        })
     }
     /// The next row whose entry passes.
     #[inline]

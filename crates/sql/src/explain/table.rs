@@ -359,6 +359,11 @@ impl Table<'_> {
             }
             if access.is_some_and(|a| a.jump.is_some()) {
                 line.extra.push("Using index for group-by".into());
+            } else if access.is_some_and(|a| a.skip.is_some()) {
+                if access.is_some_and(|a| a.covering.is_some()) {
+                    line.extra.push("Using index".into());
+                }
+                line.extra.push("Using index for skip scan".into());
             } else if access.is_some_and(|a| a.covering.is_some()) {
                 line.extra.push("Using index".into());
             }
@@ -446,7 +451,7 @@ pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         } else {
             "index"
         }
-    } else if a.range.is_some() || !single {
+    } else if a.range.is_some() || a.skip.is_some() || !single {
         "range"
     } else {
         "ref"
@@ -466,7 +471,7 @@ pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         };
         line.key_len = key_len(index, parts, schema).to_string();
     }
-    if bounded && a.range.is_none() && single && a.jump.is_none() {
+    if bounded && a.range.is_none() && single && a.jump.is_none() && a.skip.is_none() {
         line.reference =
             a.eq.iter()
                 .map(|c| match c {

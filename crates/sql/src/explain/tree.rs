@@ -457,6 +457,8 @@ fn access(name: &str, kind: &SourceKind, a: &Access) -> String {
     }
     let (how, keys) = if a.unique {
         ("Single-row index lookup", values(a, schema))
+    } else if a.skip.is_some() {
+        ("Index skip scan", over(a))
     } else if a.range.is_some() || !a.arms.is_empty() || lists {
         ("Index range scan", over(a))
     } else if !a.eq.is_empty() {

@@ -10,13 +10,14 @@ use super::index_condition::{held, pushable};
 use super::index_merge;
 use super::loose_scan::{self, Sparse};
 use super::peek::Peek;
+use super::skip_scan;
 use crate::expr::{Expr, ExprKind, Term};
 use crate::logical::Hints;
 use crate::logical::PlanTable;
 use crate::partition::Prune;
 use crate::plan::nodes::{Access, Arm, CoveredColumn, EqCond, RangeCond};
 use crate::row;
-use crate::types::Schema;
+use crate::types::{KeyPart, Schema};
 
 /// Cost of fetching a row by way of a secondary index, its entry included.
 const LOOKUP: f64 = 3.0;
@@ -115,6 +116,8 @@ pub struct Choice {
     pub rows: f64,
     /// Whether they were counted in the index, not taken from averages.
     counted: bool,
+    /// Cost of finding the combinations of a skip scan.
+    pub seeks: f64,
     /// Cost of reading several indexes and then the rows, if that is the way.
     pub merging: f64,
     /// Rows that all conditions leave of them.
@@ -125,6 +128,20 @@ pub struct Choice {
     pub whole: f64,
     /// Whether rows come in the wanted order.
     pub ordered: bool,
+}
+
+impl Bounded {
+    /// How many ranges IN lists make.
+    pub fn ranges(&self) -> usize {
+        self.ranges
+    }
+}
+
+impl Choice {
+    /// Its rows are taken from averages.
+    pub fn forget_count(&mut self) {
+        self.counted = false;
+    }
 }
 
 /// Whether a value is known once the rows of `available` are, `with` or without the table's own.
@@ -157,6 +174,7 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
         if allowed && !r.hints.ignore.contains(&index) || index == 0 {
             all.push(candidate(r, index, &terms, total));
             all.extend(unions(r, index, &terms, total));
+            all.extend(skip_scan::choice(r, index, &terms, total));
         }
     }
     all.extend(index_merge::choices(r, &terms, total));
@@ -282,14 +300,18 @@ pub struct Bounded {
     /// How many ranges IN lists make.
     ranges: usize,
     /// All fixed parts are fixed to one value.
-    single: bool,
+    pub single: bool,
     /// All values are known when planning.
     constants: bool,
 }
 
 /// What of an index conditions bound.
 pub fn bound(r: &Request<'_>, index: usize, terms: &[&Numbered]) -> Bounded {
-    let parts = &r.schema.indexes[index].parts;
+    bound_parts(r, &r.schema.indexes[index].parts, terms)
+}
+
+/// What of some parts of an index conditions bound.
+pub fn bound_parts(r: &Request<'_>, parts: &[KeyPart], terms: &[&Numbered]) -> Bounded {
     let mut access = Bounded {
         ranges: 1,
         single: true,
@@ -396,6 +418,7 @@ pub fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         range: b.range,
         arms: Vec::new(),
         jump: None,
+        skip: None,
         merge: None,
         pushed: None,
         prune: None,
@@ -410,6 +433,7 @@ pub fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
     Choice {
         counted: bounded && b.constants && b.ranges <= COUNTED_RANGES,
         merging: 0.0,
+        seeks: 0.0,
         left: total,
         rows: estimate(r, &access, b.ranges, b.constants, total),
         access,
@@ -534,6 +558,8 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
 fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
     let in_order = r.wanted.filter(|_| c.access.merge.is_none());
     let order = in_order.map(|w| order(r.schema, &c.access, w));
+    // A skip scan finds combinations forwards.
+    let order = order.map(|o| o.filter(|reverse| !reverse || c.access.skip.is_none()));
     c.ordered = matches!(order, Some(Some(_)));
     if let Some(Some(reverse)) = order {
         c.access.reverse = reverse;
@@ -571,8 +597,8 @@ fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
     if matches!(r.wanted, Some(Wanted::End(..))) && c.ordered {
         read = (c.rows / left).clamp(1.0, c.rows);
     }
-    c.cost = DESCENT + read * per_row;
-    c.whole = DESCENT + c.rows * per_row;
+    c.cost = DESCENT + read * per_row + c.seeks * (read / c.rows.max(1.0)).min(1.0);
+    c.whole = DESCENT + c.rows * per_row + c.seeks;
     if c.access.merge.is_some() {
         (c.cost, c.whole) = (c.merging, c.merging);
     }

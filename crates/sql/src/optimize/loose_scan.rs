@@ -52,7 +52,8 @@ pub fn loosen(r: &Request<'_>, c: &mut Choice) {
 /// How an index would be jumped through, and how many seeks a group takes.
 fn jump(r: &Request<'_>, c: &Choice, sparse: &Sparse) -> Option<(Jump, f64)> {
     let a = &c.access;
-    if a.covering.is_none() || a.reverse || a.unique || a.merge.is_some() || a.index == 0 {
+    let plain = !a.reverse && !a.unique && a.merge.is_none() && a.skip.is_none();
+    if a.covering.is_none() || !plain || a.index == 0 {
         return None;
     }
     let parts = &r.schema.indexes[a.index].parts;

@@ -16,6 +16,7 @@
 //! | `index_condition` | which conditions entries of an index decide |
 //! | `index_merge` | one table by several indexes |
 //! | `loose_scan` | an index read by jumps, for DISTINCT and GROUP BY |
+//! | `skip_scan` | conditions on later parts of an index than the first |
 //! | `conditions` | what a conjunct needs and says |
 //! | `peek` | the values that placeholders have while planning, and what of them a plan rests on |
 
@@ -33,6 +34,7 @@ mod lower;
 mod order;
 pub(crate) mod peek;
 mod search;
+mod skip_scan;
 mod trial;
 
 use crate::error::SqlResult;

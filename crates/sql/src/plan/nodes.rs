@@ -359,6 +359,8 @@ pub struct Access {
     /// Of entries that agree in the first parts only some are read: the others say nothing that is wanted. Whoever reads them all gets
     /// the same result.
     pub jump: Option<Jump>,
+    /// Conditions on later parts, looked up within each combination of the parts before them.
+    pub skip: Option<Box<Skip>>,
     /// Several indexes are read in its place, for keys of the clustered index; then there is nothing in `eq`, `range` and `arms`, and
     /// `index` is the clustered one.
     pub merge: Option<Box<IndexMerge>>,
@@ -374,7 +376,11 @@ pub struct Access {
 impl Access {
     /// Whether conditions bound what is read of the index.
     pub fn is_bounded(&self) -> bool {
-        !self.eq.is_empty() || self.range.is_some() || !self.arms.is_empty() || self.merge.is_some()
+        !self.eq.is_empty()
+            || self.range.is_some()
+            || !self.arms.is_empty()
+            || self.skip.is_some()
+            || self.merge.is_some()
     }
     /// Whether it reads the clustered index and no other.
     pub fn is_of_table(&self) -> bool {
@@ -399,6 +405,9 @@ impl Access {
         for arm in &self.arms {
             one(&arm.eq, &arm.range);
         }
+        if let Some(skip) = &self.skip {
+            one(&skip.eq, &skip.range);
+        }
     }
     /// An access by the same conditions that is good for nothing but to estimate how much it reads.
     pub fn bounds(&self) -> Access {
@@ -408,6 +417,7 @@ impl Access {
             range: self.range.clone(),
             arms: self.arms.clone(),
             jump: None,
+            skip: None,
             merge: None,
             pushed: None,
             prune: None,
@@ -423,12 +433,26 @@ impl Access {
     /// How many parts of the index conditions bear on.
     pub fn parts_used(&self) -> usize {
         let used = |eq: &[EqCond], range: &Option<_>| eq.len() + usize::from(range.is_some());
+        if let Some(skip) = &self.skip {
+            return skip.parts + used(&skip.eq, &skip.range);
+        }
         self.arms
             .iter()
             .map(|arm| used(&arm.eq, &arm.range))
             .max()
             .unwrap_or_else(|| used(&self.eq, &self.range))
     }
+}
+
+/// Conditions on parts of an index of which some before have none: a skip scan.
+#[derive(Clone, Debug)]
+pub struct Skip {
+    /// Parts before them: those that [`Access::eq`] fixes, and those of which each combination of values is looked up.
+    pub parts: usize,
+    /// Conditions on the parts that follow.
+    pub eq: Vec<EqCond>,
+    /// Condition on the part after them.
+    pub range: Option<RangeCond>,
 }
 
 /// One alternative of several by which an index is read.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use millpond_store::{KeyRange, Table};
 use smallvec::SmallVec;
 
-use super::nodes::{Access, EqCond, RangeCond};
+use super::nodes::{Access, EqCond, RangeCond, Skip};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
@@ -135,10 +135,10 @@ pub fn build(
     let mut list: SmallVec<[KeyRange; 1]> = SmallVec::new();
     let mut inexact = false;
     if a.arms.is_empty() {
-        inexact = alternative(a.index, &a.eq, &a.range, schema, cx, &mut list)?;
+        inexact = alternative((a.index, 0), &a.eq, &a.range, schema, cx, &mut list)?;
     }
     for arm in &a.arms {
-        inexact |= alternative(a.index, &arm.eq, &arm.range, schema, cx, &mut list)?;
+        inexact |= alternative((a.index, 0), &arm.eq, &arm.range, schema, cx, &mut list)?;
     }
     if list.is_empty() {
         return Ok(Ranges::Nothing);
@@ -149,9 +149,29 @@ pub fn build(
     Ok(Ranges::List { list, inexact })
 }
 
-/// Adds the ranges of one alternative; whether conditions on it must be checked again.
-fn alternative(
+/// The ranges that a skip scan of an index reads now within each combination of the parts before; the bytes of those come before theirs.
+pub fn within(
+    skip: &Skip,
     index: usize,
+    schema: &Schema,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Ranges> {
+    let mut list: SmallVec<[KeyRange; 1]> = SmallVec::new();
+    let from = (index, skip.parts);
+    let inexact = alternative(from, &skip.eq, &skip.range, schema, cx, &mut list)?;
+    if list.is_empty() {
+        return Ok(Ranges::Nothing);
+    }
+    if list.len() > 1 {
+        merge(&mut list);
+    }
+    Ok(Ranges::List { list, inexact })
+}
+
+/// Adds the ranges of one alternative; whether conditions on it must be checked again. Its conditions are those on the parts of an
+/// index from the one given on.
+fn alternative(
+    (index, first): (usize, usize),
     eq: &[EqCond],
     range: &Option<RangeCond>,
     schema: &Schema,
@@ -159,7 +179,7 @@ fn alternative(
     list: &mut SmallVec<[KeyRange; 1]>,
 ) -> SqlResult<bool> {
     let tz = cx.session.zone.get();
-    let parts = &schema.indexes[index].parts;
+    let parts = &schema.indexes[index].parts[first..];
     let mut prefixes: SmallVec<[Prefix; 1]> = SmallVec::new();
     prefixes.push(Prefix::new());
     let mut inexact = false;
@@ -193,14 +213,14 @@ fn alternative(
     if let Some(r) = range
         && !inexact
     {
-        bounds = Bounds::new(r, schema, index, at, cx)?;
+        bounds = Bounds::new(r, schema, index, first + at, cx)?;
         if bounds.nothing {
             return Ok(false);
         }
         inexact |= bounds.inexact;
     }
     for mut p in prefixes {
-        list.push(bounds.range(schema, index, &mut p, tz));
+        list.push(bounds.range(schema, (index, first), &mut p, tz));
     }
     Ok(inexact)
 }
@@ -342,9 +362,15 @@ impl Bounds {
         Ok(b)
     }
 
-    fn range(&self, schema: &Schema, index: usize, prefix: &mut Prefix, tz: Zone) -> KeyRange {
+    fn range(
+        &self,
+        schema: &Schema,
+        (index, first): (usize, usize),
+        prefix: &mut Prefix,
+        tz: Zone,
+    ) -> KeyRange {
         let mut start = Vec::new();
-        row::encode_key_values(schema, index, prefix, tz, &mut start);
+        row::encode_key_values_from(schema, index, first, prefix, tz, &mut start);
         let open = |k: &Vec<u8>| {
             if k.is_empty() {
                 Bound::Unbounded
@@ -358,7 +384,7 @@ impl Bounds {
                 upper: open(&start),
             };
         }
-        let at = prefix.len();
+        let at = first + prefix.len();
         if let Some(like) = &self.like {
             let mut k = start.clone();
             if row::encode_key_like(schema, index, at, like, &mut k) {
@@ -372,7 +398,7 @@ impl Bounds {
         let mut encode = |v: &Value<'static>| {
             prefix.push(v.clone());
             let mut k = Vec::new();
-            row::encode_key_values(schema, index, prefix, tz, &mut k);
+            row::encode_key_values_from(schema, index, first, prefix, tz, &mut k);
             prefix.pop();
             k
         };

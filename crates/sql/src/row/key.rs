@@ -74,7 +74,20 @@ pub fn encode_key_values(
     tz: Zone,
     out: &mut Vec<u8>,
 ) {
-    for (part, value) in schema.indexes[index].parts.iter().zip(values) {
+    encode_key_values_from(schema, index, 0, values, tz, out);
+}
+
+/// The same of values of the parts from `first` on.
+pub fn encode_key_values_from(
+    schema: &Schema,
+    index: usize,
+    first: usize,
+    values: &[Value<'_>],
+    tz: Zone,
+    out: &mut Vec<u8>,
+) {
+    let parts = &schema.indexes[index].parts[first..];
+    for (part, value) in parts.iter().zip(values) {
         let column = &schema.columns[part.column];
         let start = out.len();
         if column.nullable {

@@ -19,8 +19,8 @@ pub use crate::catalog::RowLayout;
 pub(crate) use crate::catalog::fixed_len;
 pub use column::Nulls;
 pub use key::{
-    decode_key, encode_key_like, encode_key_values, encode_sort_value, key_part_decodable,
-    key_part_ends,
+    decode_key, encode_key_like, encode_key_values, encode_key_values_from, encode_sort_value,
+    key_part_decodable, key_part_ends,
 };
 pub use layout::{decode_row, encode_row};
 pub use lookup::{Lookup, lookup};
