@@ -43,6 +43,6 @@ pub use log::OnDurable;
 pub use pool::DropAlgorithm;
 pub use table::{
     BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Direction, EntryFilter, Fetch, KeyRange,
-    Noted, ReadMode, RowBatch, Scan, ScanRow, Table, TableSize,
+    Load, Noted, ReadMode, Refused, RowBatch, RowOrder, Scan, ScanRow, Table, TableSize,
 };
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Snapshot, Txn, WaitPolicy};

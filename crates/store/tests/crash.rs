@@ -3,6 +3,7 @@
 
 mod common;
 use common::*;
+use millpond_store::engine::NewTable;
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ enum Op {
     Rename(&'static str, &'static str),
     CreateIndex(&'static str),
     DropIndex(&'static str),
+    /// Written anew in bulk; in the order of the clustered key, or as if in any other.
+    Rebuild(&'static str, RowOrder),
     /// A transaction: table, rows by key (`None`: delete), committed or not.
     Rows(&'static str, Vec<(i64, Option<Vec<u8>>)>, bool),
 }
@@ -56,9 +59,13 @@ fn script() -> Vec<Op> {
         Op::Rows("a", put(2..7, 7, 200), true),
         Op::CreateIndex("a"),
         Op::Rows("a", put(0..5, 1, 30_000), true),
+        Op::Rebuild("a", RowOrder::Clustered),
         Op::DropIndex("a"),
+        Op::Rows("a", put(3..9, 4, 20_000), true),
+        Op::Rebuild("own", RowOrder::Any),
         Op::Truncate("own"),
         Op::Rows("own", put(1..3, 5, 60_000), true),
+        Op::Rebuild("own", RowOrder::Clustered),
         Op::Rename("a", "b"),
         Op::Create("a", false),
         Op::Rows("a", put(0..2, 0, 10), true),
@@ -89,7 +96,7 @@ fn model_of(op: &Op, m: &Model) -> Model {
         }
         Op::CreateIndex(t) => m.tables.get_mut(*t).unwrap().0.push("x".into()),
         Op::DropIndex(t) => m.tables.get_mut(*t).unwrap().0.retain(|i| i != "x"),
-        Op::Rows(_, _, false) => {}
+        Op::Rows(_, _, false) | Op::Rebuild(..) => {}
         Op::Rows(t, rows, true) => {
             let t = &mut m.tables.get_mut(*t).unwrap().1;
             for (id, row) in rows {
@@ -127,6 +134,7 @@ fn execute(db: &Engine, op: &Op) -> Result<()> {
             db.create_index(&owner, D, t, x, b"with x".to_vec())
         }
         Op::DropIndex(t) => db.drop_index(&owner, D, t, "x", b"without x".to_vec()),
+        Op::Rebuild(t, order) => rebuild(db, &owner, t, *order),
         Op::Rows(t, rows, commit) => {
             let mut txn = db.begin(&owner, Isolation::RepeatableRead);
             let done = (|| {
@@ -143,6 +151,59 @@ fn execute(db: &Engine, op: &Op) -> Result<()> {
                 }
             }
         }
+    }
+}
+
+/// A table in the making, and one whose place another has taken: the layer above drops both when it opens the database.
+const WORK: [&str; 2] = ["new", "old"];
+
+fn rebuild(db: &Engine, owner: &Arc<Owner>, name: &str, order: RowOrder) -> Result<()> {
+    let held = [((D.to_string(), name.to_string()), true)];
+    let _held = db.hold_tables(owner, &held)?;
+    let def = db.table_def(D, name)?;
+    let new = NewTable {
+        database: D.into(),
+        name: WORK[0].into(),
+        hidden_row_id: false,
+        file_per_table: Some(def.file != space::FileId::SHARED),
+        indexes: def
+            .indexes
+            .iter()
+            .map(|i| (i.name.clone(), i.unique, i.body.clone()))
+            .collect(),
+        body: def.body,
+        auto_increment: 0,
+    };
+    db.create_table(owner, new)?;
+    let mut txn = db.begin(owner, Isolation::ReadCommitted);
+    let filled = (|| {
+        let old = db.open_table(&mut txn, D, name)?;
+        let new = db.open_table(&mut txn, D, WORK[0])?;
+        let mut load = db.load(owner, &new, order)?;
+        let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+        let mut scan = old.scan(&mut txn, 0, everything(), dir, mode, Fetch::Row)?;
+        while let Some(r) = scan.next(&mut txn)? {
+            load.add(r.row)?;
+        }
+        drop(scan);
+        load.finish().map_err(|refused| refused.error)
+    })();
+    db.commit(txn)?;
+    filled?;
+    let full = |n: &str| (D.to_string(), n.to_string());
+    db.place_table(
+        owner,
+        &[(full(name), full(WORK[1])), (full(WORK[0]), full(name))],
+    )?;
+    db.drop_tables(owner, &[full(WORK[1])])
+}
+
+/// Drops what was in the making.
+fn clear_work(db: &Engine) {
+    let tables = db.tables(D).unwrap_or_default();
+    for name in WORK.iter().filter(|n| tables.iter().any(|t| t == *n)) {
+        let name = (D.to_string(), name.to_string());
+        db.drop_tables(&db.owner(), &[name]).unwrap();
     }
 }
 
@@ -218,6 +279,7 @@ fn run_until_cut(db: &Engine) -> (Model, Model) {
 
 fn verify(disk: &SimStorage, before: &Model, after: &Model, at: u64) {
     let db = open_with(disk, small(algorithm(at))).unwrap_or_else(|e| panic!("cut {at}: {e}"));
+    clear_work(&db);
     let found = contents(&db);
     assert!(
         found == *before || found == *after,

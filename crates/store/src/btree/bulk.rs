@@ -66,10 +66,10 @@ fn body(page: &Page) -> &[u8] {
     &body[..end]
 }
 
-/// A build under way.
-struct Build<'b> {
-    pager: &'b Pager,
-    space: &'b Arc<Space>,
+/// A build under way: records are added in strictly ascending key order.
+pub struct Bulk {
+    pager: Arc<Pager>,
+    space: Arc<Space>,
     /// Packed leaves not yet written, each with the separator before it.
     leaves: Vec<(Page, Vec<u8>)>,
     /// The leaf being packed, and the separator before it.
@@ -111,25 +111,47 @@ impl Tree {
         records: &mut impl Records,
         write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>,
     ) -> Result<PageNo> {
-        let mut build = Build {
-            pager,
-            space,
+        let mut bulk = Bulk::new(pager, space);
+        while let Some((key, value)) = records.next()? {
+            bulk.add(key, value)?;
+        }
+        bulk.finish(write_root)
+    }
+
+    /// Writes the page that a build ends with over the root that the tree has, which is empty, and returns its number. Nobody else
+    /// knows the tree. Hold no latch.
+    pub fn fill_root(&self, page: Op<'_>) -> Result<PageNo> {
+        let root = self.root();
+        loop {
+            let _pin = self.pager.pin(&self.space, root)?;
+            let mut mtr = self.pager.mtr_in(&self.space, 0)?;
+            let Some(h) = mtr.try_latch(&self.space, root) else {
+                continue;
+            };
+            mtr.apply(h, page);
+            mtr.commit();
+            return Ok(root);
+        }
+    }
+}
+
+impl Bulk {
+    /// Nothing so far.
+    pub fn new(pager: &Arc<Pager>, space: &Arc<Space>) -> Bulk {
+        Bulk {
+            pager: pager.clone(),
+            space: space.clone(),
             leaves: Vec::with_capacity(LEAVES_PER_MTR),
             leaf: new_page(0),
             leaf_separator: Vec::new(),
             last_key: Vec::new(),
             last_leaf: 0,
             inner: Vec::new(),
-        };
-        while let Some((key, value)) = records.next()? {
-            build.add(key, value)?;
         }
-        build.finish(write_root)
     }
-}
 
-impl Build<'_> {
-    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    /// Adds a record. `Error::Invalid` if its key is not above the last one's.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if key.len() > MAX_KEY {
             return Err(Error::KeyTooLong(key.len()));
         }
@@ -178,12 +200,12 @@ impl Build<'_> {
         loop {
             let _pin = match self.last_leaf {
                 0 => None,
-                no => Some(self.pager.pin(self.space, no)?),
+                no => Some(self.pager.pin(&self.space, no)?),
             };
-            let mut mtr = self.pager.mtr_in(self.space, leaves.len())?;
+            let mut mtr = self.pager.mtr_in(&self.space, leaves.len())?;
             let mut before: Option<PageH> = None;
             if self.last_leaf != 0 {
-                before = mtr.try_latch(self.space, self.last_leaf);
+                before = mtr.try_latch(&self.space, self.last_leaf);
                 if before.is_none() {
                     continue;
                 }
@@ -193,7 +215,7 @@ impl Build<'_> {
                 let near = made.last().map_or(self.last_leaf, |&h| mtr.page_no(h));
                 let kind = kind_of(0);
                 match mtr.alloc(
-                    self.space,
+                    &self.space,
                     AllocKind::Extent,
                     near,
                     Op::Image {
@@ -259,13 +281,16 @@ impl Build<'_> {
         let separator = std::mem::take(&mut inner.separator);
         let near = inner.last;
         let image = image(&mut page, level as u8);
-        let no = write_one(self.pager, self.space, image, AllocKind::Extent, near)?;
+        let no = write_one(&self.pager, &self.space, image, AllocKind::Extent, near)?;
         self.inner[level - 1].last = no;
         Ok((no, separator))
     }
 
-    /// Writes what is left on each level; the topmost page becomes the root.
-    fn finish(mut self, write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>) -> Result<PageNo> {
+    /// Writes what is left on each level; the topmost page becomes the root, as in [`Tree::bulk_rooted`].
+    pub fn finish(
+        mut self,
+        write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>,
+    ) -> Result<PageNo> {
         if self.last_leaf == 0 && self.leaves.is_empty() {
             if slotted::count(&self.leaf[..]) == 0 {
                 return Ok(0);

@@ -8,7 +8,7 @@ use super::Inner;
 use super::ddl::{Aftermath, Dead, grave_of};
 use super::no_table;
 use super::online::{Beside, Online, Settler};
-use crate::btree::{MAX_KEY, Records, Tree};
+use crate::btree::Tree;
 use crate::catalog::row::{self, Grave};
 use crate::catalog::{IndexDef, KeyCodec, TableDef};
 use crate::error::{Error, Result};
@@ -16,7 +16,8 @@ use crate::log::op::Op;
 use crate::page::{PageNo, PageType};
 use crate::sort::{Sorted, Sorter};
 use crate::space::{AllocKind, Space, SpaceId};
-use crate::table::format::{SEC_KEY_PART, SEC_VALUE, SecValue};
+use crate::table::entries::{Entries, sort_entry};
+use crate::table::format::SEC_KEY_PART;
 use crate::table::row_log::RowLog;
 use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
 use crate::txn::{Isolation, Owner, Txn};
@@ -155,15 +156,8 @@ impl Inner {
         let mut scan = table.scan(txn, 0, everything, dir, mode, Fetch::Row)?;
         let mut rows = 0u64;
         while let Some(row) = scan.next(txn)? {
-            key.clear();
-            let null = codec.key(at, row.row, &mut key)?;
-            let own = key.len() as u16;
-            key.extend_from_slice(row.clustered_key);
-            if key.len() > MAX_KEY {
-                return Err(Error::KeyTooLong(key.len()));
-            }
-            let [low, high] = own.to_le_bytes();
-            sorter.add(&key, &[low, high, u8::from(null)])?;
+            let (clustered, row) = (row.clustered_key, row.row);
+            sort_entry(codec, at, clustered, row, &mut key, &mut sorter)?;
             rows += 1;
             if rows.is_multiple_of(KILL_CHECK_ROWS) {
                 if txn.owner().is_killed() {
@@ -255,66 +249,4 @@ pub(super) fn rename(indexes: &mut [IndexDef], names: &[(String, String)]) {
 fn with(mut indexes: Vec<IndexDef>, index: &IndexDef) -> Vec<IndexDef> {
     indexes.push(index.clone());
     indexes
-}
-
-/// A live entry as old as anything: views that do not see the index's transaction are refused.
-pub(super) fn live_entry(key_len: usize) -> SecValue {
-    SecValue {
-        flags: 0,
-        trx: 0,
-        key_len: key_len as u16,
-        origin: 0,
-    }
-}
-
-/// Sorted keys as entries of the tree to be; checks uniqueness on the way.
-pub(super) struct Entries<'o> {
-    sorted: Sorted,
-    index: usize,
-    unique: bool,
-    /// Who may be killed meanwhile.
-    owner: &'o Owner,
-    given: u64,
-    /// The key before, without its clustered key; empty: none, or one with a NULL.
-    last: Vec<u8>,
-    value: [u8; SEC_VALUE + 6],
-}
-
-impl Entries<'_> {
-    pub fn new(sorted: Sorted, index: usize, unique: bool, owner: &Owner) -> Entries<'_> {
-        Entries {
-            sorted,
-            index,
-            unique,
-            owner,
-            given: 0,
-            last: Vec::new(),
-            value: [0; SEC_VALUE + 6],
-        }
-    }
-}
-
-impl Records for Entries<'_> {
-    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.given += 1;
-        if self.given.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
-            return Err(Error::Interrupted);
-        }
-        let Some((key, note)) = self.sorted.next()? else {
-            return Ok(None);
-        };
-        let own = usize::from(u16::from_le_bytes([note[0], note[1]]));
-        if self.unique {
-            let null = note[2] != 0;
-            if !null && !self.last.is_empty() && self.last == key[..own] {
-                return Err(Error::DuplicateKey { index: self.index });
-            }
-            self.last.clear();
-            if !null {
-                self.last.extend_from_slice(&key[..own]);
-            }
-        }
-        let len = live_entry(own).write(&mut self.value);
-        Ok(Some((key, &self.value[..len])))
-    }
 }

@@ -48,6 +48,7 @@ use crate::log::{FlushAtCommit, OnDurable};
 use crate::page::Lsn;
 use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
 use crate::table::Table;
+use crate::table::load::{Load, Means, RowOrder};
 use crate::txn::{
     Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, Txn, TxnInfo, TxnSystem,
     WaitInfo,
@@ -403,6 +404,17 @@ impl Engine {
     /// views older than this are refused a read of it.
     pub fn place_table(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
         self.0.place_table(owner, pairs)
+    }
+    /// Begins to fill a table that has no rows and that nobody else knows, in bulk; [`Engine::place_table`] is to make it known. `owner`:
+    /// whose statement it is, asked whether it was killed.
+    pub fn load(&self, owner: &Arc<Owner>, table: &Arc<Table>, order: RowOrder) -> Result<Load> {
+        let means = Means {
+            storage: self.0.storage.clone(),
+            sort_bytes: self.0.sort_bytes,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            owner: owner.clone(),
+        };
+        Load::start(table, order, means)
     }
     /// Adds an index, built by sort and bulk load while reads and writes go on; `body` replaces the table's body.
     pub fn create_index(

@@ -20,11 +20,11 @@
 //! **Failure** at any point takes the row log away and leaves the space to its grave (see `index`).
 
 use super::Inner;
-use super::index::live_entry;
 use crate::btree::Tree;
 use crate::catalog::{KeyCodec, full_name};
 use crate::error::{Error, Result};
 use crate::table::Table;
+use crate::table::entries::live_entry;
 use crate::table::format::{SEC_VALUE, SecValue};
 use crate::table::row_log::{self, RowLog};
 use crate::table::visit_key;

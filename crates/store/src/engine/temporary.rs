@@ -5,12 +5,13 @@
 //! index) or waits. A change of its definition gives a new object, which shares the indexes that stay; the old one is not
 //! valid any more. When the last object that has an index goes, its pages go.
 
-use super::index::{Entries, rename};
+use super::index::rename;
 use super::{Engine, Inner, NewTable};
 use crate::btree::Tree;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Error, Result};
 use crate::space::{FileId, Space};
+use crate::table::entries::Entries;
 use crate::table::{Core, Index, Table};
 use crate::txn::{Isolation, Owner};
 use std::sync::atomic::{AtomicBool, Ordering};

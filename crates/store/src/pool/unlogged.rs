@@ -169,7 +169,7 @@ impl Core {
     }
 
     /// Writes pinned frames of unlogged pages, sorted by page, those that are dirty and not latched; how many are clean now.
-    pub(super) fn write_unlogged(&self, frames: &[(FileId, PageNo, FrameNo)]) -> usize {
+    pub(super) fn write_alone(&self, frames: &[(FileId, PageNo, FrameNo)]) -> usize {
         let mut gone = 0;
         for batch in frames.chunks(BATCH) {
             let mut images = self.unlogged.writing.lock();

@@ -71,8 +71,9 @@ pub(crate) fn write(
     Ok(chain)
 }
 
-/// Writes `tail` into a new chain of a temporary table's clustered space, on error nothing.
-pub(super) fn write_unlogged(ctx: &Context, space: &Arc<Space>, tail: &[u8]) -> Result<ChainRef> {
+/// Writes `tail` into a new chain that no undo record tells of, on error nothing: of a temporary table, or of one that is loaded. Such
+/// a chain's name is its own only within its space, and the life of the process that wrote it.
+pub(super) fn write_alone(ctx: &Context, space: &Arc<Space>, tail: &[u8]) -> Result<ChainRef> {
     let mut pieces = tail.chunks(PER_PAGE);
     let mut mtr = ctx.pager.mtr_in(space, 1)?;
     let init = Op::Init {

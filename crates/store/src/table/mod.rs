@@ -14,6 +14,8 @@
 //! | `undo` | what undo records mean: rollback and purge |
 //! | `row_log` | row changes while an index is built |
 //! | `chain` | tails of long rows |
+//! | `load` | an empty table filled in bulk |
+//! | `entries` | entries of indexes that are built from sorted keys |
 //! | `temporary` | row changes of temporary tables |
 //! | `changes` | how much tables have changed |
 //! | `context` | what tables share: the engine's parts, counters |
@@ -35,7 +37,9 @@ mod batch;
 mod chain;
 mod changes;
 mod context;
+pub(crate) mod entries;
 pub(crate) mod format;
+pub(crate) mod load;
 pub(crate) mod payload;
 mod range;
 mod read;
@@ -53,6 +57,7 @@ pub use batch::{BATCH_ROWS, BatchScan, RowBatch};
 pub use changes::{ChangeCount, ChangedTables};
 pub use context::Noted;
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
+pub use load::{Load, Refused, RowOrder};
 pub(crate) use read::visit_key;
 pub use scan::{EntryFilter, Scan};
 pub use size::TableSize;

@@ -221,7 +221,7 @@ impl Table {
             value.extend_from_slice(row);
         } else {
             let (head, tail) = row.split_at(INLINE_PREFIX);
-            let new = chain::write_unlogged(&self.ctx, tree.space(), tail)?;
+            let new = chain::write_alone(&self.ctx, tree.space(), tail)?;
             value.reserve(CHAIN_REF + head.len());
             value.extend_from_slice(&new.bytes());
             value.extend_from_slice(head);

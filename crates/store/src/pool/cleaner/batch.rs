@@ -56,7 +56,7 @@ impl Core {
         // Those of the unlogged file come last.
         let logged = pinned.partition_point(|(id, ..)| *id != FileId::TEMP);
         let (mut rest, unlogged) = pinned.split_at(logged);
-        let mut gone = self.write_unlogged(unlogged);
+        let mut gone = self.write_alone(unlogged);
         let mut result = self.settle_folders(rest, metas, failing);
         while result.is_ok() && !(metas.is_empty() && rest.is_empty()) {
             result = self

@@ -1,0 +1,102 @@
+//! The entries of a secondary index that is built from rows: their keys are sorted first.
+
+use super::format::{SEC_VALUE, SecValue};
+use crate::btree::{MAX_KEY, Records};
+use crate::catalog::KeyCodec;
+use crate::error::{Error, Result};
+use crate::sort::{Sorted, Sorter};
+use crate::txn::Owner;
+
+/// Entries between two looks at whether the statement was killed.
+const KILL_CHECK_ENTRIES: u64 = 1024;
+
+/// Adds a row's entry to those to be sorted; `key` is a buffer.
+pub(crate) fn sort_entry(
+    codec: &dyn KeyCodec,
+    index: usize,
+    clustered_key: &[u8],
+    row: &[u8],
+    key: &mut Vec<u8>,
+    sorter: &mut Sorter,
+) -> Result<()> {
+    key.clear();
+    let null = codec.key(index, row, key)?;
+    let own = key.len() as u16;
+    key.extend_from_slice(clustered_key);
+    if key.len() > MAX_KEY {
+        return Err(Error::KeyTooLong(key.len()));
+    }
+    let [low, high] = own.to_le_bytes();
+    sorter.add(key, &[low, high, u8::from(null)])
+}
+
+/// A live entry as old as anything: views that do not see the index's transaction are refused.
+pub(crate) fn live_entry(key_len: usize) -> SecValue {
+    SecValue {
+        flags: 0,
+        trx: 0,
+        key_len: key_len as u16,
+        origin: 0,
+    }
+}
+
+/// Sorted keys as entries of the tree to be; checks uniqueness on the way.
+pub(crate) struct Entries<'o> {
+    sorted: Sorted,
+    index: usize,
+    unique: bool,
+    /// Who may be killed meanwhile.
+    owner: &'o Owner,
+    given: u64,
+    /// The key before, without its clustered key; empty: none, or one with a NULL.
+    last: Vec<u8>,
+    /// The clustered key of the row that has the same key as another.
+    duplicate: Option<Vec<u8>>,
+    value: [u8; SEC_VALUE + 6],
+}
+
+impl Entries<'_> {
+    pub fn new(sorted: Sorted, index: usize, unique: bool, owner: &Owner) -> Entries<'_> {
+        Entries {
+            sorted,
+            index,
+            unique,
+            owner,
+            given: 0,
+            last: Vec::new(),
+            duplicate: None,
+            value: [0; SEC_VALUE + 6],
+        }
+    }
+
+    /// After `DuplicateKey`: the clustered key of the second row.
+    pub fn duplicate(&mut self) -> Option<Vec<u8>> {
+        self.duplicate.take()
+    }
+}
+
+impl Records for Entries<'_> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.given += 1;
+        if self.given.is_multiple_of(KILL_CHECK_ENTRIES) && self.owner.is_killed() {
+            return Err(Error::Interrupted);
+        }
+        let Some((key, note)) = self.sorted.next()? else {
+            return Ok(None);
+        };
+        let own = usize::from(u16::from_le_bytes([note[0], note[1]]));
+        if self.unique {
+            let null = note[2] != 0;
+            if !null && !self.last.is_empty() && self.last == key[..own] {
+                self.duplicate = Some(key[own..].to_vec());
+                return Err(Error::DuplicateKey { index: self.index });
+            }
+            self.last.clear();
+            if !null {
+                self.last.extend_from_slice(&key[..own]);
+            }
+        }
+        let len = live_entry(own).write(&mut self.value);
+        Ok(Some((key, &self.value[..len])))
+    }
+}

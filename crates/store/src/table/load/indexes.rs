@@ -1,0 +1,211 @@
+//! The secondary indexes of a table that is loaded: threads take the rows, sort their keys and build the trees, each of some of the
+//! indexes.
+//!
+//! Rows go to the threads in batches, a few of which may wait; so memory is bounded whoever is slower. A thread that fails
+//! takes no more, and whoever gives rows out asks it why.
+
+use super::{Means, Table};
+use crate::btree::Tree;
+use crate::error::{Error, Result};
+use crate::sort::Sorter;
+use crate::table::entries::{Entries, sort_entry};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Bytes of a batch of rows.
+const BATCH_BYTES: usize = 256 << 10;
+/// Batches that may wait for a thread.
+const WAITING: usize = 4;
+
+/// An error, and the clustered key of a row whose unique key was there already.
+pub type Failure = (Error, Option<Vec<u8>>);
+
+/// Rows with their clustered keys.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Where each key and each row ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Batch {
+    fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut from = 0;
+        self.ends.iter().map(move |&(key, row)| {
+            let both = (&self.bytes[from..key], &self.bytes[key..row]);
+            from = row;
+            both
+        })
+    }
+}
+
+/// A thread and its indexes.
+struct Worker {
+    batches: Option<SyncSender<Arc<Batch>>>,
+    thread: Option<JoinHandle<std::result::Result<(), Failure>>>,
+}
+
+impl Worker {
+    /// Ends the thread; what became of it.
+    fn join(&mut self) -> std::result::Result<(), Failure> {
+        self.batches = None;
+        let panicked = || Error::Invalid("a thread that loads a table has panicked".into());
+        match self.thread.take() {
+            None => Ok(()),
+            Some(thread) => thread.join().unwrap_or_else(|_| Err((panicked(), None))),
+        }
+    }
+}
+
+/// All secondary indexes of a load. Dropped, their threads end and the trees stay empty.
+pub struct Indexes {
+    workers: Vec<Worker>,
+    batch: Batch,
+    /// All rows were given out: the trees are to be built.
+    complete: Arc<AtomicBool>,
+}
+
+impl Indexes {
+    /// Starts the threads.
+    pub fn start(table: &Arc<Table>, means: &Means) -> Result<Indexes> {
+        let all = table.indexes.len() - 1;
+        let threads = means.threads.clamp(1, all.max(1)).min(all);
+        let complete = Arc::new(AtomicBool::new(false));
+        let mut indexes = Indexes {
+            workers: Vec::with_capacity(threads),
+            batch: Batch::default(),
+            complete: complete.clone(),
+        };
+        for first in 0..threads {
+            let (batches, take) = sync_channel(WAITING);
+            let own: Vec<usize> = (1 + first..=all).step_by(threads).collect();
+            let (table, means, complete) = (table.clone(), means.clone(), complete.clone());
+            let thread = std::thread::Builder::new()
+                .name("load".into())
+                .spawn(move || run(&table, &means, &own, &take, &complete))
+                .map_err(|e| Error::io("start a thread that loads a table", &e))?;
+            indexes.workers.push(Worker {
+                batches: Some(batches),
+                thread: Some(thread),
+            });
+        }
+        Ok(indexes)
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, clustered_key: &[u8], row: &[u8]) -> Result<()> {
+        if self.workers.is_empty() {
+            return Ok(());
+        }
+        let batch = &mut self.batch;
+        batch.bytes.extend_from_slice(clustered_key);
+        let key = batch.bytes.len();
+        batch.bytes.extend_from_slice(row);
+        batch.ends.push((key, batch.bytes.len()));
+        if batch.bytes.len() >= BATCH_BYTES {
+            return self.give_out();
+        }
+        Ok(())
+    }
+
+    fn give_out(&mut self) -> Result<()> {
+        let next = Batch {
+            bytes: Vec::with_capacity(self.batch.bytes.len()),
+            ends: Vec::with_capacity(self.batch.ends.len()),
+        };
+        let batch = Arc::new(std::mem::replace(&mut self.batch, next));
+        for w in &mut self.workers {
+            let gone = w
+                .batches
+                .as_ref()
+                .is_none_or(|b| b.send(batch.clone()).is_err());
+            if gone {
+                return Err(match w.join() {
+                    Err((error, _)) => error,
+                    Ok(()) => Error::Invalid("a thread that loads a table has ended".into()),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// All rows have been added: the threads build the trees.
+    pub fn build(&mut self) -> Result<()> {
+        if !self.batch.ends.is_empty() {
+            self.give_out()?;
+        }
+        self.complete.store(true, Ordering::Release);
+        for w in &mut self.workers {
+            w.batches = None;
+        }
+        Ok(())
+    }
+
+    /// Waits for the threads.
+    pub fn finish(&mut self) -> std::result::Result<(), Failure> {
+        let mut all = Ok(());
+        for w in &mut self.workers {
+            all = all.and(w.join());
+        }
+        all
+    }
+}
+
+impl Drop for Indexes {
+    fn drop(&mut self) {
+        for w in &mut self.workers {
+            // Who drops a load has an error to tell already.
+            let _ = w.join();
+        }
+    }
+}
+
+/// What a thread does.
+fn run(
+    table: &Table,
+    means: &Means,
+    indexes: &[usize],
+    batches: &Receiver<Arc<Batch>>,
+    complete: &AtomicBool,
+) -> std::result::Result<(), Failure> {
+    let new = |_| Sorter::new(means.storage.clone(), means.sort_bytes);
+    let mut sorters: Vec<Sorter> = indexes.iter().map(new).collect();
+    let mut key = Vec::new();
+    for batch in batches {
+        for (clustered, row) in batch.rows() {
+            for (&index, sorter) in indexes.iter().zip(&mut sorters) {
+                let added = sort_entry(&*table.codec, index, clustered, row, &mut key, sorter);
+                added.map_err(|e| (e, None))?;
+            }
+        }
+    }
+    if !complete.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    for (&index, sorter) in indexes.iter().zip(sorters) {
+        build(table, means, index, sorter)?;
+    }
+    Ok(())
+}
+
+fn build(
+    table: &Table,
+    means: &Means,
+    index: usize,
+    sorter: Sorter,
+) -> std::result::Result<(), Failure> {
+    let sorted = sorter.finish().map_err(|e| (e, None))?;
+    let tree = &table.indexes[index].tree;
+    let unique = table.indexes[index].unique;
+    let mut entries = Entries::new(sorted, index, unique, &means.owner);
+    let space = tree.space();
+    let built = Tree::bulk_rooted(&table.ctx.pager, space, &mut entries, &mut |page| {
+        tree.fill_root(page)
+    });
+    match built {
+        Ok(_) => Ok(()),
+        Err(e) => Err((e, entries.duplicate())),
+    }
+}

@@ -1,0 +1,225 @@
+//! Filling an empty table that nobody else knows, in bulk: how a table is written anew.
+//!
+//! Steps: (1) every index has its root, empty, in the table's catalog row; (2) rows come one after the other: those in the order of the
+//! clustered key go straight into pages packed in memory, others are sorted first; the keys of the secondary indexes are sorted
+//! beside, by threads of their own; (3) each tree is packed bottom-up, its topmost page written last, over the empty root.
+//!
+//! **Failure.** Up to its last page a tree has no rows for whoever reads it, and its pages belong to its space: to drop the table, as
+//! its maker does on an error and an opening after a crash, is to give them all back. No row is undone one by one, for none has an undo
+//! record: they are as old as anything (transaction 0), and what makes the table known refuses views older than itself
+//! ([`crate::Engine::place_table`]).
+//! **Locks.** None: the caller has made the table and tells nobody. Threads of a load end before it does.
+//! **Uniqueness** is checked on the sorted streams.
+
+mod indexes;
+
+use super::context::RowOp;
+use super::format::{self, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
+use super::{MAX_ROW, Table, chain};
+use crate::btree::{Bulk, MAX_KEY, Records};
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::sort::Sorter;
+use crate::txn::Owner;
+use indexes::Indexes;
+use std::sync::Arc;
+
+/// Rows between two looks at whether the statement was killed.
+const KILL_CHECK_ROWS: u64 = 1024;
+
+/// In which order rows come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// Of the clustered key; or the table has a hidden row id.
+    Clustered,
+    /// Any.
+    Any,
+}
+
+/// What a load works with.
+#[derive(Clone)]
+pub(crate) struct Means {
+    /// Where runs are written.
+    pub storage: Arc<dyn Storage>,
+    /// Memory of each sort.
+    pub sort_bytes: usize,
+    /// Threads that sort secondary keys, at most.
+    pub threads: usize,
+    /// Whose statement it is.
+    pub owner: Arc<Owner>,
+}
+
+/// Why a load has failed.
+#[derive(Debug)]
+pub struct Refused {
+    /// The error.
+    pub error: Error,
+    /// The row that has a unique key which was there already.
+    pub row: Option<Vec<u8>>,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused { error, row: None }
+    }
+}
+
+/// Where rows go.
+enum Clustered {
+    /// Into pages; the key before.
+    Pages(Bulk, Vec<u8>),
+    /// They are sorted first.
+    Sorter(Sorter),
+}
+
+/// A load under way. Dropped, it leaves the table to be dropped.
+pub struct Load {
+    table: Arc<Table>,
+    means: Means,
+    clustered: Clustered,
+    indexes: Indexes,
+    rows: u64,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Load {
+    /// Begins to fill an empty table.
+    pub(crate) fn start(table: &Arc<Table>, order: RowOrder, means: Means) -> Result<Load> {
+        for index in 0..table.indexes.len() {
+            table.ensure_root(index)?;
+        }
+        let clustered = match order {
+            RowOrder::Any if !table.def.hidden_row_id => {
+                Clustered::Sorter(Sorter::new(means.storage.clone(), means.sort_bytes))
+            }
+            _ => {
+                let tree = &table.indexes[0].tree;
+                Clustered::Pages(Bulk::new(&table.ctx.pager, tree.space()), Vec::new())
+            }
+        };
+        Ok(Load {
+            table: table.clone(),
+            clustered,
+            indexes: Indexes::start(table, &means)?,
+            means,
+            rows: 0,
+            key: Vec::new(),
+            value: Vec::new(),
+        })
+    }
+
+    /// Adds a row. `DuplicateKey { index: 0 }` if it is a second one with its clustered key.
+    pub fn add(&mut self, row: &[u8]) -> Result<()> {
+        if row.len() > MAX_ROW {
+            return Err(Error::RowTooLarge(row.len()));
+        }
+        self.rows += 1;
+        if self.rows.is_multiple_of(KILL_CHECK_ROWS) && self.means.owner.is_killed() {
+            return Err(Error::Interrupted);
+        }
+        self.key.clear();
+        if self.table.def.hidden_row_id {
+            self.key.extend_from_slice(&self.rows.to_be_bytes());
+        } else {
+            self.table.codec.key(0, row, &mut self.key)?;
+        }
+        if self.key.len() > MAX_KEY {
+            return Err(Error::KeyTooLong(self.key.len()));
+        }
+        match &mut self.clustered {
+            Clustered::Sorter(sorter) => sorter.add(&self.key, row)?,
+            Clustered::Pages(bulk, last) => {
+                if *last == self.key {
+                    return Err(Error::DuplicateKey { index: 0 });
+                }
+                last.clone_from(&self.key);
+                value(&self.table, &self.key, row, &mut self.value)?;
+                bulk.add(&self.key, &self.value)?;
+            }
+        }
+        self.indexes.add(&self.key, row)
+    }
+
+    /// Writes what is left; returns the number of rows.
+    pub fn finish(mut self) -> std::result::Result<u64, Refused> {
+        self.indexes.build()?;
+        let tree = &self.table.indexes[0].tree;
+        let bulk = match self.clustered {
+            Clustered::Pages(bulk, _) => bulk,
+            Clustered::Sorter(sorter) => sorted(&self.table, sorter, &self.means.owner)?,
+        };
+        bulk.finish(&mut |page| tree.fill_root(page))?;
+        if let Err((error, clustered)) = self.indexes.finish() {
+            let row = match clustered {
+                Some(key) => read(&self.table, &key)?,
+                None => None,
+            };
+            return Err(Refused { error, row });
+        }
+        self.table.ctx.rows.add(RowOp::Inserted, self.rows);
+        self.table.count_change(self.rows as i64);
+        Ok(self.rows)
+    }
+}
+
+/// Packs rows that were sorted.
+fn sorted(table: &Table, sorter: Sorter, owner: &Owner) -> std::result::Result<Bulk, Refused> {
+    let mut bulk = Bulk::new(&table.ctx.pager, table.indexes[0].tree.space());
+    let mut sorted = sorter.finish()?;
+    let (mut last, mut new) = (Vec::new(), Vec::new());
+    let mut rows = 0u64;
+    while let Some((key, row)) = sorted.next()? {
+        rows += 1;
+        if rows.is_multiple_of(KILL_CHECK_ROWS) && owner.is_killed() {
+            return Err(Error::Interrupted.into());
+        }
+        if rows > 1 && last == key {
+            return Err(Refused {
+                error: Error::DuplicateKey { index: 0 },
+                row: Some(row.to_vec()),
+            });
+        }
+        value(table, key, row, &mut new)?;
+        bulk.add(key, &new)?;
+        last.clear();
+        last.extend_from_slice(key);
+    }
+    Ok(bulk)
+}
+
+/// Makes the value of a row's clustered entry; what is too long for it goes into a chain.
+fn value(table: &Table, key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    if row.len() <= Table::inline_limit(key) {
+        out.extend_from_slice(&RowHeader::BLANK.bytes());
+        out.extend_from_slice(row);
+        return Ok(());
+    }
+    let (head, tail) = row.split_at(INLINE_PREFIX);
+    let chain = chain::write_alone(&table.ctx, table.indexes[0].tree.space(), tail)?;
+    let header = RowHeader {
+        flags: OVERFLOW,
+        ..RowHeader::BLANK
+    };
+    out.extend_from_slice(&header.bytes());
+    out.extend_from_slice(&chain.bytes());
+    out.extend_from_slice(head);
+    Ok(())
+}
+
+/// The row with a clustered key.
+fn read(table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    let tree = &table.indexes[0].tree;
+    let Some(value) = tree.get(key, <[u8]>::to_vec)? else {
+        return Ok(None);
+    };
+    let header = RowHeader::read(&value).ok_or_else(format::cut_short)?;
+    let stored = &value[ROW_HEADER..];
+    let Some(chain) = format::chain_of(header.flags, stored)? else {
+        return Ok(Some(stored.to_vec()));
+    };
+    let mut row = stored[format::CHAIN_REF..].to_vec();
+    chain::read(&table.ctx, tree.space(), &chain, &mut row)?;
+    Ok(Some(row))
+}
