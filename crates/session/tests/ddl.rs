@@ -671,3 +671,81 @@ fn databases_are_altered() {
         "utf8mb4_unicode_ci"
     );
 }
+
+/// A table written anew holds the same rows whether it is filled in bulk or row by row.
+#[test]
+fn rebuilds_keep_rows() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT, b VARCHAR(20), c TEXT, UNIQUE ua (a), KEY kb (b, a), KEY kc (c(5)))");
+    let rows: Vec<String> = (0..3000)
+        .map(|n| {
+            format!(
+                "({}, 'b{}', REPEAT('c{}', {}))",
+                n * 7 % 3001,
+                n % 50,
+                n % 10,
+                if n % 500 == 3 { 20_000 } else { n % 9 }
+            )
+        })
+        .collect();
+    c.ok(&format!(
+        "INSERT INTO t (a, b, c) VALUES {}",
+        rows.join(",")
+    ));
+    c.ok("DELETE FROM t WHERE id % 3 = 0");
+    let digest = "SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', id, a, b, c))), MAX(id) FROM t";
+    let by_indexes = [
+        "SELECT COUNT(*), SUM(id) FROM t FORCE INDEX (ua) WHERE a >= 0",
+        "SELECT COUNT(*), SUM(id) FROM t FORCE INDEX (kb) WHERE b > 'b'",
+        "SELECT COUNT(*), SUM(id) FROM t FORCE INDEX (kc) WHERE c > 'c'",
+    ];
+    let want = c.rows(digest);
+    let wants: Vec<_> = by_indexes.map(|sql| c.rows(sql)).into();
+    let changes = [
+        "OPTIMIZE TABLE t",
+        "ALTER TABLE t FORCE",
+        "ALTER TABLE t ENGINE = InnoDB",
+        "ALTER TABLE t DROP INDEX kb, ADD INDEX kb (b, id)",
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id), ADD KEY (id)",
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id), DROP KEY id",
+        "ALTER TABLE t MODIFY b VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        "ALTER TABLE t MODIFY a BIGINT FIRST",
+    ];
+    for fast in ["ON", "OFF"] {
+        c.ok(&format!("SET expand_fast_index_creation = {fast}"));
+        for change in changes {
+            c.ok(change);
+            assert_eq!(c.rows(digest), want, "{change} {fast}");
+            let got: Vec<_> = by_indexes.map(|sql| c.rows(sql)).into();
+            assert_eq!(got, wants, "{change} {fast}");
+        }
+        c.ok("INSERT INTO t (a) VALUES (NULL)");
+        assert_eq!(c.one("SELECT MAX(id) > 3000 FROM t"), "1");
+        c.ok("DELETE FROM t WHERE a IS NULL");
+        // Whatever is in the way is named, and nothing has changed.
+        for (change, message) in [
+            (
+                "ALTER TABLE t ADD UNIQUE (b), ADD UNIQUE ux (id, a)",
+                "Duplicate entry 'b",
+            ),
+            (
+                "ALTER TABLE t MODIFY id INT, DROP PRIMARY KEY, ADD PRIMARY KEY (b)",
+                "Duplicate entry 'b",
+            ),
+        ] {
+            let e = c.err(change);
+            assert_eq!(e.code, 1062, "{change} {fast}: {}", e.message);
+            assert!(e.message.starts_with(message), "{}", e.message);
+            assert!(
+                e.message.ends_with("' for key 't.b'")
+                    || e.message.ends_with("' for key 't.PRIMARY'"),
+                "{}",
+                e.message
+            );
+            assert_eq!(c.rows(digest), want, "{change} {fast}");
+        }
+    }
+    let engine = db.instance().engine();
+    assert!(engine.tables("#sql").unwrap().is_empty());
+}

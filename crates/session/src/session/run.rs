@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use millpond_store::Isolation;
+use millpond_store::{Isolation, RowOrder};
 
 use super::Session;
 use crate::registry::Counter;
@@ -490,6 +490,7 @@ impl Session {
             },
             create.duplicates,
             new.auto_increment,
+            RowOrder::Any,
         )?;
         let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
         let ignore = create.duplicates == Some(Duplicates::Ignore);

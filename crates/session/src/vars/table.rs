@@ -258,6 +258,8 @@ pub(super) static VARS: &[Def] = &[
         T("OFF"),
         Fixed,
     ),
+    // Percona Server's: whether a table that is written anew is filled in bulk, its indexes by sort, or row by row.
+    def("expand_fast_index_creation", Both, BOOL, B(true), Free),
     def("expire_logs_days", Global, num(0, 99), U(0), Fixed),
     def(
         "explain_format",

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use millpond_store::engine::PartitionChange;
-use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode};
+use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, RowOrder};
 
 use super::change::Changed;
 use super::rebuild::{Home, Work};
@@ -440,6 +440,7 @@ impl<'a> Ddl<'a> {
             Home::Stored(Some(own_file)),
             None,
             0,
+            RowOrder::Any,
         )?;
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
         let copied = self

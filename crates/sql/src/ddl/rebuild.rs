@@ -2,11 +2,12 @@
 //!
 //! The new table is filled under a name in a database of its own, [`WORK_DATABASE`], where no session looks,
 //! and takes its place by one atomic rename. Steps: (1) the old table is locked exclusively, to the end;
-//! (2) the new one is made with its clustered index alone and filled in that index's order, in bounded
-//! transactions; (3) secondary indexes are built by sorting; (4) old and new change places; (5) the old one is dropped. Up
-//! to (4) a failure or a crash leaves the old table as it was; whatever is in the work database when an
+//! (2) the new one is made and filled in bulk: rows in the order of the clustered index go straight into packed pages, others are
+//! sorted first; (3) secondary indexes are built from keys that were sorted beside ([`millpond_store::Load`]); (4) old and new change places;
+//! (5) the old one is dropped. Up to (4) a failure or a crash leaves the old table as it was; whatever is in the work database when an
 //! instance is opened is dropped ([`clear_work`]). A temporary table is made under no name at all, and takes its place in the
-//! session's list.
+//! session's list. Tables with partitions, temporary ones, those whose duplicates are not refused, and all under
+//! `expand_fast_index_creation=OFF`, get their rows one by one, in bounded transactions.
 //!
 //! The statement's owner holds DDL's lock above all names throughout, and every step of DDL is its own. The rows' transactions
 //! have an owner beside it on the same thread, which must never wait: no deadlock would be seen in the one waiting for what the
@@ -21,7 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use millpond_store::engine::TemporaryChange;
 use millpond_store::space::FileId;
 use millpond_store::{
-    Direction, Engine, Error, Fetch, Isolation, KeyRange, Owner, ReadMode, Table, Txn,
+    Direction, Engine, Error, Fetch, Isolation, KeyRange, Load, Owner, ReadMode, Refused, RowOrder,
+    Table, Txn,
 };
 
 use super::Ddl;
@@ -34,11 +36,11 @@ use crate::parse::ast::Duplicates;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
 use crate::store_error::{interrupted, store_error};
-use crate::types::{BaseType, Column, DefaultValue, Schema};
+use crate::types::{BaseType, Column, DefaultValue, KeyPart, Schema};
 use crate::value::{self, StoreContext, Value};
 use crate::write::{
     AutoIncrement, Buffers, Hooks, Inserted, NewRow, OnDuplicate, RowWriter, Target, WriteContext,
-    WritePolicy, counter,
+    WritePolicy, counter, duplicate,
 };
 
 /// Rows written per transaction.
@@ -90,6 +92,10 @@ pub struct Work<'a> {
     schema: &'a Schema,
     table: Option<Arc<Table>>,
     txn: Option<Txn>,
+    /// In which order its rows come, if it is to be filled in bulk.
+    bulk: Option<RowOrder>,
+    /// Fills it.
+    load: Option<Load>,
     /// Writes the rows. Triggers and logs of rows don't see them: they are not the statement's.
     writer: RowWriter<'a>,
     /// Rows it has got.
@@ -99,7 +105,7 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Makes the table, with its clustered index only if duplicates are refused.
+    /// Makes the table; a temporary one with its clustered index only if duplicates are refused.
     pub fn start(
         ddl: &Ddl<'a>,
         shown: &'a str,
@@ -107,6 +113,7 @@ impl<'a> Work<'a> {
         home: Home,
         duplicates: Option<Duplicates>,
         auto_increment: u64,
+        order: RowOrder,
     ) -> SqlResult<Work<'a>> {
         let wrap = |e| store_error(e, shown);
         let temporary = home == Home::Temporary;
@@ -126,9 +133,11 @@ impl<'a> Work<'a> {
             Home::Temporary => None,
         };
         let mut new = new_table(WORK_DATABASE, &name, schema, own_file);
-        if schema.partitioning.is_none() && duplicates.is_none() {
+        let plain = schema.partitioning.is_none() && duplicates.is_none();
+        if temporary && plain {
             new.indexes.truncate(1);
         }
+        let bulk = !temporary && plain && fast(ddl.env);
         new.auto_increment = auto_increment;
         let mut table = None;
         if temporary {
@@ -162,6 +171,8 @@ impl<'a> Work<'a> {
             schema,
             table,
             txn: None,
+            bulk: bulk.then_some(order),
+            load: None,
             writer: RowWriter::new(target, policy, &Hooks::NONE, ddl.env, Buffers::default()),
             rows: 0,
             duplicates,
@@ -222,11 +233,15 @@ impl<'a> Work<'a> {
             // Nothing is to be looked up in a table that has no rows, and not all of its indexes.
             table.auto_increment_init(1);
         }
+        if let (Some(order), None) = (self.bulk, &self.load) {
+            self.load = Some(self.engine.load(self.owner, table, order).map_err(wrap)?);
+        }
         let mut cx = WriteContext {
             engine: self.engine,
             txn,
             env: self.env,
             table,
+            load: self.load.as_mut(),
         };
         match insert(&mut self.writer, &mut cx)? {
             Inserted::Stored(replaced) => self.rows = self.rows + 1 - replaced,
@@ -250,11 +265,24 @@ impl<'a> Work<'a> {
         }
     }
 
+    fn refused(&self, refused: Refused) -> SqlError {
+        match (refused.error, refused.row) {
+            (Error::DuplicateKey { index }, Some(row)) => {
+                duplicate(self.schema, self.shown, index, &row, self.env.zone.get())
+            }
+            (e, _) => self.wrap(e),
+        }
+    }
+
     /// Builds the secondary indexes.
     pub fn finish(&mut self) -> SqlResult<()> {
         self.commit()?;
+        if let Some(load) = self.load.take() {
+            load.finish().map_err(|e| self.refused(e))?;
+        }
         if !self.temporary {
             self.table = None;
+            return Ok(());
         }
         if self.schema.partitioning.is_some() || self.duplicates.is_some() {
             // They are there from the start.
@@ -421,6 +449,7 @@ impl Drop for Work<'_> {
             }
             return;
         }
+        self.load = None;
         if let Some(txn) = self.txn.take() {
             // What cannot be undone now is undone by recovery, and dropped at the next open with the table.
             let _ = self.engine.rollback(txn);
@@ -429,6 +458,32 @@ impl Drop for Work<'_> {
         let _ = self
             .engine
             .drop_tables(self.owner, std::slice::from_ref(&self.name));
+    }
+}
+
+/// Whether tables are filled in bulk (`expand_fast_index_creation`).
+fn fast(env: &SessionEnv) -> bool {
+    let set = (env.sys_var)("", "expand_fast_index_creation");
+    set.map_or(true, |v| v.to_u64() != 0)
+}
+
+/// In which order the rows of a table that is written anew come for what it will be.
+fn row_order(changed: &Changed, old: &Schema) -> RowOrder {
+    let (new_parts, old_parts) = (&changed.schema.indexes[0].parts, &old.indexes[0].parts);
+    let same = |(new, was): (&KeyPart, &KeyPart)| {
+        let (a, b) = (
+            &changed.schema.columns[new.column],
+            &old.columns[was.column],
+        );
+        let same_column = changed.from[new.column] == Some(was.column);
+        let same_part = new.prefix == was.prefix && new.desc == was.desc;
+        same_column && same_part && a.ty == b.ty && a.nullable == b.nullable
+    };
+    let all = new_parts.len() <= old_parts.len() && new_parts.iter().zip(old_parts).all(same);
+    // Rows that agree in fewer parts than before are met as they come.
+    match all && !new_parts.is_empty() && old.partitioning.is_none() {
+        true => RowOrder::Clustered,
+        false => RowOrder::Any,
     }
 }
 
@@ -491,8 +546,9 @@ impl<'a> Ddl<'a> {
                 .zip(&changed.from)
                 .any(|(c, f)| c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment));
             let next = source.auto_increment_peek().filter(|_| counts_on);
-            let mut work =
-                Work::start(self, table, &changed.schema, home, None, next.unwrap_or(0))?;
+            let next = next.unwrap_or(0);
+            let order = row_order(&changed, &old);
+            let mut work = Work::start(self, table, &changed.schema, home, None, next, order)?;
             match &old.partitioning {
                 None => self.copy(&mut txn, &source, &old, &changed, &mut work)?,
                 Some(p) => {

@@ -70,6 +70,7 @@ impl<'s> State<'s> {
             txn: self.txn,
             env: self.env,
             table: &t.table,
+            load: None,
         }
     }
 

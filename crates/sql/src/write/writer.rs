@@ -178,7 +178,11 @@ impl<'w> RowWriter<'w> {
         let part = place::part(schema, cx, position)?;
         let mut replaced = 0;
         loop {
-            let index = match part.insert(cx.txn, image) {
+            let stored = match &mut cx.load {
+                Some(load) => load.add(image),
+                None => part.insert(cx.txn, image),
+            };
+            let index = match stored {
                 Ok(()) => {
                     self.tell(cx, None, Some(image))?;
                     return Ok(Inserted::Stored(replaced));
