@@ -136,9 +136,11 @@ impl<'a> Ddl<'a> {
                 }
             }
             .map_err(wrap)?,
-            Way::Copy => {
-                let rows = self.rebuild(database, table, changed, (database, table))?;
-                return Ok(Done::records(rows));
+            way @ (Way::Rebuild | Way::Copy) => {
+                let own = (database, table);
+                let rows = self.rebuild(own, changed, own, beside)?;
+                // Rows that are only moved are not counted, as where MySQL works in place.
+                return Ok(Done::records(if way == Way::Copy { rows } else { 0 }));
             }
         }
         Ok(Done::records(0))
@@ -303,9 +305,13 @@ impl<'a> Ddl<'a> {
             match &to {
                 // OPTIMIZE does the same.
                 None if anew => {
-                    clauses.allow_anew(self.temporary(database, table).is_some())?;
+                    let alone = self.temporary(database, table).is_some();
+                    let beside = match clauses.allow_anew(&changed.anew(&old), alone)? {
+                        _ if self.tables_locked => Beside::Nothing,
+                        beside => beside,
+                    };
                     let own = (database, table);
-                    self.rebuild(database, table, changed, own)?;
+                    self.rebuild(own, changed, own, beside)?;
                     Ok(Done::records(0))
                 }
                 None => self.make_change(database, table, &old, changed, clauses),
@@ -314,7 +320,8 @@ impl<'a> Ddl<'a> {
                 }
                 Some((d, name)) => {
                     clauses.allow(&Way::Copy, false)?;
-                    let rows = self.rebuild(database, table, changed, (d, name))?;
+                    let nothing = Beside::Nothing;
+                    let rows = self.rebuild((database, table), changed, (d, name), nothing)?;
                     Ok(Done::records(rows))
                 }
             }

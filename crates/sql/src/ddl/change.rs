@@ -447,6 +447,8 @@ pub(super) enum Way {
     AddIndex(usize),
     /// One secondary index less, by name.
     DropIndex(String),
+    /// Every row is written anew as it is, under the same key, so that changes can be followed.
+    Rebuild,
     /// Every row is written anew.
     Copy,
 }
@@ -459,6 +461,24 @@ impl Changed {
                 let (a, b) = (&self.schema.columns[i], &old.columns[i]);
                 *from == Some(i) && a.ty == b.ty && a.nullable == b.nullable
             })
+    }
+
+    /// Whether every row stays as it is, under the same clustered key: who writes the table anew can follow what becomes of it.
+    pub fn keeps_rows(&self, old: &Schema) -> bool {
+        let key = |s: &Schema| s.indexes[0].parts.clone();
+        self.same_rows(old)
+            && !key(old).is_empty()
+            && key(&self.schema) == key(old)
+            && old.partitioning.is_none()
+            && self.schema.partitioning.is_none()
+    }
+
+    /// How every row can be written anew.
+    pub fn anew(&self, old: &Schema) -> Way {
+        match self.keeps_rows(old) {
+            true => Way::Rebuild,
+            false => Way::Copy,
+        }
     }
 
     /// How this change can be made.
@@ -485,7 +505,7 @@ impl Changed {
             ([], [i]) if *i > 0 && definitions_same => Way::DropIndex(old.indexes[*i].name.clone()),
             _ => match self.renamed(old, &added, &dropped) {
                 Some(names) if definitions_same => Way::RenameIndexes(names),
-                _ => Way::Copy,
+                _ => self.anew(old),
             },
         }
     }

@@ -50,13 +50,14 @@ impl Clauses {
     /// Whether a change may be made this way, and beside what; errors 1845 and 1846. `alone`: nobody else knows the table.
     pub fn allow(&self, way: &Way, alone: bool) -> SqlResult<Beside> {
         match (self.algorithm, way) {
-            (Algorithm::Instant, Way::AddIndex(_) | Way::DropIndex(_)) => {
+            (Algorithm::Instant, Way::AddIndex(_) | Way::DropIndex(_) | Way::Rebuild) => {
                 return Err(SqlError::new(
                     1845,
                     "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
                 ));
             }
-            (Algorithm::Instant | Algorithm::Inplace | Algorithm::NoCopy, Way::Copy) => {
+            (Algorithm::NoCopy, Way::Rebuild)
+            | (Algorithm::Instant | Algorithm::Inplace | Algorithm::NoCopy, Way::Copy) => {
                 let reason = "the rows must be written anew";
                 let what = format_args!("ALGORITHM={}", self.algorithm);
                 return Err(refused(what, reason, "ALGORITHM=COPY"));
@@ -66,7 +67,9 @@ impl Clauses {
         if !alone {
             self.allow_lock(way)?;
         }
+        let copies = *way == Way::Copy || self.algorithm == Algorithm::Copy;
         Ok(match self.lock {
+            Lock::Default if copies => Beside::Reads,
             Lock::Default | Lock::None => Beside::Writes,
             Lock::Shared => Beside::Reads,
             Lock::Exclusive => Beside::Nothing,
@@ -74,29 +77,20 @@ impl Clauses {
     }
 
     /// The same for rows written anew by request, which is what ALGORITHM=INPLACE does in MySQL too.
-    pub fn allow_anew(&self, alone: bool) -> SqlResult<()> {
+    pub fn allow_anew(&self, way: &Way, alone: bool) -> SqlResult<Beside> {
         let algorithm = match self.algorithm {
             Algorithm::Inplace => Algorithm::Default,
             other => other,
         };
         let lock = self.lock;
-        Clauses { algorithm, lock }
-            .allow(&Way::Copy, alone)
-            .map(drop)
+        Clauses { algorithm, lock }.allow(way, alone)
     }
 
     fn allow_lock(&self, way: &Way) -> SqlResult<()> {
         match (self.lock, way) {
-            (Lock::None | Lock::Shared, Way::Copy) => Err(refused(
-                format_args!("LOCK={}", self.lock),
-                "the table is locked exclusively meanwhile",
-                "LOCK=EXCLUSIVE",
-            )),
-            (Lock::None, _) if self.algorithm == Algorithm::Copy => Err(refused(
-                "LOCK=NONE",
-                "COPY algorithm requires a lock",
-                "LOCK=SHARED",
-            )),
+            (Lock::None, way) if *way == Way::Copy || self.algorithm == Algorithm::Copy => Err(
+                refused("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"),
+            ),
             _ => Ok(()),
         }
     }

@@ -23,6 +23,7 @@ mod change;
 mod clauses;
 mod column;
 mod create;
+mod follow;
 mod key;
 mod names;
 mod options;

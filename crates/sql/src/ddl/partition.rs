@@ -7,7 +7,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use millpond_store::engine::PartitionChange;
+use millpond_store::engine::{Beside, PartitionChange};
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, RowOrder};
 
 use super::change::Changed;
@@ -266,12 +266,13 @@ impl<'a> Ddl<'a> {
     /// Writes the whole table anew under other partitions.
     fn write_anew(&self, t: &Target<'_>, schema: Schema) -> SqlResult<Done> {
         let from = (0..schema.columns.len()).map(Some).collect();
-        let rows = self.rebuild(
-            t.database,
-            t.table,
-            Changed { schema, from },
-            (t.database, t.table),
-        )?;
+        let own = (t.database, t.table);
+        let changed = Changed { schema, from };
+        let beside = match self.tables_locked {
+            true => Beside::Nothing,
+            false => Beside::Reads,
+        };
+        let rows = self.rebuild(own, changed, own, beside)?;
         Ok(Done::records(rows))
     }
 

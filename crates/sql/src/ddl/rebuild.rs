@@ -1,8 +1,9 @@
 //! Tables written anew: ALTER TABLE, OPTIMIZE TABLE and CREATE TABLE ... SELECT.
 //!
 //! The new table is filled under a name in a database of its own, [`WORK_DATABASE`], where no session looks,
-//! and takes its place by one atomic rename. Steps: (1) the old table is locked exclusively, to the end;
-//! (2) the new one is made and filled in bulk: rows in the order of the clustered index go straight into packed pages, others are
+//! and takes its place by one atomic rename. Steps: (1) the old table is locked exclusively, then, where the statement allows it, readers
+//! are let in, and writers where rows are written as they are under the same clustered keys ([`super::follow`]); before (4) it is locked
+//! exclusively again; (2) the new one is made and filled in bulk: rows in the order of the clustered index go straight into packed pages, others are
 //! sorted first; (3) secondary indexes are built from keys that were sorted beside ([`millpond_store::Load`]); (4) old and new change places;
 //! (5) the old one is dropped. Up to (4) a failure or a crash leaves the old table as it was; whatever is in the work database when an
 //! instance is opened is dropped ([`clear_work`]). A temporary table is made under no name at all, and takes its place in the
@@ -19,7 +20,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use millpond_store::engine::TemporaryChange;
+use millpond_store::engine::{Beside, Follow, TemporaryChange};
 use millpond_store::space::FileId;
 use millpond_store::{
     Direction, Engine, Error, Fetch, Isolation, KeyRange, Load, Owner, ReadMode, Refused, RowOrder,
@@ -29,6 +30,7 @@ use millpond_store::{
 use super::Ddl;
 use super::change::Changed;
 use super::create::{new_table, unix_now};
+use super::follow::Following;
 use crate::catalog::WORK_DATABASE;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
@@ -313,6 +315,41 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
+    /// Follows what has changed since the rows were read, until the table that it is to replace is locked exclusively again.
+    fn follow(&mut self, follow: &Follow<'_>, source: &Table) -> SqlResult<()> {
+        let wrap = |e| store_error(e, self.shown);
+        let (engine, owner, name) = (self.engine, &self.row_owner, &self.name);
+        let mut txn = engine.begin(owner, Isolation::ReadCommitted);
+        let table = engine.open_table(&mut txn, &name.0, &name.1);
+        engine.commit(txn).map_err(wrap)?;
+        let table = table.map_err(wrap)?;
+        let mut begin = || {
+            let mut txn = engine.begin(owner, Isolation::ReadCommitted);
+            let pinned = table.pin_for_write(&mut txn);
+            match pinned {
+                Ok(_) => Ok(txn),
+                Err(e) => {
+                    engine.commit(txn)?;
+                    Err(e)
+                }
+            }
+        };
+        let mut following = Following::new(engine, &table, &mut begin);
+        follow.catch_up(self.owner, &mut following).map_err(wrap)?;
+        if let Some((row, index)) = following.duplicate() {
+            let zone = self.env.zone.get();
+            return Err(duplicate(self.schema, self.shown, *index, row, zone));
+        }
+        drop(following);
+        if let Some(next) = source.auto_increment_peek()
+            && self.schema.columns.iter().any(|c| c.auto_increment)
+        {
+            table.auto_increment_seen(next.saturating_sub(1));
+            table.save_auto_increment().map_err(wrap)?;
+        }
+        Ok(())
+    }
+
     /// Gives the table its name, and drops the one it takes the place of, which may have another.
     pub fn place(
         mut self,
@@ -517,13 +554,14 @@ fn value_of_new(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'stat
 }
 
 impl<'a> Ddl<'a> {
-    /// Writes a locked table anew under a changed definition and, perhaps, another name; returns how many rows it has.
+    /// Writes a locked table anew under a changed definition and, perhaps, another name; returns how many rows were copied. `beside`: what
+    /// may go on meanwhile, at most.
     pub(super) fn rebuild(
         &self,
-        database: &str,
-        table: &str,
+        (database, table): (&str, &str),
         mut changed: Changed,
         name: (&str, &str),
+        beside: Beside,
     ) -> SqlResult<u64> {
         let wrap = |e| store_error(e, table);
         let (def, old) = self.definition(database, table)?;
@@ -532,6 +570,7 @@ impl<'a> Ddl<'a> {
             FileId::TEMP => Home::Temporary,
             file => Home::Stored(Some(file != FileId::SHARED)),
         };
+        let mut follow = None;
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
         let source = match self.temporary(database, table) {
             Some(table) => Ok(table),
@@ -547,14 +586,28 @@ impl<'a> Ddl<'a> {
                 .any(|(c, f)| c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment));
             let next = source.auto_increment_peek().filter(|_| counts_on);
             let next = next.unwrap_or(0);
+            let beside = match (home, beside) {
+                (Home::Temporary, _) => Beside::Nothing,
+                (_, Beside::Writes) if !changed.keeps_rows(&old) || !fast(self.env) => {
+                    Beside::Reads
+                }
+                (_, beside) => beside,
+            };
+            if beside != Beside::Nothing {
+                follow = Some((
+                    self.engine.follow(&mut txn, &source, beside),
+                    source.clone(),
+                ));
+            }
             let order = row_order(&changed, &old);
             let mut work = Work::start(self, table, &changed.schema, home, None, next, order)?;
+            let followed = follow.as_ref().map(|(follow, _)| follow);
             match &old.partitioning {
-                None => self.copy(&mut txn, &source, &old, &changed, &mut work)?,
+                None => self.copy(&mut txn, &source, &old, &changed, &mut work, followed)?,
                 Some(p) => {
                     for at in 0..p.parts.len() {
                         let part = p.open(self.engine, &source, at)?;
-                        self.copy(&mut txn, &part, &old, &changed, &mut work)?;
+                        self.copy(&mut txn, &part, &old, &changed, &mut work, None)?;
                     }
                 }
             }
@@ -565,6 +618,9 @@ impl<'a> Ddl<'a> {
         let mut work = copied?;
         work.finish()?;
         let rows = work.rows();
+        if let Some((follow, source)) = follow {
+            work.follow(&follow, &source)?;
+        }
         work.place(self.owner, name, Some((database, table)))?;
         Ok(rows)
     }
@@ -576,6 +632,7 @@ impl<'a> Ddl<'a> {
         old: &Schema,
         changed: &Changed,
         work: &mut Work<'_>,
+        follow: Option<&Follow<'_>>,
     ) -> SqlResult<()> {
         let wrap = |e| store_error(e, &source.def().name);
         let tz = self.env.zone.get();
@@ -597,7 +654,14 @@ impl<'a> Ddl<'a> {
         let same = changed.same_rows(old);
         // Values of the columns that the old table doesn't have, made when there is a row.
         let mut added: Vec<Value<'static>> = Vec::with_capacity(columns.len());
+        let mut rows = 0u64;
         while let Some(found) = scan.next(txn).map_err(wrap)? {
+            rows += 1;
+            if rows.is_multiple_of(KILL_CHECK_ROWS)
+                && let Some(follow) = follow
+            {
+                follow.is_possible().map_err(wrap)?;
+            }
             if same {
                 work.insert_image(found.row)?;
                 continue;
@@ -652,7 +716,7 @@ impl<'a> Ddl<'a> {
             from: (0..schema.columns.len()).map(Some).collect(),
             schema,
         };
-        self.copy(txn, part, &changed.schema, &changed, work)
+        self.copy(txn, part, &changed.schema, &changed, work, None)
     }
 
     /// Writes a table anew as it is: OPTIMIZE TABLE, ALTER TABLE ... ENGINE and FORCE.
@@ -661,7 +725,12 @@ impl<'a> Ddl<'a> {
             let (_, schema) = self.definition(database, table)?;
             let from = (0..schema.columns.len()).map(Some).collect();
             let changed = Changed { schema, from };
-            self.rebuild(database, table, changed, (database, table))
+            let beside = match self.tables_locked {
+                true => Beside::Nothing,
+                false => Beside::Writes,
+            };
+            let own = (database, table);
+            self.rebuild(own, changed, own, beside)
         })?;
         Ok(())
     }

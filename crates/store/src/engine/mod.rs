@@ -6,6 +6,7 @@
 //! | `ddl` | CREATE, DROP, TRUNCATE, RENAME |
 //! | `index` | CREATE INDEX, DROP INDEX |
 //! | `online` | index builds while rows change |
+//! | `follow` | the same for whoever writes a whole table anew |
 //! | `partition` | partitions of tables |
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
@@ -23,6 +24,7 @@
 
 mod check;
 mod ddl;
+mod follow;
 mod graveyard;
 mod index;
 mod online;
@@ -54,6 +56,7 @@ use crate::txn::{
     WaitInfo,
 };
 pub(crate) use ddl::lock_row;
+pub use follow::{Follow, RowFollower};
 pub use online::Beside;
 pub use partition::PartitionChange;
 use reclaim::Reclaimer;

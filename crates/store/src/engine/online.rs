@@ -1,4 +1,4 @@
-//! Building an index while the table's rows change.
+//! Building an index, or writing a whole table anew, while the table's rows change.
 //!
 //! Steps, with the table's metadata lock at each:
 //! 1. *Exclusive:* whoever has changed rows has finished. The row log begins ([`crate::table::row_log`], which has the invariants), and
@@ -46,7 +46,7 @@ pub enum Beside {
 }
 
 /// Bytes in the log that are left to be settled under the exclusive lock.
-const LEFT: u64 = 4 << 10;
+pub(super) const LEFT: u64 = 4 << 10;
 /// How long the exclusive lock is waited for at a time: first, and at most.
 const WAIT_FIRST: Duration = Duration::from_millis(20);
 const WAIT_LONGEST: Duration = Duration::from_secs(60);
@@ -64,12 +64,25 @@ pub(super) struct Online {
 impl Online {
     /// Begins the row log; the caller has the metadata lock exclusively.
     pub fn start(inner: &Inner, table: &Arc<Table>, codec: Arc<dyn KeyCodec>, at: usize) -> Online {
-        let log = Arc::new(RowLog::new(codec, at, inner.row_log_limit.clone()));
+        Online::with(table, RowLog::new(codec, at, inner.row_log_limit.clone()))
+    }
+
+    /// The same for a table that is written anew.
+    pub fn of_rows(inner: &Inner, table: &Arc<Table>) -> Online {
+        Online::with(table, RowLog::of_rows(inner.row_log_limit.clone()))
+    }
+
+    fn with(table: &Arc<Table>, log: RowLog) -> Online {
+        let log = Arc::new(log);
         table.core.row_log.set(Some(log.clone()));
         Online {
             table: table.clone(),
             log,
         }
+    }
+
+    pub fn table(&self) -> &Table {
+        &self.table
     }
 
     pub fn log(&self) -> &RowLog {
@@ -83,7 +96,43 @@ impl Drop for Online {
     }
 }
 
-/// Settles what is in a row log.
+/// Whoever settles what is in a row log.
+pub(super) trait Settles {
+    /// The log.
+    fn log(&self) -> &RowLog;
+
+    /// Settles a chunk of it.
+    fn chunk(&mut self, chunk: &[u8]) -> Result<()>;
+
+    /// Settles the log until no more than `left` bytes are in it.
+    fn settle(&mut self, owner: &Owner, left: u64) -> Result<()> {
+        while self.log().len()? > left {
+            if owner.is_killed() {
+                return Err(Error::Interrupted);
+            }
+            let Some(chunk) = self.log().take()? else {
+                break;
+            };
+            self.chunk(&chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Lets others go first for this long, and settles what they do.
+    fn stand_aside(&mut self, owner: &Owner, time: Duration) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let left = time.saturating_sub(begun.elapsed());
+            owner.pause(left.min(SLICE))?;
+            self.settle(owner, LEFT)?;
+            if left <= SLICE {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Settles the row log of an index that is built.
 pub(super) struct Settler<'b> {
     online: &'b Online,
     tree: &'b Tree,
@@ -105,35 +154,6 @@ impl<'b> Settler<'b> {
             suspect_bytes: 0,
             row: Vec::new(),
             key: Vec::new(),
-        }
-    }
-
-    /// Settles the log until no more than `left` bytes are in it.
-    fn settle(&mut self, owner: &Owner, left: u64) -> Result<()> {
-        while self.online.log.len()? > left {
-            if owner.is_killed() {
-                return Err(Error::Interrupted);
-            }
-            let Some(chunk) = self.online.log.take()? else {
-                break;
-            };
-            for (entry, own) in row_log::entries(&chunk) {
-                self.decide(entry, own)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets others go first for this long, and settles what they do.
-    fn stand_aside(&mut self, owner: &Owner, time: Duration) -> Result<()> {
-        let begun = Instant::now();
-        loop {
-            let left = time.saturating_sub(begun.elapsed());
-            owner.pause(left.min(SLICE))?;
-            self.settle(owner, LEFT)?;
-            if left <= SLICE {
-                return Ok(());
-            }
         }
     }
 
@@ -194,6 +214,18 @@ impl<'b> Settler<'b> {
     }
 }
 
+impl Settles for Settler<'_> {
+    fn log(&self) -> &RowLog {
+        &self.online.log
+    }
+
+    fn chunk(&mut self, chunk: &[u8]) -> Result<()> {
+        row_log::entries(chunk)
+            .into_iter()
+            .try_for_each(|(entry, own)| self.decide(entry, own))
+    }
+}
+
 impl Inner {
     /// Lets statements at a table that the transaction has locked exclusively.
     pub(super) fn let_in(&self, txn: &Txn, table: &Table, beside: Beside) {
@@ -209,10 +241,23 @@ impl Inner {
 
     /// Settles the row log of index `at` and has the table exclusively again; its tree is that of the rows then.
     pub(super) fn catch_up(&self, txn: &Txn, mut settler: Settler<'_>, at: usize) -> Result<()> {
-        let def = &settler.online.table.def;
+        let table = settler.online.table.clone();
+        self.settle_all(txn.owner(), &table, &mut settler)?;
+        match settler.has_duplicates()? {
+            true => Err(Error::DuplicateKey { index: at }),
+            false => Ok(()),
+        }
+    }
+
+    /// Settles a row log wholly and has the table exclusively again.
+    pub(super) fn settle_all(
+        &self,
+        owner: &Arc<Owner>,
+        table: &Table,
+        settler: &mut dyn Settles,
+    ) -> Result<()> {
         let mdl = self.sys.mdl();
-        let lock = mdl.get(&full_name(&def.database, &def.name));
-        let owner = txn.owner();
+        let lock = mdl.get(&full_name(&table.def.database, &table.def.name));
         // Only waits count, each in full: a deadlock that no retry ends does not go on for ever.
         let mut allowance = owner.metadata_timeout();
         let mut wait = WAIT_FIRST;
@@ -228,10 +273,6 @@ impl Inner {
             settler.stand_aside(owner, wait * PAUSE)?;
             wait = (wait * 2).min(WAIT_LONGEST);
         }
-        settler.settle(owner, 0)?;
-        match settler.has_duplicates()? {
-            true => Err(Error::DuplicateKey { index: at }),
-            false => Ok(()),
-        }
+        settler.settle(owner, 0)
     }
 }

@@ -1,8 +1,9 @@
-//! What becomes of a table's rows while an index is built from them, as far as the index is concerned.
+//! What becomes of a table's rows while an index is built from them, as far as the index is concerned, or while they are written anew.
 //!
 //! A row log holds *entries in doubt*: keys of the new index, each with a clustered key. It does not say what is to be done about
 //! them. Whoever takes an entry from the log looks at the row, and the new index is to have the entry if the newest version of the row,
-//! finished or not, is live and has that key.
+//! finished or not, is live and has that key. Where the whole table is written anew the entries are clustered keys alone, and the new table
+//! is to have the newest version of the row, if it is live.
 //!
 //! **Invariants.**
 //! 1. *Nothing is missed.* Whoever changes a clustered entry (insert, update, delete, and the undo of each) puts the old and the
@@ -36,9 +37,8 @@ const HEAD: usize = 4;
 
 /// A log of entries in doubt.
 pub(crate) struct RowLog {
-    codec: Arc<dyn KeyCodec>,
-    /// Position of the new index in the definition that the codec is of.
-    index: usize,
+    /// The new index: its position in the definition that the codec is of. `None`: all of a row is new.
+    index: Option<(Arc<dyn KeyCodec>, usize)>,
     /// Bytes it may hold.
     limit: Arc<AtomicU64>,
     state: Mutex<State>,
@@ -54,8 +54,16 @@ struct State {
 impl RowLog {
     pub fn new(codec: Arc<dyn KeyCodec>, index: usize, limit: Arc<AtomicU64>) -> RowLog {
         RowLog {
-            codec,
-            index,
+            index: Some((codec, index)),
+            limit,
+            state: Mutex::default(),
+        }
+    }
+
+    /// A log of whole rows.
+    pub fn of_rows(limit: Arc<AtomicU64>) -> RowLog {
+        RowLog {
+            index: None,
             limit,
             state: Mutex::default(),
         }
@@ -63,7 +71,10 @@ impl RowLog {
 
     /// Appends a row's key in the new index to `out`; whether a part of it is NULL.
     pub fn key(&self, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        self.codec.key(self.index, row, out)
+        match &self.index {
+            Some((codec, index)) => codec.key(*index, row, out),
+            None => Ok(false),
+        }
     }
 
     /// A row has changed from one version to another.
@@ -75,6 +86,13 @@ impl RowLog {
 
     fn add(&self, clustered_key: &[u8], old: Option<&[u8]>, new: Option<&[u8]>) -> Result<()> {
         let (mut was, mut is) = (Vec::new(), Vec::new());
+        if self.index.is_none() {
+            let len = (clustered_key.len() as u16).to_le_bytes();
+            is.extend_from_slice(&[len[0], len[1], 0, 0]);
+            is.extend_from_slice(clustered_key);
+            self.append([&was, &is]);
+            return Ok(());
+        }
         for (row, entry) in [(old, &mut was), (new, &mut is)] {
             let Some(row) = row else { continue };
             entry.extend_from_slice(&[0; HEAD]);
