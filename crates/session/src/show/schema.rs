@@ -14,7 +14,7 @@ use millpond_sql::env::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable};
 use millpond_sql::error::SqlResult;
 use millpond_sql::statistics;
 use millpond_sql::store_error::store_error;
-use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
+use millpond_sql::types::{Collation, Column, DefaultValue, Schema};
 use millpond_sql::value::{DateTime, Value};
 use millpond_sql::write::counter;
 
@@ -448,51 +448,6 @@ fn extra(c: &Column) -> String {
     parts.join(" ")
 }
 
-/// Longest value in characters and bytes, of string types.
-fn string_lengths(ty: &SqlType) -> Option<(u64, u64)> {
-    let bytes_per_char = if ty.collation == Collation::Binary {
-        1
-    } else {
-        4
-    };
-    let by_bytes = |bytes: u64| Some((bytes, bytes));
-    match ty.base {
-        BaseType::Char | BaseType::VarChar | BaseType::Binary | BaseType::VarBinary => {
-            let n = u64::from(ty.length);
-            Some((n, n * bytes_per_char))
-        }
-        BaseType::Enum => {
-            let longest = ty.members.iter().flat_map(|m| m.iter());
-            let n = longest.map(|m| m.chars().count() as u64).max().unwrap_or(0);
-            Some((n, n * bytes_per_char))
-        }
-        BaseType::TinyText | BaseType::TinyBlob => by_bytes(255),
-        BaseType::Text | BaseType::Blob => by_bytes(65_535),
-        BaseType::MediumText | BaseType::MediumBlob => by_bytes(16_777_215),
-        BaseType::LongText | BaseType::LongBlob => by_bytes(4_294_967_295),
-        _ => None,
-    }
-}
-
-/// Digits before and after the point, of numbers.
-fn numeric_precision(ty: &SqlType) -> (Option<u64>, Option<u64>) {
-    let integer =
-        |signed: u64, unsigned: u64| (Some(if ty.unsigned { unsigned } else { signed }), Some(0));
-    match ty.base {
-        BaseType::TinyInt => integer(3, 3),
-        BaseType::SmallInt => integer(5, 5),
-        BaseType::MediumInt => integer(7, 7),
-        BaseType::Int => integer(10, 10),
-        BaseType::BigInt => integer(19, 20),
-        BaseType::Decimal => (Some(u64::from(ty.length)), Some(u64::from(ty.decimals))),
-        BaseType::Float | BaseType::Double => (
-            Some(if ty.base == BaseType::Float { 12 } else { 22 }),
-            (ty.decimals < 31).then_some(u64::from(ty.decimals)),
-        ),
-        _ => (None, None),
-    }
-}
-
 const PRIVILEGES: &str = "select,insert,update,references";
 
 /// COLUMNS; SHOW COLUMNS and DESCRIBE select from it.
@@ -565,14 +520,11 @@ fn column_row(
     emit: &mut Emit<'_>,
 ) -> SqlResult<()> {
     let ty = &c.ty;
-    let lengths = string_lengths(ty);
-    let (precision, scale) = numeric_precision(ty);
+    let lengths = ty.character_lengths();
+    let (precision, scale) = ty.numeric_precision();
     let number = |v: Option<u64>| v.map_or(Value::Null, n);
+    let short = |v: Option<u32>| number(v.map(u64::from));
     let text = ty.is_string() && ty.collation != Collation::Binary;
-    let fraction = matches!(
-        ty.base,
-        BaseType::Time | BaseType::DateTime | BaseType::Timestamp
-    );
     emit(&[
         s("def"),
         s(database),
@@ -584,9 +536,9 @@ fn column_row(
         s(ty.data_type()),
         number(lengths.map(|l| l.0)),
         number(lengths.map(|l| l.1)),
-        number(precision),
-        number(scale),
-        number(fraction.then_some(u64::from(ty.decimals))),
+        short(precision),
+        short(scale),
+        short(ty.datetime_precision()),
         opt(text.then(|| ty.collation.charset())),
         opt(text.then(|| ty.collation.name())),
         s(ty.column_type()),

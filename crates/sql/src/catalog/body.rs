@@ -16,41 +16,9 @@ const F_UNIQUE: u64 = 16;
 const F_DESC: u64 = 32;
 const F_PREFIX: u64 = 64;
 
-/// Base types by their number in bodies. Only ever append.
-const BASES: [BaseType; 27] = [
-    BaseType::Null,
-    BaseType::TinyInt,
-    BaseType::SmallInt,
-    BaseType::MediumInt,
-    BaseType::Int,
-    BaseType::BigInt,
-    BaseType::Decimal,
-    BaseType::Float,
-    BaseType::Double,
-    BaseType::Char,
-    BaseType::VarChar,
-    BaseType::TinyText,
-    BaseType::Text,
-    BaseType::MediumText,
-    BaseType::LongText,
-    BaseType::Binary,
-    BaseType::VarBinary,
-    BaseType::TinyBlob,
-    BaseType::Blob,
-    BaseType::MediumBlob,
-    BaseType::LongBlob,
-    BaseType::Date,
-    BaseType::Time,
-    BaseType::DateTime,
-    BaseType::Timestamp,
-    BaseType::Year,
-    BaseType::Enum,
-];
-
 fn write_column(w: &mut Writer, c: &Column) {
     w.text(&c.name);
-    let base = BASES.iter().position(|b| *b == c.ty.base).unwrap_or(0);
-    w.number(base as u64);
+    w.number(c.ty.base.number().into());
     let flag = |on: bool, f: u64| if on { f } else { 0 };
     w.number(
         flag(c.nullable, F_NULLABLE)
@@ -80,7 +48,7 @@ fn write_column(w: &mut Writer, c: &Column) {
 
 fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
     let name = r.text()?.to_string();
-    let base = *BASES.get(r.small::<usize>()?).ok_or_else(corrupt)?;
+    let base = BaseType::of_number(r.small()?).ok_or_else(corrupt)?;
     let flags = r.number()?;
     let length = r.small()?;
     let decimals = r.small()?;
@@ -105,7 +73,7 @@ fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
             length,
             decimals,
             collation,
-            members: (base == BaseType::Enum).then(|| Arc::from(members)),
+            members: base.has_members().then(|| Arc::from(members)),
         },
         nullable: flags & F_NULLABLE != 0,
         default,

@@ -36,15 +36,7 @@ fn invalid_default(name: &str) -> SqlError {
 /// A character type under the binary collation is a binary type.
 fn binary_type(mut ty: SqlType) -> SqlType {
     if ty.collation == Collation::Binary {
-        ty.base = match ty.base {
-            BaseType::Char => BaseType::Binary,
-            BaseType::VarChar => BaseType::VarBinary,
-            BaseType::TinyText => BaseType::TinyBlob,
-            BaseType::Text => BaseType::Blob,
-            BaseType::MediumText => BaseType::MediumBlob,
-            BaseType::LongText => BaseType::LongBlob,
-            other => other,
-        };
+        ty.base = ty.base.binary();
     }
     ty
 }

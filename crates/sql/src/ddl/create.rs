@@ -22,29 +22,10 @@ const MAX_COLUMNS: usize = 1017;
 /// Longest row, not counting BLOBs, as MySQL counts it.
 const MAX_ROW: usize = 65_535;
 
-/// Bytes that a column counts for the longest row.
-fn row_bytes(ty: &SqlType) -> usize {
-    let per_char = if ty.collation == Collation::Binary {
-        1
-    } else {
-        4
-    };
-    let bytes = ty.length as usize * per_char;
-    match ty.base {
-        BaseType::Char | BaseType::Binary => bytes,
-        BaseType::VarChar | BaseType::VarBinary => bytes + if bytes > 255 { 2 } else { 1 },
-        BaseType::TinyText | BaseType::TinyBlob => 9,
-        BaseType::Text | BaseType::Blob => 10,
-        BaseType::MediumText | BaseType::MediumBlob => 11,
-        BaseType::LongText | BaseType::LongBlob => 12,
-        _ => crate::row::fixed_len(ty),
-    }
-}
-
 /// Error 1118 if a row could get longer than MySQL allows.
 pub(super) fn check_row_size(columns: &[Column]) -> SqlResult<()> {
     let nulls = columns.iter().filter(|c| c.nullable).count().div_ceil(8);
-    let bytes: usize = columns.iter().map(|c| row_bytes(&c.ty)).sum();
+    let bytes: usize = columns.iter().map(|c| c.ty.row_bytes()).sum();
     if bytes + nulls > MAX_ROW {
         return Err(SqlError::new(
             1118,

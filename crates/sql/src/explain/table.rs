@@ -515,30 +515,9 @@ fn key_len(index: &Index, parts: usize, schema: &Schema) -> u32 {
         let base = match p.prefix {
             Some(n) if c.ty.collation != Collation::Binary => n * 4 + 2,
             Some(n) => n + 2,
-            None => key_bytes(&c.ty),
+            None => c.ty.key_len(),
         };
         base + u32::from(c.nullable)
     };
     index.parts.iter().take(parts).map(one).sum()
-}
-
-/// Bytes that MySQL counts for a key part of a type.
-fn key_bytes(ty: &SqlType) -> u32 {
-    use crate::types::BaseType as B;
-    match ty.base {
-        B::Null => 0,
-        B::TinyInt | B::Year => 1,
-        B::SmallInt | B::Enum => 2,
-        B::MediumInt | B::Date => 3,
-        B::Int | B::Float | B::Timestamp => 4,
-        B::BigInt | B::Double => 8,
-        B::Time => 3,
-        B::DateTime => 5,
-        B::Decimal => ty.length.div_ceil(9) * 4,
-        B::Char => ty.length * 4,
-        B::Binary => ty.length,
-        B::VarBinary => ty.length + 2,
-        _ if ty.collation == Collation::Binary => ty.length + 2,
-        _ => ty.length * 4 + 2,
-    }
 }

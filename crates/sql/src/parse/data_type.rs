@@ -101,11 +101,9 @@ fn too_long(max: u32) -> SqlError {
 }
 
 fn characters(base: BaseType, length: u64, collation: Collation) -> SqlResult<SqlType> {
-    let binary = collation == Collation::Binary;
-    let base = match (base, binary) {
-        (BaseType::Char, true) => BaseType::Binary,
-        (BaseType::VarChar, true) => BaseType::VarBinary,
-        (b, _) => b,
+    let base = match collation {
+        Collation::Binary => base.binary(),
+        _ => base,
     };
     let max = match base {
         BaseType::Char | BaseType::Binary => 255,
@@ -130,16 +128,15 @@ fn required(length: &Option<u64>) -> SqlResult<u64> {
 /// A TEXT type, or under the binary collation its BLOB.
 fn text(size: LobSize, collation: Collation) -> SqlType {
     use BaseType as B;
-    let binary = collation == Collation::Binary;
     let base = match size {
-        LobSize::Tiny if binary => B::TinyBlob,
         LobSize::Tiny => B::TinyText,
-        LobSize::Normal if binary => B::Blob,
         LobSize::Normal => B::Text,
-        LobSize::Medium if binary => B::MediumBlob,
         LobSize::Medium => B::MediumText,
-        LobSize::Long if binary => B::LongBlob,
         LobSize::Long => B::LongText,
+    };
+    let base = match collation {
+        Collation::Binary => base.binary(),
+        _ => base,
     };
     SqlType {
         collation,

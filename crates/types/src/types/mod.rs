@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+mod base;
 pub mod collation;
 pub mod derive;
 mod encoding;
@@ -11,9 +12,10 @@ mod general_ci;
 mod names;
 mod uca;
 
+pub use base::{BaseType, Compares, Counts, Facts, Family, StringFacts, Wire};
 pub use encoding::{Encoding, Encodings};
 pub use flags::*;
-pub use names::{MAX_VARCHAR_BYTES, NOT_FIXED};
+pub use names::{MAX_VARCHAR_BYTES, NOT_FIXED, fraction_len};
 
 /// A type as a column or expression has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,39 +32,6 @@ pub struct SqlType {
     pub collation: Collation,
     /// Members of an ENUM.
     pub members: Option<Arc<[String]>>,
-}
-
-/// Base types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum BaseType {
-    Null,
-    TinyInt,
-    SmallInt,
-    MediumInt,
-    Int,
-    BigInt,
-    Decimal,
-    Float,
-    Double,
-    Char,
-    VarChar,
-    TinyText,
-    Text,
-    MediumText,
-    LongText,
-    Binary,
-    VarBinary,
-    TinyBlob,
-    Blob,
-    MediumBlob,
-    LongBlob,
-    Date,
-    Time,
-    DateTime,
-    Timestamp,
-    Year,
-    Enum,
 }
 
 /// Collations.

@@ -1,5 +1,6 @@
 //! What types are called: in SQL, in information_schema, in the protocol.
 
+use super::base::{Category, Compares, Family, Shows};
 use super::flags::*;
 use super::{BaseType, Collation, SqlType};
 use crate::decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
@@ -9,7 +10,6 @@ use std::sync::Arc;
 pub const NOT_FIXED: u8 = 31;
 /// Longest VARCHAR in bytes, and longest BLOB.
 pub const MAX_VARCHAR_BYTES: u32 = 65_535;
-const MEDIUM: u32 = 16_777_215;
 /// Bytes a character can take.
 const CHAR_BYTES: u32 = 4;
 
@@ -17,39 +17,16 @@ impl SqlType {
     /// A type with everything at its default: length, decimals and collation of `base`. Character types are
     /// utf8mb4_general_ci.
     pub fn new(base: BaseType) -> SqlType {
-        use BaseType::*;
-        let (length, decimals) = match base {
-            Null => (0, 0),
-            TinyInt => (4, 0),
-            SmallInt => (6, 0),
-            MediumInt => (9, 0),
-            Int => (11, 0),
-            BigInt => (20, 0),
-            Decimal => (10, 0),
-            Float => (12, NOT_FIXED),
-            Double => (22, NOT_FIXED),
-            Char | Binary => (1, 0),
-            VarChar | VarBinary => (0, 0),
-            TinyText | TinyBlob => (255, 0),
-            Text | Blob => (65_535, 0),
-            MediumText | MediumBlob => (MEDIUM, 0),
-            LongText | LongBlob => (u32::MAX, 0),
-            Date => (10, 0),
-            Time => (10, 0),
-            DateTime | Timestamp => (19, 0),
-            Year => (4, 0),
-            Enum => (0, 0),
-        };
+        let facts = base.facts();
         SqlType {
             base,
-            unsigned: base == Year,
-            length,
-            decimals,
-            collation: match base {
-                Char | VarChar | TinyText | Text | MediumText | LongText | Enum => {
-                    Collation::Utf8mb4GeneralCi
-                }
-                _ => Collation::Binary,
+            unsigned: facts.unsigned,
+            length: facts.length,
+            decimals: facts.decimals,
+            collation: if facts.character {
+                Collation::Utf8mb4GeneralCi
+            } else {
+                Collation::Binary
             },
             members: None,
         }
@@ -137,19 +114,16 @@ impl SqlType {
     /// The type as SHOW CREATE TABLE and information_schema's COLUMN_TYPE write it: `int unsigned`, `varchar(20)`,
     /// `enum('a','b')`.
     pub fn column_type(&self) -> String {
-        use BaseType::*;
-        let mut s = self.data_type().to_string();
-        match self.base {
-            TinyInt if self.length == 1 => s.push_str("(1)"),
-            Char | VarChar | Binary | VarBinary => s.push_str(&format!("({})", self.length)),
-            Decimal => s.push_str(&format!("({},{})", self.length, self.decimals)),
-            Float | Double if self.decimals < NOT_FIXED => {
+        let facts = self.base.facts();
+        let mut s = facts.name.to_string();
+        match facts.shows {
+            Shows::One if self.length == 1 => s.push_str("(1)"),
+            Shows::Length => s.push_str(&format!("({})", self.length)),
+            Shows::Digits if self.decimals < NOT_FIXED => {
                 s.push_str(&format!("({},{})", self.length, self.decimals));
             }
-            Time | DateTime | Timestamp if self.decimals > 0 => {
-                s.push_str(&format!("({})", self.decimals));
-            }
-            Enum => {
+            Shows::Seconds if self.decimals > 0 => s.push_str(&format!("({})", self.decimals)),
+            Shows::Members => {
                 s.push('(');
                 for (i, m) in self.members.iter().flat_map(|m| m.iter()).enumerate() {
                     if i > 0 {
@@ -161,70 +135,20 @@ impl SqlType {
                 }
                 s.push(')');
             }
-            _ => {}
+            Shows::Name | Shows::One | Shows::Digits | Shows::Seconds => {}
         }
-        if self.unsigned && self.base != Year {
+        if self.unsigned && !facts.unsigned {
             s.push_str(" unsigned");
         }
         s
     }
     /// The type without length, as information_schema's DATA_TYPE has it: `int`, `varchar`.
     pub fn data_type(&self) -> &'static str {
-        use BaseType::*;
-        match self.base {
-            Null => "null",
-            TinyInt => "tinyint",
-            SmallInt => "smallint",
-            MediumInt => "mediumint",
-            Int => "int",
-            BigInt => "bigint",
-            Decimal => "decimal",
-            Float => "float",
-            Double => "double",
-            Char => "char",
-            VarChar => "varchar",
-            TinyText => "tinytext",
-            Text => "text",
-            MediumText => "mediumtext",
-            LongText => "longtext",
-            Binary => "binary",
-            VarBinary => "varbinary",
-            TinyBlob => "tinyblob",
-            Blob => "blob",
-            MediumBlob => "mediumblob",
-            LongBlob => "longblob",
-            Date => "date",
-            Time => "time",
-            DateTime => "datetime",
-            Timestamp => "timestamp",
-            Year => "year",
-            Enum => "enum",
-        }
+        self.base.facts().name
     }
     /// Protocol column type (`MYSQL_TYPE_*`).
     pub fn protocol_type(&self) -> u8 {
-        use BaseType::*;
-        match self.base {
-            TinyInt => 1,
-            SmallInt => 2,
-            Int => 3,
-            Float => 4,
-            Double => 5,
-            Null => 6,
-            Timestamp => 7,
-            BigInt => 8,
-            MediumInt => 9,
-            Date => 10,
-            Time => 11,
-            DateTime => 12,
-            Year => 13,
-            Decimal => 246,
-            TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob => {
-                252
-            }
-            VarChar | VarBinary => 253,
-            Char | Binary | Enum => 254,
-        }
+        self.base.facts().protocol
     }
     /// Protocol column length: display width in bytes.
     pub fn protocol_length(&self) -> u32 {
@@ -233,9 +157,8 @@ impl SqlType {
             // Sign and point come on top of a decimal's digits.
             Decimal => self.length + (self.decimals > 0) as u32 + (!self.unsigned) as u32,
             TinyInt | SmallInt | Int if self.unsigned && self.length > 1 => self.length - 1,
-            Char | VarChar | Enum => self.length.saturating_mul(CHAR_BYTES),
             LongText | LongBlob => u32::MAX,
-            TinyText | Text | MediumText => self.length.saturating_mul(CHAR_BYTES),
+            _ if self.base.facts().character => self.length.saturating_mul(CHAR_BYTES),
             _ => self.length,
         }
     }
@@ -260,20 +183,21 @@ impl SqlType {
         if !self.collation.ignores_case() {
             f |= FLAG_BINARY;
         }
-        match self.base {
-            BaseType::Enum => f |= FLAG_ENUM,
-            BaseType::Timestamp => f |= FLAG_TIMESTAMP,
-            _ => {}
-        }
-        f
+        f | self.base.facts().flags
+    }
+    /// What its values do.
+    #[inline]
+    pub fn family(&self) -> Family {
+        self.base.family()
+    }
+    #[inline]
+    fn category(&self) -> Category {
+        self.family().category()
     }
     /// Whether it is an integer type (YEAR included).
+    #[inline]
     pub fn is_integer(&self) -> bool {
-        use BaseType::*;
-        matches!(
-            self.base,
-            TinyInt | SmallInt | MediumInt | Int | BigInt | Year
-        )
+        self.category() == Category::Integer
     }
     /// A decimal with no more digits after the point than the type has.
     #[inline]
@@ -285,58 +209,134 @@ impl SqlType {
         }
     }
     /// Whether it is a number of any kind.
+    #[inline]
     pub fn is_numeric(&self) -> bool {
-        self.is_integer()
-            || matches!(
-                self.base,
-                BaseType::Decimal | BaseType::Float | BaseType::Double
-            )
+        matches!(self.category(), Category::Integer | Category::Fraction)
     }
     /// Whether it is a character or binary string (ENUM included).
+    #[inline]
     pub fn is_string(&self) -> bool {
-        use BaseType::*;
-        self.is_blob() || matches!(self.base, Char | VarChar | Binary | VarBinary | Enum)
+        self.category() == Category::String
     }
     /// Whether it is a date, a time or both.
+    #[inline]
     pub fn is_temporal(&self) -> bool {
-        use BaseType::*;
-        matches!(self.base, Date | Time | DateTime | Timestamp)
+        self.category() == Category::Temporal
     }
     /// Whether it is a TEXT or BLOB type (key parts need a prefix, no literal default).
+    #[inline]
     pub fn is_blob(&self) -> bool {
-        use BaseType::*;
-        matches!(
-            self.base,
-            TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob
-        )
+        matches!(self.base.facts().string, Some(s) if s.lob > 0)
+    }
+    /// Whether its values are texts, but are kept, ordered and counted as numbers: those of ENUM.
+    #[inline]
+    pub fn is_enumerated(&self) -> bool {
+        self.base.facts().compares == Compares::Never
     }
     /// Whether lengths are counted in characters: character data, not bytes.
+    #[inline]
     pub fn is_character(&self) -> bool {
         self.is_string() && self.collation != Collation::Binary
     }
     /// Digits before the point that the type's numbers can have.
     pub fn integer_digits(&self) -> u32 {
-        use BaseType::*;
+        let (signed, unsigned) = self.base.facts().digits;
+        let most = u32::from(if self.unsigned { unsigned } else { signed });
         match self.base {
-            TinyInt => 3,
-            SmallInt => 5,
-            MediumInt => {
-                if self.unsigned {
-                    8
-                } else {
-                    7
-                }
-            }
-            Int => 10,
             // A constant's length is that of its digits.
-            BigInt => self.length.min(if self.unsigned { 20 } else { 19 }),
-            Year => 4,
-            Decimal => self.length - self.decimals as u32,
-            Date => 8,
-            Time => 7,
-            DateTime | Timestamp => 14,
-            Null => 0,
-            _ => 22,
+            BaseType::BigInt => self.length.min(most),
+            BaseType::Decimal => self.length - self.decimals as u32,
+            _ => most,
         }
     }
+    /// information_schema's NUMERIC_PRECISION and NUMERIC_SCALE.
+    pub fn numeric_precision(&self) -> (Option<u32>, Option<u32>) {
+        let (signed, unsigned) = self.base.facts().digits;
+        let scale = (self.decimals < NOT_FIXED).then_some(u32::from(self.decimals));
+        match self.family() {
+            // Of a MEDIUMINT that of the signed one, whichever it is.
+            Family::Integer if self.unsigned && self.base != BaseType::MediumInt => {
+                (Some(unsigned.into()), Some(0))
+            }
+            Family::Integer => (Some(signed.into()), Some(0)),
+            Family::Decimal => (Some(self.length), scale),
+            Family::Float | Family::Double => (Some(self.base.facts().length), scale),
+            Family::Null
+            | Family::Year
+            | Family::String
+            | Family::Enum
+            | Family::Date
+            | Family::DateTime
+            | Family::Timestamp
+            | Family::Time => (None, None),
+        }
+    }
+    /// information_schema's CHARACTER_MAXIMUM_LENGTH and CHARACTER_OCTET_LENGTH.
+    pub fn character_lengths(&self) -> Option<(u64, u64)> {
+        let facts = self.base.facts();
+        match facts.string {
+            Some(s) if s.lob > 0 => Some((facts.length.into(), facts.length.into())),
+            _ if self.is_string() => {
+                let length = u64::from(self.length);
+                Some((length, length * u64::from(self.char_bytes())))
+            }
+            _ => None,
+        }
+    }
+    /// information_schema's DATETIME_PRECISION.
+    pub fn datetime_precision(&self) -> Option<u32> {
+        (self.base.facts().shows == Shows::Seconds).then_some(self.decimals.into())
+    }
+    /// Bytes that MySQL reckons with for one of its characters.
+    fn char_bytes(&self) -> u32 {
+        if self.collation == Collation::Binary {
+            1
+        } else {
+            CHAR_BYTES
+        }
+    }
+    /// Bytes that MySQL counts for a key part of it: `key_len` in EXPLAIN.
+    pub fn key_len(&self) -> u32 {
+        let facts = self.base.facts();
+        match facts.string {
+            Some(s) => self.length * self.char_bytes() + if s.fixed { 0 } else { 2 },
+            None if self.base == BaseType::Decimal => self.length.div_ceil(9) * 4,
+            None => facts.key_len.into(),
+        }
+    }
+    /// Bytes that a column of it counts for MySQL's longest row.
+    pub fn row_bytes(&self) -> usize {
+        let bytes = self.length as usize * self.char_bytes() as usize;
+        match self.base.facts().string {
+            Some(s) if s.lob > 0 => 8 + usize::from(s.lob),
+            Some(s) if s.fixed => bytes,
+            Some(_) => bytes + if bytes > 255 { 2 } else { 1 },
+            None => self.fixed_len(),
+        }
+    }
+    /// Bytes that each value takes in rows and keys; 0 for strings, whose values differ in that.
+    #[inline]
+    pub fn fixed_len(&self) -> usize {
+        let fraction = usize::from(fraction_len(self.decimals));
+        let width = usize::from(self.base.facts().width);
+        match self.family() {
+            Family::Decimal => Decimal::encoded_len(self.length),
+            Family::DateTime | Family::Timestamp => width + fraction,
+            Family::Null
+            | Family::Integer
+            | Family::Year
+            | Family::Float
+            | Family::Double
+            | Family::String
+            | Family::Enum
+            | Family::Date
+            | Family::Time => width,
+        }
+    }
+}
+
+/// Bytes that hold fractional seconds of so many digits.
+#[inline]
+pub fn fraction_len(fsp: u8) -> u8 {
+    fsp.div_ceil(2)
 }
