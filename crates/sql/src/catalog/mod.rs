@@ -23,7 +23,7 @@ mod partition_body;
 mod partitioning;
 
 pub use layout::RowLayout;
-pub(crate) use layout::{Form, Slot, fixed_len, form_of, fraction_len, key_length};
+pub(crate) use layout::{Slot, key_length};
 pub(crate) use partitioning::HIGH_KEY;
 pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
 

@@ -16,7 +16,6 @@ use crate::logical::Hints;
 use crate::logical::PlanTable;
 use crate::partition::Prune;
 use crate::plan::nodes::{Access, Arm, CoveredColumn, EqCond, RangeCond};
-use crate::row;
 use crate::types::{KeyPart, Schema};
 
 /// Cost of fetching a row by way of a secondary index, its entry included.
@@ -625,7 +624,7 @@ fn key_width(schema: &Schema, index: usize) -> f64 {
         .iter()
         .map(|p| {
             let ty = &schema.columns[p.column].ty;
-            match row::fixed_len(ty) {
+            match ty.fixed_len() {
                 0 => f64::from(p.prefix.unwrap_or(ty.length).min(100)),
                 n => n as f64,
             }

@@ -183,7 +183,7 @@ fn mirror(op: CompareOp) -> CompareOp {
 }
 
 /// Whether a comparison of a column with a value follows the order of the column's index. A placeholder's type is
-/// only known when it has a value; then `row::lookup` decides.
+/// only known when it has a value; then `value::lookup` decides.
 fn comparable(column: &Expr, value: &Expr, collation: Collation) -> bool {
     let param = matches!(value.kind, ExprKind::Param(_));
     if matches!(column.kind, ExprKind::EnumIndex(_)) {

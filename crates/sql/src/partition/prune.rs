@@ -16,9 +16,8 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, ExprKind, Term};
 use crate::parse::ast::PartitionMethod;
-use crate::row::{Lookup, lookup};
 use crate::types::{BaseType, Schema, SqlType};
-use crate::value::{Date, DateTime, Value};
+use crate::value::{Date, DateTime, Lookup, Value, lookup};
 
 /// Most combinations of values that are looked at one by one.
 const MAX_POINTS: usize = 1000;

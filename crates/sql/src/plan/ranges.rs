@@ -12,9 +12,9 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
 use crate::partition;
-use crate::row::{self, Lookup};
+use crate::row;
 use crate::types::{Column, Schema, SqlType};
-use crate::value::{Value, Zone, number_of_text};
+use crate::value::{Lookup, Value, Zone, lookup, number_of_text};
 
 /// What to read.
 pub enum Ranges {
@@ -47,7 +47,7 @@ fn look(e: &Expr, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Lookup> {
     {
         number_of_text(text, cx.session)?;
     }
-    Ok(row::lookup(&v, ty, cx.session.zone.get()))
+    Ok(lookup(&v, ty, cx.session.zone.get()))
 }
 
 fn eq_part(c: &EqCond, column: &Column, cx: &EvalContext<'_>) -> SqlResult<Part> {

@@ -3,8 +3,8 @@
 //! Rows are given as their bytes; `None` is a row of NULLs. Each reader appends a value per row (a NULL's is the type's default) and
 //! says which are NULL, if any is.
 
-use super::layout::{float, signed_of};
-use crate::catalog::{Form, RowLayout, Slot};
+use crate::catalog::{RowLayout, Slot};
+use crate::value::family::stored::{Form, double, float, signed_of};
 
 /// Which values are NULL; `None`: none is.
 pub type Nulls = Option<Vec<bool>>;
@@ -146,7 +146,7 @@ impl RowLayout {
         if slot.form == Form::Float {
             return each(null, rows, out, |r| float(be::<4>(r, at) as u32));
         }
-        each(null, rows, out, |r| super::layout::double(be::<8>(r, at)))
+        each(null, rows, out, |r| double(be::<8>(r, at)))
     }
 
     /// A DATE column, each as [`crate::value::Date::pack`] has it.

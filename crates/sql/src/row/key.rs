@@ -6,12 +6,11 @@
 
 use std::borrow::Cow;
 
-use super::layout::{read_fixed, write_fixed};
-use crate::catalog::{Form, form_of};
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::char_prefix;
 use crate::types::{BaseType, Collation, Column, KeyPart, Schema, SqlType};
-use crate::value::{Value, Zone};
+use crate::value::family::stored::{Form, form_of, read, write};
+use crate::value::{Value, Zone, sort_key};
 
 /// The bytes of a string that a key part takes.
 #[inline]
@@ -66,7 +65,7 @@ impl Schema {
 }
 
 /// Appends the key of `index` made of the leading `values` (full or partial; at most one per part), each of its column's type
-/// (see [`super::lookup`] for values that come from elsewhere).
+/// (see [`crate::value::lookup`] for values that come from elsewhere).
 pub fn encode_key_values(
     schema: &Schema,
     index: usize,
@@ -108,7 +107,7 @@ fn encode_part(part: &KeyPart, column: &Column, value: &Value<'_>, tz: Zone, out
         let text = value.to_text();
         let text = part_text(part, &column.ty, &text);
         column.ty.collation.sort_key(text, out);
-    } else if write_fixed(form, width, value, &column.ty, tz, out).is_none() {
+    } else if write(form, width, value, &column.ty, tz, out).is_none() {
         debug_assert!(false, "{value:?} is not of column {}'s type", column.name);
     }
 }
@@ -221,7 +220,7 @@ pub fn decode_key<'a>(
             for (b, s) in bytes.iter_mut().zip(stored) {
                 *b = s ^ flip;
             }
-            out.push(read_fixed(form, &bytes[..n], &column.ty, tz));
+            out.push(read(form, &bytes[..n], &column.ty, tz));
             at += n;
         }
     }
@@ -234,51 +233,9 @@ pub fn encode_sort_value(value: &Value<'_>, ty: &SqlType, desc: bool, out: &mut 
     let start = out.len();
     out.push(!value.is_null() as u8);
     if !value.is_null() {
-        sort_value(value, ty, out);
+        sort_key(value, ty, out);
     }
     if desc {
         invert(&mut out[start..]);
-    }
-}
-
-/// Digits that a decimal sort key holds.
-const SORT_DIGITS: u32 = 65;
-
-fn sort_value(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
-    use BaseType as B;
-    match ty.base {
-        B::Null => {}
-        _ if ty.is_integer() => {
-            let (sign, bits) = match value {
-                Value::UInt(v) => (1, *v),
-                other => {
-                    let v = other.to_i64();
-                    ((v >= 0) as u8, v as u64)
-                }
-            };
-            out.push(sign);
-            out.extend_from_slice(&bits.to_be_bytes());
-        }
-        B::Decimal => {
-            let len = crate::value::Decimal::encoded_len(SORT_DIGITS);
-            value.to_decimal().round(ty.decimals).encode(len, out);
-        }
-        B::Double | B::Float => {
-            let v = Value::Double(value.to_f64());
-            let _ = write_fixed(Form::Double, 8, &v, ty, Zone::UTC, out);
-        }
-        B::Date | B::DateTime | B::Timestamp => {
-            let v = Value::DateTime(value.to_datetime().unwrap_or_default());
-            let _ = write_fixed(Form::DateTime(6), 8, &v, ty, Zone::UTC, out);
-        }
-        B::Time => {
-            let v = Value::Time(value.to_time().unwrap_or_default());
-            let _ = write_fixed(Form::Time, 6, &v, ty, Zone::UTC, out);
-        }
-        B::Enum => {
-            let i = super::layout::member(ty, &value.to_text());
-            out.extend_from_slice(&i.to_be_bytes());
-        }
-        _ => ty.collation.sort_key(&value.to_text(), out),
     }
 }

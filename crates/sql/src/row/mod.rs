@@ -1,14 +1,12 @@
 //! Rows and keys as bytes: the codec between SQL values and what the store keeps.
 //!
-//! `layout` owns the row format, `column` reads a column of many rows, `key` owns the key format, `lookup` says which key a constant
-//! is, `values` has the form of values in buffers. Timestamps are UTC in rows and keys and in the session's zone as values, hence the
+//! `layout` owns the row format, `column` reads a column of many rows, `key` owns the key format, `values` has the form of values in buffers. Timestamps are UTC in rows and keys and in the session's zone as values, hence the
 //! `tz` (seconds east of UTC) parameters. Bytes given to the readers
 //! must come from the writers under the same schema: the store guards them by checksums.
 
 mod column;
 mod key;
 mod layout;
-pub(crate) mod lookup;
 mod values;
 
 use crate::types::Schema;
@@ -16,14 +14,12 @@ use millpond_store::{CodecFactory, Error, KeyCodec, Result, TableDef};
 use std::sync::Arc;
 
 pub use crate::catalog::RowLayout;
-pub(crate) use crate::catalog::fixed_len;
 pub use column::Nulls;
 pub use key::{
     decode_key, encode_key_like, encode_key_values, encode_key_values_from, encode_sort_value,
     key_part_decodable, key_part_ends,
 };
 pub use layout::{decode_row, encode_row};
-pub use lookup::{Lookup, lookup};
 pub use values::{Reader, put_all, put_bytes, put_value, values_of};
 
 /// The schema of an open table, shared with its codec.

@@ -2,7 +2,7 @@ use super::*;
 use crate::catalog::tests::sample;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::time::{Date, DateTime, MAX_TIME, Time};
-use crate::value::{Decimal, Value, Zone};
+use crate::value::{Decimal, Lookup, Value, Zone, lookup};
 use proptest::prelude::*;
 
 const TZ: Zone = Zone::Fixed(7200);

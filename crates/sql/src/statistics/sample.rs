@@ -16,7 +16,7 @@ use super::histogram::{Collector, Histogram};
 use super::stored::Measure;
 use super::table::IndexStatistics;
 use crate::error::{SqlError, SqlResult};
-use crate::row::{fixed_len, key_part_ends, schema_of};
+use crate::row::{key_part_ends, schema_of};
 use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::Zone;
@@ -301,7 +301,7 @@ pub fn histograms(
         let trees = parts(engine, table, schema)?;
         let estimates: Vec<u64> = trees.iter().map(|t| t.estimate_rows()).collect();
         let rows: u64 = estimates.iter().sum();
-        let width = |c: &(usize, usize)| VALUE_BYTES + fixed_len(&schema.columns[c.0].ty);
+        let width = |c: &(usize, usize)| VALUE_BYTES + schema.columns[c.0].ty.fixed_len();
         let bytes: usize = columns.iter().map(width).sum();
         let mut rate = (memory as f64 / (bytes as f64 * rows.max(1) as f64)).min(1.0);
         loop {

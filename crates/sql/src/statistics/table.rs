@@ -7,9 +7,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::histogram::{Histogram, Point};
-use crate::row::{Lookup, lookup};
 use crate::types::{BaseType, Schema, SqlType};
-use crate::value::{DateTime, Value, Zone};
+use crate::value::{DateTime, Lookup, Value, Zone, lookup};
 
 /// Share of rows that equal a constant, if nothing is known.
 pub const EQUALITY: f64 = 0.1;

@@ -6,18 +6,19 @@ mod assign;
 mod cast;
 pub mod convert;
 pub mod env;
+pub mod family;
 pub mod parse_time;
 pub mod text;
 pub mod time;
 pub mod zone;
 
 pub use crate::decimal::{self, Decimal};
-pub use assign::{
-    StoreContext, Target, assign, date_allowed, implicit_zero, integer_range, integer_value,
-    null_refused, printable,
-};
-pub use cast::{cast, conform, not_utf8, number_of_text, truncated};
+pub use assign::{StoreContext, Target, assign, date_allowed, null_refused, printable};
+pub use cast::{not_utf8, number_of_text, truncated};
 pub use env::ConversionEnv;
+pub use family::{
+    Lookup, cast, conform, implicit_zero, integer_range, integer_value, lookup, sort_key,
+};
 pub use text::write_text;
 pub use time::{Date, DateTime, Time};
 pub use zone::Zone;

@@ -1,0 +1,145 @@
+//! DATE, DATETIME and TIMESTAMP.
+
+use super::super::assign::{StoreContext, Target, date_allowed, printable};
+use super::super::env::ConversionEnv;
+use super::super::time::{self, Date, DateTime, truncate_micros};
+use super::super::zone::Moment;
+use super::super::{Value, Zone, parse_time};
+use super::Lookup;
+use crate::error::SqlResult;
+use crate::types::{BaseType, SqlType};
+
+pub(super) fn assign<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let ty = column.ty;
+    let kind = if ty.base == BaseType::Date {
+        "date"
+    } else {
+        "datetime"
+    };
+    let parsed = match &value {
+        Value::Bytes(b) => {
+            let p = parse_time::parse_datetime(b);
+            if p.is_some_and(|p| p.trailing) {
+                if cx.strict {
+                    cx.incorrect(1292, kind, &value, column)?;
+                }
+                cx.truncated(column)?;
+            }
+            p.map(|p| p.value)
+        }
+        Value::Time(t) => {
+            let today = cx.session.local_now().date;
+            DateTime::from_days_micros(today.days(), t.micros)
+        }
+        other => other.to_datetime(),
+    };
+    let zero = if ty.base == BaseType::Date {
+        Value::Date(time::Date::default())
+    } else {
+        Value::DateTime(DateTime::default())
+    };
+    let Some(d) = parsed.filter(|d| d.date.is_zero() || d.date.has_zero() || d.date.exists())
+    else {
+        cx.incorrect(1292, kind, &value, column)?;
+        return Ok(zero);
+    };
+    if !date_allowed(d.date, cx.session) {
+        // Outside of strict mode the zero date is stored with a warning.
+        cx.incorrect(1292, kind, &value, column)?;
+        return Ok(zero);
+    }
+    if ty.base == BaseType::Date {
+        if d.day_micros() != 0 {
+            cx.note_truncated(column);
+        }
+        return Ok(Value::Date(d.date));
+    }
+    let Some(d) = d.round(ty.decimals) else {
+        cx.incorrect(1292, kind, &value, column)?;
+        return Ok(zero);
+    };
+    if ty.base == BaseType::Timestamp && !d.is_zero() {
+        let zone = cx.session.zone.get();
+        let moment = d.date.exists().then(|| d.moment(zone));
+        let Some(moment) = moment.filter(|m| (1..=time::MAX_TIMESTAMP).contains(&m.seconds()))
+        else {
+            cx.incorrect(1292, kind, &value, column)?;
+            return Ok(zero);
+        };
+        if let Moment::Skipped(s) = moment {
+            cx.skipped(kind, &value, column)?;
+            let at = DateTime::from_unix(s, d.micro, zone).unwrap_or(d);
+            return Ok(Value::DateTime(at));
+        }
+    }
+    Ok(Value::DateTime(d))
+}
+
+pub(super) fn cast<'a>(
+    value: Value<'a>,
+    ty: &SqlType,
+    session: &ConversionEnv,
+) -> SqlResult<Value<'a>> {
+    let parsed = match &value {
+        Value::Time(t) => DateTime::from_days_micros(session.local_now().date.days(), t.micros),
+        other => other.to_datetime(),
+    };
+    let good = parsed
+        .filter(|d| date_allowed(d.date, session))
+        .and_then(|d| {
+            if ty.base == BaseType::Date {
+                Some(d)
+            } else {
+                d.round(ty.decimals)
+            }
+        });
+    Ok(match good {
+        Some(d) if ty.base == BaseType::Date => Value::Date(d.date),
+        Some(d) => Value::DateTime(d),
+        None => {
+            let m = format!(
+                "Incorrect datetime value: '{}'",
+                printable(&value.to_text())
+            );
+            session.complain(1292, m)?;
+            Value::Null
+        }
+    })
+}
+
+pub(super) fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
+    let d = match value {
+        Value::Time(_) | Value::Double(_) => None,
+        v => v.to_datetime(),
+    };
+    let Some(d) = d else {
+        return Lookup::Unusable;
+    };
+    let (at, exact) = if ty.base == BaseType::Date {
+        let day = Value::Date(d.date);
+        (day, d == DateTime::from(d.date))
+    } else {
+        let micro = truncate_micros(d.micro as i64, ty.decimals) as u32;
+        (Value::DateTime(DateTime { micro, ..d }), micro == d.micro)
+    };
+    if ty.base == BaseType::Timestamp {
+        // A day inside the range that timestamps have in any time zone.
+        let day = |year, month, day| Date { year, month, day };
+        if !(day(1970, 1, 3)..day(2038, 1, 17)).contains(&d.date) || !d.date.exists() {
+            return Lookup::Unusable;
+        }
+        // Local times that a clock shows twice, or never, do not stand where their moment does.
+        if !zone.is_plain(d) {
+            return Lookup::Unusable;
+        }
+    }
+    if exact {
+        Lookup::Exact(at)
+    } else {
+        Lookup::Above(at)
+    }
+}

@@ -1,0 +1,85 @@
+//! FLOAT and DOUBLE.
+
+use super::super::Value;
+use super::super::assign::{StoreContext, Target};
+use super::super::cast::number_of_text;
+use super::super::convert::double_prefix;
+use super::super::env::ConversionEnv;
+use super::Lookup;
+use crate::error::SqlResult;
+use crate::types::{BaseType, NOT_FIXED, SqlType};
+
+pub(super) fn assign<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let ty = column.ty;
+    let mut v = match &value {
+        Value::Bytes(b) => {
+            let (v, used) = double_prefix(b);
+            if used == 0 || !b[used..].trim_ascii().is_empty() {
+                cx.truncated(column)?;
+            }
+            v
+        }
+        other => other.to_f64(),
+    };
+    if ty.unsigned && v < 0.0 {
+        cx.out_of_range(column)?;
+        v = 0.0;
+    }
+    if ty.decimals < NOT_FIXED {
+        let unit = 10f64.powi(ty.decimals as i32);
+        let rounded = (v * unit).round_ties_even() / unit;
+        if rounded.is_finite() {
+            v = rounded;
+        }
+        let max = 10f64.powi((ty.length - ty.decimals as u32) as i32) - 1.0 / unit;
+        if v.abs() > max {
+            cx.out_of_range(column)?;
+            v = max.copysign(v);
+        }
+    }
+    if ty.base == BaseType::Float {
+        if v.abs() > f32::MAX as f64 {
+            cx.out_of_range(column)?;
+            v = (f32::MAX as f64).copysign(v);
+        }
+        v = v as f32 as f64;
+    }
+    Ok(Value::Double(v))
+}
+
+pub(super) fn cast<'a>(
+    value: Value<'a>,
+    ty: &SqlType,
+    session: &ConversionEnv,
+) -> SqlResult<Value<'a>> {
+    let v = match &value {
+        Value::Bytes(b) => number_of_text(b, session)?,
+        other => other.to_f64(),
+    };
+    Ok(Value::Double(if ty.base == BaseType::Float {
+        v as f32 as f64
+    } else {
+        v
+    }))
+}
+
+pub(super) fn conform(value: Value<'_>) -> Value<'_> {
+    match value {
+        Value::Double(_) => value,
+        other => Value::Double(other.to_f64()),
+    }
+}
+
+pub(super) fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
+    let v = value.to_f64();
+    match value {
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => Lookup::Unusable,
+        // No FLOAT lies where its bits would have to be more.
+        _ if ty.base == BaseType::Float && (v as f32) as f64 != v => Lookup::Unusable,
+        _ => Lookup::Exact(Value::Double(v)),
+    }
+}

@@ -1,0 +1,198 @@
+//! What values of each family of types do: how they are assigned, cast, kept, ordered and found. A file per family; here is one
+//! `match` per operation, without a default arm, so that a new family is asked for each.
+//!
+//! What a type's row says (`types/base.rs`) is not asked here. The comparison of two values knows no types: it is
+//! [`Value::compare`]'s.
+
+use super::assign::{StoreContext, Target};
+use super::env::ConversionEnv;
+use super::time::{Date, DateTime, Time};
+use super::{Decimal, Value, Zone};
+use crate::error::SqlResult;
+use crate::types::{Family as F, SqlType};
+
+mod datetime;
+mod decimal;
+mod enumeration;
+mod float;
+mod integer;
+pub mod stored;
+mod string;
+mod time;
+mod year;
+
+pub use integer::{integer_range, integer_value};
+
+/// Converts a value that is not NULL for assignment to a column.
+pub(super) fn assign<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    match column.ty.family() {
+        F::Null => Ok(Value::Null),
+        F::Integer => integer::assign(value, column, cx),
+        F::Year => year::assign(value, column, cx),
+        F::Decimal => decimal::assign(value, column, cx),
+        F::Float | F::Double => float::assign(value, column, cx),
+        F::String => string::assign(value, column, cx),
+        F::Enum => enumeration::assign(value, column, cx),
+        F::Date | F::DateTime | F::Timestamp => datetime::assign(value, column, cx),
+        F::Time => time::assign(value, column, cx),
+    }
+}
+
+/// Converts to a type as CAST does (warnings go to the session).
+pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlResult<Value<'a>> {
+    if value.is_null() {
+        return Ok(value);
+    }
+    match ty.family() {
+        F::Null => Ok(value),
+        F::Integer => integer::cast(value, ty.unsigned, session),
+        F::Year => year::cast(value, session),
+        F::Decimal => decimal::cast(value, ty, session),
+        F::Float | F::Double => float::cast(value, ty, session),
+        F::String | F::Enum => string::cast(value, ty, session),
+        F::Date | F::DateTime | F::Timestamp => datetime::cast(value, ty, session),
+        F::Time => time::cast(value, ty, session),
+    }
+}
+
+/// Brings a value to the representation its static type promises: an integer type's `Int` or `UInt`, a DECIMAL's scale, a text
+/// for a string type. What does not convert is left alone; nothing is warned of.
+pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
+    if value.is_null() {
+        return value;
+    }
+    match ty.family() {
+        F::Null => value,
+        F::Integer | F::Year => integer::conform(value, ty),
+        F::Decimal => decimal::conform(value, ty),
+        F::Float | F::Double => float::conform(value),
+        F::String | F::Enum => string::conform(value),
+        F::Date => value.to_date().map_or(value, Value::Date),
+        F::DateTime | F::Timestamp => value.to_datetime().map_or(value, Value::DateTime),
+        F::Time => value.to_time().map_or(value, Value::Time),
+    }
+}
+
+/// The zero of a column's type: what NOT NULL columns get where NULL or nothing was given and the mode is not strict.
+pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
+    match ty.family() {
+        F::Null => Value::Null,
+        F::Integer | F::Year => integer_value(0, ty),
+        F::Decimal => Value::Decimal(Decimal::ZERO.round(ty.decimals)),
+        F::Float | F::Double => Value::Double(0.0),
+        F::String => string::zero(ty),
+        F::Enum => enumeration::zero(ty),
+        F::Date => Value::Date(Date::default()),
+        F::DateTime | F::Timestamp => Value::DateTime(DateTime::default()),
+        F::Time => Value::Time(Time::default()),
+    }
+}
+
+/// Appends a sort key of a value that is not NULL: prefix-free bytes that `memcmp` orders as the values are. Numbers of one type
+/// sort by value whichever way they are represented, ENUMs by position.
+pub fn sort_key(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
+    match ty.family() {
+        F::Null => {}
+        F::Integer | F::Year => integer::sort_key(value, out),
+        F::Decimal => decimal::sort_key(value, ty, out),
+        F::Float | F::Double => stored::put_double(value.to_f64(), out),
+        F::String => ty.collation.sort_key(&value.to_text(), out),
+        F::Enum => enumeration::sort_key(value, ty, out),
+        F::Date | F::DateTime | F::Timestamp => {
+            stored::put_datetime(value.to_datetime().unwrap_or_default(), out);
+        }
+        F::Time => stored::put_time(value.to_time().unwrap_or_default(), out),
+    }
+}
+
+/// How a value from a WHERE clause relates to a column's domain, for use as an index key.
+///
+/// The string cases hold under the column's own collation: a comparison under another must not use the index. ENUM columns sort by
+/// position and compare as texts with texts: use them for equality only then.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// A value of the column's type, equal to it.
+    Exact(Value<'static>),
+    /// Not representable: it lies above this value of the column's type and below the next.
+    Above(Value<'static>),
+    /// Below everything the column can hold.
+    BelowAll,
+    /// Above everything the column can hold.
+    AboveAll,
+    /// NULL: no comparison but `<=>` is ever true.
+    Null,
+    /// The comparison does not follow the column's order (a string column against a number): scan.
+    Unusable,
+}
+
+/// Converts a constant for an index lookup on a column of type `ty`, as comparison `column op value` would treat it.
+pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
+    if value.is_null() {
+        return Lookup::Null;
+    }
+    match ty.family() {
+        F::Null => Lookup::Unusable,
+        F::Integer => integer::lookup(value, ty),
+        F::Year => year::lookup(value, ty),
+        F::Decimal => decimal::lookup(value, ty),
+        F::Float | F::Double => float::lookup(value, ty),
+        F::String => string::lookup(value),
+        F::Enum => enumeration::lookup(value, ty),
+        F::Date | F::DateTime | F::Timestamp => datetime::lookup(value, ty, zone),
+        F::Time => time::lookup(value, ty),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{BaseType, Collation};
+
+    #[test]
+    fn constants_find_their_place() {
+        let show = |l: Lookup| match l {
+            Lookup::Exact(v) => format!("={}", String::from_utf8_lossy(&v.to_text())),
+            Lookup::Above(v) => format!(">{}", String::from_utf8_lossy(&v.to_text())),
+            other => format!("{other:?}"),
+        };
+        let int = SqlType::new(BaseType::TinyInt);
+        let dec = SqlType::decimal(5, 2);
+        let d = |s: &str| Value::Decimal(Decimal::parse_prefix(s.as_bytes()).value);
+        let text = SqlType::varchar(10, Collation::Utf8mb4GeneralCi);
+        let date = SqlType::new(BaseType::Date);
+        for (v, ty, want) in [
+            (Value::Int(5), &int, "=5"),
+            (Value::Int(128), &int, "AboveAll"),
+            (Value::Int(-129), &int, "BelowAll"),
+            (d("1.5"), &int, ">1"),
+            (d("-1.5"), &int, ">-2"),
+            (d("127.5"), &int, "AboveAll"),
+            (Value::str("12"), &int, "=12"),
+            (Value::str("12.5x"), &int, ">12"),
+            (Value::Null, &int, "Null"),
+            (Value::Double(1e300), &int, "Unusable"),
+            (d("1.234"), &dec, ">1.23"),
+            (d("-1.234"), &dec, ">-1.24"),
+            (Value::Int(1000), &dec, "AboveAll"),
+            (Value::str("1.50"), &dec, "=1.50"),
+            (Value::Int(3), &dec, "=3.00"),
+            (Value::str("x"), &text, "=x"),
+            (Value::Int(3), &text, "Unusable"),
+            (Value::str("2024-01-31"), &date, "=2024-01-31"),
+            (Value::str("2024-01-31 10:00:00"), &date, ">2024-01-31"),
+            (Value::Int(20240131), &date, "=2024-01-31"),
+            (Value::str("x"), &date, "Unusable"),
+        ] {
+            assert_eq!(
+                show(lookup(&v, ty, Zone::UTC)),
+                want,
+                "{v:?} {}",
+                ty.column_type()
+            );
+        }
+    }
+}

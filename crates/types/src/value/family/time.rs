@@ -1,0 +1,69 @@
+//! TIME.
+
+use super::super::assign::{StoreContext, Target};
+use super::super::cast::truncated;
+use super::super::env::ConversionEnv;
+use super::super::time::{Time, round_micros, truncate_micros};
+use super::super::{Value, parse_time};
+use super::Lookup;
+use crate::error::SqlResult;
+use crate::types::SqlType;
+
+pub(super) fn assign<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let parsed = match &value {
+        Value::Bytes(b) => {
+            let p = parse_time::parse_time(b);
+            if let Some(p) = p {
+                if p.trailing {
+                    cx.truncated(column)?;
+                }
+                if p.clamped {
+                    cx.out_of_range(column)?;
+                }
+            }
+            p.map(|p| p.value)
+        }
+        other => other.to_time(),
+    };
+    let Some(t) = parsed else {
+        cx.incorrect(1292, "time", &value, column)?;
+        return Ok(Value::Time(Time::default()));
+    };
+    let (t, clamped) = Time::clamped(round_micros(t.micros, column.ty.decimals));
+    if clamped {
+        cx.out_of_range(column)?;
+    }
+    Ok(Value::Time(t))
+}
+
+pub(super) fn cast<'a>(
+    value: Value<'a>,
+    ty: &SqlType,
+    session: &ConversionEnv,
+) -> SqlResult<Value<'a>> {
+    Ok(match value.to_time() {
+        Some(t) => Value::Time(Time::clamped(round_micros(t.micros, ty.decimals)).0),
+        None => {
+            truncated(session, "time", &value)?;
+            Value::Null
+        }
+    })
+}
+
+pub(super) fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
+    let time = match value {
+        Value::Time(t) => Some(*t),
+        Value::Bytes(b) => parse_time::parse_time(b).map(|p| p.value),
+        _ => None,
+    };
+    match time {
+        Some(t) if truncate_micros(t.micros, ty.decimals) == t.micros => {
+            Lookup::Exact(Value::Time(t))
+        }
+        _ => Lookup::Unusable,
+    }
+}

@@ -1,0 +1,75 @@
+//! YEAR: integers of their own range, of which two digits stand for four.
+
+use super::super::Value;
+use super::super::assign::{StoreContext, Target};
+use super::super::cast::truncated;
+use super::super::convert::exact_integer;
+use super::super::env::ConversionEnv;
+use super::integer::integer_value;
+use super::{Lookup, integer};
+use crate::error::SqlResult;
+use crate::types::SqlType;
+
+/// The first year there is, but for the year 0.
+pub(super) const FIRST: u16 = 1901;
+/// The last.
+pub(super) const LAST: u16 = 2155;
+
+/// Two digits stand for four.
+fn full(v: i128) -> i128 {
+    match v {
+        1..=69 => v + 2000,
+        70..=99 => v + 1900,
+        v => v,
+    }
+}
+
+fn is_year(v: i128) -> bool {
+    v == 0 || (FIRST.into()..=LAST.into()).contains(&v)
+}
+
+pub(super) fn assign<'a>(
+    value: Value<'a>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let (v, text) = match &value {
+        Value::Bytes(b) => match exact_integer(b) {
+            Some(v) => (v, b.trim_ascii().len() < 4),
+            None => {
+                let d = cx.number_of_text(b, "integer", &value, column)?;
+                (d.round_to_i128().unwrap_or(-1), true)
+            }
+        },
+        Value::Date(d) => (d.year as i128, false),
+        Value::DateTime(d) => (d.date.year as i128, false),
+        other => (other.to_i64() as i128, false),
+    };
+    let v = match v {
+        0 if text => 2000,
+        v => full(v),
+    };
+    if !is_year(v) {
+        cx.out_of_range(column)?;
+        return Ok(Value::UInt(0));
+    }
+    Ok(Value::UInt(v as u64))
+}
+
+pub(super) fn cast<'a>(value: Value<'a>, session: &ConversionEnv) -> SqlResult<Value<'a>> {
+    let v = full(value.to_i64().into());
+    if !is_year(v) {
+        truncated(session, "YEAR", &value)?;
+        return Ok(Value::Null);
+    }
+    Ok(Value::UInt(v as u64))
+}
+
+pub(super) fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
+    let between = |v: &Value<'_>| (1..u64::from(FIRST)).contains(&v.to_u64());
+    match integer::lookup(value, ty) {
+        // There is nothing between the year 0 and the first.
+        Lookup::Exact(v) | Lookup::Above(v) if between(&v) => Lookup::Above(integer_value(0, ty)),
+        found => found,
+    }
+}
