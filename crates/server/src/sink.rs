@@ -3,7 +3,7 @@
 use crate::proto::{binary, capability, lenenc, response, status, text};
 use crate::wire::PacketWriter;
 use millpond_session::result::ColumnMeta;
-use millpond_session::types::{Encoding, Encodings, SqlType};
+use millpond_session::types::{Encoding, Encodings, SqlType, Wire};
 use millpond_session::{Completion, ResultSink, Value};
 use std::io;
 
@@ -12,7 +12,7 @@ use std::io;
 #[derive(Default)]
 pub struct Shape {
     types: Vec<SqlType>,
-    wire: Vec<u8>,
+    wire: Vec<Wire>,
     key: Key,
     /// The column count packet and the definitions, with sequence ids from 1.
     encoded: Vec<u8>,
@@ -26,7 +26,7 @@ impl Shape {
         self.types.clear();
         self.wire.clear();
         for c in columns {
-            self.wire.push(c.ty.protocol_type());
+            self.wire.push(c.ty.base.facts().wire);
             self.types.push(c.ty.clone());
         }
     }

@@ -7,17 +7,16 @@
 use super::field;
 use super::lenenc::{Cursor, Malformed, close_bytes, put_bytes};
 use millpond_session::Value;
-use millpond_session::types::Encoding;
-use millpond_session::types::SqlType;
+use millpond_session::types::{Encoding, SqlType, Wire};
 use millpond_session::value::{Date, DateTime, Time, write_text};
 use std::borrow::Cow;
 
 /// Microseconds in a second.
 const SECOND: u64 = 1_000_000;
 
-/// Appends a binary row's payload. `wire` holds each column's `MYSQL_TYPE_*`.
+/// Appends a binary row's payload. `wire` says how each column's values go.
 #[inline]
-pub fn row(out: &mut Vec<u8>, types: &[SqlType], wire: &[u8], values: &[Value<'_>]) {
+pub fn row(out: &mut Vec<u8>, types: &[SqlType], wire: &[Wire], values: &[Value<'_>]) {
     debug_assert!(types.len() == values.len() && wire.len() == values.len());
     out.push(0);
     let bitmap = out.len();
@@ -33,24 +32,24 @@ pub fn row(out: &mut Vec<u8>, types: &[SqlType], wire: &[u8], values: &[Value<'_
 }
 
 #[inline]
-fn value(out: &mut Vec<u8>, ty: &SqlType, wire: u8, v: &Value<'_>) {
+fn value(out: &mut Vec<u8>, ty: &SqlType, wire: Wire, v: &Value<'_>) {
     match wire {
-        field::TINY => out.push(integer(v) as u8),
-        field::SHORT | field::YEAR => out.extend_from_slice(&(integer(v) as u16).to_le_bytes()),
-        field::LONG | field::INT24 => out.extend_from_slice(&(integer(v) as u32).to_le_bytes()),
-        field::LONGLONG => out.extend_from_slice(&integer(v).to_le_bytes()),
-        field::FLOAT => out.extend_from_slice(&(double(v) as f32).to_le_bytes()),
-        field::DOUBLE => out.extend_from_slice(&double(v).to_le_bytes()),
-        field::DATE | field::DATETIME | field::TIMESTAMP => match v {
+        Wire::Int8 => out.push(integer(v) as u8),
+        Wire::Int16 => out.extend_from_slice(&(integer(v) as u16).to_le_bytes()),
+        Wire::Int32 => out.extend_from_slice(&(integer(v) as u32).to_le_bytes()),
+        Wire::Int64 => out.extend_from_slice(&integer(v).to_le_bytes()),
+        Wire::Float32 => out.extend_from_slice(&(double(v) as f32).to_le_bytes()),
+        Wire::Float64 => out.extend_from_slice(&double(v).to_le_bytes()),
+        Wire::DateTime => match v {
             Value::DateTime(t) => datetime(out, t),
             Value::Date(d) => datetime(out, &at_midnight(*d)),
             other => other_temporal(out, wire, other),
         },
-        field::TIME => match v {
+        Wire::Time => match v {
             Value::Time(t) => time(out, t),
             other => other_temporal(out, wire, other),
         },
-        _ => match v {
+        Wire::Text => match v {
             Value::Bytes(b) => put_bytes(out, b),
             other => {
                 out.push(0);
@@ -88,10 +87,10 @@ fn at_midnight(date: Date) -> DateTime {
 }
 
 #[cold]
-fn other_temporal(out: &mut Vec<u8>, wire: u8, v: &Value<'_>) {
+fn other_temporal(out: &mut Vec<u8>, wire: Wire, v: &Value<'_>) {
     debug_assert!(
         false,
-        "a value of another kind than its type: {v:?} for {wire}"
+        "a value of another kind than its type: {v:?} for {wire:?}"
     );
     out.push(0);
 }

@@ -7,7 +7,7 @@ use crate::parse;
 use crate::parse::ast::{
     self, ColumnAttribute as Attribute, DataType, Expr, ExprKind, FloatSize, Literal, UnaryOp,
 };
-use crate::types::{BaseType, Collation, Column, DefaultValue, SqlType};
+use crate::types::{BaseType, Collation, Column, DefaultValue, Family, SqlType};
 use crate::value::{self, StoreContext, Value};
 
 use super::{collation_of, names};
@@ -110,8 +110,7 @@ pub(super) fn read(
         spec.column.default = read_default(value, &spec.column, env)?;
     }
     if spec.column.auto_increment {
-        let numeric = spec.column.ty.is_integer() && spec.column.ty.base != BaseType::Year;
-        if !numeric {
+        if spec.column.ty.family() != Family::Integer {
             return Err(SqlError::new(
                 1063,
                 format!("Incorrect column specifier for column '{name}'"),

@@ -3,7 +3,7 @@
 use crate::catalog::key_length;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast;
-use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
+use crate::types::{Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
 
 use super::names;
 
@@ -182,7 +182,7 @@ fn resolve(spec: &KeySpec, columns: &[Column]) -> SqlResult<Vec<KeyPart>> {
             }
             None => None,
             Some(n) => {
-                let string = ty.is_string() && ty.base != BaseType::Enum;
+                let string = ty.is_string() && !ty.is_enumerated();
                 if !string || (!ty.is_blob() && *n > ty.length) {
                     return Err(SqlError::new(
                         1089,

@@ -23,7 +23,8 @@ use crate::plan::nodes::{
     Access, Block, EqCond, ExprWithSubqueries, HashJoin, Level, LevelFrom, SourceKind,
 };
 use crate::row::{Reader, encode_sort_value, put_bytes};
-use crate::types::{BaseType, SqlType};
+use crate::types::SqlType;
+use crate::types::derive::has_key_of;
 use crate::value::{self, Value};
 
 /// The inner side of a hash join.
@@ -53,19 +54,6 @@ fn key(
     Ok(true)
 }
 
-/// Whether values of a type can be encoded as another as they are.
-fn is_encoded_as(own: &SqlType, ty: &SqlType) -> bool {
-    let moment = |t: &SqlType| {
-        let base = t.base;
-        base == BaseType::Date || base == BaseType::DateTime || base == BaseType::Timestamp
-    };
-    own.base == ty.base && own.unsigned == ty.unsigned
-        || own.is_integer() && ty.is_integer()
-        || (own.is_integer() || own.base == BaseType::Decimal) && ty.base == BaseType::Decimal
-        || moment(own) && moment(ty)
-        || own.is_string() && ty.is_string() && own.base != BaseType::Enum
-}
-
 /// Appends bytes that are equal for values that compare equal; the type is one of
 /// [`crate::types::derive::hashable_type`] for the value's own and another.
 pub fn hash_value(
@@ -80,7 +68,7 @@ pub fn hash_value(
         Value::Decimal(d) => Value::Decimal(own.shown(d)),
         v => v,
     };
-    let v = if v.is_null() || is_encoded_as(own, ty) {
+    let v = if v.is_null() || has_key_of(own, ty) {
         v
     } else {
         value::cast(v, ty, cx.session)?

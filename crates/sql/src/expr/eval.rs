@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
-use crate::types::{BaseType, SqlType};
-use crate::value::{Value, cast, conform, number_of_text, write_text};
+use crate::value::family::beside;
+use crate::value::{Value, cast, conform, member_number, number_of_text, write_text};
 
 fn truth_value(t: Option<bool>) -> Value<'static> {
     match t {
@@ -116,15 +116,15 @@ impl Expr {
             K::Collate(a) => return a.eval(cx),
             K::EnumIndex(a) => match a.eval(cx)? {
                 Value::Null => Value::Null,
-                v => Value::Int(enum_index(&a.ty, &v.to_text())),
+                v => member_number(&v.to_text(), &a.ty).unwrap_or(v),
             },
             K::EnumBeside(args) => match (args[0].eval(cx)?, args[1].eval(cx)?) {
                 (Value::Bytes(b), other) if other.is_number() => {
-                    Value::Int(enum_index(&args[0].ty, &b))
+                    member_number(&b, &args[0].ty).unwrap_or(Value::Bytes(b))
                 }
                 (v, _) => v,
             },
-            K::Beside(a, base) => return kinds::constant(a.eval(cx)?, *base),
+            K::Beside(a, base) => return beside(a.eval(cx)?, *base),
             K::DateAdd(args, unit, minus) => {
                 return interval::date_add(&args[0], &args[1], *unit, *minus, &self.ty, cx);
             }
@@ -244,8 +244,8 @@ impl Expr {
             K::Like(l) => l.truth(cx),
             K::Regexp(r) => r.truth(cx),
             _ => Ok(match self.eval(cx)? {
-                Value::Bytes(b) if self.ty.base == BaseType::Enum => {
-                    Some(enum_index(&self.ty, &b) != 0)
+                Value::Bytes(b) if self.ty.is_enumerated() => {
+                    member_number(&b, &self.ty).and_then(|n| n.truth())
                 }
                 Value::Bytes(b) if matches!(self.kind, K::BitString(_)) => {
                     Some(bit_string(&b) != 0)
@@ -255,14 +255,6 @@ impl Expr {
             }),
         }
     }
-}
-
-/// Position of an ENUM's member, as the number it is in arithmetic.
-pub(super) fn enum_index(ty: &SqlType, text: &[u8]) -> i64 {
-    ty.members
-        .as_deref()
-        .and_then(|m| m.iter().position(|m| m.as_bytes() == text))
-        .map_or(0, |i| i as i64 + 1)
 }
 
 /// The number that a hexadecimal or bit literal is: of its last eight bytes.

@@ -4,13 +4,12 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
-use super::eval::enum_index;
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind};
 use crate::env::lists::Sorted;
 use crate::error::SqlResult;
-use crate::types::{BaseType, Collation};
-use crate::value::Value;
+use crate::types::Collation;
+use crate::value::{Value, member_number};
 
 /// `value [NOT] IN (list)`.
 #[derive(Clone, Debug)]
@@ -84,9 +83,7 @@ impl InList {
             let item = e.shown(cx)?;
             // An ENUM is its position beside a number.
             let index = match &v {
-                Value::Bytes(b) if item.is_number() && self.value.ty.base == BaseType::Enum => {
-                    Some(Value::Int(enum_index(&self.value.ty, b)))
-                }
+                Value::Bytes(b) if item.is_number() => member_number(b, &self.value.ty),
                 _ => None,
             };
             match compare(index.as_ref().unwrap_or(&v), &item, self.collation, cx)? {

@@ -31,7 +31,6 @@ pub use bind::{RowTest, Scope, SubqueryKind, bind};
 pub use distinct::MemoryBudget;
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
-pub(crate) use kinds::constant as constant_beside;
 pub use like::{Like, Regexp, pattern_prefix};
 pub(crate) use like::{compile as compile_pattern, matches as like_matches};
 pub use list::InList;
@@ -159,7 +158,7 @@ pub enum ExprKind {
     EnumIndex(Box<Expr>),
     /// An ENUM compared with a parameter: its position if that turns out to be a number, else its text.
     EnumBeside(Box<[Expr; 2]>),
-    /// A placeholder beside something of this type, see [`kinds::constant`].
+    /// A placeholder beside something of this type, see [`crate::value::family::beside`].
     Beside(Box<Expr>, BaseType),
     /// A function of the catalogue.
     Function(Func, Vec<Expr>),

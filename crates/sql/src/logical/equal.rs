@@ -2,7 +2,7 @@
 
 use super::ColumnRef;
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::types::{BaseType, SqlType};
+use crate::types::{BaseType, Compares, SqlType};
 
 /// How a type's values compare, as far as it matters for whether equality of two columns is handed on to a third: exact
 /// numbers compare as numbers and texts of one collation by it, whatever else their types are; all else wants one type.
@@ -14,12 +14,14 @@ enum Comparison {
 }
 
 fn comparison(ty: &SqlType) -> Option<Comparison> {
-    match ty.base {
-        BaseType::Enum | BaseType::Null => None,
-        BaseType::Decimal => Some(Comparison::Exact),
-        _ if ty.is_integer() => Some(Comparison::Exact),
-        _ if ty.is_string() => Some(Comparison::Text(ty.collation)),
-        base => Some(Comparison::Same(base, ty.unsigned, ty.decimals)),
+    match ty.base.facts().compares {
+        Compares::Never => None,
+        Compares::Exact => Some(Comparison::Exact),
+        Compares::Text => Some(Comparison::Text(ty.collation)),
+        Compares::Moment | Compares::Own if ty.base == BaseType::Null => None,
+        Compares::Moment | Compares::Own => {
+            Some(Comparison::Same(ty.base, ty.unsigned, ty.decimals))
+        }
     }
 }
 

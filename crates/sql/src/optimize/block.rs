@@ -89,7 +89,7 @@ impl Lowered {
             return None;
         };
         // ENUMs compare as texts in MIN and MAX, but are ordered by position.
-        if self.sources.len() != 1 || arg.ty.base == crate::types::BaseType::Enum {
+        if self.sources.len() != 1 || arg.ty.is_enumerated() {
             return None;
         }
         self.single(arg).map(|(s, c)| (s, c, max))
@@ -144,7 +144,7 @@ impl Lowered {
         for a in &self.aggregates {
             let [arg] = &a.args[..] else { return None };
             // ENUMs compare as texts in MIN and MAX, but are ordered by position.
-            if arg.ty.base == crate::types::BaseType::Enum {
+            if arg.ty.is_enumerated() {
                 return None;
             }
             let (_, column) = self.single(arg)?;

@@ -99,7 +99,7 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
             if !comparable(&sides[side], other, *collation) {
                 return None;
             }
-            if sides[side].ty.base == BaseType::Enum
+            if sides[side].ty.is_enumerated()
                 && !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq)
             {
                 return None;
@@ -126,7 +126,7 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
         } => {
             let c = column_of(&args[0], source)?;
             let fits = |e: &Expr| !reads(e, source) && comparable(&args[0], e, *collation);
-            if args[0].ty.base == BaseType::Enum || !fits(&args[1]) || !fits(&args[2]) {
+            if args[0].ty.is_enumerated() || !fits(&args[1]) || !fits(&args[2]) {
                 return None;
             }
             Some((
@@ -162,7 +162,7 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
             let c = column_of(&l.value, source)?;
             (!l.negated
                 && l.escape == Some('\\')
-                && l.value.ty.base != BaseType::Enum
+                && !l.value.ty.is_enumerated()
                 && l.value.ty.is_string()
                 && l.collation == l.value.ty.collation
                 && !reads(&l.pattern, source))
@@ -194,7 +194,7 @@ fn comparable(column: &Expr, value: &Expr, collation: Collation) -> bool {
         return param
             || other.base == BaseType::Null
             || other.is_string() && collation == own.collation
-            || own.base == BaseType::Enum && other.is_integer();
+            || own.is_enumerated() && other.is_integer();
     }
     true
 }

@@ -8,7 +8,7 @@ use crate::expr::{ArithmeticOp, EvalContext, Expr, ExprKind, Func, IntervalUnit,
 use crate::parse::ast::{self, PartitionMethod};
 use crate::parse::with_expression;
 use crate::row::encode_sort_value;
-use crate::types::{BaseType, Column, Schema, SqlType};
+use crate::types::{BaseType, Column, Family, Schema, SqlType};
 use crate::value::Value;
 use millpond_syntax::quote::quote_name;
 
@@ -344,7 +344,7 @@ pub fn check_columns(method: PartitionMethod, list: &[usize], columns: &[Column]
             return Err(blob());
         }
         let fits = method == PartitionMethod::Key
-            || c.ty.is_integer() && c.ty.base != B::Year
+            || c.ty.family() == Family::Integer
             || matches!(
                 c.ty.base,
                 B::Date | B::DateTime | B::Char | B::VarChar | B::Binary | B::VarBinary

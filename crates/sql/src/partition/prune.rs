@@ -16,7 +16,7 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, ExprKind, Term};
 use crate::parse::ast::PartitionMethod;
-use crate::types::{BaseType, Schema, SqlType};
+use crate::types::{BaseType, Family, Schema, SqlType};
 use crate::value::{Date, DateTime, Lookup, Value, lookup};
 
 /// Most combinations of values that are looked at one by one.
@@ -300,10 +300,8 @@ fn lower_to(cond: &mut Cond, v: Value<'static>, inclusive: bool, ty: &SqlType, e
 /// The next value of a column's type, or the one before, where that is easily said.
 fn step(v: &Value<'_>, ty: &SqlType, by: i64) -> Option<Value<'static>> {
     match v {
-        Value::Int(n) if ty.is_integer() && ty.base != BaseType::Year => {
-            n.checked_add(by).map(Value::Int)
-        }
-        Value::UInt(n) if ty.is_integer() && ty.base != BaseType::Year => {
+        Value::Int(n) if ty.family() == Family::Integer => n.checked_add(by).map(Value::Int),
+        Value::UInt(n) if ty.family() == Family::Integer => {
             n.checked_add_signed(by).map(Value::UInt)
         }
         Value::Date(d) if d.exists() && !d.has_zero() => {

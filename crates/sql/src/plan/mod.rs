@@ -24,13 +24,13 @@ use millpond_store::{Engine, Txn};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::bind::is_of;
-use crate::expr::constant_beside;
 use crate::expr::param::{is_text, param_type};
 use crate::logical::{Notes, OUTGROWN_ROWS, PlanTable};
 use crate::result::ColumnMeta;
 use crate::statistics;
 use crate::types::SqlType;
 use crate::value::Value;
+use crate::value::family::beside;
 use crate::write::locks_reads;
 use assumptions::{Assumption, Rests};
 
@@ -284,7 +284,7 @@ impl Plan {
     #[inline]
     pub fn check_params(&self, params: &[Value<'_>]) -> SqlResult<()> {
         for (n, base) in &self.notes.constant_params {
-            constant_beside(params[*n].borrowed(), *base)?;
+            beside(params[*n].borrowed(), *base)?;
         }
         Ok(())
     }

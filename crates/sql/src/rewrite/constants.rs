@@ -111,7 +111,7 @@ fn is_alike(a: &SqlType, b: &SqlType) -> bool {
         && a.unsigned == b.unsigned
         && a.decimals == b.decimals
         && a.collation == b.collation
-        && a.base != crate::types::BaseType::Enum
+        && !a.is_enumerated()
 }
 
 /// Equalities of two columns of which one is a constant become that of the other, if that is of a table for which `own_table` holds.

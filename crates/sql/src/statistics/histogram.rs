@@ -12,7 +12,7 @@ use std::ops::Bound;
 
 use crate::row::encode_sort_value;
 use crate::types::collation::char_prefix;
-use crate::types::{BaseType, Collation, SqlType};
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
 /// Characters by which texts are told apart, as in MySQL.
@@ -54,7 +54,7 @@ impl Point {
 /// A text's part that is compared.
 fn compared(value: Value<'static>, ty: &SqlType) -> Value<'static> {
     match value {
-        Value::Bytes(b) if ty.base != BaseType::Enum => {
+        Value::Bytes(b) if !ty.is_enumerated() => {
             let end = match ty.collation {
                 Collation::Binary => b.len().min(COMPARED_CHARS),
                 _ => char_prefix(&b, COMPARED_CHARS),
@@ -322,6 +322,7 @@ fn key_share(low: &[u8], high: &[u8], at: &[u8]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::BaseType;
     use proptest::prelude::*;
 
     fn int() -> SqlType {

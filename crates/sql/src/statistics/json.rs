@@ -2,9 +2,9 @@
 //! type sorts them (by length, then by letters).
 
 use super::histogram::{Histogram, Point};
-use crate::types::{BaseType, SqlType};
+use crate::types::SqlType;
 use crate::value::text::{write_date, write_datetime, write_f64, write_time};
-use crate::value::{DateTime, Value, Zone};
+use crate::value::{DateTime, Value, Zone, member_number};
 
 /// The document of a histogram of a column of this type.
 pub fn document(h: &Histogram, ty: &SqlType) -> String {
@@ -24,7 +24,16 @@ pub fn document(h: &Histogram, ty: &SqlType) -> String {
         out.push(b']');
     }
     out.extend_from_slice(
-        format!("], \"data-type\": \"{}\", \"null-values\": ", data_type(ty)).as_bytes(),
+        format!(
+            "], \"data-type\": \"{}{}\", \"null-values\": ",
+            if ty.is_integer() && ty.unsigned {
+                "u"
+            } else {
+                ""
+            },
+            ty.base.facts().histogram
+        )
+        .as_bytes(),
     );
     double(h.null_fraction, &mut out);
     // Numbers and times are latin1 to MySQL.
@@ -50,20 +59,6 @@ pub fn document(h: &Histogram, ty: &SqlType) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn data_type(ty: &SqlType) -> &'static str {
-    match ty.base {
-        _ if ty.is_integer() && (ty.unsigned || ty.base == BaseType::Year) => "uint",
-        _ if ty.is_integer() => "int",
-        BaseType::Decimal => "decimal",
-        BaseType::Float | BaseType::Double => "double",
-        BaseType::Date => "date",
-        BaseType::Time => "time",
-        BaseType::DateTime | BaseType::Timestamp => "datetime",
-        BaseType::Enum => "enum",
-        _ => "string",
-    }
-}
-
 /// A double always shows that it is one.
 fn double(v: f64, out: &mut Vec<u8>) {
     let start = out.len();
@@ -76,10 +71,10 @@ fn double(v: f64, out: &mut Vec<u8>) {
 fn value(point: &Point, ty: &SqlType, out: &mut Vec<u8>) {
     match &point.value {
         Value::Double(v) => double(*v, out),
-        Value::Bytes(b) if ty.base == BaseType::Enum => {
-            let members = ty.members.as_deref().unwrap_or(&[]);
-            let at = members.iter().position(|m| m.as_bytes() == &**b);
-            out.extend_from_slice(at.map_or(0, |i| i + 1).to_string().as_bytes());
+        Value::Bytes(b) if ty.is_enumerated() => {
+            if let Some(number) = member_number(b, ty) {
+                out.extend_from_slice(&number.to_text());
+            }
         }
         Value::Bytes(b) => {
             // An opaque value of MySQL's type 254, MYSQL_TYPE_STRING.
@@ -119,7 +114,7 @@ fn base64(data: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::super::histogram::Collector;
     use super::*;
-    use crate::types::Collation;
+    use crate::types::{BaseType, Collation};
 
     #[test]
     fn documents_are_mysqls() {

@@ -179,7 +179,7 @@ impl TableStatistics {
     /// Share of rows whose text begins with `prefix` (LIKE 'abc%').
     pub fn like_prefix(&self, column: usize, prefix: &[u8]) -> f64 {
         match (self.histogram(column), self.column(column)) {
-            (Some(h), Some(c)) if c.ty.is_string() && c.ty.base != BaseType::Enum => {
+            (Some(h), Some(c)) if c.ty.is_string() && !c.ty.is_enumerated() => {
                 self.floor(h.prefixed(prefix, &c.ty))
             }
             _ => BETWEEN,

@@ -83,6 +83,17 @@ pub enum Compares {
     Never,
 }
 
+/// Beside which values of a type a constant is read by the type's rules ([`crate::value::family::beside`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Beside none.
+    Nothing,
+    /// Beside columns and subqueries.
+    Columns,
+    /// Beside all but constants.
+    All,
+}
+
 /// How a value goes in a row of the binary protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -156,6 +167,8 @@ pub struct Facts {
     pub counts: Counts,
     /// What it is compared with as it is.
     pub compares: Compares,
+    /// What becomes of constants that it is compared with.
+    pub beside: Beside,
     /// Bytes of a value in rows and keys, without those of fractional seconds; 0 where that depends on the type's parameters.
     pub width: u8,
     /// Bytes that MySQL counts for it in a key (`key_len` of EXPLAIN); 0 where that depends on parameters.
@@ -183,6 +196,7 @@ const NULL: Facts = Facts {
     digits: (0, 0),
     counts: Counts::Integer,
     compares: Compares::Own,
+    beside: Beside::Nothing,
     width: 0,
     key_len: 0,
     histogram: "string",
@@ -256,6 +270,7 @@ const fn temporal(
         digits: (digits, digits),
         counts: Counts::Seconds,
         compares: Compares::Moment,
+        beside: Beside::All,
         width,
         key_len,
         histogram: "datetime",
@@ -373,6 +388,7 @@ types! {
     Time: Facts {
         wire: Wire::Time,
         compares: Compares::Own,
+        beside: Beside::Nothing,
         histogram: "time",
         ..temporal("time", Family::Time, 11, 10, 7, 6, 3)
     };
@@ -383,6 +399,7 @@ types! {
     };
     Year: Facts {
         family: Family::Year,
+        beside: Beside::Columns,
         unsigned: true,
         ..integer("year", 13, Wire::Int16, 1, 4, (4, 4))
     };

@@ -1,6 +1,6 @@
 //! Types of results: arithmetic, and what several values of different types have in common.
 
-use super::{BaseType, Collation, SqlType};
+use super::{BaseType, Collation, Compares, Counts, SqlType};
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 
 /// Digits that division adds after the point (`div_precision_increment`).
@@ -30,27 +30,19 @@ enum Class {
 }
 
 fn class(t: &SqlType) -> Class {
-    match t.base {
-        BaseType::Decimal => Class::Decimal,
-        BaseType::Null | BaseType::Date => Class::Integer,
-        BaseType::Time | BaseType::DateTime | BaseType::Timestamp => {
-            if t.decimals > 0 {
-                Class::Decimal
-            } else {
-                Class::Integer
-            }
-        }
-        _ if t.is_integer() => Class::Integer,
-        _ => Class::Double,
+    match t.base.facts().counts {
+        Counts::Integer => Class::Integer,
+        Counts::Exact => Class::Decimal,
+        Counts::Seconds if t.decimals > 0 => Class::Decimal,
+        Counts::Seconds => Class::Integer,
+        Counts::Approximate => Class::Double,
     }
 }
 
 fn scale(t: &SqlType) -> u32 {
-    match t.base {
-        BaseType::Decimal | BaseType::Time | BaseType::DateTime | BaseType::Timestamp => {
-            t.decimals as u32
-        }
-        _ => 0,
+    match t.base.facts().counts {
+        Counts::Exact | Counts::Seconds => t.decimals as u32,
+        Counts::Integer | Counts::Approximate => 0,
     }
 }
 
@@ -143,38 +135,50 @@ pub fn string_collation(a: &SqlType, b: &SqlType) -> Collation {
 /// The type in which values of these two have equal sort keys exactly where they compare equal, if there is one: that is how rows are
 /// found by hash. Texts are compared by the collation of the type, so both must have it.
 pub fn hashable_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
-    use BaseType as B;
-    let moment = |t: &SqlType| matches!(t.base, B::Date | B::DateTime | B::Timestamp);
-    if a.is_integer() && b.is_integer() {
+    let compares = |t: &SqlType| t.base.facts().compares;
+    match (compares(a), compares(b)) {
+        (Compares::Never, _) | (_, Compares::Never) => None,
         // A sort key tells the sign from the bits: it is the same for both signednesses.
-        return Some(if a.unsigned && b.unsigned {
-            SqlType::ubigint()
-        } else if a.unsigned || b.unsigned {
-            SqlType::decimal(20, 0)
-        } else {
-            SqlType::bigint()
-        });
+        (Compares::Exact, Compares::Exact) if a.is_integer() && b.is_integer() => {
+            Some(if a.unsigned && b.unsigned {
+                SqlType::ubigint()
+            } else if a.unsigned || b.unsigned {
+                SqlType::decimal(20, 0)
+            } else {
+                SqlType::bigint()
+            })
+        }
+        (Compares::Exact, Compares::Exact) => {
+            // With all the digits that a quotient may carry beyond those of its type.
+            let digits = a.integer_digits().max(b.integer_digits()) + MAX_SCALE as u32;
+            (digits <= MAX_PRECISION).then(|| SqlType::decimal(digits, MAX_SCALE))
+        }
+        (Compares::Text, Compares::Text) => (a.collation == b.collation)
+            .then(|| SqlType::varchar(a.length.max(b.length), a.collation)),
+        (Compares::Moment, Compares::Moment) => Some(SqlType::temporal(BaseType::DateTime, 6)),
+        (Compares::Own, _)
+        | (_, Compares::Own)
+        | (_, Compares::Text | Compares::Moment)
+        | (Compares::Text | Compares::Moment, _) => {
+            (a.base == b.base && a.decimals == b.decimals).then(|| a.clone())
+        }
     }
-    let exact = |t: &SqlType| t.is_integer() || t.base == B::Decimal;
-    if exact(a) && exact(b) {
-        // With all the digits that a quotient may carry beyond those of its type.
-        let digits = a.integer_digits().max(b.integer_digits()) + MAX_SCALE as u32;
-        return (digits <= MAX_PRECISION).then(|| SqlType::decimal(digits, MAX_SCALE));
+}
+
+/// Whether the sort key of a value of one type is that of the same value as another, of those that [`hashable_type`] gives.
+#[inline]
+pub fn has_key_of(own: &SqlType, ty: &SqlType) -> bool {
+    match (own.base.facts().compares, ty.base.facts().compares) {
+        (Compares::Exact, Compares::Exact) => own.is_integer() || !ty.is_integer(),
+        (Compares::Text, Compares::Text) | (Compares::Moment, Compares::Moment) => true,
+        _ => own.base == ty.base && own.unsigned == ty.unsigned,
     }
-    if a.is_string() && b.is_string() {
-        let same = a.collation == b.collation && a.base != B::Enum && b.base != B::Enum;
-        return same.then(|| SqlType::varchar(a.length.max(b.length), a.collation));
-    }
-    if moment(a) && moment(b) {
-        return Some(SqlType::temporal(B::DateTime, 6));
-    }
-    (a.base == b.base && a.decimals == b.decimals && !a.is_string()).then(|| a.clone())
 }
 
 /// The same for texts that are compared by a collation of their own.
 pub fn hashable_by(a: &SqlType, b: &SqlType, collation: Collation) -> Option<SqlType> {
-    let enums = a.base == BaseType::Enum || b.base == BaseType::Enum;
-    if a.is_string() && b.is_string() && !enums {
+    let text = |t: &SqlType| t.base.facts().compares == Compares::Text;
+    if text(a) && text(b) {
         return Some(SqlType::varchar(a.length.max(b.length), collation));
     }
     hashable_type(a, b)
@@ -216,12 +220,14 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
 /// the type that holds so many.
 fn range(t: &SqlType) -> u8 {
     match (t.base, t.length) {
-        (BaseType::TinyInt, _) | (BaseType::BigInt, ..=2) => 0,
+        (BaseType::BigInt, ..=2) => 0,
+        (BaseType::BigInt, ..=4) => 2,
+        (BaseType::BigInt, ..=6) => 3,
+        (BaseType::BigInt, ..=9) => 4,
+        (BaseType::TinyInt, _) => 0,
+        // As wide as a byte in rows, wider in what it holds.
         (BaseType::Year, _) => 1,
-        (BaseType::SmallInt, _) | (BaseType::BigInt, ..=4) => 2,
-        (BaseType::MediumInt, _) | (BaseType::BigInt, ..=6) => 3,
-        (BaseType::Int, _) | (BaseType::BigInt, ..=9) => 4,
-        _ => 5,
+        _ => t.base.facts().width,
     }
 }
 

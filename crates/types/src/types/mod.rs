@@ -12,7 +12,7 @@ mod general_ci;
 mod names;
 mod uca;
 
-pub use base::{BaseType, Compares, Counts, Facts, Family, StringFacts, Wire};
+pub use base::{BaseType, Beside, Compares, Counts, Facts, Family, StringFacts, Wire};
 pub use encoding::{Encoding, Encodings};
 pub use flags::*;
 pub use names::{MAX_VARCHAR_BYTES, NOT_FIXED, fraction_len};

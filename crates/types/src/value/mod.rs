@@ -17,7 +17,8 @@ pub use assign::{StoreContext, Target, assign, date_allowed, null_refused, print
 pub use cast::{not_utf8, number_of_text, truncated};
 pub use env::ConversionEnv;
 pub use family::{
-    Lookup, cast, conform, implicit_zero, integer_range, integer_value, lookup, sort_key,
+    Lookup, cast, conform, implicit_zero, integer_range, integer_value, lookup, member_number,
+    sort_key,
 };
 pub use text::write_text;
 pub use time::{Date, DateTime, Time};

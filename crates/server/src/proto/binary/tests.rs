@@ -3,7 +3,7 @@ use millpond_session::types::BaseType;
 
 fn encode(base: BaseType, v: Value<'_>) -> Vec<u8> {
     let ty = SqlType::new(base);
-    let wire = ty.protocol_type();
+    let wire = base.facts().wire;
     let mut out = Vec::new();
     row(&mut out, &[ty], &[wire], &[v]);
     assert_eq!(&out[..2], &[0, 0], "header and bitmap");
@@ -26,7 +26,7 @@ fn decode(wire: u8, bytes: &[u8]) -> Result<Value<'_>, Malformed> {
 #[test]
 fn null_bits_start_at_the_third() {
     let ty = SqlType::new(BaseType::Int);
-    let wire = [ty.protocol_type(); 8];
+    let wire = [ty.base.facts().wire; 8];
     let mut values = vec![Value::Null; 8];
     values[1] = Value::Int(5);
     let mut out = Vec::new();

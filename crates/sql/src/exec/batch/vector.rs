@@ -1,6 +1,7 @@
 //! Values of one expression for all rows of a batch, typed where they are alike.
 
-use crate::types::{BaseType, SqlType};
+use crate::types::SqlType;
+use crate::value::family::stored::{Form, form_of};
 use crate::value::{Date, Decimal, Value};
 
 /// Values of a batch's rows: as many as it has rows. What stands at a NULL's place means nothing.
@@ -50,16 +51,14 @@ const DIGITS: u32 = 18;
 impl Kind {
     /// Of stored values of a type.
     pub fn of(ty: &SqlType) -> Kind {
-        use BaseType as B;
-        match ty.base {
-            B::TinyInt | B::SmallInt | B::MediumInt | B::Int | B::BigInt if ty.unsigned => {
-                Kind::UInt
-            }
-            B::TinyInt | B::SmallInt | B::MediumInt | B::Int | B::BigInt => Kind::Int,
-            B::Decimal if ty.length <= DIGITS => Kind::Decimal(ty.decimals),
-            B::Float | B::Double => Kind::Double,
-            B::Date => Kind::Date,
-            _ if ty.is_string() && ty.base != B::Enum => Kind::Bytes,
+        match form_of(ty).0 {
+            Form::Signed => Kind::Int,
+            Form::Unsigned => Kind::UInt,
+            Form::Decimal(_) if ty.length <= DIGITS => Kind::Decimal(ty.decimals),
+            Form::Double | Form::Float => Kind::Double,
+            Form::Date => Kind::Date,
+            Form::Variable if ty.is_string() => Kind::Bytes,
+            // What there is no loop for.
             _ => Kind::Values,
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn collate(e: Expr, name: &str) -> SqlResult<Expr> {
         );
         return Err(SqlError::new(1253, m));
     }
-    let base = if e.ty.is_string() && e.ty.base != BaseType::Enum {
+    let base = if e.ty.is_string() && !e.ty.is_enumerated() {
         e.ty.clone()
     } else {
         SqlType::varchar(derive::text_length(&e.ty), collation)

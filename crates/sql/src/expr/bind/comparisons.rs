@@ -7,10 +7,10 @@ use super::operators::{and, comparison, not, or};
 use super::{RowTest, Scope, SubqueryKind, agree, bind, coercion, is_param, predicate, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
-use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp, kinds};
-use crate::types::{BaseType, Collation, SqlType};
-use crate::value::convert::exact_integer;
-use crate::value::{Value, parse_time};
+use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
+use crate::types::{BaseType, Beside, Collation, SqlType};
+use crate::value::Value;
+use crate::value::family::{beside as read_beside, constant_text};
 
 /// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
 /// not per row, an ENUM against a number is its position.
@@ -28,7 +28,7 @@ pub(super) fn harmonise(a: &mut Expr, b: &mut Expr) {
 
 /// Makes a number of what is one beside a number; of an ENUM beside a parameter that is known when it runs.
 pub(super) fn beside(e: &mut Expr, other: &Expr) {
-    if is_param(other) && e.ty.base == BaseType::Enum && !is_param(e) {
+    if is_param(other) && e.ty.is_enumerated() && !is_param(e) {
         let inner = std::mem::replace(e, Expr::null());
         let (ty, nullable) = (inner.ty.clone(), inner.nullable);
         let kind = ExprKind::EnumBeside(Box::new([inner, other.clone()]));
@@ -42,7 +42,7 @@ pub(super) fn beside(e: &mut Expr, other: &Expr) {
 pub(crate) fn as_number(e: &mut Expr) {
     if let ExprKind::BitString(Value::Bytes(b)) = &e.kind {
         *e = Expr::literal(Value::UInt(bit_string(b)), SqlType::ubigint());
-    } else if e.ty.base == BaseType::Enum && !is_param(e) {
+    } else if e.ty.is_enumerated() && !is_param(e) {
         let inner = std::mem::replace(e, Expr::null());
         let nullable = inner.nullable;
         let kind = ExprKind::EnumIndex(Box::new(inner));
@@ -55,26 +55,7 @@ pub(super) fn constant_as(e: &mut Expr, other: &SqlType) {
     let ExprKind::Literal(Value::Bytes(text)) = &e.kind else {
         return;
     };
-    let read = match other.base {
-        BaseType::Date | BaseType::DateTime | BaseType::Timestamp => {
-            match parse_time::parse_datetime(text) {
-                Some(p) if p.has_time || other.base != BaseType::Date => {
-                    Some((Value::DateTime(p.value), SqlType::datetime(6)))
-                }
-                Some(p) => Some((Value::Date(p.value.date), SqlType::new(BaseType::Date))),
-                None => None,
-            }
-        }
-        BaseType::Time => parse_time::parse_time(text)
-            .map(|p| (Value::Time(p.value), SqlType::temporal(BaseType::Time, 6))),
-        // Two digits stand for four, see `constant_beside`.
-        BaseType::Year => None,
-        _ if other.is_integer() => exact_integer(text)
-            .and_then(|v| i64::try_from(v).ok())
-            .map(|v| (Value::Int(v), SqlType::bigint())),
-        _ => None,
-    };
-    if let Some((value, ty)) = read {
+    if let Some((value, ty)) = constant_text(text, other) {
         *e = Expr::literal(value, ty);
     }
 }
@@ -86,7 +67,7 @@ pub(super) fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) 
         ExprKind::Column { .. } | ExprKind::Subquery { .. }
     );
     let ExprKind::Param(n) = e.kind else { return };
-    if column && other.ty.is_string() && other.ty.base != BaseType::Enum && !scope.text_param(n) {
+    if column && other.ty.is_string() && !other.ty.is_enumerated() && !scope.text_param(n) {
         let param = std::mem::replace(e, Expr::null());
         let nullable = param.nullable;
         let kind = ExprKind::Beside(Box::new(param), BaseType::Double);
@@ -97,15 +78,13 @@ pub(super) fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) 
 /// Makes of a constant what it is beside a year or a date.
 pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) -> SqlResult<()> {
     let base = other.ty.base;
-    let concerns = match base {
-        BaseType::Year => matches!(
+    let concerns = match base.facts().beside {
+        Beside::Nothing => false,
+        Beside::Columns => matches!(
             other.kind,
             ExprKind::Column { .. } | ExprKind::Subquery { .. }
         ),
-        BaseType::Date | BaseType::DateTime | BaseType::Timestamp => {
-            !matches!(other.kind, ExprKind::Param(_) | ExprKind::Beside(..))
-        }
-        _ => false,
+        Beside::All => !matches!(other.kind, ExprKind::Param(_) | ExprKind::Beside(..)),
     };
     if !concerns {
         return Ok(());
@@ -118,7 +97,7 @@ pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope)
             *e = Expr::new(ExprKind::Beside(Box::new(param), base), ty, nullable);
         }
         ExprKind::Literal(v) => {
-            let (before, v) = (v.clone(), kinds::constant(v.clone(), base)?);
+            let (before, v) = (v.clone(), read_beside(v.clone(), base)?);
             if base == BaseType::Year && v.is_number() {
                 let ty = type_of(&v, Collation::Binary);
                 *e = Expr::literal(v, ty);

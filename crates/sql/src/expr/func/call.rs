@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use super::{Func, joint};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::eval::{bit_string, enum_index};
+use crate::expr::eval::bit_string;
 use crate::expr::operators::number;
 use crate::expr::{EvalContext, Expr, ExprKind};
-use crate::types::{BaseType, Collation};
+use crate::types::Collation;
 use crate::value::convert::exact_integer;
-use crate::value::{Date, DateTime, Decimal, Time, Value, truncated};
+use crate::value::{Date, DateTime, Decimal, Time, Value, member_number, truncated};
 
 /// Computes a call.
 pub(super) type Eval = for<'r, 'c, 'a> fn(&'r Call<'c, 'a>) -> Computed<'a>;
@@ -77,8 +77,8 @@ impl<'a> Call<'_, 'a> {
         if matches!(e.kind, ExprKind::BitString(_)) {
             return Ok(Value::UInt(bit_string(b)));
         }
-        if e.ty.base == BaseType::Enum {
-            return Ok(Value::Int(enum_index(&e.ty, b)));
+        if let Some(number) = member_number(b, &e.ty) {
+            return Ok(number);
         }
         let whole = integer_prefix(b);
         if exact_integer(b).is_none() {

@@ -2,12 +2,12 @@
 
 use super::typing::int;
 use super::{ANY, Call, Computed, Exit, Function, Null, Typing, joint, row};
-use crate::expr::eval::{bit_string, enum_index};
+use crate::expr::eval::bit_string;
 use crate::expr::operators::{compare, number};
 use crate::expr::{Expr, ExprKind};
 use crate::types::derive::text_length;
 use crate::types::{BaseType, SqlType};
-use crate::value::Value;
+use crate::value::{Value, member_number};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -55,7 +55,7 @@ fn field_of_numbers<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
             Value::Bytes(b) if matches!(e.kind, ExprKind::BitString(_)) => {
                 Some(bit_string(&b) as f64)
             }
-            Value::Bytes(b) if e.ty.base == BaseType::Enum => Some(enum_index(&e.ty, &b) as f64),
+            Value::Bytes(b) if e.ty.is_enumerated() => member_number(&b, &e.ty).map(|n| n.to_f64()),
             v => Some(number(v, c.cx)?.to_f64()),
         })
     };

@@ -6,7 +6,7 @@ use super::super::time::{self, Date, DateTime, truncate_micros};
 use super::super::zone::Moment;
 use super::super::{Value, Zone, parse_time};
 use super::Lookup;
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, SqlType};
 
 pub(super) fn assign<'a>(
@@ -142,4 +142,35 @@ pub(super) fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
     } else {
         Lookup::Above(at)
     }
+}
+
+pub(super) fn constant_text(text: &[u8], base: BaseType) -> Option<(Value<'static>, SqlType)> {
+    let p = parse_time::parse_datetime(text)?;
+    Some(if p.has_time || base != BaseType::Date {
+        (Value::DateTime(p.value), SqlType::datetime(6))
+    } else {
+        (Value::Date(p.value.date), SqlType::new(BaseType::Date))
+    })
+}
+
+pub(super) fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
+    let Value::Bytes(text) = &v else {
+        return Ok(v);
+    };
+    match constant_text(text, base) {
+        Some((read, _)) => Ok(read),
+        None => Err(no_date(text, base)),
+    }
+}
+
+/// 1525.
+fn no_date(text: &[u8], base: BaseType) -> SqlError {
+    let kind = match base {
+        BaseType::Date => "DATE",
+        BaseType::Timestamp => "TIMESTAMP",
+        _ => "DATETIME",
+    };
+    let text = String::from_utf8_lossy(text);
+    let shown: String = text.chars().take(128).collect();
+    SqlError::new(1525, format!("Incorrect {kind} value: '{shown}'"))
 }

@@ -104,3 +104,10 @@ fn position(value: &Value<'_>, ty: &SqlType) -> Lookup {
         Err(_) => Lookup::BelowAll,
     }
 }
+
+/// The number that a member is in arithmetic: its position.
+pub(super) fn number(text: &[u8], ty: &SqlType) -> Value<'static> {
+    let members = ty.members.as_deref().unwrap_or(&[]);
+    let at = members.iter().position(|m| m.as_bytes() == text);
+    Value::Int(at.map_or(0, |i| i as i64 + 1))
+}

@@ -167,3 +167,8 @@ pub(super) fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
         Lookup::Above(integer_value(floor, ty))
     }
 }
+
+pub(super) fn constant_text(text: &[u8]) -> Option<(Value<'static>, SqlType)> {
+    let v = i64::try_from(exact_integer(text)?).ok()?;
+    Some((Value::Int(v), SqlType::bigint()))
+}

@@ -9,7 +9,7 @@ use super::env::ConversionEnv;
 use super::time::{Date, DateTime, Time};
 use super::{Decimal, Value, Zone};
 use crate::error::SqlResult;
-use crate::types::{Family as F, SqlType};
+use crate::types::{BaseType, Family as F, SqlType};
 
 mod datetime;
 mod decimal;
@@ -147,10 +147,57 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
     }
 }
 
+/// The number that a text of an enumerated type is where a number is wanted; `None` for other types.
+pub fn member_number(text: &[u8], ty: &SqlType) -> Option<Value<'static>> {
+    match ty.family() {
+        F::Enum => Some(enumeration::number(text, ty)),
+        F::Null
+        | F::Integer
+        | F::Year
+        | F::Decimal
+        | F::Float
+        | F::Double
+        | F::String
+        | F::Date
+        | F::DateTime
+        | F::Timestamp
+        | F::Time => None,
+    }
+}
+
+/// What a constant text is in a comparison with values of a type, where that is so for each of them: it is read once then.
+pub fn constant_text(text: &[u8], ty: &SqlType) -> Option<(Value<'static>, SqlType)> {
+    match ty.family() {
+        F::Integer => integer::constant_text(text),
+        F::Date | F::DateTime | F::Timestamp => datetime::constant_text(text, ty.base),
+        F::Time => time::constant_text(text),
+        // Two digits of a year stand for four, see [`beside`].
+        F::Year => None,
+        F::Null | F::Decimal | F::Float | F::Double | F::String | F::Enum => None,
+    }
+}
+
+/// A constant beside a column, or another value that is no constant, of this type. In a year two digits stand for four, as they
+/// do when it is stored; a text beside a date must be one: error 1525.
+pub fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
+    match base.family() {
+        F::Year => Ok(year::beside(&v).unwrap_or(v)),
+        F::Date | F::DateTime | F::Timestamp => datetime::beside(v, base),
+        F::Null
+        | F::Integer
+        | F::Decimal
+        | F::Float
+        | F::Double
+        | F::String
+        | F::Enum
+        | F::Time => Ok(v),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{BaseType, Collation};
+    use crate::types::Collation;
 
     #[test]
     fn constants_find_their_place() {

@@ -7,7 +7,7 @@ use super::super::time::{Time, round_micros, truncate_micros};
 use super::super::{Value, parse_time};
 use super::Lookup;
 use crate::error::SqlResult;
-use crate::types::SqlType;
+use crate::types::{BaseType, SqlType};
 
 pub(super) fn assign<'a>(
     value: Value<'a>,
@@ -66,4 +66,9 @@ pub(super) fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
         }
         _ => Lookup::Unusable,
     }
+}
+
+pub(super) fn constant_text(text: &[u8]) -> Option<(Value<'static>, SqlType)> {
+    let p = parse_time::parse_time(text)?;
+    Some((Value::Time(p.value), SqlType::temporal(BaseType::Time, 6)))
 }

@@ -1,10 +1,10 @@
 //! YEAR: integers of their own range, of which two digits stand for four.
 
-use super::super::Value;
 use super::super::assign::{StoreContext, Target};
 use super::super::cast::truncated;
 use super::super::convert::exact_integer;
 use super::super::env::ConversionEnv;
+use super::super::{Decimal, Value};
 use super::integer::integer_value;
 use super::{Lookup, integer};
 use crate::error::SqlResult;
@@ -72,4 +72,28 @@ pub(super) fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
         Lookup::Exact(v) | Lookup::Above(v) if between(&v) => Lookup::Above(integer_value(0, ty)),
         found => found,
     }
+}
+
+/// The year that a number is, or that its one or two digits stand for; `None` for what is no number.
+pub(super) fn beside(v: &Value<'_>) -> Option<Value<'static>> {
+    let century = |n: f64| match n {
+        n if (1.0..70.0).contains(&n) => 2000,
+        n if (70.0..100.0).contains(&n) => 1900,
+        _ => 0,
+    };
+    Some(match v {
+        Value::Int(n) => Value::Int(n + century(*n as f64)),
+        Value::UInt(n) if *n < 100 => Value::Int(*n as i64 + century(*n as f64)),
+        Value::Decimal(d) => {
+            let more = Decimal::from_i128(century(v.to_f64()).into(), 0);
+            Value::Decimal(d.checked_add(more)?)
+        }
+        Value::Double(d) => Value::Double(d + century(*d) as f64),
+        Value::Bytes(b) => match exact_integer(b)? {
+            // The text '0' is the year 2000, the number 0 the year 0.
+            0 if b.trim_ascii().len() <= 2 => Value::Int(2000),
+            n => return beside(&Value::Int(i64::try_from(n).ok()?)),
+        },
+        _ => return None,
+    })
 }

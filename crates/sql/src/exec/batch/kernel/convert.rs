@@ -6,7 +6,7 @@ use super::operand::{Operand, one_by_one};
 use super::{Frame, Tried};
 use crate::expr::{Expr, IntervalUnit};
 use crate::types::collation::{char_count, char_prefix};
-use crate::types::{BaseType, Collation};
+use crate::types::{BaseType, Collation, Family};
 use crate::value::{self, Date, Value};
 
 /// CAST to the type of `e`: not of another value to a text, which depends on the operand's type.
@@ -18,7 +18,7 @@ pub(super) fn cast<'b>(
 ) -> Tried<Operand<'b>> {
     let ty = &e.ty;
     if let Operand::Each(v) = &a {
-        let integer = ty.is_integer() && ty.base != BaseType::Year;
+        let integer = ty.family() == Family::Integer;
         match &v.data {
             Data::Int(_) if integer && !ty.unsigned => return Ok(a),
             Data::UInt(_) if integer && ty.unsigned => return Ok(a),
