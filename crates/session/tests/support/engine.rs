@@ -95,7 +95,7 @@ impl Engine for Embedded {
     }
 }
 
-/// I integer, U unsigned integer, N DECIMAL, R FLOAT and DOUBLE, T text, E ENUM, B bytes, D date, H time of day, S date and time, Y year, X NULL.
+/// I integer, U unsigned integer, N DECIMAL, R FLOAT and DOUBLE, T text, E ENUM, M SET (several members), B bytes, D date, H time of day, S date and time, Y year, X NULL.
 fn letter(ty: &SqlType) -> char {
     match ty.base {
         BaseType::Null => 'X',
@@ -129,6 +129,7 @@ fn letter(ty: &SqlType) -> char {
         BaseType::DateTime | BaseType::Timestamp => 'S',
         BaseType::Year => 'Y',
         BaseType::Enum => 'E',
+        BaseType::Set => 'M',
     }
 }
 
@@ -158,6 +159,7 @@ fn wire_letter(column: &mysql::Column) -> char {
         | ColumnType::MYSQL_TYPE_TIMESTAMP2 => 'S',
         ColumnType::MYSQL_TYPE_YEAR => 'Y',
         _ if column.flags().contains(ColumnFlags::ENUM_FLAG) => 'E',
+        _ if column.flags().contains(ColumnFlags::SET_FLAG) => 'M',
         _ if column.character_set() == BINARY => 'B',
         _ => 'T',
     }

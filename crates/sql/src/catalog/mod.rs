@@ -252,6 +252,7 @@ pub(crate) mod tests {
             SqlType::temporal(B::Timestamp, 2),
             SqlType::new(B::Year),
             SqlType::enumeration(vec!["b".into(), "a".into(), "c c".into()], Utf8mb4GeneralCi),
+            SqlType::set(vec!["x".into(), "y y".into()], Utf8mb4GeneralCi),
         ];
         let mut columns: Vec<Column> = types
             .into_iter()

@@ -181,9 +181,18 @@ fn temporal(kind: TemporalType, digits: &Option<u64>) -> SqlResult<SqlType> {
     Ok(SqlType::temporal(base, n as u8))
 }
 
-fn enumeration(members: &[String], collation: Collation) -> SqlResult<SqlType> {
-    let mut names: Vec<String> = Vec::with_capacity(members.len());
-    for member in members {
+/// Most members of a SET.
+const MAX_SET: usize = 64;
+
+/// The members of an ENUM or SET, all different.
+fn members(
+    kind: &str,
+    list: &[String],
+    most: usize,
+    collation: Collation,
+) -> SqlResult<Vec<String>> {
+    let mut names: Vec<String> = Vec::with_capacity(list.len());
+    for member in list {
         // Trailing spaces of members are dropped, as comparison ignores them.
         let name = member.trim_end_matches(' ');
         if names
@@ -192,15 +201,35 @@ fn enumeration(members: &[String], collation: Collation) -> SqlResult<SqlType> {
         {
             return Err(SqlError::new(
                 1291,
-                format!("Column has duplicated value '{name}' in ENUM"),
+                format!("Column has duplicated value '{name}' in {kind}"),
             ));
         }
         names.push(name.to_string());
     }
-    if names.len() > u16::MAX as usize {
+    if names.len() > most {
         return Err(SqlError::new(1097, "Too many strings for column and SET"));
     }
+    Ok(names)
+}
+
+fn enumeration(list: &[String], collation: Collation) -> SqlResult<SqlType> {
+    let names = members("ENUM", list, u16::MAX.into(), collation)?;
     Ok(SqlType::enumeration(names, collation))
+}
+
+fn set(list: &[String], collation: Collation) -> SqlResult<SqlType> {
+    if let Some(name) = list.iter().find(|name| name.contains(',')) {
+        return Err(SqlError::new(
+            1367,
+            format!("Illegal set '{name}' value found during parsing"),
+        ));
+    }
+    let names = members("SET", list, MAX_SET, collation)?;
+    // Its text would be that of no member.
+    if names.iter().any(String::is_empty) {
+        return Err(SqlError::unsupported("SET with an empty member"));
+    }
+    Ok(SqlType::set(names, collation))
 }
 
 /// The type that a column was given. `collation`: what character types get; their own CHARACTER SET is the caller's to read
@@ -238,7 +267,8 @@ pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
         D::Text(LobSize::Normal, Some(n), _) => sized(*n, collation),
         D::Text(size, _, _) => text(*size, collation),
         D::Enum(members, _) => enumeration(members, collation)?,
-        D::Bit(_) | D::Set(..) | D::Json | D::Spatial(_) | D::Foreign(_) => {
+        D::Set(members, _) => set(members, collation)?,
+        D::Bit(_) | D::Json | D::Spatial(_) | D::Foreign(_) => {
             return Err(SqlError::unsupported(format_args!("type {ty}")));
         }
     })
@@ -293,6 +323,7 @@ mod tests {
             ("char", "char(1)"),
             ("datetime(3)", "datetime(3)"),
             ("enum('a','b')", "enum('a','b')"),
+            ("set('a','b')", "set('a','b')"),
             ("text", "text"),
             ("blob(70000)", "mediumblob"),
             ("double", "double"),
@@ -312,7 +343,8 @@ mod tests {
         for (sql, code) in [
             ("json", 1235),
             ("bit(3)", 1235),
-            ("set('a')", 1235),
+            ("set('a','A')", 1291),
+            ("set('a,b')", 1367),
             ("int zerofill", 1235),
             ("varchar(20000)", 1074),
             ("decimal(70,2)", 1426),

@@ -2,7 +2,7 @@ use super::*;
 use crate::catalog::tests::sample;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::time::{Date, DateTime, MAX_TIME, Time};
-use crate::value::{Decimal, Lookup, Value, Zone, lookup};
+use crate::value::{Decimal, Lookup, Value, Zone, lookup, member_number};
 use proptest::prelude::*;
 
 const TZ: Zone = Zone::Fixed(7200);
@@ -120,6 +120,9 @@ fn value_of(ty: &SqlType) -> BoxedStrategy<Value<'static>> {
                 move |i| Value::string(members[i].clone())
             })
             .boxed(),
+        B::Set => prop_oneof![Just(""), Just("x"), Just("y y"), Just("x,y y")]
+            .prop_map(Value::str)
+            .boxed(),
         other => panic!("no values for {other:?}"),
     };
     prop_oneof![8 => some, 1 => Just(Value::Null)].boxed()
@@ -146,18 +149,12 @@ fn row() -> impl Strategy<Value = Vec<Value<'static>>> {
     columns
 }
 
-/// Order of two values of a column: NULL first, ENUMs by position, else as `Value::compare` has it.
+/// Order of two values of a column: NULL first, ENUMs and SETs by number, else as `Value::compare` has it.
 fn order(a: &Value<'_>, b: &Value<'_>, ty: &SqlType) -> std::cmp::Ordering {
     match (a.is_null(), b.is_null()) {
-        (false, false) if ty.base == BaseType::Enum => {
-            let at = |v: &Value<'_>| {
-                ty.members
-                    .as_ref()
-                    .unwrap()
-                    .iter()
-                    .position(|m| m.as_bytes() == &*v.to_text())
-            };
-            at(a).cmp(&at(b))
+        (false, false) if ty.is_enumerated() => {
+            let number = |v: &Value<'_>| member_number(&v.to_text(), ty).unwrap().to_i64();
+            number(a).cmp(&number(b))
         }
         (false, false) => a.compare(b, ty.collation).unwrap(),
         (x, y) => y.cmp(&x),
@@ -275,7 +272,7 @@ proptest! {
         use std::cmp::Ordering;
         let s = sample();
         for (c, column) in row.iter().zip(&s.columns) {
-            if c.is_null() || column.ty.base == BaseType::Enum {
+            if c.is_null() || column.ty.is_enumerated() {
                 continue;
             }
             let said = c.compare(&v, column.ty.collation);

@@ -2,7 +2,7 @@
 //!
 //! What a type's values do (assignment, casts, order, bytes) is its family's, in [`crate::value::family`].
 
-use super::flags::{FLAG_ENUM, FLAG_TIMESTAMP};
+use super::flags::{FLAG_ENUM, FLAG_SET, FLAG_TIMESTAMP};
 use super::names::NOT_FIXED;
 
 /// Types whose values are converted, compared, ordered and stored by the same rules.
@@ -19,6 +19,8 @@ pub enum Family {
     String,
     /// One of a list of texts, kept as its position.
     Enum,
+    /// Several of a list of texts, kept as a number of a bit each.
+    Set,
     Date,
     DateTime,
     Timestamp,
@@ -47,7 +49,7 @@ impl Family {
             Family::Null => Category::Null,
             Family::Integer | Family::Year => Category::Integer,
             Family::Decimal | Family::Float | Family::Double => Category::Fraction,
-            Family::String | Family::Enum => Category::String,
+            Family::String | Family::Enum | Family::Set => Category::String,
             Family::Date | Family::DateTime | Family::Timestamp | Family::Time => {
                 Category::Temporal
             }
@@ -416,6 +418,19 @@ types! {
         width: 2,
         key_len: 2,
         histogram: "enum",
+        ..NULL
+    };
+    Set: Facts {
+        name: "set",
+        family: Family::Set,
+        protocol: 254,
+        flags: FLAG_SET,
+        character: true,
+        shows: Shows::Members,
+        digits: MANY,
+        counts: Counts::Approximate,
+        compares: Compares::Never,
+        histogram: "set",
         ..NULL
     };
 }

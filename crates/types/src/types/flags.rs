@@ -20,5 +20,7 @@ pub const FLAG_ENUM: u16 = 256;
 pub const FLAG_AUTO_INCREMENT: u16 = 512;
 /// TIMESTAMP.
 pub const FLAG_TIMESTAMP: u16 = 1024;
+/// SET.
+pub const FLAG_SET: u16 = 2048;
 /// No default value.
 pub const FLAG_NO_DEFAULT: u16 = 4096;

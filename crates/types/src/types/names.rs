@@ -110,6 +110,17 @@ impl SqlType {
             ..SqlType::new(BaseType::Enum)
         }
     }
+    /// SET of members.
+    pub fn set(members: Vec<String>, collation: Collation) -> SqlType {
+        let commas = members.len().saturating_sub(1);
+        let chars: usize = members.iter().map(|m| m.chars().count()).sum();
+        SqlType {
+            length: (chars + commas) as u32,
+            collation,
+            members: Some(Arc::from(members)),
+            ..SqlType::new(BaseType::Set)
+        }
+    }
 
     /// The type as SHOW CREATE TABLE and information_schema's COLUMN_TYPE write it: `int unsigned`, `varchar(20)`,
     /// `enum('a','b')`.
@@ -213,7 +224,7 @@ impl SqlType {
     pub fn is_numeric(&self) -> bool {
         matches!(self.category(), Category::Integer | Category::Fraction)
     }
-    /// Whether it is a character or binary string (ENUM included).
+    /// Whether it is a character or binary string (ENUM and SET included).
     #[inline]
     pub fn is_string(&self) -> bool {
         self.category() == Category::String
@@ -228,7 +239,7 @@ impl SqlType {
     pub fn is_blob(&self) -> bool {
         matches!(self.base.facts().string, Some(s) if s.lob > 0)
     }
-    /// Whether its values are texts, but are kept, ordered and counted as numbers: those of ENUM.
+    /// Whether its values are texts, but are kept, ordered and counted as numbers: those of ENUM and SET.
     #[inline]
     pub fn is_enumerated(&self) -> bool {
         self.base.facts().compares == Compares::Never
@@ -265,6 +276,7 @@ impl SqlType {
             | Family::Year
             | Family::String
             | Family::Enum
+            | Family::Set
             | Family::Date
             | Family::DateTime
             | Family::Timestamp
@@ -301,6 +313,7 @@ impl SqlType {
         match facts.string {
             Some(s) => self.length * self.char_bytes() + if s.fixed { 0 } else { 2 },
             None if self.base == BaseType::Decimal => self.length.div_ceil(9) * 4,
+            None if facts.key_len == 0 => self.fixed_len() as u32,
             None => facts.key_len.into(),
         }
     }
@@ -320,6 +333,10 @@ impl SqlType {
         let fraction = usize::from(fraction_len(self.decimals));
         let width = usize::from(self.base.facts().width);
         match self.family() {
+            Family::Set => match self.members.as_deref().map_or(0, <[_]>::len).div_ceil(8) {
+                bytes @ ..=4 => bytes.max(1),
+                _ => 8,
+            },
             Family::Decimal => Decimal::encoded_len(self.length),
             Family::DateTime | Family::Timestamp => width + fraction,
             Family::Null

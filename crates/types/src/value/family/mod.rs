@@ -16,6 +16,7 @@ mod decimal;
 mod enumeration;
 mod float;
 mod integer;
+mod set;
 pub mod stored;
 mod string;
 mod time;
@@ -37,6 +38,7 @@ pub(super) fn assign<'a>(
         F::Float | F::Double => float::assign(value, column, cx),
         F::String => string::assign(value, column, cx),
         F::Enum => enumeration::assign(value, column, cx),
+        F::Set => set::assign(value, column, cx),
         F::Date | F::DateTime | F::Timestamp => datetime::assign(value, column, cx),
         F::Time => time::assign(value, column, cx),
     }
@@ -53,7 +55,7 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlR
         F::Year => year::cast(value, session),
         F::Decimal => decimal::cast(value, ty, session),
         F::Float | F::Double => float::cast(value, ty, session),
-        F::String | F::Enum => string::cast(value, ty, session),
+        F::String | F::Enum | F::Set => string::cast(value, ty, session),
         F::Date | F::DateTime | F::Timestamp => datetime::cast(value, ty, session),
         F::Time => time::cast(value, ty, session),
     }
@@ -70,7 +72,7 @@ pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
         F::Integer | F::Year => integer::conform(value, ty),
         F::Decimal => decimal::conform(value, ty),
         F::Float | F::Double => float::conform(value),
-        F::String | F::Enum => string::conform(value),
+        F::String | F::Enum | F::Set => string::conform(value),
         F::Date => value.to_date().map_or(value, Value::Date),
         F::DateTime | F::Timestamp => value.to_datetime().map_or(value, Value::DateTime),
         F::Time => value.to_time().map_or(value, Value::Time),
@@ -86,6 +88,7 @@ pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
         F::Float | F::Double => Value::Double(0.0),
         F::String => string::zero(ty),
         F::Enum => enumeration::zero(ty),
+        F::Set => Value::str(""),
         F::Date => Value::Date(Date::default()),
         F::DateTime | F::Timestamp => Value::DateTime(DateTime::default()),
         F::Time => Value::Time(Time::default()),
@@ -93,7 +96,7 @@ pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
 }
 
 /// Appends a sort key of a value that is not NULL: prefix-free bytes that `memcmp` orders as the values are. Numbers of one type
-/// sort by value whichever way they are represented, ENUMs by position.
+/// sort by value whichever way they are represented, ENUMs by position, SETs by their members' bits.
 pub fn sort_key(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
     match ty.family() {
         F::Null => {}
@@ -102,6 +105,7 @@ pub fn sort_key(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
         F::Float | F::Double => stored::put_double(value.to_f64(), out),
         F::String => ty.collation.sort_key(&value.to_text(), out),
         F::Enum => enumeration::sort_key(value, ty, out),
+        F::Set => set::sort_key(value, ty, out),
         F::Date | F::DateTime | F::Timestamp => {
             stored::put_datetime(value.to_datetime().unwrap_or_default(), out);
         }
@@ -142,6 +146,7 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
         F::Float | F::Double => float::lookup(value, ty),
         F::String => string::lookup(value),
         F::Enum => enumeration::lookup(value, ty),
+        F::Set => set::lookup(value, ty),
         F::Date | F::DateTime | F::Timestamp => datetime::lookup(value, ty, zone),
         F::Time => time::lookup(value, ty),
     }
@@ -151,6 +156,7 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
 pub fn member_number(text: &[u8], ty: &SqlType) -> Option<Value<'static>> {
     match ty.family() {
         F::Enum => Some(enumeration::number(text, ty)),
+        F::Set => Some(set::number(text, ty)),
         F::Null
         | F::Integer
         | F::Year
@@ -173,7 +179,7 @@ pub fn constant_text(text: &[u8], ty: &SqlType) -> Option<(Value<'static>, SqlTy
         F::Time => time::constant_text(text),
         // Two digits of a year stand for four, see [`beside`].
         F::Year => None,
-        F::Null | F::Decimal | F::Float | F::Double | F::String | F::Enum => None,
+        F::Null | F::Decimal | F::Float | F::Double | F::String | F::Enum | F::Set => None,
     }
 }
 
@@ -190,6 +196,7 @@ pub fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
         | F::Double
         | F::String
         | F::Enum
+        | F::Set
         | F::Time => Ok(v),
     }
 }

@@ -4,7 +4,7 @@
 
 use super::super::time::{Date, DateTime, Time};
 use super::super::{Decimal, Value, Zone};
-use super::enumeration;
+use super::{enumeration, set};
 use crate::types::{Family as F, SqlType, fraction_len};
 
 /// How a fixed-width column is written, or that it is variable.
@@ -32,6 +32,8 @@ pub enum Form {
     Year,
     /// Position of the member from 1; 0 is the empty string that bad input leaves.
     Enum,
+    /// A bit for each member, in the column's width.
+    Set,
     /// A string.
     Variable,
 }
@@ -48,6 +50,7 @@ pub fn form_of(ty: &SqlType) -> (Form, u8) {
         F::Double => Form::Double,
         F::Null | F::String => Form::Variable,
         F::Enum => Form::Enum,
+        F::Set => Form::Set,
         F::Date => Form::Date,
         F::DateTime => Form::DateTime(ty.decimals),
         F::Timestamp => Form::Timestamp(ty.decimals),
@@ -129,6 +132,7 @@ pub fn read<'a>(form: Form, b: &[u8], ty: &'a SqlType, tz: Zone) -> Value<'a> {
             Value::UInt(if v == 0 { 0 } else { v + 1900 } as u64)
         }
         Form::Enum => enumeration::text(ty, read_be(b) as usize),
+        Form::Set => set::text(ty, read_be(b)),
         Form::Variable => Value::Null,
     }
 }
@@ -192,6 +196,7 @@ pub fn write(
             be(v.saturating_sub(1900), 1);
         }
         (Form::Enum, Value::Bytes(b)) => be(enumeration::member(ty, b) as u64, 2),
+        (Form::Set, Value::Bytes(b)) => be(unsigned(set::bits(b, ty), w)?, w),
         _ => return None,
     }
     Some(())

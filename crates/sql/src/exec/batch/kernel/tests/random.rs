@@ -92,6 +92,10 @@ pub fn schema() -> Schema {
                 C::Utf8mb4GeneralCi,
             ),
         ),
+        (
+            "st",
+            SqlType::set(vec!["b".into(), "a".into()], C::Utf8mb4GeneralCi),
+        ),
     ];
     let column = |(name, ty): (&str, SqlType)| Column {
         name: name.into(),
@@ -111,7 +115,7 @@ const NUMBERS: [&str; 14] = [
 ];
 const TEXTS: [&str; 6] = ["ch", "s", "s9", "sc", "v", "t"];
 const DATES: [&str; 3] = ["dt", "dt", "dm"];
-const REST: [&str; 4] = ["tm", "ts", "y", "e"];
+const REST: [&str; 5] = ["tm", "ts", "y", "e", "st"];
 const NUMBER_CONSTANTS: [&str; 12] = [
     "0", "1", "-1", "2", "3", "1.5", "1.00", "-0.005", "1e0", "2.5e0", "100", "?",
 ];
@@ -217,6 +221,7 @@ impl Random {
             }),
             B::Year => Value::UInt(self.of(&[0, 1901, 2001, 2024, 2155])),
             B::Enum => Value::str(self.of(&["b", "a", "1"])),
+            B::Set => Value::str(self.of(&["", "b", "a", "b,a"])),
             _ => self.text(ty),
         }
     }
@@ -345,7 +350,7 @@ impl Random {
                 self.text_expression(d),
                 self.text_expression(d)
             ),
-            5 => self.column(&["e"]),
+            5 => self.column(&["e", "st"]),
             6 => format!("CAST({} AS CHAR)", self.number(d)),
             _ => format!("CAST({} AS CHAR(2))", self.text_expression(d)),
         }
