@@ -2,8 +2,9 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`types`] | types, collations, character sets, the types of results |
-//! | [`value`] | values: conversion, comparison, assignment, text; dates and zones |
+//! | [`types`] | the table of types; collations, character sets, the types of results |
+//! | [`value`] | values: conversion, comparison, text; dates and zones |
+//! | [`value::family`] | what a type's values do: assignment, casts, order, bytes in rows and keys |
 //! | [`decimal`] | exact numbers to 65 digits |
 //! | [`error`] | MySQL's error codes, SQLSTATEs and messages |
 //!

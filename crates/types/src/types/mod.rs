@@ -1,5 +1,5 @@
-//! SQL types, collations and character sets: what columns and expressions are. Values are [`crate::value`]'s; how a value lies in a
-//! row or a key is the business of whoever stores it.
+//! SQL types, collations and character sets: what columns and expressions are. `base` is the table of types; values are
+//! [`crate::value`]'s, and what a type's values do is [`crate::value::family`]'s.
 
 use std::sync::Arc;
 
