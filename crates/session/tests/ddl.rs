@@ -749,3 +749,24 @@ fn rebuilds_keep_rows() {
     let engine = db.instance().engine();
     assert!(engine.tables("#sql").unwrap().is_empty());
 }
+
+#[test]
+fn expressions_in_definitions_survive_a_restart() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT, b INT DEFAULT (a * 2), c VARCHAR(10) DEFAULT (concat('é', a)))");
+    c.ok("INSERT INTO t (a) VALUES (1)");
+    let text = create_text(&mut c, "t");
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    assert_eq!(create_text(&mut c, "t"), text);
+    // What SHOW CREATE TABLE says makes the same table, in any sql_mode.
+    c.ok("SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'");
+    c.ok("INSERT INTO t (a) VALUES (2)");
+    assert_eq!(c.rows("SELECT * FROM t"), ["1|2|é1", "2|4|é2"]);
+    c.ok("SET sql_mode = ''");
+    c.ok("RENAME TABLE t TO old");
+    c.ok(&text);
+    assert_eq!(create_text(&mut c, "t"), text);
+}

@@ -17,6 +17,7 @@
 //! | [`write`](mod@write) | the one row writer |
 //! | [`statistics`] | what is known of tables' rows |
 //! | [`partition`] | partitioned tables: what they may be, routing, pruning |
+//! | [`computed`] | what definitions say by expressions: defaults |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows, keys and buffered values as bytes |
 //! | [`catalog`] | definitions of tables |
@@ -29,6 +30,7 @@
 
 mod bind;
 pub mod catalog;
+pub mod computed;
 pub mod ddl;
 pub mod env;
 pub mod exec;

@@ -42,6 +42,9 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
         DefaultValue::Now => {
             let _ = write!(out, " DEFAULT {}", now_text(column));
         }
+        DefaultValue::Expr(text) => {
+            let _ = write!(out, " DEFAULT ({text})");
+        }
         DefaultValue::Null | DefaultValue::None if column.nullable && !ty.is_blob() => {
             out.push_str(" DEFAULT NULL");
         }

@@ -428,7 +428,7 @@ fn column_key(schema: &Schema, column: usize) -> &'static str {
 
 fn default_text(c: &Column) -> Value<'static> {
     match &c.default {
-        DefaultValue::Literal(text) => s(&**text),
+        DefaultValue::Literal(text) | DefaultValue::Expr(text) => s(&**text),
         DefaultValue::Now => s(now_text(c)),
         DefaultValue::Null | DefaultValue::None => Value::Null,
     }
@@ -439,7 +439,7 @@ fn extra(c: &Column) -> String {
     if c.auto_increment {
         parts.push("auto_increment".to_string());
     }
-    if c.default == DefaultValue::Now {
+    if matches!(c.default, DefaultValue::Now | DefaultValue::Expr(_)) {
         parts.push("DEFAULT_GENERATED".to_string());
     }
     if c.on_update_now {

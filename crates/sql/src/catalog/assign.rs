@@ -35,7 +35,7 @@ pub fn generated(n: u64, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Va
 }
 
 /// The value of a column that a statement does not mention: its default, or error 1364 (strict; else the type's zero with a
-/// warning). An AUTO_INCREMENT column gives its type's 0.
+/// warning). An AUTO_INCREMENT column gives its type's 0. Error 3773 for a default that is an expression.
 pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
     match &column.default {
         DefaultValue::Null => Ok(Value::Null),
@@ -43,6 +43,11 @@ pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<
             let now = Value::DateTime(cx.session.local_now_fsp(column.ty.decimals));
             Ok(store(now, column, cx)?.into_owned())
         }
+        // It may read the row: whoever makes that computes it, see `crate::computed`.
+        DefaultValue::Expr(_) => Err(SqlError::new(
+            3773,
+            "'DEFAULT' function cannot be used with default value expressions",
+        )),
         DefaultValue::Literal(s) => Ok(store(Value::str(s), column, cx)?.into_owned()),
         DefaultValue::None if column.auto_increment => Ok(implicit_zero(&column.ty)),
         DefaultValue::None if column.nullable => Ok(Value::Null),
@@ -61,9 +66,9 @@ pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<
 
 /// What a column reads as in its own row before that has given it a value: the default, else NULL or the type's zero.
 pub fn initial_value(column: &Column, cx: &StoreContext<'_>) -> Value<'static> {
-    let missing = matches!(column.default, DefaultValue::None);
-    if missing && !column.nullable {
-        return implicit_zero(&column.ty);
+    match column.default {
+        DefaultValue::Expr(_) if column.nullable => Value::Null,
+        DefaultValue::None if !column.nullable => implicit_zero(&column.ty),
+        _ => default_value(column, cx).unwrap_or_else(|_| implicit_zero(&column.ty)),
     }
-    default_value(column, cx).unwrap_or_else(|_| implicit_zero(&column.ty))
 }

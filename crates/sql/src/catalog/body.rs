@@ -42,6 +42,10 @@ fn write_column(w: &mut Writer, c: &Column) {
             w.number(3);
             w.text(s);
         }
+        DefaultValue::Expr(s) => {
+            w.number(4);
+            w.text(s);
+        }
     }
     w.text(&c.comment);
 }
@@ -63,6 +67,7 @@ fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
         1 => DefaultValue::Null,
         2 => DefaultValue::Now,
         3 => DefaultValue::Literal(r.text()?.to_string()),
+        4 => DefaultValue::Expr(r.text()?.to_string()),
         _ => return Err(corrupt()),
     };
     Ok(Column {

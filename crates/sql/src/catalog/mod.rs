@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `bytes` | what bodies are made of |
 //! | `body` | definitions as bytes, in the store's `TableDef` and `IndexDef` |
+//! | `bound` | what is made of a definition at its first use |
 //! | `layout` | where each column lies in a stored row |
 //! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
 //! | `assign` | values that become a column's; defaults |
@@ -13,10 +14,12 @@
 
 use crate::types::{Collation, SqlType};
 use crate::value::Target;
+use bound::BoundOnce;
 use std::sync::Arc;
 
 pub mod assign;
 mod body;
+mod bound;
 pub(crate) mod bytes;
 mod layout;
 mod partition_body;
@@ -69,6 +72,8 @@ pub enum DefaultValue {
     Null,
     /// CURRENT_TIMESTAMP.
     Now,
+    /// The value of an expression: its text in the form of definitions. See [`crate::computed`].
+    Expr(String),
 }
 
 /// A key part.
@@ -113,6 +118,8 @@ pub struct Schema {
     pub partitioning: Option<Arc<Partitioning>>,
     /// Where each column lies in a stored row; derived from `columns` by [`Schema::new`].
     layout: RowLayout,
+    /// Its expressions, bound at their first use.
+    pub(crate) computed: BoundOnce,
 }
 
 impl Schema {
@@ -133,6 +140,7 @@ impl Schema {
             created,
             partitioning: None,
             layout,
+            computed: BoundOnce::default(),
         }
     }
     /// Position of a column by name (case-insensitive).

@@ -2,8 +2,8 @@
 //! [`crate::partition`]'s business.
 
 use std::any::Any;
-use std::sync::OnceLock;
 
+use super::bound::BoundOnce;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::PartitionMethod;
 
@@ -26,7 +26,7 @@ pub struct Partitioning {
     /// The partitions, in order.
     pub parts: Vec<Partition>,
     /// What decides, as bound at the first use: see [`Partitioning::bound`].
-    bound: OnceLock<Box<dyn Any + Send + Sync>>,
+    bound: BoundOnce,
     /// For LIST: values in order, each with its partition. For RANGE: upper ends.
     keys: Vec<(Box<[u8]>, u32)>,
 }
@@ -106,7 +106,7 @@ impl Partitioning {
             by,
             listed,
             parts,
-            bound: OnceLock::new(),
+            bound: BoundOnce::default(),
             keys,
         }
     }
@@ -178,16 +178,7 @@ impl Partitioning {
         &self,
         bind: impl FnOnce() -> SqlResult<T>,
     ) -> SqlResult<&T> {
-        let bound = match self.bound.get() {
-            Some(bound) => bound,
-            None => {
-                let new = Box::new(bind()?);
-                self.bound.get_or_init(|| new)
-            }
-        };
-        bound
-            .downcast_ref()
-            .ok_or_else(|| SqlError::new(1105, "a partitioning is bound in one way only"))
+        self.bound.get(bind)
     }
 }
 

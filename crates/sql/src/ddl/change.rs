@@ -3,6 +3,7 @@
 
 use super::column::{self, ColumnSpec, read_default};
 use super::create::{check_row_size, elements};
+use super::expressions;
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
 use super::options::Options;
@@ -26,6 +27,8 @@ pub(super) struct Change<'a> {
     mode: u64,
     env: &'a SessionEnv,
     columns: Vec<Changing>,
+    /// Names of columns that are dropped, or named otherwise.
+    gone: Vec<String>,
     keys: Vec<KeySpec>,
     collation: Collation,
     comment: String,
@@ -90,6 +93,7 @@ impl<'a> Change<'a> {
             mode,
             env,
             columns: columns.collect(),
+            gone: Vec::new(),
             keys: keys.collect(),
             collation: old.collation,
             comment: old.comment.clone(),
@@ -107,7 +111,8 @@ impl<'a> Change<'a> {
     }
 
     fn read(&self, def: &ast::ColumnDef) -> SqlResult<ColumnSpec> {
-        column::read(def, self.collation, self.mode, self.env)
+        let table = (self.table, self.collation);
+        column::read(def, table, self.mode, self.env)
     }
 
     fn key_of_column(&mut self, spec: &ColumnSpec) {
@@ -166,7 +171,7 @@ impl<'a> Change<'a> {
                 "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
             ));
         }
-        self.columns.remove(at);
+        self.gone.push(self.columns.remove(at).column.name);
         for key in &mut self.keys {
             key.parts.retain(|(c, ..)| !c.eq_ignore_ascii_case(name));
         }
@@ -198,6 +203,7 @@ impl<'a> Change<'a> {
         self.rename_in_keys(from, to);
         self.key_of_column(&spec);
         let old = self.columns.remove(at);
+        self.renamed_column(&old.column.name, to);
         let changed = Changing {
             column: spec.column,
             from: old.from,
@@ -211,8 +217,16 @@ impl<'a> Change<'a> {
         let at = self.position(from)?;
         self.check_free(to, Some(at))?;
         self.rename_in_keys(from, to);
-        self.columns[at].column.name = to.to_string();
+        let from = std::mem::replace(&mut self.columns[at].column.name, to.to_string());
+        self.renamed_column(&from, to);
         Ok(())
+    }
+
+    /// Notes that a column has another name.
+    fn renamed_column(&mut self, from: &str, to: &str) {
+        if !from.eq_ignore_ascii_case(to) {
+            self.gone.push(from.to_string());
+        }
     }
 
     /// ALTER COLUMN SET DEFAULT, DROP DEFAULT (`None`).
@@ -220,7 +234,7 @@ impl<'a> Change<'a> {
         let at = self.position(name)?;
         let column = &mut self.columns[at].column;
         column.default = match to {
-            Some(value) => read_default(value, column, self.env)?,
+            Some(value) => read_default(value, column, self.table, self.env)?,
             None => DefaultValue::None,
         };
         Ok(())
@@ -423,6 +437,7 @@ impl<'a> Change<'a> {
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
+        expressions::settle(self.table, &mut columns, &self.gone, self.env)?;
         Ok(Changed {
             schema: Schema::new(
                 columns,

@@ -1,5 +1,6 @@
 //! A column's definition: its type, whether it may be NULL, its default.
 
+use crate::computed::{self, Role};
 use crate::env::SessionEnv;
 use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
@@ -66,10 +67,10 @@ fn comment(text: &str, column: &str) -> SqlResult<String> {
     Ok(text.to_string())
 }
 
-/// Reads a column definition. `table`: the collation that character columns get unless they say otherwise.
+/// Reads a column definition. `table`: its name, and the collation that character columns get unless they say otherwise.
 pub(super) fn read(
     def: &ast::ColumnDef,
-    table: Collation,
+    (name_of_table, table): (&str, Collation),
     mode: u64,
     env: &SessionEnv,
 ) -> SqlResult<ColumnSpec> {
@@ -107,7 +108,7 @@ pub(super) fn read(
         }
     }
     if let Some(value) = default {
-        spec.column.default = read_default(value, &spec.column, env)?;
+        spec.column.default = read_default(value, &spec.column, name_of_table, env)?;
     }
     if spec.column.auto_increment {
         if spec.column.ty.family() != Family::Integer {
@@ -246,13 +247,20 @@ fn plain(literal: &Literal) -> Option<Value<'static>> {
     })
 }
 
-/// The default that a column is given; error 1067 if it's none that the column can hold.
+/// The default that a column of `table` is given; error 1067 if it's none that the column can hold.
 pub(super) fn read_default(
     default: &ast::DefaultValue,
     column: &Column,
+    table: &str,
     env: &SessionEnv,
 ) -> SqlResult<DefaultValue> {
-    let (ast::DefaultValue::Value(e) | ast::DefaultValue::Expr(e)) = default;
+    let e = match default {
+        ast::DefaultValue::Value(e) => e,
+        ast::DefaultValue::Expr(e) => {
+            let text = computed::read(e, Role::Default(&column.name), table, env)?;
+            return Ok(DefaultValue::Expr(text));
+        }
+    };
     if now_digits(e).is_some() {
         return if is_now(e, &column.ty) {
             Ok(DefaultValue::Now)
@@ -261,7 +269,7 @@ pub(super) fn read_default(
         };
     }
     let Some(value) = literal(e) else {
-        return unsupported("DEFAULT (expression)");
+        return unsupported("DEFAULT expression without parentheses");
     };
     if value.is_null() {
         return if column.nullable {

@@ -10,7 +10,7 @@ use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
 use super::temporary::not_temporary;
-use super::{Ddl, Done, database_collation, names};
+use super::{Ddl, Done, database_collation, expressions, names};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
@@ -144,7 +144,7 @@ impl Ddl<'_> {
         }
         let collation = options.collation(default)?;
         let comment = options.comment.unwrap_or_default();
-        let schema = self.new_schema(create, selected, collation, comment)?;
+        let schema = self.new_schema(create, &table, selected, collation, comment)?;
         let counts = schema.columns.iter().any(|c| c.auto_increment);
         Ok(Prepared::New(Box::new(New {
             database,
@@ -158,6 +158,7 @@ impl Ddl<'_> {
     fn new_schema(
         &self,
         create: &ast::CreateTable,
+        table: &str,
         selected: &[ColumnMeta],
         collation: Collation,
         comment: String,
@@ -178,7 +179,7 @@ impl Ddl<'_> {
                 explicit_null: null,
                 primary,
                 unique,
-            } = column::read(def, collation, self.mode, self.env)?;
+            } = column::read(def, (table, collation), self.mode, self.env)?;
             if columns
                 .iter()
                 .any(|c| c.name.eq_ignore_ascii_case(&column.name))
@@ -233,6 +234,7 @@ impl Ddl<'_> {
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
+        expressions::settle(table, &mut columns, &[], self.env)?;
         Ok(Schema::new(
             columns,
             indexes,

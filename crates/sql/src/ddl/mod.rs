@@ -8,6 +8,7 @@
 //! | `create` | CREATE TABLE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX |
 //! | `change` | a definition while it is being changed |
+//! | `expressions` | what a definition says by expressions, once all of its columns are known |
 //! | `clauses` | ALGORITHM and LOCK |
 //! | `options` | table options |
 //! | `partition` | changes of partitions |
@@ -24,6 +25,7 @@ mod clauses;
 mod column;
 mod create;
 mod follow;
+mod expressions;
 mod key;
 mod names;
 mod options;

@@ -426,7 +426,7 @@ impl<'w, 'a> Fill<'w, 'a> {
         let mut defaults = Vec::with_capacity(columns.len());
         for (c, from) in columns.iter().zip(&from) {
             defaults.push(match from {
-                None if !c.auto_increment => value::default_value(c, &cx)?,
+                None if !c.auto_increment && !is_computed(c) => value::default_value(c, &cx)?,
                 _ => Value::Null,
             });
         }
@@ -447,6 +447,10 @@ impl<'w, 'a> Fill<'w, 'a> {
         for (c, from) in self.from.iter().enumerate() {
             let v = match from {
                 Some(f) => row[*f].borrowed(),
+                None if is_computed(&writer.schema().columns[c]) => {
+                    writer.complete(env, &mut new, &[c])?;
+                    continue;
+                }
                 None => self.defaults[c].borrowed(),
             };
             writer.set(env, &mut new, c, v)?;
@@ -522,6 +526,11 @@ fn row_order(changed: &Changed, old: &Schema) -> RowOrder {
         true => RowOrder::Clustered,
         false => RowOrder::Any,
     }
+}
+
+/// Whether each row computes the column's default.
+fn is_computed(column: &Column) -> bool {
+    matches!(column.default, DefaultValue::Expr(_))
 }
 
 /// The value that rows get in a column that was not there before.
@@ -675,6 +684,7 @@ impl<'a> Ddl<'a> {
                 for (c, from) in columns.iter().zip(&changed.from) {
                     added.push(match from {
                         Some(_) => Value::Null,
+                        None if is_computed(c) => Value::Null,
                         None => value_of_new(c, &cx)?,
                     });
                 }
@@ -683,6 +693,9 @@ impl<'a> Ddl<'a> {
                 match changed.from[i] {
                     None if column.auto_increment => {
                         new.put(i, value::generated(work.writer.row(), column, &cx)?);
+                    }
+                    None if is_computed(column) => {
+                        work.writer.complete(self.env, &mut new, &[i])?;
                     }
                     None => new.put(i, added[i].borrowed()),
                     Some(f) => {

@@ -10,6 +10,7 @@ use crate::expr::RowRef;
 use crate::logical::PlanTable;
 use crate::logical::column_count;
 use crate::plan::dml::{Assignments, Given, Insert, InsertRows};
+use crate::types::DefaultValue;
 use crate::value::Value;
 use crate::write::{
     AutoIncrement, Inserted, NewRow, OnDuplicate, RowWriter, StoredRow, Updated, WritePolicy,
@@ -138,10 +139,15 @@ impl<'s> Insertion<'s> {
     /// A row of VALUES or SET.
     fn given(&mut self, st: &mut State<'s>, list: &'s [Given]) -> SqlResult<()> {
         let plan = self.plan;
-        let reads = |g: &Given| matches!(g, Given::Value { reads_new, .. } if *reads_new);
+        let schema = &self.t.schema;
+        let reads = |(g, c): (&Given, &usize)| match g {
+            Given::Value { reads_new, .. } => *reads_new,
+            Given::Default => matches!(schema.columns[*c].default, DefaultValue::Expr(_)),
+        };
         let none: [RowRef<'_>; 0] = [];
         let mut row = NewRow::default();
-        self.writer.begin(st.env, list.iter().any(reads), &mut row);
+        let any_reads = list.iter().zip(&plan.columns).any(reads);
+        self.writer.begin(st.env, any_reads, &mut row);
         for (g, &c) in list.iter().zip(&plan.columns) {
             let Given::Value { value, reads_new } = g else {
                 self.writer.set_default(st.env, &mut row, c)?;

@@ -16,7 +16,7 @@
 //! What happens to a row, in this order; a row's *image* is its bytes as the store keeps them.
 //!
 //! 1. **Values**: each as its column stores it ([`RowWriter::set`], [`RowWriter::assign`]), then the defaults of the columns that
-//!    the statement does not name ([`RowWriter::complete`]). NULL is refused here where it can't be, unless 2 may still replace it.
+//!    the statement does not name ([`RowWriter::complete`]); last those that are expressions, column by column. NULL is refused here where it can't be, unless 2 may still replace it.
 //! 2. [`Hooks::before`]: triggers that may change the row that is to be.
 //! 3. ON UPDATE CURRENT_TIMESTAMP, if the row changes at all. An UPDATE that changes nothing ends here.
 //! 4. [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what they follow from.

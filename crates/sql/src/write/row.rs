@@ -13,6 +13,8 @@ pub struct NewRow<'v> {
     values: SmallVec<[Value<'v>; 16]>,
     /// Its AUTO_INCREMENT column is to get the next number, and is 0 until then.
     pub(super) numbered: bool,
+    /// Columns that are to get their defaults, which are expressions over the others.
+    pub(super) pending: Vec<usize>,
 }
 
 impl<'v> NewRow<'v> {
@@ -22,6 +24,7 @@ impl<'v> NewRow<'v> {
         self.values.clear();
         self.values.extend(values);
         self.numbered = false;
+        self.pending.clear();
     }
     /// Takes the values of an image.
     #[inline]

@@ -5,6 +5,7 @@ use super::{NewRow, RowWriter};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::row::encode_row;
+use crate::types::DefaultValue;
 use crate::value::{self, StoreContext, Value};
 
 impl<'w> RowWriter<'w> {
@@ -71,7 +72,7 @@ impl<'w> RowWriter<'w> {
         Ok(())
     }
 
-    /// Gives a column of a row to be inserted its default.
+    /// Gives a column of a row to be inserted its default: an expression's value for the row as it is now.
     pub fn set_default(
         &self,
         env: &SessionEnv,
@@ -79,8 +80,34 @@ impl<'w> RowWriter<'w> {
         column: usize,
     ) -> SqlResult<()> {
         let definition = &self.target.schema.columns[column];
+        if let DefaultValue::Expr(_) = definition.default {
+            return self.compute_default(env, row, column);
+        }
         let v = value::default_value(definition, &self.conversion(env))?;
         self.set(env, row, column, v)
+    }
+
+    /// Gives columns that the statement does not name the defaults that are expressions, in the order in which they are defined.
+    #[cold]
+    pub(super) fn settle(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
+        let mut pending = std::mem::take(&mut row.pending);
+        pending.sort_unstable();
+        for column in pending {
+            self.compute_default(env, row, column)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a column the value that its default, an expression, has for the row as it is now.
+    fn compute_default(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        column: usize,
+    ) -> SqlResult<()> {
+        let computed = self.target.schema.computed(env)?;
+        let v = computed.default_value(column, row.values(), env)?;
+        self.assign(env, row, column, v)
     }
 
     /// Gives the columns that the statement does not name their defaults.
@@ -93,6 +120,8 @@ impl<'w> RowWriter<'w> {
         for &c in columns {
             if self.auto.as_ref().is_some_and(|a| a.column == c) {
                 self.set_number(env, row, c, Value::Null)?;
+            } else if let DefaultValue::Expr(_) = self.target.schema.columns[c].default {
+                row.pending.push(c);
             } else {
                 self.set_default(env, row, c)?;
             }
@@ -139,6 +168,9 @@ impl<'w> RowWriter<'w> {
         column: usize,
     ) -> SqlResult<()> {
         let definition = &self.target.schema.columns[column];
+        if let DefaultValue::Expr(_) = definition.default {
+            return self.compute_default(env, row, column);
+        }
         let v = value::default_value(definition, &self.conversion(env))?;
         row.put(column, v);
         Ok(())

@@ -12,6 +12,7 @@ use super::{AutoIncrement, NewRow, WriteContext};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::store_error::store_error;
+use crate::types::Schema;
 use crate::value::{self, Value, Zone};
 
 /// Columns that an UPDATE gives values to, as far as the writer cares.
@@ -92,6 +93,11 @@ impl<'w> RowWriter<'w> {
         std::mem::take(&mut self.buffers)
     }
 
+    /// Definition of the table that it writes to.
+    pub fn schema(&self) -> &'w Schema {
+        self.target.schema
+    }
+
     /// Says which row of the statement comes now, from 1.
     pub fn at_row(&mut self, row: u64) {
         self.row = row;
@@ -108,6 +114,9 @@ impl<'w> RowWriter<'w> {
         cx: &mut WriteContext<'_>,
         row: &mut NewRow<'_>,
     ) -> SqlResult<Inserted> {
+        if !row.pending.is_empty() {
+            self.settle(cx.env, row)?;
+        }
         self.apply(cx, self.hooks.before, None, Some(row))?;
         self.apply(cx, self.hooks.generated, None, Some(row))?;
         self.check(cx, None, row)?;

@@ -29,7 +29,7 @@ impl Display for View<'_> {
 }
 
 /// A node in this form.
-struct V<'a, T: ?Sized>(&'a T);
+pub(super) struct V<'a, T: ?Sized>(pub(super) &'a T);
 
 /// A list in this form.
 struct Commas<'a, T>(&'a Items<T>);

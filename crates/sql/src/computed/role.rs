@@ -1,0 +1,90 @@
+//! What an expression is for. MySQL has a family of errors for each.
+
+use crate::error::SqlError;
+
+/// What an expression of a definition is for, with the name that messages call it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role<'n> {
+    /// DEFAULT of this column.
+    Default(&'n str),
+}
+
+impl Role<'_> {
+    /// The clause that error 1054 names.
+    pub(super) fn clause(self) -> &'static str {
+        match self {
+            Role::Default(_) => "default value expression",
+        }
+    }
+
+    /// For what has no name: subqueries.
+    pub(super) fn disallowed(self) -> SqlError {
+        match self {
+            Role::Default(c) => SqlError::new(
+                3769,
+                format!("Default value expression of column '{c}' contains a disallowed function."),
+            ),
+        }
+    }
+
+    /// For a function.
+    pub(super) fn disallowed_function(self, function: &str) -> SqlError {
+        let function = function.to_lowercase();
+        match self {
+            Role::Default(c) => SqlError::new(
+                3770,
+                format!(
+                    "Default value expression of column '{c}' contains a disallowed function: {function}."
+                ),
+            ),
+        }
+    }
+
+    /// For a variable.
+    pub(super) fn variable(self) -> SqlError {
+        match self {
+            Role::Default(c) => SqlError::new(
+                3772,
+                format!(
+                    "Default value expression of column '{c}' cannot refer user or system variables."
+                ),
+            ),
+        }
+    }
+
+    /// For an AUTO_INCREMENT column, whose value is not known yet.
+    pub(super) fn auto_increment(self) -> SqlError {
+        match self {
+            Role::Default(c) => SqlError::new(
+                3768,
+                format!(
+                    "Default value expression of column '{c}' cannot refer to an auto-increment column."
+                ),
+            ),
+        }
+    }
+
+    /// For a column that is dropped or renamed although this reads it.
+    pub(super) fn gone(self, column: &str, table: &str) -> SqlError {
+        match self {
+            Role::Default(_) => SqlError::new(
+                3766,
+                format!(
+                    "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed."
+                ),
+            ),
+        }
+    }
+
+    /// For a column that has no value yet when this is computed.
+    pub(super) fn too_early(self) -> SqlError {
+        match self {
+            Role::Default(c) => SqlError::new(
+                3767,
+                format!(
+                    "Default value expression of column '{c}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value."
+                ),
+            ),
+        }
+    }
+}
