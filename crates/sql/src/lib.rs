@@ -17,7 +17,7 @@
 //! | [`write`](mod@write) | the one row writer |
 //! | [`statistics`] | what is known of tables' rows |
 //! | [`partition`] | partitioned tables: what they may be, routing, pruning |
-//! | [`computed`] | what definitions say by expressions: defaults |
+//! | [`computed`] | what definitions say by expressions: defaults, CHECK, generated columns |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows, keys and buffered values as bytes |
 //! | [`catalog`] | definitions of tables |
@@ -58,7 +58,10 @@ pub use millpond_types::error;
 
 /// Types, and the definitions of tables that have them.
 pub mod types {
-    pub use crate::catalog::{Column, DefaultValue, Index, KeyPart, MAX_KEY_LENGTH, Schema};
+    pub use crate::catalog::{
+        Check, CheckName, Column, DefaultValue, Generated, Index, KeyPart, MAX_KEY_LENGTH, Schema,
+        Visibility,
+    };
     pub use millpond_types::types::*;
 }
 

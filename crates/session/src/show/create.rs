@@ -5,6 +5,7 @@ use std::fmt::Write;
 use millpond_store::TableDef;
 use millpond_store::space::FileId;
 
+use super::rules::check_lines;
 use millpond_sql::env::VirtualTable;
 use millpond_sql::partition::partition_text;
 use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
@@ -109,6 +110,7 @@ pub(crate) fn table_text(
     for i in schema.index_order() {
         lines.push(index_text(&schema.indexes[i], schema, quotes));
     }
+    lines.extend(check_lines(schema, &def.name, quotes));
     let mut out = format!(
         "CREATE {}TABLE {} (\n  {}\n)",
         if def.file == FileId::TEMP {

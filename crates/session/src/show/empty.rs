@@ -9,15 +9,6 @@ const NULL_NAME: Ty = Ty::NullStr(64);
 
 const TABLES: &[(&str, Columns)] = &[
     (
-        "CHECK_CONSTRAINTS",
-        &[
-            ("CONSTRAINT_CATALOG", NAME),
-            ("CONSTRAINT_SCHEMA", NAME),
-            ("CONSTRAINT_NAME", NAME),
-            ("CHECK_CLAUSE", Ty::Text),
-        ],
-    ),
-    (
         "EVENTS",
         &[
             ("EVENT_CATALOG", NAME),

@@ -20,6 +20,7 @@
 //! | `empty` | tables about things Millpond does not have |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
+//! | `rules` | CHECK constraints and generated columns in such texts and as tables |
 //! | `table` | the one implementation of [`VirtualTable`] |
 //!
 //! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
@@ -33,6 +34,7 @@ mod logs;
 mod of;
 mod partitions;
 mod pool;
+mod rules;
 mod schema;
 mod server;
 mod statistics;

@@ -6,6 +6,7 @@ use millpond_store::{CATALOG_DATABASE, Engine, Isolation, Table, TableDef, Table
 
 use super::all_of;
 use super::create::now_text;
+use super::rules::{check_constraints, enforced, escaped};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use crate::instance::Instance;
 use millpond_sql::catalog;
@@ -31,6 +32,7 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
         statistics(Only::default()),
         key_column_usage(),
         table_constraints(),
+        check_constraints(),
     ]
 }
 
@@ -428,7 +430,8 @@ fn column_key(schema: &Schema, column: usize) -> &'static str {
 
 fn default_text(c: &Column) -> Value<'static> {
     match &c.default {
-        DefaultValue::Literal(text) | DefaultValue::Expr(text) => s(&**text),
+        DefaultValue::Literal(text) => s(&**text),
+        DefaultValue::Expr(text) => s(escaped(text)),
         DefaultValue::Now => s(now_text(c)),
         DefaultValue::Null | DefaultValue::None => Value::Null,
     }
@@ -508,6 +511,8 @@ fn as_column(c: &VirtualColumn) -> Column {
         auto_increment: false,
         on_update_now: false,
         comment: String::new(),
+        generated: None,
+        visibility: Default::default(),
     }
 }
 
@@ -705,6 +710,17 @@ fn table_constraints() -> Virtual {
                             "UNIQUE"
                         }),
                         s("YES"),
+                    ])?;
+                }
+                for (name, check) in schema.checks_by_name(&def.name) {
+                    emit(&[
+                        s("def"),
+                        s(database),
+                        s(name),
+                        s(database),
+                        s(&*def.name),
+                        s("CHECK"),
+                        s(enforced(check.enforced)),
                     ])?;
                 }
                 Ok(())

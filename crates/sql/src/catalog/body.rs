@@ -1,8 +1,8 @@
 //! Schemas as bytes: what the store keeps in `TableDef.body` (columns and options) and `IndexDef.body` (key parts).
 
-use super::bytes::{PARTITIONED, Reader, VERSION, Writer, corrupt};
-use super::partition_body;
-use super::{Column, DefaultValue, Index, KeyPart, Schema};
+use super::bytes::{PARTITIONED, PARTITIONED_SECTIONS, Reader, SECTIONS, VERSION, Writer, corrupt};
+use super::{Column, DefaultValue, Index, KeyPart, Partitioning, Schema, Visibility};
+use super::{partition_body, sections};
 use crate::error::SqlResult;
 use crate::types::{BaseType, SqlType};
 use millpond_store::TableDef;
@@ -85,6 +85,8 @@ fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
         auto_increment: flags & F_AUTO_INCREMENT != 0,
         on_update_now: flags & F_ON_UPDATE_NOW != 0,
         comment: r.text()?.to_string(),
+        generated: None,
+        visibility: Visibility::Visible,
     })
 }
 
@@ -92,7 +94,7 @@ impl Schema {
     /// The schema of a stored table; error 1033 for bytes that are none.
     pub fn of(def: &TableDef) -> SqlResult<Schema> {
         let mut r = Reader(&def.body);
-        let partitioned = r.partitioned()?;
+        let (partitioned, sectioned) = r.parts()?;
         let collation = r.collation()?;
         let comment = r.text()?.to_string();
         let created = r.number()?;
@@ -104,6 +106,10 @@ impl Schema {
         let partitioning = match partitioned {
             true => Some(Arc::new(partition_body::read(&mut r)?)),
             false => None,
+        };
+        let more = match sectioned {
+            true => sections::read(&mut r, &mut columns)?,
+            false => sections::Sections::default(),
         };
         let mut indexes = Vec::with_capacity(def.indexes.len());
         for i in &def.indexes {
@@ -117,22 +123,32 @@ impl Schema {
         }
         let mut schema = Schema::new(columns, indexes, collation, comment, created);
         schema.partitioning = partitioning;
+        schema.checks = more.checks;
         Ok(schema)
     }
     /// Bytes for `TableDef.body`: columns, options and partitions, not the indexes.
     pub fn table_body(&self) -> Vec<u8> {
-        let mut w = self.plain_body(match self.partitioning {
-            Some(_) => PARTITIONED,
-            None => VERSION,
-        });
-        if let Some(p) = &self.partitioning {
-            partition_body::write(p, &mut w);
-        }
-        w.0
+        self.body(self.partitioning.as_deref())
     }
     /// Bytes for the body of a partition: those of a table without partitions.
     pub fn partition_body(&self) -> Vec<u8> {
-        self.plain_body(VERSION).0
+        self.body(None)
+    }
+    fn body(&self, partitioning: Option<&Partitioning>) -> Vec<u8> {
+        let sections = sections::of(self);
+        let mut w = self.plain_body(match (partitioning, sections.is_empty()) {
+            (None, true) => VERSION,
+            (None, false) => SECTIONS,
+            (Some(_), true) => PARTITIONED,
+            (Some(_), false) => PARTITIONED_SECTIONS,
+        });
+        if let Some(p) = partitioning {
+            partition_body::write(p, &mut w);
+        }
+        if !sections.is_empty() {
+            sections::write(&sections, &mut w);
+        }
+        w.0
     }
     fn plain_body(&self, version: u8) -> Writer {
         let mut w = Writer(vec![version]);
@@ -200,6 +216,7 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String)> 
 mod tests {
     use super::*;
     use crate::catalog::tests::sample;
+    use crate::catalog::{Check, CheckName, Generated};
     use millpond_store::IndexDef;
 
     fn def_of(s: &Schema) -> TableDef {
@@ -228,6 +245,60 @@ mod tests {
             (t.collation, &t.comment, t.created),
             (s.collation, &s.comment, s.created)
         );
+    }
+
+    /// The sample with rules set by expressions.
+    fn with_rules() -> Schema {
+        let mut s = sample();
+        s.columns[2].generated = Some(Box::new(Generated {
+            text: "(`c0` + 1)".into(),
+            stored: true,
+        }));
+        s.columns[5].generated = Some(Box::new(Generated {
+            text: "`c3`".into(),
+            stored: false,
+        }));
+        s.columns[5].visibility = Visibility::Invisible;
+        s.columns[6].visibility = Visibility::Hidden;
+        for (n, enforced) in [(0, true), (1, false)] {
+            s.checks.push(Check {
+                name: [CheckName::Numbered(7), CheckName::Given("é".into())][n].clone(),
+                condition: "(`c0` > 0)".into(),
+                enforced,
+            });
+        }
+        s
+    }
+
+    #[test]
+    fn rules_return() {
+        let s = with_rules();
+        assert_eq!(s.table_body()[0], SECTIONS);
+        let t = Schema::of(&def_of(&s)).unwrap();
+        assert_eq!(t.columns, s.columns);
+        assert_eq!(t.checks, s.checks);
+    }
+
+    #[test]
+    fn bodies_without_rules_are_as_they_were() {
+        assert_eq!(sample().table_body()[0], VERSION);
+    }
+
+    #[test]
+    fn cut_rules_are_refused() {
+        let mut def = def_of(&with_rules());
+        let whole = def.body.len();
+        for n in 0..whole {
+            let mut cut = def.clone();
+            cut.body.truncate(n);
+            assert_eq!(Schema::of(&cut).unwrap_err().code, 1033, "{n}");
+        }
+        // An unknown section.
+        let mut unknown = sample().table_body();
+        unknown[0] = SECTIONS;
+        unknown.extend([1, 99, 0]);
+        def.body = unknown;
+        assert_eq!(Schema::of(&def).unwrap_err().code, 1033);
     }
 
     #[test]

@@ -10,6 +10,10 @@ use crate::types::Collation;
 pub const VERSION: u8 = 1;
 /// Version of the bodies of partitioned tables.
 pub const PARTITIONED: u8 = 2;
+/// Version of the bodies that end with sections.
+pub const SECTIONS: u8 = 3;
+/// Version of the bodies of partitioned tables that end with sections.
+pub const PARTITIONED_SECTIONS: u8 = 4;
 
 /// Appends to a body.
 pub struct Writer(pub Vec<u8>);
@@ -117,11 +121,13 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
-    /// Whether a table's body has a partitioning at its end.
-    pub fn partitioned(&mut self) -> SqlResult<bool> {
+    /// Whether a table's body has a partitioning behind the columns, and whether it has sections at its end.
+    pub fn parts(&mut self) -> SqlResult<(bool, bool)> {
         match self.byte()? {
-            VERSION => Ok(false),
-            PARTITIONED => Ok(true),
+            VERSION => Ok((false, false)),
+            PARTITIONED => Ok((true, false)),
+            SECTIONS => Ok((false, true)),
+            PARTITIONED_SECTIONS => Ok((true, true)),
             _ => Err(corrupt()),
         }
     }

@@ -7,6 +7,8 @@
 //! | `bound` | what is made of a definition at its first use |
 //! | `layout` | where each column lies in a stored row |
 //! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
+//! | `rules`, `rule_body` | CHECK constraints, generated columns, and those as bytes |
+//! | `sections` | what bodies have behind columns and partitions |
 //! | `assign` | values that become a column's; defaults |
 //!
 //! A [`Schema`] is never changed once it is made: DDL makes another. Types are `millpond-types`', rows and keys are
@@ -24,11 +26,15 @@ pub(crate) mod bytes;
 mod layout;
 mod partition_body;
 mod partitioning;
+mod rule_body;
+mod rules;
+mod sections;
 
 pub use layout::RowLayout;
 pub(crate) use layout::{Slot, key_length};
 pub(crate) use partitioning::HIGH_KEY;
 pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
+pub use rules::{Check, CheckName, Generated};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +53,22 @@ pub struct Column {
     pub on_update_now: bool,
     /// COMMENT.
     pub comment: String,
+    /// How its values follow from others, if they do.
+    pub generated: Option<Box<Generated>>,
+    /// Who sees it.
+    pub visibility: Visibility,
+}
+
+/// Who sees a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visibility {
+    /// Everybody.
+    #[default]
+    Visible,
+    /// Who names it: `*` and an INSERT without a list of columns leave it out.
+    Invisible,
+    /// No statement: it holds the values of a functional key part.
+    Hidden,
 }
 
 impl Column {
@@ -114,6 +136,8 @@ pub struct Schema {
     pub comment: String,
     /// Unix time of creation, seconds.
     pub created: u64,
+    /// CHECK constraints.
+    pub checks: Vec<Check>,
     /// Its partitions, if it has any.
     pub partitioning: Option<Arc<Partitioning>>,
     /// Where each column lies in a stored row; derived from `columns` by [`Schema::new`].
@@ -138,6 +162,7 @@ impl Schema {
             collation,
             comment,
             created,
+            checks: Vec::new(),
             partitioning: None,
             layout,
             computed: BoundOnce::default(),
@@ -210,6 +235,8 @@ pub(crate) mod tests {
             auto_increment: false,
             on_update_now: false,
             comment: String::new(),
+            generated: None,
+            visibility: Visibility::Visible,
         }
     }
 
@@ -274,6 +301,7 @@ pub(crate) mod tests {
         columns[16].default = DefaultValue::Now;
         columns[1].comment = "it's".into();
         columns[1].default = DefaultValue::Null;
+        columns[0].default = DefaultValue::Expr("(1 + 2)".into());
         let indexes = (0..columns.len())
             .map(|i| Index {
                 name: format!("i{i}"),

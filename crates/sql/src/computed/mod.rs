@@ -21,6 +21,6 @@ mod role;
 mod rows;
 mod scope;
 
-pub use read::{Definition, read};
+pub use read::{Definition, columns_read, is_condition, read};
 pub use role::Role;
-pub use rows::Computed;
+pub use rows::{CHECK_VIOLATED, Computed};

@@ -10,8 +10,7 @@ use super::Role;
 use super::scope::{Columns, find};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::expr::bind::unknown_column;
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, Func};
 use crate::parse::{ast, with_expression};
 use crate::types::{Column, DefaultValue};
 
@@ -21,8 +20,7 @@ pub fn read(e: &ast::Expr, role: Role<'_>, table: &str, env: &SessionEnv) -> Sql
     let charset = env.collation.get().charset();
     let text = definition(e, charset, &mut |qualifier, name| {
         if qualifier.last().is_some_and(|q| q != table) && foreign.is_none() {
-            let qualifier: Vec<&str> = qualifier.iter().map(String::as_str).collect();
-            foreign = Some(unknown_column(&qualifier, name, role.clause()));
+            foreign = Some(role.unknown(&format!("{}.{name}", qualifier.join("."))));
         }
         name.to_string()
     });
@@ -90,13 +88,57 @@ impl Definition<'_> {
         let later = matches!(read.default, DefaultValue::Expr(_));
         match role {
             Role::Default(_) if later && at.is_none_or(|at| column >= at) => Err(role.too_early()),
-            Role::Default(_) => Ok(()),
+            Role::Default(_) | Role::Check(_) => Ok(()),
         }
+    }
+}
+
+/// The columns, by name, that the text of a definition reads.
+pub fn columns_read(text: &str) -> SqlResult<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    with_expression(text, |e| {
+        definition(e, "", &mut |_, name| {
+            names.push(name.to_string());
+            String::new()
+        });
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// Whether an expression is a condition by its form, as CHECK wants it: whatever could be true or false is none.
+pub fn is_condition(e: &ast::Expr) -> bool {
+    use ast::{BinaryOp as B, ExprKind as A, UnaryOp};
+    let asks = |op: B| {
+        let compares = [B::Eq, B::NullSafeEq, B::Ne, B::Lt, B::Le, B::Gt, B::Ge];
+        let joins = [B::And, B::Or, B::Xor];
+        let others = [B::Regexp, B::NotRegexp, B::MemberOf, B::SoundsLike];
+        compares.contains(&op) || joins.contains(&op) || others.contains(&op)
+    };
+    match &e.kind {
+        A::Bool(_) | A::Is(..) | A::Like(_) | A::Between(_) | A::In(_) | A::InQuery(_) => true,
+        A::Quantified(_) | A::Exists(_) => true,
+        A::Unary(op, _) => matches!(op, UnaryOp::Not | UnaryOp::Bang),
+        A::Binary(op, _) => asks(*op),
+        A::Chain(c) => asks(c.op),
+        A::Call(c) => {
+            let functions = ["ISNULL", "REGEXP_LIKE", "IS_IPV4", "IS_IPV6", "IS_UUID"];
+            let name = c.name.as_str();
+            functions.iter().any(|f| f.eq_ignore_ascii_case(name))
+        }
+        _ => false,
     }
 }
 
 /// Functions that tell one call from another, and may stand in a default for that.
 const FRESH: [&str; 5] = ["RAND", "RANDOM_BYTES", "SYSDATE", "UUID", "UUID_SHORT"];
+
+/// Whether a function of so many arguments tells of the session or the moment: what is without arguments and no constant does, and
+/// clocks, which take a precision.
+fn is_of_moment(f: Func, arguments: usize) -> bool {
+    const CLOCKS: [&str; 4] = ["NOW", "CURTIME", "UTC_TIME", "UTC_TIMESTAMP"];
+    arguments == 0 && !f.is_pure() || CLOCKS.contains(&f.name())
+}
 
 /// Whether a node may stand there at all.
 fn allowed(e: &Expr, role: Role<'_>) -> SqlResult<()> {
@@ -104,10 +146,13 @@ fn allowed(e: &Expr, role: Role<'_>) -> SqlResult<()> {
         ExprKind::UserVariable(_)
         | ExprKind::SetUserVariable(..)
         | ExprKind::SystemVariable(..) => Err(role.variable()),
-        ExprKind::Function(f, _) => {
-            let fresh = f.is_volatile() && !FRESH.contains(&f.name());
+        ExprKind::SeededRand(..) if !matches!(role, Role::Default(_)) => {
+            Err(role.disallowed_function("rand"))
+        }
+        ExprKind::Function(f, args) => {
             let refused = match role {
-                Role::Default(_) => fresh,
+                Role::Default(_) => f.is_volatile() && !FRESH.contains(&f.name()),
+                Role::Check(_) => f.is_volatile() || is_of_moment(*f, args.len()),
             };
             match refused {
                 true => Err(role.disallowed_function(f.name())),

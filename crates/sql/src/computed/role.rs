@@ -7,6 +7,8 @@ use crate::error::SqlError;
 pub enum Role<'n> {
     /// DEFAULT of this column.
     Default(&'n str),
+    /// The CHECK constraint of this name.
+    Check(&'n str),
 }
 
 impl Role<'_> {
@@ -14,6 +16,21 @@ impl Role<'_> {
     pub(super) fn clause(self) -> &'static str {
         match self {
             Role::Default(_) => "default value expression",
+            Role::Check(_) => "check constraint",
+        }
+    }
+
+    /// For a column that there is not.
+    pub(super) fn unknown(self, column: &str) -> SqlError {
+        match self {
+            Role::Check(name) => SqlError::new(
+                3820,
+                format!("Check constraint '{name}' refers to non-existing column '{column}'."),
+            ),
+            Role::Default(_) => SqlError::new(
+                1054,
+                format!("Unknown column '{column}' in '{}'", self.clause()),
+            ),
         }
     }
 
@@ -23,6 +40,12 @@ impl Role<'_> {
             Role::Default(c) => SqlError::new(
                 3769,
                 format!("Default value expression of column '{c}' contains a disallowed function."),
+            ),
+            Role::Check(name) => SqlError::new(
+                3815,
+                format!(
+                    "An expression of a check constraint '{name}' contains disallowed function."
+                ),
             ),
         }
     }
@@ -37,6 +60,12 @@ impl Role<'_> {
                     "Default value expression of column '{c}' contains a disallowed function: {function}."
                 ),
             ),
+            Role::Check(name) => SqlError::new(
+                3814,
+                format!(
+                    "An expression of a check constraint '{name}' contains disallowed function: {function}."
+                ),
+            ),
         }
     }
 
@@ -47,6 +76,12 @@ impl Role<'_> {
                 3772,
                 format!(
                     "Default value expression of column '{c}' cannot refer user or system variables."
+                ),
+            ),
+            Role::Check(name) => SqlError::new(
+                3816,
+                format!(
+                    "An expression of a check constraint '{name}' cannot refer to a user or system variable."
                 ),
             ),
         }
@@ -61,6 +96,10 @@ impl Role<'_> {
                     "Default value expression of column '{c}' cannot refer to an auto-increment column."
                 ),
             ),
+            Role::Check(name) => SqlError::new(
+                3818,
+                format!("Check constraint '{name}' cannot refer to an auto-increment column."),
+            ),
         }
     }
 
@@ -71,6 +110,12 @@ impl Role<'_> {
                 3766,
                 format!(
                     "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed."
+                ),
+            ),
+            Role::Check(name) => SqlError::new(
+                3959,
+                format!(
+                    "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed."
                 ),
             ),
         }
@@ -85,6 +130,8 @@ impl Role<'_> {
                     "Default value expression of column '{c}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value."
                 ),
             ),
+            // Rows are complete before they are checked.
+            Role::Check(_) => self.disallowed(),
         }
     }
 }

@@ -9,11 +9,16 @@ use crate::parse::with_expression;
 use crate::types::{DefaultValue, Schema};
 use crate::value::Value;
 
+/// Code of the error for rows that a CHECK constraint refuses.
+pub const CHECK_VIOLATED: u16 = 3819;
+
 /// A table's expressions, bound to its columns.
 #[derive(Debug)]
 pub struct Computed {
     /// Defaults, by column.
     defaults: Vec<(usize, Expr)>,
+    /// Conditions of the constraints that rows are held to, by position.
+    checks: Vec<(usize, Expr)>,
 }
 
 impl Schema {
@@ -40,7 +45,13 @@ impl Computed {
                 defaults.push((at, bind(text, Role::Default(&c.name))?));
             }
         }
-        Ok(Computed { defaults })
+        let mut checks = Vec::new();
+        for (at, check) in schema.checks.iter().enumerate() {
+            if check.enforced {
+                checks.push((at, bind(&check.condition, Role::Check(""))?));
+            }
+        }
+        Ok(Computed { defaults, checks })
     }
 
     /// The value of a column's default for a row, as the expression gives it.
@@ -55,15 +66,46 @@ impl Computed {
             None => Err(SqlError::new(1105, "the column has no such default")),
         }
     }
+
+    /// Error 3819 for a row that a CHECK constraint refuses; of several constraints, for the one whose name comes first. What is neither
+    /// true nor false is not refused. `table`: what the table is called.
+    pub fn check(
+        &self,
+        schema: &Schema,
+        table: &str,
+        row: RowRef<'_>,
+        env: &SessionEnv,
+    ) -> SqlResult<()> {
+        let rows = [row];
+        let mut violated: Option<String> = None;
+        for (at, condition) in &self.checks {
+            if condition.truth(&over(&rows, env))? == Some(false) {
+                let name = schema.checks[*at].name.of(table);
+                if violated.as_ref().is_none_or(|first| name < *first) {
+                    violated = Some(name);
+                }
+            }
+        }
+        match violated {
+            None => Ok(()),
+            Some(name) => Err(SqlError::new(
+                CHECK_VIOLATED,
+                format!("Check constraint '{name}' is violated."),
+            )),
+        }
+    }
 }
 
 /// The value of an expression for a row of values.
 fn value(e: &Expr, row: &[Value<'_>], env: &SessionEnv) -> SqlResult<Value<'static>> {
     let rows = [RowRef::Values(row)];
-    let cx = EvalContext {
-        rows: &rows,
+    Ok(e.eval(&over(&rows, env))?.into_owned())
+}
+
+fn over<'e>(rows: &'e [RowRef<'e>], env: &'e SessionEnv) -> EvalContext<'e> {
+    EvalContext {
+        rows,
         params: &[],
         session: env,
-    };
-    Ok(e.eval(&cx)?.into_owned())
+    }
 }

@@ -3,7 +3,6 @@
 use super::{Definition, Role};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::expr::bind::unknown_column;
 use crate::expr::{Expr, Scope, SubqueryKind};
 use crate::parse::ast;
 use crate::types::Column;
@@ -35,7 +34,7 @@ impl Scope for Columns<'_> {
             return Err(self.role.gone(name, table));
         }
         let found = find(columns, name).filter(|_| qualifier.is_empty());
-        let at = found.ok_or_else(|| unknown_column(qualifier, name, self.clause()))?;
+        let at = found.ok_or_else(|| self.role.unknown(name))?;
         let c = &columns[at];
         Ok(Expr::column(0, at, c.ty.clone(), c.nullable, &c.name))
     }

@@ -72,6 +72,7 @@ impl<'a> Ddl<'a> {
         changed: Changed,
         clauses: &Clauses,
     ) -> SqlResult<Done> {
+        self.verify(database, table, old, &changed)?;
         let wrap = |e| store_error(e, table);
         let alone = self.temporary(database, table).is_some();
         let new = &changed.schema;
@@ -311,6 +312,7 @@ impl<'a> Ddl<'a> {
                         beside => beside,
                     };
                     let own = (database, table);
+                    self.verify(database, table, &old, &changed)?;
                     self.rebuild(own, changed, own, beside)?;
                     Ok(Done::records(0))
                 }
@@ -320,6 +322,7 @@ impl<'a> Ddl<'a> {
                 }
                 Some((d, name)) => {
                     clauses.allow(&Way::Copy, false)?;
+                    self.verify(database, table, &old, &changed)?;
                     let nothing = Beside::Nothing;
                     let rows = self.rebuild((database, table), changed, (d, name), nothing)?;
                     Ok(Done::records(rows))

@@ -1,6 +1,7 @@
 //! A table's definition while ALTER TABLE changes it: columns that know where their values come from, and keys by
 //! the names of their columns. Pure: nothing here touches the store.
 
+use super::check::{self, CheckSpec};
 use super::column::{self, ColumnSpec, read_default};
 use super::create::{check_row_size, elements};
 use super::expressions;
@@ -10,7 +11,7 @@ use super::options::Options;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
-use crate::types::{Collation, Column, DefaultValue, Index, Schema};
+use crate::types::{Check, Collation, Column, DefaultValue, Index, Schema};
 
 /// A column of the changed table.
 struct Changing {
@@ -30,6 +31,7 @@ pub(super) struct Change<'a> {
     /// Names of columns that are dropped, or named otherwise.
     gone: Vec<String>,
     keys: Vec<KeySpec>,
+    checks: Vec<CheckSpec>,
     collation: Collation,
     comment: String,
     /// The rows are to be written anew, whatever else changes.
@@ -48,6 +50,11 @@ fn missing(name: &str) -> SqlError {
         1091,
         format!("Can't DROP '{name}'; check that column/key exists"),
     )
+}
+
+/// Error 3940.
+fn no_constraint(name: &str) -> SqlError {
+    SqlError::new(3940, format!("Constraint '{name}' does not exist."))
 }
 
 fn unsupported<T>(what: &str) -> SqlResult<T> {
@@ -95,6 +102,7 @@ impl<'a> Change<'a> {
             columns: columns.collect(),
             gone: Vec::new(),
             keys: keys.collect(),
+            checks: check::existing(old),
             collation: old.collation,
             comment: old.comment.clone(),
             anew: false,
@@ -176,7 +184,7 @@ impl<'a> Change<'a> {
             key.parts.retain(|(c, ..)| !c.eq_ignore_ascii_case(name));
         }
         self.keys.retain(|k| !k.parts.is_empty());
-        Ok(())
+        check::drop_of_column(&mut self.checks, name)
     }
 
     /// Keys know their columns by name.
@@ -258,6 +266,55 @@ impl<'a> Change<'a> {
             .ok_or_else(|| missing(name))?;
         self.keys.remove(at);
         Ok(())
+    }
+
+    /// Adds the CHECK constraints that a column's definition has.
+    fn check_of_column(&mut self, def: &ast::ColumnDef) -> SqlResult<()> {
+        let checks = check::of_column(def, self.table, self.env)?;
+        self.checks.extend(checks);
+        Ok(())
+    }
+
+    fn drop_check(&mut self, name: &str) -> SqlResult<()> {
+        let at = check::position(&self.checks, name, self.table)?;
+        self.checks.remove(at);
+        Ok(())
+    }
+
+    /// DROP CONSTRAINT: a CHECK, a unique key or the primary one; errors 3939 and 3940 if there are several of the name, or none.
+    fn drop_constraint(&mut self, name: &str) -> SqlResult<()> {
+        let is_check = check::position(&self.checks, name, self.table).is_ok();
+        match (is_check, self.has_unique_key(name)) {
+            (true, true) => Err(SqlError::new(
+                3939,
+                format!(
+                    "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
+                ),
+            )),
+            (true, false) => self.drop_check(name),
+            (false, true) => self.drop_key(name),
+            (false, false) => Err(no_constraint(name)),
+        }
+    }
+
+    fn has_unique_key(&self, name: &str) -> bool {
+        let key = self.key(name).map(|at| &self.keys[at]);
+        key.is_ok_and(|k| k.kind != KeyKind::Plain)
+    }
+
+    /// ALTER CHECK and ALTER CONSTRAINT; error 3942 for constraints that are always enforced.
+    fn enforce(&mut self, part: Part, name: &str, enforced: bool) -> SqlResult<()> {
+        let done = check::enforce(&mut self.checks, name, enforced, self.table);
+        match done {
+            Err(_) if part == Part::Constraint && self.has_unique_key(name) => Err(SqlError::new(
+                3942,
+                format!(
+                    "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints."
+                ),
+            )),
+            Err(_) if part == Part::Constraint => Err(no_constraint(name)),
+            done => done,
+        }
     }
 
     fn drop_primary(&mut self) -> SqlResult<()> {
@@ -360,12 +417,17 @@ impl<'a> Change<'a> {
                 if_not_exists: false,
                 column,
                 position,
-            } => self.add_column(column, position.as_ref()),
+            } => {
+                self.check_of_column(column)?;
+                self.add_column(column, position.as_ref())
+            }
             A::AddElements(list) => {
                 let (columns, keys) = elements(list)?;
                 for column in columns {
                     self.add_column(column, None)?;
                 }
+                self.checks
+                    .extend(check::among(list, self.table, self.env)?);
                 self.keys.extend(keys);
                 Ok(())
             }
@@ -374,7 +436,11 @@ impl<'a> Change<'a> {
                 Ok(())
             }
             A::AddForeignKey(_) => unsupported("FOREIGN KEY"),
-            A::AddCheck(_) => unsupported("CHECK"),
+            A::AddCheck(check) => {
+                let check = check::of_table(check, self.table, self.env)?;
+                self.checks.push(check);
+                Ok(())
+            }
             A::ChangeColumn {
                 if_exists: false,
                 from,
@@ -382,6 +448,7 @@ impl<'a> Change<'a> {
                 position,
             } => {
                 let from = from.as_ref().unwrap_or(&column.name);
+                self.check_of_column(column)?;
                 self.change_column(from.as_str(), column, position.as_ref())
             }
             A::Drop {
@@ -390,9 +457,10 @@ impl<'a> Change<'a> {
                 name,
             } => match part {
                 Part::Column => self.drop_column(name.as_str()),
-                Part::Index | Part::Constraint => self.drop_key(name.as_str()),
+                Part::Index => self.drop_key(name.as_str()),
+                Part::Constraint => self.drop_constraint(name.as_str()),
                 Part::ForeignKey => unsupported("FOREIGN KEY"),
-                Part::Check => unsupported("CHECK"),
+                Part::Check => self.drop_check(name.as_str()),
             },
             A::DropPrimaryKey => self.drop_primary(),
             A::SetDefault(name, value) => self.set_default(name.as_str(), Some(value)),
@@ -401,7 +469,11 @@ impl<'a> Change<'a> {
             A::ColumnVisible(_, false) => unsupported("INVISIBLE columns"),
             A::IndexVisible(name, true) => self.key(name.as_str()).map(drop),
             A::IndexVisible(_, false) => unsupported("INVISIBLE"),
-            A::Enforced { .. } => unsupported("CHECK"),
+            A::Enforced {
+                part,
+                name,
+                enforced,
+            } => self.enforce(*part, name.as_str(), *enforced),
             A::RenamePart(Part::Column, from, to) => self.rename_column(from.as_str(), to.as_str()),
             A::RenamePart(Part::Index, from, to) => self.rename_key(from.as_str(), to.as_str()),
             A::ConvertTo { charset, collation } => {
@@ -437,17 +509,17 @@ impl<'a> Change<'a> {
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
-        expressions::settle(self.table, &mut columns, &self.gone, self.env)?;
-        Ok(Changed {
-            schema: Schema::new(
-                columns,
-                indexes,
-                self.collation,
-                self.comment,
-                self.old.created,
-            ),
-            from,
-        })
+        let (table, gone) = (self.table, &self.gone);
+        let checks = expressions::settle(table, &mut columns, self.checks, gone, self.env)?;
+        let mut schema = Schema::new(
+            columns,
+            indexes,
+            self.collation,
+            self.comment,
+            self.old.created,
+        );
+        schema.checks = checks;
+        Ok(Changed { schema, from })
     }
 }
 
@@ -478,7 +550,8 @@ impl Changed {
             })
     }
 
-    /// Whether every row stays as it is, under the same clustered key: who writes the table anew can follow what becomes of it.
+    /// Whether every row stays as it is, under the same clustered key, whoever writes one by the old definition: who writes the table
+    /// anew can follow what becomes of it.
     pub fn keeps_rows(&self, old: &Schema) -> bool {
         let key = |s: &Schema| s.indexes[0].parts.clone();
         self.same_rows(old)
@@ -486,6 +559,7 @@ impl Changed {
             && key(&self.schema) == key(old)
             && old.partitioning.is_none()
             && self.schema.partitioning.is_none()
+            && !self.asks_more(old)
     }
 
     /// How every row can be written anew.
@@ -494,6 +568,16 @@ impl Changed {
             true => Way::Rebuild,
             false => Way::Copy,
         }
+    }
+
+    /// Whether rows are held to a CHECK constraint that they were not held to.
+    pub fn asks_more(&self, old: &Schema) -> bool {
+        let held = |new: &Check| {
+            let mut before = old.checks.iter().filter(|c| c.enforced);
+            before.any(|c| c.condition == new.condition)
+        };
+        let mut now = self.schema.checks.iter().filter(|c| c.enforced);
+        now.any(|c| !held(c))
     }
 
     /// How this change can be made.

@@ -95,6 +95,8 @@ pub(super) fn read(
             auto_increment: serial,
             on_update_now: false,
             comment: String::new(),
+            generated: None,
+            visibility: Default::default(),
         },
         explicit_null: false,
         primary: false,
@@ -152,8 +154,9 @@ impl ColumnSpec {
             }
             // Read before; or how every column is.
             Attribute::Default(_) | Attribute::Collate(_) | Attribute::Visible => {}
+            // The table's, see `check`.
+            Attribute::Check(_) => {}
             Attribute::References(_) => return unsupported("FOREIGN KEY"),
-            Attribute::Check(_) => return unsupported("CHECK"),
             Attribute::Generated(..) => return unsupported("generated columns"),
             Attribute::Invisible => return unsupported("INVISIBLE columns"),
             Attribute::ColumnFormat(_)

@@ -10,7 +10,7 @@ use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
 use super::temporary::not_temporary;
-use super::{Ddl, Done, database_collation, expressions, names};
+use super::{Ddl, Done, check, database_collation, expressions, names};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
@@ -87,6 +87,8 @@ fn selected_column(meta: &ColumnMeta) -> SqlResult<Column> {
         auto_increment: false,
         on_update_now: false,
         comment: String::new(),
+        generated: None,
+        visibility: Default::default(),
     })
 }
 
@@ -234,14 +236,11 @@ impl Ddl<'_> {
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
-        expressions::settle(table, &mut columns, &[], self.env)?;
-        Ok(Schema::new(
-            columns,
-            indexes,
-            collation,
-            comment,
-            unix_now(),
-        ))
+        let checks = check::among(&create.elements, table, self.env)?;
+        let checks = expressions::settle(table, &mut columns, checks, &[], self.env)?;
+        let mut schema = Schema::new(columns, indexes, collation, comment, unix_now());
+        schema.checks = checks;
+        Ok(schema)
     }
 
     /// CREATE TABLE ... LIKE: the same columns and keys, no rows.
@@ -257,6 +256,7 @@ impl Ddl<'_> {
         let (model_database, model) = super::qualified(like, self.env)?;
         let (def, mut schema) = self.definition(&model_database, &model)?;
         schema.created = unix_now();
+        schema.checks = check::copied(&schema, &model);
         self.engine
             .database(&database)
             .map_err(|e| store_error(e, &database))?;
@@ -340,7 +340,8 @@ pub(super) fn elements(list: &[TableElement]) -> SqlResult<(Vec<&ast::ColumnDef>
             TableElement::Column(column) => columns.push(column),
             TableElement::Key(def) => keys.push(key::of_definition(def)?),
             TableElement::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
-            TableElement::Check(_) => return Err(SqlError::unsupported("CHECK")),
+            // See [`check::among`].
+            TableElement::Check(_) => {}
         }
     }
     Ok((columns, keys))

@@ -1,18 +1,20 @@
 //! What a definition says by expressions, once all of its columns are known.
 
+use super::check::{self, CheckSpec};
 use crate::computed::{Definition, Role};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::types::{Column, DefaultValue};
+use crate::types::{Check, Column, DefaultValue};
 
-/// Checks the expressions among a table's columns, and gives their texts the form that they are kept in. `gone`: names of columns that
-/// are dropped, or named otherwise.
+/// Checks a table's expressions, and gives their texts the form that they are kept in; returns its CHECK constraints. `gone`: names of
+/// columns that are dropped, or named otherwise.
 pub(super) fn settle(
     table: &str,
     columns: &mut [Column],
+    checks: Vec<CheckSpec>,
     gone: &[String],
     env: &SessionEnv,
-) -> SqlResult<()> {
+) -> SqlResult<Vec<Check>> {
     let definition = Definition {
         table,
         columns,
@@ -25,8 +27,9 @@ pub(super) fn settle(
             texts.push((at, definition.text(text, Role::Default(&c.name), Some(at))?));
         }
     }
+    let checks = check::settle(checks, &definition)?;
     for (at, text) in texts {
         columns[at].default = DefaultValue::Expr(text);
     }
-    Ok(())
+    Ok(checks)
 }

@@ -8,11 +8,13 @@
 //! | `create` | CREATE TABLE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX |
 //! | `change` | a definition while it is being changed |
+//! | `check` | CHECK constraints |
 //! | `expressions` | what a definition says by expressions, once all of its columns are known |
 //! | `clauses` | ALGORITHM and LOCK |
 //! | `options` | table options |
 //! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
+//! | `verify` | rows held to constraints that are new |
 //! | `temporary` | temporary tables |
 //!
 //! This module turns statements into definitions and checks them; the store carries each out as one atomic,
@@ -21,6 +23,7 @@
 
 mod alter;
 mod change;
+mod check;
 mod clauses;
 mod column;
 mod create;
@@ -32,6 +35,7 @@ mod options;
 mod partition;
 mod rebuild;
 mod temporary;
+mod verify;
 
 use std::sync::Arc;
 

@@ -295,6 +295,8 @@ mod tests {
             auto_increment: false,
             on_update_now: false,
             comment: String::new(),
+            generated: None,
+            visibility: Default::default(),
         }
     }
 

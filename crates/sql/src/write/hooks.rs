@@ -13,7 +13,7 @@ pub struct Hooks<'h> {
     pub before: &'h [&'h dyn RowRule],
     /// Give columns that follow from others: generated columns.
     pub generated: &'h [&'h dyn RowRule],
-    /// Refuse rows for what is in them: CHECK.
+    /// Refuse rows for what is in them, besides the definition's own CHECK constraints.
     pub check: &'h [&'h dyn RowRule],
     /// Refuse rows for what is, or is not, in other tables, and change rows there: foreign keys.
     pub foreign_keys: &'h [&'h dyn RowRule],

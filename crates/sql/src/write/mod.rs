@@ -21,7 +21,7 @@
 //! 3. ON UPDATE CURRENT_TIMESTAMP, if the row changes at all. An UPDATE that changes nothing ends here.
 //! 4. [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what they follow from.
 //! 5. NOT NULL, of what 2 and 4 left.
-//! 6. [`Hooks::check`]: constraints on the row alone.
+//! 6. The definition's CHECK constraints, then [`Hooks::check`]: constraints on the row alone.
 //! 7. AUTO_INCREMENT. So late that a row which fails before uses up no number.
 //! 8. [`Hooks::foreign_keys`]: constraints that look at other tables.
 //! 9. **The store**: the partition, the clustered index and the others. A duplicate is met here; what becomes of it is the

@@ -9,8 +9,10 @@ use super::place::{self, RowLocator, StoredRow};
 use super::policy::{Buffers, Inserted, OnDuplicate, Target, Updated, WritePolicy};
 use super::row::is_zero;
 use super::{AutoIncrement, NewRow, WriteContext};
+use crate::computed::CHECK_VIOLATED;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
+use crate::expr::RowRef;
 use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::{self, Value, Zone};
@@ -119,7 +121,9 @@ impl<'w> RowWriter<'w> {
         }
         self.apply(cx, self.hooks.before, None, Some(row))?;
         self.apply(cx, self.hooks.generated, None, Some(row))?;
-        self.check(cx, None, row)?;
+        if !self.check(cx, None, row)? {
+            return Ok(Inserted::Skipped);
+        }
         let numbered = self.number(cx, row)?;
         self.apply(cx, self.hooks.foreign_keys, None, Some(row))?;
         let Target {
@@ -288,7 +292,9 @@ impl<'w> RowWriter<'w> {
         }
         self.stamp(cx.env, row)?;
         self.apply(cx, self.hooks.generated, before, Some(row))?;
-        self.check(cx, before, row)?;
+        if !self.check(cx, before, row)? {
+            return Ok(Updated::Skipped);
+        }
         if !self.assigned.stamped.is_empty() || self.hooks.change_rows() {
             self.encode(row, image)?;
         }
@@ -351,13 +357,13 @@ impl<'w> RowWriter<'w> {
         Ok(())
     }
 
-    /// NOT NULL, of what hooks left, and CHECK.
+    /// NOT NULL, of what hooks left, and CHECK; whether the row goes on, or IGNORE passed it over.
     fn check(
         &self,
         cx: &mut WriteContext<'_>,
         before: Option<&[u8]>,
         row: &mut NewRow<'_>,
-    ) -> SqlResult<()> {
+    ) -> SqlResult<bool> {
         if self.hooks.change_rows() {
             let conversion = self.conversion(cx.env);
             for (c, column) in self.target.schema.columns.iter().enumerate() {
@@ -370,7 +376,18 @@ impl<'w> RowWriter<'w> {
                 row.put(c, value::store(Value::Null, column, &conversion)?);
             }
         }
-        self.apply(cx, self.hooks.check, before, Some(row))
+        let Target { schema, name, .. } = self.target;
+        if !schema.checks.is_empty() {
+            let values = RowRef::Values(row.values());
+            match schema.computed(cx.env)?.check(schema, name, values, cx.env) {
+                Err(e) if e.code == CHECK_VIOLATED => {
+                    return self.pass_over(cx, e).map(|()| false);
+                }
+                done => done?,
+            }
+        }
+        self.apply(cx, self.hooks.check, before, Some(row))?;
+        Ok(true)
     }
 
     /// Asks rules about a row.

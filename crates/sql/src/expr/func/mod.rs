@@ -276,7 +276,7 @@ impl Func {
         self.row().follows == Follows::Call
     }
     /// Whether the result follows from the arguments alone, whoever asks and when.
-    pub(super) fn is_pure(self) -> bool {
+    pub(crate) fn is_pure(self) -> bool {
         self.row().follows == Follows::Arguments
     }
     /// Whether the result follows from the arguments, the statement's clock and zone and sql_mode: whoever computes it.

@@ -105,6 +105,8 @@ pub fn schema() -> Schema {
         auto_increment: false,
         on_update_now: false,
         comment: String::new(),
+        generated: None,
+        visibility: Default::default(),
     };
     let columns = columns.into_iter().map(column).collect();
     Schema::new(columns, Vec::new(), C::Utf8mb4GeneralCi, String::new(), 0)

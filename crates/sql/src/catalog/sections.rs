@@ -1,0 +1,53 @@
+//! What follows the columns and partitions in the bodies of tables that have more than those.
+//!
+//! A body with sections has a version of its own, so that a server that knows none refuses the table rather than losing a rule of
+//! it. Each section is a number, a length and its bytes, and stands there only if there is something in it; one that is not known is
+//! refused like a version.
+//!
+//! | number | section |
+//! |---|---|
+//! | 1 | generated and invisible columns, CHECK constraints |
+
+use super::bytes::{Reader, Writer, corrupt};
+use super::rule_body;
+use super::{Column, Schema};
+use crate::error::SqlResult;
+
+const RULES: u64 = 1;
+
+/// The sections of a schema, with the bytes of each.
+pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
+    let mut list = Vec::new();
+    if rule_body::has_rules(s) {
+        list.push((RULES, rule_body::bytes(s)));
+    }
+    list
+}
+
+/// Appends sections.
+pub fn write(list: &[(u64, Vec<u8>)], w: &mut Writer) {
+    w.number(list.len() as u64);
+    for (number, bytes) in list {
+        w.number(*number);
+        w.bytes(bytes);
+    }
+}
+
+/// What sections say that is not said of the columns one by one.
+#[derive(Default)]
+pub struct Sections {
+    /// CHECK constraints.
+    pub checks: Vec<super::Check>,
+}
+
+/// Reads sections back, into the columns where they are about them.
+pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
+    let mut sections = Sections::default();
+    for _ in 0..r.count()? {
+        match r.number()? {
+            RULES => sections.checks = rule_body::read(&mut Reader(r.bytes()?), columns)?,
+            _ => return Err(corrupt()),
+        }
+    }
+    Ok(sections)
+}
