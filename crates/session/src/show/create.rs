@@ -31,6 +31,10 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
             ty.collation.name()
         );
     }
+    if let Some(g) = &column.generated {
+        let kind = if g.stored { "STORED" } else { "VIRTUAL" };
+        let _ = write!(out, " GENERATED ALWAYS AS ({}) {kind}", g.text);
+    }
     if !column.nullable {
         out.push_str(" NOT NULL");
     } else if ty.base == BaseType::Timestamp {
@@ -46,6 +50,7 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
         DefaultValue::Expr(text) => {
             let _ = write!(out, " DEFAULT ({text})");
         }
+        _ if column.generated.is_some() => {}
         DefaultValue::Null | DefaultValue::None if column.nullable && !ty.is_blob() => {
             out.push_str(" DEFAULT NULL");
         }

@@ -445,6 +445,10 @@ fn extra(c: &Column) -> String {
     if matches!(c.default, DefaultValue::Now | DefaultValue::Expr(_)) {
         parts.push("DEFAULT_GENERATED".to_string());
     }
+    if let Some(g) = &c.generated {
+        let kind = if g.stored { "STORED" } else { "VIRTUAL" };
+        parts.push(format!("{kind} GENERATED"));
+    }
     if c.on_update_now {
         parts.push(format!("on update {}", now_text(c)));
     }
@@ -551,7 +555,9 @@ fn column_row(
         s(extra(c)),
         s(PRIVILEGES),
         s(&*c.comment),
-        s(""),
+        s(c.generated
+            .as_ref()
+            .map_or(String::new(), |g| escaped(&g.text))),
         Value::Null,
     ])
 }

@@ -6,6 +6,7 @@ use super::duplicates::{OnDuplicate, Updating};
 use super::from;
 use super::scope::{Binder, Frame};
 use super::select::is_descending;
+use crate::computed::generated_given;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, into_bytes, unknown_column};
@@ -101,12 +102,31 @@ impl<'p> Binder<'p, '_> {
             let column = self.assigned(&a.column, schema, row)?;
             let (mut given, reads) = self.given(&a.value, "field list", row)?;
             for_column(&mut given, &schema.columns[column], self);
+            self.check_given(&given, &schema.columns[column], row)?;
             if let Given::Value { reads_new, .. } = &mut given {
                 *reads_new = reads.iter().any(|c| out.iter().any(|(o, _)| o == c));
             }
             out.push((column, given));
         }
         Ok(out)
+    }
+
+    /// Error 3105 for a value other than DEFAULT that a generated column is given.
+    pub(super) fn check_given(&self, g: &Given, column: &Column, row: TableId) -> SqlResult<()> {
+        match g {
+            Given::Value { .. } if column.generated.is_some() => {
+                Err(self.generated_given(column, row))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Error 3105.
+    #[cold]
+    fn generated_given(&self, column: &Column, row: TableId) -> SqlError {
+        let mut tables = self.frames.iter().flat_map(|f| &f.tables);
+        let table = tables.find(|t| t.id == row).map_or("", |t| &t.table);
+        generated_given(&column.name, table)
     }
 
     fn assigned(
@@ -228,6 +248,12 @@ impl<'p> Binder<'p, '_> {
         if query.types.len() - carried != columns.len() {
             return Err(column_count(1));
         }
+        if let Some(c) = columns
+            .iter()
+            .find(|c| schema.columns[**c].generated.is_some())
+        {
+            return Err(self.generated_given(&schema.columns[*c], target));
+        }
         let at = |n: &usize| is_binary(&schema.columns[columns[*n]]);
         let binary: Vec<usize> = (0..columns.len()).filter(at).collect();
         select_bytes(&mut query, &binary, self);
@@ -290,6 +316,7 @@ impl<'p> Binder<'p, '_> {
             for (e, &c) in list.iter().zip(&*columns) {
                 let (mut g, reads) = self.given(e, "field list", target)?;
                 for_column(&mut g, &schema.columns[c], self);
+                self.check_given(&g, &schema.columns[c], target)?;
                 if let Given::Value { reads_new, .. } = &mut g {
                     *reads_new = !reads.is_empty();
                 }
@@ -598,9 +625,10 @@ pub(super) fn values_of(set: &Assignments) -> impl Iterator<Item = Expr> {
     })
 }
 
-/// Whether an UPDATE may change a column: it assigns to it, or the column tells when its row was updated.
+/// Whether an UPDATE may change a column: it assigns to it, or the column follows from others or tells when its row was updated.
 fn changes(schema: &Schema, set: &[(usize, Given)], column: usize) -> bool {
-    schema.columns[column].on_update_now || set.iter().any(|(c, _)| *c == column)
+    let c = &schema.columns[column];
+    c.on_update_now || c.generated.is_some() || set.iter().any(|(c, _)| *c == column)
 }
 
 /// Has a table read with shared locks, unless it has a lock of its own.

@@ -37,7 +37,8 @@ pub fn column_flags(schema: &crate::types::Schema, column: usize) -> u16 {
     if c.auto_increment {
         flags |= FLAG_AUTO_INCREMENT;
     }
-    if !c.nullable && c.default == DefaultValue::None && !c.auto_increment {
+    let given = c.generated.is_none() && !c.auto_increment;
+    if !c.nullable && c.default == DefaultValue::None && given {
         flags |= FLAG_NO_DEFAULT;
     }
     for (n, i) in schema.indexes.iter().enumerate() {

@@ -126,6 +126,7 @@ impl Binder<'_, '_> {
             let (mut given, reads) = self.given(&a.value, "field list", id)?;
             let schema = self.tables[target.table].schema.clone();
             for_column(&mut given, &schema.columns[column], self);
+            self.check_given(&given, &schema.columns[column], id)?;
             if let Given::Value { reads_new, .. } = &mut given {
                 *reads_new = reads.iter().any(|c| target.set.iter().any(|(o, _)| o == c));
             }

@@ -142,6 +142,8 @@ pub struct Schema {
     pub partitioning: Option<Arc<Partitioning>>,
     /// Where each column lies in a stored row; derived from `columns` by [`Schema::new`].
     layout: RowLayout,
+    /// Whether columns are generated; derived from `columns`.
+    generates: bool,
     /// Its expressions, bound at their first use.
     pub(crate) computed: BoundOnce,
 }
@@ -156,6 +158,7 @@ impl Schema {
         created: u64,
     ) -> Schema {
         let layout = RowLayout::new(&columns);
+        let generates = columns.iter().any(|c| c.generated.is_some());
         Schema {
             columns,
             indexes,
@@ -165,6 +168,7 @@ impl Schema {
             checks: Vec::new(),
             partitioning: None,
             layout,
+            generates,
             computed: BoundOnce::default(),
         }
     }
@@ -173,6 +177,11 @@ impl Schema {
         self.columns
             .iter()
             .position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+    /// Whether columns are generated.
+    #[inline]
+    pub fn generates(&self) -> bool {
+        self.generates
     }
     /// Where each column lies in a stored row.
     #[inline]

@@ -64,6 +64,16 @@ impl CheckName {
 }
 
 impl Schema {
+    /// Whether rows of both are held to the same CHECK constraints, whatever their names.
+    pub fn same_checks(&self, other: &Schema) -> bool {
+        let enforced = |s: &Schema| {
+            let list = s.checks.iter().filter(|c| c.enforced);
+            let mut list: Vec<String> = list.map(|c| c.condition.clone()).collect();
+            list.sort();
+            list
+        };
+        enforced(self) == enforced(other)
+    }
     /// The CHECK constraints with their names in a table of this name, in the order of those, as MySQL lists them.
     pub fn checks_by_name(&self, table: &str) -> Vec<(String, &Check)> {
         let named = self.checks.iter().map(|c| (c.name.of(table), c));

@@ -14,6 +14,11 @@
 //! with its [`Schema`](crate::types::Schema); tables without any are told by a look at their columns. A row is computed from its values
 //! as they will be stored, in the statement's `sql_mode` and zone.
 //!
+//! **Generated columns** are computed when their row is written, and kept in it: VIRTUAL ones too, so that scans, batches and indexes read them as
+//! they read any column, and purge and recovery make index entries of a row's bytes without a session. What sets VIRTUAL apart is what MySQL
+//! allows of it; a column that follows from the session's zone besides its row has the value of the session that wrote the row, as
+//! indexed ones have in MySQL.
+//!
 //! It never looks at stored rows, nor decides when a rule is asked: that is [`crate::write`]'s.
 
 mod read;
@@ -23,4 +28,5 @@ mod scope;
 
 pub use read::{Definition, columns_read, is_condition, read};
 pub use role::Role;
+pub use role::generated_given;
 pub use rows::{CHECK_VIOLATED, Computed};

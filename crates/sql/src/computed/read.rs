@@ -85,10 +85,13 @@ impl Definition<'_> {
         if read.auto_increment {
             return Err(role.auto_increment());
         }
-        let later = matches!(read.default, DefaultValue::Expr(_));
+        let given = matches!(read.default, DefaultValue::Expr(_));
+        let later = read.generated.is_some() || given && matches!(role, Role::Default(_));
         match role {
-            Role::Default(_) if later && at.is_none_or(|at| column >= at) => Err(role.too_early()),
-            Role::Default(_) | Role::Check(_) => Ok(()),
+            Role::Default(_) | Role::Generated(_) if later && at.is_none_or(|at| column >= at) => {
+                Err(role.too_early())
+            }
+            Role::Default(_) | Role::Check(_) | Role::Generated(_) => Ok(()),
         }
     }
 }
@@ -152,7 +155,9 @@ fn allowed(e: &Expr, role: Role<'_>) -> SqlResult<()> {
         ExprKind::Function(f, args) => {
             let refused = match role {
                 Role::Default(_) => f.is_volatile() && !FRESH.contains(&f.name()),
-                Role::Check(_) => f.is_volatile() || is_of_moment(*f, args.len()),
+                Role::Check(_) | Role::Generated(_) => {
+                    f.is_volatile() || is_of_moment(*f, args.len())
+                }
             };
             match refused {
                 true => Err(role.disallowed_function(f.name())),

@@ -9,6 +9,8 @@ pub enum Role<'n> {
     Default(&'n str),
     /// The CHECK constraint of this name.
     Check(&'n str),
+    /// What this generated column is.
+    Generated(&'n str),
 }
 
 impl Role<'_> {
@@ -17,6 +19,7 @@ impl Role<'_> {
         match self {
             Role::Default(_) => "default value expression",
             Role::Check(_) => "check constraint",
+            Role::Generated(_) => "generated column function",
         }
     }
 
@@ -27,7 +30,7 @@ impl Role<'_> {
                 3820,
                 format!("Check constraint '{name}' refers to non-existing column '{column}'."),
             ),
-            Role::Default(_) => SqlError::new(
+            Role::Default(_) | Role::Generated(_) => SqlError::new(
                 1054,
                 format!("Unknown column '{column}' in '{}'", self.clause()),
             ),
@@ -46,6 +49,10 @@ impl Role<'_> {
                 format!(
                     "An expression of a check constraint '{name}' contains disallowed function."
                 ),
+            ),
+            Role::Generated(c) => SqlError::new(
+                3102,
+                format!("Expression of generated column '{c}' contains a disallowed function."),
             ),
         }
     }
@@ -66,6 +73,12 @@ impl Role<'_> {
                     "An expression of a check constraint '{name}' contains disallowed function: {function}."
                 ),
             ),
+            Role::Generated(c) => SqlError::new(
+                3763,
+                format!(
+                    "Expression of generated column '{c}' contains a disallowed function: {function}."
+                ),
+            ),
         }
     }
 
@@ -84,6 +97,12 @@ impl Role<'_> {
                     "An expression of a check constraint '{name}' cannot refer to a user or system variable."
                 ),
             ),
+            Role::Generated(c) => SqlError::new(
+                3765,
+                format!(
+                    "Expression of generated column '{c}' cannot refer user or system variables."
+                ),
+            ),
         }
     }
 
@@ -99,6 +118,10 @@ impl Role<'_> {
             Role::Check(name) => SqlError::new(
                 3818,
                 format!("Check constraint '{name}' cannot refer to an auto-increment column."),
+            ),
+            Role::Generated(c) => SqlError::new(
+                3109,
+                format!("Generated column '{c}' cannot refer to auto-increment column."),
             ),
         }
     }
@@ -118,6 +141,10 @@ impl Role<'_> {
                     "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed."
                 ),
             ),
+            Role::Generated(_) => SqlError::new(
+                3108,
+                format!("Column '{column}' has a generated column dependency."),
+            ),
         }
     }
 
@@ -130,8 +157,22 @@ impl Role<'_> {
                     "Default value expression of column '{c}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value."
                 ),
             ),
+            Role::Generated(_) => SqlError::new(
+                3107,
+                "Generated column can refer only to generated columns defined prior to it.",
+            ),
             // Rows are complete before they are checked.
             Role::Check(_) => self.disallowed(),
         }
     }
+}
+
+/// Error 3105.
+pub fn generated_given(column: &str, table: &str) -> SqlError {
+    SqlError::new(
+        3105,
+        format!(
+            "The value specified for generated column '{column}' in table '{table}' is not allowed."
+        ),
+    )
 }

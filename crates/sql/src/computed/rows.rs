@@ -4,9 +4,10 @@ use super::Role;
 use super::read::Definition;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::{EvalContext, Expr, RowRef};
+use crate::expr::bind::as_number;
+use crate::expr::{EvalContext, Expr, ExprKind, RowRef};
 use crate::parse::with_expression;
-use crate::types::{DefaultValue, Schema};
+use crate::types::{Column, DefaultValue, Schema};
 use crate::value::Value;
 
 /// Code of the error for rows that a CHECK constraint refuses.
@@ -17,6 +18,8 @@ pub const CHECK_VIOLATED: u16 = 3819;
 pub struct Computed {
     /// Defaults, by column.
     defaults: Vec<(usize, Expr)>,
+    /// Generated columns in their order, in which each can be computed after those before it.
+    generated: Vec<(usize, Expr)>,
     /// Conditions of the constraints that rows are held to, by position.
     checks: Vec<(usize, Expr)>,
 }
@@ -39,10 +42,20 @@ impl Computed {
         };
         // On behalf of statements that do not nest as they do.
         let bind = |text: &str, role| with_expression(text, |e| definition.bind(e, role));
-        let mut defaults = Vec::new();
+        let value_of = |c: &Column, text: &str, role| {
+            let mut e = bind(text, role)?;
+            if c.ty.is_numeric() && matches!(e.kind, ExprKind::BitString(_)) {
+                as_number(&mut e);
+            }
+            Ok::<Expr, SqlError>(e)
+        };
+        let (mut defaults, mut generated) = (Vec::new(), Vec::new());
         for (at, c) in schema.columns.iter().enumerate() {
             if let DefaultValue::Expr(text) = &c.default {
-                defaults.push((at, bind(text, Role::Default(&c.name))?));
+                defaults.push((at, value_of(c, text, Role::Default(&c.name))?));
+            }
+            if let Some(g) = &c.generated {
+                generated.push((at, value_of(c, &g.text, Role::Generated(&c.name))?));
             }
         }
         let mut checks = Vec::new();
@@ -51,7 +64,11 @@ impl Computed {
                 checks.push((at, bind(&check.condition, Role::Check(""))?));
             }
         }
-        Ok(Computed { defaults, checks })
+        Ok(Computed {
+            defaults,
+            generated,
+            checks,
+        })
     }
 
     /// The value of a column's default for a row, as the expression gives it.
@@ -64,6 +81,24 @@ impl Computed {
         match self.defaults.iter().find(|(c, _)| *c == column) {
             Some((_, e)) => value(e, row, env),
             None => Err(SqlError::new(1105, "the column has no such default")),
+        }
+    }
+
+    /// Positions of the generated columns, in the order in which they are computed.
+    pub fn generated(&self) -> impl Iterator<Item = usize> {
+        self.generated.iter().map(|(c, _)| *c)
+    }
+
+    /// The value of a generated column for a row, as the expression gives it.
+    pub fn generated_value(
+        &self,
+        column: usize,
+        row: &[Value<'_>],
+        env: &SessionEnv,
+    ) -> SqlResult<Value<'static>> {
+        match self.generated.iter().find(|(c, _)| *c == column) {
+            Some((_, e)) => value(e, row, env),
+            None => Err(SqlError::new(1105, "the column is not generated")),
         }
     }
 

@@ -210,6 +210,7 @@ impl<'a> Change<'a> {
         let spec = self.read(def)?;
         self.rename_in_keys(from, to);
         self.key_of_column(&spec);
+        expressions::check_change(&self.columns[at].column, &spec.column)?;
         let old = self.columns.remove(at);
         self.renamed_column(&old.column.name, to);
         let changed = Changing {
@@ -241,6 +242,9 @@ impl<'a> Change<'a> {
     fn set_default(&mut self, name: &str, to: Option<&ast::DefaultValue>) -> SqlResult<()> {
         let at = self.position(name)?;
         let column = &mut self.columns[at].column;
+        if column.generated.is_some() {
+            return Err(column::usage_with_generated("DEFAULT"));
+        }
         column.default = match to {
             Some(value) => read_default(value, column, self.table, self.env)?,
             None => DefaultValue::None,
@@ -509,6 +513,7 @@ impl<'a> Change<'a> {
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
+        expressions::check_primary(&columns, &indexes)?;
         let (table, gone) = (self.table, &self.gone);
         let checks = expressions::settle(table, &mut columns, self.checks, gone, self.env)?;
         let mut schema = Schema::new(
@@ -546,7 +551,8 @@ impl Changed {
         self.from.len() == old.columns.len()
             && self.from.iter().enumerate().all(|(i, from)| {
                 let (a, b) = (&self.schema.columns[i], &old.columns[i]);
-                *from == Some(i) && a.ty == b.ty && a.nullable == b.nullable
+                let values = a.generated.is_none() || a.generated == b.generated;
+                *from == Some(i) && a.ty == b.ty && a.nullable == b.nullable && values
             })
     }
 

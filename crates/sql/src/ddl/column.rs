@@ -8,7 +8,7 @@ use crate::parse;
 use crate::parse::ast::{
     self, ColumnAttribute as Attribute, DataType, Expr, ExprKind, FloatSize, Literal, UnaryOp,
 };
-use crate::types::{BaseType, Collation, Column, DefaultValue, Family, SqlType};
+use crate::types::{BaseType, Collation, Column, DefaultValue, Family, Generated, SqlType};
 use crate::value::{self, StoreContext, Value};
 
 use super::{collation_of, names};
@@ -32,6 +32,14 @@ fn unsupported<T>(what: &str) -> SqlResult<T> {
 /// Error 1067.
 fn invalid_default(name: &str) -> SqlError {
     SqlError::new(1067, format!("Invalid default value for '{name}'"))
+}
+
+/// Error 1221.
+pub(super) fn usage_with_generated(clause: &str) -> SqlError {
+    SqlError::new(
+        1221,
+        format!("Incorrect usage of {clause} and generated column"),
+    )
 }
 
 /// A character type under the binary collation is a binary type.
@@ -106,7 +114,22 @@ pub(super) fn read(
     for attribute in &def.attributes {
         match attribute {
             Attribute::Default(value) => default = Some(value),
+            Attribute::Generated(e, kind) => {
+                let text = computed::read(e, Role::Generated(name), name_of_table, env)?;
+                let stored = *kind == Some(ast::GeneratedKind::Stored);
+                spec.column.generated = Some(Box::new(Generated { text, stored }));
+            }
             other => spec.take(other)?,
+        }
+    }
+    if spec.column.generated.is_some() {
+        let of_others = [
+            (default.is_some(), "DEFAULT"),
+            (spec.column.auto_increment, "AUTO_INCREMENT"),
+            (spec.column.on_update_now, "ON UPDATE"),
+        ];
+        if let Some((_, clause)) = of_others.iter().find(|(given, _)| *given) {
+            return Err(usage_with_generated(clause));
         }
     }
     if let Some(value) = default {
@@ -153,11 +176,13 @@ impl ColumnSpec {
                 column.on_update_now = true;
             }
             // Read before; or how every column is.
-            Attribute::Default(_) | Attribute::Collate(_) | Attribute::Visible => {}
+            Attribute::Default(_)
+            | Attribute::Generated(..)
+            | Attribute::Collate(_)
+            | Attribute::Visible => {}
             // The table's, see `check`.
             Attribute::Check(_) => {}
             Attribute::References(_) => return unsupported("FOREIGN KEY"),
-            Attribute::Generated(..) => return unsupported("generated columns"),
             Attribute::Invisible => return unsupported("INVISIBLE columns"),
             Attribute::ColumnFormat(_)
             | Attribute::Storage(_)

@@ -522,10 +522,11 @@ impl<'a> Ddl<'a> {
                 .iter()
                 .zip(&other_schema.columns)
                 .all(|(a, b)| {
-                    (&a.name, &a.ty, a.nullable, a.auto_increment)
-                        == (&b.name, &b.ty, b.nullable, b.auto_increment)
+                    (&a.name, &a.ty, a.nullable, a.auto_increment, &a.generated)
+                        == (&b.name, &b.ty, b.nullable, b.auto_increment, &b.generated)
                 })
             && t.schema.indexes == other_schema.indexes
+            && t.schema.same_checks(&other_schema)
             && def.hidden_row_id == other_def.hidden_row_id;
         if !alike {
             return Err(SqlError::new(1736, "Tables have different definitions"));

@@ -32,6 +32,7 @@ use super::change::Changed;
 use super::create::{new_table, unix_now};
 use super::follow::Following;
 use crate::catalog::WORK_DATABASE;
+use crate::computed::generated_given;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::Duplicates;
@@ -421,6 +422,10 @@ impl<'w, 'a> Fill<'w, 'a> {
                     .rposition(|m| m.name.eq_ignore_ascii_case(&c.name))
             })
             .collect();
+        let given = |(c, from): (&Column, &Option<usize>)| c.generated.is_some() && from.is_some();
+        if let Some((c, _)) = columns.iter().zip(&from).find(|p| given(*p)) {
+            return Err(generated_given(&c.name, work.shown));
+        }
         work.writer.at_row(1);
         let cx = work.writer.conversion(work.env);
         let mut defaults = Vec::with_capacity(columns.len());
@@ -528,9 +533,9 @@ fn row_order(changed: &Changed, old: &Schema) -> RowOrder {
     }
 }
 
-/// Whether each row computes the column's default.
+/// Whether each row computes the column's value, or its default.
 fn is_computed(column: &Column) -> bool {
-    matches!(column.default, DefaultValue::Expr(_))
+    column.generated.is_some() || matches!(column.default, DefaultValue::Expr(_))
 }
 
 /// The value that rows get in a column that was not there before.
@@ -691,6 +696,8 @@ impl<'a> Ddl<'a> {
             }
             for (i, column) in columns.iter().enumerate() {
                 match changed.from[i] {
+                    // Computed when the others are there.
+                    _ if column.generated.is_some() => {}
                     None if column.auto_increment => {
                         new.put(i, value::generated(work.writer.row(), column, &cx)?);
                     }

@@ -140,9 +140,10 @@ fn value_of(g: &logical::Given<Expr>, f: &mut dyn FnMut(&Expr)) {
     }
 }
 
-/// Whether an UPDATE may change a column: it assigns to it, or the column tells when its row was updated.
+/// Whether an UPDATE may change a column: it assigns to it, or the column follows from others or tells when its row was updated.
 fn changes(schema: &Schema, set: &[(usize, Given)], column: usize) -> bool {
-    schema.columns[column].on_update_now || set.iter().any(|(c, _)| *c == column)
+    let c = &schema.columns[column];
+    c.on_update_now || c.generated.is_some() || set.iter().any(|(c, _)| *c == column)
 }
 
 /// Whether an UPDATE moves rows within the index that is scanned.

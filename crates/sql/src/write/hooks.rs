@@ -11,7 +11,7 @@ use crate::value::{self, StoreContext, Value};
 pub struct Hooks<'h> {
     /// May change the row: BEFORE triggers.
     pub before: &'h [&'h dyn RowRule],
-    /// Give columns that follow from others: generated columns.
+    /// Give columns that follow from others, besides the definition's own generated columns.
     pub generated: &'h [&'h dyn RowRule],
     /// Refuse rows for what is in them, besides the definition's own CHECK constraints.
     pub check: &'h [&'h dyn RowRule],

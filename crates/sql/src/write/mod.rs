@@ -19,7 +19,7 @@
 //!    the statement does not name ([`RowWriter::complete`]); last those that are expressions, column by column. NULL is refused here where it can't be, unless 2 may still replace it.
 //! 2. [`Hooks::before`]: triggers that may change the row that is to be.
 //! 3. ON UPDATE CURRENT_TIMESTAMP, if the row changes at all. An UPDATE that changes nothing ends here.
-//! 4. [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what they follow from.
+//! 4. Generated columns, then [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what they follow from.
 //! 5. NOT NULL, of what 2 and 4 left.
 //! 6. The definition's CHECK constraints, then [`Hooks::check`]: constraints on the row alone.
 //! 7. AUTO_INCREMENT. So late that a row which fails before uses up no number.

@@ -1,5 +1,7 @@
 //! A row's values: conversion and defaults, the first steps of a row's way.
 
+use std::ops::Range;
+
 use super::row::is_zero;
 use super::{NewRow, RowWriter};
 use crate::env::SessionEnv;
@@ -80,6 +82,9 @@ impl<'w> RowWriter<'w> {
         column: usize,
     ) -> SqlResult<()> {
         let definition = &self.target.schema.columns[column];
+        if definition.generated.is_some() {
+            return Ok(());
+        }
         if let DefaultValue::Expr(_) = definition.default {
             return self.compute_default(env, row, column);
         }
@@ -92,8 +97,31 @@ impl<'w> RowWriter<'w> {
     pub(super) fn settle(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
         let mut pending = std::mem::take(&mut row.pending);
         pending.sort_unstable();
+        let mut from = 0;
         for column in pending {
+            // Which it may read.
+            self.generate(env, row, from..column)?;
+            from = column;
             self.compute_default(env, row, column)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the generated columns among some, which stand in their order.
+    pub(super) fn generate(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        among: Range<usize>,
+    ) -> SqlResult<()> {
+        let schema = self.target.schema;
+        if !schema.generates() {
+            return Ok(());
+        }
+        let computed = schema.computed(env)?;
+        for column in computed.generated().filter(|c| among.contains(c)) {
+            let v = computed.generated_value(column, row.values(), env)?;
+            self.assign(env, row, column, v)?;
         }
         Ok(())
     }
@@ -168,6 +196,9 @@ impl<'w> RowWriter<'w> {
         column: usize,
     ) -> SqlResult<()> {
         let definition = &self.target.schema.columns[column];
+        if definition.generated.is_some() {
+            return Ok(());
+        }
         if let DefaultValue::Expr(_) = definition.default {
             return self.compute_default(env, row, column);
         }

@@ -120,7 +120,7 @@ impl<'w> RowWriter<'w> {
             self.settle(cx.env, row)?;
         }
         self.apply(cx, self.hooks.before, None, Some(row))?;
-        self.apply(cx, self.hooks.generated, None, Some(row))?;
+        self.compute(cx, None, row)?;
         if !self.check(cx, None, row)? {
             return Ok(Inserted::Skipped);
         }
@@ -291,11 +291,12 @@ impl<'w> RowWriter<'w> {
             return Ok(Updated::Unchanged);
         }
         self.stamp(cx.env, row)?;
-        self.apply(cx, self.hooks.generated, before, Some(row))?;
+        self.compute(cx, before, row)?;
         if !self.check(cx, before, row)? {
             return Ok(Updated::Skipped);
         }
-        if !self.assigned.stamped.is_empty() || self.hooks.change_rows() {
+        let computed = self.hooks.change_rows() || schema.generates();
+        if !self.assigned.stamped.is_empty() || computed {
             self.encode(row, image)?;
         }
         self.apply(cx, self.hooks.foreign_keys, before, Some(row))?;
@@ -355,6 +356,20 @@ impl<'w> RowWriter<'w> {
             row.put(c, value::store(now, column, &self.conversion(env))?);
         }
         Ok(())
+    }
+
+    /// Generated columns, and what hooks do there.
+    #[inline]
+    fn compute(
+        &self,
+        cx: &mut WriteContext<'_>,
+        before: Option<&[u8]>,
+        row: &mut NewRow<'_>,
+    ) -> SqlResult<()> {
+        if self.target.schema.generates() {
+            self.generate(cx.env, row, 0..usize::MAX)?;
+        }
+        self.apply(cx, self.hooks.generated, before, Some(row))
     }
 
     /// NOT NULL, of what hooks left, and CHECK; whether the row goes on, or IGNORE passed it over.
