@@ -523,7 +523,8 @@ fn row_order(changed: &Changed, old: &Schema) -> RowOrder {
         );
         let same_column = changed.from[new.column] == Some(was.column);
         let same_part = new.prefix == was.prefix && new.desc == was.desc;
-        same_column && same_part && a.ty == b.ty && a.nullable == b.nullable
+        let same_values = a.generated.is_none() && b.generated.is_none();
+        same_column && same_part && same_values && a.ty == b.ty && a.nullable == b.nullable
     };
     let all = new_parts.len() <= old_parts.len() && new_parts.iter().zip(old_parts).all(same);
     // Rows that agree in fewer parts than before are met as they come.
