@@ -484,3 +484,106 @@ fn definitions_are_quoted_as_sql_mode_asks_and_keep_the_comments_of_keys() {
     let at = shown.headings().iter().position(|h| *h == "Index_comment");
     assert_eq!(shown.rows[1][at.unwrap()], "it's");
 }
+
+/// Stages and times of statements, once `profiling` is on.
+#[test]
+fn profiles_tell_where_time_went() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY (a))");
+    c.ok("INSERT INTO t VALUES (1, 1), (2, 2)");
+    assert!(c.rows("SHOW PROFILES").is_empty());
+    c.ok("SET profiling = 1");
+    c.ok("SELECT * FROM t WHERE a = 1");
+    c.code("SELECT * FROM nowhere");
+    c.code("SELEC");
+    c.ok("OPTIMIZE TABLE t");
+    c.ok("SET expand_fast_index_creation = OFF");
+    c.ok("OPTIMIZE TABLE t");
+    c.ok("SET profiling = 0");
+    c.ok("SELECT 1");
+    let texts: Vec<String> = c
+        .rows("SHOW PROFILES")
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {}",
+                row.split('|').next().unwrap(),
+                row.rsplit('|').next().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "1 SELECT * FROM t WHERE a = 1",
+            "2 SELECT * FROM nowhere",
+            "3 OPTIMIZE TABLE t",
+            "4 SET expand_fast_index_creation = OFF",
+            "5 OPTIMIZE TABLE t",
+            "6 SET profiling = 0",
+        ]
+    );
+    let stages = |c: &mut Client, sql: &str| -> Vec<String> {
+        let rows = c.rows(sql);
+        rows.iter()
+            .map(|r| r.split('|').next().unwrap().to_string())
+            .collect()
+    };
+    assert_eq!(
+        stages(&mut c, "SHOW PROFILE FOR QUERY 1"),
+        [
+            "starting",
+            "Opening tables",
+            "optimizing",
+            "executing",
+            "end",
+            "freeing items"
+        ]
+    );
+    let fast = stages(&mut c, "SHOW PROFILE FOR QUERY 3");
+    let slow = stages(&mut c, "SHOW PROFILE FOR QUERY 5");
+    for stage in [
+        "creating table",
+        "copy to tmp table",
+        "rename result table",
+        "end",
+    ] {
+        assert!(
+            fast.contains(&stage.to_string()) && slow.contains(&stage.to_string()),
+            "{fast:?} {slow:?}"
+        );
+    }
+    let keys = "restoring secondary keys".to_string();
+    assert!(
+        fast.contains(&keys) && !slow.contains(&keys),
+        "{fast:?} {slow:?}"
+    );
+    assert_eq!(stages(&mut c, "SHOW PROFILE")[0], "starting");
+    assert_eq!(
+        stages(&mut c, "SHOW PROFILE FOR QUERY 1 LIMIT 2 OFFSET 1"),
+        ["Opening tables", "optimizing"]
+    );
+    assert!(c.rows("SHOW PROFILE FOR QUERY 77").is_empty());
+    let all = c.ok("SHOW PROFILE ALL FOR QUERY 1");
+    assert_eq!(all.headings().len(), 16);
+    let cpu = c.ok("SHOW PROFILE CPU, BLOCK IO FOR QUERY 1");
+    assert_eq!(
+        cpu.headings(),
+        [
+            "Status",
+            "Duration",
+            "CPU_user",
+            "CPU_system",
+            "Block_ops_in",
+            "Block_ops_out"
+        ]
+    );
+    // Stages follow each other without a gap.
+    let sums = c.rows(
+        "SELECT QUERY_ID, COUNT(*), MAX(SEQ), SUM(DURATION) > 0 FROM information_schema.PROFILING GROUP BY QUERY_ID ORDER BY QUERY_ID LIMIT 1",
+    );
+    assert_eq!(sums, ["1|6|6|1"]);
+    c.ok("SET profiling_history_size = 1");
+    assert_eq!(c.rows("SHOW PROFILES").len(), 1);
+}

@@ -16,6 +16,7 @@
 //! | [`space`] | files, spaces, extents |
 //! | [`log`] | redo log |
 //! | [`page`] | page header, slotted page |
+//! | [`usage`] | what threads use of the machine |
 //! | [`wait`] | how long threads wait for latches and locks, by class |
 //! | [`io`] | the storage trait: real files, and a simulation that fails |
 //!
@@ -34,6 +35,7 @@ pub mod sort;
 pub mod space;
 pub mod table;
 pub mod txn;
+pub mod usage;
 pub mod wait;
 
 pub use catalog::{CATALOG_DATABASE, CodecFactory, IndexDef, KeyCodec, TableDef};

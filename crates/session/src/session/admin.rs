@@ -371,6 +371,7 @@ impl Session {
                     if !mine {
                         self.check_locked(&database, &table, true)?;
                     }
+                    self.env.profiles.enter("System lock");
                     self.ddl().recreate(&database, &table)?;
                     add("status", "OK".into());
                 }

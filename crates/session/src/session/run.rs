@@ -274,7 +274,9 @@ impl Session {
             select_limit: self.settings.select_limit,
             scratch: &mut self.scratch,
         };
+        self.env.profiles.enter("executing");
         let ran = exec::run(plan, &mut cx, sink);
+        self.env.profiles.enter("end");
         if self.settings.insert_id != 0 && plan.is_insert() && !matches!(ran, Ok(Run::Stale)) {
             // It is for one INSERT.
             self.settings.insert_id = 0;

@@ -482,6 +482,8 @@ impl Session {
             batch_rows: number("millpond_batch_rows"),
             workers: number("millpond_parallel_workers") as usize,
         };
+        let keep = number("profiling_history_size") as usize;
+        self.env.profiles.set(number("profiling") != 0, keep);
         s.notes = number("sql_notes") != 0;
         s.wait_timeout = number("wait_timeout");
         s.max_execution_ms = number("max_execution_time");

@@ -156,6 +156,7 @@ impl Session {
             }),
             services: Some(facts.clone()),
             temporary: Default::default(),
+            profiles: Default::default(),
             lists: Default::default(),
             deadline: Default::default(),
         };

@@ -24,6 +24,7 @@ const CHARGED_TREE: usize = 64 << 10;
 impl Session {
     /// Runs a text of one or more statements. Each statement's result goes to `sink`; an error ends the text.
     pub fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
+        self.env.profiles.begin();
         let key = self.key(sql);
         if let Some(compiled) = self.cache.get(key, sql, &self.context) {
             self.count(Counter::CacheHits);
@@ -162,6 +163,7 @@ impl Session {
 
     /// Ends a statement that did not get as far as being one.
     fn fail_unparsed<T>(&mut self, e: SqlError) -> SqlResult<T> {
+        self.env.profiles.end(None);
         self.begin_statement(Command::Query);
         self.env.conversion.diagnostics.get_mut().clear();
         self.fail(e)
@@ -345,6 +347,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
+        self.env.profiles.begin();
         self.begin_statement(command);
         self.show_text(text);
         if let Some(c) = compiled.row.counter {
@@ -366,6 +369,7 @@ impl Session {
                 self.dispatch(compiled, params, more, sink)
             })
         });
+        self.env.profiles.enter("freeing items");
         drop(tree);
         if about_last {
             self.env.found_rows.set(found_rows);
@@ -380,6 +384,8 @@ impl Session {
             };
             self.record_end(compiled.row.administrative, text, values);
         }
+        let profiled = !compiled.row.is_profile;
+        self.env.profiles.end(profiled.then_some(&**text));
         match result {
             Ok(()) => Ok(()),
             Err(e) => self.fail(e),

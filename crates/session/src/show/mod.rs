@@ -34,6 +34,7 @@ mod logs;
 mod of;
 mod partitions;
 mod pool;
+mod profile;
 mod rules;
 mod schema;
 mod server;
@@ -73,6 +74,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(logs::tables(database));
     tables.extend(locks::tables(database));
     tables.extend(partitions::tables(database));
+    tables.extend(profile::tables(database));
     tables.extend(statistics::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::create::{database_text, table_text, virtual_text};
 use super::find;
 use super::logs::MYSQL;
+use super::profile;
 use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
@@ -432,7 +433,11 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
         K::CreateUser => return Err(SqlError::unsupported("SHOW CREATE USER")),
         K::FunctionCode => return Err(SqlError::unsupported("SHOW FUNCTION CODE")),
         K::ProcedureCode => return Err(SqlError::unsupported("SHOW PROCEDURE CODE")),
-        K::Profile | K::Profiles => return Err(SqlError::unsupported("SHOW PROFILE")),
+        K::Profile => {
+            let list = profile::one(&show.profile, show.query, limit(show)?);
+            Shown::whole(list, none)
+        }
+        K::Profiles => Shown::whole(profile::list(), none),
     })
 }
 

@@ -23,6 +23,10 @@ pub(super) enum Ty {
     NullNum,
     /// A floating-point number.
     Double,
+    /// A decimal of so many digits, so many of them behind the point.
+    Decimal(u32, u8),
+    /// The same, or NULL.
+    NullDecimal(u32, u8),
     /// A date and time, or NULL.
     NullTime,
     /// Another type, with so many digits after the second.
@@ -96,6 +100,8 @@ fn column(name: &'static str, ty: Ty) -> VirtualColumn {
         Ty::Num => (SqlType::ubigint(), false),
         Ty::NullNum => (SqlType::ubigint(), true),
         Ty::Double => (SqlType::new(BaseType::Double), false),
+        Ty::Decimal(digits, scale) => (SqlType::decimal(digits, scale), false),
+        Ty::NullDecimal(digits, scale) => (SqlType::decimal(digits, scale), true),
         Ty::NullTime => (SqlType::datetime(0), true),
         Ty::Of(base, 0) => (SqlType::new(base), false),
         Ty::Of(base, fsp) => (SqlType::temporal(base, fsp), false),

@@ -39,6 +39,8 @@ pub(crate) struct Row {
     pub keeps_diagnostics: bool,
     /// Whether it is among those that `log_slow_admin_statements` is about.
     pub administrative: bool,
+    /// Whether it is about profiles, and has none itself.
+    pub is_profile: bool,
 }
 
 impl Row {
@@ -50,6 +52,7 @@ impl Row {
             preparable: true,
             keeps_diagnostics: false,
             administrative: false,
+            is_profile: false,
         }
     }
     /// Counted nowhere, or where it is carried out.
@@ -63,6 +66,10 @@ impl Row {
     }
     const fn about_diagnostics(mut self) -> Row {
         self.keeps_diagnostics = true;
+        self
+    }
+    const fn about_profiles(mut self) -> Row {
+        self.is_profile = true;
         self
     }
     const fn administrative(mut self) -> Row {
@@ -344,11 +351,10 @@ fn show_row(show: &Show) -> Row {
         | K::FunctionStatus
         | K::ProcedureCode
         | K::ProcedureStatus
-        | K::Profile
-        | K::Profiles
         | K::RelaylogEvents
         | K::Replicas
         | K::ReplicaStatus => row(C::ShowStatus).uncounted(),
+        K::Profile | K::Profiles => row(C::ShowStatus).uncounted().about_profiles(),
     }
 }
 

@@ -579,6 +579,7 @@ impl<'a> Ddl<'a> {
         beside: Beside,
     ) -> SqlResult<u64> {
         let wrap = |e| store_error(e, table);
+        self.env.profiles.enter("setup");
         let (def, old) = self.definition(database, table)?;
         changed.schema.created = unix_now();
         let home = match def.file {
@@ -615,7 +616,9 @@ impl<'a> Ddl<'a> {
                 ));
             }
             let order = row_order(&changed, &old);
+            self.env.profiles.enter("creating table");
             let mut work = Work::start(self, table, &changed.schema, home, None, next, order)?;
+            self.env.profiles.enter("copy to tmp table");
             let followed = follow.as_ref().map(|(follow, _)| follow);
             match &old.partitioning {
                 None => self.copy(&mut txn, &source, &old, &changed, &mut work, followed)?,
@@ -631,12 +634,18 @@ impl<'a> Ddl<'a> {
         // It only read.
         self.engine.commit(txn).map_err(wrap)?;
         let mut work = copied?;
+        if work.load.is_some() {
+            self.env.profiles.enter("restoring secondary keys");
+        }
         work.finish()?;
         let rows = work.rows();
         if let Some((follow, source)) = follow {
+            self.env.profiles.enter("altering table");
             work.follow(&follow, &source)?;
         }
+        self.env.profiles.enter("rename result table");
         work.place(self.owner, name, Some((database, table)))?;
+        self.env.profiles.enter("end");
         Ok(rows)
     }
 

@@ -16,6 +16,7 @@
 
 pub(crate) mod lists;
 pub mod locale;
+mod profiles;
 mod services;
 pub mod sql_mode;
 pub mod temporary;
@@ -37,6 +38,7 @@ use crate::value::Value;
 pub use crate::value::ConversionEnv;
 pub use crate::value::env::{Diagnostic, Level, SqlMode, StrictWrite};
 pub use lists::Lists;
+pub use profiles::{Profile, Profiles, Stage};
 pub use services::Services;
 pub use virtual_table::{
     Asked, Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable, is_system_schema,
@@ -88,6 +90,8 @@ pub struct SessionEnv {
     pub deadline: Cell<Option<std::time::Instant>>,
     /// The session's temporary tables.
     pub temporary: TemporaryTables,
+    /// Profiles of the session's statements.
+    pub profiles: Profiles,
 }
 
 impl Deref for SessionEnv {
@@ -213,6 +217,7 @@ pub(crate) mod tests {
             services: None,
             deadline: Cell::default(),
             temporary: TemporaryTables::default(),
+            profiles: Profiles::default(),
             lists: Default::default(),
         }
     }

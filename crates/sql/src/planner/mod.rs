@@ -35,7 +35,9 @@ pub fn compile(statement: &Statement, cx: &mut PlanContext<'_>) -> SqlResult<Pla
 /// Plans a statement that is, or is part of, this text.
 fn compile_kind(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {
     let generation = statistics::generation();
+    cx.env.profiles.enter("Opening tables");
     let bound = bind::statement(kind, text, cx)?;
+    cx.env.profiles.enter("optimizing");
     let peek = Peek::new(cx.env, cx.params.filter(|_| cx.peek));
     let plan = planned(bound, peek, text.contains(":="), generation)?;
     match kind {

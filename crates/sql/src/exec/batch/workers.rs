@@ -203,6 +203,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         services: None,
         deadline: env.deadline.clone(),
         temporary: Default::default(),
+        profiles: Default::default(),
     }
 }
 
