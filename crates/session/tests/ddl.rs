@@ -628,8 +628,8 @@ fn tables_are_altered_in_all_of_mysqls_words() {
         ("ALTER TABLE u RENAME INDEX ka TO kb", 1061),
         ("ALTER TABLE u RENAME INDEX `PRIMARY` TO n", 1280),
         ("ALTER TABLE u RENAME TO t, COMMENT 'x'", 1050),
-        ("ALTER TABLE u ALTER INDEX ka INVISIBLE", 1235),
-        ("ALTER TABLE u ADD KEY (a) INVISIBLE", 1235),
+        ("ALTER TABLE u ALTER INDEX nope INVISIBLE", 1176),
+        ("ALTER TABLE u ALTER INDEX `primary` INVISIBLE", 3522),
         ("ALTER TABLE u CONVERT TO CHARACTER SET nope", 1115),
         ("ALTER TABLE u MODIFY a INT ZEROFILL", 1235),
         ("ALTER TABLE u DISCARD TABLESPACE", 1235),
@@ -753,7 +753,7 @@ fn rebuilds_keep_rows() {
 fn expressions_in_definitions_survive_a_restart() {
     let mut db = TestDb::new();
     let mut c = db.client();
-    c.ok("CREATE TABLE t (a INT, b INT DEFAULT (a * 2), c VARCHAR(10) DEFAULT (concat('é', a)), d INT AS (a + b) UNIQUE, CHECK (a < 10 AND c <> 'é'), CONSTRAINT few CHECK (b > 0) NOT ENFORCED)");
+    c.ok("CREATE TABLE t (a INT, b INT DEFAULT (a * 2), c VARCHAR(10) DEFAULT (concat('é', a)), d INT AS (a + b) UNIQUE INVISIBLE, KEY k (b) INVISIBLE, CHECK (a < 10 AND c <> 'é'), CONSTRAINT few CHECK (b > 0) NOT ENFORCED)");
     c.ok("INSERT INTO t (a) VALUES (1)");
     let text = create_text(&mut c, "t");
     drop(c);
@@ -763,7 +763,8 @@ fn expressions_in_definitions_survive_a_restart() {
     // What SHOW CREATE TABLE says makes the same table, in any sql_mode.
     c.ok("SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'");
     c.ok("INSERT INTO t (a) VALUES (2)");
-    assert_eq!(c.rows("SELECT * FROM t"), ["1|2|é1|3", "2|4|é2|6"]);
+    assert_eq!(c.rows("SELECT * FROM t"), ["1|2|é1", "2|4|é2"]);
+    assert_eq!(c.rows("SELECT d FROM t WHERE d > 0"), ["3", "6"]);
     assert_eq!(c.code("INSERT INTO t (a) VALUES (10)"), 3819);
     assert_eq!(c.code("INSERT INTO t (a) VALUES (2)"), 1062);
     c.ok("UPDATE t SET b = 5 WHERE d = 6");

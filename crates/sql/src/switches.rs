@@ -93,7 +93,7 @@ flags! {
     UseIndexExtensions "use_index_extensions" fixed on: "The primary key's columns as the last ones of secondary indexes.",
     ConditionFanoutFilter "condition_fanout_filter" switched on: "Conditions that no index decides count in estimates of joins.",
     DerivedMerge "derived_merge" switched on: "Derived tables and WITH queries as part of the block around them.",
-    UseInvisibleIndexes "use_invisible_indexes" fixed off: "Invisible indexes, of which there are none.",
+    UseInvisibleIndexes "use_invisible_indexes" switched off: "Indexes that are invisible otherwise.",
     SkipScan "skip_scan" switched on: "Ranges of an index's later columns, by value of the first.",
     HashJoin "hash_join" fixed on: "Without effect, as in MySQL since 8.0.19.",
     SubqueryToDerived "subquery_to_derived" switched on: "Scalar subqueries as joins with derived tables, where that is cheaper.",

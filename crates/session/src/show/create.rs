@@ -8,7 +8,7 @@ use millpond_store::space::FileId;
 use super::rules::check_lines;
 use millpond_sql::env::VirtualTable;
 use millpond_sql::partition::partition_text;
-use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Index, Schema};
+use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Index, Schema, Visibility};
 use millpond_syntax::quote::{Quotes, quote_name, quote_text};
 
 /// `CURRENT_TIMESTAMP`, with the column's fractional digits.
@@ -39,6 +39,9 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
         out.push_str(" NOT NULL");
     } else if ty.base == BaseType::Timestamp {
         out.push_str(" NULL");
+    }
+    if column.visibility == Visibility::Invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
     }
     match &column.default {
         DefaultValue::Literal(text) => {
@@ -95,6 +98,9 @@ fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
     };
     if !index.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", quote_text(&index.comment));
+    }
+    if !index.visible {
+        out.push_str(" /*!80000 INVISIBLE */");
     }
     out
 }

@@ -36,7 +36,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// YES or NO.
-pub(super) fn enforced(yes: bool) -> &'static str {
+pub(super) fn yes(yes: bool) -> &'static str {
     if yes { "YES" } else { "NO" }
 }
 

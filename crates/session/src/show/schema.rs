@@ -6,7 +6,7 @@ use millpond_store::{CATALOG_DATABASE, Engine, Isolation, Table, TableDef, Table
 
 use super::all_of;
 use super::create::now_text;
-use super::rules::{check_constraints, enforced, escaped};
+use super::rules::{check_constraints, escaped, yes};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use crate::instance::Instance;
 use millpond_sql::catalog;
@@ -15,7 +15,7 @@ use millpond_sql::env::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable};
 use millpond_sql::error::SqlResult;
 use millpond_sql::statistics;
 use millpond_sql::store_error::store_error;
-use millpond_sql::types::{Collation, Column, DefaultValue, Schema};
+use millpond_sql::types::{Collation, Column, DefaultValue, Schema, Visibility};
 use millpond_sql::value::{DateTime, Value};
 use millpond_sql::write::counter;
 
@@ -452,6 +452,9 @@ fn extra(c: &Column) -> String {
     if c.on_update_now {
         parts.push(format!("on update {}", now_text(c)));
     }
+    if c.visibility == Visibility::Invisible {
+        parts.push("INVISIBLE".to_string());
+    }
     parts.join(" ")
 }
 
@@ -618,7 +621,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                         s("BTREE"),
                         s(""),
                         s(&*index.comment),
-                        s("YES"),
+                        s(yes(index.visible)),
                         Value::Null,
                     ])?;
                 }
@@ -726,7 +729,7 @@ fn table_constraints() -> Virtual {
                         s(database),
                         s(&*def.name),
                         s("CHECK"),
-                        s(enforced(check.enforced)),
+                        s(yes(check.enforced)),
                     ])?;
                 }
                 Ok(())

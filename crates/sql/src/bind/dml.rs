@@ -12,12 +12,13 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, into_bytes, unknown_column};
 use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{
-    self, Block, Body, Delete, DerivedColumn, Hints, Insert, InsertRows, OrderKey, Query, Root,
-    Table, TableId, TableKind, Tree, Update,
+    self, Block, Body, Delete, DerivedColumn, Insert, InsertRows, OrderKey, Query, Root, Table,
+    TableId, TableKind, Tree, Update,
 };
 use crate::logical::{Carried, column_count};
 use crate::parse::ast;
-use crate::types::{Collation, Column, Schema};
+use crate::switches::Flag;
+use crate::types::{Collation, Column, Schema, Visibility};
 use crate::write::locks_reads;
 use millpond_store::{LockMode, WaitPolicy};
 
@@ -71,8 +72,12 @@ impl<'p> Binder<'p, '_> {
                 lock: Some((LockMode::Exclusive, WaitPolicy::Wait)),
                 partitions: None,
             },
-            hints: Hints::default(),
+            hints: from::hints_of(&self.tables[at].schema, self.sees_invisible_indexes()),
         }
+    }
+
+    fn sees_invisible_indexes(&self) -> bool {
+        self.cx.env.switches.get().has(Flag::UseInvisibleIndexes)
     }
 
     pub(super) fn given(
@@ -170,7 +175,8 @@ impl<'p> Binder<'p, '_> {
         }
         let named = !given.is_empty();
         if !named && !matches!(i.source, ast::InsertSource::Set(_)) {
-            columns = (0..schema.columns.len()).collect();
+            let shown = |c: &usize| schema.columns[*c].visibility == Visibility::Visible;
+            columns = (0..schema.columns.len()).filter(shown).collect();
         }
         let target = self.target_table(table, &database, &table_name, &table_name);
         let row = target.id;

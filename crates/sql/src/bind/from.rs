@@ -11,6 +11,7 @@ use crate::logical::{
 use crate::parse::ast::{self, JoinKind, JoinOn, TableRef};
 use crate::row;
 use crate::statistics;
+use crate::switches::Flag;
 use crate::types::derive::string_collation;
 use crate::types::{Schema, SqlType};
 use millpond_store::{LockMode, WaitPolicy};
@@ -133,10 +134,13 @@ impl Binder<'_, '_> {
             (JoinKind::Natural | JoinKind::NaturalLeft | JoinKind::NaturalRight, _) => {
                 let f = self.frames.last().expect("a block is being bound");
                 let name = |&(s, c): &(usize, usize)| f.tables[s].column(c).0.to_string();
-                let rights: Vec<String> = right.visible.iter().map(name).collect();
+                let shown = |(s, c): &&(usize, usize)| f.tables[*s].shows(*c);
+                let rights = right.visible.iter().filter(shown).map(name);
+                let rights: Vec<String> = rights.collect();
                 Some(
                     left.visible
                         .iter()
+                        .filter(shown)
                         .map(name)
                         .filter(|n| rights.iter().any(|r| r.eq_ignore_ascii_case(n)))
                         .collect(),
@@ -227,7 +231,8 @@ impl Binder<'_, '_> {
         let mut t = self.table_source(&f.name, f.alias.as_ref(), locks)?;
         select_partitions(&mut t.kind, &f.partitions, f.name.name.as_str())?;
         if let TableKind::Stored { schema, .. } = &t.kind {
-            t.hints = index_hints_of(&f.index_hints, schema, &t.name)?;
+            let seen = self.cx.env.switches.get().has(Flag::UseInvisibleIndexes);
+            t.hints = index_hints_of(&f.index_hints, schema, &t.name, seen)?;
         }
         self.register(t)
     }
@@ -575,15 +580,30 @@ fn lock_of(locks: &[ast::Lock], name: &str) -> Option<(LockMode, WaitPolicy)> {
     Some((mode, wait))
 }
 
-fn index_hints_of(list: &[ast::IndexHint], schema: &Schema, table: &str) -> SqlResult<Hints> {
-    let mut h = Hints::default();
+/// What is planned without any hint: invisible indexes are ignored unless they are `seen`.
+pub(super) fn hints_of(schema: &Schema, seen: bool) -> Hints {
+    let invisible = |i: &usize| !seen && !schema.indexes[*i].visible;
+    Hints {
+        ignore: (0..schema.indexes.len()).filter(invisible).collect(),
+        ..Hints::default()
+    }
+}
+
+/// Index hints, with the invisible indexes among the ignored ones unless they are `seen`.
+fn index_hints_of(
+    list: &[ast::IndexHint],
+    schema: &Schema,
+    table: &str,
+    seen: bool,
+) -> SqlResult<Hints> {
+    let mut h = hints_of(schema, seen);
     for hint in list {
         let mut found = Vec::new();
         for n in hint.indexes.iter().map(ast::Ident::as_str) {
             match schema
                 .indexes
                 .iter()
-                .position(|i| i.name.eq_ignore_ascii_case(n))
+                .position(|i| i.name.eq_ignore_ascii_case(n) && (seen || i.visible))
             {
                 Some(at) => found.push(at),
                 None => {

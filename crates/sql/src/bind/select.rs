@@ -266,7 +266,10 @@ impl<'p> Binder<'p, '_> {
     ) -> SqlResult<()> {
         let f = self.frames.last().expect("a block is being bound");
         let list: Vec<(usize, usize)> = match &of {
-            None => f.visible.clone(),
+            None => {
+                let shown = |(s, c): &(usize, usize)| f.tables[*s].shows(*c);
+                f.visible.iter().copied().filter(shown).collect()
+            }
             Some(name) => {
                 let table = name.name.as_str();
                 let database = name.database.as_ref().map(ast::Ident::as_str);
@@ -276,7 +279,8 @@ impl<'p> Binder<'p, '_> {
                 let Some(s) = found else {
                     return Err(SqlError::new(1051, format!("Unknown table '{table}'")));
                 };
-                (0..f.tables[s].columns()).map(|c| (s, c)).collect()
+                let shown = (0..f.tables[s].columns()).filter(|&c| f.tables[s].shows(c));
+                shown.map(|c| (s, c)).collect()
             }
         };
         for (s, c) in list {

@@ -119,6 +119,7 @@ impl Schema {
                 unique: i.unique,
                 parts,
                 comment,
+                visible: !more.invisible.contains(&i.name),
             });
         }
         let mut schema = Schema::new(columns, indexes, collation, comment, created);
@@ -260,6 +261,7 @@ mod tests {
         }));
         s.columns[5].visibility = Visibility::Invisible;
         s.columns[6].visibility = Visibility::Hidden;
+        s.indexes[3].visible = false;
         for (n, enforced) in [(0, true), (1, false)] {
             s.checks.push(Check {
                 name: [CheckName::Numbered(7), CheckName::Given("é".into())][n].clone(),
@@ -277,6 +279,7 @@ mod tests {
         let t = Schema::of(&def_of(&s)).unwrap();
         assert_eq!(t.columns, s.columns);
         assert_eq!(t.checks, s.checks);
+        assert_eq!(t.indexes, s.indexes);
     }
 
     #[test]

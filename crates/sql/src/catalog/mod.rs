@@ -120,6 +120,15 @@ pub struct Index {
     pub parts: Vec<KeyPart>,
     /// COMMENT.
     pub comment: String,
+    /// Whether queries are planned with it.
+    pub visible: bool,
+}
+
+impl Index {
+    /// Whether its entries are those of another.
+    pub fn stores_as(&self, other: &Index) -> bool {
+        self.unique == other.unique && self.parts == other.parts
+    }
 }
 
 /// A table's schema: what the store keeps for us as opaque bytes. Columns and options are in `TableDef.body`, each index's parts
@@ -321,6 +330,7 @@ pub(crate) mod tests {
                     desc: i % 2 == 1,
                 }],
                 comment: if i == 2 { "a key" } else { "" }.into(),
+                visible: true,
             })
             .collect();
         Schema::new(

@@ -1,4 +1,5 @@
-//! Generated and invisible columns and CHECK constraints as bytes: the columns that are either by position, then the constraints.
+//! Generated and invisible columns, CHECK constraints and invisible indexes as bytes: the columns that are either by position, then the
+//! constraints, then the names of the indexes. (The bytes of an index can't be changed without making it anew.)
 
 use super::bytes::{Reader, Writer, corrupt};
 use super::{Check, CheckName, Column, Generated, Schema, Visibility};
@@ -29,7 +30,9 @@ fn flags(c: &Column) -> u64 {
 
 /// Whether a schema has anything of this.
 pub fn has_rules(s: &Schema) -> bool {
-    !s.checks.is_empty() || s.columns.iter().any(|c| flags(c) != 0)
+    !s.checks.is_empty()
+        || s.columns.iter().any(|c| flags(c) != 0)
+        || s.indexes.iter().any(|i| !i.visible)
 }
 
 /// What a schema has of it.
@@ -57,11 +60,14 @@ pub fn bytes(s: &Schema) -> Vec<u8> {
         }
         w.text(&check.condition);
     }
+    let invisible = s.indexes.iter().filter(|i| !i.visible);
+    w.number(invisible.clone().count() as u64);
+    invisible.for_each(|i| w.text(&i.name));
     w.0
 }
 
-/// Reads it back: marks the columns and gives the constraints.
-pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Vec<Check>> {
+/// Reads it back: marks the columns, and gives the constraints and the names of invisible indexes.
+pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<(Vec<Check>, Vec<String>)> {
     for _ in 0..r.count()? {
         let at: usize = r.small()?;
         let column = columns.get_mut(at).ok_or_else(corrupt)?;
@@ -92,5 +98,9 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Vec<Check>>
             enforced: flags & ENFORCED != 0,
         });
     }
-    Ok(checks)
+    let mut invisible = Vec::new();
+    for _ in 0..r.count()? {
+        invisible.push(r.text()?.to_string());
+    }
+    Ok((checks, invisible))
 }

@@ -6,7 +6,7 @@
 //!
 //! | number | section |
 //! |---|---|
-//! | 1 | generated and invisible columns, CHECK constraints |
+//! | 1 | generated and invisible columns, CHECK constraints, invisible indexes |
 
 use super::bytes::{Reader, Writer, corrupt};
 use super::rule_body;
@@ -38,6 +38,8 @@ pub fn write(list: &[(u64, Vec<u8>)], w: &mut Writer) {
 pub struct Sections {
     /// CHECK constraints.
     pub checks: Vec<super::Check>,
+    /// Names of invisible indexes.
+    pub invisible: Vec<String>,
 }
 
 /// Reads sections back, into the columns where they are about them.
@@ -45,7 +47,10 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
     let mut sections = Sections::default();
     for _ in 0..r.count()? {
         match r.number()? {
-            RULES => sections.checks = rule_body::read(&mut Reader(r.bytes()?), columns)?,
+            RULES => {
+                let rules = &mut Reader(r.bytes()?);
+                (sections.checks, sections.invisible) = rule_body::read(rules, columns)?;
+            }
             _ => return Err(corrupt()),
         }
     }

@@ -11,7 +11,7 @@ use super::options::Options;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
-use crate::types::{Check, Collation, Column, DefaultValue, Index, Schema};
+use crate::types::{Check, Collation, Column, DefaultValue, Index, Schema, Visibility};
 
 /// A column of the changed table.
 struct Changing {
@@ -78,6 +78,7 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
             .map(|p| (schema.columns[p.column].name.clone(), p.prefix, p.desc))
             .collect(),
         comment: index.comment.clone(),
+        visible: index.visible,
     }
 }
 
@@ -469,10 +470,19 @@ impl<'a> Change<'a> {
             A::DropPrimaryKey => self.drop_primary(),
             A::SetDefault(name, value) => self.set_default(name.as_str(), Some(value)),
             A::DropDefault(name) => self.set_default(name.as_str(), None),
-            A::ColumnVisible(name, true) => self.position(name.as_str()).map(drop),
-            A::ColumnVisible(_, false) => unsupported("INVISIBLE columns"),
-            A::IndexVisible(name, true) => self.key(name.as_str()).map(drop),
-            A::IndexVisible(_, false) => unsupported("INVISIBLE"),
+            A::ColumnVisible(name, yes) => {
+                let at = self.position(name.as_str())?;
+                self.columns[at].column.visibility = match yes {
+                    true => Visibility::Visible,
+                    false => Visibility::Invisible,
+                };
+                Ok(())
+            }
+            A::IndexVisible(name, yes) => {
+                let at = self.key(name.as_str())?;
+                self.keys[at].visible = *yes;
+                Ok(())
+            }
             A::Enforced {
                 part,
                 name,
@@ -513,6 +523,7 @@ impl<'a> Change<'a> {
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
+        column::check_visible(&columns)?;
         expressions::check_primary(&columns, &indexes)?;
         let (table, gone) = (self.table, &self.gone);
         let checks = expressions::settle(table, &mut columns, self.checks, gone, self.env)?;
@@ -597,7 +608,11 @@ impl Changed {
             .iter()
             .zip(&old.columns)
             .all(|(a, b)| a == b);
-        let has = |indexes: &[Index], i: &Index| indexes.contains(i);
+        // Whether queries see it is no business of its entries.
+        let has = |indexes: &[Index], i: &Index| {
+            let mut others = indexes.iter();
+            others.any(|o| o.name == i.name && o.stores_as(i) && o.comment == i.comment)
+        };
         let added: Vec<usize> = (0..self.schema.indexes.len())
             .filter(|i| !has(&old.indexes, &self.schema.indexes[*i]))
             .collect();
@@ -628,7 +643,7 @@ impl Changed {
             let was = &old.indexes[from];
             let same = |to: &usize| {
                 let is = &self.schema.indexes[*to];
-                is.unique == was.unique && is.parts == was.parts && (*to == 0) == (from == 0)
+                is.stores_as(was) && (*to == 0) == (from == 0)
             };
             let to = added.swap_remove(added.iter().position(same)?);
             names.push((was.name.clone(), self.schema.indexes[to].name.clone()));

@@ -8,7 +8,9 @@ use crate::parse;
 use crate::parse::ast::{
     self, ColumnAttribute as Attribute, DataType, Expr, ExprKind, FloatSize, Literal, UnaryOp,
 };
-use crate::types::{BaseType, Collation, Column, DefaultValue, Family, Generated, SqlType};
+use crate::types::{
+    BaseType, Collation, Column, DefaultValue, Family, Generated, SqlType, Visibility,
+};
 use crate::value::{self, StoreContext, Value};
 
 use super::{collation_of, names};
@@ -32,6 +34,18 @@ fn unsupported<T>(what: &str) -> SqlResult<T> {
 /// Error 1067.
 fn invalid_default(name: &str) -> SqlError {
     SqlError::new(1067, format!("Invalid default value for '{name}'"))
+}
+
+/// Error 4028 unless some column is visible.
+pub(super) fn check_visible(columns: &[Column]) -> SqlResult<()> {
+    let mut visible = columns.iter().map(|c| c.visibility);
+    match visible.any(|v| v == Visibility::Visible) {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            4028,
+            "A table must have at least one visible column.",
+        )),
+    }
 }
 
 /// Error 1221.
@@ -180,10 +194,10 @@ impl ColumnSpec {
             | Attribute::Generated(..)
             | Attribute::Collate(_)
             | Attribute::Visible => {}
+            Attribute::Invisible => column.visibility = Visibility::Invisible,
             // The table's, see `check`.
             Attribute::Check(_) => {}
             Attribute::References(_) => return unsupported("FOREIGN KEY"),
-            Attribute::Invisible => return unsupported("INVISIBLE columns"),
             Attribute::ColumnFormat(_)
             | Attribute::Storage(_)
             | Attribute::EngineAttribute(_)

@@ -236,6 +236,7 @@ impl Ddl<'_> {
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
+        column::check_visible(&columns)?;
         expressions::check_primary(&columns, &indexes)?;
         let checks = check::among(&create.elements, table, self.env)?;
         let checks = expressions::settle(table, &mut columns, checks, &[], self.env)?;

@@ -34,6 +34,7 @@ pub(super) struct KeySpec {
     /// Column, prefix, descending.
     pub parts: Vec<(String, Option<u32>, bool)>,
     pub comment: String,
+    pub visible: bool,
 }
 
 impl KeySpec {
@@ -44,6 +45,7 @@ impl KeySpec {
             name: None,
             parts: vec![(column.to_string(), None, false)],
             comment: String::new(),
+            visible: true,
         }
     }
 }
@@ -76,12 +78,13 @@ pub(super) fn new(
         KeyKind::Primary => Some(PRIMARY),
         KeyKind::Unique | KeyKind::Plain => name.as_deref(),
     };
-    let comment = comment(options, shown)?;
+    let (comment, visible) = read_options(options, shown)?;
     Ok(KeySpec {
         kind,
         name,
         parts: parts(over)?,
         comment,
+        visible,
     })
 }
 
@@ -117,18 +120,16 @@ fn part(part: &ast::KeyPart) -> SqlResult<(String, Option<u32>, bool)> {
     }
 }
 
-/// The comment among a key's options. BTREE is what every key is; HASH is what MySQL turns into BTREE too; every key is visible,
-/// and no page compressed.
-fn comment(options: &[ast::IndexOption], key: Option<&str>) -> SqlResult<String> {
+/// A key's comment, and whether it is visible. BTREE is what every key is; HASH is what MySQL turns into BTREE too; no page is
+/// compressed.
+fn read_options(options: &[ast::IndexOption], key: Option<&str>) -> SqlResult<(String, bool)> {
     use ast::IndexOption as O;
-    let mut text = String::new();
+    let (mut text, mut visible) = (String::new(), true);
     for option in options {
         match option {
-            O::Using(ast::IndexType::BTree | ast::IndexType::Hash)
-            | O::KeyBlockSize(_)
-            | O::Visible(true) => {}
+            O::Using(ast::IndexType::BTree | ast::IndexType::Hash) | O::KeyBlockSize(_) => {}
+            O::Visible(yes) => visible = *yes,
             O::Comment(comment) => text.clone_from(comment),
-            O::Visible(false) => return Err(SqlError::unsupported("INVISIBLE")),
             O::Using(ast::IndexType::RTree)
             | O::Parser(_)
             | O::EngineAttribute(_)
@@ -142,7 +143,7 @@ fn comment(options: &[ast::IndexOption], key: Option<&str>) -> SqlResult<String>
             format!("Comment for index '{key}' is too long (max = {MAX_COMMENT})"),
         ));
     }
-    Ok(text)
+    Ok((text, visible))
 }
 
 /// Resolves a key's parts against a table's columns and checks each.
@@ -245,6 +246,11 @@ fn check_length(columns: &[Column], parts: &[KeyPart]) -> SqlResult<()> {
     Ok(())
 }
 
+/// Error 3522.
+pub(super) fn invisible_primary() -> SqlError {
+    SqlError::new(3522, "A primary key index cannot be invisible")
+}
+
 /// Builds one more index for a table that has `taken` already.
 pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlResult<Index> {
     if taken.len() >= MAX_KEYS {
@@ -260,6 +266,7 @@ pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlR
         unique: spec.kind != KeyKind::Plain,
         parts,
         comment: spec.comment.clone(),
+        visible: spec.visible,
     })
 }
 
@@ -314,8 +321,12 @@ pub(super) fn indexes(
             unique: true,
             parts: Vec::new(),
             comment: String::new(),
+            visible: true,
         },
     };
+    if !first.visible {
+        return Err(invisible_primary());
+    }
     indexes.insert(0, first);
     Ok(indexes)
 }
@@ -373,6 +384,7 @@ mod tests {
                 .map(|c| ((*c).to_string(), None, false))
                 .collect(),
             comment: String::new(),
+            visible: true,
         }
     }
 

@@ -7,7 +7,7 @@ use millpond_store::{LockMode, WaitPolicy};
 use super::{DerivedId, TableId};
 use crate::env::VirtualTable;
 use crate::expr::{AggregateSpec, Coercibility, Expr};
-use crate::types::{Schema, SqlType};
+use crate::types::{Schema, SqlType, Visibility};
 
 /// A SELECT.
 #[derive(Clone, Debug, Default)]
@@ -222,6 +222,15 @@ impl Table {
             TableKind::Stored { .. } => Coercibility::Implicit,
             TableKind::Derived { columns, .. } | TableKind::Row(columns) => columns[at].hold,
             TableKind::Virtual(_) => Coercibility::Listed,
+        }
+    }
+    /// Whether `*` has a column.
+    pub fn shows(&self, at: usize) -> bool {
+        match &self.kind {
+            TableKind::Stored { schema, .. } => {
+                schema.columns[at].visibility == Visibility::Visible
+            }
+            _ => true,
         }
     }
     /// Number of columns.
