@@ -63,6 +63,18 @@ pub enum Error {
     ForcedRecovery,
     /// More rows changed while an index was built than its log of changes may hold.
     RowLogFull,
+    /// These tables (database, name) are touched by the change too, for they refer to one that is changed or the other way round, and must be
+    /// locked for it: [`crate::Engine::hold_names`]. Nothing has happened.
+    Related(Vec<(String, String)>),
+    /// A table refers to the one that is to go.
+    Referenced {
+        /// The one that is to go.
+        table: (String, String),
+        /// The one that refers to it.
+        by: (String, String),
+    },
+    /// The database has a constraint of this name.
+    DuplicateConstraint(String),
     /// Bad configuration or an argument the caller must not pass.
     Invalid(String),
 }
@@ -131,6 +143,15 @@ impl std::fmt::Display for Error {
                 f.write_str("operation not allowed when innodb_force_recovery > 0")
             }
             Error::RowLogFull => f.write_str("too many rows changed during an index build"),
+            Error::Related(t) => write!(f, "related tables are not locked: {t:?}"),
+            Error::Referenced { table, by } => {
+                write!(
+                    f,
+                    "table {}.{} is referred to by {}.{}",
+                    table.0, table.1, by.0, by.1
+                )
+            }
+            Error::DuplicateConstraint(s) => write!(f, "constraint '{s}' exists"),
             Error::Locked(s) => write!(f, "{s}"),
             Error::Invalid(s) => write!(f, "{s}"),
         }

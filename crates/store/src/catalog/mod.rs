@@ -8,6 +8,7 @@
 //! | `own` | the catalog's own tables: definitions, keys, roots |
 //! | `cache` | open tables, by name and by id |
 //! | `statistics` | what the layer above has found out about tables |
+//! | `references` | which tables refer to which |
 //! | `handler` | which table an undo record is about |
 //!
 //! **Promises.** At most one [`Core`](crate::table::Core) exists per table, so counters and roots have one truth. Whoever holds a table's metadata
@@ -19,11 +20,14 @@
 mod cache;
 mod handler;
 mod own;
+pub(crate) mod references;
 pub(crate) mod row;
 mod statistics;
 
 pub(crate) use handler::Handler;
 pub(crate) use own::OwnTable;
+pub(crate) use references::REFERENCES;
+pub use references::References;
 pub(crate) use statistics::STATISTICS;
 pub use statistics::{CATALOG_DATABASE, ChangeBody};
 
@@ -93,6 +97,10 @@ pub trait KeyCodec: Send + Sync {
 pub trait CodecFactory: Send + Sync {
     /// The codec for a table.
     fn codec(&self, def: &TableDef) -> Result<Arc<dyn KeyCodec>>;
+    /// What a definition says about other tables.
+    fn references(&self, _def: &TableDef) -> References {
+        References::default()
+    }
 }
 
 /// The open data dictionary.
@@ -104,6 +112,8 @@ pub(crate) struct Catalog {
     pub graveyard: Arc<Table>,
     /// The table of statistics, once there is one.
     statistics: OnceLock<Arc<Table>>,
+    /// The index of references, once there is one.
+    references: OnceLock<Arc<Table>>,
     cache: Cache,
     /// Parties for reads on nobody's behalf. One for all would keep its oldest view while reads overlap, and purge
     /// from going on.
@@ -127,6 +137,7 @@ impl Catalog {
             tables,
             graveyard: open(OwnTable::Graveyard),
             statistics: OnceLock::new(),
+            references: OnceLock::new(),
             cache: Cache::new(),
             readers: Mutex::default(),
             last_missing: AtomicU64::new(0),
@@ -388,7 +399,9 @@ impl Catalog {
     fn adopt(&self, row: TableRow, of: Option<&Table>) -> Result<Arc<Table>> {
         let codec = match of {
             Some(table) => table.codec.clone(),
-            None if statistics::is_statistics(&row.def) => Arc::new(OwnTable::Statistics),
+            None if row.def.database == CATALOG_DATABASE => {
+                Arc::new(OwnTable::named(&row.def.name))
+            }
             None => self.codecs.codec(&row.def)?,
         };
         let id = row.def.id;

@@ -33,16 +33,25 @@ pub(crate) enum OwnTable {
     Graveyard,
     /// Table id -> what the layer above has found out. Its place is in the tables' rows, as any table's is.
     Statistics,
+    /// What refers to what. Its place is in the tables' rows, too.
+    References,
 }
 
 impl OwnTable {
+    /// The one made when it was needed, by its name.
+    pub fn named(name: &str) -> OwnTable {
+        match name {
+            super::REFERENCES => OwnTable::References,
+            _ => OwnTable::Statistics,
+        }
+    }
     /// Positions in [`SPACES`] of its indexes' spaces.
     fn spaces(self) -> &'static [usize] {
         match self {
             OwnTable::Databases => &[0],
             OwnTable::Tables => &[1, 3],
             OwnTable::Graveyard => &[2],
-            OwnTable::Statistics => &[],
+            OwnTable::Statistics | OwnTable::References => &[],
         }
     }
 }
@@ -51,6 +60,7 @@ impl KeyCodec for OwnTable {
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match (self, index) {
             (OwnTable::Statistics, _) => out.extend_from_slice(super::statistics::key_of(row)?),
+            (OwnTable::References, _) => out.extend_from_slice(super::references::key_of(row)?),
             (OwnTable::Databases, _) => {
                 out.extend_from_slice(crate::table::format::Reader(row).bytes()?);
                 out.push(0);
@@ -113,6 +123,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         OwnTable::Tables => "tables",
         OwnTable::Graveyard => "graveyard",
         OwnTable::Statistics => super::STATISTICS,
+        OwnTable::References => super::REFERENCES,
     };
     let indexes = table.spaces().iter().enumerate().map(|(i, &at)| IndexDef {
         name: if i == 0 { "PRIMARY" } else { "id" }.into(),
@@ -142,6 +153,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         mdl: None,
         valid: AtomicBool::new(true),
         partitions: OnceLock::new(),
+        children: OnceLock::new(),
         temporary: None,
     }
 }
@@ -192,6 +204,7 @@ pub(super) fn open_user(
         ))),
         valid: AtomicBool::new(true),
         partitions: OnceLock::new(),
+        children: OnceLock::new(),
         temporary: None,
         def,
     }

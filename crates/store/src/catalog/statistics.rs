@@ -7,7 +7,7 @@
 //! **Promises.** A row goes with its table, in the transaction that drops it. TRUNCATE hands it on to the new incarnation; the layer above
 //! tells by the ids in it what still holds.
 
-use super::{Catalog, TableDef, lookup};
+use super::{Catalog, lookup};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::txn::Txn;
@@ -23,11 +23,6 @@ pub type ChangeBody<'a> = dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>> + 'a;
 
 /// Bytes of a row's key, the table's id.
 const KEY: usize = 8;
-
-/// Whether a definition is that of the table of statistics.
-pub(crate) fn is_statistics(def: &TableDef) -> bool {
-    def.database == CATALOG_DATABASE
-}
 
 /// Key of a row.
 pub(super) fn key_of(row: &[u8]) -> Result<&[u8]> {

@@ -6,6 +6,7 @@
 //! the rest. Nothing here depends on how much a table holds.
 
 use super::reclaim::{Held, Reclaimer};
+use super::references::Relations;
 use super::{Inner, NewTable, Rename, TableName, no_table};
 use crate::catalog::row::{self, Grave, Late, TableRow};
 use crate::catalog::{CATALOG_DATABASE, IndexDef, TableDef, full_name};
@@ -33,6 +34,8 @@ pub(super) struct Dead {
 /// What is left to do once a DDL transaction is durable. Dropping it lets the reclaimer at the graves, however the DDL ends.
 pub(super) struct Aftermath<'r> {
     pub dead: Vec<Dead>,
+    /// What changes about who refers to whom.
+    pub relations: Relations,
     reclaimer: &'r Reclaimer,
     /// Graves that the transaction digs.
     dug: u64,
@@ -47,6 +50,7 @@ impl<'r> Aftermath<'r> {
     fn new(reclaimer: &'r Reclaimer) -> Aftermath<'r> {
         Aftermath {
             dead: Vec::new(),
+            relations: Relations::default(),
             reclaimer,
             dug: 0,
             built: 0,
@@ -112,7 +116,9 @@ impl Inner {
     ) -> Result<R> {
         let mut txn = self.sys.begin(owner, Isolation::ReadCommitted);
         let mut aftermath = Aftermath::new(&self.reclaimer);
-        match f(&mut txn, &mut aftermath) {
+        let done = f(&mut txn, &mut aftermath)
+            .and_then(|r| self.settle(&mut txn, &aftermath.relations).map(|()| r));
+        match done {
             Ok(r) => {
                 let lsn = self.sys.commit_no_wait(txn)?;
                 aftermath.committed = true;
@@ -183,6 +189,16 @@ impl Inner {
         owner: &Arc<Owner>,
         tables: &[(TableName, bool)],
     ) -> Result<()> {
+        self.lock_names_lasting(owner, tables, true)
+    }
+
+    /// The same; `exist`: there must be tables of all names.
+    pub(super) fn lock_names_lasting(
+        &self,
+        owner: &Arc<Owner>,
+        tables: &[(TableName, bool)],
+        exist: bool,
+    ) -> Result<()> {
         let mdl = self.sys.mdl();
         let locked = self.on_catalog(owner, |txn, _| {
             if tables.iter().any(|(_, write)| *write) {
@@ -208,7 +224,7 @@ impl Inner {
                 };
                 mdl.lock(owner, &lock, mode)?;
                 mdl.make_lasting(owner, &lock);
-                if self.catalog.table(txn, database, name)?.is_none() {
+                if exist && self.catalog.table(txn, database, name)?.is_none() {
                     return Err(no_table(database, name));
                 }
             }
@@ -301,7 +317,13 @@ impl Inner {
         })
     }
 
-    pub(super) fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
+    /// `alone`: no table of another database refers to one of it.
+    pub(super) fn drop_database(
+        &self,
+        owner: &Arc<Owner>,
+        name: &str,
+        alone: bool,
+    ) -> Result<usize> {
         not_partition(name, "").map_err(|_| Error::NoSuchDatabase(name.into()))?;
         self.ddl(owner, |txn, after| {
             self.lock_database(txn, name, MdlMode::Exclusive)?;
@@ -312,6 +334,10 @@ impl Inner {
             let tables = self.catalog.table_names(txn, name)?;
             for table in &tables {
                 self.lock_table(txn, name, table)?;
+            }
+            if alone {
+                let named = tables.iter().map(|t| (name.to_string(), t.clone()));
+                self.refuse_referenced(txn, &named.collect::<Vec<_>>())?;
             }
             for table in &tables {
                 self.drop_one(txn, name, table, after)?;
@@ -336,9 +362,10 @@ impl Inner {
     ) -> Result<()> {
         let (database, name) = (&def.database, &def.name);
         row::table_key(database, name)?;
-        self.ddl(owner, |txn, _| {
+        self.ddl(owner, |txn, after| {
             self.lock_tables(txn, [(&**database, &**name)].into_iter())?;
             self.need_database(txn, database)?;
+            self.note_relations(&mut after.relations, None, Some(def));
             for bytes in rows {
                 match self.catalog.tables.insert(txn, bytes) {
                     Err(Error::DuplicateKey { index: 0 }) => {
@@ -391,9 +418,18 @@ impl Inner {
         Ok(SpaceId::FIRST_USER + self.pager.counter(TABLE_IDS).fetch_add(1)?)
     }
 
-    pub(super) fn drop_tables(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
+    /// `alone`: no other table refers to one of them.
+    pub(super) fn drop_tables(
+        &self,
+        owner: &Arc<Owner>,
+        names: &[TableName],
+        alone: bool,
+    ) -> Result<()> {
         self.ddl(owner, |txn, after| {
             self.lock_tables(txn, names.iter().map(|(d, n)| (&**d, &**n)))?;
+            if alone {
+                self.refuse_referenced(txn, names)?;
+            }
             for (database, name) in names {
                 self.drop_one(txn, database, name, after)?;
             }
@@ -429,6 +465,7 @@ impl Inner {
         let found = self.find(txn, database, name)?;
         // First, so that the transaction's last changes are the catalog's: recovery tells DDL by them.
         self.catalog.keep_statistics(txn, found.row.def.id, None)?;
+        self.note_relations(&mut after.relations, Some(&found.row.def), None);
         self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
         self.dig(txn, &found.row.def, after)?;
         self.catalog.invalidate(found.row.def.id, database, name);
@@ -487,9 +524,13 @@ impl Inner {
         owner: &Arc<Owner>,
         database: &str,
         name: &str,
+        alone: bool,
     ) -> Result<()> {
         self.ddl(owner, |txn, after| {
             self.lock_tables(txn, [(database, name)].into_iter())?;
+            if alone {
+                self.refuse_referenced(txn, &[(database.into(), name.into())])?;
+            }
             let partitioned = self.truncate_row(txn, database, name, after)?;
             if partitioned {
                 for partition in self.catalog.partition_names(txn, database, name)? {
@@ -523,13 +564,25 @@ impl Inner {
         }
         self.catalog
             .move_statistics(txn, found.row.def.id, new.def.id)?;
-        self.replace(txn, &found, &new)?;
+        self.replace(txn, &found, &new, after)?;
         self.dig(txn, &found.row.def, after)?;
         Ok(new.def.partitioned)
     }
 
-    /// Replaces a table's row under the same name; open objects become invalid.
-    pub(super) fn replace(&self, txn: &mut Txn, found: &Found, new: &TableRow) -> Result<()> {
+    /// Replaces a table's row; open objects become invalid.
+    pub(super) fn replace(
+        &self,
+        txn: &mut Txn,
+        found: &Found,
+        new: &TableRow,
+        after: &mut Aftermath<'_>,
+    ) -> Result<()> {
+        self.note_relations(&mut after.relations, Some(&found.row.def), Some(&new.def));
+        self.replace_row(txn, found, new)
+    }
+
+    /// The same for a change that leaves alone what the definition refers to.
+    pub(super) fn replace_row(&self, txn: &mut Txn, found: &Found, new: &TableRow) -> Result<()> {
         let bytes = row::encode_table(new)?;
         let tables = &self.catalog.tables;
         tables.update(txn, &found.key, &found.bytes, &bytes)?;
@@ -538,11 +591,17 @@ impl Inner {
         Ok(())
     }
 
-    pub(super) fn rename_tables(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
-        self.ddl(owner, |txn, _| {
-            self.lock_pairs(txn, pairs)?;
+    pub(super) fn rename_tables(
+        &self,
+        owner: &Arc<Owner>,
+        pairs: &[Rename],
+        bodies: &[(TableName, Vec<u8>)],
+    ) -> Result<()> {
+        self.ddl(owner, |txn, after| {
+            self.lock_pairs(txn, pairs, bodies)?;
+            self.put_bodies(txn, bodies, &mut after.relations)?;
             for (from, to) in pairs {
-                self.rename_one(txn, from, to, None)?;
+                self.rename_one(txn, from, to, None, after)?;
             }
             Ok(())
         })
@@ -550,14 +609,20 @@ impl Inner {
 
     /// Renames in order; what the last pair renames was built anew from rows that older views may know, and takes over what is
     /// known about the table that the first pair renames, if there are several.
-    pub(super) fn place_table(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
-        self.ddl(owner, |txn, _| {
-            self.lock_pairs(txn, pairs)?;
+    pub(super) fn place_table(
+        &self,
+        owner: &Arc<Owner>,
+        pairs: &[Rename],
+        bodies: &[(TableName, Vec<u8>)],
+    ) -> Result<()> {
+        self.ddl(owner, |txn, after| {
+            self.lock_pairs(txn, pairs, bodies)?;
+            self.put_bodies(txn, bodies, &mut after.relations)?;
             let Some(((from, to), others)) = pairs.split_last() else {
                 return Ok(());
             };
             for (from, to) in others {
-                self.rename_one(txn, from, to, None)?;
+                self.rename_one(txn, from, to, None, after)?;
             }
             if let Some((_, replaced)) = others.first() {
                 let old = self.find(txn, &replaced.0, &replaced.1)?.row.def.id;
@@ -565,12 +630,18 @@ impl Inner {
                 self.catalog.move_statistics(txn, old, new)?;
             }
             let by = self.sys.reserve(txn, 0)?.trx_id();
-            self.rename_one(txn, from, to, Some(by))
+            self.rename_one(txn, from, to, Some(by), after)
         })
     }
 
-    fn lock_pairs(&self, txn: &Txn, pairs: &[Rename]) -> Result<()> {
+    fn lock_pairs(
+        &self,
+        txn: &Txn,
+        pairs: &[Rename],
+        bodies: &[(TableName, Vec<u8>)],
+    ) -> Result<()> {
         let names = pairs.iter().flat_map(|(from, to)| [from, to]);
+        let names = names.chain(bodies.iter().map(|(name, _)| name));
         self.lock_tables(txn, names.map(|(d, n)| (&**d, &**n)))
     }
 
@@ -581,6 +652,7 @@ impl Inner {
         (from_db, from): &TableName,
         (to_db, to): &TableName,
         built: Option<TrxId>,
+        after: &mut Aftermath<'_>,
     ) -> Result<()> {
         let found = self.find(txn, from_db, from)?;
         self.need_database(txn, to_db)?;
@@ -588,7 +660,7 @@ impl Inner {
         if (from_db, from) == (to_db, to) {
             return Err(exists());
         }
-        match self.rename_row(txn, &found, to_db, to, built) {
+        match self.rename_row(txn, &found, to_db, to, built, after) {
             Err(Error::DuplicateKey { index: 0 }) => return Err(exists()),
             r => r?,
         }
@@ -597,7 +669,7 @@ impl Inner {
                 let part = self.find(txn, from_db, &name)?;
                 let suffix = row::split_partition(&name).map_or("", |(_, p)| p);
                 let to = row::partition_name(to, suffix);
-                self.rename_row(txn, &part, to_db, &to, built)?;
+                self.rename_row(txn, &part, to_db, &to, built, after)?;
             }
         }
         Ok(())
@@ -611,6 +683,7 @@ impl Inner {
         database: &str,
         name: &str,
         built: Option<TrxId>,
+        after: &mut Aftermath<'_>,
     ) -> Result<()> {
         let mut new = found.row.clone();
         if let Some(by) = built {
@@ -619,7 +692,7 @@ impl Inner {
         new.version += 1;
         new.def.database = database.into();
         new.def.name = name.into();
-        self.replace(txn, found, &new)
+        self.replace(txn, found, &new, after)
     }
 
     pub(super) fn set_table_body(
@@ -629,13 +702,13 @@ impl Inner {
         name: &str,
         body: Vec<u8>,
     ) -> Result<()> {
-        self.ddl(owner, |txn, _| {
+        self.ddl(owner, |txn, after| {
             self.lock_tables(txn, [(database, name)].into_iter())?;
             let found = self.find(txn, database, name)?;
             let mut new = found.row.clone();
             new.version += 1;
             new.def.body = body;
-            self.replace(txn, &found, &new)
+            self.replace(txn, &found, &new, after)
         })
     }
 }

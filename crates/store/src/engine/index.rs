@@ -71,7 +71,7 @@ impl Inner {
                 let (key, bytes) = (grave.space.0.to_be_bytes(), row::encode_grave(&grave));
                 self.catalog.graveyard.delete(txn, &key, &bytes)?;
             }
-            self.replace(txn, &found, &new)
+            self.replace(txn, &found, &new, after)
         })
     }
 
@@ -180,14 +180,14 @@ impl Inner {
         names: &[(String, String)],
         body: Vec<u8>,
     ) -> Result<()> {
-        self.ddl(owner, |txn, _| {
+        self.ddl(owner, |txn, after| {
             self.lock_tables(txn, [(database, name)].into_iter())?;
             let found = self.find(txn, database, name)?;
             let mut new = found.row.clone();
             new.version += 1;
             new.def.body = body;
             rename(&mut new.def.indexes, names);
-            self.replace(txn, &found, &new)?;
+            self.replace(txn, &found, &new, after)?;
             if !new.def.partitioned {
                 return Ok(());
             }
@@ -196,7 +196,7 @@ impl Inner {
                 let mut new = found.row.clone();
                 new.version += 1;
                 rename(&mut new.def.indexes, names);
-                self.replace(txn, &found, &new)?;
+                self.replace(txn, &found, &new, after)?;
             }
             Ok(())
         })
@@ -221,7 +221,7 @@ impl Inner {
             new.def.body = body;
             new.created.remove(at);
             let dead = new.def.indexes.remove(at);
-            self.replace(txn, &found, &new)?;
+            self.replace(txn, &found, &new, after)?;
             if dead.root != 0 {
                 self.add_grave(txn, grave_of(&dead, def), after)?;
                 after.dead.push(Dead {

@@ -11,6 +11,7 @@
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
 //! | `pace` | how fast it works |
+//! | `references` | tables that refer to others |
 //! | `statistics` | what the layer above has found out about tables |
 //! | `graveyard` | what is left to give back, for users |
 //! | `check` | verification of everything |
@@ -32,6 +33,7 @@ mod open;
 mod pace;
 mod partition;
 mod reclaim;
+mod references;
 mod statistics;
 mod status;
 mod temporary;
@@ -328,7 +330,7 @@ impl Engine {
     }
     /// Drops a database and its tables, atomically; returns how many tables there were.
     pub fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
-        self.0.drop_database(owner, name)
+        self.0.drop_database(owner, name, false)
     }
     /// Database names, sorted.
     pub fn databases(&self) -> Result<Vec<String>> {
@@ -393,20 +395,38 @@ impl Engine {
     /// Drops several tables in one atomic step (all exist, or nothing happens and the first missing
     /// one is named). O(1) per table in everything the table holds.
     pub fn drop_tables(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
-        self.0.drop_tables(owner, names)
+        self.0.drop_tables(owner, names, false)
     }
     /// Empties a table by giving it a new incarnation.
     pub fn truncate_table(&self, owner: &Arc<Owner>, database: &str, name: &str) -> Result<()> {
-        self.0.truncate_table(owner, database, name)
+        self.0.truncate_table(owner, database, name, false)
     }
     /// Renames tables in order, atomically: (from, to) pairs of (database, name).
     pub fn rename_tables(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
-        self.0.rename_tables(owner, pairs)
+        self.0.rename_tables(owner, pairs, &[])
+    }
+    /// The same; before that, by the same step, tables (by the names they have until then) get other bodies.
+    pub fn rename_tables_with(
+        &self,
+        owner: &Arc<Owner>,
+        pairs: &[Rename],
+        bodies: &[(TableName, Vec<u8>)],
+    ) -> Result<()> {
+        self.0.rename_tables(owner, pairs, bodies)
     }
     /// As [`Engine::rename_tables`]; the last pair's table was filled anew from rows of an earlier incarnation, so
     /// views older than this are refused a read of it.
     pub fn place_table(&self, owner: &Arc<Owner>, pairs: &[Rename]) -> Result<()> {
-        self.0.place_table(owner, pairs)
+        self.0.place_table(owner, pairs, &[])
+    }
+    /// The same, with `bodies` as for [`Engine::rename_tables_with`].
+    pub fn place_table_with(
+        &self,
+        owner: &Arc<Owner>,
+        pairs: &[Rename],
+        bodies: &[(TableName, Vec<u8>)],
+    ) -> Result<()> {
+        self.0.place_table(owner, pairs, bodies)
     }
     /// Begins to fill a table that has no rows and that nobody else knows, in bulk; [`Engine::place_table`] is to make it known. `owner`:
     /// whose statement it is, asked whether it was killed.

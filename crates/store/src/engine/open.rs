@@ -7,7 +7,7 @@
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
 use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options};
-use crate::catalog::{Catalog, CodecFactory, Handler};
+use crate::catalog::{CATALOG_DATABASE, Catalog, CodecFactory, Handler, REFERENCES, STATISTICS};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::log::{Log, MIN_CAPACITY};
@@ -68,10 +68,11 @@ pub(super) fn open(
     let rate = options.reclaim_bytes_per_sec;
     let reclaimer = Reclaimer::start(&storage, &pager, &catalog, rate, force < 2)?;
     let later = match force < 3 {
-        true => roll_back_ddl(&sys, &handler, force)?,
+        true => roll_back_ddl(&sys, &catalog, &handler, force)?,
         false => sys.take_recovered(),
     };
     catalog.find_statistics()?;
+    catalog.find_references()?;
     if force < 2 {
         sys.start_purge(handler.clone(), PURGE_THREADS);
     }
@@ -136,12 +137,26 @@ fn open_pager(storage: &Arc<dyn Storage>, options: &Options) -> Result<Arc<Pager
 }
 
 /// Rolls back what DDL a crash left unfinished, so that definitions are in force when they are used; the other transactions.
-fn roll_back_ddl(sys: &Arc<TxnSystem>, handler: &Handler, force: u8) -> Result<Vec<Txn>> {
+///
+/// What DDL did last is to the catalog's tables, those among them that were made when they were needed too: how those are known is committed,
+/// or what makes them is unfinished and has changed the table of tables last.
+fn roll_back_ddl(
+    sys: &Arc<TxnSystem>,
+    catalog: &Catalog,
+    handler: &Handler,
+    force: u8,
+) -> Result<Vec<Txn>> {
+    let mut own = Vec::new();
+    for name in [STATISTICS, REFERENCES] {
+        let row = catalog.read(|txn| catalog.table(txn, CATALOG_DATABASE, name))?;
+        own.extend(row.map(|r| r.def.id));
+    }
     let mut later = Vec::new();
     for txn in sys.take_recovered() {
         let mut ddl = false;
         let seen = sys.visit_undo(&txn, &mut |_, payload| {
-            ddl = Undo::read(payload).is_ok_and(|(table, _)| table < SpaceId::FIRST_USER);
+            ddl = Undo::read(payload)
+                .is_ok_and(|(table, _)| table < SpaceId::FIRST_USER || own.contains(&table));
             ControlFlow::Break(())
         });
         if !ddl || seen.is_err() {

@@ -107,7 +107,7 @@ impl Inner {
             let mut new = found.row.clone();
             new.version += 1;
             new.def.body = body;
-            self.replace(txn, &found, &new)
+            self.replace(txn, &found, &new, after)
         })
     }
 
@@ -117,7 +117,7 @@ impl Inner {
         def: &TableDef,
         change: &PartitionChange,
         body: &[u8],
-        after: &mut Aftermath,
+        after: &mut Aftermath<'_>,
     ) -> Result<()> {
         let stored = |partition: &str| row::partition_name(&def.name, partition);
         match change {
@@ -148,7 +148,7 @@ impl Inner {
                 for from in self.catalog.partition_names(txn, database, name)? {
                     let part = self.find(txn, database, &from)?;
                     let to = row::split_partition(&from).map_or("", |(_, p)| p);
-                    self.rename_row(txn, &part, &def.database, &stored(to), built)?;
+                    self.rename_row(txn, &part, &def.database, &stored(to), built, after)?;
                 }
                 self.catalog.tables.delete(txn, &other.key, &other.bytes)?;
                 self.dig(txn, &other.row.def, after)?;

@@ -25,7 +25,10 @@ impl Engine {
     pub fn prepare_statistics(&self, owner: &Arc<Owner>) -> Result<()> {
         match self.0.catalog.statistics() {
             Some(_) => Ok(()),
-            None => self.0.make_statistics(owner),
+            None => {
+                self.0.make_own(owner, STATISTICS)?;
+                self.0.catalog.find_statistics()
+            }
         }
     }
 
@@ -85,14 +88,14 @@ impl Table {
 }
 
 impl Inner {
-    /// Makes the table of statistics, with its database, in one step.
-    fn make_statistics(&self, owner: &Arc<Owner>) -> Result<()> {
+    /// Makes a table of the catalog's own, with its database, in one step, if it isn't there.
+    pub(super) fn make_own(&self, owner: &Arc<Owner>, name: &str) -> Result<()> {
         let row = row::TableRow {
             created: vec![0],
             def: TableDef {
                 id: self.new_table_id()?,
                 database: CATALOG_DATABASE.into(),
-                name: STATISTICS.into(),
+                name: name.into(),
                 file: crate::space::FileId::SHARED,
                 hidden_row_id: false,
                 partitioned: false,
@@ -121,7 +124,6 @@ impl Inner {
                 Err(Error::DuplicateKey { index: 0 }) => Ok(()),
                 r => r,
             }
-        })?;
-        self.catalog.find_statistics()
+        })
     }
 }

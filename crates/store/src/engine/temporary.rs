@@ -138,6 +138,7 @@ impl Inner {
             mdl: None,
             valid: AtomicBool::new(true),
             partitions: OnceLock::new(),
+            children: OnceLock::new(),
             temporary: Some(me.clone()),
         }))
     }

@@ -120,14 +120,14 @@ fn ddl_keeps_the_counter_of_a_table_that_nobody_uses() {
         engine.create_table(&owner, new_table(name, false)).unwrap();
     }
     for body in 0..3u8 {
-        let changed = inner.ddl(&owner, |txn, _| {
+        let changed = inner.ddl(&owner, |txn, after| {
             inner.lock_tables(txn, [("d", "t")].into_iter())?;
             let found = inner.find(txn, "d", "t")?;
             names.iter().for_each(|name| drop(open(name)));
             let mut new = found.row.clone();
             new.version += 1;
             new.def.body = vec![body];
-            inner.replace(txn, &found, &new)?;
+            inner.replace(txn, &found, &new, after)?;
             names.iter().for_each(|name| drop(open(name)));
             // One is undone.
             if body == 1 {

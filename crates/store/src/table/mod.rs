@@ -137,6 +137,8 @@ pub struct Table {
     pub(crate) valid: AtomicBool,
     /// Its open partitions, by position; made at the first use.
     pub(crate) partitions: OnceLock<Partitions>,
+    /// The tables that refer to it; looked up at the first use.
+    pub(crate) children: OnceLock<Box<[(String, String)]>>,
     /// Of a temporary table: itself, for its undo records to hold.
     pub(crate) temporary: Option<Weak<Table>>,
 }

@@ -1,0 +1,170 @@
+//! Which tables refer to which by their names: a table of the catalog's own, so that whoever looks for the tables that refer to
+//! one reads those and no other.
+//!
+//! What a definition refers to is in its body, which the layer above reads ([`CodecFactory::references`]). This is an index of that,
+//! kept by each transaction that changes definitions (`engine::references`): an entry per table referred to, and one per constraint,
+//! whose names are unique in a database. It is an ordinary table under a name that no user can give, made when the first
+//! constraint is, so a database without any has nothing of it.
+//!
+//! [`CodecFactory::references`]: super::CodecFactory::references
+
+use super::{CATALOG_DATABASE, Catalog, scan};
+use crate::error::{Error, Result};
+use crate::table::format::{Reader, put_bytes};
+use crate::table::{Fetch, Table};
+use crate::txn::Txn;
+use std::sync::Arc;
+
+/// The table.
+pub(crate) const REFERENCES: &str = "references";
+
+/// What a definition says about other tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct References {
+    /// Tables it refers to (database, name), which need not exist.
+    pub parents: Vec<(String, String)>,
+    /// Names of its constraints, as they are compared; unique in its database.
+    pub constraints: Vec<String>,
+}
+
+/// First byte of keys: a table referred to, a constraint's name.
+const PARENT: u8 = 1;
+const CONSTRAINT: u8 = 2;
+
+fn put_name(key: &mut Vec<u8>, name: &str) {
+    key.extend_from_slice(name.as_bytes());
+    key.push(0);
+}
+
+/// What the keys of all that refers to a table begin with.
+fn children_key(database: &str, name: &str) -> Vec<u8> {
+    let mut key = vec![PARENT];
+    put_name(&mut key, database);
+    put_name(&mut key, name);
+    key
+}
+
+/// Key: `child` refers to `parent`.
+pub(crate) fn parent_key(parent: &(String, String), child: (&str, &str)) -> Vec<u8> {
+    let mut key = children_key(&parent.0, &parent.1);
+    put_name(&mut key, child.0);
+    put_name(&mut key, child.1);
+    key
+}
+
+/// Key: a database has a constraint of this name.
+pub(crate) fn constraint_key(database: &str, name: &str) -> Vec<u8> {
+    let mut key = vec![CONSTRAINT];
+    put_name(&mut key, database);
+    put_name(&mut key, name);
+    key
+}
+
+/// The name in a constraint's key.
+pub(crate) fn constraint_of(key: &[u8]) -> Option<String> {
+    let names = key.strip_prefix(&[CONSTRAINT])?.strip_suffix(&[0])?;
+    let name = names.splitn(2, |&b| b == 0).nth(1)?;
+    Some(String::from_utf8_lossy(name).into_owned())
+}
+
+/// The table referred to, of an entry's key.
+pub(crate) fn parent_of(key: &[u8]) -> Option<(String, String)> {
+    names(key.strip_prefix(&[PARENT])?, 0)
+}
+
+/// Two names from the `at`-th on.
+fn names(key: &[u8], at: usize) -> Option<(String, String)> {
+    let mut parts = key.split(|&b| b == 0).skip(at);
+    let name = |b: &[u8]| String::from_utf8(b.to_vec()).ok();
+    Some((name(parts.next()?)?, name(parts.next()?)?))
+}
+
+/// The row of a key.
+fn row_of(key: &[u8]) -> Vec<u8> {
+    let mut row = Vec::with_capacity(key.len() + 2);
+    put_bytes(&mut row, key);
+    row
+}
+
+/// Key of a row.
+pub(super) fn key_of(row: &[u8]) -> Result<&[u8]> {
+    Reader(row).bytes()
+}
+
+impl Catalog {
+    /// The table of references, if there is one yet.
+    pub fn references(&self) -> Option<&Arc<Table>> {
+        self.references.get()
+    }
+
+    /// Finds the table of references if it is there: at open, and after it was made.
+    pub fn find_references(&self) -> Result<()> {
+        if self.references.get().is_none() {
+            match self.open_table(CATALOG_DATABASE, REFERENCES) {
+                Ok(table) => {
+                    let _ = self.references.set(table);
+                }
+                Err(Error::NoSuchTable(_)) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables that refer to one, by name.
+    pub fn children(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        name: &str,
+    ) -> Result<Vec<(String, String)>> {
+        let mut children = Vec::new();
+        let Some(table) = self.references.get() else {
+            return Ok(children);
+        };
+        let prefix = children_key(database, name);
+        let mut scan = scan(table, txn, prefix, Fetch::Key)?;
+        while let Some(row) = scan.next(txn)? {
+            let child = names(row.clustered_key, 2);
+            children.push(
+                child.ok_or_else(|| Error::Corrupt("a row of references names no table".into()))?,
+            );
+        }
+        Ok(children)
+    }
+
+    /// Adds an entry; a duplicate is one of `DuplicateKey`.
+    pub fn add_reference(&self, txn: &mut Txn, key: &[u8]) -> Result<()> {
+        match self.references.get() {
+            Some(table) => table.insert(txn, &row_of(key)),
+            None => Err(Error::Invalid("there is no table of references".into())),
+        }
+    }
+
+    /// Removes an entry.
+    pub fn remove_reference(&self, txn: &mut Txn, key: &[u8]) -> Result<()> {
+        match self.references.get() {
+            Some(table) => table.delete(txn, key, &row_of(key)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_tell_their_names() {
+        let parent = ("d".to_string(), "p".to_string());
+        let key = parent_key(&parent, ("e", "c"));
+        assert!(key.starts_with(&children_key("d", "p")));
+        assert!(!key.starts_with(&children_key("d", "")));
+        assert_eq!(parent_of(&key), Some(parent));
+        assert_eq!(names(&key, 2), Some(("e".into(), "c".into())));
+        let key = constraint_key("d", "fk");
+        assert_eq!(constraint_of(&key).as_deref(), Some("fk"));
+        assert_eq!(parent_of(&key), None);
+        assert_eq!(key_of(&row_of(&key)).unwrap(), key);
+    }
+}

@@ -1,0 +1,248 @@
+//! Tables that refer to others: their index is kept, and open objects on both sides learn of it.
+//!
+//! Each transaction of DDL notes which tables came and went and what their definitions refer to, before and after
+//! ([`Relations::note`]). Before it commits, what that comes to is carried out ([`Inner::settle`]): entries of the catalog's index
+//! come and go, and the tables on the other side of each get a new version, so that plans made with them are made
+//! anew: a table referred to when what refers to it comes or goes, a table that refers when what it refers to comes or goes. A table that is written
+//! anew and takes its own place changes nothing in the end.
+//!
+//! **Locks.** The other sides must be locked exclusively too, and which they are is known only when the statement's own tables are. So
+//! [`Error::Related`] names them and nothing has happened; the caller holds them ([`Engine::hold_names`]) and tries again.
+
+use super::{Engine, Inner, TableName};
+use crate::catalog::{CATALOG_DATABASE, REFERENCES, References, TableDef, references, row};
+use crate::error::{Error, Result};
+use crate::table::Table;
+use crate::txn::{MdlMode, Owner, Txn};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::HeldTables;
+use crate::catalog::full_name;
+
+/// What a DDL transaction changes about who refers to whom.
+#[derive(Default)]
+pub(super) struct Relations {
+    /// Keys of entries: how many come, less how many go.
+    entries: BTreeMap<Vec<u8>, i32>,
+    /// The same for tables by name.
+    tables: BTreeMap<TableName, i32>,
+}
+
+impl Relations {
+    fn count(&mut self, def: &TableDef, refers: &References, by: i32) {
+        let child = (&*def.database, &*def.name);
+        for parent in &refers.parents {
+            let key = references::parent_key(parent, child);
+            *self.entries.entry(key).or_default() += by;
+        }
+        for name in &refers.constraints {
+            let key = references::constraint_key(&def.database, name);
+            *self.entries.entry(key).or_default() += by;
+        }
+        let name = (def.database.clone(), def.name.clone());
+        *self.tables.entry(name).or_default() += by;
+    }
+}
+
+impl Inner {
+    /// Notes that a definition gives way to another; `None`: that there is none.
+    pub(super) fn note_relations(
+        &self,
+        relations: &mut Relations,
+        before: Option<&TableDef>,
+        after: Option<&TableDef>,
+    ) {
+        if let (Some(b), Some(a)) = (before, after)
+            && b.body == a.body
+            && b.name == a.name
+            && b.database == a.database
+        {
+            return;
+        }
+        for (def, by) in [(before, -1), (after, 1)] {
+            let Some(def) = def else { continue };
+            if row::split_partition(&def.name).is_some() || def.database == CATALOG_DATABASE {
+                continue;
+            }
+            let mut refers = self.codecs.references(def);
+            refers.parents.sort();
+            refers.parents.dedup();
+            relations.count(def, &refers, by);
+        }
+    }
+
+    /// Carries out what a transaction has noted.
+    pub(super) fn settle(&self, txn: &mut Txn, relations: &Relations) -> Result<()> {
+        let changed = |n: &i32| *n != 0;
+        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        let mut related: BTreeSet<TableName> = BTreeSet::new();
+        for (key, n) in relations.entries.iter().filter(|(_, n)| changed(n)) {
+            related.extend(references::parent_of(key));
+            match *n < 0 {
+                true => gone.push(key),
+                false => come.push(key),
+            }
+        }
+        for (name, _) in relations.tables.iter().filter(|(_, n)| changed(n)) {
+            // Of those that refer to it by this name in the end, and did before.
+            related.extend(self.catalog.children(txn, &name.0, &name.1)?);
+        }
+        if related.is_empty() && come.is_empty() && gone.is_empty() {
+            return Ok(());
+        }
+        let mdl = self.sys.mdl();
+        let free = |(database, name): &TableName| {
+            let lock = mdl.get(&full_name(database, name));
+            !mdl.holds(txn.owner(), &lock, MdlMode::Exclusive)
+        };
+        let free: Vec<TableName> = related.iter().filter(|t| free(t)).cloned().collect();
+        if !free.is_empty() {
+            return Err(Error::Related(free));
+        }
+        for key in gone {
+            self.catalog.remove_reference(txn, key)?;
+        }
+        for key in come {
+            match self.catalog.add_reference(txn, key) {
+                Err(Error::DuplicateKey { .. }) => {
+                    let name = references::constraint_of(key).unwrap_or_default();
+                    return Err(Error::DuplicateConstraint(name));
+                }
+                r => r?,
+            }
+        }
+        // Last, so that the transaction's last changes are the definitions'.
+        for (database, name) in &related {
+            self.renew(txn, database, name)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a table's definition a new version, if the table is there.
+    fn renew(&self, txn: &mut Txn, database: &str, name: &str) -> Result<()> {
+        let found = match self.find(txn, database, name) {
+            Err(Error::NoSuchTable(_)) => return Ok(()),
+            found => found?,
+        };
+        let mut new = found.row.clone();
+        new.version += 1;
+        self.replace_row(txn, &found, &new)
+    }
+
+    /// Error [`Error::Referenced`] if a table other than `names` refers to one of them.
+    pub(super) fn refuse_referenced(&self, txn: &mut Txn, names: &[TableName]) -> Result<()> {
+        if self.catalog.references().is_none() {
+            return Ok(());
+        }
+        for table in names {
+            let mut children = self.catalog.children(txn, &table.0, &table.1)?;
+            children.retain(|c| !names.contains(c));
+            if let Some(by) = children.into_iter().next() {
+                return Err(Error::Referenced {
+                    table: table.clone(),
+                    by,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces bodies of locked tables.
+    pub(super) fn put_bodies(
+        &self,
+        txn: &mut Txn,
+        bodies: &[(TableName, Vec<u8>)],
+        relations: &mut Relations,
+    ) -> Result<()> {
+        for ((database, name), body) in bodies {
+            let found = self.find(txn, database, name)?;
+            let mut new = found.row.clone();
+            new.version += 1;
+            new.def.body.clone_from(body);
+            self.note_relations(relations, Some(&found.row.def), Some(&new.def));
+            self.replace_row(txn, &found, &new)?;
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Makes room for the index of references, if there is none yet, before the first table that refers to another is made. The
+    /// owner has no transaction open and no locks.
+    pub fn prepare_references(&self, owner: &Arc<Owner>) -> Result<()> {
+        match self.0.catalog.references() {
+            Some(_) => Ok(()),
+            None => {
+                self.0.make_own(owner, REFERENCES)?;
+                self.0.catalog.find_references()
+            }
+        }
+    }
+
+    /// The tables that refer to an open one; of a temporary one, none. Who has the table pinned knows that no other does.
+    #[inline]
+    pub fn children<'t>(&self, table: &'t Table) -> Result<&'t [TableName]> {
+        if let Some(known) = table.children.get() {
+            return Ok(known);
+        }
+        let children = match table.is_temporary() {
+            true => Vec::new(),
+            false => self.children_of(&table.def.database, &table.def.name)?,
+        };
+        Ok(table.children.get_or_init(|| children.into()))
+    }
+
+    /// The tables that refer to a name, whether or not there is a table of it, as of now.
+    pub fn children_of(&self, database: &str, name: &str) -> Result<Vec<TableName>> {
+        let catalog = &self.0.catalog;
+        if catalog.references().is_none() {
+            return Ok(Vec::new());
+        }
+        catalog.read(|txn| catalog.children(txn, database, name))
+    }
+
+    /// Locks names exclusively, whether or not there are tables of them, until the guard is dropped. The owner has no
+    /// transaction open and no locks that last.
+    pub fn hold_names<'a>(
+        &'a self,
+        owner: &'a Arc<Owner>,
+        names: &[TableName],
+    ) -> Result<HeldTables<'a>> {
+        let names: Vec<(TableName, bool)> = names.iter().map(|n| (n.clone(), true)).collect();
+        self.0.lock_names_lasting(owner, &names, false)?;
+        Ok(HeldTables {
+            engine: self,
+            owner,
+        })
+    }
+
+    /// Replaces the bodies of several tables in one step; rows need no change.
+    pub fn set_bodies(&self, owner: &Arc<Owner>, bodies: &[(TableName, Vec<u8>)]) -> Result<()> {
+        self.0.ddl(owner, |txn, after| {
+            let names = bodies.iter().map(|((d, n), _)| (&**d, &**n));
+            self.0.lock_tables(txn, names)?;
+            self.0.put_bodies(txn, bodies, &mut after.relations)
+        })
+    }
+
+    /// [`Engine::drop_tables`] of tables that only each other refer to; error [`Error::Referenced`].
+    pub fn drop_unreferenced(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
+        self.0.drop_tables(owner, names, true)
+    }
+
+    /// [`Engine::drop_database`] of one to whose tables only each other refer; error [`Error::Referenced`].
+    pub fn drop_unreferenced_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
+        self.0.drop_database(owner, name, true)
+    }
+
+    /// [`Engine::truncate_table`] of one to which no other table refers; error [`Error::Referenced`].
+    pub fn truncate_unreferenced(
+        &self,
+        owner: &Arc<Owner>,
+        database: &str,
+        name: &str,
+    ) -> Result<()> {
+        self.0.truncate_table(owner, database, name, true)
+    }
+}

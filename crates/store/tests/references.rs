@@ -1,0 +1,202 @@
+//! The index of which tables refer to which: kept by DDL, atomic with it through crashes, and who must be locked for it.
+
+mod common;
+
+use millpond_store::engine::NewTable;
+use millpond_store::io::Storage;
+use millpond_store::io::sim::{OpKind, SimStorage, Step};
+use millpond_store::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Definitions whose bodies are lists of names: `+parent` refers to a table of the same database, `!name` is a constraint's.
+struct Listed(common::ToyCodecs);
+
+impl CodecFactory for Listed {
+    fn codec(&self, def: &TableDef) -> Result<Arc<dyn KeyCodec>> {
+        self.0.codec(def)
+    }
+    fn references(&self, def: &TableDef) -> References {
+        let text = String::from_utf8_lossy(&def.body).into_owned();
+        let named = |mark: char| {
+            let words = text.split(' ').filter_map(move |w| w.strip_prefix(mark));
+            words.map(str::to_string).collect::<Vec<_>>()
+        };
+        References {
+            parents: named('+')
+                .into_iter()
+                .map(|p| (def.database.clone(), p))
+                .collect(),
+            constraints: named('!'),
+        }
+    }
+}
+
+fn name(table: &str) -> (String, String) {
+    ("d".into(), table.into())
+}
+
+fn table(name: &str, body: &str) -> NewTable {
+    NewTable {
+        database: "d".into(),
+        name: name.into(),
+        hidden_row_id: false,
+        file_per_table: None,
+        indexes: vec![("PRIMARY".into(), true, Vec::new())],
+        body: body.into(),
+        auto_increment: 0,
+    }
+}
+
+fn open(sim: &SimStorage) -> Engine {
+    let options = common::options();
+    let codecs = Arc::new(Listed(common::ToyCodecs));
+    Engine::open(Arc::new(sim.clone()) as Arc<dyn Storage>, options, codecs).unwrap()
+}
+
+/// The names of the tables that refer to one.
+fn children(e: &Engine, table: &str) -> Vec<String> {
+    let list = e.children_of("d", table).unwrap();
+    list.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Runs DDL with the names held that it asks for.
+fn ddl(e: &Engine, o: &Arc<Owner>, run: &dyn Fn() -> Result<()>) -> Result<()> {
+    match run() {
+        Err(Error::Related(names)) => {
+            let _held = e.hold_names(o, &names)?;
+            run()
+        }
+        done => done,
+    }
+}
+
+#[test]
+fn ddl_keeps_the_index() {
+    let sim = SimStorage::new();
+    let e = open(&sim);
+    let o = e.owner();
+    e.create_database(&o, "d", &[]).unwrap();
+    e.create_table(&o, table("p", "")).unwrap();
+    // No table of them before the first.
+    assert_eq!(children(&e, "p"), Vec::<String>::new());
+    e.prepare_references(&o).unwrap();
+    let child = || e.create_table(&o, table("c", "+p +c !one"));
+    assert!(matches!(child(), Err(Error::Related(names)) if names == [name("p")]));
+    assert_eq!(e.tables("d").unwrap(), ["p"]);
+
+    // An object that was open learns of it.
+    let reader = e.owner();
+    let opened = || {
+        let mut txn = e.begin(&reader, Isolation::RepeatableRead);
+        let p = e.open_table(&mut txn, "d", "p").unwrap();
+        let known = e.children(&p).unwrap().to_vec();
+        let valid = p.pin(&mut txn).unwrap();
+        e.commit(txn).unwrap();
+        (p, known, valid)
+    };
+    let (before, known, _) = opened();
+    assert_eq!(known, []);
+    ddl(&e, &o, &child).unwrap();
+    let mut txn = e.begin(&reader, Isolation::RepeatableRead);
+    assert!(!before.pin(&mut txn).unwrap());
+    e.commit(txn).unwrap();
+    assert_eq!(opened().1, [name("c")]);
+    assert_eq!(
+        (children(&e, "p"), children(&e, "c")),
+        (vec!["c".to_string()], vec!["c".to_string()])
+    );
+
+    // Names of constraints are the database's.
+    let second = || e.create_table(&o, table("b", "+p !one"));
+    assert!(matches!(ddl(&e, &o, &second), Err(Error::DuplicateConstraint(n)) if n == "one"));
+    let second = || e.create_table(&o, table("b", "+p !two"));
+    ddl(&e, &o, &second).unwrap();
+    assert_eq!(children(&e, "p"), ["b", "c"]);
+
+    // Who is referred to stays, but with those that refer to it.
+    let refused = e.drop_unreferenced(&o, &[name("p"), name("b")]);
+    assert!(
+        matches!(refused, Err(Error::Referenced { table, by }) if table == name("p") && by == name("c"))
+    );
+    assert!(matches!(
+        e.truncate_unreferenced(&o, "d", "p"),
+        Err(Error::Referenced { .. })
+    ));
+    e.truncate_table(&o, "d", "p").unwrap();
+    assert_eq!(children(&e, "p"), ["b", "c"]);
+
+    // A rename takes other bodies along.
+    let pairs = [(name("p"), name("q"))];
+    let bodies = [
+        (name("c"), b"+q +c !one".to_vec()),
+        (name("b"), b"+q !two".to_vec()),
+    ];
+    ddl(&e, &o, &|| e.rename_tables_with(&o, &pairs, &bodies)).unwrap();
+    assert_eq!(
+        (children(&e, "p"), children(&e, "q")),
+        (vec![], vec!["b".to_string(), "c".to_string()])
+    );
+    ddl(&e, &o, &|| e.set_table_body(&o, "d", "b", b"!two".to_vec())).unwrap();
+    assert_eq!(children(&e, "q"), ["c"]);
+
+    // What comes to a name that is referred to has to be locked with who refers to it.
+    e.drop_tables(&o, &[name("q")]).unwrap_err();
+    ddl(&e, &o, &|| e.drop_tables(&o, &[name("q")])).unwrap();
+    let again = || e.create_table(&o, table("q", ""));
+    assert!(matches!(again(), Err(Error::Related(names)) if names == [name("c")]));
+    ddl(&e, &o, &again).unwrap();
+    ddl(&e, &o, &|| e.drop_unreferenced_database(&o, "d").map(drop)).unwrap();
+    e.create_database(&o, "d", &[]).unwrap();
+    assert_eq!(children(&e, "q"), Vec::<String>::new());
+    assert_eq!(e.check().unwrap(), Vec::<String>::new());
+}
+
+/// After a power cut at any write the index says what the definitions do.
+#[test]
+fn a_crash_leaves_index_and_definitions_alike() {
+    let mut at = 0;
+    loop {
+        let sim = SimStorage::new();
+        let steps = Arc::new(AtomicU64::new(0));
+        {
+            let e = open(&sim);
+            let o = e.owner();
+            e.create_database(&o, "d", &[]).unwrap();
+            e.create_table(&o, table("p", "")).unwrap();
+            e.prepare_references(&o).unwrap();
+            let count = steps.clone();
+            sim.on_step(move |kind, _| {
+                let cut = kind != OpKind::Read && count.fetch_add(1, Ordering::Relaxed) == at;
+                if cut { Step::Cut } else { Step::Go }
+            });
+            for n in 0..4 {
+                let (own, body) = (format!("c{n}"), format!("+p !k{n}"));
+                let made = ddl(&e, &o, &|| e.create_table(&o, table(&own, &body)));
+                let gone = match n {
+                    2 => ddl(&e, &o, &|| e.drop_tables(&o, &[name("c0"), name("c1")])),
+                    _ => Ok(()),
+                };
+                if made.and(gone).is_err() {
+                    break;
+                }
+            }
+        }
+        sim.clear_hook();
+        if !sim.is_cut() {
+            break;
+        }
+        let mut coin = at;
+        sim.restart(|| {
+            coin = coin.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            coin >> 63 == 1
+        });
+        let e = open(&sim);
+        let mut named = e.tables("d").unwrap();
+        named.retain(|n| n != "p");
+        assert_eq!(children(&e, "p"), named, "cut at step {at}");
+        assert_eq!(e.check().unwrap(), Vec::<String>::new(), "cut at step {at}");
+        at += 1;
+    }
+    assert!(at >= 8, "{at} steps");
+}
