@@ -537,7 +537,7 @@ impl Session {
         }
         work.finish()?;
         let rows = work.rows();
-        work.place(&self.owner, (&new.database, &new.table), None)?;
+        ddl.place_filled(work, &new)?;
         Ok(Done {
             affected: rows,
             info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),

@@ -484,6 +484,8 @@ impl Session {
         };
         let keep = number("profiling_history_size") as usize;
         self.env.profiles.set(number("profiling") != 0, keep);
+        let checks = number("foreign_key_checks") != 0;
+        self.env.foreign_key_checks.set(checks);
         s.notes = number("sql_notes") != 0;
         s.wait_timeout = number("wait_timeout");
         s.max_execution_ms = number("max_execution_time");

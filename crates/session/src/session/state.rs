@@ -144,6 +144,7 @@ impl Session {
             names: locale::ENGLISH.into(),
             client: Encoding::Utf8.into(),
             switches: Default::default(),
+            foreign_key_checks: true.into(),
             last_insert_id: 0.into(),
             row_count: 0.into(),
             found_rows: 0.into(),

@@ -83,22 +83,6 @@ const TABLES: &[(&str, Columns)] = &[
         ],
     ),
     (
-        "REFERENTIAL_CONSTRAINTS",
-        &[
-            ("CONSTRAINT_CATALOG", NAME),
-            ("CONSTRAINT_SCHEMA", NAME),
-            ("CONSTRAINT_NAME", NULL_NAME),
-            ("UNIQUE_CONSTRAINT_CATALOG", NAME),
-            ("UNIQUE_CONSTRAINT_SCHEMA", NAME),
-            ("UNIQUE_CONSTRAINT_NAME", NULL_NAME),
-            ("MATCH_OPTION", Ty::Str(7)),
-            ("UPDATE_RULE", Ty::Str(11)),
-            ("DELETE_RULE", Ty::Str(11)),
-            ("TABLE_NAME", NAME),
-            ("REFERENCED_TABLE_NAME", NAME),
-        ],
-    ),
-    (
         "ROUTINES",
         &[
             ("SPECIFIC_NAME", NAME),

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `of` | SHOW statements as selections from virtual tables |
 //! | `schema` | databases, tables, columns, indexes, constraints |
+//! | `foreign_keys` | foreign keys |
 //! | `server` | variables, status, sessions, engines, character sets |
 //! | `pool` | the buffer pool's instances |
 //! | `watch` | the stall record, waits |
@@ -28,6 +29,7 @@
 
 pub(crate) mod create;
 mod empty;
+mod foreign_keys;
 mod graveyard;
 mod locks;
 mod logs;
@@ -67,6 +69,7 @@ pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
 /// The tables of a system schema (lower-case name), by name.
 fn all_of(database: &str) -> Vec<table::Virtual> {
     let mut tables = schema::tables(database);
+    tables.extend(foreign_keys::tables(database));
     tables.extend(server::tables(database));
     tables.extend(watch::tables(database));
     tables.extend(graveyard::tables(database));

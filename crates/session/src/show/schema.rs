@@ -677,7 +677,7 @@ fn key_column_usage() -> Virtual {
                         ])?;
                     }
                 }
-                Ok(())
+                super::foreign_keys::usage(database, &def.name, schema, emit)
             })
         },
     )
@@ -732,7 +732,7 @@ fn table_constraints() -> Virtual {
                         s(yes(check.enforced)),
                     ])?;
                 }
-                Ok(())
+                super::foreign_keys::constraints(database, &def.name, schema, emit)
             })
         },
     )

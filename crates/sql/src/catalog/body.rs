@@ -125,6 +125,7 @@ impl Schema {
         let mut schema = Schema::new(columns, indexes, collation, comment, created);
         schema.partitioning = partitioning;
         schema.checks = more.checks;
+        schema.foreign_keys = more.foreign_keys;
         Ok(schema)
     }
     /// Bytes for `TableDef.body`: columns, options and partitions, not the indexes.

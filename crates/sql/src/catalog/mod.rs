@@ -7,6 +7,7 @@
 //! | `bound` | what is made of a definition at its first use |
 //! | `layout` | where each column lies in a stored row |
 //! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
+//! | `foreign_keys` | foreign keys |
 //! | `rules`, `rule_body` | CHECK constraints, generated columns, and those as bytes |
 //! | `sections` | what bodies have behind columns and partitions |
 //! | `assign` | values that become a column's; defaults |
@@ -23,6 +24,7 @@ pub mod assign;
 mod body;
 mod bound;
 pub(crate) mod bytes;
+mod foreign_keys;
 mod layout;
 mod partition_body;
 mod partitioning;
@@ -30,6 +32,7 @@ mod rule_body;
 mod rules;
 mod sections;
 
+pub use foreign_keys::{ForeignKey, ReferentialAction, positions};
 pub use layout::RowLayout;
 pub(crate) use layout::{Slot, key_length};
 pub(crate) use partitioning::HIGH_KEY;
@@ -149,6 +152,8 @@ pub struct Schema {
     pub checks: Vec<Check>,
     /// Its partitions, if it has any.
     pub partitioning: Option<Arc<Partitioning>>,
+    /// Its foreign keys, in the order in which they were made.
+    pub foreign_keys: Vec<ForeignKey>,
     /// Where each column lies in a stored row; derived from `columns` by [`Schema::new`].
     layout: RowLayout,
     /// Whether columns are generated; derived from `columns`.
@@ -176,6 +181,7 @@ impl Schema {
             created,
             checks: Vec::new(),
             partitioning: None,
+            foreign_keys: Vec::new(),
             layout,
             generates,
             computed: BoundOnce::default(),

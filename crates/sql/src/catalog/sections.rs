@@ -7,19 +7,26 @@
 //! | number | section |
 //! |---|---|
 //! | 1 | generated and invisible columns, CHECK constraints, invisible indexes |
+//! | 2 | foreign keys |
 
 use super::bytes::{Reader, Writer, corrupt};
-use super::rule_body;
-use super::{Column, Schema};
+use super::{Column, ForeignKey, Schema};
+use super::{foreign_keys, rule_body};
 use crate::error::SqlResult;
 
 const RULES: u64 = 1;
+const FOREIGN_KEYS: u64 = 2;
 
 /// The sections of a schema, with the bytes of each.
 pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
     let mut list = Vec::new();
     if rule_body::has_rules(s) {
         list.push((RULES, rule_body::bytes(s)));
+    }
+    if !s.foreign_keys.is_empty() {
+        let mut w = Writer(Vec::new());
+        foreign_keys::write(&s.foreign_keys, &mut w);
+        list.push((FOREIGN_KEYS, w.0));
     }
     list
 }
@@ -40,6 +47,8 @@ pub struct Sections {
     pub checks: Vec<super::Check>,
     /// Names of invisible indexes.
     pub invisible: Vec<String>,
+    /// Foreign keys.
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 /// Reads sections back, into the columns where they are about them.
@@ -50,6 +59,13 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
             RULES => {
                 let rules = &mut Reader(r.bytes()?);
                 (sections.checks, sections.invisible) = rule_body::read(rules, columns)?;
+            }
+            FOREIGN_KEYS => {
+                let keys = &mut Reader(r.bytes()?);
+                sections.foreign_keys = foreign_keys::read(keys)?;
+                if !keys.0.is_empty() {
+                    return Err(corrupt());
+                }
             }
             _ => return Err(corrupt()),
         }

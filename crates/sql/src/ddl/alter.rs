@@ -9,16 +9,24 @@ use millpond_store::{Isolation, TableDef};
 
 use super::change::{Change, Changed, Way};
 use super::clauses::Clauses;
+use super::foreign_keys::{self, renamed_key};
 use super::options::Options;
 use super::{Ddl, Done, key, names};
+use crate::catalog::{ForeignKey, positions};
 use crate::error::{SqlError, SqlResult};
-use crate::parse::ast::{self, AlterAction, ObjectName, PlainAlter};
+use crate::parse::ast::{self, AlterAction, ObjectName, Part, PlainAlter};
 use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::write::counter;
 
 fn unsupported<T>(what: &str) -> SqlResult<T> {
     Err(SqlError::unsupported(what))
+}
+
+/// Whether rows of a key's parent can be looked up as they are: where it is the table itself, it has the index already.
+fn old_finds(key: &ForeignKey, own: (&str, &str), old: &Schema) -> bool {
+    (&*key.parent.0, &*key.parent.1) != own
+        || positions(old, &key.parent_columns).is_some_and(|at| old.index_over(&at).is_some())
 }
 
 /// What an ALTER TABLE asks for.
@@ -81,12 +89,26 @@ impl<'a> Ddl<'a> {
             Way::AddIndex(_) | Way::DropIndex(_) if old.partitioning.is_some() => Way::Copy,
             way => way,
         };
+        let (added, others) = (&new.foreign_keys[changed.kept_keys..], &changed.others);
+        let way = match added.iter().all(|k| old_finds(k, (database, table), old)) {
+            true => way,
+            false => Way::Copy,
+        };
+        self.refuse_unchecked(clauses.is_inplace(), added.len())?;
         let beside = match clauses.allow(&way, alone)? {
-            // What the session has locked stays so.
-            _ if self.tables_locked => Beside::Nothing,
+            // What the session has locked stays so; and so does what has been looked at.
+            _ if self.tables_locked || !added.is_empty() => Beside::Nothing,
             beside => beside,
         };
+        if way != Way::Copy && !alone {
+            self.check_rows_refer((database, table), (database, table), added)?;
+        }
         match way {
+            Way::Definition if !others.is_empty() => {
+                let own = ((database.to_string(), table.to_string()), new.table_body());
+                let bodies: Vec<_> = others.iter().cloned().chain([own]).collect();
+                self.engine.set_bodies(self.owner, &bodies).map_err(wrap)?;
+            }
             Way::Definition => self.set_body(database, table, new.table_body())?,
             Way::RenameIndexes(names) => {
                 match self.temporary(database, table) {
@@ -181,10 +203,11 @@ impl<'a> Ddl<'a> {
     ) -> SqlResult<Done> {
         self.locked(database, table, || {
             let (_, old) = self.definition(database, table)?;
-            let mut change = Change::of(table, &old, self.mode, self.env);
+            let mut change = Change::of((database, table), &old, self.mode, self.env);
             apply(&mut change)?;
             let mut changed = change.finish()?;
             self.repartition(&old, &mut changed.schema)?;
+            self.check_change((database, table), &old, &changed)?;
             self.make_change(database, table, &old, changed, clauses)
         })
     }
@@ -293,9 +316,10 @@ impl<'a> Ddl<'a> {
             exists.map_err(|e| store_error(e, database))?;
         }
         let default = super::database_collation(self.engine, database)?;
-        self.locked(database, table, || {
+        let related = || self.related_to(database, table, asked, to.as_ref());
+        self.locked_with(database, table, related, || {
             let (_, old) = self.definition(database, table)?;
-            let mut change = Change::of(table, &old, self.mode, self.env);
+            let mut change = Change::of((database, table), &old, self.mode, self.env);
             change.set_options(&asked.options)?;
             for action in &asked.changes {
                 change.apply(action, default)?;
@@ -303,6 +327,7 @@ impl<'a> Ddl<'a> {
             let anew = change.anew;
             let mut changed = change.finish()?;
             self.repartition(&old, &mut changed.schema)?;
+            self.relate_change((database, table), &old, &mut changed, to.as_ref())?;
             match &to {
                 // OPTIMIZE does the same.
                 None if anew => {
@@ -329,6 +354,108 @@ impl<'a> Ddl<'a> {
                 }
             }
         })
+    }
+
+    /// Checks a change of a table against what it refers to and what refers to it, and sees to what it changes there.
+    fn relate_change(
+        &self,
+        own: (&str, &str),
+        old: &Schema,
+        changed: &mut Changed,
+        to: Option<&(String, String)>,
+    ) -> SqlResult<()> {
+        if self.temporary(own.0, own.1).is_some() {
+            return match changed.schema.foreign_keys.is_empty() {
+                true => Ok(()),
+                false => Err(SqlError::new(1215, "Cannot add foreign key constraint")),
+            };
+        }
+        self.check_change(own, old, changed)?;
+        let added = &changed.schema.foreign_keys[changed.kept_keys..];
+        self.check_foreign_keys(own, &changed.schema, added)?;
+        let target = to.map_or(own, |(d, t)| (&**d, &**t));
+        changed.others = self.bodies_of_children(own, target, &changed.renamed)?;
+        if target != own {
+            let own = (own.0.to_string(), own.1.to_string());
+            let renamed = (target.0.to_string(), target.1.to_string());
+            let to = |name: &(String, String)| match *name == own {
+                true => renamed.clone(),
+                false => name.clone(),
+            };
+            for key in &mut changed.schema.foreign_keys {
+                if let Some(new) = renamed_key(key, &own, &to) {
+                    *key = new;
+                }
+            }
+            let orphans = self.children(target.0, target.1)?;
+            self.check_as_parent(target, &changed.schema, &orphans)?;
+        }
+        Ok(())
+    }
+
+    /// The tables on the other side of what an ALTER TABLE changes about foreign keys; none if it changes nothing about them.
+    fn related_to(
+        &self,
+        database: &str,
+        table: &str,
+        asked: &Asked<'_>,
+        to: Option<&(String, String)>,
+    ) -> SqlResult<Vec<(String, String)>> {
+        let (mut keys, mut names) = (to.is_some(), to.is_some());
+        let mut related = Vec::new();
+        for change in &asked.changes {
+            match change {
+                AlterAction::AddForeignKey(key) => {
+                    keys = true;
+                    related.push(foreign_keys::of_definition(key, 0)?.parent(database));
+                }
+                AlterAction::AddElements(list) => {
+                    for spec in super::create::elements(list)?.foreign_keys {
+                        keys = true;
+                        related.push(spec.parent(database));
+                    }
+                }
+                AlterAction::Drop {
+                    part: Part::ForeignKey | Part::Constraint,
+                    ..
+                } => keys = true,
+                AlterAction::RenamePart(Part::Column, ..)
+                | AlterAction::ChangeColumn { from: Some(_), .. } => names = true,
+                _ => {}
+            }
+        }
+        if keys {
+            let (_, schema) = self.stored_definition(database, table)?;
+            related.extend(schema.foreign_keys.into_iter().map(|k| k.parent));
+        }
+        if names {
+            related.extend(self.children(database, table)?);
+        }
+        if let Some((database, table)) = to {
+            related.extend(self.children(database, table)?);
+        }
+        if !related.is_empty() {
+            related.push((database.to_string(), table.to_string()));
+            related.extend(to.cloned());
+        }
+        Ok(related)
+    }
+
+    /// Runs `work` with the table locked exclusively, and those that `related` gives.
+    fn locked_with<T>(
+        &self,
+        database: &str,
+        table: &str,
+        related: impl Fn() -> SqlResult<Vec<(String, String)>>,
+        work: impl FnOnce() -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        if self.temporary(database, table).is_some() || related()?.is_empty() {
+            return self.locked(database, table, work);
+        }
+        self.engine
+            .prepare_references(self.owner)
+            .map_err(|e| store_error(e, table))?;
+        self.holding(related, work)
     }
 
     /// Lets a table's AUTO_INCREMENT column go on at `next` at least. Values already given stay given.

@@ -3,11 +3,13 @@
 
 use super::check::{self, CheckSpec};
 use super::column::{self, ColumnSpec, read_default};
-use super::create::{check_row_size, elements};
+use super::create::{Elements, check_row_size, elements};
 use super::expressions;
+use super::foreign_keys;
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
 use super::options::Options;
+use crate::catalog::ForeignKey;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
@@ -23,6 +25,7 @@ struct Changing {
 
 /// A definition being changed.
 pub(super) struct Change<'a> {
+    database: &'a str,
     table: &'a str,
     old: &'a Schema,
     mode: u64,
@@ -32,6 +35,9 @@ pub(super) struct Change<'a> {
     gone: Vec<String>,
     keys: Vec<KeySpec>,
     checks: Vec<CheckSpec>,
+    foreign_keys: Vec<ForeignKey>,
+    new_foreign_keys: Vec<foreign_keys::Spec>,
+    renamed: Vec<(String, String)>,
     collation: Collation,
     comment: String,
     /// The rows are to be written anew, whatever else changes.
@@ -43,6 +49,25 @@ pub(super) struct Changed {
     pub schema: Schema,
     /// For each new column, the old one its values come from.
     pub from: Vec<Option<usize>>,
+    /// How many of its foreign keys, the first, it had before.
+    pub kept_keys: usize,
+    /// Names of columns, before and now, that have others.
+    pub renamed: Vec<(String, String)>,
+    /// Bodies that other tables get by the same step.
+    pub others: Vec<((String, String), Vec<u8>)>,
+}
+
+impl Changed {
+    /// The same columns.
+    pub fn same(schema: Schema) -> Changed {
+        Changed {
+            from: (0..schema.columns.len()).map(Some).collect(),
+            kept_keys: schema.foreign_keys.len(),
+            renamed: Vec::new(),
+            others: Vec::new(),
+            schema,
+        }
+    }
 }
 
 fn missing(name: &str) -> SqlError {
@@ -84,7 +109,12 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
 
 impl<'a> Change<'a> {
     /// No change yet.
-    pub fn of(table: &'a str, old: &'a Schema, mode: u64, env: &'a SessionEnv) -> Change<'a> {
+    pub fn of(
+        (database, table): (&'a str, &'a str),
+        old: &'a Schema,
+        mode: u64,
+        env: &'a SessionEnv,
+    ) -> Change<'a> {
         let columns = old.columns.iter().enumerate().map(|(i, c)| Changing {
             column: c.clone(),
             from: Some(i),
@@ -96,6 +126,7 @@ impl<'a> Change<'a> {
             .into_iter()
             .map(|i| spec_of(&old.indexes[i], old));
         Change {
+            database,
             table,
             old,
             mode,
@@ -104,6 +135,9 @@ impl<'a> Change<'a> {
             gone: Vec::new(),
             keys: keys.collect(),
             checks: check::existing(old),
+            foreign_keys: old.foreign_keys.clone(),
+            new_foreign_keys: Vec::new(),
+            renamed: Vec::new(),
             collation: old.collation,
             comment: old.comment.clone(),
             anew: false,
@@ -190,6 +224,16 @@ impl<'a> Change<'a> {
 
     /// Keys know their columns by name.
     fn rename_in_keys(&mut self, from: &str, to: &str) {
+        if from != to {
+            let names = [(from.to_string(), to.to_string())];
+            for key in &mut self.foreign_keys {
+                foreign_keys::rename_columns(&mut key.columns, &names);
+                if key.parent.0 == self.database && key.parent.1 == self.table {
+                    foreign_keys::rename_columns(&mut key.parent_columns, &names);
+                }
+            }
+            self.renamed.extend(names);
+        }
         for key in &mut self.keys {
             for (c, ..) in &mut key.parts {
                 if c.eq_ignore_ascii_case(from) {
@@ -286,19 +330,34 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// DROP CONSTRAINT: a CHECK, a unique key or the primary one; errors 3939 and 3940 if there are several of the name, or none.
+    fn drop_foreign_key(&mut self, name: &str) -> bool {
+        let same = |k: &ForeignKey| k.name.eq_ignore_ascii_case(name);
+        let at = self.foreign_keys.iter().position(same);
+        at.map(|at| self.foreign_keys.remove(at)).is_some()
+    }
+
+    /// DROP CONSTRAINT: a CHECK, a foreign key, a unique key or the primary one; errors 3939 and 3940 if there are several of the name,
+    /// or none.
     fn drop_constraint(&mut self, name: &str) -> SqlResult<()> {
         let is_check = check::position(&self.checks, name, self.table).is_ok();
-        match (is_check, self.has_unique_key(name)) {
-            (true, true) => Err(SqlError::new(
+        let is_foreign = self
+            .foreign_keys
+            .iter()
+            .any(|k| k.name.eq_ignore_ascii_case(name));
+        match (is_check, is_foreign, self.has_unique_key(name)) {
+            (true, true, _) | (true, _, true) | (_, true, true) => Err(SqlError::new(
                 3939,
                 format!(
                     "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
                 ),
             )),
-            (true, false) => self.drop_check(name),
-            (false, true) => self.drop_key(name),
-            (false, false) => Err(no_constraint(name)),
+            (true, ..) => self.drop_check(name),
+            (_, true, _) => {
+                self.drop_foreign_key(name);
+                Ok(())
+            }
+            (.., true) => self.drop_key(name),
+            (false, false, false) => Err(no_constraint(name)),
         }
     }
 
@@ -427,20 +486,29 @@ impl<'a> Change<'a> {
                 self.add_column(column, position.as_ref())
             }
             A::AddElements(list) => {
-                let (columns, keys) = elements(list)?;
+                let Elements {
+                    columns,
+                    keys,
+                    foreign_keys,
+                } = elements(list)?;
                 for column in columns {
                     self.add_column(column, None)?;
                 }
                 self.checks
                     .extend(check::among(list, self.table, self.env)?);
                 self.keys.extend(keys);
+                self.new_foreign_keys.extend(foreign_keys);
                 Ok(())
             }
             A::AddKey(def) => {
                 self.add_key(key::of_definition(def)?);
                 Ok(())
             }
-            A::AddForeignKey(_) => unsupported("FOREIGN KEY"),
+            A::AddForeignKey(def) => {
+                self.new_foreign_keys
+                    .push(foreign_keys::of_definition(def, 0)?);
+                Ok(())
+            }
             A::AddCheck(check) => {
                 let check = check::of_table(check, self.table, self.env)?;
                 self.checks.push(check);
@@ -464,7 +532,8 @@ impl<'a> Change<'a> {
                 Part::Column => self.drop_column(name.as_str()),
                 Part::Index => self.drop_key(name.as_str()),
                 Part::Constraint => self.drop_constraint(name.as_str()),
-                Part::ForeignKey => unsupported("FOREIGN KEY"),
+                Part::ForeignKey if self.drop_foreign_key(name.as_str()) => Ok(()),
+                Part::ForeignKey => Err(missing(name.as_str())),
                 Part::Check => self.drop_check(name.as_str()),
             },
             A::DropPrimaryKey => self.drop_primary(),
@@ -516,7 +585,13 @@ impl<'a> Change<'a> {
     }
 
     /// The definition after all operations.
-    pub fn finish(self) -> SqlResult<Changed> {
+    pub fn finish(mut self) -> SqlResult<Changed> {
+        foreign_keys::check_columns(&self.foreign_keys, |name| self.position(name).is_ok())?;
+        let name = (self.database, self.table);
+        let added = foreign_keys::resolve(&self.new_foreign_keys, name, &self.foreign_keys)?;
+        foreign_keys::implied_keys(&self.new_foreign_keys, &mut self.keys, usize::MAX / 2);
+        let kept_keys = self.foreign_keys.len();
+        self.foreign_keys.extend(added);
         let from = self.columns.iter().map(|c| c.from).collect();
         let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
         let mut columns: Vec<Column> = self.columns.into_iter().map(|c| c.column).collect();
@@ -535,7 +610,14 @@ impl<'a> Change<'a> {
             self.old.created,
         );
         schema.checks = checks;
-        Ok(Changed { schema, from })
+        schema.foreign_keys = self.foreign_keys;
+        Ok(Changed {
+            schema,
+            from,
+            kept_keys,
+            renamed: self.renamed,
+            others: Vec::new(),
+        })
     }
 }
 
@@ -577,6 +659,7 @@ impl Changed {
             && old.partitioning.is_none()
             && self.schema.partitioning.is_none()
             && !self.asks_more(old)
+            && self.kept_keys == self.schema.foreign_keys.len()
     }
 
     /// How every row can be written anew.

@@ -36,6 +36,11 @@ impl Clauses {
         }
     }
 
+    /// Whether the rows are not to be written anew.
+    pub fn is_inplace(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Inplace | Algorithm::Instant)
+    }
+
     /// Error 1221 for clauses that contradict each other.
     pub fn check(&self) -> SqlResult<()> {
         if self.algorithm == Algorithm::Instant && self.lock != Lock::Default {

@@ -197,7 +197,8 @@ impl ColumnSpec {
             Attribute::Invisible => column.visibility = Visibility::Invisible,
             // The table's, see `check`.
             Attribute::Check(_) => {}
-            Attribute::References(_) => return unsupported("FOREIGN KEY"),
+            // As in MySQL: FOREIGN KEY is what makes a constraint.
+            Attribute::References(_) => {}
             Attribute::ColumnFormat(_)
             | Attribute::Storage(_)
             | Attribute::EngineAttribute(_)

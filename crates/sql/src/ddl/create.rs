@@ -9,8 +9,9 @@ use millpond_store::space::FileId;
 use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
+use super::rebuild::Work;
 use super::temporary::not_temporary;
-use super::{Ddl, Done, check, database_collation, expressions, names};
+use super::{Ddl, Done, check, database_collation, expressions, foreign_keys, names};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
@@ -146,7 +147,8 @@ impl Ddl<'_> {
         }
         let collation = options.collation(default)?;
         let comment = options.comment.unwrap_or_default();
-        let schema = self.new_schema(create, &table, selected, collation, comment)?;
+        let name = (&*database, &*table);
+        let schema = self.new_schema(create, name, selected, collation, comment)?;
         let counts = schema.columns.iter().any(|c| c.auto_increment);
         Ok(Prepared::New(Box::new(New {
             database,
@@ -160,12 +162,19 @@ impl Ddl<'_> {
     fn new_schema(
         &self,
         create: &ast::CreateTable,
-        table: &str,
+        name: (&str, &str),
         selected: &[ColumnMeta],
         collation: Collation,
         comment: String,
     ) -> SqlResult<Schema> {
-        let (defs, constraints) = elements(&create.elements)?;
+        let Elements {
+            columns: defs,
+            keys: constraints,
+            foreign_keys: specs,
+        } = elements(&create.elements)?;
+        if create.temporary && !specs.is_empty() {
+            return Err(SqlError::new(1215, "Cannot add foreign key constraint"));
+        }
         if defs.is_empty() && selected.is_empty() {
             return Err(SqlError::new(1113, "A table must have at least 1 column"));
         }
@@ -181,7 +190,7 @@ impl Ddl<'_> {
                 explicit_null: null,
                 primary,
                 unique,
-            } = column::read(def, (table, collation), self.mode, self.env)?;
+            } = column::read(def, (name.1, collation), self.mode, self.env)?;
             if columns
                 .iter()
                 .any(|c| c.name.eq_ignore_ascii_case(&column.name))
@@ -225,7 +234,9 @@ impl Ddl<'_> {
         let mut together: Vec<(Column, bool)> = columns.into_iter().zip(explicit_null).collect();
         together.sort_by_key(|(c, _)| place(c));
         let (mut columns, explicit_null): (Vec<Column>, Vec<bool>) = together.into_iter().unzip();
+        let base = keys.len();
         keys.extend(constraints);
+        foreign_keys::implied_keys(&specs, &mut keys, base);
         let required = (self.env.sys_var)("", "sql_require_primary_key")?.to_i64() == 1;
         if required && !keys.iter().any(|k| k.kind == KeyKind::Primary) {
             return Err(SqlError::new(
@@ -238,10 +249,11 @@ impl Ddl<'_> {
         check_row_size(&columns)?;
         column::check_visible(&columns)?;
         expressions::check_primary(&columns, &indexes)?;
-        let checks = check::among(&create.elements, table, self.env)?;
-        let checks = expressions::settle(table, &mut columns, checks, &[], self.env)?;
+        let checks = check::among(&create.elements, name.1, self.env)?;
+        let checks = expressions::settle(name.1, &mut columns, checks, &[], self.env)?;
         let mut schema = Schema::new(columns, indexes, collation, comment, unix_now());
         schema.checks = checks;
+        schema.foreign_keys = foreign_keys::resolve(&specs, name, &[])?;
         Ok(schema)
     }
 
@@ -259,6 +271,7 @@ impl Ddl<'_> {
         let (def, mut schema) = self.definition(&model_database, &model)?;
         schema.created = unix_now();
         schema.checks = check::copied(&schema, &model);
+        schema.foreign_keys.clear();
         self.engine
             .database(&database)
             .map_err(|e| store_error(e, &database))?;
@@ -310,7 +323,8 @@ impl Ddl<'_> {
 
     fn make(&self, new: NewTable, schema: &Schema, if_not_exists: bool) -> SqlResult<Done> {
         let table = new.name.clone();
-        match self.create_stored(new, schema) {
+        let own = (new.database.clone(), new.name.clone());
+        match self.beside_relations(&own, schema, || self.create_stored(new.clone(), schema))? {
             Ok(()) => Ok(Done::default()),
             Err(Error::TableExists(_)) => self.table_exists(if_not_exists, &table),
             Err(e) => Err(store_error(e, &table)),
@@ -319,6 +333,74 @@ impl Ddl<'_> {
 }
 
 impl Ddl<'_> {
+    /// Runs what makes a table of this name and schema, with its parents and what refers to it already locked and checked.
+    fn beside_relations<T>(
+        &self,
+        own: &(String, String),
+        schema: &Schema,
+        make: impl Fn() -> Result<T, Error>,
+    ) -> SqlResult<Result<T, Error>> {
+        let related = || self.related_to_new(own, schema);
+        self.prepare_relations(schema)?;
+        let name = (&*own.0, &*own.1);
+        loop {
+            let made = self.holding(related, || {
+                self.check_relations(name, schema)?;
+                Ok(make())
+            })?;
+            match made {
+                // Somebody has made a table that refers to it meanwhile: look again.
+                Err(Error::Related(_)) if !self.tables_locked => {}
+                made => return Ok(made),
+            }
+        }
+    }
+
+    /// Gives a new table that has been filled its name, once its rows have been found to keep its foreign keys.
+    pub fn place_filled(&self, work: Work<'_>, new: &New) -> SqlResult<()> {
+        let own = (new.database.clone(), new.table.clone());
+        let (name, keys) = ((&*own.0, &*own.1), &new.schema.foreign_keys);
+        if work.is_temporary() {
+            return work.place(self.owner, name, None, &[]);
+        }
+        let related = || self.related_to_new(&own, &new.schema);
+        self.prepare_relations(&new.schema)?;
+        self.holding(related, || {
+            self.check_relations(name, &new.schema)?;
+            let made = work.name().clone();
+            self.check_rows_refer((&made.0, &made.1), name, keys)?;
+            work.place(self.owner, name, None, &[])
+        })
+    }
+
+    /// The tables on the other side of a table that is to come; it among them, unless there is none.
+    fn related_to_new(
+        &self,
+        own: &(String, String),
+        schema: &Schema,
+    ) -> SqlResult<Vec<(String, String)>> {
+        let mut names = self.children(&own.0, &own.1)?;
+        names.extend(schema.foreign_keys.iter().map(|k| k.parent.clone()));
+        if !names.is_empty() {
+            names.push(own.clone());
+        }
+        Ok(names)
+    }
+
+    fn prepare_relations(&self, schema: &Schema) -> SqlResult<()> {
+        if schema.foreign_keys.is_empty() {
+            return Ok(());
+        }
+        self.engine
+            .prepare_references(self.owner)
+            .map_err(|e| store_error(e, ""))
+    }
+
+    fn check_relations(&self, own: (&str, &str), schema: &Schema) -> SqlResult<()> {
+        self.check_foreign_keys(own, schema, &schema.foreign_keys)?;
+        self.check_as_parent(own, schema, &self.children(own.0, own.1)?)
+    }
+
     /// Creates a table of this schema, with its partitions.
     pub(super) fn create_stored(
         &self,
@@ -334,19 +416,32 @@ impl Ddl<'_> {
     }
 }
 
+/// What a list defines.
+pub(super) struct Elements<'e> {
+    pub columns: Vec<&'e ast::ColumnDef>,
+    pub keys: Vec<KeySpec>,
+    pub foreign_keys: Vec<foreign_keys::Spec>,
+}
+
 /// The columns that a list defines, and the keys that stand among them.
-pub(super) fn elements(list: &[TableElement]) -> SqlResult<(Vec<&ast::ColumnDef>, Vec<KeySpec>)> {
-    let (mut columns, mut keys) = (Vec::new(), Vec::new());
+pub(super) fn elements(list: &[TableElement]) -> SqlResult<Elements<'_>> {
+    let (mut columns, mut keys, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
     for element in list {
         match element {
             TableElement::Column(column) => columns.push(column),
             TableElement::Key(def) => keys.push(key::of_definition(def)?),
-            TableElement::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
+            TableElement::ForeignKey(def) => {
+                foreign_keys.push(foreign_keys::of_definition(def, keys.len())?);
+            }
             // See [`check::among`].
             TableElement::Check(_) => {}
         }
     }
-    Ok((columns, keys))
+    Ok(Elements {
+        columns,
+        keys,
+        foreign_keys,
+    })
 }
 
 pub(super) fn new_table(

@@ -12,6 +12,7 @@
 //! | `expressions` | what a definition says by expressions, once all of its columns are known |
 //! | `clauses` | ALGORITHM and LOCK |
 //! | `options` | table options |
+//! | `foreign_keys` | foreign keys |
 //! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
 //! | `verify` | rows held to constraints that are new |
@@ -29,6 +30,7 @@ mod column;
 mod create;
 mod expressions;
 mod follow;
+mod foreign_keys;
 mod key;
 mod names;
 mod options;
@@ -39,6 +41,7 @@ mod verify;
 
 use std::sync::Arc;
 
+use millpond_store::engine::Rename;
 use millpond_store::{CATALOG_DATABASE, Engine, Error, Owner};
 
 use crate::catalog::WORK_DATABASE;
@@ -164,10 +167,7 @@ impl<'a> Ddl<'a> {
                 if self.truncate_temporary(&database, &name)? {
                     return Ok(Done::default());
                 }
-                self.engine
-                    .truncate_table(self.owner, &database, &name)
-                    .map_err(|e| store_error(e, &name))?;
-                Ok(Done::default())
+                self.truncate(database, name)
             }
             S::Rename {
                 if_exists: false,
@@ -263,9 +263,13 @@ impl<'a> Ddl<'a> {
             let dropped = if targets.is_empty() {
                 Ok(())
             } else {
-                self.engine.drop_tables(self.owner, &targets)
+                self.with_related(&targets, || match self.env.foreign_key_checks.get() {
+                    true => self.engine.drop_unreferenced(self.owner, &targets),
+                    false => self.engine.drop_tables(self.owner, &targets),
+                })?
             };
             match dropped {
+                Err(Error::Referenced { table, by }) => return Err(self.referenced(&table, &by)),
                 Ok(()) => break,
                 // Dropped by another session since we looked: look again.
                 Err(Error::NoSuchTable(_)) => {}
@@ -349,10 +353,63 @@ impl<'a> Ddl<'a> {
             renames.push((from, to));
         }
         let first = renames[0].0.1.clone();
-        self.engine
-            .rename_tables(self.owner, &renames)
-            .map_err(|e| store_error(e, &first))?;
+        let all = || -> SqlResult<Vec<(String, String)>> {
+            let mut related = Vec::new();
+            for (from, to) in &renames {
+                related.extend(self.children(&from.0, &from.1)?);
+                related.extend(self.children(&to.0, &to.1)?);
+                if let Ok((_, schema)) = self.stored_definition(&from.0, &from.1) {
+                    related.extend(schema.foreign_keys.into_iter().map(|k| k.parent));
+                }
+            }
+            if related.is_empty() {
+                return Ok(related);
+            }
+            let own = renames.iter().flat_map(|(from, to)| [from, to]);
+            related.extend(own.cloned());
+            Ok(related)
+        };
+        self.holding(all, || {
+            let bodies = self.bodies_after_renames(&renames)?;
+            let rename = |bodies: &[_]| {
+                self.engine
+                    .rename_tables_with(self.owner, &renames, bodies)
+                    .map_err(|e| store_error(e, &first))
+            };
+            self.check_renamed(&renames)?;
+            rename(&bodies)
+        })?;
         Ok(Done::default())
+    }
+
+    /// Checks tables that get names to which others refer already.
+    fn check_renamed(&self, renames: &[Rename]) -> SqlResult<()> {
+        for (from, to) in renames {
+            let children = self.children(&to.0, &to.1)?;
+            // One that has the name until then gives it away.
+            if children.is_empty() || self.exists(&to.0, &to.1)? {
+                continue;
+            }
+            if let Ok((_, schema)) = self.stored_definition(&from.0, &from.1) {
+                self.check_as_parent((&to.0, &to.1), &schema, &children)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn truncate(&self, database: String, name: String) -> SqlResult<Done> {
+        let table = (database, name);
+        let done = match self.env.foreign_key_checks.get() {
+            true => self
+                .engine
+                .truncate_unreferenced(self.owner, &table.0, &table.1),
+            false => self.engine.truncate_table(self.owner, &table.0, &table.1),
+        };
+        match done {
+            Ok(()) => Ok(Done::default()),
+            Err(Error::Referenced { table, by }) => Err(self.not_truncated(&table, &by)),
+            Err(e) => Err(store_error(e, &table.1)),
+        }
     }
 
     fn create_database(
@@ -411,7 +468,12 @@ impl<'a> Ddl<'a> {
 
     fn drop_database(&self, if_exists: bool, name: &str) -> SqlResult<Done> {
         not_system(name, self.env)?;
-        match self.engine.drop_database(self.owner, name) {
+        let dropped = self.with_related(&[], || match self.env.foreign_key_checks.get() {
+            true => self.engine.drop_unreferenced_database(self.owner, name),
+            false => self.engine.drop_database(self.owner, name),
+        })?;
+        match dropped {
+            Err(Error::Referenced { table, by }) => Err(self.referenced(&table, &by)),
             Ok(tables) => Ok(Done {
                 affected: tables as u64,
                 ..Done::default()

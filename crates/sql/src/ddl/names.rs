@@ -47,7 +47,7 @@ pub(super) fn index(name: &str) -> SqlResult<()> {
     check(name, 1280, "index")
 }
 
-/// The name of a CHECK constraint: error 1280 or 1059.
+/// A constraint's name: error 1280 or 1059.
 pub(super) fn constraint(name: &str) -> SqlResult<()> {
     check(name, 1280, "constraint")
 }

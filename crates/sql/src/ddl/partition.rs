@@ -11,6 +11,7 @@ use millpond_store::engine::{Beside, PartitionChange};
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, RowOrder};
 
 use super::change::Changed;
+use super::foreign_keys::not_with_partitions;
 use super::rebuild::{Home, Work};
 use super::temporary::not_temporary;
 use super::{Ddl, Done};
@@ -144,6 +145,10 @@ impl<'a> Ddl<'a> {
                     return Err(not_temporary());
                 }
                 let mut schema = t.schema.clone();
+                let referred = !self.children(&database, &table)?.is_empty();
+                if referred || !schema.foreign_keys.is_empty() {
+                    return Err(not_with_partitions());
+                }
                 self.partition(&mut schema, by)?;
                 return self.write_anew(&t, schema);
             }
@@ -267,7 +272,10 @@ impl<'a> Ddl<'a> {
     fn write_anew(&self, t: &Target<'_>, schema: Schema) -> SqlResult<Done> {
         let from = (0..schema.columns.len()).map(Some).collect();
         let own = (t.database, t.table);
-        let changed = Changed { schema, from };
+        let changed = Changed {
+            from,
+            ..Changed::same(schema)
+        };
         let beside = match self.tables_locked {
             true => Beside::Nothing,
             false => Beside::Reads,
@@ -515,6 +523,14 @@ impl<'a> Ddl<'a> {
                     other.1
                 ),
             ));
+        }
+        let referred = !self.children(&other.0, &other.1)?.is_empty();
+        if referred || !other_schema.foreign_keys.is_empty() {
+            let what = format!(
+                "Table to exchange with partition has foreign key references: '{}'",
+                other.1
+            );
+            return Err(SqlError::new(1740, what));
         }
         let alike = t.schema.columns.len() == other_schema.columns.len()
             && t.schema

@@ -192,6 +192,11 @@ impl<'a> Work<'a> {
         &self.name
     }
 
+    /// Whether it is to be a temporary table.
+    pub fn is_temporary(&self) -> bool {
+        self.temporary
+    }
+
     /// Its rows have a place elsewhere now, and it is gone.
     pub fn placed(mut self) {
         self.placed = true;
@@ -351,12 +356,14 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Gives the table its name, and drops the one it takes the place of, which may have another.
+    /// Gives the table its name, and drops the one it takes the place of, which may have another. `others`: bodies that other tables get by
+    /// the same step.
     pub fn place(
         mut self,
         owner: &Arc<Owner>,
         (database, name): (&str, &str),
         replaced: Option<(&str, &str)>,
+        others: &[((String, String), Vec<u8>)],
     ) -> SqlResult<()> {
         let target = (database.to_string(), name.to_string());
         if let Some(table) = self.table.take() {
@@ -378,7 +385,7 @@ impl<'a> Work<'a> {
         }
         renames.push((self.name.clone(), target));
         self.engine
-            .place_table(owner, &renames)
+            .place_table_with(owner, &renames, others)
             .map_err(|e| self.wrap(e))?;
         self.placed = true;
         if replaced.is_some() {
@@ -639,12 +646,18 @@ impl<'a> Ddl<'a> {
         }
         work.finish()?;
         let rows = work.rows();
+        let keys = &changed.schema.foreign_keys[changed.kept_keys..];
+        // Where there are new ones nobody writes meanwhile.
+        if home != Home::Temporary {
+            let made = work.name().clone();
+            self.check_rows_refer((&made.0, &made.1), name, keys)?;
+        }
         if let Some((follow, source)) = follow {
             self.env.profiles.enter("altering table");
             work.follow(&follow, &source)?;
         }
         self.env.profiles.enter("rename result table");
-        work.place(self.owner, name, Some((database, table)))?;
+        work.place(self.owner, name, Some((database, table)), &changed.others)?;
         self.env.profiles.enter("end");
         Ok(rows)
     }
@@ -742,10 +755,7 @@ impl<'a> Ddl<'a> {
         work: &mut Work<'_>,
     ) -> SqlResult<()> {
         let schema = work.schema.clone();
-        let changed = Changed {
-            from: (0..schema.columns.len()).map(Some).collect(),
-            schema,
-        };
+        let changed = Changed::same(schema);
         self.copy(txn, part, &changed.schema, &changed, work, None)
     }
 
@@ -753,14 +763,12 @@ impl<'a> Ddl<'a> {
     pub fn recreate(&self, database: &str, table: &str) -> SqlResult<()> {
         self.locked(database, table, || {
             let (_, schema) = self.definition(database, table)?;
-            let from = (0..schema.columns.len()).map(Some).collect();
-            let changed = Changed { schema, from };
             let beside = match self.tables_locked {
                 true => Beside::Nothing,
                 false => Beside::Writes,
             };
             let own = (database, table);
-            self.rebuild(own, changed, own, beside)
+            self.rebuild(own, Changed::same(schema), own, beside)
         })?;
         Ok(())
     }

@@ -65,6 +65,8 @@ pub struct SessionEnv {
     pub client: Cell<Encoding>,
     /// `optimizer_switch`.
     pub switches: Cell<Switches>,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: Cell<bool>,
     /// LAST_INSERT_ID().
     pub last_insert_id: Cell<u64>,
     /// ROW_COUNT().
@@ -201,6 +203,7 @@ pub(crate) mod tests {
             names: Cell::new(locale::ENGLISH),
             client: Cell::default(),
             switches: Cell::default(),
+            foreign_key_checks: Cell::new(true),
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),
             found_rows: Cell::new(4),

@@ -4,6 +4,7 @@ use super::Outcome;
 use super::state::State;
 use crate::logical::PlanTable;
 use crate::plan::nodes::{Block, SourceKind};
+use crate::write::foreign_keys::Enforced;
 use crate::write::{Buffers, Hooks, OnDuplicate, RowWriter, Target, WriteContext, WritePolicy};
 
 /// What statements that write ask of their session.
@@ -51,7 +52,14 @@ impl<'s> State<'s> {
             found_key: self.scratch.take(),
             found: self.scratch.take(),
         };
-        RowWriter::new(target, policy, dml.hooks, self.env, buffers)
+        let mut writer = RowWriter::new(target, policy, dml.hooks, self.env, buffers);
+        if let Some(relations) = &self.plan.relations
+            && self.env.foreign_key_checks.get()
+            && let Some(node) = relations.node_of(&t.table)
+        {
+            writer.enforce(Enforced::new(relations, node));
+        }
+        writer
     }
 
     /// Takes a writer's buffers back.

@@ -311,7 +311,15 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
     if cx.params.len() != plan.params && !repeated {
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }
-    if !plan.suits(cx.txn) || !pin(plan, cx.txn)? || plan.is_outgrown(cx.engine) {
+    let related = |txn: &mut Txn| match &plan.relations {
+        Some(relations) if cx.env.foreign_key_checks.get() => relations.pin(txn),
+        _ => Ok(true),
+    };
+    if !plan.suits(cx.txn)
+        || !pin(plan, cx.txn)?
+        || !related(cx.txn)?
+        || plan.is_outgrown(cx.engine)
+    {
         return Ok(None);
     }
     Ok(Some(State {

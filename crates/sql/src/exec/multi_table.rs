@@ -131,25 +131,41 @@ fn change<'s>(
     let t = &st.plan.tables[table];
     // DELETE may name a table twice: its rows go once.
     let mut targets = p.targets.iter().zip(writers);
-    let Some((_, writer)) = targets.find(|(target, _)| target.table == table) else {
+    let Some((target, writer)) = targets.find(|(target, _)| target.table == table) else {
         return Ok(false);
     };
     let mut r = Reader(record);
-    let old = StoredRow {
+    let mut old = StoredRow {
         key: &row[2 * WORD..],
         part: word(WORD) as u32,
         image: r.bytes(),
     };
+    let (found, mut image) = (old.image, Vec::new());
+    if writer.overtakes() {
+        if !writer.now(&mut st.write_to(t), &old, &mut image)? {
+            return Ok(false);
+        }
+        old.image = &image;
+    }
     if p.deletes {
-        writer.delete(&mut st.write_to(t), &old)?;
-        return Ok(true);
+        return writer.delete(&mut st.write_to(t), &old);
     }
     let new = r.bytes();
     if new.is_empty() {
         return Ok(false);
     }
     let mut next = NewRow::default();
-    writer.begin_update(new, &mut next);
+    if old.image == found {
+        writer.begin_update(new, &mut next);
+    } else {
+        // What the statement sets, of the row as it has become.
+        writer.begin_update(old.image, &mut next);
+        let layout = t.schema.layout();
+        for (c, _) in &target.set {
+            let v = layout.column(&t.schema, new, *c, st.env.zone.get());
+            next.put(*c, v);
+        }
+    }
     let done = writer.update(&mut st.write_to(t), &old, &mut next)?;
     Ok(done == Updated::Changed)
 }

@@ -17,16 +17,18 @@ use crate::row::{Reader, encode_sort_value, put_bytes};
 use crate::value::Value;
 use crate::write::{NewRow, RowWriter, StoredRow, Updated};
 
-/// Takes a row found, and the rows of all sources.
-type Take<'t, 's> = dyn FnMut(&mut State<'s>, &StoredRow<'_>, &[RowRef<'_>]) -> SqlResult<()> + 't;
+/// Takes a row found, and the rows of all sources. Whether it counts towards LIMIT.
+type Take<'t, 's> =
+    dyn FnMut(&mut State<'s>, &StoredRow<'_>, &[RowRef<'_>]) -> SqlResult<bool> + 't;
 
 /// Finds the rows of an UPDATE or DELETE. If `collect`, or if they are to be sorted, all are found (and locked) before the first is
-/// given to `f`.
+/// given to `f`. `all_count`: none is passed over.
 fn find<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     t: &'s PlanTable,
     collect: bool,
+    all_count: bool,
     f: &mut Take<'_, 's>,
 ) -> SqlResult<()> {
     let Some(level) = b.levels.first() else {
@@ -55,7 +57,7 @@ fn find<'s>(
     let sorts = !b.order.is_empty() && !in_order;
     // What is no lookup of one row, as was planned, may read rows that it changes.
     let mut kept = (collect || sorts || !fixed).then(|| {
-        let keep = if sorts { count } else { u64::MAX };
+        let keep = if sorts && all_count { count } else { u64::MAX };
         Sorter::new(st, keep)
     });
     let mut key = Vec::new();
@@ -101,8 +103,7 @@ fn find<'s>(
                 part: hit.part,
                 image: hit.bytes,
             };
-            f(st, &row, &now)?;
-            left -= 1;
+            left -= u64::from(f(st, &row, &now)?);
         }
         Ok(if left == 0 {
             Flow::Stop
@@ -125,8 +126,15 @@ fn find<'s>(
                 part: u32::from_le_bytes(part),
                 image: bytes,
             };
-            f(st, &row, &now)?;
-            Ok(Flow::Continue)
+            let counts = f(st, &row, &now)?;
+            if sorts && counts {
+                left -= 1;
+            }
+            Ok(if sorts && left == 0 {
+                Flow::Stop
+            } else {
+                Flow::Continue
+            })
         })?;
     }
     Ok(())
@@ -169,7 +177,7 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> Sq
     let policy = st.policy(p.ignore);
     let mut writer = st.writer(t, given_partitions(&p.find, 0), policy, dml);
     writer.assigns_to(|c| p.set.iter().any(|(s, _)| *s == c));
-    find(st, &p.find, t, p.collect, &mut |st, old, rows| {
+    find(st, &p.find, t, p.collect, true, &mut |st, old, rows| {
         matched += 1;
         writer.at_row(matched);
         let mut row = NewRow::default();
@@ -178,7 +186,7 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> Sq
         assigned(st, &p.find, base, &p.set, &writer, rows, &mut row)?;
         let done = writer.update(&mut st.write_to(t), old, &mut row)?;
         changed += u64::from(done == Updated::Changed);
-        Ok(())
+        Ok(true)
     })?;
     st.writer_done(&mut writer);
     Ok(updated(st, matched, changed, dml.found_rows))
@@ -190,10 +198,20 @@ pub fn delete<'s>(st: &mut State<'s>, p: &'s Delete, dml: &DmlOptions<'s>) -> Sq
     let mut deleted = 0u64;
     let policy = st.policy(p.ignore);
     let mut writer = st.writer(t, None, policy, dml);
-    find(st, &p.find, t, false, &mut |st, row, _| {
-        deleted += 1;
-        writer.at_row(deleted);
-        writer.delete(&mut st.write_to(t), row)
+    let (overtakes, mut image) = (writer.overtakes(), Vec::new());
+    find(st, &p.find, t, false, !p.ignore, &mut |st, row, _| {
+        let mut now = *row;
+        // A row found earlier may have gone or changed with the one before.
+        if overtakes {
+            if !writer.now(&mut st.write_to(t), row, &mut image)? {
+                return Ok(false);
+            }
+            now.image = &image;
+        }
+        writer.at_row(deleted + 1);
+        let done = writer.delete(&mut st.write_to(t), &now)?;
+        deleted += u64::from(done);
+        Ok(done)
     })?;
     st.writer_done(&mut writer);
     Ok(Outcome {

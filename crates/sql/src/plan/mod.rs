@@ -31,6 +31,7 @@ use crate::statistics;
 use crate::types::SqlType;
 use crate::value::Value;
 use crate::value::family::beside;
+use crate::write::foreign_keys::{Relations, Written};
 use crate::write::locks_reads;
 use assumptions::{Assumption, Rests};
 
@@ -64,6 +65,8 @@ pub struct Plan {
     limitable: bool,
     /// What it rests on.
     rests: Rests,
+    /// The tables that its rows have to do with by foreign keys, if it writes to such.
+    pub(crate) relations: Option<Box<Relations>>,
     /// SELECT ... INTO: names of user variables.
     pub(crate) into: Vec<String>,
     /// An execution read so many rows that the tables may have outgrown the plan.
@@ -137,6 +140,7 @@ impl Plan {
             analyzes: false,
             limitable: false,
             rests: Rests::OnNothing,
+            relations: None,
             into: Vec::new(),
         }
     }
@@ -148,6 +152,49 @@ impl Plan {
             on
         };
         self
+    }
+    /// What it does to rows of the database's tables.
+    pub(crate) fn written(&self) -> Vec<Written<'_>> {
+        let stored = |w: &Written<'_>| !w.table.is_temporary();
+        let all: Vec<Written<'_>> = match &self.root {
+            Root::Insert(i) => {
+                let set = i.update.iter().flatten().map(|(c, _)| *c);
+                vec![self.written_to(i.table, true, i.replace, set)]
+            }
+            Root::Update(u) => {
+                vec![self.written_to(u.table, false, false, u.set.iter().map(|(c, _)| *c))]
+            }
+            Root::Delete(d) => vec![self.written_to(d.table, false, true, std::iter::empty())],
+            Root::Several(s) => {
+                let one = |t: &dml::Target| {
+                    self.written_to(t.table, false, s.deletes, t.set.iter().map(|(c, _)| *c))
+                };
+                s.targets.iter().map(one).collect()
+            }
+            Root::Query(_) | Root::Do(_) | Root::Explain(_) => Vec::new(),
+        };
+        all.into_iter().filter(stored).collect()
+    }
+    fn written_to(
+        &self,
+        table: usize,
+        inserts: bool,
+        deletes: bool,
+        set: impl Iterator<Item = usize>,
+    ) -> Written<'_> {
+        let t = &self.tables[table];
+        let mut updates: Vec<usize> = set.collect();
+        if !updates.is_empty() {
+            let columns = t.schema.columns.iter().enumerate();
+            updates.extend(columns.filter(|(_, c)| c.on_update_now).map(|(n, _)| n));
+        }
+        Written {
+            table: &t.table,
+            schema: &t.schema,
+            inserts,
+            deletes,
+            updates,
+        }
     }
     /// A SELECT as it was written, and the variables of its INTO.
     pub(crate) fn selecting(mut self, into: Vec<String>) -> Plan {

@@ -16,6 +16,7 @@ use crate::plan::assumptions::Rests;
 use crate::plan::{Plan, Root};
 use crate::rewrite;
 use crate::statistics;
+use crate::write::foreign_keys;
 
 pub use crate::bind::PlanContext;
 pub use crate::optimize::peek::holds;
@@ -39,7 +40,8 @@ fn compile_kind(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> S
     let bound = bind::statement(kind, text, cx)?;
     cx.env.profiles.enter("optimizing");
     let peek = Peek::new(cx.env, cx.params.filter(|_| cx.peek));
-    let plan = planned(bound, peek, text.contains(":="), generation)?;
+    let mut plan = planned(bound, peek, text.contains(":="), generation)?;
+    plan.relations = foreign_keys::resolve(cx.engine, cx.txn, &plan.written())?;
     match kind {
         StatementKind::Query(q) => Ok(plan.selecting(bind::into_variables(q)?)),
         _ => Ok(plan),

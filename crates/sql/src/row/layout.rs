@@ -26,7 +26,7 @@ impl RowLayout {
 
     /// A column's bytes as stored: the fixed-width form, or the variable one's text.
     #[inline]
-    pub(super) fn bytes<'a>(&self, slot: Slot, row: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn bytes<'a>(&self, slot: Slot, row: &'a [u8]) -> &'a [u8] {
         if slot.form != Form::Variable {
             return &row[slot.at as usize..slot.at as usize + slot.width as usize];
         }

@@ -9,8 +9,9 @@ mod key;
 mod layout;
 mod values;
 
+use crate::catalog::WORK_DATABASE;
 use crate::types::Schema;
-use millpond_store::{CodecFactory, Error, KeyCodec, Result, TableDef};
+use millpond_store::{CodecFactory, Error, KeyCodec, References, Result, TableDef};
 use std::sync::Arc;
 
 pub use crate::catalog::RowLayout;
@@ -54,6 +55,25 @@ impl CodecFactory for Codecs {
             ))
         })?;
         Ok(Arc::new(SchemaCodec(Arc::new(schema))))
+    }
+
+    fn references(&self, def: &TableDef) -> References {
+        // What is being made has no relations until it has its place; what can't be read can be dropped.
+        match Schema::of(def) {
+            Ok(schema) if def.database != WORK_DATABASE => References {
+                parents: schema
+                    .foreign_keys
+                    .iter()
+                    .map(|k| k.parent.clone())
+                    .collect(),
+                constraints: schema
+                    .foreign_keys
+                    .iter()
+                    .map(|k| k.name.to_lowercase())
+                    .collect(),
+            },
+            _ => References::default(),
+        }
     }
 }
 

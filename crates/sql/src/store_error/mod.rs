@@ -89,6 +89,14 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             1412,
             "Table definition has changed, please retry transaction",
         ),
+        Error::DuplicateConstraint(name) => SqlError::new(
+            1826,
+            format!("Duplicate foreign key constraint name '{name}'"),
+        ),
+        Error::Related(_) => SqlError::new(
+            1412,
+            "Table definition has changed, please retry transaction",
+        ),
         Error::Locked(what) => SqlError::new(1105, what),
         other => SqlError::new(1105, other.to_string()),
     }

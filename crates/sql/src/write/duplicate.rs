@@ -7,6 +7,13 @@ use crate::value::{Zone, write_text};
 /// Longest key shown in a message, in characters.
 const SHOWN: usize = 64;
 
+/// The name of the key in an error 1062.
+pub fn duplicated_key(e: &SqlError) -> Option<&str> {
+    let (_, key) = e.message.rsplit_once(" for key '")?;
+    let key = key.strip_suffix('\'')?;
+    Some(key.split_once('.').map_or(key, |(_, name)| name))
+}
+
 /// 1062, showing the key as MySQL does: its parts joined by `-`.
 pub fn duplicate(schema: &Schema, table: &str, index: usize, row: &[u8], tz: Zone) -> SqlError {
     let i = &schema.indexes[index];

@@ -15,8 +15,6 @@ pub struct Hooks<'h> {
     pub generated: &'h [&'h dyn RowRule],
     /// Refuse rows for what is in them, besides the definition's own CHECK constraints.
     pub check: &'h [&'h dyn RowRule],
-    /// Refuse rows for what is, or is not, in other tables, and change rows there: foreign keys.
-    pub foreign_keys: &'h [&'h dyn RowRule],
     /// Act on what was written: AFTER triggers.
     pub after: &'h [&'h dyn RowListener],
     /// Keep what was written: a binary log.
@@ -29,7 +27,6 @@ impl Hooks<'_> {
         before: &[],
         generated: &[],
         check: &[],
-        foreign_keys: &[],
         after: &[],
         images: &[],
     };
@@ -42,7 +39,7 @@ impl Hooks<'_> {
 
     /// Whether deleting a row and inserting the same is more than nothing.
     pub(super) fn act_on_deletes(&self) -> bool {
-        !(self.before.is_empty() && self.foreign_keys.is_empty() && self.after.is_empty())
+        !(self.before.is_empty() && self.after.is_empty())
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `row`, `values` | [`NewRow`]: the values of a row being made; conversion, defaults |
 //! | `place` | which partition a row goes to, and what it takes to be there |
 //! | `hooks` | [`Hooks`]: who else has a say about a row, or is told of it |
+//! | `foreign_keys` | parents and children of rows |
 //! | `auto_increment`, `counter` | the values that AUTO_INCREMENT makes; where a table's counter starts |
 //! | `duplicate` | error 1062 |
 //!
@@ -23,13 +24,16 @@
 //! 5. NOT NULL, of what 2 and 4 left.
 //! 6. The definition's CHECK constraints, then [`Hooks::check`]: constraints on the row alone.
 //! 7. AUTO_INCREMENT. So late that a row which fails before uses up no number.
-//! 8. [`Hooks::foreign_keys`]: constraints that look at other tables.
+//! 8. Its parents by foreign keys are looked up and locked ([`foreign_keys`]). Of a row that is deleted, the children are seen to: they refuse it, go or
+//!    change too.
 //! 9. **The store**: the partition, the clustered index and the others. A duplicate is met here; what becomes of it is the
 //!    statement's [`OnDuplicate`]. A row whose partition changes is inserted there first.
-//! 10. [`Hooks::after`]: triggers that act on what was done.
-//! 11. [`Hooks::images`]: whoever keeps a log of rows, with the images before and after.
+//! 10. Parents that were missing in 8 are an error if they still are: a row may be its own. The children of a row whose key has changed are
+//!     seen to. With IGNORE the row is as it was, and a warning says why.
+//! 11. [`Hooks::after`]: triggers that act on what was done.
+//! 12. [`Hooks::images`]: whoever keeps a log of rows, with the images before and after.
 //!
-//! DELETE has 2 and 8 to 11; what REPLACE removes is deleted like that.
+//! DELETE has 2, 8, 9, 11 and 12; what REPLACE removes is deleted like that.
 //!
 //! **Promises.** A row is in the table with all its index entries or not at all; a change that fails leaves the row as it was. Undoing the
 //! rows before it is the caller's, who returns to the statement's savepoint. **Never** evaluates an expression of the statement, finds
@@ -38,6 +42,7 @@
 mod auto_increment;
 pub mod counter;
 mod duplicate;
+pub mod foreign_keys;
 mod hooks;
 mod place;
 mod policy;

@@ -165,25 +165,24 @@ fn step<'l>(name: &'static str, lines: &'l Lines) -> Step<'l> {
 fn hooks_come_in_order() {
     let mut f = Database::with_t();
     let lines = Lines::default();
-    let [before, generated, check, keys, after, images] =
-        ["before", "generated", "check", "keys", "after", "images"].map(|n| step(n, &lines));
+    let [before, generated, check, after, images] =
+        ["before", "generated", "check", "after", "images"].map(|n| step(n, &lines));
     let hooks = Hooks {
         before: &[&before],
         generated: &[&generated],
         check: &[&check],
-        foreign_keys: &[&keys],
         after: &[&after],
         images: &[&images],
     };
-    let all = ["before", "generated", "check", "keys", "after", "images"];
-    let deleted = ["before", "keys", "after", "images"];
+    let all = ["before", "generated", "check", "after", "images"];
+    let deleted = ["before", "after", "images"];
     for (sql, stages) in [
         ("insert into t values (1, 1)", &[&all[..]][..]),
         ("update t set a = 2", &[&all]),
         ("update t set a = 2", &[&["before"]]),
         (
             "insert into t values (1, 1) on duplicate key update a = 3",
-            &[&all[..4], &all],
+            &[&all[..3], &all],
         ),
         (
             "replace into t values (1, 1)",
@@ -272,9 +271,9 @@ fn rules_change_rows_and_refuse_them() {
         read(&mut f),
         [[1, 7, 14], [2, 7, 14], [10, 0, 0], [11, 0, 0]]
     );
-    // A foreign key may keep a row from being deleted.
+    // A rule may keep a row from being deleted.
     let hooks = Hooks {
-        foreign_keys: &[&refuses],
+        before: &[&refuses],
         ..Hooks::NONE
     };
     assert!(run(&mut f, "delete from u", &hooks).is_err());

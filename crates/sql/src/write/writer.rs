@@ -1,9 +1,10 @@
 //! [`RowWriter`]: rows into a table, from one image to the next, out of it.
 
-use millpond_store::Error;
+use millpond_store::{Error, LockMode, ReadMode, Savepoint, WaitPolicy};
 use smallvec::SmallVec;
 
 use super::duplicate::duplicate;
+use super::foreign_keys::{Enforced, ignorable};
 use super::hooks::{Hooks, Images, PendingRow, RowListener, RowRule};
 use super::place::{self, RowLocator, StoredRow};
 use super::policy::{Buffers, Inserted, OnDuplicate, Target, Updated, WritePolicy};
@@ -38,6 +39,8 @@ pub struct RowWriter<'w> {
     pub(super) tz: Zone,
     pub(super) auto: Option<AutoIncrement>,
     assigned: Assigned,
+    /// Its table's foreign keys, if there are any to keep.
+    keys: Option<Enforced<'w>>,
     buffers: Buffers,
     /// The partition of the row in the way.
     found_part: u32,
@@ -62,6 +65,7 @@ impl<'w> RowWriter<'w> {
             tz: env.zone.get(),
             auto: None,
             assigned: Assigned::default(),
+            keys: None,
             buffers,
             found_part: 0,
             row: 0,
@@ -71,6 +75,11 @@ impl<'w> RowWriter<'w> {
     /// Has the AUTO_INCREMENT column numbered.
     pub fn number_by(&mut self, auto: AutoIncrement) {
         self.auto = Some(auto);
+    }
+
+    /// Has the table's foreign keys kept.
+    pub(crate) fn enforce(&mut self, keys: Enforced<'w>) {
+        self.keys = Some(keys);
     }
 
     /// Says which columns updates of this statement assign to.
@@ -125,7 +134,6 @@ impl<'w> RowWriter<'w> {
             return Ok(Inserted::Skipped);
         }
         let numbered = self.number(cx, row)?;
-        self.apply(cx, self.hooks.foreign_keys, None, Some(row))?;
         let Target {
             schema, partitions, ..
         } = self.target;
@@ -189,6 +197,11 @@ impl<'w> RowWriter<'w> {
     ) -> SqlResult<Inserted> {
         let Target { schema, name, .. } = self.target;
         let part = place::part(schema, cx, position)?;
+        let undo = self.row_undo(cx);
+        let parents = match &mut self.keys {
+            Some(keys) => keys.lock_parents(cx, None, image)?,
+            None => true,
+        };
         let mut replaced = 0;
         loop {
             let stored = match &mut cx.load {
@@ -197,6 +210,13 @@ impl<'w> RowWriter<'w> {
             };
             let index = match stored {
                 Ok(()) => {
+                    // What made way may have been the parent, or taken it along.
+                    if (!parents || replaced > 0)
+                        && let Some(keys) = &mut self.keys
+                        && let Err(e) = keys.refuse_orphan(cx, None, image)
+                    {
+                        return self.undo_row(cx, undo, e).map(|()| Inserted::Skipped);
+                    }
                     self.tell(cx, None, Some(image))?;
                     return Ok(Inserted::Stored(replaced));
                 }
@@ -226,6 +246,7 @@ impl<'w> RowWriter<'w> {
             if self.buffers.found == image
                 && !later.iter().any(|i| i.unique)
                 && !self.hooks.act_on_deletes()
+                && !self.keys.as_ref().is_some_and(Enforced::has_children)
             {
                 return Ok(Inserted::Same(replaced));
             }
@@ -299,7 +320,17 @@ impl<'w> RowWriter<'w> {
         if !self.assigned.stamped.is_empty() || computed {
             self.encode(row, image)?;
         }
-        self.apply(cx, self.hooks.foreign_keys, before, Some(row))?;
+        let undo = self.row_undo(cx);
+        let parents = match &mut self.keys {
+            Some(keys) => {
+                let parents = keys.lock_parents(cx, before, image)?;
+                if let Err(e) = keys.before_update(cx, old, image) {
+                    return self.undo_row(cx, undo, e).map(|()| Updated::Skipped);
+                }
+                parents
+            }
+            None => true,
+        };
         let route = &mut self.buffers.route;
         let to = match place::route(schema, partitions, row.values(), cx, route) {
             Err(e) if self.policy.ignore && place::ignorable(&e) => {
@@ -316,6 +347,15 @@ impl<'w> RowWriter<'w> {
             }
             Err(e) => return Err(store_error(e, name)),
         }
+        if let Some(keys) = &mut self.keys {
+            let orphan = match parents {
+                true => Ok(()),
+                false => keys.refuse_orphan(cx, before, image),
+            };
+            if let Err(e) = orphan.and_then(|()| keys.after_update(cx, old, image)) {
+                return self.undo_row(cx, undo, e).map(|()| Updated::Skipped);
+            }
+        }
         if let Some(c) = self.assigned.number {
             let number = row.values()[c].to_u64();
             match &mut self.auto {
@@ -328,15 +368,62 @@ impl<'w> RowWriter<'w> {
         Ok(Updated::Changed)
     }
 
-    /// Deletes a row.
-    pub fn delete(&mut self, cx: &mut WriteContext<'_>, row: &StoredRow<'_>) -> SqlResult<()> {
+    /// Deletes a row; `false`: IGNORE passed it over, with a warning.
+    pub fn delete(&mut self, cx: &mut WriteContext<'_>, row: &StoredRow<'_>) -> SqlResult<bool> {
         let before = Some(row.image);
         self.apply(cx, self.hooks.before, before, None)?;
-        self.apply(cx, self.hooks.foreign_keys, before, None)?;
+        let undo = self.row_undo(cx);
+        if let Some(keys) = &mut self.keys
+            && let Err(e) = keys.before_delete(cx, row)
+        {
+            return self.undo_row(cx, undo, e).map(|()| false);
+        }
         place::part(self.target.schema, cx, row.part)?
             .delete(cx.txn, row.key, row.image)
             .map_err(|e| store_error(e, self.target.name))?;
-        self.tell(cx, before, None)
+        self.tell(cx, before, None).map(|()| true)
+    }
+
+    /// Whether what the writer does to a row may change rows that the statement has found already.
+    pub fn overtakes(&self) -> bool {
+        self.keys.as_ref().is_some_and(Enforced::overtakes)
+    }
+
+    /// The image that a row found earlier has now, in `image`; `false`: it has gone meanwhile, by the statement itself, which has it locked.
+    pub fn now(
+        &self,
+        cx: &mut WriteContext<'_>,
+        row: &StoredRow<'_>,
+        image: &mut Vec<u8>,
+    ) -> SqlResult<bool> {
+        let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+        let mut key = Vec::new();
+        cx.table
+            .get(cx.txn, 0, row.key, mode, &mut key, image)
+            .map_err(|e| store_error(e, self.target.name))
+    }
+
+    /// Where to return to if IGNORE passes a row over for its foreign keys.
+    fn row_undo(&self, cx: &WriteContext<'_>) -> Option<Savepoint> {
+        (self.keys.is_some() && self.policy.ignore).then(|| cx.txn.savepoint())
+    }
+
+    /// With IGNORE, undoes what has become of a row, with a warning instead of the error.
+    fn undo_row(
+        &self,
+        cx: &mut WriteContext<'_>,
+        undo: Option<Savepoint>,
+        e: SqlError,
+    ) -> SqlResult<()> {
+        match undo.filter(|_| ignorable(&e)) {
+            None => Err(e),
+            Some(to) => {
+                let undone = cx.engine.rollback_to(cx.txn, to);
+                undone.map_err(|e| store_error(e, self.target.name))?;
+                cx.env.warn(e.code, e.message);
+                Ok(())
+            }
+        }
     }
 
     /// With IGNORE, a warning instead of an error.

@@ -186,6 +186,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         names: env.names.clone(),
         client: env.client.clone(),
         switches: env.switches.clone(),
+        foreign_key_checks: env.foreign_key_checks.clone(),
         last_insert_id: Cell::default(),
         row_count: Cell::default(),
         found_rows: Cell::default(),

@@ -1,0 +1,323 @@
+//! The foreign keys of one table's rows on their way into it or out of it.
+//!
+//! **Parents** are looked up, and locked shared, before a row is written, so that whoever holds a parent exclusively is waited for without a row
+//! written that he would wait for in turn. What is missing then is an error only once the row is there: a duplicate comes
+//! first, and a row may be its own parent. **Children** that refuse are looked for before their parent is deleted or changed, as InnoDB does: a row that
+//! refers to itself is among them, and a duplicate comes after. Those that go do so before their parent; those that change with it, after it.
+
+use std::ops::Bound;
+
+use millpond_store::{Direction, Fetch, KeyRange, LockMode, ReadMode, Table, WaitPolicy};
+use smallvec::SmallVec;
+
+use super::super::{StoredRow, WriteContext};
+use super::cascade::Link;
+use super::errors::{child_error, parent_error};
+use super::relations::{Related, Relations, ToChild, ToParent};
+use crate::error::SqlResult;
+use crate::row::encode_key_values;
+use crate::store_error::store_error;
+use crate::types::Schema;
+use crate::value::{Value, Zone};
+
+/// The foreign keys of a writer's table.
+pub(crate) struct Enforced<'w> {
+    pub(super) relations: &'w Relations,
+    /// The writer's table.
+    pub(super) node: usize,
+    /// What the rows change by; `None`: by the statement itself.
+    pub(super) above: Option<&'w Link<'w>>,
+    /// The foreign key by which they do, which holds in the end.
+    pub(super) by: Option<&'w str>,
+    key: Vec<u8>,
+    clustered: Vec<u8>,
+    row: Vec<u8>,
+}
+
+/// A locking read of the newest version.
+const fn locking(mode: LockMode) -> ReadMode {
+    ReadMode::Locking(mode, WaitPolicy::Wait)
+}
+
+/// Whether a row's image differs from another in one of these columns, byte for byte.
+fn differs(schema: &Schema, columns: &[usize], a: &[u8], b: &[u8]) -> bool {
+    let layout = schema.layout();
+    columns.iter().any(|&c| {
+        let slot = layout.slots()[c];
+        layout.is_null(a, c) != layout.is_null(b, c)
+            || layout.bytes(slot, a) != layout.bytes(slot, b)
+    })
+}
+
+/// Whether a row's clustered key changes.
+fn moves(schema: &Schema, a: &[u8], b: &[u8]) -> bool {
+    let parts = schema.indexes[0].parts.iter();
+    parts
+        .into_iter()
+        .any(|p| differs(schema, &[p.column], a, b))
+}
+
+/// The rows of an index that have a key.
+pub(super) fn only(key: &[u8]) -> KeyRange {
+    KeyRange {
+        lower: Bound::Included(key.to_vec()),
+        upper: Bound::Included(key.to_vec()),
+    }
+}
+
+/// The key of `index` of a table under which rows with the values of other columns are found; `false` if one is NULL, which
+/// equals nothing.
+fn key_of(
+    schema: &Schema,
+    columns: &[usize],
+    image: &[u8],
+    other: &Schema,
+    index: usize,
+    key: &mut Vec<u8>,
+) -> bool {
+    let layout = schema.layout();
+    if columns.iter().any(|&c| layout.is_null(image, c)) {
+        return false;
+    }
+    let value = |c: &usize| layout.column(schema, image, *c, Zone::UTC);
+    let values: SmallVec<[Value<'_>; 4]> = columns.iter().map(value).collect();
+    key.clear();
+    encode_key_values(other, index, &values, Zone::UTC, key);
+    true
+}
+
+impl<'w> Enforced<'w> {
+    /// Of a table that a statement writes to.
+    pub fn new(relations: &'w Relations, node: usize) -> Enforced<'w> {
+        Enforced {
+            relations,
+            node,
+            above: None,
+            by: None,
+            key: Vec::new(),
+            clustered: Vec::new(),
+            row: Vec::new(),
+        }
+    }
+
+    pub(super) fn related(&self) -> &'w Related {
+        &self.relations.tables[self.node]
+    }
+
+    /// Whether a row that goes or changes may have children.
+    pub fn has_children(&self) -> bool {
+        !self.related().children.is_empty()
+    }
+
+    /// Whether what happens to rows may change others of the same table.
+    pub fn overtakes(&self) -> bool {
+        self.relations.reaches(self.node)
+    }
+
+    /// Locks the parents that the next image of a row needs; whether all are there.
+    pub fn lock_parents(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        before: Option<&[u8]>,
+        after: &[u8],
+    ) -> SqlResult<bool> {
+        let mut all = true;
+        for to in self.needed(before, after) {
+            all &= self.has_parent(cx, to, after)?;
+        }
+        Ok(all)
+    }
+
+    /// Error 1452 if a row that is there now lacks a parent.
+    pub fn refuse_orphan(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        before: Option<&[u8]>,
+        after: &[u8],
+    ) -> SqlResult<()> {
+        for to in self.needed(before, after) {
+            if !self.has_parent(cx, to, after)? {
+                let def = cx.table.def();
+                return Err(child_error((&def.database, &def.name), &to.key));
+            }
+        }
+        Ok(())
+    }
+
+    /// The foreign keys that the next image of a row has to keep anew.
+    fn needed<'i>(
+        &self,
+        before: Option<&'i [u8]>,
+        after: &'i [u8],
+    ) -> impl Iterator<Item = &'w ToParent> + use<'w, 'i> {
+        let (related, by) = (self.related(), self.by);
+        // As in InnoDB, where a row of another key has new entries in all indexes, and each is checked.
+        let moves = before.is_none_or(|b| moves(&related.schema, b, after));
+        related.parents.iter().filter(move |to| {
+            by.is_none_or(|by| *by != *to.key.name)
+                && (moves || before.is_none_or(|b| differs(&related.schema, &to.columns, b, after)))
+        })
+    }
+
+    /// Whether a row's parent is there, which it is from now on; or it needs none.
+    fn has_parent(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        to: &ToParent,
+        image: &[u8],
+    ) -> SqlResult<bool> {
+        let own = self.related();
+        let layout = own.schema.layout();
+        if to.columns.iter().any(|&c| layout.is_null(image, c)) {
+            return Ok(true);
+        }
+        let Some((parent, index)) = to.parent else {
+            return Ok(false);
+        };
+        let parent = &self.relations.tables[parent];
+        key_of(
+            &own.schema,
+            &to.columns,
+            image,
+            &parent.schema,
+            index,
+            &mut self.key,
+        );
+        let over = &parent.schema.indexes[index];
+        let found = match over.unique && over.parts.len() == to.columns.len() {
+            true => {
+                let (clustered, row) = (&mut self.clustered, &mut self.row);
+                let mode = locking(LockMode::Shared);
+                parent
+                    .table
+                    .get(cx.txn, index, &self.key, mode, clustered, row)
+            }
+            false => first(cx, &parent.table, index, &self.key),
+        };
+        found.map_err(|e| store_error(e, &parent.table.def().name))
+    }
+
+    /// Sees to the children of a row that is about to be deleted.
+    pub fn before_delete(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        row: &StoredRow<'_>,
+    ) -> SqlResult<()> {
+        let link = Link::below(self.above, self.node, Some(row.key));
+        for to in &self.related().children {
+            if to.deletes && self.child_key(to, row.image) {
+                self.act(cx, to, &link, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Error 1451 for a row whose next image its children refuse.
+    pub fn before_update(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        old: &StoredRow<'_>,
+        new: &[u8],
+    ) -> SqlResult<()> {
+        let link = Link::below(self.above, self.node, None);
+        for to in self.left(old.image, new) {
+            if !self.child_key(to, old.image) {
+                continue;
+            }
+            if to.child == self.node {
+                // A row that refers to itself, whatever it is to refer to.
+                let related = self.related();
+                self.row.clear();
+                related
+                    .schema
+                    .key_of_row(to.index, old.image, &mut self.row);
+                if self.row.starts_with(&self.key) {
+                    return Err(self.refused(to));
+                }
+            }
+            if !to.key.on_update.acts() {
+                self.act(cx, to, &link, Some(new))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the children of a row that has changed follow it.
+    pub fn after_update(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        old: &StoredRow<'_>,
+        new: &[u8],
+    ) -> SqlResult<()> {
+        let link = Link::below(self.above, self.node, None);
+        for to in self.left(old.image, new) {
+            if to.key.on_update.acts() && self.child_key(to, old.image) {
+                self.act(cx, to, &link, Some(new))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The foreign keys whose children a row leaves by its next image.
+    fn left<'i>(
+        &self,
+        old: &'i [u8],
+        new: &'i [u8],
+    ) -> impl Iterator<Item = &'w ToChild> + use<'w, 'i> {
+        let related = self.related();
+        related
+            .children
+            .iter()
+            .filter(move |to| to.updates && differs(&related.schema, &to.parent_columns, old, new))
+    }
+
+    /// Puts the key of a row's children into `self.key`; `false`: it can have none.
+    fn child_key(&mut self, to: &ToChild, image: &[u8]) -> bool {
+        let (own, child) = (self.related(), &self.relations.tables[to.child]);
+        key_of(
+            &own.schema,
+            &to.parent_columns,
+            image,
+            &child.schema,
+            to.index,
+            &mut self.key,
+        )
+    }
+
+    /// Refuses children, or has them go or change. `new`: the parent's next image; `None`: it goes.
+    fn act(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        to: &'w ToChild,
+        link: &Link<'_>,
+        new: Option<&[u8]>,
+    ) -> SqlResult<()> {
+        let child = &self.relations.tables[to.child];
+        if to.action(new.is_none()).acts() {
+            return self.cascade(cx, to, link, &self.key, new);
+        }
+        let found = first(cx, &child.table, to.index, &self.key);
+        match found.map_err(|e| store_error(e, &child.table.def().name))? {
+            true => Err(self.refused(to)),
+            false => Ok(()),
+        }
+    }
+
+    /// Error 1451.
+    pub(super) fn refused(&self, to: &ToChild) -> crate::error::SqlError {
+        let def = self.relations.tables[to.child].table.def();
+        parent_error((&def.database, &def.name), &to.key)
+    }
+}
+
+/// Whether there is a row with a key, which is locked shared then.
+fn first(
+    cx: &mut WriteContext<'_>,
+    table: &Table,
+    index: usize,
+    key: &[u8],
+) -> Result<bool, millpond_store::Error> {
+    let (dir, mode) = (Direction::Forward, locking(LockMode::Shared));
+    let mut scan = table.scan(cx.txn, index, only(key), dir, mode, Fetch::Row)?;
+    Ok(scan.next(cx.txn)?.is_some())
+}
