@@ -118,7 +118,8 @@ class Server:
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+)", text).group(1)) * 1024
 
-    def stop(self):
+    def end(self):
+        """Ends the process; its data stay."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -126,18 +127,23 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        self.socket.unlink(missing_ok=True)
+
+    def stop(self):
+        self.end()
         if not self.keep:
             shutil.rmtree(self.dir, ignore_errors=True)
         shutil.rmtree(self.socket_dir, ignore_errors=True)
         Server.live.discard(self)
 
 
-def start_millpond(args):
-    s = Server("millpond", args)
+def start_millpond(args, variables=(), server=None):
+    """`variables`: NAME=VALUE of system variables. `server`: one that has ended and is to start again."""
+    s = server or Server("millpond", args)
     s.spawn([
         args.binary, "serve", "--data", s.dir / "data", "--socket", s.socket, "--skip-networking", "--pool", args.pool,
         "--log-size", args.log_size, "--max-connections", 300, "--set", "innodb_flush_log_at_trx_commit=1",
-        "--log-level", "warn",
+        "--log-level", "warn", *(word for v in variables for word in ("--set", v)),
     ])
     s.version = subprocess.run([args.binary, "--version"], capture_output=True, text=True).stdout.strip()
     return s
