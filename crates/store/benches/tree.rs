@@ -166,9 +166,11 @@ fn run(pager: &Arc<Pager>, storage: Arc<RealStorage>, rows: u64, bytes: usize) {
     let mut sorter = Sorter::new(storage, 16 << 20);
     let mut state = 7;
     for _ in 0..rows {
-        sorter.add(&key(random(&mut state) >> 1), &value).unwrap();
+        sorter
+            .add(&key(random(&mut state) >> 1), &value, &|| Ok(()))
+            .unwrap();
     }
-    let mut sorted = sorter.finish().unwrap();
+    let mut sorted = sorter.finish(&|| Ok(())).unwrap();
     let mut records = 0;
     let mut unique = Vec::with_capacity(rows as usize);
     while let Some((k, v)) = sorted.next().unwrap() {

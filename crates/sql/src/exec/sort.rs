@@ -5,13 +5,14 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use millpond_store::Engine;
 use millpond_store::btree::Records;
 use millpond_store::sort::{self, LEAST_BUDGET};
+use millpond_store::{Engine, Error, Owner};
 use smallvec::SmallVec;
 
 use super::state::{Flow, State};
-use crate::error::SqlResult;
+use crate::env::{SessionEnv, overdue};
+use crate::error::{SqlError, SqlResult};
 use crate::memory::{Charge, grow_sort};
 use crate::row::{Reader, put_all};
 use crate::store_error::store_error;
@@ -60,9 +61,34 @@ enum Buffer {
     All(Box<sort::Sorter>),
 }
 
+/// What may end a sort in the middle.
+#[derive(Clone, Copy)]
+struct Stop<'s> {
+    owner: &'s Owner,
+    env: &'s SessionEnv,
+}
+
+impl Stop<'_> {
+    /// Whether to go on, for the store.
+    fn go_on(self) -> Result<(), Error> {
+        match self.owner.is_killed() || self.env.is_overdue() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+    /// What an error of the store means.
+    fn error(self, e: Error) -> SqlError {
+        match e {
+            Error::Interrupted if !self.owner.is_killed() => overdue(),
+            e => store_error(e, ""),
+        }
+    }
+}
+
 /// Takes records in any order.
 pub struct Sorter<'s> {
     engine: &'s Engine,
+    stop: Stop<'s>,
     limit: usize,
     charge: Charge,
     keep: u64,
@@ -81,6 +107,10 @@ impl<'s> Sorter<'s> {
     pub fn of(st: &State<'s>, keep: u64, limit: usize) -> Sorter<'s> {
         Sorter {
             engine: st.engine,
+            stop: Stop {
+                owner: st.owner,
+                env: st.env,
+            },
             limit: limit.max(LEAST_BUDGET),
             charge: st.charge(),
             keep,
@@ -108,13 +138,15 @@ impl<'s> Sorter<'s> {
     pub fn add_bytes(&mut self, key: &[u8], value: &[u8]) -> SqlResult<()> {
         let arrival = self.arrived;
         self.arrived += 1;
+        let stop = self.stop;
         match &mut self.buffer {
             Buffer::All(s) => {
                 let cost = sort::Sorter::cost(key.len(), value.len());
                 if s.memory() + cost > self.charge.used() {
                     grow_sort(s, &mut self.charge, self.limit, cost)?;
                 }
-                s.add(key, value).map_err(|e| store_error(e, ""))
+                s.add(key, value, &|| stop.go_on())
+                    .map_err(|e| stop.error(e))
             }
             Buffer::Few(heap, held) => {
                 if (heap.len() as u64) < self.keep {
@@ -150,13 +182,15 @@ impl<'s> Sorter<'s> {
     #[cold]
     fn sort_all(&mut self) -> SqlResult<()> {
         let mut all = Box::new(self.engine.sorter(LEAST_BUDGET));
+        let stop = self.stop;
         if let Buffer::Few(heap, _) = &mut self.buffer {
             // Smallest first: those with equal keys in the order of their arrival.
             // What the sort takes beside what goes there is its least.
             self.charge.grow(LEAST_BUDGET)?;
             for k in std::mem::take(heap).into_sorted_vec() {
                 let (key, value) = k.bytes.split_at(k.key);
-                all.add(key, value).map_err(|e| store_error(e, ""))?;
+                all.add(key, value, &|| stop.go_on())
+                    .map_err(|e| stop.error(e))?;
             }
             self.charge.clear();
             self.charge.grow(LEAST_BUDGET.max(all.memory()))?;
@@ -180,8 +214,16 @@ impl<'s> Sorter<'s> {
                     }
                 }
             }
-            Buffer::All(s) => {
-                let mut sorted = s.finish().map_err(|e| store_error(e, ""))?;
+            Buffer::All(mut s) => {
+                let mut charge = self.charge;
+                let more = s.merge_budget().min(self.limit);
+                let more = more.saturating_sub(charge.used());
+                if more > 0 && charge.try_grow(more) {
+                    s.set_budget(charge.used());
+                }
+                let stop = self.stop;
+                let sorted = s.finish(&|| stop.go_on());
+                let mut sorted = sorted.map_err(|e| stop.error(e))?;
                 while let Some((key, value)) = sorted.next().map_err(|e| store_error(e, ""))? {
                     st.tick_bytes(value.len())?;
                     if f(st, key, value)? == Flow::Stop {

@@ -7,12 +7,13 @@
 use hashbrown::HashSet;
 use std::sync::Arc;
 
+use millpond_store::Error;
 use millpond_store::btree::Records;
 use millpond_store::sort::{LEAST_BUDGET, Sorted, Sorter};
 
 use super::Value;
 use crate::env::{SessionEnv, overdue};
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::memory::{Charge, MemoryAccount, grow_sort};
 use crate::row::put_value;
 use crate::store_error::{interrupted, store_error};
@@ -104,7 +105,9 @@ impl MemoryBudget {
         if sorter.memory() + cost > charge.used() {
             grow_sort(sorter, charge, self.limit.max(LEAST_BUDGET), cost)?;
         }
-        sorter.add(key, value).map_err(|e| store_error(e, ""))
+        sorter
+            .add(key, value, &|| go_on(session))
+            .map_err(|e| ended(e, session))
     }
 
     /// Calls `f` with what an accumulator has put aside, once for each key.
@@ -115,11 +118,14 @@ impl MemoryBudget {
         mut f: impl FnMut(&mut MemoryBudget, &[u8]) -> SqlResult<()>,
     ) -> SqlResult<()> {
         let mut aside = match self.aside.take() {
-            Some(Aside::Written(sorter, _charge)) => Aside::Read {
-                sorted: Box::new(sorter.finish().map_err(|e| store_error(e, ""))?),
-                next: None,
-                _charge,
-            },
+            Some(Aside::Written(sorter, _charge)) => {
+                let sorted = sorter.finish(&|| go_on(session));
+                Aside::Read {
+                    sorted: Box::new(sorted.map_err(|e| ended(e, session))?),
+                    next: None,
+                    _charge,
+                }
+            }
             Some(read) => read,
             None => return Ok(()),
         };
@@ -260,6 +266,19 @@ fn stop(session: &SessionEnv) -> SqlResult<()> {
     match session.is_overdue() {
         true => Err(overdue()),
         false => Ok(()),
+    }
+}
+
+/// Whether a sort is to go on, for the store.
+fn go_on(session: &SessionEnv) -> Result<(), Error> {
+    stop(session).map_err(|_| Error::Interrupted)
+}
+
+/// What an error of a sort means.
+fn ended(e: Error, session: &SessionEnv) -> SqlError {
+    match (e, stop(session)) {
+        (Error::Interrupted, Err(why)) => why,
+        (e, _) => store_error(e, ""),
     }
 }
 

@@ -146,6 +146,11 @@ impl Inner {
         log: Option<&RowLog>,
     ) -> Result<Option<Sorted>> {
         let mut sorter = Sorter::new(self.storage.clone(), self.sort_bytes);
+        let owner = txn.owner().clone();
+        let go_on = || match owner.is_killed() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        };
         let mut key = Vec::new();
         let everything = KeyRange {
             lower: Bound::Unbounded,
@@ -157,12 +162,10 @@ impl Inner {
         let mut rows = 0u64;
         while let Some(row) = scan.next(txn)? {
             let (clustered, row) = (row.clustered_key, row.row);
-            sort_entry(codec, at, clustered, row, &mut key, &mut sorter)?;
+            sort_entry(codec, at, clustered, row, &mut key, &mut sorter, &go_on)?;
             rows += 1;
             if rows.is_multiple_of(KILL_CHECK_ROWS) {
-                if txn.owner().is_killed() {
-                    return Err(Error::Interrupted);
-                }
+                go_on()?;
                 log.map(RowLog::len).transpose()?;
             }
         }
@@ -170,7 +173,7 @@ impl Inner {
         if rows == 0 {
             return Ok(None);
         }
-        Ok(Some(sorter.finish()?))
+        Ok(Some(sorter.finish(&go_on)?))
     }
 
     pub(super) fn rename_indexes(

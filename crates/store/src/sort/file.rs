@@ -1,4 +1,5 @@
-//! Temporary files: removed when dropped, and at the next open after a crash.
+//! Temporary files: removed when dropped, and at the next open after a crash. The name is gone when the drop returns; a large file's blocks
+//! are given back a little later.
 
 use super::FOLDER;
 use crate::error::{Error, Result};
@@ -13,8 +14,37 @@ static NEXT_NAME: AtomicU64 = AtomicU64::new(1);
 pub struct TempFile {
     storage: Arc<dyn Storage>,
     pub(super) name: String,
-    pub(super) file: Arc<dyn File>,
+    pub(super) file: Arc<Handle>,
     len: u64,
+}
+
+/// From so many bytes on closing is left to a thread of its own: a file without a name gives its blocks and what the system has cached of it
+/// back as it is closed, which takes about a millisecond per megabyte, and a statement that was killed is to end at once.
+const LONG: u64 = 4 << 20;
+
+/// An open file.
+pub(super) struct Handle(Option<Arc<dyn File>>);
+
+impl Handle {
+    /// Fills `buf` from `offset`.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
+        self.file().read_at(buf, offset)
+    }
+    fn file(&self) -> &dyn File {
+        self.0.as_deref().expect("open until it is dropped")
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Some(file) = self.0.take()
+            && file.len().is_ok_and(|len| len >= LONG)
+        {
+            let closing = std::thread::Builder::new().name("millpond-close".into());
+            // If there is no thread to be had it is closed here.
+            let _ = closing.spawn(move || drop(file));
+        }
+    }
 }
 
 /// Bytes appended to a [`TempFile`], and their checksum.
@@ -49,7 +79,7 @@ impl TempFile {
         Ok(TempFile {
             storage: storage.clone(),
             name,
-            file,
+            file: Arc::new(Handle(Some(file))),
             len: 0,
         })
     }
@@ -62,6 +92,7 @@ impl TempFile {
     /// Writes bytes at the end.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.file
+            .file()
             .write_at(bytes, self.len)
             .map_err(|e| Error::io(format!("{}: write", self.name), &e))?;
         self.len += bytes.len() as u64;

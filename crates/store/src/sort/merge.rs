@@ -24,13 +24,14 @@ struct Source {
 
 impl Merge {
     /// Starts a merge of runs; each reader gets a buffer of this size.
-    pub fn new(file: &TempFile, runs: &[Run], buffer: usize) -> Result<Merge> {
+    pub fn new(files: &[Option<TempFile>], runs: &[Run], buffer: usize) -> Result<Merge> {
         let mut merge = Merge {
             readers: Vec::with_capacity(runs.len()),
             heap: Vec::with_capacity(runs.len()),
             taken: false,
         };
         for (number, run) in runs.iter().enumerate() {
+            let file = files[run.file].as_ref().expect("kept while runs lie in it");
             let mut reader = RunReader::new(file, *run, buffer);
             if reader.advance()? {
                 let head = head_of(reader.record().0);

@@ -9,13 +9,16 @@
 //! | `file` | temporary files, also for the layer above |
 //! | `run` | writing and reading runs, each guarded by a checksum |
 //! | `merge` | merging runs |
+//! | `order` | sorting in memory |
 //!
 //! The module takes no locks and knows nothing of pages. It does I/O, so callers hold no latch. Temporary files lie in
 //! the folder [`FOLDER`], go when the sorter does, and are never synced; [`clean`] removes at open what a crash
-//! left. After an error a sorter is good for nothing but being dropped.
+//! left. After an error a sorter is good for nothing but being dropped. Whatever takes longer than some milliseconds (sorting, writing
+//! a run, merging runs into longer ones) asks its caller now and then whether to go on ([`GoOn`]).
 
 mod file;
 mod merge;
+mod order;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -31,11 +34,16 @@ use std::sync::Arc;
 /// Where temporary files lie.
 pub const FOLDER: &str = "tmp";
 
-/// Memory given to reading one run, at least; the budget divided by it bounds how many are merged at once.
+/// Memory given to reading one run, where there is enough.
 const RUN_BUFFER: usize = 64 << 10;
+/// The same, where there is not: more runs are merged at once rather than some of them twice.
+const LEAST_RUN_BUFFER: usize = 16 << 10;
 
 /// The least that a sorter works with, in bytes.
-pub const LEAST_BUDGET: usize = 4 * RUN_BUFFER;
+pub const LEAST_BUDGET: usize = 256 << 10;
+
+/// Asked in the middle of long work; an error ends it and is its result.
+pub type GoOn<'c> = dyn Fn() -> Result<()> + 'c;
 
 /// Removes temporary files that an earlier process left.
 pub fn clean(storage: &dyn Storage) -> Result<()> {
@@ -94,8 +102,10 @@ pub struct Sorter {
     budget: usize,
     arena: Vec<u8>,
     entries: Vec<Entry>,
-    file: Option<TempFile>,
+    /// By number, what runs lie in.
+    files: Vec<Option<TempFile>>,
     runs: Vec<Run>,
+    spilled_bytes: u64,
     records: u64,
 }
 
@@ -107,8 +117,9 @@ impl Sorter {
             budget: budget.max(LEAST_BUDGET),
             arena: Vec::new(),
             entries: Vec::new(),
-            file: None,
+            files: Vec::new(),
             runs: Vec::new(),
+            spilled_bytes: 0,
             records: 0,
         }
     }
@@ -123,11 +134,11 @@ impl Sorter {
         RECORD_HEADER + key + value + size_of::<Entry>()
     }
 
-    /// Adds a record.
-    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    /// Adds a record. If others must be written to a file for it, `go_on` is asked.
+    pub fn add(&mut self, key: &[u8], value: &[u8], go_on: &GoOn<'_>) -> Result<()> {
         let len = RECORD_HEADER + key.len() + value.len();
         if self.memory() + len + size_of::<Entry>() > self.budget && !self.entries.is_empty() {
-            self.spill()?;
+            self.spill(go_on)?;
         }
         let (Ok(key_len), Ok(value_len)) = (u32::try_from(key.len()), u32::try_from(value.len()))
         else {
@@ -159,9 +170,9 @@ impl Sorter {
     }
 
     /// Sorts what remains; the result reads the records in order.
-    pub fn finish(mut self) -> Result<Sorted> {
+    pub fn finish(mut self, go_on: &GoOn<'_>) -> Result<Sorted> {
         if self.runs.is_empty() {
-            self.sort();
+            self.sort(go_on)?;
             let (arena, entries) = (self.arena, self.entries);
             return Ok(Sorted {
                 source: Source::Memory {
@@ -174,38 +185,70 @@ impl Sorter {
             });
         }
         if !self.entries.is_empty() {
-            self.spill()?;
+            self.spill(go_on)?;
         }
         self.arena = Vec::new();
         self.entries = Vec::new();
-        let mut file = self.file.take().expect("runs lie in a file");
-        let mut runs = self.runs;
-        let mut spilled_bytes = file.len();
+        let fan_in = self.budget / LEAST_RUN_BUFFER;
         let mut merge_passes = 1;
-        let fan_in = self.budget / RUN_BUFFER;
-        while runs.len() > fan_in {
-            // Neighbouring runs are merged, so equal keys stay in order.
-            let mut to = TempFile::create(&self.storage)?;
-            let mut longer = Vec::with_capacity(runs.len().div_ceil(fan_in));
-            for group in runs.chunks(fan_in) {
-                let mut merge = Merge::new(&file, group, RUN_BUFFER)?;
-                let mut writer = RunWriter::new(&mut to);
-                while let Some((key, value)) = merge.next()? {
-                    writer.add(key, value)?;
-                }
-                longer.push(writer.finish()?);
-            }
-            spilled_bytes += to.len();
+        while self.runs.len() > fan_in {
+            self.merge_some(fan_in, go_on)?;
             merge_passes += 1;
-            file = to;
-            runs = longer;
         }
-        let merge = Merge::new(&file, &runs, self.budget / runs.len())?;
+        let merge = Merge::new(&self.files, &self.runs, self.budget / self.runs.len())?;
         Ok(Sorted {
-            source: Source::Runs { merge, _file: file },
+            source: Source::Runs {
+                merge,
+                _files: self.files,
+            },
             merge_passes,
-            spilled_bytes,
+            spilled_bytes: self.spilled_bytes,
         })
+    }
+
+    /// Merges neighbouring runs, `fan_in` at a time, until there are as few as that or each was merged once. Equal keys stay in order,
+    /// for neighbours are merged. The first runs are the shortest: the budget may have grown since.
+    fn merge_some(&mut self, fan_in: usize, go_on: &GoOn<'_>) -> Result<()> {
+        let mut to = TempFile::create(&self.storage)?;
+        let number = self.files.len();
+        let mut excess = self.runs.len() - fan_in;
+        let mut longer = Vec::with_capacity(fan_in);
+        let mut rest = &self.runs[..];
+        while excess > 0 && rest.len() > 1 {
+            let (group, others) = rest.split_at(fan_in.min(excess + 1).min(rest.len()));
+            let mut merge = Merge::new(
+                &self.files,
+                group,
+                RUN_BUFFER.min(self.budget / group.len()),
+            )?;
+            let mut writer = RunWriter::new(&mut to, number);
+            while let Some((key, value)) = merge.next()? {
+                writer.add(key, value, go_on)?;
+            }
+            longer.push(writer.finish(go_on)?);
+            excess -= group.len() - 1;
+            rest = others;
+        }
+        longer.extend_from_slice(rest);
+        self.spilled_bytes += to.len();
+        self.runs = longer;
+        self.files.push(Some(to));
+        let runs = &self.runs;
+        for (n, file) in self.files.iter_mut().enumerate() {
+            if !runs.iter().any(|r| r.file == n) {
+                *file = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// The budget with which what was added is merged with long reads.
+    pub fn merge_budget(&self) -> usize {
+        // One more for what is in memory.
+        match self.runs.len() {
+            0 => 0,
+            n => (n + 1) * RUN_BUFFER,
+        }
     }
 
     /// Bytes of memory that records take now.
@@ -213,28 +256,33 @@ impl Sorter {
         self.arena.len() + self.entries.len() * size_of::<Entry>()
     }
 
-    fn sort(&mut self) {
+    fn sort(&mut self, go_on: &GoOn<'_>) -> Result<()> {
         let arena = &self.arena[..];
         let key = |e: &Entry| record(&arena[e.at..]).0;
-        self.entries.sort_unstable_by(|a, b| {
+        let by = |a: &Entry, b: &Entry| {
             // Places in the arena ascend in the order of arrival, which makes the sort stable.
             let by_key = a.head.cmp(&b.head).then_with(|| key(a).cmp(key(b)));
             by_key.then_with(|| a.at.cmp(&b.at))
-        });
+        };
+        order::sort(&mut self.entries, by, go_on)
     }
 
     /// Writes what is in memory as a run.
-    fn spill(&mut self) -> Result<()> {
-        self.sort();
-        if self.file.is_none() {
-            self.file = Some(TempFile::create(&self.storage)?);
+    fn spill(&mut self, go_on: &GoOn<'_>) -> Result<()> {
+        self.sort(go_on)?;
+        if self.files.is_empty() {
+            self.files.push(Some(TempFile::create(&self.storage)?));
         }
-        let mut writer = RunWriter::new(self.file.as_mut().expect("just made"));
+        let file = self.files[0].as_mut().expect("made for runs");
+        let before = file.len();
+        let mut writer = RunWriter::new(file, 0);
         for e in &self.entries {
             let (key, value) = record(&self.arena[e.at..]);
-            writer.add(key, value)?;
+            writer.add(key, value, go_on)?;
         }
-        self.runs.push(writer.finish()?);
+        let run = writer.finish(go_on)?;
+        self.spilled_bytes += run.end - before;
+        self.runs.push(run);
         self.arena.clear();
         self.entries.clear();
         Ok(())
@@ -266,12 +314,12 @@ enum Source {
     Runs {
         merge: Merge,
         /// Removed when the sort is dropped.
-        _file: TempFile,
+        _files: Vec<Option<TempFile>>,
     },
 }
 
 impl Sorted {
-    /// How many times the records were merged (0: they fitted in memory).
+    /// How many times records were merged at most (0: they fitted in memory).
     pub fn merge_passes(&self) -> u32 {
         self.merge_passes
     }

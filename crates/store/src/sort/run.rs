@@ -1,10 +1,9 @@
 //! Runs in temporary files. A run is records one after another, each `key length u32, value length
 //! u32, key, value`; its checksum is kept in memory and verified when the run has been read to its end.
 
-use super::file::TempFile;
-use super::{RECORD_HEADER, lengths, record};
+use super::file::{Handle, TempFile};
+use super::{GoOn, RECORD_HEADER, lengths, record};
 use crate::error::{Error, Result};
-use crate::io::File;
 use std::sync::Arc;
 
 /// Bytes written at a time.
@@ -13,33 +12,38 @@ const WRITE_BUFFER: usize = 256 << 10;
 /// Where a run lies, and what its bytes must sum to.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
+    /// The file's number.
+    pub file: usize,
     start: u64,
-    end: u64,
+    pub end: u64,
     crc: u32,
 }
 
 /// Writes one run at the end of a file.
 pub(super) struct RunWriter<'f> {
     file: &'f mut TempFile,
+    number: usize,
     start: u64,
     buffer: Vec<u8>,
     crc: u32,
 }
 
 impl<'f> RunWriter<'f> {
-    pub fn new(file: &'f mut TempFile) -> RunWriter<'f> {
+    /// At the end of the file of this number.
+    pub fn new(file: &'f mut TempFile, number: usize) -> RunWriter<'f> {
         let start = file.len();
         RunWriter {
             file,
+            number,
             start,
             buffer: Vec::with_capacity(WRITE_BUFFER),
             crc: 0,
         }
     }
 
-    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    pub fn add(&mut self, key: &[u8], value: &[u8], go_on: &GoOn<'_>) -> Result<()> {
         if self.buffer.len() + RECORD_HEADER + key.len() + value.len() > WRITE_BUFFER {
-            self.flush()?;
+            self.flush(go_on)?;
         }
         self.buffer
             .extend_from_slice(&(key.len() as u32).to_le_bytes());
@@ -50,16 +54,18 @@ impl<'f> RunWriter<'f> {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self, go_on: &GoOn<'_>) -> Result<()> {
+        go_on()?;
         self.crc = crc32c::crc32c_append(self.crc, &self.buffer);
         self.file.append(&self.buffer)?;
         self.buffer.clear();
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<Run> {
-        self.flush()?;
+    pub fn finish(mut self, go_on: &GoOn<'_>) -> Result<Run> {
+        self.flush(go_on)?;
         Ok(Run {
+            file: self.number,
             start: self.start,
             end: self.file.len(),
             crc: self.crc,
@@ -69,7 +75,7 @@ impl<'f> RunWriter<'f> {
 
 /// Reads one run.
 pub(super) struct RunReader {
-    file: Arc<dyn File>,
+    file: Arc<Handle>,
     name: String,
     run: Run,
     /// Next byte of the run to be read from the file.

@@ -1,5 +1,9 @@
 use super::*;
-use crate::io::SimStorage;
+use crate::io::{File, SimStorage};
+use std::sync::mpsc;
+use std::thread::ThreadId;
+
+const GO_ON: &GoOn<'_> = &|| Ok(());
 
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
@@ -34,10 +38,10 @@ fn records(n: usize, seed: u64, longest: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
 fn sort(storage: &SimStorage, budget: usize, input: &[(Vec<u8>, Vec<u8>)]) -> Sorted {
     let mut sorter = Sorter::new(Arc::new(storage.clone()), budget);
     for (k, v) in input {
-        sorter.add(k, v).unwrap();
+        sorter.add(k, v, GO_ON).unwrap();
     }
     assert_eq!(sorter.len(), input.len() as u64);
-    sorter.finish().unwrap()
+    sorter.finish(GO_ON).unwrap()
 }
 
 fn temporary_files(storage: &SimStorage) -> usize {
@@ -53,19 +57,54 @@ fn sorts_stably_in_memory_and_out_of_it() {
         (1, 1, 0),
         (2000, 20, 0),
         (3500, 300, 1),
-        (9000, 900, 3),
+        (9000, 900, 2),
+        (60_000, 400, 2),
     ];
     for (n, longest, passes) in cases {
         let input = records(n, 0x1234_5678_9abc_def1 + n as u64, longest);
         let sorted = sort(&storage, 1, &input);
         assert_eq!(sorted.merge_passes(), passes, "{n} records");
         assert_eq!(sorted.spilled_bytes() > 0, passes > 0);
-        assert_eq!(temporary_files(&storage), usize::from(passes > 0));
+        assert!(temporary_files(&storage) <= passes as usize);
         let mut expected = input;
         expected.sort_by(|a, b| a.0.cmp(&b.0));
         assert_eq!(collect(sorted), expected);
         assert_eq!(temporary_files(&storage), 0);
     }
+}
+
+#[test]
+fn no_more_is_merged_twice_than_must_be() {
+    let storage = SimStorage::new();
+    // Eighteen runs, of which sixteen can be merged at once.
+    let input = records(9000, 7, 930);
+    let size: usize = input.iter().map(|(k, v)| 8 + k.len() + v.len()).sum();
+    let sorted = sort(&storage, 1, &input);
+    assert_eq!(sorted.merge_passes(), 2);
+    let written = sorted.spilled_bytes() as usize;
+    assert!(
+        written > size && written < size + size / 4,
+        "{written} of {size}"
+    );
+    assert_eq!(temporary_files(&storage), 2);
+    let mut expected = input;
+    expected.sort_by(|a, b| a.0.cmp(&b.0));
+    assert_eq!(collect(sorted), expected);
+}
+
+#[test]
+fn runs_may_have_to_be_merged_again_and_again() {
+    let storage = SimStorage::new();
+    // A run each, of which sixteen are merged at once.
+    let input: Vec<(Vec<u8>, Vec<u8>)> = (0..300u32)
+        .map(|n| (vec![(n * 7 % 100) as u8], vec![(n % 251) as u8; 140_000]))
+        .collect();
+    let sorted = sort(&storage, 1, &input);
+    assert_eq!(sorted.merge_passes(), 3);
+    let mut expected = input;
+    expected.sort_by(|a, b| a.0.cmp(&b.0));
+    assert!(collect(sorted) == expected);
+    assert_eq!(temporary_files(&storage), 0);
 }
 
 #[test]
@@ -84,7 +123,7 @@ fn damage_on_disk_is_noticed() {
     for at in [8, 100_000, 600_000] {
         let mut sorter = Sorter::new(Arc::new(storage.clone()), 1);
         for (k, v) in records(6000, 77, 300) {
-            sorter.add(&k, &v).unwrap();
+            sorter.add(&k, &v, GO_ON).unwrap();
         }
         let name = format!("{FOLDER}/{}", storage.list(FOLDER).unwrap()[0]);
         let mut byte = [0];
@@ -95,7 +134,7 @@ fn damage_on_disk_is_noticed() {
             .unwrap();
         storage.corrupt(&name, at, &[byte[0] ^ 0x10]);
         let read = |sorter: Sorter| -> Result<()> {
-            let mut sorted = sorter.finish()?;
+            let mut sorted = sorter.finish(GO_ON)?;
             while sorted.next()?.is_some() {}
             Ok(())
         };
@@ -122,9 +161,9 @@ fn failures_surface_and_leave_no_file() {
         let run = || -> Result<()> {
             let mut sorter = Sorter::new(Arc::new(storage.clone()), 1);
             for (k, v) in &input {
-                sorter.add(k, v)?;
+                sorter.add(k, v, GO_ON)?;
             }
-            let mut sorted = sorter.finish()?;
+            let mut sorted = sorter.finish(GO_ON)?;
             while sorted.next()?.is_some() {}
             Ok(())
         };
@@ -168,4 +207,125 @@ fn pieces_of_a_temporary_file_are_read_in_any_order() {
     file.read(pieces[3], &mut out).unwrap();
     drop(file);
     assert_eq!(temporary_files(&simulated), 0);
+}
+
+#[test]
+fn whatever_takes_long_can_be_ended() {
+    let storage = SimStorage::new();
+    let input = records(60_000, 99, 300);
+    // How often it is asked: while records are added, and until the sort is ready to be read; in memory and out of it.
+    for budget in [64 << 20, 1] {
+        let asked = std::cell::Cell::new(0usize);
+        let end_at = std::cell::Cell::new(usize::MAX);
+        let go_on = || {
+            asked.set(asked.get() + 1);
+            match asked.get() < end_at.get() {
+                true => Ok(()),
+                false => Err(Error::Interrupted),
+            }
+        };
+        let added = std::cell::Cell::new(0usize);
+        let run = || -> Result<Sorted> {
+            asked.set(0);
+            let mut sorter = Sorter::new(Arc::new(storage.clone()), budget);
+            for (k, v) in &input {
+                sorter.add(k, v, &go_on)?;
+            }
+            added.set(asked.get());
+            sorter.finish(&go_on)
+        };
+        drop(run().unwrap());
+        let (adding, all) = (added.get(), asked.get());
+        assert_eq!(adding > 0, budget == 1);
+        assert!(all > adding + 10, "{all} {adding}");
+        for at in [1, adding, adding + 1, (adding + all) / 2, all] {
+            if at > 0 {
+                end_at.set(at);
+                assert!(matches!(run(), Err(Error::Interrupted)), "{at} of {all}");
+                assert_eq!(temporary_files(&storage), 0);
+            }
+        }
+    }
+}
+
+/// Tells which thread closes its files.
+struct Watched {
+    inner: SimStorage,
+    closed_by: mpsc::Sender<ThreadId>,
+}
+
+struct WatchedFile {
+    inner: Arc<dyn File>,
+    closed_by: mpsc::Sender<ThreadId>,
+}
+
+impl Drop for WatchedFile {
+    fn drop(&mut self) {
+        let _ = self.closed_by.send(std::thread::current().id());
+    }
+}
+
+impl File for WatchedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
+        self.inner.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
+        self.inner.write_at(buf, offset)
+    }
+    fn sync(&self) -> std::io::Result<()> {
+        self.inner.sync()
+    }
+    fn len(&self) -> std::io::Result<u64> {
+        self.inner.len()
+    }
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.inner.set_len(len)
+    }
+}
+
+impl Storage for Watched {
+    fn open(&self, name: &str, create: bool) -> std::io::Result<Arc<dyn File>> {
+        Ok(Arc::new(WatchedFile {
+            inner: self.inner.open(name, create)?,
+            closed_by: self.closed_by.clone(),
+        }))
+    }
+    fn remove(&self, name: &str) -> std::io::Result<()> {
+        self.inner.remove(name)
+    }
+    fn exists(&self, name: &str) -> bool {
+        self.inner.exists(name)
+    }
+    fn list(&self, folder: &str) -> std::io::Result<Vec<String>> {
+        self.inner.list(folder)
+    }
+    fn sync_folder(&self, folder: &str) -> std::io::Result<()> {
+        self.inner.sync_folder(folder)
+    }
+    fn lock(&self) -> std::io::Result<()> {
+        self.inner.lock()
+    }
+}
+
+#[test]
+fn nobody_waits_until_a_large_file_is_closed() {
+    let storage = SimStorage::new();
+    let (closed_by, closed) = mpsc::channel();
+    let watched: Arc<dyn Storage> = Arc::new(Watched {
+        inner: storage.clone(),
+        closed_by,
+    });
+    for (rows, here) in [(3, true), (15, false)] {
+        let mut sorter = Sorter::new(watched.clone(), 1);
+        for n in 0..rows {
+            sorter.add(&[n], &[7; 300_000], GO_ON).unwrap();
+        }
+        let mut sorted = sorter.finish(GO_ON).unwrap();
+        assert!(sorted.next().unwrap().is_some());
+        assert_eq!(temporary_files(&storage), 1);
+        drop(sorted);
+        assert_eq!(temporary_files(&storage), 0);
+        let by = closed.recv().unwrap();
+        assert_eq!(by == std::thread::current().id(), here, "{rows} rows");
+    }
 }

@@ -4,7 +4,7 @@ use super::format::{SEC_VALUE, SecValue};
 use crate::btree::{MAX_KEY, Records};
 use crate::catalog::KeyCodec;
 use crate::error::{Error, Result};
-use crate::sort::{Sorted, Sorter};
+use crate::sort::{GoOn, Sorted, Sorter};
 use crate::txn::Owner;
 
 /// Entries between two looks at whether the statement was killed.
@@ -18,6 +18,7 @@ pub(crate) fn sort_entry(
     row: &[u8],
     key: &mut Vec<u8>,
     sorter: &mut Sorter,
+    go_on: &GoOn<'_>,
 ) -> Result<()> {
     key.clear();
     let null = codec.key(index, row, key)?;
@@ -27,7 +28,7 @@ pub(crate) fn sort_entry(
         return Err(Error::KeyTooLong(key.len()));
     }
     let [low, high] = own.to_le_bytes();
-    sorter.add(key, &[low, high, u8::from(null)])
+    sorter.add(key, &[low, high, u8::from(null)], go_on)
 }
 
 /// A live entry as old as anything: views that do not see the index's transaction are refused.

@@ -176,7 +176,15 @@ fn run(
     for batch in batches {
         for (clustered, row) in batch.rows() {
             for (&index, sorter) in indexes.iter().zip(&mut sorters) {
-                let added = sort_entry(&*table.codec, index, clustered, row, &mut key, sorter);
+                let added = sort_entry(
+                    &*table.codec,
+                    index,
+                    clustered,
+                    row,
+                    &mut key,
+                    sorter,
+                    &|| means.go_on(),
+                );
                 added.map_err(|e| (e, None))?;
             }
         }
@@ -196,7 +204,7 @@ fn build(
     index: usize,
     sorter: Sorter,
 ) -> std::result::Result<(), Failure> {
-    let sorted = sorter.finish().map_err(|e| (e, None))?;
+    let sorted = sorter.finish(&|| means.go_on()).map_err(|e| (e, None))?;
     let tree = &table.indexes[index].tree;
     let unique = table.indexes[index].unique;
     let mut entries = Entries::new(sorted, index, unique, &means.owner);

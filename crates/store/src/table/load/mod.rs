@@ -49,6 +49,16 @@ pub(crate) struct Means {
     pub owner: Arc<Owner>,
 }
 
+impl Means {
+    /// Whether the statement goes on.
+    fn go_on(&self) -> Result<()> {
+        match self.owner.is_killed() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Why a load has failed.
 #[derive(Debug)]
 pub struct Refused {
@@ -115,8 +125,8 @@ impl Load {
             return Err(Error::RowTooLarge(row.len()));
         }
         self.rows += 1;
-        if self.rows.is_multiple_of(KILL_CHECK_ROWS) && self.means.owner.is_killed() {
-            return Err(Error::Interrupted);
+        if self.rows.is_multiple_of(KILL_CHECK_ROWS) {
+            self.means.go_on()?;
         }
         self.key.clear();
         if self.table.def.hidden_row_id {
@@ -128,7 +138,7 @@ impl Load {
             return Err(Error::KeyTooLong(self.key.len()));
         }
         match &mut self.clustered {
-            Clustered::Sorter(sorter) => sorter.add(&self.key, row)?,
+            Clustered::Sorter(sorter) => sorter.add(&self.key, row, &|| self.means.go_on())?,
             Clustered::Pages(bulk, last) => {
                 if *last == self.key {
                     return Err(Error::DuplicateKey { index: 0 });
@@ -147,7 +157,7 @@ impl Load {
         let tree = &self.table.indexes[0].tree;
         let bulk = match self.clustered {
             Clustered::Pages(bulk, _) => bulk,
-            Clustered::Sorter(sorter) => sorted(&self.table, sorter, &self.means.owner)?,
+            Clustered::Sorter(sorter) => sorted(&self.table, sorter, &self.means)?,
         };
         bulk.finish(&mut |page| tree.fill_root(page))?;
         if let Err((error, clustered)) = self.indexes.finish() {
@@ -164,15 +174,15 @@ impl Load {
 }
 
 /// Packs rows that were sorted.
-fn sorted(table: &Table, sorter: Sorter, owner: &Owner) -> std::result::Result<Bulk, Refused> {
+fn sorted(table: &Table, sorter: Sorter, means: &Means) -> std::result::Result<Bulk, Refused> {
     let mut bulk = Bulk::new(&table.ctx.pager, table.indexes[0].tree.space());
-    let mut sorted = sorter.finish()?;
+    let mut sorted = sorter.finish(&|| means.go_on())?;
     let (mut last, mut new) = (Vec::new(), Vec::new());
     let mut rows = 0u64;
     while let Some((key, row)) = sorted.next()? {
         rows += 1;
-        if rows.is_multiple_of(KILL_CHECK_ROWS) && owner.is_killed() {
-            return Err(Error::Interrupted.into());
+        if rows.is_multiple_of(KILL_CHECK_ROWS) {
+            means.go_on()?;
         }
         if rows > 1 && last == key {
             return Err(Refused {
