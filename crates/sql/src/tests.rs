@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use millpond_store::io::RealStorage;
+use millpond_store::io::{RealStorage, Storage};
 use millpond_store::{Engine, Isolation, Options, Owner, Txn};
 
 use crate::ddl::Ddl;
@@ -67,12 +67,17 @@ impl Database {
         ));
         let _ = std::fs::remove_dir_all(&path);
         let storage = RealStorage::new(&path).expect("a data directory");
+        Database::over(Arc::new(storage), path)
+    }
+
+    /// One in a directory; `path` is removed when it is dropped.
+    pub fn over(storage: Arc<dyn Storage>, path: PathBuf) -> Database {
         let options = Options {
             pool_bytes: 8 << 20,
             log_bytes: 16 << 20,
             ..Default::default()
         };
-        let engine = Engine::open(Arc::new(storage), options, Arc::new(Codecs)).expect("open");
+        let engine = Engine::open(storage, options, Arc::new(Codecs)).expect("open");
         let mut env = env();
         env.sys_var = Box::new(|_, name| match name {
             "collation_server" => Ok(Value::str("utf8mb4_general_ci")),

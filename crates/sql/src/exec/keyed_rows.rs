@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::row_buffer::{RowBuffer, RowReader};
+use super::row_buffer::{Place, RowBuffer, RowReader};
 use super::sort::Sorter;
 use super::state::{Flow, State};
 use crate::error::SqlResult;
@@ -66,7 +66,14 @@ struct Disk<'s> {
     /// The first hash of each block.
     firsts: Vec<u64>,
     /// The reader of the last lookup.
-    reader: Cell<Option<RowReader>>,
+    reader: Cell<Option<Lookup>>,
+}
+
+/// A reader, and how far lookups have come.
+struct Lookup {
+    reader: RowReader,
+    /// A hash that was looked up, and the place before the first row that has it or a greater one.
+    last: Option<(u64, Place)>,
 }
 
 /// The number at the start of bytes, and the rest.
@@ -287,16 +294,48 @@ impl<'s> Disk<'s> {
         f: &mut dyn FnMut(&mut State<'s>, &[u8]) -> SqlResult<Flow>,
     ) -> SqlResult<Flow> {
         // A lookup inside `f` makes a reader of its own.
-        let mut reader = self.reader.take().unwrap_or_else(|| self.rows.reader());
+        let mut lookup = self.reader.take().unwrap_or_else(|| Lookup {
+            reader: self.rows.reader(),
+            last: None,
+        });
+        let flow = self.each_by(&mut lookup, st, hash, key, f)?;
+        self.reader.set(Some(lookup));
+        Ok(flow)
+    }
+
+    fn each_by(
+        &self,
+        lookup: &mut Lookup,
+        st: &mut State<'s>,
+        hash: u64,
+        key: &[u8],
+        f: &mut dyn FnMut(&mut State<'s>, &[u8]) -> SqlResult<Flow>,
+    ) -> SqlResult<Flow> {
+        let Lookup { reader, last } = lookup;
         // The hash may begin within the block before the first that starts with it.
         let block = self.firsts.partition_point(|first| *first < hash);
-        reader.seek(block.saturating_sub(1));
-        let mut flow = Flow::Continue;
-        while let Some(record) = reader.next(&self.rows)? {
+        let block = block.saturating_sub(1);
+        match last {
+            // In the order of hashes each goes on where the one before began: no block is read, no row passed by twice.
+            Some((before, place)) if *before <= hash && place.block >= block => {
+                reader.go_to(*place);
+            }
+            _ => reader.seek(block),
+        }
+        let mut first = true;
+        loop {
+            let place = reader.place();
+            let Some(record) = reader.next(&self.rows)? else {
+                break;
+            };
             let (h, rest) = record.split_at(HASH);
             let h = number(h);
             if h < hash {
                 continue;
+            }
+            if first {
+                first = false;
+                *last = Some((hash, place));
             }
             if h > hash {
                 break;
@@ -307,12 +346,10 @@ impl<'s> Disk<'s> {
             }
             st.tick()?;
             if f(st, row)? == Flow::Stop {
-                flow = Flow::Stop;
-                break;
+                return Ok(Flow::Stop);
             }
         }
-        self.reader.set(Some(reader));
-        Ok(flow)
+        Ok(Flow::Continue)
     }
 }
 

@@ -150,11 +150,33 @@ pub struct RowReader {
     charge: Charge,
 }
 
+/// Before a row: the block, and the bytes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The block.
+    pub block: usize,
+    at: usize,
+}
+
 impl RowReader {
     /// Goes to the first row of a block.
     pub fn seek(&mut self, block: usize) {
         self.block = block;
         self.at = 0;
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> Place {
+        Place {
+            block: self.block,
+            at: self.at,
+        }
+    }
+
+    /// Goes where it was before.
+    pub fn go_to(&mut self, place: Place) {
+        self.block = place.block;
+        self.at = place.at;
     }
 
     /// The next row's bytes; `None` after the last.

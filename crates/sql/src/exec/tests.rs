@@ -1,5 +1,12 @@
 //! Executions by what they answer and how they go.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use millpond_store::io::SimStorage;
+use millpond_store::io::sim::{OpKind, Step};
+
 use super::{Outcome, Run};
 use crate::SqlError;
 use crate::plan::Plan;
@@ -179,4 +186,34 @@ fn outcomes_of_changes() {
     assert_eq!(f.done(&p, &[]).0.affected, 1);
     let p = f.compile("select id from t where a in (5, 8, 3) order by id");
     assert_eq!(f.done(&p, &[]).1, [[0], [1], [2], [3], [4], [8]]);
+}
+
+#[test]
+fn a_join_on_disk_reads_each_side_once() {
+    let storage = SimStorage::new();
+    let mut f = Database::over(Arc::new(storage.clone()), PathBuf::new());
+    f.sql("create table t (id int primary key, a int, pad varchar(100))");
+    f.sql("insert into t values (0, 0, repeat('p', 100))");
+    for n in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048] {
+        f.sql(&format!(
+            "insert into t select id + {n}, (id + {n}) * 5 % 1024, pad from t"
+        ));
+    }
+    f.analyze("t");
+    let p = f.compile("select count(*), sum(y.id) from t x straight_join t y on y.a = x.id");
+    let sums = [4096, 4095 * 4096 / 2];
+    assert_eq!(f.done(&p, &[]).1, [sums]);
+    f.memory_limit = 16 << 10;
+    let reads = Arc::new(AtomicUsize::new(0));
+    let count = reads.clone();
+    storage.on_step(move |kind, name| {
+        if kind == OpKind::Read && name.starts_with("tmp/") {
+            count.fetch_add(1, Relaxed);
+        }
+        Step::Go
+    });
+    assert_eq!(f.done(&p, &[]).1, [sums]);
+    let reads = reads.load(Relaxed);
+    // Half a megabyte in blocks of 16 KiB, and the runs of two sorts.
+    assert!(reads > 30 && reads < 150, "{reads}");
 }
