@@ -3,6 +3,7 @@
 //! Owns flags, environment, configuration file, logging, exit codes. Everything else is the libraries' work. Exit codes: 0
 //! done, 1 failed (or `check` found problems), 2 wrong usage.
 
+mod allocator;
 mod check;
 mod serve;
 mod settings;
@@ -61,6 +62,7 @@ impl Experiment {
 }
 
 fn main() -> ExitCode {
+    allocator::give_memory_back();
     let done = match Args::parse().command {
         Command::Serve(args) => serve::run(&args),
         Command::Sql(args) => shell::run(&args),
