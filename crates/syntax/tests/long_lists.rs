@@ -1,5 +1,7 @@
 //! Lists that are held as text say what they said: nothing of them is lost, moved or read twice.
 
+use std::borrow::Cow;
+
 use millpond_syntax::ast::{Expr, ExprKind, QueryBody, SelectItem, StatementKind};
 use millpond_syntax::{LexMode, parse_statement};
 
@@ -136,7 +138,7 @@ fn selected(text: &str) -> Expr {
     let QueryBody::Select(select) = query.body else {
         panic!("{text} is no SELECT");
     };
-    match select.items.into_iter().next() {
+    match select.items.first().map(Cow::into_owned) {
         Some(SelectItem::Expr { expr, .. }) => expr,
         _ => panic!("{text} selects no expression"),
     }

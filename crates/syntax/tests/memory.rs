@@ -2,9 +2,9 @@
 //! `cargo test -p millpond-syntax --test memory -- --nocapture` prints the table.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use millpond_syntax::parse::MOST_BYTES;
 use millpond_syntax::{LexMode, parse_statement};
 
 struct Counting;
@@ -29,6 +29,9 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// What is counted is the whole process's.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Bytes taken at the most per byte of text, a realloc counting both blocks; the error's number, or 0.
 fn per_byte(text: &str) -> (f64, u16) {
@@ -192,7 +195,7 @@ fn statements() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Texts whose trees take more.
+/// Others, most of which stand once in a statement.
 fn trees() -> Vec<(&'static str, String)> {
     let select = |e: String| format!("select {e}");
     let table = |e: String| format!("create table t ({e})");
@@ -337,7 +340,7 @@ fn others() -> Vec<(&'static str, String, u16)> {
         (
             "JOIN",
             format!("select 1 from a {}", chain("join a ")),
-            1436,
+            1116,
         ),
         (
             "one row of empty texts",
@@ -347,29 +350,213 @@ fn others() -> Vec<(&'static str, String, u16)> {
     ]
 }
 
+/// What a text of 64 KiB or more may take for each byte.
+const BYTES_PER_BYTE: f64 = 8.0;
+
+/// What is wrong with a text, if anything is: that it takes too much, or gives another error.
+fn wrong(name: &str, text: &str, code: u16) -> Option<String> {
+    let (bytes, got) = per_byte(text);
+    println!("{name}: {bytes:.2} bytes per byte");
+    (got != code || bytes > BYTES_PER_BYTE).then(|| {
+        let error = parse_statement(text, LexMode::default()).err();
+        format!(
+            "{name}: {bytes:.2} error {got} {}",
+            error.map_or_else(String::new, |e| e.message)
+        )
+    })
+}
+
 #[test]
 fn trees_are_small() {
-    let mut wrong = Vec::new();
-    let mut check = |name: &str, text: &str, code: u16, bound: f64| {
-        let (bytes, got) = per_byte(text);
-        println!("{name}: {bytes:.2} bytes per byte");
-        if got != code || bytes > bound {
-            wrong.push(format!("{name}: {bytes:.2} error {got}"));
-        }
-    };
-    for (name, text) in statements() {
-        check(name, &text, 0, 8.0);
-    }
-    for (name, text, code) in others() {
-        check(name, &text, code, 8.0);
-    }
-    for (name, text) in trees() {
-        check(name, &text, 0, 200.0);
-    }
-    // What takes that much is refused before it takes much.
-    let list8 = vec!["a"; 16].join(",");
-    let users = format!("create user {}", list(&list8));
-    let bound = 2.5 * MOST_BYTES as f64 / users.len() as f64;
-    check("many accounts", &users, 3170, bound);
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let texts = statements().into_iter().chain(trees());
+    let texts = texts.map(|(name, text)| (name, text, 0)).chain(others());
+    let wrong: Vec<_> = texts
+        .filter_map(|(n, t, code)| wrong(n, &t, code))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What an expression, a query or a statement may consist of: each `#` is another one.
+struct Grammar {
+    before: &'static str,
+    after: &'static str,
+    leaves: &'static [&'static str],
+    forms: &'static [&'static str],
+}
+
+const EXPRESSIONS: Grammar = Grammar {
+    before: "select ",
+    after: "",
+    leaves: &["a", "1", "''", "?", "a.b"],
+    forms: &[
+        "f(#)",
+        "f(#,#)",
+        "f(#,#,#,#,#,#,#)",
+        "(#+#)",
+        "(#)-(#)",
+        "(#*#+#)",
+        "((#,#)=(#,#))",
+        "((#,#)in((#,#),(#,#)))",
+        "(# between # and #)",
+        "(# like # escape #)",
+        "(# is null)",
+        "-(#)",
+        "(not #)",
+        "(# in(#,#,#))",
+        "case # when # then # when # then # else # end",
+        "(select #)",
+        "(select #,# from t where # group by #,# having # order by # limit 1)",
+        "exists(select # from(select # x)t)",
+        "(#=any(select # union select #))",
+        "(# collate c)",
+        "cast(# as char)",
+        "interval(#,#,#)",
+        "date_add(#,interval # day)",
+        "concat(#,#)",
+        "count(distinct #,#)",
+        "sum(#)over(partition by #,# order by #)",
+        "group_concat(# order by #,#)",
+        "substring(#,#,#)",
+        "(@a:=#)",
+        "{a #}",
+        "char(#,# using utf8mb4)",
+        "if(#,#,#)",
+    ],
+};
+
+const QUERIES: Grammar = Grammar {
+    before: "",
+    after: "",
+    leaves: &["select 1", "table t", "values row(1)", "select a from t"],
+    forms: &[
+        "(#)",
+        "(#)union(#)",
+        "(#)union all(#)union(#)",
+        "(#)intersect(#)",
+        "select*from(#)a,(#)b",
+        "select*from(#)a join((#)b left join(#)c on a)on(#)",
+        "select*from(((#)a))",
+        "with a as(#),b as(#)select 1",
+        "select(#),(#)",
+        "select 1 from t where a in(#)and exists(#)",
+        "(#)order by 1,2 limit 1",
+        "select*from lateral(#)a",
+    ],
+};
+
+const STATEMENTS: Grammar = Grammar {
+    before: "create procedure p() begin ",
+    after: "end",
+    leaves: &[
+        "do 1;",
+        "set a=1;",
+        "select 1 into a;",
+        "leave a;",
+        "insert into t values(1);",
+        "drop table t;",
+    ],
+    forms: &[
+        "begin # # end;",
+        "if 1 then # end if;",
+        "if 1 then # elseif 1 then # # else # end if;",
+        "case when 1 then # when 2 then # else # end case;",
+        "case a when 1 then # end case;",
+        "loop # # end loop;",
+        "while 1 do # # end while;",
+        "repeat # # until 1 end repeat;",
+        "begin declare a,b int;declare exit handler for 1,2 #end;",
+    ],
+};
+
+/// A generator of numbers (Knuth's MMIX).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005);
+        self.0 = self.0.wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+impl Grammar {
+    /// A text of about that many bytes within `deep` levels, of these forms. Forms of one part nest without growing: at most so many.
+    fn text(&self, forms: &[&str], bytes: usize, deep: usize, numbers: &mut Numbers) -> String {
+        if deep == 0 || bytes < 8 {
+            return self.leaves[numbers.below(self.leaves.len())].into();
+        }
+        let form = forms[numbers.below(forms.len())];
+        let parts = form.matches('#').count();
+        let mut text = String::new();
+        for (n, piece) in form.split('#').enumerate() {
+            if n > 0 {
+                let room = bytes.saturating_sub(form.len()) / parts;
+                text += &self.text(forms, room, deep - 1, numbers);
+            }
+            text += piece;
+        }
+        text
+    }
+
+    /// A statement of these forms, of 64 KiB at least.
+    fn statement(&self, forms: &[&str], numbers: &mut Numbers) -> String {
+        let wide = forms.iter().any(|f| f.matches('#').count() > 1);
+        let forms: Vec<&str> = if wide {
+            forms.into()
+        } else {
+            [forms, &self.forms[1..4]].concat()
+        };
+        (64 << 10..)
+            .step_by(64 << 10)
+            .map(|bytes| self.text(&forms, bytes, 24, numbers))
+            .find(|text| text.len() >= 64 << 10)
+            .map(|text| format!("{}{text}{}", self.before, self.after))
+            .expect("texts grow")
+    }
+}
+
+#[test]
+fn trees_of_nested_texts_are_small() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let mut numbers = Numbers(1);
+    let mut bad = Vec::new();
+    for grammar in [EXPRESSIONS, QUERIES, STATEMENTS] {
+        for form in grammar.forms {
+            let text = grammar.statement(&[form], &mut numbers);
+            bad.extend(wrong(form, &text, 0));
+        }
+        for n in 0..5 {
+            let mixed = [(); 5].map(|()| grammar.forms[numbers.below(grammar.forms.len())]);
+            let text = grammar.statement(&mixed, &mut numbers);
+            bad.extend(wrong(&format!("mixture {n} of {mixed:?}"), &text, 0));
+        }
+        let text = grammar.statement(grammar.forms, &mut numbers);
+        bad.extend(wrong("mixture of all", &text, 0));
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Every statement of the grammar's own tests, many times in a procedure.
+#[test]
+fn trees_of_procedures_are_small() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let mut bad = Vec::new();
+    let mut tried = 0;
+    for statement in include_str!("statements.txt").lines() {
+        let statement = statement.trim_end_matches(';');
+        let procedure = |n| {
+            let body = format!("{statement};").repeat(n);
+            format!("create procedure p() begin {body} end")
+        };
+        let mode = LexMode::default();
+        if statement.is_empty() || parse_statement(&procedure(1), mode).is_err() {
+            continue;
+        }
+        tried += 1;
+        let text = procedure((64 << 10) / statement.len() + 1);
+        bad.extend(wrong(statement, &text, 0));
+    }
+    assert!(tried > 50, "{tried}");
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
 }

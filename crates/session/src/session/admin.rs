@@ -1,5 +1,6 @@
 //! Administration: FLUSH, LOCK TABLES, CHECK and its kin.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
 use millpond_store::{Direction, Error, Fetch, KeyRange, Owner, ReadMode, Table, Txn};
@@ -221,7 +222,7 @@ impl Session {
             self.check_locked(&database, &name, true)
         };
         match changed_tables(kind) {
-            Some(tables) => tables.into_iter().try_for_each(check),
+            Some(tables) => tables.iter().map(|t| &**t).try_for_each(check),
             None => Err(SqlError::new(
                 1192,
                 "Can't execute the given command because you have active locked tables or an active transaction",
@@ -235,7 +236,7 @@ impl Session {
             // Definitions are read through the catalog; what a session keeps are its plans.
             FlushItem::Tables { tables, lock: None } => {
                 for t in tables {
-                    let (database, name) = self.qualified(t)?;
+                    let (database, name) = self.qualified(&t)?;
                     if self.env.temporary.get(&database, &name).is_some() {
                         continue;
                     }
@@ -256,8 +257,8 @@ impl Session {
                 if tables.is_empty() {
                     return self.lock_everything();
                 }
-                let lock = |name: &ObjectName| LockedTable {
-                    name: name.clone(),
+                let lock = |name: Cow<'_, ObjectName>| LockedTable {
+                    name: name.into_owned(),
                     alias: None,
                     lock: TableLock::Read,
                 };
@@ -457,19 +458,22 @@ impl Session {
 }
 
 /// The tables that a definition changes which may be done while tables are locked; `None` for any other.
-fn changed_tables(kind: &StatementKind) -> Option<Vec<&ObjectName>> {
+fn changed_tables(kind: &StatementKind) -> Option<Vec<Cow<'_, ObjectName>>> {
     match kind {
         StatementKind::AlterTable(alter) => {
-            let exchanged = alter.actions.iter().filter_map(|action| match action {
-                AlterAction::Partition(PartitionAction::Exchange { table, .. }) => Some(table),
+            let exchanged = alter.actions.iter().filter_map(|action| match &*action {
+                AlterAction::Partition(PartitionAction::Exchange { table, .. }) => {
+                    Some(Cow::Owned(table.clone()))
+                }
                 _ => None,
             });
-            Some(std::iter::once(&alter.name).chain(exchanged).collect())
+            let own = std::iter::once(Cow::Borrowed(&alter.name));
+            Some(own.chain(exchanged).collect())
         }
         StatementKind::Table(statement) => match &**statement {
-            TableStatement::CreateIndex(create) => Some(vec![&create.table]),
-            TableStatement::DropIndex { table, .. } => Some(vec![table]),
-            TableStatement::Truncate(table) => Some(vec![table]),
+            TableStatement::CreateIndex(create) => Some(vec![Cow::Borrowed(&create.table)]),
+            TableStatement::DropIndex { table, .. } => Some(vec![Cow::Borrowed(table)]),
+            TableStatement::Truncate(table) => Some(vec![Cow::Borrowed(table)]),
             TableStatement::Drop { names, .. } => Some(names.iter().collect()),
             _ => None,
         },

@@ -91,7 +91,7 @@ impl Session {
         if let StatementKind::Session(session) = statement.kind()
             && let SessionStatement::Execute { name, using } = &**session
         {
-            return self.execute_named(name.as_str(), using, more, sink);
+            return self.execute_named(name.as_str(), &using.all(), more, sink);
         }
         match self.answer(statement, params)? {
             Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
@@ -134,7 +134,8 @@ impl Session {
                 if let Some((verb, only, options)) = kinds::partition_upkeep(alter) =>
             {
                 let table = std::slice::from_ref(&alter.name);
-                self.upkeep(verb, table, options, Some(only))
+                let only = only.as_ref().map(|list| list.all());
+                self.upkeep(verb, table, &options.all(), Some(only.as_deref()))
             }
             K::Table(s)
                 if let TableStatement::Create(create) = &**s
@@ -193,7 +194,7 @@ impl Session {
                 isolation,
                 access,
             } => self.set_transaction(*scope, *isolation, *access)?,
-            S::LockTables(tables) => self.lock_tables(tables)?,
+            S::LockTables(tables) => self.lock_tables(&tables.all())?,
             S::UnlockTables => self.unlock_statement()?,
             S::LockInstance | S::UnlockInstance | S::Xa(_) => {
                 return Err(SqlError::unsupported(statement));
@@ -247,20 +248,20 @@ impl Session {
                 tables,
                 options,
                 ..
-            } => self.upkeep(*verb, tables, options, None),
+            } => self.upkeep(*verb, &tables.all(), &options.all(), None),
             S::Histogram {
                 tables,
                 columns,
                 change,
                 ..
             } => {
-                let rows = self.histogram(tables, columns, change)?;
+                let rows = self.histogram(&tables.all(), &columns.all(), change)?;
                 // Plans are made anew with what was found out.
                 self.note_flush_tables();
                 Ok(Answer::Rows(super::admin::maintain_columns(), rows))
             }
             S::Flush { items, .. } => {
-                items.iter().try_for_each(|item| self.flush(item))?;
+                items.iter().try_for_each(|item| self.flush(&item))?;
                 Ok(Answer::ok())
             }
             S::Kill { query, id } => {

@@ -86,7 +86,7 @@ impl Session {
         // GLOBAL and SESSION hold for what follows without a word of its own; `@@` says it for one variable.
         let mut word = None;
         for item in items {
-            let scope = match item {
+            let scope = match &*item {
                 SetItem::Variable {
                     scope,
                     system: false,
@@ -98,7 +98,7 @@ impl Session {
                 SetItem::Variable { scope, .. } => *scope,
                 _ => None,
             };
-            self.set_item(item, scope, params)?;
+            self.set_item(&item, scope, params)?;
         }
         Ok(())
     }

@@ -434,7 +434,7 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
         K::FunctionCode => return Err(SqlError::unsupported("SHOW FUNCTION CODE")),
         K::ProcedureCode => return Err(SqlError::unsupported("SHOW PROCEDURE CODE")),
         K::Profile => {
-            let list = profile::one(&show.profile, show.query, limit(show)?);
+            let list = profile::one(&show.profile.all(), show.query, limit(show)?);
             Shown::whole(list, none)
         }
         K::Profiles => Shown::whole(profile::list(), none),

@@ -5,8 +5,8 @@ use crate::watch::StatementKind as W;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
     AdminStatement, AlterAction, AlterTable, CreateTable, DeleteTarget, Explain, Ident, Insert,
-    InsertSource, MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb, QueryBody,
-    RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
+    InsertSource, Items, MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb,
+    QueryBody, RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
     StatementKind, TableRef, TableStatement, TransactionStatement, Update,
 };
 
@@ -177,14 +177,14 @@ fn table_row(statement: &TableStatement) -> SqlResult<Row> {
 }
 
 /// What is done, to which partitions (`None`: all), and how.
-type Upkeep<'a> = (
+type Upkeep = (
     MaintenanceVerb,
-    Option<&'a [Ident]>,
-    &'a [MaintenanceOption],
+    Option<Items<Ident>>,
+    Items<MaintenanceOption>,
 );
 
 /// ALTER TABLE ... ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION.
-pub(crate) fn partition_upkeep(alter: &AlterTable) -> Option<Upkeep<'_>> {
+pub(crate) fn partition_upkeep(alter: &AlterTable) -> Option<Upkeep> {
     let [
         AlterAction::Partition(PartitionAction::Verb {
             verb,
@@ -192,7 +192,7 @@ pub(crate) fn partition_upkeep(alter: &AlterTable) -> Option<Upkeep<'_>> {
             options,
             ..
         }),
-    ] = &alter.actions[..]
+    ] = &*alter.actions.all()
     else {
         return None;
     };
@@ -203,7 +203,7 @@ pub(crate) fn partition_upkeep(alter: &AlterTable) -> Option<Upkeep<'_>> {
         PartitionVerb::Repair => MaintenanceVerb::Repair,
         _ => return None,
     };
-    Some((verb, partitions.as_deref(), options))
+    Some((verb, partitions.clone(), options.clone()))
 }
 
 fn alter_row(alter: &AlterTable) -> Row {

@@ -1,5 +1,7 @@
 //! Kinds of statements, and the classes under which the time line counts them.
 
+use std::borrow::Cow;
+
 use millpond_sql::parse::ast::{
     AdminStatement, Ident, ObjectName, SchemaStatement, StatementKind as Parsed, TableStatement,
 };
@@ -111,19 +113,21 @@ impl StatementKind {
 pub(crate) fn object(kind: &Parsed) -> (Option<String>, Option<String>) {
     use TableStatement as T;
     let text = |name: &Ident| name.as_str().to_string();
-    let tables = |names: &mut dyn Iterator<Item = &ObjectName>| {
+    let tables = |names: &mut dyn Iterator<Item = Cow<'_, ObjectName>>| {
         let mut names = names.peekable();
         let database = names.peek().and_then(|t| t.database.as_ref()).map(text);
-        let each: Vec<&str> = names.map(|t| t.name.as_str()).collect();
+        let each: Vec<String> = names.map(|t| text(&t.name)).collect();
         (database, Some(each.join(",")))
     };
-    let table = |name: &ObjectName| tables(&mut std::iter::once(name));
+    let table = |name: &ObjectName| tables(&mut std::iter::once(Cow::Borrowed(name)));
     match kind {
         Parsed::Table(statement) => match &**statement {
             T::Create(create) => table(&create.name),
             T::CreateLike { name, .. } | T::Truncate(name) => table(name),
             T::Drop { names, .. } => tables(&mut names.iter()),
-            T::Rename { tables: pairs, .. } => tables(&mut pairs.iter().map(|(from, _)| from)),
+            T::Rename { tables: pairs, .. } => {
+                tables(&mut pairs.iter().map(|pair| Cow::Owned(pair.0.clone())))
+            }
             T::CreateIndex(create) => table(&create.table),
             T::DropIndex { table: t, .. } => table(t),
             T::Import(_) => (None, None),

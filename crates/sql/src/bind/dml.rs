@@ -31,9 +31,9 @@ pub type Assignments = logical::Assignments<Expr>;
 #[derive(Clone, Copy)]
 pub enum Change<'a> {
     /// SET.
-    Update(&'a [ast::Assignment]),
+    Update(&'a ast::Items<ast::Assignment>),
     /// The tables whose rows go, by the names they have in the join.
-    Delete(&'a [ast::ObjectName]),
+    Delete(&'a ast::Items<ast::ObjectName>),
 }
 
 impl<'p> Binder<'p, '_> {
@@ -98,7 +98,7 @@ impl<'p> Binder<'p, '_> {
     /// `SET a = 1, b = a` in order; a later value sees the earlier assignments.
     fn assignments(
         &mut self,
-        list: &[ast::Assignment],
+        list: &ast::Items<ast::Assignment>,
         schema: &Arc<Schema>,
         row: TableId,
     ) -> SqlResult<Assignments> {
@@ -159,9 +159,9 @@ impl<'p> Binder<'p, '_> {
         self.tables[table].goes_by(&table_name, true);
         let schema = self.tables[table].schema.clone();
         let partitions = from::partitions_of(&schema, &i.partitions, &table_name)?;
-        let given = i.columns.as_deref().unwrap_or_default();
+        let given = i.columns.as_ref().filter(|list| !list.is_empty());
         let mut columns = Vec::new();
-        for c in given {
+        for c in given.into_iter().flatten() {
             let n = c.name.as_str();
             let here = |q: &ast::Ident| q.as_str() == table_name;
             let at = schema
@@ -173,7 +173,7 @@ impl<'p> Binder<'p, '_> {
             }
             columns.push(at);
         }
-        let named = !given.is_empty();
+        let named = given.is_some();
         if !named && !matches!(i.source, ast::InsertSource::Set(_)) {
             let shown = |c: &usize| schema.columns[*c].visibility == Visibility::Visible;
             columns = (0..schema.columns.len()).filter(shown).collect();
@@ -275,7 +275,7 @@ impl<'p> Binder<'p, '_> {
     /// Binds `INSERT ... SET a = 1`.
     fn insert_set(
         &mut self,
-        list: &[ast::Assignment],
+        list: &ast::Items<ast::Assignment>,
         columns: &mut Vec<usize>,
         schema: &Arc<Schema>,
         target: TableId,
@@ -423,7 +423,7 @@ impl<'p> Binder<'p, '_> {
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
-        partitions: &[ast::Ident],
+        partitions: &ast::Items<ast::Ident>,
     ) -> SqlResult<usize> {
         let (table, database, table_name) = self.target(name)?;
         let alias = alias.map_or(table_name.as_str(), ast::Ident::as_str);

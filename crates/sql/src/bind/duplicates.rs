@@ -10,7 +10,7 @@ use crate::types::Schema;
 
 /// An ON DUPLICATE KEY UPDATE that is yet to be bound.
 pub struct OnDuplicate<'p> {
-    pub(super) list: &'p [ast::Assignment],
+    pub(super) list: &'p ast::Items<ast::Assignment>,
     pub(super) alias: Option<&'p ast::RowAlias>,
     /// Columns that the statement gives.
     pub(super) columns: Vec<usize>,
@@ -27,7 +27,7 @@ pub struct Updating {
 
 impl OnDuplicate<'_> {
     /// The names that `AS new(a, b)` gives the columns.
-    pub(super) fn column_aliases(&self) -> Option<&[ast::Ident]> {
+    pub(super) fn column_aliases(&self) -> Option<&ast::Items<ast::Ident>> {
         let list = &self.alias?.columns;
         (!list.is_empty()).then_some(list)
     }

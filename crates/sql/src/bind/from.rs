@@ -15,6 +15,7 @@ use crate::switches::Flag;
 use crate::types::derive::string_collation;
 use crate::types::{Schema, SqlType};
 use millpond_store::{LockMode, WaitPolicy};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Most tables of a block.
@@ -48,7 +49,7 @@ impl Side {
 }
 
 /// The texts of names.
-pub fn names_of(list: &[ast::Ident]) -> Vec<String> {
+pub fn names_of(list: &ast::Items<ast::Ident>) -> Vec<String> {
     list.iter().map(|n| n.as_str().to_string()).collect()
 }
 
@@ -60,7 +61,11 @@ pub fn split_name(name: &ast::ObjectName) -> (Option<String>, String) {
 
 impl Binder<'_, '_> {
     /// Registers the tables of a FROM clause in the innermost block and binds its joins.
-    pub fn bind_from(&mut self, from: &[TableRef], locks: &[ast::Lock]) -> SqlResult<Option<Tree>> {
+    pub fn bind_from(
+        &mut self,
+        from: &[TableRef],
+        locks: &ast::Items<ast::Lock>,
+    ) -> SqlResult<Option<Tree>> {
         let parts = from.iter().map(|t| self.table_ref(t, locks));
         let mut parts = parts.collect::<SqlResult<Vec<_>>>()?;
         let f = self.frame();
@@ -77,7 +82,7 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn table_ref(&mut self, t: &TableRef, locks: &[ast::Lock]) -> SqlResult<Part> {
+    fn table_ref(&mut self, t: &TableRef, locks: &ast::Items<ast::Lock>) -> SqlResult<Part> {
         match t {
             TableRef::Table(t) => self.named_table(t, locks),
             TableRef::Derived(d) => self.derived(d),
@@ -96,7 +101,11 @@ impl Binder<'_, '_> {
     }
 
     /// `(a, b)`: a cross join.
-    fn several_in_parens(&mut self, list: &[TableRef], locks: &[ast::Lock]) -> SqlResult<Part> {
+    fn several_in_parens(
+        &mut self,
+        list: &[TableRef],
+        locks: &ast::Items<ast::Lock>,
+    ) -> SqlResult<Part> {
         if let [one] = list {
             return self.table_ref(one, locks);
         }
@@ -227,7 +236,11 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn named_table(&mut self, f: &ast::TableFactor, locks: &[ast::Lock]) -> SqlResult<Part> {
+    fn named_table(
+        &mut self,
+        f: &ast::TableFactor,
+        locks: &ast::Items<ast::Lock>,
+    ) -> SqlResult<Part> {
         let mut t = self.table_source(&f.name, f.alias.as_ref(), locks)?;
         select_partitions(&mut t.kind, &f.partitions, f.name.name.as_str())?;
         if let TableKind::Stored { schema, .. } = &t.kind {
@@ -291,7 +304,7 @@ impl Binder<'_, '_> {
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
-        locks: &[ast::Lock],
+        locks: &ast::Items<ast::Lock>,
     ) -> SqlResult<Table> {
         let (database, table) = split_name(name);
         let table = table.as_str();
@@ -509,7 +522,7 @@ pub fn no_such_table(database: &str, name: &str) -> SqlError {
 /// The positions that a PARTITION clause names: errors 1735 and 1747.
 pub fn partitions_of(
     schema: &Schema,
-    names: &[ast::Ident],
+    names: &ast::Items<ast::Ident>,
     table: &str,
 ) -> SqlResult<Option<Arc<[usize]>>> {
     if names.is_empty() {
@@ -518,12 +531,17 @@ pub fn partitions_of(
     let Some(p) = &schema.partitioning else {
         return Err(not_partitioned());
     };
-    let names: Vec<&str> = names.iter().map(ast::Ident::as_str).collect();
+    let names = names_of(names);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     Ok(Some(p.selected(&names, table)?.into()))
 }
 
 /// Notes a PARTITION clause at a table.
-pub fn select_partitions(kind: &mut TableKind, names: &[ast::Ident], table: &str) -> SqlResult<()> {
+pub fn select_partitions(
+    kind: &mut TableKind,
+    names: &ast::Items<ast::Ident>,
+    table: &str,
+) -> SqlResult<()> {
     match kind {
         TableKind::Stored {
             schema, partitions, ..
@@ -550,24 +568,27 @@ fn equal(a: Expr, b: Expr) -> Expr {
 }
 
 /// Error 3568 if FOR UPDATE OF and the like name what is not there.
-pub fn check_locks(locks: &[ast::Lock], tables: &[Table]) -> SqlResult<()> {
-    for of in locks.iter().flat_map(|l| &l.tables) {
-        let name = of.name.as_str();
-        if !tables.iter().any(|t| t.name == name) {
-            return Err(SqlError::new(
-                3568,
-                format!("Unresolved table name `{name}` in locking clause."),
-            ));
+pub fn check_locks(locks: &ast::Items<ast::Lock>, tables: &[Table]) -> SqlResult<()> {
+    for lock in locks {
+        for of in &lock.tables {
+            let name = of.name.as_str();
+            if !tables.iter().any(|t| t.name == name) {
+                return Err(SqlError::new(
+                    3568,
+                    format!("Unresolved table name `{name}` in locking clause."),
+                ));
+            }
         }
     }
     Ok(())
 }
 
 /// How FOR UPDATE and FOR SHARE lock a table.
-fn lock_of(locks: &[ast::Lock], name: &str) -> Option<(LockMode, WaitPolicy)> {
-    let here =
-        |l: &&ast::Lock| l.tables.is_empty() || l.tables.iter().any(|of| of.name.as_str() == name);
-    let lock = locks.iter().rfind(here)?;
+fn lock_of(locks: &ast::Items<ast::Lock>, name: &str) -> Option<(LockMode, WaitPolicy)> {
+    let here = |l: &Cow<'_, ast::Lock>| {
+        l.tables.is_empty() || l.tables.iter().any(|of| of.name.as_str() == name)
+    };
+    let lock = locks.iter().filter(here).last()?;
     let mode = match lock.strength {
         ast::LockStrength::Share => LockMode::Shared,
         ast::LockStrength::Update => LockMode::Exclusive,
@@ -591,7 +612,7 @@ pub(super) fn hints_of(schema: &Schema, seen: bool) -> Hints {
 
 /// Index hints, with the invisible indexes among the ignored ones unless they are `seen`.
 fn index_hints_of(
-    list: &[ast::IndexHint],
+    list: &ast::Items<ast::IndexHint>,
     schema: &Schema,
     table: &str,
     seen: bool,
@@ -599,7 +620,8 @@ fn index_hints_of(
     let mut h = hints_of(schema, seen);
     for hint in list {
         let mut found = Vec::new();
-        for n in hint.indexes.iter().map(ast::Ident::as_str) {
+        for n in &hint.indexes {
+            let n = n.as_str();
             match schema
                 .indexes
                 .iter()

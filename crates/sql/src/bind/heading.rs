@@ -31,6 +31,7 @@ impl Binder<'_, '_> {
 
 /// The heading that NAME_CONST is there to give.
 fn name_const(e: &ast::Expr) -> Option<String> {
+    let e = e.tree();
     let ast::ExprKind::Call(c) = &e.kind else {
         return None;
     };

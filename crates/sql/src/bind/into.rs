@@ -1,5 +1,7 @@
 //! INTO: where it may stand, and the variables it names.
 
+use std::borrow::Cow;
+
 use super::scope::Binder;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, Into, IntoTarget, QueryBody};
@@ -14,7 +16,7 @@ fn of_body(body: &QueryBody) -> Option<&Into> {
         QueryBody::Select(s) => s.into_clause(),
         QueryBody::Parens(q) => of(q),
         QueryBody::Set(s) => of_body(&s.rest.last_tree()?.body),
-        QueryBody::Values(_) | QueryBody::Table(_) => None,
+        QueryBody::Values(_) | QueryBody::Table(_) | QueryBody::Held(_) => None,
     }
 }
 
@@ -39,7 +41,7 @@ fn variables(into: &Into) -> SqlResult<Vec<String>> {
     let Into::Variables(list) = into else {
         return Err(SqlError::unsupported("SELECT ... INTO a file"));
     };
-    let name = |target: &IntoTarget| match target {
+    let name = |target: Cow<'_, IntoTarget>| match &*target {
         IntoTarget::User(name) => Ok(name.to_lowercase()),
         IntoTarget::Local(name) => {
             let m = format!("Undeclared variable: {}", name.as_str());

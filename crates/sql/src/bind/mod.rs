@@ -32,6 +32,7 @@ mod several;
 
 pub(crate) use into::into_variables;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use millpond_store::{Engine, Txn};
@@ -105,8 +106,11 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
             Root::Query(query)
         }
         StatementKind::Do(list) => {
-            let list: Vec<&ast::Expr> = list.list.iter().map(|(e, _)| e).collect();
-            Root::Do(b.expressions(&list)?.0)
+            let list = list.list.iter().map(|item| match item {
+                Cow::Borrowed((e, _)) => Cow::Borrowed(e),
+                Cow::Owned((e, _)) => Cow::Owned(e),
+            });
+            Root::Do(b.expressions(list)?.0)
         }
         StatementKind::Insert(i) => Root::Insert(Box::new(b.insert(i)?)),
         StatementKind::Update(u) => b.update_statement(u)?,
@@ -119,6 +123,7 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
 /// Binds `SELECT list`.
 pub fn expressions(list: &[&ast::Expr], cx: &mut PlanContext<'_>) -> SqlResult<Bound> {
     let mut b = Binder::new("", cx);
+    let list = list.iter().map(|e| Cow::Borrowed(*e));
     let (query, heads) = b.expressions(list)?;
     Ok(b.finish(Root::Query(query), metas(heads)))
 }

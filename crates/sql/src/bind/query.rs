@@ -15,6 +15,7 @@ use crate::logical::{
 use crate::parse::ast;
 use crate::result::ColumnMeta;
 use crate::types::SqlType;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Query {
@@ -67,7 +68,7 @@ impl Binder<'_, '_> {
 
     fn query_body(&mut self, q: &ast::Query) -> SqlResult<(Query, Vec<Head>)> {
         let (order, limit) = (q.order_by(), q.limit());
-        match &q.body {
+        match &*q.body.tree() {
             ast::QueryBody::Select(s) => self.select(s, order, limit, q.locks()),
             ast::QueryBody::Parens(inner) if order.is_empty() && limit.is_none() => {
                 self.query(inner)
@@ -95,6 +96,7 @@ impl Binder<'_, '_> {
         arms: &mut Vec<(Query, bool)>,
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
+        let body = &*body.tree();
         let ast::QueryBody::Set(set) = body else {
             return self.arm(body, false, arms, heads);
         };
@@ -116,13 +118,17 @@ impl Binder<'_, '_> {
         arms: &mut Vec<(Query, bool)>,
         heads: &mut Vec<Head>,
     ) -> SqlResult<()> {
-        let (query, h) = match body {
-            ast::QueryBody::Select(s) => self.select(s, &ast::Items::EMPTY, None, &[])?,
+        let (query, h) = match &*body.tree() {
+            ast::QueryBody::Select(s) => {
+                self.select(s, &ast::Items::EMPTY, None, &ast::Items::EMPTY)?
+            }
             ast::QueryBody::Parens(q) => self.query(q)?,
             ast::QueryBody::Values(rows) => self.values(rows)?,
             ast::QueryBody::Table(name) => self.whole_table(name)?,
             // Only INTERSECT is part of another operation.
-            ast::QueryBody::Set(_) => return Err(SqlError::unsupported("INTERSECT")),
+            ast::QueryBody::Set(_) | ast::QueryBody::Held(_) => {
+                return Err(SqlError::unsupported("INTERSECT"));
+            }
         };
         if heads.is_empty() {
             *heads = h;
@@ -204,7 +210,7 @@ impl Binder<'_, '_> {
     }
 
     fn whole_table(&mut self, name: &ast::ObjectName) -> SqlResult<(Query, Vec<Head>)> {
-        let table = self.table_source(name, None, &[])?;
+        let table = self.table_source(name, None, &ast::Items::EMPTY)?;
         let from = Some(Tree::Leaf(table.id));
         self.open_frame_over(table);
         let mut select = Vec::new();
@@ -222,7 +228,10 @@ impl Binder<'_, '_> {
     }
 
     /// `SELECT list`, without FROM.
-    pub fn expressions(&mut self, list: &[&ast::Expr]) -> SqlResult<(Query, Vec<Head>)> {
+    pub fn expressions<'e>(
+        &mut self,
+        list: impl Iterator<Item = Cow<'e, ast::Expr>>,
+    ) -> SqlResult<(Query, Vec<Head>)> {
         self.open_frame();
         let r = self.expression_list(list);
         self.frames.pop();
@@ -234,11 +243,14 @@ impl Binder<'_, '_> {
         Ok((Query::of(block), heads))
     }
 
-    fn expression_list(&mut self, list: &[&ast::Expr]) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
+    fn expression_list<'e>(
+        &mut self,
+        list: impl Iterator<Item = Cow<'e, ast::Expr>>,
+    ) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
         let mut select = Vec::new();
         let mut heads = Vec::new();
         for e in list {
-            let bound = self.bind(e, "field list")?;
+            let bound = self.bind(&e, "field list")?;
             heads.push(self.head(&bound, e.to_string(), true));
             select.push(bound);
         }

@@ -21,7 +21,7 @@ impl<'p> Binder<'p, '_> {
         s: &ast::Select,
         order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
-        locks: &[ast::Lock],
+        locks: &ast::Items<ast::Lock>,
     ) -> SqlResult<(Query, Vec<Head>)> {
         self.open_frame();
         let depth = self.frames.len();
@@ -35,7 +35,7 @@ impl<'p> Binder<'p, '_> {
         s: &ast::Select,
         order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
-        locks: &[ast::Lock],
+        locks: &ast::Items<ast::Lock>,
     ) -> SqlResult<(Query, Vec<Head>)> {
         self.check_clauses(s)?;
         let duplicates = self.duplicates.take();
@@ -224,7 +224,7 @@ impl<'p> Binder<'p, '_> {
         let mut select = Vec::with_capacity(s.items.len());
         let mut heads = Vec::with_capacity(s.items.len());
         for item in &s.items {
-            let (e, alias, source) = match item {
+            let (e, alias, source) = match &*item {
                 ast::SelectItem::Expr {
                     expr,
                     alias,

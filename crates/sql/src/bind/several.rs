@@ -31,7 +31,7 @@ impl Binder<'_, '_> {
         filter: Option<&ast::Expr>,
         ignore: bool,
     ) -> SqlResult<Several> {
-        let from = self.bind_from(from, &[])?;
+        let from = self.bind_from(from, &ast::Items::EMPTY)?;
         let mut targets = Vec::new();
         match change {
             Change::Update(list) => {
@@ -44,7 +44,7 @@ impl Binder<'_, '_> {
             }
             Change::Delete(names) => {
                 for name in names {
-                    let at = self.named(name)?;
+                    let at = self.named(&name)?;
                     if targets.iter().any(|t: &Target| t.id == at) {
                         return Err(SqlError::new(
                             1066,
@@ -117,7 +117,11 @@ impl Binder<'_, '_> {
     }
 
     /// Binds the assignments, each with its table; a later value sees earlier assignments to the same table.
-    fn assign(&mut self, targets: &mut [Target], list: &[ast::Assignment]) -> SqlResult<()> {
+    fn assign(
+        &mut self,
+        targets: &mut [Target],
+        list: &ast::Items<ast::Assignment>,
+    ) -> SqlResult<()> {
         for a in list {
             let (id, column) = self.assigned_in(&a.column)?;
             let Some(target) = targets.iter_mut().find(|t| t.id == id) else {

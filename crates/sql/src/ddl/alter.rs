@@ -215,12 +215,17 @@ impl<'a> Ddl<'a> {
     /// CREATE INDEX.
     pub(super) fn create_index(&self, create: &ast::CreateIndex) -> SqlResult<Done> {
         let (database, table) = self.target(&create.table)?;
-        let clauses = Clauses::of(&create.how)?;
+        let clauses = Clauses::of(&create.how.all())?;
         if create.if_not_exists || create.or_replace {
             return Err(SqlError::syntax("near 'CREATE INDEX'"));
         }
         let kind = key::kind(create.kind)?;
-        let spec = key::new(kind, Some(&create.name), &create.parts, &create.options)?;
+        let spec = key::new(
+            kind,
+            Some(&create.name),
+            &create.parts.all(),
+            &create.options.all(),
+        )?;
         self.change(&database, &table, &clauses, |c| {
             c.add_key(spec);
             Ok(())
@@ -245,13 +250,14 @@ impl<'a> Ddl<'a> {
             let words = if alter.ignore { "IGNORE" } else { "IF EXISTS" };
             return unsupported(&format!("ALTER TABLE with {words}"));
         }
-        if let Some(op) = super::partition::change(&alter.actions)? {
+        let actions = alter.actions.all();
+        if let Some(op) = super::partition::change(&actions)? {
             let done = self.alter_partitions(&alter.name, op)?;
             self.outdate_statistics(&alter.name);
             return Ok(done);
         }
         let (database, table) = self.target(&alter.name)?;
-        let asked = self.sort_out(&alter.actions, &table)?;
+        let asked = self.sort_out(&actions, &table)?;
         asked.clauses.check()?;
         let done = match asked.to {
             Some(to) if asked.changes.is_empty() && !asked.options.changes() => {
@@ -410,7 +416,7 @@ impl<'a> Ddl<'a> {
                     related.push(foreign_keys::of_definition(key, 0)?.parent(database));
                 }
                 AlterAction::AddElements(list) => {
-                    for spec in super::create::elements(list)?.foreign_keys {
+                    for spec in super::create::elements(&list.all())?.foreign_keys {
                         keys = true;
                         related.push(spec.parent(database));
                     }

@@ -486,16 +486,17 @@ impl<'a> Change<'a> {
                 self.add_column(column, position.as_ref())
             }
             A::AddElements(list) => {
+                let list = list.all();
                 let Elements {
                     columns,
                     keys,
                     foreign_keys,
-                } = elements(list)?;
+                } = elements(&list)?;
                 for column in columns {
                     self.add_column(column, None)?;
                 }
                 self.checks
-                    .extend(check::among(list, self.table, self.env)?);
+                    .extend(check::among(&list, self.table, self.env)?);
                 self.keys.extend(keys);
                 self.new_foreign_keys.extend(foreign_keys);
                 Ok(())
@@ -567,7 +568,7 @@ impl<'a> Change<'a> {
                     default,
                 )?)
             }
-            A::OrderBy(columns) => self.order(columns.iter().map(|(column, _)| column)),
+            A::OrderBy(columns) => self.order(columns.all().iter().map(|(column, _)| column)),
             A::Plain(PlainAlter::Force) => {
                 self.anew = true;
                 Ok(())

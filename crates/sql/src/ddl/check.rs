@@ -69,7 +69,7 @@ pub(super) fn of_column(
 ) -> SqlResult<Vec<CheckSpec>> {
     let mut list = Vec::new();
     for attribute in &def.attributes {
-        if let ColumnAttribute::Check(check) = attribute {
+        if let ColumnAttribute::Check(check) = &*attribute {
             list.push(read(check, Some(def.name.as_str()), table, env)?);
         }
     }

@@ -67,7 +67,8 @@ fn binary_type(mut ty: SqlType) -> SqlType {
 /// The collation of a character column. `table`: what it is unless the column says otherwise.
 fn collation(def: &ast::ColumnDef, table: Collation) -> SqlResult<Collation> {
     let (charset, binary) = parse::type_charset(&def.data_type);
-    let own = def.attributes.iter().rev().find_map(|a| match a {
+    let attributes = def.attributes.all();
+    let own = attributes.iter().rev().find_map(|a| match a {
         Attribute::Collate(name) => Some(name.as_str()),
         _ => None,
     });
@@ -125,7 +126,8 @@ pub(super) fn read(
         unique: serial,
     };
     let mut default = None;
-    for attribute in &def.attributes {
+    let attributes = def.attributes.all();
+    for attribute in attributes.iter() {
         match attribute {
             Attribute::Default(value) => default = Some(value),
             Attribute::Generated(e, kind) => {

@@ -143,7 +143,7 @@ impl Ddl<'_> {
         }
         let mut options = Options::default();
         for option in &create.options {
-            self.take_option(option, &table, &mut options)?;
+            self.take_option(&option, &table, &mut options)?;
         }
         let collation = options.collation(default)?;
         let comment = options.comment.unwrap_or_default();
@@ -167,11 +167,12 @@ impl Ddl<'_> {
         collation: Collation,
         comment: String,
     ) -> SqlResult<Schema> {
+        let listed = create.elements.all();
         let Elements {
             columns: defs,
             keys: constraints,
             foreign_keys: specs,
-        } = elements(&create.elements)?;
+        } = elements(&listed)?;
         if create.temporary && !specs.is_empty() {
             return Err(SqlError::new(1215, "Cannot add foreign key constraint"));
         }
@@ -249,7 +250,7 @@ impl Ddl<'_> {
         check_row_size(&columns)?;
         column::check_visible(&columns)?;
         expressions::check_primary(&columns, &indexes)?;
-        let checks = check::among(&create.elements, name.1, self.env)?;
+        let checks = check::among(&listed, name.1, self.env)?;
         let checks = expressions::settle(name.1, &mut columns, checks, &[], self.env)?;
         let mut schema = Schema::new(columns, indexes, collation, comment, unix_now());
         schema.checks = checks;

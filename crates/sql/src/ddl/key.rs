@@ -63,7 +63,7 @@ pub(super) fn of_definition(def: &ast::KeyDef) -> SqlResult<KeySpec> {
         KeyKind::Unique => def.name.as_ref().or(constraint),
         KeyKind::Plain => def.name.as_ref(),
     };
-    new(kind, name, &def.parts, &def.options)
+    new(kind, name, &def.parts.all(), &def.options.all())
 }
 
 /// A key of a name, or of none.

@@ -161,7 +161,7 @@ impl<'a> Ddl<'a> {
                 if_exists,
                 names,
                 ..
-            } => self.drop_tables(*if_exists, *temporary, names),
+            } => self.drop_tables(*if_exists, *temporary, &names.all()),
             S::Truncate(table) => {
                 let (database, name) = self.target(table)?;
                 if self.truncate_temporary(&database, &name)? {
@@ -172,7 +172,7 @@ impl<'a> Ddl<'a> {
             S::Rename {
                 if_exists: false,
                 tables,
-            } => self.rename_tables(tables),
+            } => self.rename_tables(&tables.all()),
             S::Rename { .. } => Err(SqlError::unsupported("RENAME TABLE IF EXISTS")),
             S::CreateIndex(create) => self.create_index(create),
             S::DropIndex {
@@ -180,7 +180,7 @@ impl<'a> Ddl<'a> {
                 name,
                 table,
                 how,
-            } => self.drop_index(table, name.as_str(), how),
+            } => self.drop_index(table, name.as_str(), &how.all()),
             S::DropIndex { .. } => Err(SqlError::unsupported("DROP INDEX IF EXISTS")),
             S::Import(_) => Err(SqlError::unsupported("IMPORT TABLE")),
         }
@@ -194,15 +194,15 @@ impl<'a> Ddl<'a> {
                 if_not_exists,
                 name,
                 options,
-            } => self.create_database(*if_not_exists, name.as_str(), options),
+            } => self.create_database(*if_not_exists, name.as_str(), &options.all()),
             S::CreateDatabase { .. } => Err(SqlError::unsupported("CREATE OR REPLACE DATABASE")),
             S::AlterDatabase { name, options } => {
-                self.alter_database(name.as_ref().map(|n| n.as_str()), options)
+                self.alter_database(name.as_ref().map(|n| n.as_str()), &options.all())
             }
             S::DropDatabase { if_exists, name } => self.drop_database(*if_exists, name.as_str()),
             S::DropView {
                 if_exists, names, ..
-            } => self.drop_views(*if_exists, names),
+            } => self.drop_views(*if_exists, &names.all()),
             // What there is none of is refused before it comes here.
             _ => Err(SqlError::unsupported("this statement")),
         }

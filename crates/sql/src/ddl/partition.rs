@@ -172,25 +172,29 @@ impl<'a> Ddl<'a> {
     ) -> SqlResult<Done> {
         use PartitionAction as A;
         match action {
-            A::Add { partitions, .. } => self.add(t, p, partitions, None),
+            A::Add { partitions, .. } => self.add(t, p, &partitions.all(), None),
             A::AddCount { count, .. } => self.add(t, p, &[], Some(*count)),
             A::Coalesce { count, .. } => self.coalesce(t, p, *count),
-            A::Reorganize { from, into, .. } => self.reorganize(t, p, from, into),
+            A::Reorganize { from, into, .. } => self.reorganize(t, p, &from.all(), &into.all()),
             A::Verb {
                 verb,
                 if_exists: false,
                 partitions,
                 ..
-            } => match verb {
-                PartitionVerb::Drop => {
-                    self.drop_partitions(t, p, partitions.as_deref().unwrap_or(&[]))
+            } => {
+                let partitions = partitions.as_ref().map(|list| list.all());
+                let partitions = partitions.as_deref();
+                match verb {
+                    PartitionVerb::Drop => {
+                        self.drop_partitions(t, p, partitions.unwrap_or_default())
+                    }
+                    PartitionVerb::Truncate => self.empty_partitions(t, p, partitions),
+                    PartitionVerb::Rebuild => self.rebuild_partitions(t, p, partitions),
+                    _ => Err(SqlError::unsupported(format_args!(
+                        "ALTER TABLE ... {verb} PARTITION"
+                    ))),
                 }
-                PartitionVerb::Truncate => self.empty_partitions(t, p, partitions.as_deref()),
-                PartitionVerb::Rebuild => self.rebuild_partitions(t, p, partitions.as_deref()),
-                _ => Err(SqlError::unsupported(format_args!(
-                    "ALTER TABLE ... {verb} PARTITION"
-                ))),
-            },
+            }
             // PARTITION BY and EXCHANGE PARTITION are carried out before.
             A::Verb { .. } | A::By(_) | A::Exchange { .. } => Err(SqlError::unsupported(
                 format_args!("ALTER TABLE ... {action}"),

@@ -266,8 +266,8 @@ pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
         D::Blob(size, _) => text(*size, Collation::Binary),
         D::Text(LobSize::Normal, Some(n), _) => sized(*n, collation),
         D::Text(size, _, _) => text(*size, collation),
-        D::Enum(members, _) => enumeration(members, collation)?,
-        D::Set(members, _) => set(members, collation)?,
+        D::Enum(members, _) => enumeration(&members.all(), collation)?,
+        D::Set(members, _) => set(&members.all(), collation)?,
         D::Bit(_) | D::Json | D::Spatial(_) | D::Foreign(_) => {
             return Err(SqlError::unsupported(format_args!("type {ty}")));
         }
@@ -304,7 +304,7 @@ mod tests {
         let ast::TableStatement::Create(create) = &**table else {
             panic!("{text}");
         };
-        let [ast::TableElement::Column(column)] = &create.elements[..] else {
+        let [ast::TableElement::Column(column)] = &*create.elements.all() else {
             panic!("{text}");
         };
         sql_type(&column.data_type, Collation::Utf8mb4GeneralCi)

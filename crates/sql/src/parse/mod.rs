@@ -109,14 +109,16 @@ fn time_limit(kind: &StatementKind) -> Option<u64> {
     let StatementKind::Query(query) = kind else {
         return None;
     };
-    let mut body = &query.body;
-    let select = loop {
-        match body {
-            ast::QueryBody::Select(select) => break select,
-            ast::QueryBody::Set(set) => body = &set.first,
-            ast::QueryBody::Parens(inner) => body = &inner.body,
-            ast::QueryBody::Values(_) | ast::QueryBody::Table(_) => return None,
-        }
+    of_first_select(&query.body)
+}
+
+fn of_first_select(body: &ast::QueryBody) -> Option<u64> {
+    let select = match body {
+        ast::QueryBody::Select(select) => select,
+        ast::QueryBody::Set(set) => return of_first_select(&set.first),
+        ast::QueryBody::Parens(inner) => return of_first_select(&inner.body),
+        ast::QueryBody::Held(held) => return of_first_select(&held.get()),
+        ast::QueryBody::Values(_) | ast::QueryBody::Table(_) => return None,
     };
     let mut hints = select.hints().iter();
     let hint = hints.find(|h| h.name == "MAX_EXECUTION_TIME")?;
@@ -138,10 +140,9 @@ pub fn with_expression<R>(text: &str, f: impl FnOnce(&ast::Expr) -> SqlResult<R>
 pub fn parse_partition_by(text: &str) -> SqlResult<ast::PartitionBy> {
     let statement = parse_one(&format!("ALTER TABLE t {text}"), SqlMode::DEFAULT)?;
     if let StatementKind::AlterTable(alter) = statement.tree.kind
-        && let Ok([ast::AlterAction::Partition(ast::PartitionAction::By(by))]) =
-            <[_; 1]>::try_from(alter.actions)
+        && let [ast::AlterAction::Partition(ast::PartitionAction::By(by))] = &*alter.actions.all()
     {
-        return Ok(*by);
+        return Ok((**by).clone());
     }
     Err(SqlError::syntax(format_args!("near '{text}'")))
 }

@@ -74,7 +74,7 @@ pub fn define(by: &PartitionBy, schema: &Schema, env: &SessionEnv) -> SqlResult<
                 "Wrong number of partitions defined, mismatch with previous setting",
             ));
         }
-        define_more(&empty, &by.partitions, schema, env)?
+        define_more(&empty, &by.partitions.all(), schema, env)?
     };
     let p = new(parts);
     check(&p)?;
@@ -155,7 +155,7 @@ impl Limits<'_> {
         if !def.subpartitions.is_empty() {
             return Err(SqlError::unsupported("SUBPARTITION"));
         }
-        let comment = options(&def.options)?;
+        let comment = options(&def.options.all())?;
         if comment.chars().count() > MAX_COMMENT {
             return Err(SqlError::new(
                 1793,
@@ -165,10 +165,10 @@ impl Limits<'_> {
         use PartitionMethod as M;
         let values = match (&def.values, self.p.method) {
             (None, M::Hash | M::Key) => Vec::new(),
-            (Some(PartitionValues::LessThan(row)), M::Range) => vec![self.row(row, name)?],
+            (Some(PartitionValues::LessThan(row)), M::Range) => vec![self.row(&row.all(), name)?],
             (Some(PartitionValues::In(rows)), M::List) => rows
                 .iter()
-                .map(|r| self.row(r, name))
+                .map(|r| self.row(&r.all(), name))
                 .collect::<SqlResult<_>>()?,
             (None, method) => {
                 let what = if method == M::Range {

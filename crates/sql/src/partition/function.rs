@@ -400,6 +400,7 @@ pub fn expr_text(e: &ast::Expr, columns: &[Column]) -> SqlResult<String> {
                 _ => format!("{name}({})", args.join(",")),
             })
         }
+        A::Held(held) => text(&held.get()),
         _ => Err(not_allowed()),
     }
 }

@@ -1,5 +1,6 @@
 //! Accounts, roles and privileges.
 
+use super::list::Items;
 use std::fmt::{self, Display};
 
 use super::words::{List, Opt, OptText, Quoted, Spaced, flag, words};
@@ -32,9 +33,9 @@ pub enum AccountStatement {
         /// IF NOT EXISTS.
         if_not_exists: bool,
         /// Users.
-        users: Vec<UserSpec>,
+        users: Items<UserSpec>,
         /// DEFAULT ROLE.
-        default_roles: Vec<Account>,
+        default_roles: Items<Account>,
         /// The rest.
         options: UserOptions,
     },
@@ -43,7 +44,7 @@ pub enum AccountStatement {
         /// IF EXISTS.
         if_exists: bool,
         /// Users.
-        users: Vec<UserSpec>,
+        users: Items<UserSpec>,
         /// DEFAULT ROLE of the one user.
         default_role: Option<RoleChoice>,
         /// The rest.
@@ -54,10 +55,10 @@ pub enum AccountStatement {
         /// IF EXISTS.
         if_exists: bool,
         /// Users.
-        users: Vec<Account>,
+        users: Items<Account>,
     },
     /// RENAME USER: names now and then.
-    RenameUser(Vec<(Account, Account)>),
+    RenameUser(Items<(Account, Account)>),
     /// CREATE ROLE.
     CreateRole {
         /// OR REPLACE (MariaDB).
@@ -65,27 +66,27 @@ pub enum AccountStatement {
         /// IF NOT EXISTS.
         if_not_exists: bool,
         /// Roles.
-        roles: Vec<Account>,
+        roles: Items<Account>,
     },
     /// DROP ROLE.
     DropRole {
         /// IF EXISTS.
         if_exists: bool,
         /// Roles.
-        roles: Vec<Account>,
+        roles: Items<Account>,
     },
     /// GRANT.
     Grant {
         /// What.
         what: Grant,
         /// To whom. (Before MySQL 8 and in MariaDB with passwords.)
-        to: Vec<UserSpec>,
+        to: Items<UserSpec>,
         /// REQUIRE, before MySQL 8 and in MariaDB.
         require: Option<Require>,
         /// WITH GRANT OPTION, WITH ADMIN OPTION.
         with_option: bool,
         /// WITH limits, before MySQL 8 and in MariaDB.
-        limits: Vec<(ResourceLimit, u64)>,
+        limits: Items<(ResourceLimit, u64)>,
         /// AS user [WITH ROLE].
         grantor: Option<(Account, Option<RoleChoice>)>,
     },
@@ -98,7 +99,7 @@ pub enum AccountStatement {
         /// MariaDB's ADMIN OPTION FOR.
         admin_option: bool,
         /// From whom.
-        from: Vec<Account>,
+        from: Items<Account>,
         /// IGNORE UNKNOWN USER.
         ignore_unknown: bool,
     },
@@ -110,14 +111,14 @@ pub enum Grant {
     /// Privileges on something; an empty list is ALL.
     Privileges {
         /// Which.
-        privileges: Vec<Privilege>,
+        privileges: Items<Privilege>,
         /// TABLE, FUNCTION, PROCEDURE.
         kind: Option<GrantKind>,
         /// On what.
         on: GrantLevel,
     },
     /// Roles.
-    Roles(Vec<Account>),
+    Roles(Items<Account>),
     /// PROXY ON.
     Proxy(Account),
 }
@@ -128,7 +129,7 @@ pub struct Privilege {
     /// Which.
     pub name: PrivilegeName,
     /// Of these columns only.
-    pub columns: Vec<Ident>,
+    pub columns: Items<Ident>,
 }
 
 /// The name of a privilege.
@@ -186,13 +187,13 @@ pub struct UserSpec {
     /// Account.
     pub account: Account,
     /// IDENTIFIED, one per factor, joined by AND.
-    pub authentication: Vec<Authentication>,
+    pub authentication: Items<Authentication>,
     /// INITIAL AUTHENTICATION.
     pub initial: Option<Authentication>,
     /// DISCARD OLD PASSWORD.
     pub discard_old: bool,
     /// Changes of factors (ALTER USER).
-    pub factors: Vec<FactorChange>,
+    pub factors: Items<FactorChange>,
 }
 
 /// IDENTIFIED.
@@ -246,9 +247,9 @@ pub struct UserOptions {
     /// REQUIRE.
     pub require: Option<Require>,
     /// WITH limits.
-    pub limits: Vec<(ResourceLimit, u64)>,
+    pub limits: Items<(ResourceLimit, u64)>,
     /// PASSWORD, FAILED_LOGIN_ATTEMPTS, ACCOUNT.
-    pub password: Vec<PasswordOption>,
+    pub password: Items<PasswordOption>,
     /// COMMENT.
     pub comment: Option<String>,
     /// ATTRIBUTE.
@@ -261,7 +262,7 @@ pub enum Require {
     /// NONE.
     None,
     /// All of these.
-    All(Vec<TlsRequirement>),
+    All(Items<TlsRequirement>),
 }
 
 /// A requirement of a connection.
@@ -372,7 +373,8 @@ impl fmt::Display for AccountStatement {
             }
             S::RenameUser(pairs) => {
                 f.write_str("RENAME USER ")?;
-                for (n, (from, to)) in pairs.iter().enumerate() {
+                for (n, pair) in pairs.iter().enumerate() {
+                    let (from, to) = &*pair;
                     write!(f, "{}{from} TO {to}", flag(n > 0, ", "))?;
                 }
                 Ok(())
@@ -410,7 +412,7 @@ impl fmt::Display for AccountStatement {
                 f.write_str(flag(!*with_option && !limits.is_empty(), " WITH"))?;
                 limits
                     .iter()
-                    .try_for_each(|(limit, n)| write!(f, " {limit} {n}"))?;
+                    .try_for_each(|limit| write!(f, " {} {}", limit.0, limit.1))?;
                 if let Some((account, roles)) = grantor {
                     write!(f, " AS {account}{}", Opt(" WITH ROLE ", roles))?;
                 }
@@ -537,7 +539,7 @@ impl fmt::Display for UserOptions {
         f.write_str(flag(!self.limits.is_empty(), " WITH"))?;
         self.limits
             .iter()
-            .try_for_each(|(limit, n)| write!(f, " {limit} {n}"))?;
+            .try_for_each(|limit| write!(f, " {} {}", limit.0, limit.1))?;
         Spaced(&self.password).fmt(f)?;
         OptText(" COMMENT ", &self.comment).fmt(f)?;
         OptText(" ATTRIBUTE ", &self.attribute).fmt(f)

@@ -1,8 +1,9 @@
 //! Administration: tables' upkeep, plugins, components, caches, instances, resource groups.
 
+use super::list::Items;
 use std::fmt;
 
-use super::words::{List, Opt, OptText, Quoted, Spaced, either, flag, words};
+use super::words::{List, Opt, OptText, Quoted, Spaced, Texts, either, flag, words};
 use super::{Account, Expr, Ident, ObjectName, SetItem};
 
 /// Statements of administration.
@@ -16,18 +17,18 @@ pub enum AdminStatement {
         /// NO_WRITE_TO_BINLOG, LOCAL.
         local: bool,
         /// Tables.
-        tables: Vec<ObjectName>,
+        tables: Items<ObjectName>,
         /// Options, as written.
-        options: Vec<MaintenanceOption>,
+        options: Items<MaintenanceOption>,
     },
     /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM.
     Histogram {
         /// NO_WRITE_TO_BINLOG, LOCAL.
         local: bool,
         /// Tables.
-        tables: Vec<ObjectName>,
+        tables: Items<ObjectName>,
         /// Columns.
-        columns: Vec<Ident>,
+        columns: Items<Ident>,
         /// What is done.
         change: HistogramChange,
     },
@@ -46,9 +47,9 @@ pub enum AdminStatement {
         name: Ident,
     },
     /// INSTALL COMPONENT, and SET.
-    InstallComponent(Vec<String>, Vec<SetItem>),
+    InstallComponent(Items<String>, Items<SetItem>),
     /// UNINSTALL COMPONENT.
-    UninstallComponent(Vec<String>),
+    UninstallComponent(Items<String>),
     /// CLONE LOCAL DATA DIRECTORY.
     CloneLocal(String),
     /// CLONE INSTANCE FROM.
@@ -69,18 +70,18 @@ pub enum AdminStatement {
     /// CACHE INDEX.
     CacheIndex {
         /// What.
-        tables: Vec<CachedTable>,
+        tables: Items<CachedTable>,
         /// IN: a key cache; DEFAULT is one.
         cache: Ident,
     },
     /// LOAD INDEX INTO CACHE.
-    LoadIndex(Vec<CachedTable>),
+    LoadIndex(Items<CachedTable>),
     /// FLUSH.
     Flush {
         /// NO_WRITE_TO_BINLOG, LOCAL.
         local: bool,
         /// What.
-        items: Vec<FlushItem>,
+        items: Items<FlushItem>,
     },
     /// KILL.
     Kill {
@@ -166,9 +167,9 @@ pub struct CachedTable {
     /// Table.
     pub name: ObjectName,
     /// PARTITION: an empty list is ALL.
-    pub partitions: Option<Vec<Ident>>,
+    pub partitions: Option<Items<Ident>>,
     /// Indexes; none: all of them.
-    pub indexes: Option<Vec<Ident>>,
+    pub indexes: Option<Items<Ident>>,
     /// IGNORE LEAVES.
     pub ignore_leaves: bool,
 }
@@ -183,7 +184,7 @@ pub enum FlushItem {
     /// TABLES.
     Tables {
         /// Which; none: all.
-        tables: Vec<ObjectName>,
+        tables: Items<ObjectName>,
         /// WITH READ LOCK, FOR EXPORT.
         lock: Option<FlushLock>,
     },
@@ -213,7 +214,7 @@ pub struct ResourceGroup {
     /// TYPE (CREATE).
     pub kind: Option<ResourceGroupKind>,
     /// VCPU: numbers and ranges.
-    pub vcpu: Vec<VcpuRange>,
+    pub vcpu: Items<VcpuRange>,
     /// THREAD_PRIORITY.
     pub priority: Option<i64>,
     /// ENABLE, DISABLE.
@@ -320,16 +321,6 @@ impl fmt::Display for AdminStatement {
                 write!(f, "DROP RESOURCE GROUP {name}{}", flag(*force, " FORCE"))
             }
         }
-    }
-}
-
-/// String literals.
-struct Texts<'a>(&'a [String]);
-
-impl fmt::Display for Texts<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted: Vec<_> = self.0.iter().map(|text| Quoted(text)).collect();
-        List(&quoted).fmt(f)
     }
 }
 

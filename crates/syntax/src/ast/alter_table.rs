@@ -1,5 +1,6 @@
 //! ALTER TABLE.
 
+use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, either, flag, words};
@@ -18,7 +19,7 @@ pub struct AlterTable {
     /// Table.
     pub name: ObjectName,
     /// What is to change, in order. MySQL has the changes of partitions stand alone or last; that is checked where they are run.
-    pub actions: Vec<AlterAction>,
+    pub actions: Items<AlterAction>,
 }
 
 /// A change of a table.
@@ -34,7 +35,7 @@ pub enum AlterAction {
         position: Option<Position>,
     },
     /// ADD (columns and keys).
-    AddElements(Vec<TableElement>),
+    AddElements(Items<TableElement>),
     /// ADD a key.
     AddKey(KeyDef),
     /// ADD FOREIGN KEY.
@@ -94,7 +95,7 @@ pub enum AlterAction {
         collation: Option<Ident>,
     },
     /// ORDER BY.
-    OrderBy(Vec<(ColumnName, Option<Direction>)>),
+    OrderBy(Items<(ColumnName, Option<Direction>)>),
     /// ALGORITHM and LOCK.
     How(AlterHow),
     /// Changes that need no more words.
@@ -143,7 +144,7 @@ pub enum PartitionAction {
         /// NO_WRITE_TO_BINLOG, LOCAL.
         local: bool,
         /// Partitions.
-        partitions: Vec<PartitionDef>,
+        partitions: Items<PartitionDef>,
     },
     /// ADD PARTITION PARTITIONS n.
     AddCount {
@@ -164,9 +165,9 @@ pub enum PartitionAction {
         /// NO_WRITE_TO_BINLOG, LOCAL.
         local: bool,
         /// Partitions that go.
-        from: Vec<Ident>,
+        from: Items<Ident>,
         /// What their rows go to.
-        into: Vec<PartitionDef>,
+        into: Items<PartitionDef>,
     },
     /// EXCHANGE PARTITION.
     Exchange {
@@ -186,9 +187,9 @@ pub enum PartitionAction {
         /// NO_WRITE_TO_BINLOG, LOCAL.
         local: bool,
         /// Partitions; `None`: ALL.
-        partitions: Option<Vec<Ident>>,
+        partitions: Option<Items<Ident>>,
         /// QUICK, EXTENDED, ... of CHECK and REPAIR.
-        options: Vec<super::MaintenanceOption>,
+        options: Items<super::MaintenanceOption>,
     },
 }
 
@@ -200,7 +201,7 @@ impl fmt::Display for AlterTable {
         for (n, action) in self.actions.iter().enumerate() {
             // PARTITION BY and REMOVE PARTITIONING follow the other changes without a comma.
             let comma = !matches!(
-                action,
+                *action,
                 AlterAction::Partition(PartitionAction::By(_))
                     | AlterAction::Plain(PlainAlter::RemovePartitioning)
             );
@@ -286,7 +287,8 @@ impl fmt::Display for AlterAction {
             }
             A::OrderBy(columns) => {
                 f.write_str("ORDER BY ")?;
-                for (n, (column, direction)) in columns.iter().enumerate() {
+                for (n, pair) in columns.iter().enumerate() {
+                    let (column, direction) = &*pair;
                     write!(f, "{}{column}{}", flag(n > 0, ", "), Opt(" ", direction))?;
                 }
                 Ok(())

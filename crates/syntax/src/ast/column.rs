@@ -1,5 +1,6 @@
 //! Columns, keys and constraints as CREATE TABLE and ALTER TABLE define them.
 
+use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, Quoted, Spaced, either, flag, words};
@@ -27,7 +28,7 @@ pub struct ColumnDef {
     /// Type.
     pub data_type: DataType,
     /// Attributes, as written.
-    pub attributes: Vec<ColumnAttribute>,
+    pub attributes: Items<ColumnAttribute>,
 }
 
 /// An attribute of a column.
@@ -121,9 +122,9 @@ pub struct KeyDef {
     /// Name.
     pub name: Option<Ident>,
     /// What it is over.
-    pub parts: Vec<KeyPart>,
+    pub parts: Items<KeyPart>,
     /// Options, as written.
-    pub options: Vec<IndexOption>,
+    pub options: Items<IndexOption>,
 }
 
 /// The CONSTRAINT before a key, a foreign key or a check.
@@ -180,7 +181,7 @@ pub struct ForeignKey {
     /// Name of the index.
     pub name: Option<Ident>,
     /// Columns of the child.
-    pub columns: Vec<KeyPart>,
+    pub columns: Items<KeyPart>,
     /// The parent.
     pub references: References,
 }
@@ -191,7 +192,7 @@ pub struct References {
     /// Parent.
     pub table: ObjectName,
     /// Its columns. Only a column's own REFERENCES may go without.
-    pub columns: Vec<KeyPart>,
+    pub columns: Items<KeyPart>,
     /// MATCH.
     pub matching: Option<Match>,
     /// ON DELETE.

@@ -1,5 +1,6 @@
 //! The statements of stored programs: blocks, declarations, flow, cursors and conditions.
 
+use super::list::{Item, Items};
 use std::fmt;
 
 use super::words::{List, Opt, flag, words};
@@ -14,12 +15,12 @@ pub enum CompoundStatement {
         /// Label.
         label: Option<Ident>,
         /// Declarations and statements, in order.
-        body: Vec<Statement>,
+        body: Items<Statement>,
     },
     /// DECLARE variables.
     DeclareVariables {
         /// Names.
-        names: Vec<Ident>,
+        names: Items<Ident>,
         /// Type.
         data_type: TypeAndCollation,
         /// DEFAULT.
@@ -34,39 +35,39 @@ pub enum CompoundStatement {
         /// What follows the handler.
         action: HandlerAction,
         /// For which conditions.
-        conditions: Vec<ConditionValue>,
+        conditions: Items<ConditionValue>,
         /// What it does.
         body: Box<Statement>,
     },
     /// IF: conditions and what they lead to.
     If {
         /// IF and ELSEIF.
-        branches: Vec<(Expr, Vec<Statement>)>,
+        branches: Items<(Expr, Items<Statement>)>,
         /// ELSE.
-        otherwise: Option<Vec<Statement>>,
+        otherwise: Option<Items<Statement>>,
     },
     /// CASE.
     Case {
         /// What is compared; if none, the branches have conditions.
         operand: Option<Expr>,
         /// WHEN.
-        branches: Vec<(Expr, Vec<Statement>)>,
+        branches: Items<(Expr, Items<Statement>)>,
         /// ELSE.
-        otherwise: Option<Vec<Statement>>,
+        otherwise: Option<Items<Statement>>,
     },
     /// LOOP.
     Loop {
         /// Label.
         label: Option<Ident>,
         /// Statements.
-        body: Vec<Statement>,
+        body: Items<Statement>,
     },
     /// REPEAT.
     Repeat {
         /// Label.
         label: Option<Ident>,
         /// Statements.
-        body: Vec<Statement>,
+        body: Items<Statement>,
         /// UNTIL.
         until: Expr,
     },
@@ -77,7 +78,7 @@ pub enum CompoundStatement {
         /// Condition.
         condition: Expr,
         /// Statements.
-        body: Vec<Statement>,
+        body: Items<Statement>,
     },
     /// LEAVE.
     Leave(Ident),
@@ -88,13 +89,13 @@ pub enum CompoundStatement {
     /// OPEN.
     Open(Ident),
     /// FETCH.
-    Fetch(Ident, Vec<Ident>),
+    Fetch(Ident, Items<Ident>),
     /// CLOSE.
     Close(Ident),
     /// SIGNAL.
-    Signal(ConditionValue, Vec<(SignalItem, Expr)>),
+    Signal(ConditionValue, Items<(SignalItem, Expr)>),
     /// RESIGNAL.
-    Resignal(Option<ConditionValue>, Vec<(SignalItem, Expr)>),
+    Resignal(Option<ConditionValue>, Items<(SignalItem, Expr)>),
     /// GET DIAGNOSTICS.
     GetDiagnostics(GetDiagnostics),
 }
@@ -146,13 +147,13 @@ pub struct GetDiagnostics {
 #[derive(Clone, Debug, PartialEq)]
 pub enum DiagnosticsItems {
     /// Of the statement.
-    Statement(Vec<(Expr, StatementItem)>),
+    Statement(Items<(Expr, StatementItem)>),
     /// Of the n-th condition.
-    Condition(Expr, Vec<(Expr, SignalItem)>),
+    Condition(Expr, Items<(Expr, SignalItem)>),
 }
 
 /// Statements, each with its semicolon.
-struct Body<'a>(&'a [Statement]);
+struct Body<'a>(&'a Items<Statement>);
 
 impl fmt::Display for Body<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,7 +171,7 @@ fn write_label(f: &mut fmt::Formatter<'_>, label: &Option<Ident>) -> fmt::Result
     }
 }
 
-fn write_otherwise(f: &mut fmt::Formatter<'_>, body: &Option<Vec<Statement>>) -> fmt::Result {
+fn write_otherwise(f: &mut fmt::Formatter<'_>, body: &Option<Items<Statement>>) -> fmt::Result {
     match body {
         Some(body) => write!(f, "ELSE {}", Body(body)),
         None => Ok(()),
@@ -178,17 +179,21 @@ fn write_otherwise(f: &mut fmt::Formatter<'_>, body: &Option<Vec<Statement>>) ->
 }
 
 /// `a = b, ...`
-fn write_pairs<A: fmt::Display, B: fmt::Display>(
+fn write_pairs<A: fmt::Display + Clone, B: fmt::Display + Clone>(
     f: &mut fmt::Formatter<'_>,
-    pairs: &[(A, B)],
-) -> fmt::Result {
-    for (n, (a, b)) in pairs.iter().enumerate() {
+    pairs: &Items<(A, B)>,
+) -> fmt::Result
+where
+    (A, B): Item,
+{
+    for (n, pair) in pairs.iter().enumerate() {
+        let (a, b) = &*pair;
         write!(f, "{}{a} = {b}", flag(n > 0, ", "))?;
     }
     Ok(())
 }
 
-fn write_set(f: &mut fmt::Formatter<'_>, items: &[(SignalItem, Expr)]) -> fmt::Result {
+fn write_set(f: &mut fmt::Formatter<'_>, items: &Items<(SignalItem, Expr)>) -> fmt::Result {
     f.write_str(flag(!items.is_empty(), " SET "))?;
     write_pairs(f, items)
 }
@@ -230,7 +235,8 @@ impl fmt::Display for CompoundStatement {
                 branches,
                 otherwise,
             } => {
-                for (n, (condition, body)) in branches.iter().enumerate() {
+                for (n, pair) in branches.iter().enumerate() {
+                    let (condition, body) = &*pair;
                     let word = if n == 0 { "IF" } else { "ELSEIF" };
                     write!(f, "{word} {condition} THEN {}", Body(body))?;
                 }
@@ -243,7 +249,8 @@ impl fmt::Display for CompoundStatement {
                 otherwise,
             } => {
                 write!(f, "CASE{}", Opt(" ", operand))?;
-                for (condition, body) in branches {
+                for branch in branches {
+                    let (condition, body) = &*branch;
                     write!(f, " WHEN {condition} THEN {}", Body(body))?;
                 }
                 write_otherwise(f, otherwise)?;

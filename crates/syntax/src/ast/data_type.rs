@@ -1,10 +1,11 @@
 //! Data types as columns, routine parameters and variables have them. Synonyms are resolved: `BOOL` is `TINYINT(1)`, `NUMERIC` is
 //! `DECIMAL`, `LONG VARCHAR` is `MEDIUMTEXT`.
 
+use super::list::Items;
 use std::fmt;
 
 use super::Ident;
-use super::words::{List, Opt, Quoted, flag, words};
+use super::words::{Opt, Texts, flag, words};
 
 /// A data type.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,9 +35,9 @@ pub enum DataType {
     /// A TEXT type, its length in characters.
     Text(LobSize, Option<u64>, Charset),
     /// ENUM, its members.
-    Enum(Vec<String>, Charset),
+    Enum(Items<String>, Charset),
     /// SET, its members.
-    Set(Vec<String>, Charset),
+    Set(Items<String>, Charset),
     /// JSON.
     Json,
     /// A spatial type.
@@ -128,16 +129,6 @@ impl fmt::Display for Length<'_> {
     }
 }
 
-/// `('a', 'b')`
-struct Members<'a>(&'a [String]);
-
-impl fmt::Display for Members<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted: Vec<_> = self.0.iter().map(|m| Quoted(m)).collect();
-        write!(f, "({})", List(&quoted))
-    }
-}
-
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use DataType as T;
@@ -170,8 +161,8 @@ impl fmt::Display for DataType {
             T::VarBinary(n) => write!(f, "VARBINARY{}", Length(n)),
             T::Blob(size, n) => write!(f, "{}BLOB{}", size.prefix(), Length(n)),
             T::Text(size, n, set) => write!(f, "{}TEXT{}{set}", size.prefix(), Length(n)),
-            T::Enum(members, set) => write!(f, "ENUM{}{set}", Members(members)),
-            T::Set(members, set) => write!(f, "SET{}{set}", Members(members)),
+            T::Enum(members, set) => write!(f, "ENUM({}){set}", Texts(members)),
+            T::Set(members, set) => write!(f, "SET({}){set}", Texts(members)),
             T::Json => f.write_str("JSON"),
             T::Spatial(kind) => kind.fmt(f),
             T::Foreign(kind) => kind.fmt(f),

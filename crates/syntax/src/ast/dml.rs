@@ -4,7 +4,7 @@ use super::expr::Expr;
 use super::from::TableRef;
 use super::list::{ExprList, Items, Rows};
 use super::name::{Ident, ObjectName};
-use super::query::{Hint, Limit, OrderItem, Query, With};
+use super::query::{Hints, Limit, OrderItem, Query, With};
 
 /// LOW_PRIORITY and the like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Insert {
     /// REPLACE rather than INSERT.
     pub replace: bool,
     /// Optimizer hints.
-    pub hints: Vec<Hint>,
+    pub hints: Hints,
     /// LOW_PRIORITY and the like.
     pub priority: Option<Priority>,
     /// IGNORE.
@@ -29,15 +29,15 @@ pub struct Insert {
     /// Where to.
     pub table: ObjectName,
     /// PARTITION (…).
-    pub partitions: Vec<Ident>,
+    pub partitions: Items<Ident>,
     /// The columns, if a list of them is written.
-    pub columns: Option<Vec<ColumnName>>,
+    pub columns: Option<Items<ColumnName>>,
     /// What.
     pub source: InsertSource,
     /// AS new (a, b).
     pub alias: Option<RowAlias>,
     /// ON DUPLICATE KEY UPDATE.
-    pub on_duplicate: Vec<Assignment>,
+    pub on_duplicate: Items<Assignment>,
 }
 
 /// What is inserted.
@@ -46,7 +46,7 @@ pub enum InsertSource {
     /// VALUES (…), (…).
     Values(Rows),
     /// SET a = 1, b = 2: [`Insert::columns`] are none.
-    Set(Vec<Assignment>),
+    Set(Items<Assignment>),
     /// SELECT, TABLE, WITH, or VALUES ROW(…).
     Query(Box<Query>),
 }
@@ -65,7 +65,7 @@ pub struct ColumnName {
 #[allow(missing_docs)]
 pub struct RowAlias {
     pub name: Ident,
-    pub columns: Vec<Ident>,
+    pub columns: Items<Ident>,
 }
 
 /// `column = value`; the value may be DEFAULT.
@@ -82,7 +82,7 @@ pub struct Update {
     /// WITH.
     pub with: Option<With>,
     /// Optimizer hints.
-    pub hints: Vec<Hint>,
+    pub hints: Hints,
     /// LOW_PRIORITY.
     pub low_priority: bool,
     /// IGNORE.
@@ -90,7 +90,7 @@ pub struct Update {
     /// What is read; one plain table is the single-table form.
     pub tables: Vec<TableRef>,
     /// SET.
-    pub set: Vec<Assignment>,
+    pub set: Items<Assignment>,
     /// WHERE.
     pub filter: Option<Expr>,
     /// ORDER BY.
@@ -105,7 +105,7 @@ pub struct Delete {
     /// WITH.
     pub with: Option<With>,
     /// Optimizer hints.
-    pub hints: Vec<Hint>,
+    pub hints: Hints,
     /// LOW_PRIORITY.
     pub low_priority: bool,
     /// QUICK.
@@ -132,14 +132,14 @@ pub enum DeleteTarget {
         /// AS.
         alias: Option<Ident>,
         /// PARTITION.
-        partitions: Vec<Ident>,
+        partitions: Items<Ident>,
     },
     /// `DELETE a, b FROM …`, `DELETE FROM a, b USING …`.
     Several {
         /// Whether it is written with USING.
         using: bool,
         /// Whose rows are deleted.
-        targets: Vec<ObjectName>,
+        targets: Items<ObjectName>,
         /// What is read.
         from: Vec<TableRef>,
     },
@@ -149,7 +149,7 @@ pub enum DeleteTarget {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Do {
     /// What is computed, with aliases, which nothing reads.
-    pub list: Vec<(Expr, Option<Ident>)>,
+    pub list: Items<(Expr, Option<Ident>)>,
 }
 
 /// CALL.

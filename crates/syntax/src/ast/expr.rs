@@ -3,14 +3,17 @@
 //! An [`Expr`] takes 24 bytes and what it holds beyond that is boxed; chains of operators of one precedence are one node
 //! ([`Chain`]), so that ten thousand terms do not nest.
 
+use std::borrow::Cow;
+
 use super::function::{Aggregate, Call, Special, WindowCall};
+use super::list::{ExprList, Held};
 use super::literal::{CollatedLiteral, Literal};
 use super::name::{Ident, Str};
 use super::query::Query;
 use crate::span::Span;
 
 /// An expression and where it stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
@@ -22,6 +25,20 @@ impl Expr {
     /// An expression at a place.
     pub fn new(kind: ExprKind, span: Span) -> Expr {
         Expr { kind, span }
+    }
+    /// The expression as a tree: what [`ExprKind::Held`] holds.
+    #[inline]
+    pub fn tree(&self) -> Cow<'_, Expr> {
+        match &self.kind {
+            ExprKind::Held(held) => Cow::Owned(held.get()),
+            _ => Cow::Borrowed(self),
+        }
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.tree().kind == other.tree().kind
     }
 }
 
@@ -73,7 +90,7 @@ pub enum ExprKind {
     /// (query).
     Subquery(Box<Query>),
     /// `(a, b)`, `ROW(a, b)`.
-    Row(Box<Vec<Expr>>),
+    Row(Box<ExprList>),
     /// `x COLLATE name`.
     Collate(Box<Collate>),
     /// CASE … END.
@@ -90,6 +107,9 @@ pub enum ExprKind {
     Introduced(Box<CollatedLiteral>),
     /// `{d '2020-01-01'}` of ODBC, and any other `{name expression}`.
     Odbc(Box<(Ident, Expr)>),
+    /// One of those above that is held as its text, since as a tree it would take far more ([`super::list`]). No name, no literal
+    /// and no row.
+    Held(Box<Held<Expr>>),
 }
 
 impl ExprKind {
@@ -118,7 +138,7 @@ impl ExprKind {
             ExprKind::InQuery(_) => size_of::<InQuery>(),
             ExprKind::Quantified(_) => size_of::<Quantified>(),
             ExprKind::Exists(_) | ExprKind::Subquery(_) => size_of::<Query>(),
-            ExprKind::Row(_) => size_of::<Vec<Expr>>(),
+            ExprKind::Row(_) => size_of::<ExprList>(),
             ExprKind::Collate(_) => size_of::<Collate>(),
             ExprKind::Case(_) => size_of::<Case>(),
             ExprKind::Call(_) => size_of::<Call>(),
@@ -127,6 +147,7 @@ impl ExprKind {
             ExprKind::Window(_) => size_of::<WindowCall>(),
             ExprKind::Introduced(_) => size_of::<CollatedLiteral>(),
             ExprKind::Odbc(_) => size_of::<(Ident, Expr)>(),
+            ExprKind::Held(_) => size_of::<Held<Expr>>(),
         }
     }
 }
@@ -350,7 +371,7 @@ pub struct Between {
 pub struct InList {
     pub negated: bool,
     pub value: Expr,
-    pub list: super::list::ExprList,
+    pub list: ExprList,
 }
 
 /// `x [NOT] IN (query)`.

@@ -3,6 +3,7 @@
 use super::DataType;
 use super::expr::Expr;
 use super::function::JsonOn;
+use super::list::Items;
 use super::literal::Literal;
 use super::name::{Ident, ObjectName};
 use super::query::Query;
@@ -30,11 +31,11 @@ pub struct TableFactor {
     /// Which.
     pub name: ObjectName,
     /// PARTITION (…).
-    pub partitions: Vec<Ident>,
+    pub partitions: Items<Ident>,
     /// AS.
     pub alias: Option<Ident>,
     /// USE INDEX and the like.
-    pub index_hints: Vec<IndexHint>,
+    pub index_hints: Items<IndexHint>,
 }
 
 /// USE INDEX and the like.
@@ -45,7 +46,7 @@ pub struct IndexHint {
     /// For what.
     pub scope: IndexHintScope,
     /// The indexes, PRIMARY among them.
-    pub indexes: Vec<Ident>,
+    pub indexes: Items<Ident>,
 }
 
 /// What an index hint does.
@@ -74,7 +75,7 @@ pub struct Derived {
     pub lateral: bool,
     pub query: Query,
     pub alias: Option<Ident>,
-    pub columns: Vec<Ident>,
+    pub columns: Items<Ident>,
 }
 
 /// Tables joined from left to right.
@@ -117,7 +118,7 @@ pub enum JoinKind {
 #[allow(missing_docs)]
 pub enum JoinOn {
     On(Expr),
-    Using(Vec<Ident>),
+    Using(Items<Ident>),
 }
 
 /// JSON_TABLE(document, path COLUMNS (…)) AS alias.
@@ -126,7 +127,7 @@ pub enum JoinOn {
 pub struct JsonTable {
     pub document: Expr,
     pub path: Literal,
-    pub columns: Vec<JsonColumn>,
+    pub columns: Items<JsonColumn>,
     pub alias: Option<Ident>,
 }
 
@@ -153,5 +154,5 @@ pub enum JsonColumn {
         on_error: Option<JsonOn>,
     },
     /// NESTED PATH path COLUMNS (…).
-    Nested(Literal, Vec<JsonColumn>),
+    Nested(Literal, Items<JsonColumn>),
 }

@@ -84,7 +84,7 @@ pub enum Special {
     /// MATCH (columns) AGAINST (x mode).
     Match {
         /// Columns.
-        columns: Vec<Expr>,
+        columns: Items<Expr>,
         /// What is looked for.
         against: Expr,
         /// How.
@@ -108,9 +108,9 @@ pub enum Special {
     /// DEFAULT(column).
     DefaultOf(Expr),
     /// INTERVAL(x, a, b, …).
-    Interval(Vec<Expr>),
+    Interval(Items<Expr>),
     /// GROUPING(…).
-    Grouping(Vec<Expr>),
+    Grouping(Items<Expr>),
 }
 
 /// Which side TRIM works on.
@@ -136,7 +136,7 @@ pub enum WeightAs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WeightLevels {
     /// `1 ASC REVERSE, 2`: level, DESC, REVERSE.
-    List(Vec<(u64, bool, bool)>),
+    List(Items<(u64, bool, bool)>),
     /// `1-3`.
     Range(u64, u64),
 }

@@ -1,20 +1,28 @@
-//! Lists that may be long: members of IN, arguments, operands of a chain of operators, parts of a UNION, rows of VALUES.
+//! Lists and other parts of trees that are held as text: parsed when the statement was, and parsed again when they are read.
 //!
-//! Of a list of more than [`KEPT`] items, most are held as their text: parsed when the statement was, and parsed again, one after the
-//! other, when they are read. That is a byte for a byte rather than a tree many times as large. An item that itself holds text is kept
-//! as a tree, so that whatever the nesting no text is parsed a third time.
+//! A tree takes ten to two hundred bytes for a byte of text; what is held as text takes one. Two rules say what is:
 //!
-//! So the trees of queries take some two bytes for a byte of a long text, whatever the list is that makes it long. What may take more,
-//! up to two hundred bytes for a byte: lists in lists of which each is short (`f(f(a, a), f(a, a))`), rows compared (`(a, b) = (c, d)`),
-//! assignments, lists of names, definitions, accounts, stored programs. What a tree takes is counted as it grows; one of more than
-//! [`crate::parse::MOST_BYTES`] and [`crate::parse::BYTES_PER_BYTE`] of its text is error 3170, and what a statement's took is told
-//! ([`crate::ast::Statement::bytes`]) to whoever accounts for memory.
+//! - Of a list of more than [`KEPT`] items, whatever they are, all that hold no text themselves are. Most texts that are long are so
+//!   because of one list.
+//! - Once a statement's trees take more than a text of its length may ([`crate::parse::FREE`]), whatever has been parsed is as soon as
+//!   it takes more than some bytes for a byte of its text: an expression ([`super::expr::ExprKind::Held`]), a query's body
+//!   ([`super::query::QueryBody::Held`]), a list's items up to there. So lists of lists, and trees that branch without any list, don't
+//!   grow either. Where statements are short, nothing is.
+//!
+//! What is not a list and nests is thus bounded where it nests, and everything that may be repeated is a list of [`Items`], whether
+//! commas separate it or nothing does. So a tree, and what parsing it takes on the way, is less than eight bytes for a byte of a text
+//! of 64 KiB or more, whatever the text. What a statement's took is told ([`crate::ast::Statement::bytes`]) to whoever accounts for
+//! memory.
+//!
+//! Reading parses each text once. A text may hold what was held as text before, and is then parsed once more for it; that is only
+//! done where what is new takes five times the bytes of all of its text, old and new, so that each time the text grows by a part of
+//! itself, and what is parsed in all is its length times the logarithm of that at the most.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use super::expr::Expr;
 use crate::error::Result;
-use crate::keyword::Keyword;
 use crate::lexer::{LexMode, Lexer, TokenKind};
 use crate::parse::Parser;
 
@@ -40,8 +48,13 @@ pub(crate) fn push<T>(list: &mut Vec<T>, item: T) {
 
 /// What stands in a list that may be held as text.
 pub trait Item: Clone {
-    /// Parses one, with what separates it from the one before if that is a part of it (an operator, WHEN).
+    /// Parses one, with what separates it from the one before if that is a part of it (an operator, WHEN). What may stand elsewhere
+    /// in its place is no matter: the text was parsed as what it is before.
     fn parse(p: &mut Parser<'_>) -> Result<Self>;
+    /// Consumes what separates it from the next and is a part of neither.
+    fn separator(p: &mut Parser<'_>) {
+        p.eat_punct(TokenKind::Comma);
+    }
     /// Consumes one if it is so plain that nothing needs to be built to see that it is right.
     fn skip(_: &mut Parser<'_>) -> bool {
         false
@@ -132,6 +145,17 @@ impl<T: Item> Items<T> {
             },
         }
     }
+    /// The first item.
+    pub fn first(&self) -> Option<Cow<'_, T>> {
+        self.iter().next()
+    }
+    /// All of them, as trees.
+    pub fn all(&self) -> Cow<'_, [T]> {
+        match self.as_slice() {
+            Some(items) => Cow::Borrowed(items),
+            None => Cow::Owned(self.iter().map(Cow::into_owned).collect()),
+        }
+    }
     /// The items, one after the other.
     pub fn iter(&self) -> ItemsIter<'_, T> {
         let (mode, parts) = match &self.tail {
@@ -169,11 +193,7 @@ impl<'a, T: Item> Iterator for ItemsIter<'a, T> {
             {
                 *left -= 1;
                 let item = T::parse(parser).expect("what was parsed once parses again");
-                if parser.at(Keyword::AS) || parser.at_ident() {
-                    // The name of an argument is held elsewhere.
-                    parser.arg_name().expect("a name");
-                }
-                parser.eat_punct(TokenKind::Comma);
+                T::separator(parser);
                 return Some(Cow::Owned(item));
             }
             self.run = None;
@@ -205,22 +225,58 @@ impl<T> From<Vec<T>> for Items<T> {
     }
 }
 
+impl<T: Item + Eq> Eq for Items<T> {}
+
 impl<T: Item + PartialEq> PartialEq for Items<T> {
     fn eq(&self, other: &Items<T>) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
+/// A part of a tree that is parsed when it is read ([`Expr::tree`], [`super::query::QueryBody::tree`]).
+#[derive(Clone, Debug)]
+pub struct Held<T> {
+    run: Run,
+    mode: LexMode,
+    of: PhantomData<fn() -> T>,
+}
+
+/// What may be held as text where it stands alone.
+pub trait Whole: Sized {
+    /// Parses one that is no text itself.
+    fn whole(p: &mut Parser<'_>) -> Result<Self>;
+}
+
+impl<T: Whole> Held<T> {
+    pub(crate) fn new(run: Run, mode: LexMode) -> Held<T> {
+        Held {
+            run,
+            mode,
+            of: PhantomData,
+        }
+    }
+    /// What the text says.
+    pub fn get(&self) -> T {
+        T::whole(&mut self.run.parser(self.mode)).expect("what was parsed once parses again")
+    }
+}
+
+impl<T: Whole + PartialEq> PartialEq for Held<T> {
+    fn eq(&self, other: &Held<T>) -> bool {
+        self.get() == other.get()
+    }
+}
+
 /// Rows of VALUES, with commas between. A row of VALUES may be empty: all defaults.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    held: Held,
+    held: Kept,
     /// Whether each begins with ROW.
     pub row_keyword: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Held {
+enum Kept {
     Trees(Vec<Vec<Expr>>),
     Text(Box<Run>, LexMode),
 }
@@ -228,22 +284,22 @@ enum Held {
 impl Rows {
     pub(crate) fn of_text(run: Run, mode: LexMode, row_keyword: bool) -> Rows {
         Rows {
-            held: Held::Text(Box::new(run), mode),
+            held: Kept::Text(Box::new(run), mode),
             row_keyword,
         }
     }
     /// Rows held as trees.
     pub fn new(rows: Vec<Vec<Expr>>, row_keyword: bool) -> Rows {
         Rows {
-            held: Held::Trees(rows),
+            held: Kept::Trees(rows),
             row_keyword,
         }
     }
     /// How many.
     pub fn len(&self) -> usize {
         match &self.held {
-            Held::Trees(rows) => rows.len(),
-            Held::Text(run, _) => run.len,
+            Kept::Trees(rows) => rows.len(),
+            Kept::Text(run, _) => run.len,
         }
     }
     /// Whether there are none.
@@ -253,15 +309,15 @@ impl Rows {
     /// The rows, if they are few and held as trees.
     pub fn as_slice(&self) -> Option<&[Vec<Expr>]> {
         match &self.held {
-            Held::Trees(rows) => Some(rows),
-            Held::Text(..) => None,
+            Kept::Trees(rows) => Some(rows),
+            Kept::Text(..) => None,
         }
     }
     /// The rows, one after the other.
     pub fn iter(&self) -> impl Iterator<Item = Vec<Expr>> {
         let (trees, text) = match &self.held {
-            Held::Trees(rows) => (Some(rows), None),
-            Held::Text(run, mode) => (None, Some((run.parser(*mode), run.len))),
+            Kept::Trees(rows) => (Some(rows), None),
+            Kept::Text(run, mode) => (None, Some((run.parser(*mode), run.len))),
         };
         let row_keyword = self.row_keyword;
         let trees = trees.into_iter().flatten().cloned();

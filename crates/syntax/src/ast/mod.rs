@@ -118,3 +118,30 @@ pub enum StatementKind {
     /// SHOW.
     Show(Box<Show>),
 }
+
+impl StatementKind {
+    /// Bytes that it takes beside itself, what is within that left aside.
+    pub(crate) fn boxed(&self) -> usize {
+        match self {
+            StatementKind::Query(_) => size_of::<Query>(),
+            StatementKind::Insert(_) => size_of::<Insert>(),
+            StatementKind::Update(_) => size_of::<Update>(),
+            StatementKind::Delete(_) => size_of::<Delete>(),
+            StatementKind::Do(_) => size_of::<Do>(),
+            StatementKind::Call(_) => size_of::<CallProcedure>(),
+            StatementKind::Explain(_) => size_of::<Explain>(),
+            StatementKind::Table(_) => size_of::<TableStatement>(),
+            StatementKind::AlterTable(_) => size_of::<AlterTable>(),
+            StatementKind::Schema(_) => size_of::<SchemaStatement>(),
+            StatementKind::Routine(_) => size_of::<RoutineStatement>(),
+            StatementKind::Compound(_) => size_of::<CompoundStatement>(),
+            StatementKind::Transaction(_) => size_of::<TransactionStatement>(),
+            StatementKind::Set(_) => size_of::<SetStatement>(),
+            StatementKind::Session(_) => size_of::<SessionStatement>(),
+            StatementKind::Account(_) => size_of::<AccountStatement>(),
+            StatementKind::Admin(_) => size_of::<AdminStatement>(),
+            StatementKind::Replication(_) => size_of::<ReplicationStatement>(),
+            StatementKind::Show(_) => size_of::<Show>(),
+        }
+    }
+}

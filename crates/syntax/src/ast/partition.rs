@@ -1,5 +1,6 @@
 //! PARTITION BY and the partitions it defines.
 
+use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, Spaced, flag, words};
@@ -29,7 +30,7 @@ pub enum PartitionOn {
     /// The value of an expression.
     Expr(Box<Expr>),
     /// Columns (RANGE COLUMNS, LIST COLUMNS, KEY, which may have none).
-    Columns(Vec<Ident>),
+    Columns(Items<Ident>),
 }
 
 /// PARTITION BY.
@@ -42,7 +43,7 @@ pub struct PartitionBy {
     /// SUBPARTITION BY, and SUBPARTITIONS.
     pub subpartition: Option<(PartitionFunction, Option<u64>)>,
     /// The partitions defined.
-    pub partitions: Vec<PartitionDef>,
+    pub partitions: Items<PartitionDef>,
 }
 
 /// A partition.
@@ -53,18 +54,18 @@ pub struct PartitionDef {
     /// VALUES.
     pub values: Option<PartitionValues>,
     /// ENGINE, COMMENT, directories, row counts, TABLESPACE, NODEGROUP.
-    pub options: Vec<TableOption>,
+    pub options: Items<TableOption>,
     /// Subpartitions and their options.
-    pub subpartitions: Vec<(Ident, Vec<TableOption>)>,
+    pub subpartitions: Items<(Ident, Items<TableOption>)>,
 }
 
 /// VALUES of a partition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionValues {
     /// LESS THAN.
-    LessThan(Vec<PartitionValue>),
+    LessThan(Items<PartitionValue>),
     /// IN: one list per value, of as many values as there are columns.
-    In(Vec<Vec<PartitionValue>>),
+    In(Items<Items<PartitionValue>>),
     /// MariaDB's DEFAULT of a list.
     Default,
 }
@@ -125,7 +126,8 @@ impl fmt::Display for PartitionDef {
             self.name,
             Spaced(&self.options)
         )?;
-        for (n, (name, options)) in self.subpartitions.iter().enumerate() {
+        for (n, pair) in self.subpartitions.iter().enumerate() {
+            let (name, options) = &*pair;
             let before = if n == 0 { " (" } else { ", " };
             write!(f, "{before}SUBPARTITION {name}{}", Spaced(options))?;
         }
@@ -142,7 +144,7 @@ impl fmt::Display for PartitionValues {
                 f.write_str("IN (")?;
                 for (n, row) in rows.iter().enumerate() {
                     f.write_str(flag(n > 0, ", "))?;
-                    match &row[..] {
+                    match &*row.all() {
                         [value] => value.fmt(f)?,
                         row => write!(f, "({})", List(row))?,
                     }

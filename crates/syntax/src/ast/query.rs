@@ -1,10 +1,12 @@
 //! Queries.
 
+use std::borrow::Cow;
+
 use super::Direction;
 use super::expr::Expr;
 use super::from::TableRef;
 use super::function::WindowSpec;
-use super::list::{Items, Rows};
+use super::list::{Held, Items, Rows};
 use super::name::{Ident, ObjectName, Str};
 use crate::span::Span;
 
@@ -31,11 +33,14 @@ pub struct QueryTail {
     /// INTO at the end.
     pub into: Option<Into>,
     /// FOR UPDATE and the like.
-    pub locks: Vec<Lock>,
+    pub locks: Items<Lock>,
 }
 
 /// No ORDER BY, no GROUP BY.
 static UNORDERED: Items<OrderItem> = Items::EMPTY;
+static NO_HINTS: Hints = Hints(None);
+static UNLOCKED: Items<Lock> = Items::EMPTY;
+static NO_WINDOWS: Items<NamedWindow> = Items::EMPTY;
 
 impl Query {
     /// A query of a body and what is said of the whole.
@@ -64,13 +69,13 @@ impl Query {
         self.tail.as_ref()?.into.as_ref()
     }
     /// FOR UPDATE and the like.
-    pub fn locks(&self) -> &[Lock] {
-        self.tail.as_ref().map_or(&[], |t| &t.locks)
+    pub fn locks(&self) -> &Items<Lock> {
+        self.tail.as_ref().map_or(&UNLOCKED, |t| &t.locks)
     }
 }
 
 /// What gives a query's rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum QueryBody {
     /// SELECT.
     Select(Box<Select>),
@@ -82,6 +87,33 @@ pub enum QueryBody {
     Values(Box<Rows>),
     /// TABLE t.
     Table(Box<ObjectName>),
+    /// One of those above, without INTO, that is held as its text, since as a tree it would take far more ([`super::list`]). A
+    /// statement's own query is none.
+    Held(Box<Held<QueryBody>>),
+}
+
+impl QueryBody {
+    /// The body as a tree: what [`QueryBody::Held`] holds.
+    pub fn tree(&self) -> Cow<'_, QueryBody> {
+        match self {
+            QueryBody::Held(held) => Cow::Owned(held.get()),
+            _ => Cow::Borrowed(self),
+        }
+    }
+}
+
+impl PartialEq for QueryBody {
+    fn eq(&self, other: &QueryBody) -> bool {
+        use QueryBody as B;
+        match (&*self.tree(), &*other.tree()) {
+            (B::Select(a), B::Select(b)) => a == b,
+            (B::Set(a), B::Set(b)) => a == b,
+            (B::Parens(a), B::Parens(b)) => a == b,
+            (B::Values(a), B::Values(b)) => a == b,
+            (B::Table(a), B::Table(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// `a UNION b EXCEPT c`, from left to right. INTERSECT binds closer: it is an operation of its own.
@@ -119,7 +151,7 @@ pub struct With {
     /// RECURSIVE.
     pub recursive: bool,
     /// Its queries.
-    pub queries: Vec<Cte>,
+    pub queries: Items<Cte>,
 }
 
 /// `name (columns) AS (query)`.
@@ -127,7 +159,7 @@ pub struct With {
 #[allow(missing_docs)]
 pub struct Cte {
     pub name: Ident,
-    pub columns: Vec<Ident>,
+    pub columns: Items<Ident>,
     pub query: Query,
 }
 
@@ -153,7 +185,7 @@ pub struct Select {
     /// Words before the list.
     pub options: SelectOptions,
     /// The select list.
-    pub items: Vec<SelectItem>,
+    pub items: Items<SelectItem>,
     /// FROM; FROM DUAL is none.
     pub from: Vec<TableRef>,
     /// WHERE.
@@ -168,7 +200,7 @@ pub struct Select {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelectMore {
     /// Optimizer hints.
-    pub hints: Vec<Hint>,
+    pub hints: Hints,
     /// INTO before FROM, or before what follows it.
     pub into: Option<Into>,
     /// FROM DUAL is written.
@@ -180,7 +212,7 @@ pub struct SelectMore {
     /// HAVING.
     pub having: Option<Expr>,
     /// WINDOW.
-    pub windows: Vec<NamedWindow>,
+    pub windows: Items<NamedWindow>,
 }
 
 impl Select {
@@ -189,8 +221,8 @@ impl Select {
         self.more.as_deref()
     }
     /// Optimizer hints.
-    pub fn hints(&self) -> &[Hint] {
-        self.more.as_ref().map_or(&[], |m| &m.hints)
+    pub fn hints(&self) -> &Hints {
+        self.more.as_ref().map_or(&NO_HINTS, |m| &m.hints)
     }
     /// INTO before FROM.
     pub fn into_clause(&self) -> Option<&Into> {
@@ -209,8 +241,8 @@ impl Select {
         self.more.as_ref()?.having.as_ref()
     }
     /// WINDOW.
-    pub fn windows(&self) -> &[NamedWindow] {
-        self.more.as_ref().map_or(&[], |m| &m.windows)
+    pub fn windows(&self) -> &Items<NamedWindow> {
+        self.more.as_ref().map_or(&NO_WINDOWS, |m| &m.windows)
     }
 }
 
@@ -266,7 +298,7 @@ pub enum Into {
     /// INTO DUMPFILE.
     Dumpfile(Box<str>),
     /// INTO @a, b: user variables, and a routine's.
-    Variables(Vec<IntoTarget>),
+    Variables(Items<IntoTarget>),
 }
 
 /// A variable that takes a value.
@@ -310,7 +342,7 @@ pub struct Lock {
     /// How.
     pub strength: LockStrength,
     /// OF.
-    pub tables: Vec<ObjectName>,
+    pub tables: Items<ObjectName>,
     /// What if others hold a row.
     pub wait: LockWait,
     /// Whether it was written LOCK IN SHARE MODE.
@@ -332,6 +364,23 @@ pub enum LockWait {
     Wait,
     Nowait,
     SkipLocked,
+}
+
+/// Optimizer hints, as the comment that they stand in.
+#[derive(Clone, Debug, Default)]
+pub struct Hints(pub(crate) Option<Box<HintText>>);
+
+/// What stands between `/*+` and `*/`.
+#[derive(Clone, Debug)]
+pub(crate) struct HintText {
+    pub text: Box<str>,
+    pub start: u32,
+}
+
+impl PartialEq for Hints {
+    fn eq(&self, other: &Hints) -> bool {
+        self.iter().eq(other.iter())
+    }
 }
 
 /// An optimizer hint.

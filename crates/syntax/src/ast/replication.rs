@@ -1,8 +1,9 @@
 //! Replication and group replication.
 
+use super::list::Items;
 use std::fmt;
 
-use super::words::{List, Opt, OptText, Quoted, Spaced, flag, words};
+use super::words::{List, Opt, OptText, Quoted, flag, words};
 use super::{Account, Expr, Ident, ObjectName};
 
 /// Statements about replication.
@@ -11,14 +12,14 @@ pub enum ReplicationStatement {
     /// CHANGE REPLICATION SOURCE TO, CHANGE MASTER TO.
     ChangeSource {
         /// Options, as written.
-        options: Vec<(Ident, SourceValue)>,
+        options: Items<(Ident, SourceValue)>,
         /// FOR CHANNEL.
         channel: Option<String>,
     },
     /// CHANGE REPLICATION FILTER.
     ChangeFilter {
         /// Filters.
-        filters: Vec<Filter>,
+        filters: Items<Filter>,
         /// FOR CHANNEL.
         channel: Option<String>,
     },
@@ -27,18 +28,18 @@ pub enum ReplicationStatement {
     /// STOP REPLICA, STOP SLAVE.
     Stop {
         /// Which threads; none: all.
-        threads: Vec<ReplicaThread>,
+        threads: Items<ReplicaThread>,
         /// FOR CHANNEL.
         channel: Option<String>,
     },
     /// RESET, but for RESET PERSIST.
-    Reset(Vec<Reset>),
+    Reset(Items<Reset>),
     /// PURGE BINARY LOGS TO.
     PurgeTo(String),
     /// PURGE BINARY LOGS BEFORE.
     PurgeBefore(Expr),
     /// START GROUP_REPLICATION, and USER, PASSWORD, DEFAULT_AUTH.
-    StartGroup(Vec<(Credential, String)>),
+    StartGroup(Items<(Credential, String)>),
     /// STOP GROUP_REPLICATION.
     StopGroup,
 }
@@ -55,7 +56,7 @@ pub enum SourceValue {
     /// PRIVILEGE_CHECKS_USER.
     Account(Account),
     /// IGNORE_SERVER_IDS.
-    Numbers(Vec<u64>),
+    Numbers(Items<u64>),
 }
 
 words! {
@@ -86,7 +87,7 @@ pub struct Filter {
     /// Rule.
     pub rule: FilterRule,
     /// What it is about.
-    pub items: Vec<FilterItem>,
+    pub items: Items<FilterItem>,
 }
 
 /// What a filter is about.
@@ -104,11 +105,11 @@ pub enum FilterItem {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartReplica {
     /// Which threads; none: all.
-    pub threads: Vec<ReplicaThread>,
+    pub threads: Items<ReplicaThread>,
     /// UNTIL.
-    pub until: Vec<(UntilOption, Option<SourceValue>)>,
+    pub until: Items<(UntilOption, Option<SourceValue>)>,
     /// USER, PASSWORD, ...
-    pub credentials: Vec<(Credential, String)>,
+    pub credentials: Items<(Credential, String)>,
     /// FOR CHANNEL.
     pub channel: Option<String>,
 }
@@ -150,7 +151,8 @@ impl fmt::Display for ReplicationStatement {
         match self {
             S::ChangeSource { options, channel } => {
                 f.write_str("CHANGE REPLICATION SOURCE TO ")?;
-                for (n, (name, value)) in options.iter().enumerate() {
+                for (n, pair) in options.iter().enumerate() {
+                    let (name, value) = &*pair;
                     write!(f, "{}{} = {value}", flag(n > 0, ", "), name.as_str())?;
                 }
                 for_channel(channel).fmt(f)
@@ -178,7 +180,8 @@ impl fmt::Display for ReplicationStatement {
             S::PurgeBefore(when) => write!(f, "PURGE BINARY LOGS BEFORE {when}"),
             S::StartGroup(credentials) => {
                 f.write_str("START GROUP_REPLICATION")?;
-                for (n, (name, value)) in credentials.iter().enumerate() {
+                for (n, pair) in credentials.iter().enumerate() {
+                    let (name, value) = &*pair;
                     write!(f, "{} {name} = {}", flag(n > 0, ","), Quoted(value))?;
                 }
                 Ok(())
@@ -220,12 +223,15 @@ impl fmt::Display for StartReplica {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let space = flag(!self.threads.is_empty(), " ");
         write!(f, "START REPLICA{space}{}", List(&self.threads))?;
-        for (n, (option, value)) in self.until.iter().enumerate() {
+        for (n, pair) in self.until.iter().enumerate() {
+            let (option, value) = &*pair;
             let before = if n == 0 { " UNTIL" } else { "," };
             write!(f, "{before} {option}{}", Opt(" = ", value))?;
         }
-        let credentials: Vec<_> = self.credentials.iter().map(|(c, v)| LogIn(*c, v)).collect();
-        write!(f, "{}{}", Spaced(&credentials), for_channel(&self.channel))
+        for credential in &self.credentials {
+            write!(f, " {}", LogIn(credential.0, &credential.1))?;
+        }
+        for_channel(&self.channel).fmt(f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Procedures, functions, triggers and events: what surrounds their bodies.
 
+use super::list::Items;
 use std::fmt;
 
 use super::schema::After;
@@ -19,7 +20,7 @@ pub enum RoutineStatement {
         /// Name.
         name: ObjectName,
         /// What changes.
-        characteristics: Vec<Characteristic>,
+        characteristics: Items<Characteristic>,
     },
     /// CREATE FUNCTION ... SONAME.
     CreateLoadable {
@@ -90,11 +91,11 @@ pub struct Routine {
     /// Name.
     pub name: ObjectName,
     /// Parameters.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Items<Parameter>,
     /// RETURNS of a function; a procedure has none.
     pub returns: Option<TypeAndCollation>,
     /// Characteristics, as written.
-    pub characteristics: Vec<Characteristic>,
+    pub characteristics: Items<Characteristic>,
     /// Body.
     pub body: Box<Statement>,
 }

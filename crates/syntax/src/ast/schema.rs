@@ -1,5 +1,6 @@
 //! Databases, views, tablespaces, log file groups, servers and spatial reference systems.
 
+use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, Quoted, Spaced, either, flag, words};
@@ -18,14 +19,14 @@ pub enum SchemaStatement {
         /// Name.
         name: Ident,
         /// Options.
-        options: Vec<DatabaseOption>,
+        options: Items<DatabaseOption>,
     },
     /// ALTER DATABASE.
     AlterDatabase {
         /// Name; the current database if none.
         name: Option<Ident>,
         /// Options.
-        options: Vec<DatabaseOption>,
+        options: Items<DatabaseOption>,
     },
     /// DROP DATABASE.
     DropDatabase {
@@ -41,7 +42,7 @@ pub enum SchemaStatement {
         /// IF EXISTS.
         if_exists: bool,
         /// Views.
-        names: Vec<ObjectName>,
+        names: Items<ObjectName>,
         /// RESTRICT or CASCADE, which do nothing.
         behavior: Option<DropBehavior>,
     },
@@ -58,10 +59,10 @@ pub enum SchemaStatement {
         /// FOREIGN DATA WRAPPER.
         wrapper: Ident,
         /// Options.
-        options: Vec<ServerOption>,
+        options: Items<ServerOption>,
     },
     /// ALTER SERVER.
-    AlterServer(Ident, Vec<ServerOption>),
+    AlterServer(Ident, Items<ServerOption>),
     /// DROP SERVER.
     DropServer {
         /// IF EXISTS.
@@ -78,7 +79,7 @@ pub enum SchemaStatement {
         /// SRID.
         srid: u64,
         /// Attributes.
-        attributes: Vec<SrsAttribute>,
+        attributes: Items<SrsAttribute>,
     },
     /// DROP SPATIAL REFERENCE SYSTEM.
     DropSpatialReferenceSystem {
@@ -122,7 +123,7 @@ pub struct View {
     /// Name.
     pub name: ObjectName,
     /// Names of the columns.
-    pub columns: Vec<Ident>,
+    pub columns: Items<Ident>,
     /// What it shows.
     pub query: Box<Query>,
     /// WITH CHECK OPTION.
@@ -169,7 +170,7 @@ pub struct TablespaceStatement {
     /// Its name.
     pub name: Ident,
     /// Options.
-    pub options: Vec<TablespaceOption>,
+    pub options: Items<TablespaceOption>,
 }
 
 /// An option of a tablespace or a log file group.

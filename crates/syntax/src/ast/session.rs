@@ -1,5 +1,6 @@
 //! Prepared statements, HANDLER, LOAD DATA, USE and HELP.
 
+use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, Quoted, either, flag, words};
@@ -25,7 +26,7 @@ pub enum SessionStatement {
         /// Name.
         name: Ident,
         /// USING.
-        using: Vec<UserVariable>,
+        using: Items<UserVariable>,
     },
     /// DEALLOCATE PREPARE, DROP PREPARE.
     Deallocate(Ident),
@@ -70,7 +71,7 @@ pub enum HandlerRead {
     /// The first, the next, ...
     Step(HandlerStep),
     /// From a key on.
-    Key(HandlerCompare, Vec<Expr>),
+    Key(HandlerCompare, Items<Expr>),
 }
 
 words! {
@@ -107,7 +108,7 @@ pub struct Load {
     /// Table.
     pub table: ObjectName,
     /// PARTITION.
-    pub partitions: Vec<Ident>,
+    pub partitions: Items<Ident>,
     /// CHARACTER SET.
     pub charset: Option<Ident>,
     /// ROWS IDENTIFIED BY of LOAD XML.
@@ -117,9 +118,9 @@ pub struct Load {
     /// IGNORE n LINES.
     pub ignore: Option<u64>,
     /// Columns and variables; none: all columns.
-    pub columns: Vec<IntoTarget>,
+    pub columns: Items<IntoTarget>,
     /// SET.
-    pub set: Vec<Assignment>,
+    pub set: Items<Assignment>,
 }
 
 impl fmt::Display for HandlerCompare {

@@ -1,5 +1,6 @@
 //! SET.
 
+use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, OptText, Quoted, flag, words};
@@ -9,17 +10,17 @@ use super::{Account, Expr, Ident, Statement, Str};
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetStatement {
     /// Assignments, in order.
-    Items(Vec<SetItem>),
+    Items(Items<SetItem>),
     /// SET PASSWORD.
     Password(SetPassword),
     /// SET ROLE.
     Role(RoleChoice),
     /// SET DEFAULT ROLE ... TO users.
-    DefaultRole(RoleChoice, Vec<Account>),
+    DefaultRole(RoleChoice, Items<Account>),
     /// SET RESOURCE GROUP ... FOR threads.
-    ResourceGroup(Ident, Vec<u64>),
+    ResourceGroup(Ident, Items<u64>),
     /// MariaDB's SET STATEMENT ... FOR statement.
-    Statement(Vec<SetItem>, Box<Statement>),
+    Statement(Items<SetItem>, Box<Statement>),
 }
 
 /// An assignment.
@@ -103,9 +104,9 @@ pub enum RoleChoice {
     /// NONE.
     None,
     /// ALL, without those named.
-    AllExcept(Vec<Account>),
+    AllExcept(Items<Account>),
     /// Those named.
-    Roles(Vec<Account>),
+    Roles(Items<Account>),
 }
 
 impl fmt::Display for SetStatement {

@@ -1,5 +1,6 @@
 //! SHOW: one row of [`SHOWS`] for each, which parser and printer follow.
 
+use super::list::Items;
 use std::fmt::{self, Display};
 
 use super::words::{List, Opt, Quoted, flag, words};
@@ -25,11 +26,11 @@ pub struct Show {
     /// The account it is about.
     pub account: Option<Account>,
     /// USING roles.
-    pub roles: Vec<Account>,
+    pub roles: Items<Account>,
     /// STATUS, MUTEX or LOGS of an engine.
     pub engine: Option<EngineReport>,
     /// Types of a profile.
-    pub profile: Vec<ProfileType>,
+    pub profile: Items<ProfileType>,
     /// FOR QUERY.
     pub query: Option<u64>,
     /// IN a log file.
@@ -309,9 +310,9 @@ impl Show {
             name: None,
             database: None,
             account: None,
-            roles: Vec::new(),
+            roles: Items::EMPTY,
             engine: None,
-            profile: Vec::new(),
+            profile: Items::EMPTY,
             query: None,
             log: None,
             position: None,

@@ -1,8 +1,9 @@
 //! CREATE TABLE, CREATE INDEX, and what drops, renames and empties tables.
 
+use super::list::Items;
 use std::fmt;
 
-use super::words::{List, Opt, Quoted, Spaced, flag, words};
+use super::words::{List, Opt, Quoted, Spaced, Texts, flag, words};
 use super::{
     Ident, IndexOption, KeyKind, KeyPart, ObjectName, PartitionBy, Query, Storage, TableElement,
 };
@@ -33,7 +34,7 @@ pub enum TableStatement {
         /// IF EXISTS.
         if_exists: bool,
         /// Tables.
-        names: Vec<ObjectName>,
+        names: Items<ObjectName>,
         /// RESTRICT or CASCADE, which do nothing.
         behavior: Option<DropBehavior>,
     },
@@ -44,7 +45,7 @@ pub enum TableStatement {
         /// IF EXISTS (MariaDB).
         if_exists: bool,
         /// Pairs.
-        tables: Vec<(ObjectName, ObjectName)>,
+        tables: Items<(ObjectName, ObjectName)>,
     },
     /// CREATE INDEX.
     CreateIndex(CreateIndex),
@@ -57,10 +58,10 @@ pub enum TableStatement {
         /// Table.
         table: ObjectName,
         /// ALGORITHM and LOCK.
-        how: Vec<AlterHow>,
+        how: Items<AlterHow>,
     },
     /// IMPORT TABLE FROM files.
-    Import(Vec<String>),
+    Import(Items<String>),
 }
 
 /// CREATE TABLE with columns or a query.
@@ -75,9 +76,9 @@ pub struct CreateTable {
     /// Name.
     pub name: ObjectName,
     /// Columns, keys and constraints.
-    pub elements: Vec<TableElement>,
+    pub elements: Items<TableElement>,
     /// Options, as written.
-    pub options: Vec<TableOption>,
+    pub options: Items<TableOption>,
     /// PARTITION BY.
     pub partition: Option<Box<PartitionBy>>,
     /// What becomes of rows of the query whose unique key is there already.
@@ -100,11 +101,11 @@ pub struct CreateIndex {
     /// Table.
     pub table: ObjectName,
     /// What it is over.
-    pub parts: Vec<KeyPart>,
+    pub parts: Items<KeyPart>,
     /// Options, as written.
-    pub options: Vec<IndexOption>,
+    pub options: Items<IndexOption>,
     /// ALGORITHM and LOCK.
-    pub how: Vec<AlterHow>,
+    pub how: Items<AlterHow>,
 }
 
 words! {
@@ -159,7 +160,7 @@ pub enum TableOption {
     /// INSERT_METHOD.
     InsertMethod(InsertMethod),
     /// UNION.
-    Union(Vec<ObjectName>),
+    Union(Items<ObjectName>),
     /// TABLESPACE.
     Tablespace(Ident),
     /// STORAGE.
@@ -210,7 +211,8 @@ impl fmt::Display for TableStatement {
             S::Truncate(name) => write!(f, "TRUNCATE TABLE {name}"),
             S::Rename { if_exists, tables } => {
                 write!(f, "RENAME TABLE {}", flag(*if_exists, "IF EXISTS "))?;
-                for (n, (from, to)) in tables.iter().enumerate() {
+                for (n, pair) in tables.iter().enumerate() {
+                    let (from, to) = &*pair;
                     write!(f, "{}{from} TO {to}", flag(n > 0, ", "))?;
                 }
                 Ok(())
@@ -225,10 +227,7 @@ impl fmt::Display for TableStatement {
                 let exists = flag(*if_exists, "IF EXISTS ");
                 write!(f, "DROP INDEX {exists}{name} ON {table}{}", Spaced(how))
             }
-            S::Import(files) => {
-                let quoted: Vec<_> = files.iter().map(|file| Quoted(file)).collect();
-                write!(f, "IMPORT TABLE FROM {}", List(&quoted))
-            }
+            S::Import(files) => write!(f, "IMPORT TABLE FROM {}", Texts(files)),
         }
     }
 }

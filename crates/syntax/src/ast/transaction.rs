@@ -1,5 +1,6 @@
 //! Transactions, locks and XA.
 
+use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, flag, words};
@@ -37,7 +38,7 @@ pub enum TransactionStatement {
         access: Option<AccessMode>,
     },
     /// LOCK TABLES.
-    LockTables(Vec<LockedTable>),
+    LockTables(Items<LockedTable>),
     /// UNLOCK TABLES.
     UnlockTables,
     /// LOCK INSTANCE FOR BACKUP.
@@ -108,7 +109,7 @@ pub enum XaStatement {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Xid {
     /// Global transaction id, branch qualifier, format id; the last two may be absent.
-    pub parts: Vec<Expr>,
+    pub parts: Items<Expr>,
 }
 
 impl fmt::Display for TransactionStatement {

@@ -1,6 +1,7 @@
 //! What the definitions of this folder share: choices among keywords, written and read from one table, and the small pieces of
 //! printing.
 
+use super::list::Items;
 use std::fmt::{self, Display};
 
 /// A choice among sequences of keywords.
@@ -60,11 +61,14 @@ impl Display for Quoted<'_> {
 }
 
 /// Items with commas between them.
-pub(crate) struct List<'a, T>(pub &'a [T]);
+pub(crate) struct List<'a, L: ?Sized>(pub &'a L);
 
-impl<T: Display> Display for List<'_, T> {
+impl<'a, L: ?Sized> Display for List<'a, L>
+where
+    &'a L: IntoIterator<Item: Display>,
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, item) in self.0.iter().enumerate() {
+        for (n, item) in self.0.into_iter().enumerate() {
             if n > 0 {
                 f.write_str(", ")?;
             }
@@ -74,12 +78,27 @@ impl<T: Display> Display for List<'_, T> {
     }
 }
 
-/// Items, each with a space before it.
-pub(crate) struct Spaced<'a, T>(pub &'a [T]);
+/// String literals with commas between them.
+pub(crate) struct Texts<'a>(pub &'a Items<String>);
 
-impl<T: Display> Display for Spaced<'_, T> {
+impl Display for Texts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|item| write!(f, " {item}"))
+        for (n, text) in self.0.iter().enumerate() {
+            write!(f, "{}{}", flag(n > 0, ", "), Quoted(&text))?;
+        }
+        Ok(())
+    }
+}
+
+/// Items, each with a space before it.
+pub(crate) struct Spaced<'a, L: ?Sized>(pub &'a L);
+
+impl<'a, L: ?Sized> Display for Spaced<'a, L>
+where
+    &'a L: IntoIterator<Item: Display>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.into_iter().try_for_each(|item| write!(f, " {item}"))
     }
 }
 

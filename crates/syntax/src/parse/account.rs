@@ -4,8 +4,8 @@ use super::Parser;
 use super::create::Create;
 use crate::ast::{
     Account, AccountStatement, Authentication, FactorChange, FactorVerb, Grant, GrantKind,
-    GrantLevel, ObjectName, PasswordOption, Privilege, PrivilegeName, Require, ResourceLimit,
-    Secret, StatementKind, StaticPrivilege, TlsRequirement, UserOptions, UserSpec,
+    GrantLevel, Items, ObjectName, PasswordOption, Privilege, PrivilegeName, Require,
+    ResourceLimit, Secret, StatementKind, StaticPrivilege, TlsRequirement, UserOptions, UserSpec,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -16,13 +16,13 @@ fn account(statement: AccountStatement) -> StatementKind {
 }
 
 /// What a list of GRANT or REVOKE holds before it is known whether it is of privileges or of roles.
-enum Item {
+enum Granted {
     Privilege(Privilege),
     Role(Account),
 }
 
 impl Parser<'_> {
-    fn accounts(&mut self) -> Result<Vec<Account>> {
+    fn accounts(&mut self) -> Result<Items<Account>> {
         self.comma_list(Self::account)
     }
 
@@ -33,7 +33,7 @@ impl Parser<'_> {
         let default_roles = if self.eat_words("DEFAULT ROLE") {
             self.accounts()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let options = self.user_options()?;
         let or_replace = create.or_replace;
@@ -53,7 +53,7 @@ impl Parser<'_> {
             self.next();
             // ALTER USER USER() is about oneself.
             self.parens(|_| Ok(()))?;
-            vec![self.user_spec_of(Account::Current)?]
+            vec![self.user_spec_of(Account::Current)?].into()
         } else {
             self.comma_list(Self::user_spec)?
         };
@@ -71,7 +71,7 @@ impl Parser<'_> {
         }))
     }
 
-    fn user_spec(&mut self) -> Result<UserSpec> {
+    pub(super) fn user_spec(&mut self) -> Result<UserSpec> {
         let account = self.account()?;
         self.user_spec_of(account)
     }
@@ -79,29 +79,36 @@ impl Parser<'_> {
     fn user_spec_of(&mut self, account: Account) -> Result<UserSpec> {
         let mut spec = UserSpec {
             account,
-            authentication: Vec::new(),
+            authentication: Items::EMPTY,
             initial: None,
             discard_old: false,
-            factors: Vec::new(),
+            factors: Items::EMPTY,
         };
         if self.eat_words("DISCARD OLD PASSWORD") {
             spec.discard_old = true;
         } else if self.at(K::IDENTIFIED) {
-            spec.authentication.push(self.authentication()?);
-            while self.at_all(&[K::AND, K::IDENTIFIED]) || self.at(K::OR) {
-                self.next();
-                self.eat(K::IDENTIFIED);
-                spec.authentication.push(self.authentication_rest()?);
-            }
+            let mut first = true;
+            spec.authentication = self.row_of(|p| {
+                let more =
+                    std::mem::take(&mut first) || p.at_all(&[K::AND, K::IDENTIFIED]) || p.at(K::OR);
+                more.then(|| p.factor()).transpose()
+            })?;
             if self.eat_words("INITIAL AUTHENTICATION") {
                 spec.initial = Some(self.authentication()?);
             }
         } else {
-            while let Some(change) = self.factor_change()? {
-                spec.factors.push(change);
-            }
+            spec.factors = self.row_of(Self::factor_change)?;
         }
         Ok(spec)
+    }
+
+    /// One of several authentications, with the word before it.
+    pub(super) fn factor(&mut self) -> Result<Authentication> {
+        if self.eat_any(&[K::AND, K::OR]).is_some() {
+            self.eat(K::IDENTIFIED);
+            return self.authentication_rest();
+        }
+        self.authentication()
     }
 
     fn authentication(&mut self) -> Result<Authentication> {
@@ -146,7 +153,7 @@ impl Parser<'_> {
         })
     }
 
-    fn factor_change(&mut self) -> Result<Option<FactorChange>> {
+    pub(super) fn factor_change(&mut self) -> Result<Option<FactorChange>> {
         if self.at_punct(TokenKind::Int) && self.at_nth(1, K::FACTOR) {
             let n = self.uint()?;
             self.next();
@@ -177,16 +184,14 @@ impl Parser<'_> {
         let limits = if self.eat(K::WITH) {
             self.limits()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let mut options = UserOptions {
             require,
             limits,
             ..UserOptions::default()
         };
-        while let Some(option) = self.password_option()? {
-            options.password.push(option);
-        }
+        options.password = self.row_of(Self::password_option)?;
         if self.eat(K::COMMENT) {
             options.comment = Some(self.text_literal()?);
         } else if self.eat(K::ATTRIBUTE) {
@@ -202,15 +207,19 @@ impl Parser<'_> {
         if self.eat(K::NONE) {
             return Ok(Some(Require::None));
         }
-        let mut list = vec![self.tls_requirement()?];
-        while self.eat(K::AND) || self.at_any(&[K::SSL, K::X509, K::CIPHER, K::ISSUER, K::SUBJECT])
-        {
-            list.push(self.tls_requirement()?);
-        }
+        let mut more = true;
+        let list = self.row_of(|p| {
+            if !std::mem::take(&mut more) {
+                return Ok(None);
+            }
+            let requirement = p.tls_requirement()?;
+            more = p.eat(K::AND) || p.at_any(&[K::SSL, K::X509, K::CIPHER, K::ISSUER, K::SUBJECT]);
+            Ok(Some(requirement))
+        })?;
         Ok(Some(Require::All(list)))
     }
 
-    fn tls_requirement(&mut self) -> Result<TlsRequirement> {
+    pub(super) fn tls_requirement(&mut self) -> Result<TlsRequirement> {
         let word = self.eat_any(&[K::SSL, K::X509, K::CIPHER, K::ISSUER, K::SUBJECT]);
         Ok(match word {
             Some(K::SSL) => TlsRequirement::Ssl,
@@ -223,15 +232,28 @@ impl Parser<'_> {
     }
 
     /// One limit or more.
-    fn limits(&mut self) -> Result<Vec<(ResourceLimit, u64)>> {
-        let mut limits = vec![(self.expect_choice()?, self.uint()?)];
-        while let Some(limit) = self.choice() {
-            limits.push((limit, self.uint()?));
-        }
-        Ok(limits)
+    fn limits(&mut self) -> Result<Items<(ResourceLimit, u64)>> {
+        let mut first = true;
+        self.row_of(|p| {
+            if std::mem::take(&mut first) {
+                return p.resource_limit().map(Some);
+            }
+            p.maybe_limit()
+        })
     }
 
-    fn password_option(&mut self) -> Result<Option<PasswordOption>> {
+    pub(super) fn resource_limit(&mut self) -> Result<(ResourceLimit, u64)> {
+        Ok((self.expect_choice()?, self.uint()?))
+    }
+
+    fn maybe_limit(&mut self) -> Result<Option<(ResourceLimit, u64)>> {
+        match self.choice() {
+            Some(limit) => Ok(Some((limit, self.uint()?))),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn password_option(&mut self) -> Result<Option<PasswordOption>> {
         use PasswordOption as O;
         if let Some(lock) = self.yes_or_no("ACCOUNT LOCK", "ACCOUNT UNLOCK") {
             return Ok(Some(O::AccountLock(lock)));
@@ -298,12 +320,15 @@ impl Parser<'_> {
 
     /// Behind RENAME USER.
     pub(crate) fn rename_user(&mut self) -> Result<StatementKind> {
-        let pairs = self.comma_list(|p| {
-            let from = p.account()?;
-            p.expect(K::TO)?;
-            Ok((from, p.account()?))
-        })?;
+        let pairs = self.comma_list(Self::renamed_account)?;
         Ok(account(AccountStatement::RenameUser(pairs)))
+    }
+
+    /// An account and its new name.
+    pub(super) fn renamed_account(&mut self) -> Result<(Account, Account)> {
+        let from = self.account()?;
+        self.expect(K::TO)?;
+        Ok((from, self.account()?))
     }
 
     /// Behind CREATE ROLE.
@@ -334,7 +359,7 @@ impl Parser<'_> {
         let to = self.comma_list(Self::user_spec)?;
         let require = self.require()?;
         let roles = matches!(what, Grant::Roles(_));
-        let (mut with_option, mut limits) = (false, Vec::new());
+        let (mut with_option, mut limits) = (false, Items::EMPTY);
         if self.eat(K::WITH) {
             if roles {
                 self.expect_words("ADMIN OPTION")?;
@@ -365,19 +390,18 @@ impl Parser<'_> {
     }
 
     /// GRANT OPTION and limits, in any order, one at least.
-    fn grant_options(&mut self) -> Result<(bool, Vec<(ResourceLimit, u64)>)> {
-        let (mut option, mut limits) = (false, Vec::new());
-        loop {
-            if self.eat_words("GRANT OPTION") {
+    fn grant_options(&mut self) -> Result<(bool, Items<(ResourceLimit, u64)>)> {
+        let mut option = false;
+        let limits = self.row_of(|p| {
+            while p.eat_words("GRANT OPTION") {
                 option = true;
-            } else if let Some(limit) = self.choice() {
-                limits.push((limit, self.uint()?));
-            } else if option || !limits.is_empty() {
-                return Ok((option, limits));
-            } else {
-                return Err(self.error_here());
             }
+            p.maybe_limit()
+        })?;
+        if !option && limits.is_empty() {
+            return Err(self.error_here());
         }
+        Ok((option, limits))
     }
 
     /// What is granted or revoked, up to TO or FROM.
@@ -389,23 +413,55 @@ impl Parser<'_> {
             self.next();
             self.eat(K::PRIVILEGES);
             self.expect(K::ON)?;
-            return self.granted_on(Vec::new());
+            return self.granted_on(Items::EMPTY);
         }
         let start = self.start();
-        let items = self.comma_list(Self::granted_item)?;
-        if self.eat(K::ON) {
-            let privileges: Option<Vec<_>> = items.into_iter().map(Item::privilege).collect();
-            let privileges = privileges.ok_or_else(|| self.error_at(start))?;
+        // Which of the two they are is known behind them.
+        let list = self.mark();
+        let (mut privileges, mut roles) = (true, true);
+        loop {
+            match self.granted_item()? {
+                Granted::Privilege(_) => roles = false,
+                Granted::Role(Account::Named { host: None, .. }) => {}
+                Granted::Role(_) => privileges = false,
+            }
+            if !self.eat_punct(TokenKind::Comma) {
+                break;
+            }
+        }
+        if self.at(K::ON) {
+            if !privileges {
+                return Err(self.error_at(start));
+            }
+            self.reset(list);
+            let privileges = self.comma_list(Self::privilege)?;
+            self.expect(K::ON)?;
             return self.granted_on(privileges);
         }
-        let roles: Option<Vec<_>> = items.into_iter().map(Item::role).collect();
-        roles.map(Grant::Roles).ok_or_else(|| self.error_here())
+        if !roles {
+            return Err(self.error_here());
+        }
+        self.reset(list);
+        self.accounts().map(Grant::Roles)
     }
 
-    fn granted_item(&mut self) -> Result<Item> {
+    /// A privilege.
+    pub(super) fn privilege(&mut self) -> Result<Privilege> {
+        let start = self.start();
+        match self.granted_item()? {
+            Granted::Privilege(privilege) => Ok(privilege),
+            Granted::Role(Account::Named { user, host: None }) => Ok(Privilege {
+                name: PrivilegeName::Dynamic(user),
+                columns: Items::EMPTY,
+            }),
+            Granted::Role(_) => Err(self.error_at(start)),
+        }
+    }
+
+    fn granted_item(&mut self) -> Result<Granted> {
         if let Some(name) = self.choice::<StaticPrivilege>() {
             let columns = self.optional_ident_list()?;
-            return Ok(Item::Privilege(Privilege {
+            return Ok(Granted::Privilege(Privilege {
                 name: PrivilegeName::Static(name),
                 columns,
             }));
@@ -413,16 +469,16 @@ impl Parser<'_> {
         let role = self.account()?;
         if let (Account::Named { user, host: None }, TokenKind::LParen) = (&role, self.kind()) {
             let name = PrivilegeName::Dynamic(user.clone());
-            return Ok(Item::Privilege(Privilege {
+            return Ok(Granted::Privilege(Privilege {
                 name,
                 columns: self.ident_list()?,
             }));
         }
-        Ok(Item::Role(role))
+        Ok(Granted::Role(role))
     }
 
     /// Behind ON.
-    fn granted_on(&mut self, privileges: Vec<Privilege>) -> Result<Grant> {
+    fn granted_on(&mut self, privileges: Items<Privilege>) -> Result<Grant> {
         let kind = self.choice::<GrantKind>();
         let on = self.grant_level()?;
         Ok(Grant::Privileges {
@@ -467,7 +523,7 @@ impl Parser<'_> {
             None
         } else if all {
             self.expect(K::ON)?;
-            Some(self.granted_on(Vec::new())?)
+            Some(self.granted_on(Items::EMPTY)?)
         } else {
             Some(self.granted()?)
         };
@@ -481,27 +537,5 @@ impl Parser<'_> {
             from,
             ignore_unknown,
         }))
-    }
-}
-
-impl Item {
-    /// As a privilege.
-    fn privilege(self) -> Option<Privilege> {
-        match self {
-            Item::Privilege(privilege) => Some(privilege),
-            Item::Role(Account::Named { user, host: None }) => Some(Privilege {
-                name: PrivilegeName::Dynamic(user),
-                columns: Vec::new(),
-            }),
-            Item::Role(_) => None,
-        }
-    }
-
-    /// As a role. (A role may have the name of a privilege that is no reserved word; MySQL has it quoted then.)
-    fn role(self) -> Option<Account> {
-        match self {
-            Item::Role(role) => Some(role),
-            Item::Privilege(_) => None,
-        }
     }
 }

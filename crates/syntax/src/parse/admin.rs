@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::{
     AdminStatement, CachedTable, FlushItem, FlushLock, FlushPlain, HistogramChange, InstanceAction,
-    InstancePlain, MaintenanceVerb, ResourceGroup, StatementKind, VcpuRange,
+    InstancePlain, Items, MaintenanceVerb, ResourceGroup, StatementKind, VcpuRange,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -39,7 +39,7 @@ impl Parser<'_> {
                 change,
             }));
         }
-        let options = self.maintenance_options();
+        let options = self.maintenance_options()?;
         Ok(admin(AdminStatement::Maintain {
             verb,
             local,
@@ -78,7 +78,7 @@ impl Parser<'_> {
             let set = if self.eat(K::SET) {
                 self.comma_list(Self::set_item)?
             } else {
-                Vec::new()
+                Items::EMPTY
             };
             return Ok(admin(AdminStatement::InstallComponent(urns, set)));
         }
@@ -141,6 +141,16 @@ impl Parser<'_> {
         Ok(admin(AdminStatement::Binlog(self.text_literal()?)))
     }
 
+    pub(super) fn vcpu_range(&mut self) -> Result<VcpuRange> {
+        let first = self.uint()?;
+        let last = if self.eat_punct(TokenKind::Minus) {
+            Some(self.uint()?)
+        } else {
+            None
+        };
+        Ok(VcpuRange { first, last })
+    }
+
     /// CACHE INDEX.
     pub(crate) fn cache_index(&mut self) -> Result<StatementKind> {
         self.next();
@@ -162,12 +172,12 @@ impl Parser<'_> {
         )))
     }
 
-    fn cached_table(&mut self) -> Result<CachedTable> {
+    pub(super) fn cached_table(&mut self) -> Result<CachedTable> {
         let name = self.object_name()?;
         let partitions = if self.eat(K::PARTITION) {
             Some(self.parens(|p| {
                 if p.eat(K::ALL) {
-                    Ok(Vec::new())
+                    Ok(Items::EMPTY)
                 } else {
                     p.comma_list(Self::ident)
                 }
@@ -178,7 +188,7 @@ impl Parser<'_> {
         let indexes = match self.eat_any(&[K::INDEX, K::KEY]) {
             Some(_) => Some(self.parens(|p| {
                 if p.at_punct(TokenKind::RParen) {
-                    return Ok(Vec::new());
+                    return Ok(Items::EMPTY);
                 }
                 p.comma_list(|p| {
                     if p.at(K::PRIMARY) {
@@ -204,7 +214,7 @@ impl Parser<'_> {
         self.next();
         let local = self.eat_local();
         let items = if self.at_any(&[K::TABLE, K::TABLES]) {
-            vec![self.flush_tables()?]
+            vec![self.flush_tables()?].into()
         } else {
             self.comma_list(Self::flush_item)?
         };
@@ -217,7 +227,7 @@ impl Parser<'_> {
         let tables = if listed {
             self.comma_list(Self::object_name)?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let lock: Option<FlushLock> = self.choice();
         if lock == Some(FlushLock::Export) && tables.is_empty() {
@@ -226,7 +236,7 @@ impl Parser<'_> {
         Ok(FlushItem::Tables { tables, lock })
     }
 
-    fn flush_item(&mut self) -> Result<FlushItem> {
+    pub(super) fn flush_item(&mut self) -> Result<FlushItem> {
         if self.eat_words("RELAY LOGS") {
             return self.for_channel().map(FlushItem::RelayLogs);
         }
@@ -305,17 +315,9 @@ impl Parser<'_> {
         };
         let vcpu = if self.eat(K::VCPU) {
             self.eat_equals();
-            self.comma_list(|p| {
-                let first = p.uint()?;
-                let last = if p.eat_punct(TokenKind::Minus) {
-                    Some(p.uint()?)
-                } else {
-                    None
-                };
-                Ok(VcpuRange { first, last })
-            })?
+            self.comma_list(Self::vcpu_range)?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let priority = if self.eat(K::THREAD_PRIORITY) {
             self.eat_equals();

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AlterAction, AlterTable, Ident, MaintenanceOption, Part, PartitionAction, PartitionVerb,
-    PlainAlter, Position, StatementKind, TableElement,
+    AlterAction, AlterTable, ColumnName, Direction, Ident, Items, MaintenanceOption, Part,
+    PartitionAction, PartitionVerb, PlainAlter, Position, StatementKind, TableElement,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -14,23 +14,23 @@ impl Parser<'_> {
     pub(crate) fn alter_table(&mut self, ignore: bool) -> Result<StatementKind> {
         let if_exists = self.if_exists();
         let name = self.object_name()?;
-        let mut actions = Vec::new();
+        let mut actions = Items::EMPTY;
+        let first = self.piece(self.last_end());
+        let mut from = first;
         while !self.at_end() {
             let item = self.alter_action()?;
-            self.keep(&mut actions, item)?;
+            let last = matches!(
+                item,
+                AlterAction::Option(_) | AlterAction::OrderBy(_) | AlterAction::ConvertTo { .. }
+            );
+            self.add(&mut actions, item, from, Some(first))?;
             // Table options and what changes partitions may follow without a comma.
+            let before = self.last_end();
             let comma = self.eat_punct(TokenKind::Comma);
+            from = self.piece(before);
             if comma && self.at_end() {
                 return Err(self.error_here());
             }
-            let last = matches!(
-                actions.last(),
-                Some(
-                    AlterAction::Option(_)
-                        | AlterAction::OrderBy(_)
-                        | AlterAction::ConvertTo { .. }
-                )
-            );
             if !comma && !last && !self.at_any(&[K::PARTITION, K::REMOVE]) {
                 break;
             }
@@ -43,7 +43,7 @@ impl Parser<'_> {
         })))
     }
 
-    fn alter_action(&mut self) -> Result<AlterAction> {
+    pub(super) fn alter_action(&mut self) -> Result<AlterAction> {
         use AlterAction as A;
         if let Some(action) = self.partition_action()? {
             return Ok(A::Partition(action));
@@ -80,8 +80,7 @@ impl Parser<'_> {
             Some(K::ORDER) => {
                 self.next();
                 self.expect(K::BY)?;
-                self.comma_list(|p| Ok((p.column_name()?, p.choice())))
-                    .map(A::OrderBy)
+                self.comma_list(Self::ordered_column).map(A::OrderBy)
             }
             _ => match self.table_option()? {
                 Some(option) => Ok(A::Option(option)),
@@ -277,10 +276,10 @@ impl Parser<'_> {
             let from = if self.at_ident() {
                 self.comma_list(Self::ident)?
             } else {
-                Vec::new()
+                Items::EMPTY
             };
             let into = if from.is_empty() {
-                Vec::new()
+                Items::EMPTY
             } else {
                 self.expect(K::INTO)?;
                 self.partition_defs()?
@@ -293,6 +292,11 @@ impl Parser<'_> {
         }
     }
 
+    /// A column that rows are to be ordered by.
+    pub(super) fn ordered_column(&mut self) -> Result<(ColumnName, Option<Direction>)> {
+        Ok((self.column_name()?, self.choice()))
+    }
+
     fn partition_verb(&mut self, verb: PartitionVerb) -> Result<PartitionAction> {
         self.expect(K::PARTITION)?;
         let local = self.eat_local();
@@ -303,9 +307,9 @@ impl Parser<'_> {
         } else {
             Some(self.comma_list(Self::ident)?)
         };
-        let mut options = Vec::new();
+        let mut options = Items::EMPTY;
         if matches!(verb, PartitionVerb::Check | PartitionVerb::Repair) {
-            options = self.maintenance_options();
+            options = self.maintenance_options()?;
         } else if matches!(verb, PartitionVerb::Discard | PartitionVerb::Import) {
             self.expect(K::TABLESPACE)?;
         }
@@ -319,8 +323,8 @@ impl Parser<'_> {
     }
 
     /// QUICK, EXTENDED, ...: none or more.
-    pub(crate) fn maintenance_options(&mut self) -> Vec<MaintenanceOption> {
-        std::iter::from_fn(|| self.choice()).collect()
+    pub(crate) fn maintenance_options(&mut self) -> Result<Items<MaintenanceOption>> {
+        self.row_of(|p| Ok(p.choice()))
     }
 
     fn exchange_partition(&mut self) -> Result<PartitionAction> {

@@ -108,17 +108,14 @@ impl Parser<'_> {
             from,
         };
         if !self.eat(K::FROM) {
-            let targets = self.comma_list(|p| p.deleted_table().map(|(name, _)| name))?;
+            let targets = self.comma_list(Self::deleted_name)?;
             self.expect(K::FROM)?;
             return Ok(several(false, targets, self.table_refs()?));
         }
+        let start = self.piece(self.last_end());
         let (table, starred) = self.deleted_table()?;
         if starred || self.at_punct(T::Comma) || self.at(K::USING) {
-            let mut targets = vec![table];
-            while self.eat_punct(T::Comma) {
-                let item = self.deleted_table()?.0;
-                self.keep(&mut targets, item)?;
-            }
+            let targets = self.items_from(start, Some(table), Self::deleted_name)?;
             self.expect(K::USING)?;
             return Ok(several(true, targets, self.table_refs()?));
         }
@@ -132,6 +129,11 @@ impl Parser<'_> {
             alias,
             partitions,
         })
+    }
+
+    /// A table that rows are deleted from.
+    pub(super) fn deleted_name(&mut self) -> Result<ObjectName> {
+        Ok(self.deleted_table()?.0)
     }
 
     /// `t`, `d.t`, `t.*`, `d.t.*`; whether there was a star.
@@ -156,11 +158,14 @@ impl Parser<'_> {
     /// DO.
     pub(super) fn do_statement(&mut self) -> Result<StatementKind> {
         self.next();
-        let list = self.comma_list(|p| {
-            let e = p.expr()?;
-            Ok((e, p.select_alias()?))
-        })?;
+        let list = self.comma_list(Self::done_item)?;
         Ok(StatementKind::Do(Box::new(Do { list })))
+    }
+
+    /// An expression of DO, with a name that is of no use.
+    pub(super) fn done_item(&mut self) -> Result<(Expr, Option<Ident>)> {
+        let e = self.expr()?;
+        Ok((e, self.select_alias()?))
     }
 
     /// CALL.

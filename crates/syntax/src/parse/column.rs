@@ -3,8 +3,8 @@
 use super::Parser;
 use crate::ast::{
     Check, ColumnAttribute, ColumnDef, Constraint, DefaultValue, Expr, ExprKind, ForeignKey,
-    GeneratedKind, IndexOption, KeyDef, KeyKind, KeyPart, KeyPartOf, References, TableElement,
-    UnaryOp,
+    GeneratedKind, IndexOption, Items, KeyDef, KeyKind, KeyPart, KeyPartOf, References,
+    TableElement, UnaryOp,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -71,7 +71,6 @@ impl Parser<'_> {
 
     fn key_def(&mut self, constraint: Option<Constraint>, kind: KeyKind) -> Result<KeyDef> {
         let if_not_exists = self.if_not_exists();
-        let mut options = Vec::new();
         let typed =
             |p: &Self| p.at(K::USING) || p.at(K::TYPE) && !p.at_punct_nth(1, TokenKind::LParen);
         let name = if self.at_ident() && !typed(self) {
@@ -79,13 +78,13 @@ impl Parser<'_> {
         } else {
             None
         };
-        if typed(self) {
-            options.extend(self.index_option()?);
-        }
+        let early = if typed(self) {
+            self.index_option()?
+        } else {
+            None
+        };
         let parts = self.key_parts()?;
-        while let Some(option) = self.index_option()? {
-            self.keep(&mut options, option)?;
-        }
+        let options = self.index_options(early)?;
         Ok(KeyDef {
             constraint,
             kind,
@@ -96,16 +95,26 @@ impl Parser<'_> {
         })
     }
 
+    /// Options of an index, of which one may stand before its columns.
+    pub(super) fn index_options(
+        &mut self,
+        early: Option<IndexOption>,
+    ) -> Result<Items<IndexOption>> {
+        let mut options = self.row_of(Self::index_option)?;
+        options.head.splice(0..0, early);
+        Ok(options)
+    }
+
     fn at_punct_nth(&self, n: usize, kind: TokenKind) -> bool {
         self.kind_nth(n) == kind
     }
 
     /// `(column, column(n) DESC, (expression), ...)`
-    pub(crate) fn key_parts(&mut self) -> Result<Vec<KeyPart>> {
+    pub(crate) fn key_parts(&mut self) -> Result<Items<KeyPart>> {
         self.parens(|p| p.comma_list(Self::key_part))
     }
 
-    fn key_part(&mut self) -> Result<KeyPart> {
+    pub(super) fn key_part(&mut self) -> Result<KeyPart> {
         let of = if self.at_punct(TokenKind::LParen) {
             KeyPartOf::Expr(Box::new(self.parens(Self::expr)?))
         } else {
@@ -195,7 +204,7 @@ impl Parser<'_> {
         let columns = if listed {
             self.key_parts()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let matching = if self.eat(K::MATCH) {
             Some(self.expect_choice()?)
@@ -249,10 +258,7 @@ impl Parser<'_> {
     pub(crate) fn column_def(&mut self) -> Result<ColumnDef> {
         let name = self.ident()?;
         let data_type = self.data_type()?;
-        let mut attributes = Vec::new();
-        while let Some(attribute) = self.column_attribute()? {
-            self.keep(&mut attributes, attribute)?;
-        }
+        let attributes = self.row_of(Self::column_attribute)?;
         Ok(ColumnDef {
             name,
             data_type,
@@ -261,7 +267,7 @@ impl Parser<'_> {
     }
 
     /// An attribute of a column, if one is next.
-    fn column_attribute(&mut self) -> Result<Option<ColumnAttribute>> {
+    pub(super) fn column_attribute(&mut self) -> Result<Option<ColumnAttribute>> {
         let Some(word) = self.keyword() else {
             return self.foreign_attribute();
         };

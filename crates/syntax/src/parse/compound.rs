@@ -4,7 +4,7 @@ use super::Parser;
 use super::cursor::QUERY;
 use crate::ast::{
     CompoundStatement, ConditionValue, DiagnosticsArea, DiagnosticsItems, Expr, GetDiagnostics,
-    HandlerAction, Ident, SignalItem, Statement, StatementItem, StatementKind,
+    HandlerAction, Ident, Items, SignalItem, Statement, StatementItem, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -55,11 +55,13 @@ impl Parser<'_> {
         self.nested_by(QUERY, |p| {
             let start = p.start();
             let (params, bytes) = (p.params, p.bytes);
-            let Some(statement) = p.compound_statement()? else {
-                return p.statement();
+            let kind = match p.compound_statement()? {
+                Some(statement) => compound(statement),
+                None => p.statement()?.kind,
             };
+            p.took(kind.boxed())?;
             Ok(Statement {
-                kind: compound(statement),
+                kind,
                 span: p.span_from(start),
                 params: p.params - params,
                 bytes: p.bytes - bytes,
@@ -100,18 +102,22 @@ impl Parser<'_> {
     }
 
     /// Statements, each with its semicolon, up to a word that ends them.
-    fn statements(&mut self, end: &[K]) -> Result<Vec<Statement>> {
-        let mut list = Vec::new();
-        while !self.at_any(end) {
-            let item = self.body_statement()?;
-            self.keep(&mut list, item)?;
-            self.expect_punct(TokenKind::Semicolon)?;
-        }
-        Ok(list)
+    fn statements(&mut self, end: &[K]) -> Result<Items<Statement>> {
+        self.row_of(|p| {
+            let more = !p.at_any(end);
+            more.then(|| p.closed_statement()).transpose()
+        })
+    }
+
+    /// A statement with its semicolon.
+    pub(super) fn closed_statement(&mut self) -> Result<Statement> {
+        let statement = self.body_statement()?;
+        self.expect_punct(TokenKind::Semicolon)?;
+        Ok(statement)
     }
 
     /// The same, of which there must be one.
-    fn some_statements(&mut self, end: &[K]) -> Result<Vec<Statement>> {
+    fn some_statements(&mut self, end: &[K]) -> Result<Items<Statement>> {
         if self.at_any(end) {
             return Err(self.error_here());
         }
@@ -174,13 +180,11 @@ impl Parser<'_> {
     }
 
     fn if_statement(&mut self) -> Result<CompoundStatement> {
-        let mut branches = Vec::new();
-        while self.eat_any(&[K::IF, K::ELSEIF]).is_some() {
-            let condition = self.expr()?;
-            self.expect(K::THEN)?;
-            let body = self.some_statements(&[K::ELSEIF, K::ELSE, K::END])?;
-            self.keep(&mut branches, (condition, body))?;
-        }
+        let branches = self.row_of(|p| {
+            let more = p.at_any(&[K::IF, K::ELSEIF]);
+            more.then(|| p.branch(|p| p.some_statements(&[K::ELSEIF, K::ELSE, K::END])))
+                .transpose()
+        })?;
         let otherwise = if self.eat(K::ELSE) {
             Some(self.some_statements(&[K::END])?)
         } else {
@@ -193,6 +197,28 @@ impl Parser<'_> {
         })
     }
 
+    /// A branch of IF or CASE from its word on, with the statements that `body` reads.
+    fn branch(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Result<Items<Statement>>,
+    ) -> Result<(Expr, Items<Statement>)> {
+        self.next();
+        let condition = self.expr()?;
+        self.expect(K::THEN)?;
+        Ok((condition, body(self)?))
+    }
+
+    /// A branch whose statements go on up to another one or the end of the text.
+    pub(super) fn last_branch(&mut self) -> Result<(Expr, Items<Statement>)> {
+        self.branch(|p| {
+            p.row_of(|p| {
+                let end = p.at_any(&[K::ELSEIF, K::WHEN])
+                    || matches!(p.kind(), TokenKind::End | TokenKind::Bad);
+                (!end).then(|| p.closed_statement()).transpose()
+            })
+        })
+    }
+
     fn case_statement(&mut self) -> Result<CompoundStatement> {
         self.next();
         let operand = if self.at(K::WHEN) {
@@ -200,13 +226,11 @@ impl Parser<'_> {
         } else {
             Some(self.expr()?)
         };
-        let mut branches = Vec::new();
-        while self.eat(K::WHEN) {
-            let condition = self.expr()?;
-            self.expect(K::THEN)?;
-            let body = self.some_statements(&[K::WHEN, K::ELSE, K::END])?;
-            self.keep(&mut branches, (condition, body))?;
-        }
+        let branches = self.row_of(|p| {
+            let more = p.at(K::WHEN);
+            more.then(|| p.branch(|p| p.some_statements(&[K::WHEN, K::ELSE, K::END])))
+                .transpose()
+        })?;
         if branches.is_empty() {
             return Err(self.error_here());
         }
@@ -250,9 +274,9 @@ impl Parser<'_> {
                 body,
             });
         }
-        let names = self.comma_list(Self::ident)?;
+        let mut names = self.comma_list(Self::ident)?;
         if names.len() == 1 && self.at_any(&[K::CONDITION, K::CURSOR]) {
-            let name = names[0].clone();
+            let name = names.head.swap_remove(0);
             let condition = self.eat(K::CONDITION);
             if !condition {
                 self.next();
@@ -276,7 +300,7 @@ impl Parser<'_> {
         })
     }
 
-    fn condition_value(&mut self) -> Result<ConditionValue> {
+    pub(super) fn condition_value(&mut self) -> Result<ConditionValue> {
         use ConditionValue as C;
         Ok(if self.at_punct(TokenKind::Int) {
             C::Number(self.uint()?)
@@ -319,15 +343,17 @@ impl Parser<'_> {
         )))
     }
 
-    fn signal_items(&mut self) -> Result<Vec<(SignalItem, Expr)>> {
+    fn signal_items(&mut self) -> Result<Items<(SignalItem, Expr)>> {
         if !self.eat(K::SET) {
-            return Ok(Vec::new());
+            return Ok(Items::EMPTY);
         }
-        self.comma_list(|p| {
-            let item = p.expect_choice()?;
-            p.expect_punct(TokenKind::Eq)?;
-            Ok((item, p.expr()?))
-        })
+        self.comma_list(Self::signal_item)
+    }
+
+    pub(super) fn signal_item(&mut self) -> Result<(SignalItem, Expr)> {
+        let item = self.expect_choice()?;
+        self.expect_punct(TokenKind::Eq)?;
+        Ok((item, self.expr()?))
     }
 
     /// GET DIAGNOSTICS.
@@ -348,7 +374,7 @@ impl Parser<'_> {
         Ok(compound(CompoundStatement::GetDiagnostics(get)))
     }
 
-    fn diagnostics_item<T: crate::ast::words::Words>(&mut self) -> Result<(Expr, T)> {
+    pub(super) fn diagnostics_item<T: crate::ast::words::Words>(&mut self) -> Result<(Expr, T)> {
         let target = self.operand_expr()?;
         self.expect_punct(TokenKind::Eq)?;
         Ok((target, self.expect_choice()?))

@@ -17,10 +17,14 @@ pub const MAX_DEPTH: u32 = 400;
 /// What a query within a query counts.
 pub const QUERY: u32 = 4;
 
-/// What a statement's tree may take whatever its text, in bytes.
+/// What a statement's tree may take whatever its text, in bytes. Nothing is known that takes as much: lists and what nests are held as
+/// text before ([`crate::ast::list`]).
 pub const MOST_BYTES: u64 = 64 << 20;
 /// What a tree may take for a byte of a long text.
 pub const BYTES_PER_BYTE: u64 = 8;
+
+/// What a tree may take, besides as much as its text, before parts of it are held as text.
+pub const FREE: u64 = 128 << 10;
 
 /// A statement's tokens and what is gathered on the way.
 #[derive(Clone)]
@@ -36,8 +40,14 @@ pub struct Parser<'t> {
     pub(crate) params: u32,
     /// How many lists, or parts of lists, are held as text so far.
     pub(super) texts: u32,
+    /// How many tables the query under way joins so far.
+    pub(super) tables: u32,
+    /// How many INTO there were so far.
+    pub(super) intos: u32,
     /// Bytes that the trees take so far, about.
     pub(super) bytes: u64,
+    /// Up to how many bytes nothing is held as text for its weight.
+    pub(super) free: u64,
     depth: u32,
     /// Height of the highest tree finished in what is being parsed.
     height: u32,
@@ -64,7 +74,10 @@ impl<'t> Parser<'t> {
             last_end: token.start,
             params: 0,
             texts: 0,
+            tables: 0,
+            intos: 0,
             bytes: 0,
+            free: FREE + lexer.text().len() as u64,
             depth: 0,
             height: 0,
         }
@@ -295,6 +308,10 @@ impl<'t> Parser<'t> {
         Span::new(start, self.last_end.max(start))
     }
 
+    /// How deep it is in.
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
     /// Parses something that nests, and makes sure of stack.
     #[inline]
     pub fn nested<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
@@ -426,19 +443,6 @@ impl<'t> Parser<'t> {
         let value = value.ok_or_else(|| self.error_here())?;
         self.next();
         Ok(value)
-    }
-    /// One or more, with commas between.
-    pub fn comma_list<R>(
-        &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<R>,
-    ) -> Result<Vec<R>> {
-        let mut list = vec![item(self)?];
-        self.took(size_of::<R>())?;
-        while self.eat_punct(TokenKind::Comma) {
-            let next = item(self)?;
-            self.keep(&mut list, next)?;
-        }
-        Ok(list)
     }
     /// What stands in parentheses.
     pub fn parens<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {

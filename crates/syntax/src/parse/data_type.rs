@@ -235,7 +235,7 @@ impl Parser<'_> {
     }
 
     /// A member of ENUM or SET: a text, or one in hexadecimal.
-    fn member(&mut self) -> Result<String> {
+    pub(super) fn member(&mut self) -> Result<String> {
         if !self.at_punct(TokenKind::Hex) {
             return self.text_literal();
         }

@@ -2,6 +2,7 @@
 
 use super::Parser;
 use super::list::Piece;
+use crate::ast::list::Item;
 use crate::ast::*;
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -94,8 +95,21 @@ impl Parser<'_> {
         self.nested(|p| p.binary(0))
     }
 
+    /// An expression that is not held as text.
+    pub(super) fn whole_expr(&mut self) -> Result<Expr> {
+        self.nested(|p| p.whole_binary(0))
+    }
+
     /// Operators that bind at least as closely as `min`, and what they combine.
+    #[inline]
     pub(super) fn binary(&mut self, min: u8) -> Result<Expr> {
+        let from = self.piece(self.last_end());
+        let e = self.whole_binary(min)?;
+        self.lighter(e, from)
+    }
+
+    /// The same, not held as text.
+    pub(super) fn whole_binary(&mut self, min: u8) -> Result<Expr> {
         let ground = self.ground();
         let start = self.start();
         let left = self.prefix(min)?;
@@ -313,6 +327,7 @@ impl Parser<'_> {
                 ExprKind::Special(Box::new(Special::Interval(args))),
                 self.span_from(start),
             );
+            let right = self.collated(right, start)?;
             let right = self.binary_from(right, start, level::ADD + 1, 0)?;
             return Ok(self.combine(left, op, right, from)?.0);
         }
@@ -326,7 +341,7 @@ impl Parser<'_> {
     }
 
     /// What stands behind INTERVAL: an amount, or (with more than one in parentheses and no unit) a function's arguments.
-    pub(super) fn interval_amount(&mut self) -> Result<(Expr, Option<Vec<Expr>>)> {
+    pub(super) fn interval_amount(&mut self) -> Result<(Expr, Option<ExprList>)> {
         if !self.at_punct(T::LParen) {
             return Ok((self.expr()?, None));
         }
@@ -421,7 +436,7 @@ impl Parser<'_> {
             let inner = self.nested(|p| p.inner())?;
             match inner {
                 super::operand::Inner::Query(q) if self.at_query_end() => {
-                    let q = self.query_from(QueryBody::Parens(Box::new(q)), start)?;
+                    let q = self.query_from(QueryBody::Parens(Box::new(q)), list_start)?;
                     self.expect_punct(T::RParen)?;
                     return Ok(query(value, q));
                 }
@@ -433,7 +448,7 @@ impl Parser<'_> {
                 }
             }
         }
-        let list = self.items_from(list_start, first)?;
+        let list = self.items_from(list_start, first, Expr::parse)?;
         self.expect_punct(T::RParen)?;
         Ok(ExprKind::In(Box::new(InList {
             negated,

@@ -7,7 +7,7 @@ use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind as T;
 
 /// Tables that a join may read.
-const MAX_TABLES: usize = 61;
+const MAX_TABLES: u32 = 61;
 
 /// What parentheses in FROM hold.
 enum Inner {
@@ -18,25 +18,27 @@ enum Inner {
 impl Parser<'_> {
     /// Tables with commas between.
     pub(super) fn table_refs(&mut self) -> Result<Vec<TableRef>> {
+        let outside = std::mem::take(&mut self.tables);
         let mut list = Vec::with_capacity(1);
         loop {
             let item = self.table_ref()?;
-            self.keep_table(&mut list, item)?;
+            self.keep(&mut list, item)?;
             if !self.eat_punct(T::Comma) {
+                self.tables = outside;
                 return Ok(list);
             }
         }
     }
 
-    /// Adds a table to others; error 1116 if they are too many.
-    fn keep_table<I>(&mut self, list: &mut Vec<I>, item: I) -> Result<()> {
-        if list.len() == MAX_TABLES {
+    /// Counts a table of the query; error 1116 if they are too many.
+    fn count_table(&mut self) -> Result<()> {
+        self.tables += 1;
+        if self.tables > MAX_TABLES {
             let message =
                 format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join");
             return Err(SyntaxError::new(1116, self.peek().span(), message));
         }
-        self.took(size_of::<TableFactor>())?;
-        self.keep(list, item)
+        self.took(size_of::<TableFactor>())
     }
 
     /// A table, or several joined.
@@ -56,7 +58,7 @@ impl Parser<'_> {
             );
             if natural {
                 let on = None;
-                self.keep_table(&mut rest, Join { kind, right, on })?;
+                self.keep(&mut rest, Join { kind, right, on })?;
                 continue;
             }
             let mut others = Vec::new();
@@ -78,7 +80,7 @@ impl Parser<'_> {
             if on.is_none() && matches!(kind, JoinKind::Left | JoinKind::Right) {
                 return Err(self.error_here());
             }
-            self.keep_table(&mut rest, Join { kind, right, on })?;
+            self.keep(&mut rest, Join { kind, right, on })?;
             rest.append(&mut others);
         }
         if rest.is_empty() {
@@ -158,6 +160,9 @@ impl Parser<'_> {
 
     /// One table, or what is in parentheses.
     fn table_factor(&mut self) -> Result<TableRef> {
+        if !matches!(self.kind(), T::LParen | T::LBrace) {
+            self.count_table()?;
+        }
         match self.kind() {
             T::LParen => {
                 let inner = self.nested(|p| p.parens_content())?;
@@ -182,7 +187,10 @@ impl Parser<'_> {
 
     fn parens_table(&mut self, inner: Inner) -> Result<TableRef> {
         match inner {
-            Inner::Query(query) => self.derived(query, false),
+            Inner::Query(query) => {
+                self.count_table()?;
+                self.derived(query, false)
+            }
             Inner::Tables(list) => Ok(TableRef::Parens(Box::new(list))),
         }
     }
@@ -194,11 +202,11 @@ impl Parser<'_> {
             self.expect_punct(T::RParen)?;
             return Ok(Inner::Query(q));
         }
-        let start = self.start();
+        let from = self.piece(self.last_end());
         let first = if self.at_punct(T::LParen) {
             match self.nested(|p| p.parens_content())? {
                 Inner::Query(q) if self.at_query_end() => {
-                    let q = self.query_from(QueryBody::Parens(Box::new(q)), start)?;
+                    let q = self.query_from(QueryBody::Parens(Box::new(q)), from)?;
                     self.expect_punct(T::RParen)?;
                     return Ok(Inner::Query(q));
                 }
@@ -213,7 +221,7 @@ impl Parser<'_> {
         let mut list = vec![first];
         while self.eat_punct(T::Comma) {
             let item = self.table_ref()?;
-            self.keep_table(&mut list, item)?;
+            self.keep(&mut list, item)?;
         }
         self.expect_punct(T::RParen)?;
         Ok(Inner::Tables(list))
@@ -235,13 +243,11 @@ impl Parser<'_> {
         let name = self.object_name()?;
         let partitions = self.partition_names()?;
         let alias = self.table_alias()?;
-        let mut index_hints = Vec::new();
-        while self.at_any(&[K::USE, K::FORCE, K::IGNORE])
-            && (self.at_nth(1, K::INDEX) || self.at_nth(1, K::KEY))
-        {
-            let item = self.index_hint()?;
-            self.keep(&mut index_hints, item)?;
-        }
+        let index_hints = self.row_of(|p| {
+            let more = p.at_any(&[K::USE, K::FORCE, K::IGNORE])
+                && (p.at_nth(1, K::INDEX) || p.at_nth(1, K::KEY));
+            more.then(|| p.index_hint()).transpose()
+        })?;
         Ok(TableFactor {
             name,
             partitions,
@@ -259,15 +265,15 @@ impl Parser<'_> {
     }
 
     /// PARTITION (a, b), if it is next.
-    pub(super) fn partition_names(&mut self) -> Result<Vec<Ident>> {
+    pub(super) fn partition_names(&mut self) -> Result<Items<Ident>> {
         if !(self.at(K::PARTITION) && self.kind_nth(1) == T::LParen) {
-            return Ok(Vec::new());
+            return Ok(Items::EMPTY);
         }
         self.next();
         self.parens(|p| p.comma_list(Self::ident))
     }
 
-    fn index_hint(&mut self) -> Result<IndexHint> {
+    pub(super) fn index_hint(&mut self) -> Result<IndexHint> {
         let kind = match self.next().kind {
             T::Keyword(K::USE) => IndexHintKind::Use,
             T::Keyword(K::FORCE) => IndexHintKind::Force,
@@ -287,7 +293,7 @@ impl Parser<'_> {
         };
         let indexes = self.parens(|p| {
             if p.at_punct(T::RParen) && kind == IndexHintKind::Use {
-                return Ok(Vec::new());
+                return Ok(Items::EMPTY);
             }
             p.comma_list(|p| {
                 if p.at(K::PRIMARY) {
@@ -328,12 +334,12 @@ impl Parser<'_> {
         }
     }
 
-    fn json_columns(&mut self) -> Result<Vec<JsonColumn>> {
+    fn json_columns(&mut self) -> Result<Items<JsonColumn>> {
         self.expect(K::COLUMNS)?;
         self.parens(|p| p.comma_list(|p| p.nested(Self::json_column)))
     }
 
-    fn json_column(&mut self) -> Result<JsonColumn> {
+    pub(super) fn json_column(&mut self) -> Result<JsonColumn> {
         if self.eat(K::NESTED) {
             self.eat(K::PATH);
             let path = self.path()?;

@@ -260,16 +260,13 @@ impl Parser<'_> {
         }
         let mut levels = None;
         if self.eat(K::LEVEL) {
+            let start = self.piece(self.last_end());
             let first = self.uint()?;
             levels = Some(if self.eat_punct(T::Minus) {
                 WeightLevels::Range(first, self.uint()?)
             } else {
-                let mut list = vec![self.weight_level(first)];
-                while self.eat_punct(T::Comma) {
-                    let n = self.uint()?;
-                    list.push(self.weight_level(n));
-                }
-                WeightLevels::List(list)
+                let first = self.weight_level(first);
+                WeightLevels::List(self.items_from(start, Some(first), Self::next_weight_level)?)
             });
         }
         Ok(Special::WeightString {
@@ -277,6 +274,11 @@ impl Parser<'_> {
             padded,
             levels,
         })
+    }
+
+    pub(super) fn next_weight_level(&mut self) -> Result<(u64, bool, bool)> {
+        let n = self.uint()?;
+        Ok(self.weight_level(n))
     }
 
     fn weight_level(&mut self, n: u64) -> (u64, bool, bool) {

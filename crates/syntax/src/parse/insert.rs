@@ -31,7 +31,7 @@ impl Parser<'_> {
             self.expect_all(&[K::DUPLICATE, K::KEY, K::UPDATE])?;
             self.assignments()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         Ok(StatementKind::Insert(Box::new(Insert {
             replace,
@@ -48,7 +48,7 @@ impl Parser<'_> {
     }
 
     /// The list of columns, unless the parenthesis begins a query.
-    fn insert_columns(&mut self) -> Result<Option<Vec<ColumnName>>> {
+    fn insert_columns(&mut self) -> Result<Option<Items<ColumnName>>> {
         let query = matches!(
             self.kind_nth(1),
             T::LParen | T::Keyword(K::SELECT | K::WITH | K::TABLE | K::VALUES)
@@ -58,7 +58,7 @@ impl Parser<'_> {
         }
         self.parens(|p| {
             if p.at_punct(T::RParen) {
-                return Ok(Vec::new());
+                return Ok(Items::EMPTY);
             }
             p.comma_list(Self::column_name)
         })
@@ -87,15 +87,17 @@ impl Parser<'_> {
     }
 
     /// `a = 1, t.b = DEFAULT`.
-    pub(super) fn assignments(&mut self) -> Result<Vec<Assignment>> {
-        self.comma_list(|p| {
-            let column = p.column_name()?;
-            if !p.eat_punct(T::Assign) {
-                p.expect_punct(T::Eq)?;
-            }
-            let value = p.expr_or_default()?;
-            Ok(Assignment { column, value })
-        })
+    pub(super) fn assignments(&mut self) -> Result<Items<Assignment>> {
+        self.comma_list(Self::assignment)
+    }
+
+    pub(super) fn assignment(&mut self) -> Result<Assignment> {
+        let column = self.column_name()?;
+        if !self.eat_punct(T::Assign) {
+            self.expect_punct(T::Eq)?;
+        }
+        let value = self.expr_or_default()?;
+        Ok(Assignment { column, value })
     }
 
     /// `c`, `t.c`, `d.t.c`.

@@ -14,6 +14,7 @@ impl Parser<'_> {
         }
         // Of a UNION's parts, the one with INTO stays a tree, so that it can be told from all others.
         self.texts += 1;
+        self.intos += 1;
         if self.eat(K::DUMPFILE) {
             return Ok(Some(Into::Dumpfile(self.text_literal()?.into())));
         }

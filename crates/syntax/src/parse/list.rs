@@ -2,11 +2,16 @@
 
 use super::Parser;
 use super::select::MAX_COLUMNS;
-use crate::ast::list::{Item, Items, KEPT, Part, Run, Tail};
-use crate::ast::{Expr, ExprKind, OrderItem, Rows, SetPart, Term};
+use crate::ast::list::{Held, Item, Items, KEPT, Part, Run, Tail, Whole};
+use crate::ast::{Expr, ExprKind, QueryBody, Rows};
 use crate::error::{Result, SyntaxError};
 use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind as T;
+
+/// What is lighter as a tree than this many bytes is not held as text.
+const LIGHT: u64 = 1024;
+/// What takes more for a byte of its text is held as text.
+const BYTES_HELD: u64 = 5;
 
 /// Where an item of a list begins, and what had been parsed before it.
 #[derive(Clone, Copy)]
@@ -18,7 +23,15 @@ pub(super) struct Piece {
     params: u32,
     in_comment: bool,
     texts: u32,
+    intos: u32,
     bytes: u64,
+}
+
+impl Piece {
+    /// Where it begins.
+    pub(super) fn at(self) -> u32 {
+        self.at
+    }
 }
 
 impl Parser<'_> {
@@ -31,6 +44,7 @@ impl Parser<'_> {
             params: self.params,
             in_comment: self.in_comment(),
             texts: self.texts,
+            intos: self.intos,
             bytes: self.bytes,
         }
     }
@@ -65,9 +79,78 @@ impl Parser<'_> {
     ) -> Result<()> {
         if list.tail.is_none() && list.head.len() < KEPT {
             crate::ast::list::push(&mut list.head, item);
-            return self.took(size_of::<I>());
+            self.took(size_of::<I>())?;
+        } else {
+            self.add_more(list, Some(item), from, first)?;
         }
-        self.add_more(list, Some(item), from, first)
+        match first {
+            Some(first) if self.is_heavy(first) => self.flatten(list, first),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether what was parsed from here on takes so much more than its text that it is to be held as that.
+    #[inline]
+    fn is_heavy(&self, from: Piece) -> bool {
+        self.bytes > self.free && {
+            let bytes = self.bytes - from.bytes;
+            bytes > LIGHT.max(BYTES_HELD * u64::from(self.last_end() - from.at))
+        }
+    }
+
+    /// Holds all of a list as text, which began at `first` and ends here.
+    #[cold]
+    fn flatten<I>(&mut self, list: &mut Items<I>, first: Piece) -> Result<()> {
+        let len = list.len();
+        *list = Items {
+            head: Vec::new(),
+            tail: Some(Box::new(Tail {
+                mode: self.mode(),
+                len: 0,
+                parts: Vec::new(),
+            })),
+        };
+        self.bytes = first.bytes;
+        self.took(size_of::<Tail<I>>())?;
+        let run = self.run(first, len);
+        self.text_part(list, run)
+    }
+
+    /// An expression that began at `from` and ends here, as text if it is heavy.
+    #[inline]
+    pub(super) fn lighter(&mut self, e: Expr, from: Piece) -> Result<Expr> {
+        if self.is_heavy(from) {
+            return self.held(e, from);
+        }
+        Ok(e)
+    }
+
+    /// A query's body that began at `from` and ends here, as text if it is heavy.
+    pub(super) fn lighter_body(&mut self, body: QueryBody, from: Piece) -> Result<QueryBody> {
+        // INTO is looked for where it may stand. Rows are held as text themselves.
+        let read = self.intos != from.intos || matches!(body, QueryBody::Values(_));
+        if read || !self.is_heavy(from) {
+            return Ok(body);
+        }
+        Ok(QueryBody::Held(Box::new(self.hold(from)?)))
+    }
+
+    fn hold<T: Whole>(&mut self, from: Piece) -> Result<Held<T>> {
+        self.bytes = from.bytes;
+        self.texts += 1;
+        let run = self.run(from, 1);
+        self.took(size_of::<Held<T>>() + run.text.len())?;
+        Ok(Held::new(run, self.mode()))
+    }
+
+    #[cold]
+    fn held(&mut self, e: Expr, from: Piece) -> Result<Expr> {
+        if let ExprKind::Row(_) = e.kind {
+            // Its list is held as text itself, and whether it is a row is asked.
+            return Ok(e);
+        }
+        let held = Box::new(self.hold(from)?);
+        Ok(Expr::new(ExprKind::Held(held), e.span))
     }
 
     fn add_more<I>(
@@ -136,6 +219,7 @@ impl Parser<'_> {
         &mut self,
         start: Piece,
         first: Option<I>,
+        mut item: impl FnMut(&mut Self) -> Result<I>,
     ) -> Result<Items<I>> {
         let mut list = Items::default();
         let mut next = first;
@@ -146,7 +230,7 @@ impl Parser<'_> {
             } else {
                 let item = match next.take() {
                     Some(item) => item,
-                    None => I::parse(self)?,
+                    None => item(self)?,
                 };
                 self.add(&mut list, item, from, Some(start))?;
             }
@@ -160,8 +244,32 @@ impl Parser<'_> {
 
     /// One or more items with commas between.
     pub(super) fn items<I: Item>(&mut self) -> Result<Items<I>> {
+        self.comma_list(I::parse)
+    }
+
+    /// The same where not all that may be such an item elsewhere may be one here.
+    pub(super) fn comma_list<I: Item>(
+        &mut self,
+        item: impl FnMut(&mut Self) -> Result<I>,
+    ) -> Result<Items<I>> {
         let start = self.piece(self.last_end());
-        self.items_from(start, None)
+        self.items_from(start, None, item)
+    }
+
+    /// Items that follow one another as long as there are more; what separates them is consumed with each.
+    pub(super) fn row_of<I: Item>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<Option<I>>,
+    ) -> Result<Items<I>> {
+        let start = self.piece(self.last_end());
+        let mut list = Items::default();
+        loop {
+            let from = self.piece(self.last_end());
+            let Some(item) = item(self)? else {
+                return Ok(list);
+            };
+            self.add(&mut list, item, from, Some(start))?;
+        }
     }
 
     /// Consumes a literal that is a list's whole item.
@@ -273,37 +381,31 @@ impl Parser<'_> {
     }
 }
 
+impl Whole for Expr {
+    fn whole(p: &mut Parser<'_>) -> Result<Expr> {
+        p.whole_expr()
+    }
+}
+
+impl Whole for QueryBody {
+    fn whole(p: &mut Parser<'_>) -> Result<QueryBody> {
+        p.whole_body()
+    }
+}
+
 impl Item for Expr {
     fn parse(p: &mut Parser<'_>) -> Result<Expr> {
         p.expr_or_default()
     }
+    fn separator(p: &mut Parser<'_>) {
+        if p.at(K::AS) || p.at_ident() {
+            // The name of an argument is held elsewhere.
+            p.arg_name().expect("a name");
+        }
+        p.eat_punct(T::Comma);
+    }
     #[inline]
     fn skip(p: &mut Parser<'_>) -> bool {
         p.plain_literal()
-    }
-}
-
-impl Item for OrderItem {
-    fn parse(p: &mut Parser<'_>) -> Result<OrderItem> {
-        p.order_item()
-    }
-}
-
-impl Item for Term {
-    fn parse(p: &mut Parser<'_>) -> Result<Term> {
-        p.term()
-    }
-}
-
-impl Item for SetPart {
-    fn parse(p: &mut Parser<'_>) -> Result<SetPart> {
-        p.set_part()
-    }
-}
-
-/// WHEN and THEN.
-impl Item for (Expr, Expr) {
-    fn parse(p: &mut Parser<'_>) -> Result<(Expr, Expr)> {
-        p.when()
     }
 }

@@ -9,6 +9,7 @@
 //! | `insert`, `change`, `explain` | statements on rows |
 //! | `create`, `table`, `column`, `data_type`, `partition`, `alter_table`, `schema`, `routine`, `compound` | definitions and stored programs |
 //! | `transaction`, `set`, `session`, `account`, `admin`, `replication`, `show` | everything else |
+//! | `items` | how the items of lists are parsed when a list is read |
 //! | `words` | words and clauses that these share |
 //!
 //! Every token is read once: what begins with parentheses is read without knowing whether it will be a query or an expression.
@@ -30,6 +31,7 @@ mod function;
 mod hint;
 mod insert;
 mod into;
+mod items;
 mod list;
 mod literal;
 mod operand;
@@ -48,7 +50,7 @@ mod transaction;
 mod window;
 mod words;
 
-pub use cursor::{BYTES_PER_BYTE, MAX_DEPTH, MOST_BYTES, Mark, Parser};
+pub use cursor::{BYTES_PER_BYTE, FREE, MAX_DEPTH, MOST_BYTES, Mark, Parser};
 pub(crate) use expr::level;
 
 use crate::ast::{Expr, Statement};

@@ -15,7 +15,7 @@ pub(super) enum Inner {
     /// An expression.
     Expr(Expr),
     /// Several.
-    Row(Vec<Expr>),
+    Row(ExprList),
 }
 
 impl Parser<'_> {
@@ -148,10 +148,11 @@ impl Parser<'_> {
             return Ok(Inner::Query(q));
         }
         let start = self.start();
+        let from = self.piece(self.last_end());
         let first = if self.at_punct(T::LParen) {
             match self.nested(|p| p.inner())? {
                 Inner::Query(q) if self.at_query_end() => {
-                    let q = self.query_from(QueryBody::Parens(Box::new(q)), start)?;
+                    let q = self.query_from(QueryBody::Parens(Box::new(q)), from)?;
                     self.expect_punct(T::RParen)?;
                     return Ok(Inner::Query(q));
                 }
@@ -163,17 +164,13 @@ impl Parser<'_> {
                 }
             }
         } else {
-            self.binary(0)?
+            self.whole_binary(0)?
         };
         if !self.at_punct(T::Comma) {
             self.expect_punct(T::RParen)?;
             return Ok(Inner::Expr(first));
         }
-        let mut list = vec![first];
-        while self.eat_punct(T::Comma) {
-            let e = self.expr()?;
-            self.keep(&mut list, e)?;
-        }
+        let list = self.items_from(from, Some(first), Self::expr)?;
         self.expect_punct(T::RParen)?;
         Ok(Inner::Row(list))
     }
@@ -312,13 +309,10 @@ impl Parser<'_> {
         if !self.at(K::WHEN) {
             return Err(self.error_here());
         }
-        let mut whens = Items::default();
-        let first = self.piece(self.last_end());
-        while self.at(K::WHEN) {
-            let from = self.piece(self.last_end());
-            let when = self.when()?;
-            self.add(&mut whens, when, from, Some(first))?;
-        }
+        let whens = self.row_of(|p| {
+            let more = p.at(K::WHEN);
+            more.then(|| p.when()).transpose()
+        })?;
         let otherwise = if self.eat(K::ELSE) {
             Some(self.expr()?)
         } else {
@@ -345,7 +339,11 @@ impl Parser<'_> {
         self.next();
         let (amount, list) = self.nested(|p| p.interval_amount())?;
         let special = match list {
-            Some(args) => Special::Interval(args),
+            Some(args) => {
+                let kind = ExprKind::Special(Box::new(Special::Interval(args)));
+                let e = Expr::new(kind, self.span_from(start));
+                return self.collated(e, start);
+            }
             None => {
                 let unit = self.interval_unit()?;
                 self.expect_punct(T::Plus)?;

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::ast::{
-    Ident, PartitionBy, PartitionDef, PartitionFunction, PartitionMethod, PartitionOn,
+    Ident, Items, PartitionBy, PartitionDef, PartitionFunction, PartitionMethod, PartitionOn,
     PartitionValue, PartitionValues, TableOption,
 };
 use crate::error::Result;
@@ -41,7 +41,7 @@ impl Parser<'_> {
         let partitions = if listed {
             self.partition_defs()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         Ok(PartitionBy {
             function,
@@ -72,7 +72,7 @@ impl Parser<'_> {
         let by = if keyed {
             PartitionOn::Columns(self.parens(|p| {
                 if p.at_punct(TokenKind::RParen) {
-                    Ok(Vec::new())
+                    Ok(Items::EMPTY)
                 } else {
                     p.comma_list(Self::ident)
                 }
@@ -91,11 +91,11 @@ impl Parser<'_> {
     }
 
     /// `(PARTITION p0 ..., PARTITION p1 ...)`
-    pub(crate) fn partition_defs(&mut self) -> Result<Vec<PartitionDef>> {
+    pub(crate) fn partition_defs(&mut self) -> Result<Items<PartitionDef>> {
         self.parens(|p| p.comma_list(Self::partition_def))
     }
 
-    fn partition_def(&mut self) -> Result<PartitionDef> {
+    pub(super) fn partition_def(&mut self) -> Result<PartitionDef> {
         self.expect(K::PARTITION)?;
         let name = self.ident()?;
         let values = self.partition_values()?;
@@ -104,7 +104,7 @@ impl Parser<'_> {
         let subpartitions = if listed {
             self.parens(|p| p.comma_list(Self::subpartition))?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         Ok(PartitionDef {
             name,
@@ -114,18 +114,14 @@ impl Parser<'_> {
         })
     }
 
-    fn subpartition(&mut self) -> Result<(Ident, Vec<TableOption>)> {
+    pub(super) fn subpartition(&mut self) -> Result<(Ident, Items<TableOption>)> {
         self.expect(K::SUBPARTITION)?;
         let name = self.ident_or_text()?;
         Ok((name, self.partition_options()?))
     }
 
-    fn partition_options(&mut self) -> Result<Vec<TableOption>> {
-        let mut options = Vec::new();
-        while let Some(option) = self.partition_option()? {
-            self.keep(&mut options, option)?;
-        }
-        Ok(options)
+    fn partition_options(&mut self) -> Result<Items<TableOption>> {
+        self.row_of(Self::partition_option)
     }
 
     fn partition_values(&mut self) -> Result<Option<PartitionValues>> {
@@ -141,7 +137,7 @@ impl Parser<'_> {
                 self.partition_tuple()?
             } else {
                 self.expect(K::MAXVALUE)?;
-                vec![PartitionValue::Max]
+                vec![PartitionValue::Max].into()
             })
         } else {
             self.expect(K::IN)?;
@@ -149,23 +145,23 @@ impl Parser<'_> {
                 self.parens(|p| p.expect(K::DEFAULT))?;
                 return Ok(Some(PartitionValues::Default));
             }
-            PartitionValues::In(self.parens(|p| {
-                p.comma_list(|p| {
-                    if p.at_punct(TokenKind::LParen) {
-                        p.partition_tuple()
-                    } else {
-                        p.partition_value().map(|v| vec![v])
-                    }
-                })
-            })?)
+            PartitionValues::In(self.parens(|p| p.comma_list(Self::listed_values))?)
         }))
     }
 
-    fn partition_tuple(&mut self) -> Result<Vec<PartitionValue>> {
+    /// A value of LIST, or of LIST COLUMNS as many as there are columns.
+    pub(super) fn listed_values(&mut self) -> Result<Items<PartitionValue>> {
+        if self.at_punct(TokenKind::LParen) {
+            return self.partition_tuple();
+        }
+        self.partition_value().map(|v| vec![v].into())
+    }
+
+    fn partition_tuple(&mut self) -> Result<Items<PartitionValue>> {
         self.parens(|p| p.comma_list(Self::partition_value))
     }
 
-    fn partition_value(&mut self) -> Result<PartitionValue> {
+    pub(super) fn partition_value(&mut self) -> Result<PartitionValue> {
         if self.eat(K::MAXVALUE) {
             return Ok(PartitionValue::Max);
         }

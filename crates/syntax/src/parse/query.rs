@@ -2,6 +2,7 @@
 
 use super::Parser;
 use super::cursor::{QUERY, is_ident};
+use super::list::Piece;
 use crate::ast::*;
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -21,8 +22,10 @@ impl Parser<'_> {
             Some(K::UPDATE) => self.update_with(Some(with)),
             Some(K::DELETE) => self.delete_with(Some(with)),
             _ => {
+                let from = self.piece(self.last_end());
                 let body = self.query_primary()?;
-                let mut q = self.nested_by(QUERY, |p| p.query_rest(body, start))?;
+                let mut q = self.nested_by(QUERY, |p| p.query_rest(body, from))?;
+                q.span.start = start;
                 q.tail.get_or_insert_default().with = Some(with);
                 Ok(StatementKind::Query(Box::new(q)))
             }
@@ -63,9 +66,11 @@ impl Parser<'_> {
         self.nested_by(QUERY, |p| {
             let start = p.start();
             let with = if p.at(K::WITH) { Some(p.with()?) } else { None };
+            let from = p.piece(p.last_end());
             let body = p.query_primary()?;
-            let mut q = p.query_rest(body, start)?;
+            let mut q = p.query_rest(body, from)?;
             if with.is_some() {
+                p.took(size_of::<QueryTail>())?;
                 q.tail.get_or_insert_default().with = with;
                 q.span.start = start;
             }
@@ -73,70 +78,85 @@ impl Parser<'_> {
         })
     }
 
-    /// A query whose first part was read already.
-    pub(super) fn query_from(&mut self, body: QueryBody, start: u32) -> Result<Query> {
-        self.nested_by(QUERY, |p| p.query_rest(body, start))
+    /// A query whose first part was read already, from here on.
+    pub(super) fn query_from(&mut self, body: QueryBody, from: Piece) -> Result<Query> {
+        self.nested_by(QUERY, |p| p.query_rest(body, from))
     }
 
-    fn query_rest(&mut self, body: QueryBody, start: u32) -> Result<Query> {
-        let body = self.set_operations(body)?;
+    fn query_rest(&mut self, body: QueryBody, from: Piece) -> Result<Query> {
+        let mut body = self.set_operations(body, from)?;
+        if self.depth() > QUERY {
+            body = self.lighter_body(body, from)?;
+        }
         let tail = self.query_tail()?;
         Ok(Query {
             body,
             tail,
-            span: self.span_from(start),
+            span: self.span_from(from.at()),
         })
+    }
+
+    /// A query's body that is not held as text.
+    pub(super) fn whole_body(&mut self) -> Result<QueryBody> {
+        let from = self.piece(self.last_end());
+        let first = self.query_primary()?;
+        self.set_operations(first, from)
     }
 
     fn with(&mut self) -> Result<With> {
         self.expect(K::WITH)?;
         let recursive = self.eat(K::RECURSIVE);
-        let queries = self.comma_list(|p| {
-            let name = p.ident()?;
-            let columns = p.column_aliases()?;
-            p.expect(K::AS)?;
-            let query = p.subquery()?;
-            Ok(Cte {
-                name,
-                columns,
-                query,
-            })
-        })?;
+        let queries = self.comma_list(Self::cte)?;
         Ok(With { recursive, queries })
     }
 
+    pub(super) fn cte(&mut self) -> Result<Cte> {
+        let name = self.ident()?;
+        let columns = self.column_aliases()?;
+        self.expect(K::AS)?;
+        let query = self.subquery()?;
+        Ok(Cte {
+            name,
+            columns,
+            query,
+        })
+    }
+
     /// `(a, b)`, if a parenthesis follows.
-    pub(super) fn column_aliases(&mut self) -> Result<Vec<Ident>> {
+    pub(super) fn column_aliases(&mut self) -> Result<Items<Ident>> {
         if !self.at_punct(T::LParen) {
-            return Ok(Vec::new());
+            return Ok(Items::EMPTY);
         }
         self.parens(|p| p.comma_list(Self::ident))
     }
 
     /// UNION, EXCEPT and INTERSECT behind a query's first part.
-    fn set_operations(&mut self, first: QueryBody) -> Result<QueryBody> {
-        let first = self.intersections(first)?;
+    fn set_operations(&mut self, first: QueryBody, from: Piece) -> Result<QueryBody> {
+        let first = self.intersections(first, from)?;
         if !self.at_any(&[K::UNION, K::EXCEPT]) {
             return Ok(first);
         }
-        self.set_parts(first, &[K::UNION, K::EXCEPT])
+        self.set_parts(first, from, &[K::UNION, K::EXCEPT])
     }
 
-    fn intersections(&mut self, first: QueryBody) -> Result<QueryBody> {
+    fn intersections(&mut self, first: QueryBody, from: Piece) -> Result<QueryBody> {
         if !self.at(K::INTERSECT) {
             return Ok(first);
         }
-        self.set_parts(first, &[K::INTERSECT])
+        self.set_parts(first, from, &[K::INTERSECT])
     }
 
     /// Parts that begin with these words.
-    fn set_parts(&mut self, first: QueryBody, words: &[K]) -> Result<QueryBody> {
+    fn set_parts(&mut self, first: QueryBody, from: Piece, words: &[K]) -> Result<QueryBody> {
+        let first = self.lighter_body(first, from)?;
         let mut rest = Items::default();
         let start = self.piece(self.last_end());
+        let intos = self.intos;
         while self.at_any(words) {
             let from = self.piece(self.last_end());
             let part = self.set_part()?;
-            self.add(&mut rest, part, from, Some(start))?;
+            let first = (self.intos == intos).then_some(start);
+            self.add(&mut rest, part, from, first)?;
         }
         Ok(QueryBody::Set(Box::new(SetOperation { first, rest })))
     }
@@ -149,9 +169,10 @@ impl Parser<'_> {
             _ => SetOp::Intersect,
         };
         let all = self.set_quantifier();
+        let from = self.piece(self.last_end());
         let mut body = self.query_primary()?;
         if op != SetOp::Intersect {
-            body = self.intersections(body)?;
+            body = self.intersections(body, from)?;
         }
         Ok(SetPart { op, all, body })
     }
@@ -186,14 +207,13 @@ impl Parser<'_> {
             return Ok(None);
         }
         let mut tail = QueryTail::default();
+        self.took(size_of::<QueryTail>())?;
         if self.at(K::ORDER) {
             tail.order_by = self.order_by_list()?;
         }
         tail.limit = self.limit()?;
         tail.into = self.maybe_into()?;
-        while let Some(lock) = self.row_lock()? {
-            self.keep(&mut tail.locks, lock)?;
-        }
+        tail.locks = self.row_of(Self::row_lock)?;
         if self.at(K::INTO) {
             if tail.into.is_some() {
                 return Err(self.error_here());
@@ -270,11 +290,11 @@ impl Parser<'_> {
         Ok(Expr::new(kind, self.span_from(start)))
     }
 
-    fn row_lock(&mut self) -> Result<Option<Lock>> {
+    pub(super) fn row_lock(&mut self) -> Result<Option<Lock>> {
         if self.eat_all(&[K::LOCK, K::IN, K::SHARE, K::MODE]) {
             return Ok(Some(Lock {
                 strength: LockStrength::Share,
-                tables: Vec::new(),
+                tables: Items::EMPTY,
                 wait: LockWait::Wait,
                 old_style: true,
             }));
@@ -290,7 +310,7 @@ impl Parser<'_> {
         let tables = if self.eat(K::OF) {
             self.comma_list(Self::object_name)?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let wait = if self.eat(K::NOWAIT) {
             LockWait::Nowait

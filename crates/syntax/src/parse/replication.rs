@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Credential, Filter, FilterItem, FilterRule, ReplicaThread, ReplicationStatement, Reset,
-    SourceValue, StartReplica, StatementKind, UntilOption,
+    Credential, Filter, FilterItem, FilterRule, Ident, Items, ReplicaThread, ReplicationStatement,
+    Reset, SourceValue, StartReplica, StatementKind, UntilOption,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -25,28 +25,21 @@ impl Parser<'_> {
             let list = if listed {
                 self.comma_list(Self::credential)?
             } else {
-                Vec::new()
+                Items::EMPTY
             };
             return Ok(replication(ReplicationStatement::StartGroup(list)));
         }
         self.expect_replica()?;
         let threads = self.replica_threads()?;
         let until = if self.eat(K::UNTIL) {
-            self.comma_list(|p| {
-                let option: UntilOption = p.expect_choice()?;
-                if option == UntilOption::SqlAfterMtsGaps {
-                    return Ok((option, None));
-                }
-                p.expect_punct(TokenKind::Eq)?;
-                Ok((option, Some(p.source_value()?)))
-            })?
+            self.comma_list(Self::until_option)?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
-        let mut credentials = Vec::new();
-        while self.at_any(&[K::USER, K::PASSWORD, K::DEFAULT_AUTH, K::PLUGIN_DIR]) {
-            credentials.push(self.credential()?);
-        }
+        let credentials = self.row_of(|p| {
+            let more = p.at_any(&[K::USER, K::PASSWORD, K::DEFAULT_AUTH, K::PLUGIN_DIR]);
+            more.then(|| p.credential()).transpose()
+        })?;
         let channel = self.for_channel()?;
         Ok(replication(ReplicationStatement::Start(StartReplica {
             threads,
@@ -63,14 +56,23 @@ impl Parser<'_> {
         }
     }
 
-    fn replica_threads(&mut self) -> Result<Vec<ReplicaThread>> {
+    fn replica_threads(&mut self) -> Result<Items<ReplicaThread>> {
         if !self.at_any(&[K::IO_THREAD, K::SQL_THREAD]) {
-            return Ok(Vec::new());
+            return Ok(Items::EMPTY);
         }
         self.comma_list(Self::expect_choice)
     }
 
-    fn credential(&mut self) -> Result<(Credential, String)> {
+    pub(super) fn until_option(&mut self) -> Result<(UntilOption, Option<SourceValue>)> {
+        let option: UntilOption = self.expect_choice()?;
+        if option == UntilOption::SqlAfterMtsGaps {
+            return Ok((option, None));
+        }
+        self.expect_punct(TokenKind::Eq)?;
+        Ok((option, Some(self.source_value()?)))
+    }
+
+    pub(super) fn credential(&mut self) -> Result<(Credential, String)> {
         Ok((self.expect_choice()?, self.equals_text()?))
     }
 
@@ -100,7 +102,7 @@ impl Parser<'_> {
     }
 
     /// What RESET resets.
-    fn reset_item(&mut self) -> Result<Reset> {
+    pub(super) fn reset_item(&mut self) -> Result<Reset> {
         if self.eat(K::MASTER) || self.eat_words("BINARY LOGS AND GTIDS") {
             let to = if self.eat(K::TO) {
                 Some(self.uint()?)
@@ -155,20 +157,22 @@ impl Parser<'_> {
             self.expect_words("REPLICATION SOURCE")?;
         }
         self.expect(K::TO)?;
-        let options = self.comma_list(|p| {
-            if !is_source_option(p.slice(*p.peek())) {
-                return Err(p.error_here());
-            }
-            // Some of the options' names are reserved words.
-            let name = p.ident_here();
-            p.expect_punct(TokenKind::Eq)?;
-            Ok((name, p.source_value()?))
-        })?;
+        let options = self.comma_list(Self::source_option)?;
         let channel = self.for_channel()?;
         Ok(replication(ReplicationStatement::ChangeSource {
             options,
             channel,
         }))
+    }
+
+    pub(super) fn source_option(&mut self) -> Result<(Ident, SourceValue)> {
+        if !is_source_option(self.slice(*self.peek())) {
+            return Err(self.error_here());
+        }
+        // Some of the options' names are reserved words.
+        let name = self.ident_here();
+        self.expect_punct(TokenKind::Eq)?;
+        Ok((name, self.source_value()?))
     }
 
     fn source_value(&mut self) -> Result<SourceValue> {
@@ -183,7 +187,7 @@ impl Parser<'_> {
                 .parens(|p| {
                     let none = p.at_punct(TokenKind::RParen);
                     if none {
-                        Ok(Vec::new())
+                        Ok(Items::EMPTY)
                     } else {
                         p.comma_list(Self::uint)
                     }
@@ -197,24 +201,28 @@ impl Parser<'_> {
         }
     }
 
-    fn replication_filter(&mut self) -> Result<Filter> {
+    pub(super) fn replication_filter(&mut self) -> Result<Filter> {
         let rule: FilterRule = self.expect_choice()?;
         self.expect_punct(TokenKind::Eq)?;
         let items = self.parens(|p| {
             if p.at_punct(TokenKind::RParen) {
-                return Ok(Vec::new());
+                return Ok(Items::EMPTY);
             }
-            p.comma_list(|p| match p.kind() {
-                TokenKind::Text => p.text_literal().map(FilterItem::Pattern),
-                TokenKind::LParen => p.parens(|p| {
-                    let from = p.ident()?;
-                    p.expect_punct(TokenKind::Comma)?;
-                    Ok(FilterItem::Pair(from, p.ident()?))
-                }),
-                _ => p.object_name().map(FilterItem::Name),
-            })
+            p.comma_list(Self::filter_item)
         })?;
         Ok(Filter { rule, items })
+    }
+
+    pub(super) fn filter_item(&mut self) -> Result<FilterItem> {
+        match self.kind() {
+            TokenKind::Text => self.text_literal().map(FilterItem::Pattern),
+            TokenKind::LParen => self.parens(|p| {
+                let from = p.ident()?;
+                p.expect_punct(TokenKind::Comma)?;
+                Ok(FilterItem::Pair(from, p.ident()?))
+            }),
+            _ => self.object_name().map(FilterItem::Name),
+        }
     }
 }
 

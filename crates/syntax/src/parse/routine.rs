@@ -3,7 +3,7 @@
 use super::Parser;
 use super::create::Create;
 use crate::ast::{
-    AlterEvent, Characteristic, Event, Parameter, ParameterMode, ProgramKind, Routine,
+    AlterEvent, Characteristic, Event, Items, Parameter, ParameterMode, ProgramKind, Routine,
     RoutineStatement, Schedule, StatementKind, Trigger,
 };
 use crate::error::Result;
@@ -19,14 +19,7 @@ impl Parser<'_> {
     pub(crate) fn create_procedure(&mut self, create: Create) -> Result<StatementKind> {
         let if_not_exists = self.if_not_exists();
         let name = self.object_name()?;
-        let parameters = self.parameters(|p| {
-            let mode = p.choice::<ParameterMode>();
-            Ok(Parameter {
-                mode,
-                name: p.ident()?,
-                data_type: p.type_and_collation()?,
-            })
-        })?;
+        let parameters = self.parameters(Self::parameter)?;
         let characteristics = self.characteristics()?;
         let body = Box::new(self.body_statement()?);
         Ok(routine(RoutineStatement::Create(Routine {
@@ -40,6 +33,15 @@ impl Parser<'_> {
             characteristics,
             body,
         })))
+    }
+
+    pub(super) fn parameter(&mut self) -> Result<Parameter> {
+        let mode = self.choice::<ParameterMode>();
+        Ok(Parameter {
+            mode,
+            name: self.ident()?,
+            data_type: self.type_and_collation()?,
+        })
     }
 
     /// Behind CREATE [AGGREGATE] FUNCTION.
@@ -87,38 +89,39 @@ impl Parser<'_> {
     fn parameters(
         &mut self,
         parameter: impl FnMut(&mut Self) -> Result<Parameter>,
-    ) -> Result<Vec<Parameter>> {
+    ) -> Result<Items<Parameter>> {
         self.parens(|p| {
             if p.at_punct(TokenKind::RParen) {
-                Ok(Vec::new())
+                Ok(Items::EMPTY)
             } else {
                 p.comma_list(parameter)
             }
         })
     }
 
-    fn characteristics(&mut self) -> Result<Vec<Characteristic>> {
+    fn characteristics(&mut self) -> Result<Items<Characteristic>> {
+        self.row_of(Self::characteristic)
+    }
+
+    pub(super) fn characteristic(&mut self) -> Result<Option<Characteristic>> {
         use Characteristic as C;
-        let mut list = Vec::new();
-        loop {
-            list.push(if self.eat(K::COMMENT) {
-                C::Comment(self.text_literal()?)
-            } else if self.eat(K::LANGUAGE) {
-                C::Language(if self.at(K::SQL) {
-                    self.ident_here()
-                } else {
-                    self.ident()?
-                })
-            } else if let Some(yes) = self.yes_or_no("DETERMINISTIC", "NOT DETERMINISTIC") {
-                C::Deterministic(yes)
-            } else if let Some(access) = self.choice() {
-                C::Access(access)
-            } else if self.eat_all(&[K::SQL, K::SECURITY]) {
-                C::Security(self.expect_choice()?)
+        Ok(Some(if self.eat(K::COMMENT) {
+            C::Comment(self.text_literal()?)
+        } else if self.eat(K::LANGUAGE) {
+            C::Language(if self.at(K::SQL) {
+                self.ident_here()
             } else {
-                return Ok(list);
-            });
-        }
+                self.ident()?
+            })
+        } else if let Some(yes) = self.yes_or_no("DETERMINISTIC", "NOT DETERMINISTIC") {
+            C::Deterministic(yes)
+        } else if let Some(access) = self.choice() {
+            C::Access(access)
+        } else if self.eat_all(&[K::SQL, K::SECURITY]) {
+            C::Security(self.expect_choice()?)
+        } else {
+            return Ok(None);
+        }))
     }
 
     /// Behind ALTER PROCEDURE, ALTER FUNCTION.

@@ -3,8 +3,8 @@
 use super::Parser;
 use super::create::Create;
 use crate::ast::{
-    CheckOption, DatabaseOption, SchemaStatement, ServerOption, ServerText, SrsAttribute, SrsText,
-    StatementKind, TablespaceFile, TablespaceKind, TablespaceNumber, TablespaceOption,
+    CheckOption, DatabaseOption, Items, SchemaStatement, ServerOption, ServerText, SrsAttribute,
+    SrsText, StatementKind, TablespaceFile, TablespaceKind, TablespaceNumber, TablespaceOption,
     TablespaceStatement, TablespaceVerb, View,
 };
 use crate::error::Result;
@@ -43,27 +43,28 @@ impl Parser<'_> {
         Ok(schema(SchemaStatement::AlterDatabase { name, options }))
     }
 
-    fn database_options(&mut self) -> Result<Vec<DatabaseOption>> {
+    fn database_options(&mut self) -> Result<Items<DatabaseOption>> {
+        self.row_of(Self::database_option)
+    }
+
+    pub(super) fn database_option(&mut self) -> Result<Option<DatabaseOption>> {
         use DatabaseOption as O;
-        let mut options = Vec::new();
-        loop {
-            let default = self.eat(K::DEFAULT);
-            options.push(if self.eat_character_set() {
-                O::Charset(self.equals_charset_or_default()?)
-            } else if self.eat(K::COLLATE) {
-                O::Collate(self.equals_charset_or_default()?)
-            } else if self.eat(K::ENCRYPTION) {
-                O::Encryption(self.equals_text()?)
-            } else if default {
-                return Err(self.error_here());
-            } else if self.eat_words("READ ONLY") {
-                O::ReadOnly(self.equals_number_or_default()?)
-            } else if self.eat(K::COMMENT) {
-                O::Comment(self.equals_text()?)
-            } else {
-                return Ok(options);
-            });
-        }
+        let default = self.eat(K::DEFAULT);
+        Ok(Some(if self.eat_character_set() {
+            O::Charset(self.equals_charset_or_default()?)
+        } else if self.eat(K::COLLATE) {
+            O::Collate(self.equals_charset_or_default()?)
+        } else if self.eat(K::ENCRYPTION) {
+            O::Encryption(self.equals_text()?)
+        } else if default {
+            return Err(self.error_here());
+        } else if self.eat_words("READ ONLY") {
+            O::ReadOnly(self.equals_number_or_default()?)
+        } else if self.eat(K::COMMENT) {
+            O::Comment(self.equals_text()?)
+        } else {
+            return Ok(None);
+        }))
     }
 
     /// Behind DROP DATABASE.
@@ -122,14 +123,10 @@ impl Parser<'_> {
         kind: TablespaceKind,
     ) -> Result<StatementKind> {
         let name = self.ident()?;
-        let mut options = Vec::new();
-        loop {
-            self.eat_punct(TokenKind::Comma);
-            match self.tablespace_option()? {
-                Some(option) => options.push(option),
-                None => break,
-            }
-        }
+        let options = self.row_of(|p| {
+            p.eat_punct(TokenKind::Comma);
+            p.tablespace_option()
+        })?;
         let statement = TablespaceStatement {
             verb,
             kind,
@@ -139,7 +136,7 @@ impl Parser<'_> {
         Ok(schema(SchemaStatement::Tablespace(statement)))
     }
 
-    fn tablespace_option(&mut self) -> Result<Option<TablespaceOption>> {
+    pub(super) fn tablespace_option(&mut self) -> Result<Option<TablespaceOption>> {
         use TablespaceOption as O;
         if let Some(number) = self.choice::<TablespaceNumber>() {
             return Ok(Some(O::Number(number, self.equals_size()?)));
@@ -199,17 +196,17 @@ impl Parser<'_> {
         )))
     }
 
-    fn server_options(&mut self) -> Result<Vec<ServerOption>> {
+    fn server_options(&mut self) -> Result<Items<ServerOption>> {
         self.expect_words("OPTIONS")?;
-        self.parens(|p| {
-            p.comma_list(|p| {
-                if p.eat(K::PORT) {
-                    return p.uint().map(ServerOption::Port);
-                }
-                let option: ServerText = p.expect_choice()?;
-                Ok(ServerOption::Text(option, p.text_literal()?))
-            })
-        })
+        self.parens(|p| p.comma_list(Self::server_option))
+    }
+
+    pub(super) fn server_option(&mut self) -> Result<ServerOption> {
+        if self.eat(K::PORT) {
+            return self.uint().map(ServerOption::Port);
+        }
+        let option: ServerText = self.expect_choice()?;
+        Ok(ServerOption::Text(option, self.text_literal()?))
     }
 
     /// Behind DROP SERVER.
@@ -221,6 +218,18 @@ impl Parser<'_> {
         }))
     }
 
+    pub(super) fn srs_attribute(&mut self) -> Result<Option<SrsAttribute>> {
+        if let Some(kind) = self.choice::<SrsText>() {
+            return Ok(Some(SrsAttribute::Text(kind, self.text_literal()?)));
+        }
+        if !self.eat_word("ORGANIZATION") {
+            return Ok(None);
+        }
+        let name = self.text_literal()?;
+        self.expect_words("IDENTIFIED BY")?;
+        Ok(Some(SrsAttribute::Organization(name, self.uint()?)))
+    }
+
     /// Behind CREATE SPATIAL REFERENCE SYSTEM.
     pub(crate) fn create_spatial_reference_system(
         &mut self,
@@ -228,18 +237,7 @@ impl Parser<'_> {
     ) -> Result<StatementKind> {
         let if_not_exists = self.if_not_exists();
         let srid = self.uint()?;
-        let mut attributes = Vec::new();
-        loop {
-            if let Some(kind) = self.choice::<SrsText>() {
-                attributes.push(SrsAttribute::Text(kind, self.text_literal()?));
-            } else if self.eat_word("ORGANIZATION") {
-                let name = self.text_literal()?;
-                self.expect_words("IDENTIFIED BY")?;
-                attributes.push(SrsAttribute::Organization(name, self.uint()?));
-            } else {
-                break;
-            }
-        }
+        let attributes = self.row_of(Self::srs_attribute)?;
         Ok(schema(SchemaStatement::CreateSpatialReferenceSystem {
             or_replace: create.or_replace,
             if_not_exists,

@@ -31,8 +31,11 @@ impl Parser<'_> {
         }
         let filter = self.where_clause()?;
         self.groups(&mut more)?;
-        self.took(size_of::<Select>() + more.hints.len() * size_of::<Hint>())?;
+        self.took(size_of::<Select>())?;
         let more = (more != SelectMore::default()).then(|| Box::new(more));
+        if more.is_some() {
+            self.took(size_of::<SelectMore>())?;
+        }
         Ok(Select {
             options,
             items,
@@ -102,27 +105,27 @@ impl Parser<'_> {
         o
     }
 
-    fn select_items(&mut self) -> Result<Vec<SelectItem>> {
-        let mut items = Vec::new();
+    fn select_items(&mut self) -> Result<Items<SelectItem>> {
+        let start = self.piece(self.last_end());
+        let mut first = None;
         if self.eat_punct(T::Star) {
-            items.push(SelectItem::Wildcard);
-            if !self.eat_punct(T::Comma) {
-                return Ok(items);
+            first = Some(SelectItem::Wildcard);
+            if !self.at_punct(T::Comma) {
+                return Ok(vec![SelectItem::Wildcard].into());
             }
         }
-        loop {
-            if items.len() == MAX_COLUMNS {
+        let mut len = usize::from(first.is_some());
+        self.items_from(start, first, |p| {
+            if len == MAX_COLUMNS {
                 let message = "Too many columns";
-                return Err(SyntaxError::new(1117, self.peek().span(), message));
+                return Err(SyntaxError::new(1117, p.peek().span(), message));
             }
-            items.push(self.select_item()?);
-            if !self.eat_punct(T::Comma) {
-                return Ok(items);
-            }
-        }
+            len += 1;
+            p.select_item()
+        })
     }
 
-    fn select_item(&mut self) -> Result<SelectItem> {
+    pub(super) fn select_item(&mut self) -> Result<SelectItem> {
         if self.at_table_wildcard() {
             let first = self.ident()?;
             self.next();
@@ -185,13 +188,15 @@ impl Parser<'_> {
             more.having = Some(self.expr()?);
         }
         if self.eat(K::WINDOW) {
-            more.windows = self.comma_list(|p| {
-                let name = p.ident()?;
-                p.expect(K::AS)?;
-                let spec = p.window_spec()?;
-                Ok(NamedWindow { name, spec })
-            })?;
+            more.windows = self.comma_list(Self::named_window)?;
         }
         Ok(())
+    }
+
+    pub(super) fn named_window(&mut self) -> Result<NamedWindow> {
+        let name = self.ident()?;
+        self.expect(K::AS)?;
+        let spec = self.window_spec()?;
+        Ok(NamedWindow { name, spec })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::ast::{
-    HandlerCompare, HandlerRead, Load, LoadPriority, PrepareSource, SessionStatement,
+    HandlerCompare, HandlerRead, Items, Load, LoadPriority, PrepareSource, SessionStatement,
     StatementKind, UserVariable,
 };
 use crate::error::Result;
@@ -41,14 +41,18 @@ impl Parser<'_> {
         Ok(session(SessionStatement::Prepare { name, source }))
     }
 
+    pub(super) fn used_variable(&mut self) -> Result<UserVariable> {
+        self.user_variable().map(UserVariable)
+    }
+
     /// EXECUTE.
     pub(crate) fn execute(&mut self) -> Result<StatementKind> {
         self.next();
         let name = self.ident()?;
         let using = if self.eat(K::USING) {
-            self.comma_list(|p| p.user_variable().map(UserVariable))?
+            self.comma_list(Self::used_variable)?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         Ok(session(SessionStatement::Execute { name, using }))
     }
@@ -137,7 +141,7 @@ impl Parser<'_> {
         let partitions = if self.eat(K::PARTITION) {
             self.ident_list()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let charset = if self.eat_character_set() {
             Some(self.charset_name()?)
@@ -155,18 +159,18 @@ impl Parser<'_> {
             self.parens(|p| {
                 let none = p.at_punct(TokenKind::RParen);
                 if none {
-                    Ok(Vec::new())
+                    Ok(Items::EMPTY)
                 } else {
                     p.comma_list(Self::select_target)
                 }
             })?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         let set = if self.eat(K::SET) {
             self.assignments()?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
         Ok(session(SessionStatement::Load(Load {
             xml,

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Account, Ident, PasswordText, RoleChoice, Scope, SetItem, SetPassword, SetStatement, SetValue,
-    StatementKind, UserVariable, VariableScope,
+    Account, Ident, Items, PasswordText, RoleChoice, Scope, SetItem, SetPassword, SetStatement,
+    SetValue, StatementKind, UserVariable, VariableScope,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -37,7 +37,7 @@ impl Parser<'_> {
                 let threads = if self.eat(K::FOR) {
                     self.comma_list(Self::uint)?
                 } else {
-                    Vec::new()
+                    Items::EMPTY
                 };
                 return Ok(set(SetStatement::ResourceGroup(name, threads)));
             }
@@ -249,7 +249,7 @@ impl Parser<'_> {
             RoleChoice::AllExcept(if except {
                 self.comma_list(Self::account)?
             } else {
-                Vec::new()
+                Items::EMPTY
             })
         } else {
             RoleChoice::Roles(self.comma_list(Self::account)?)

@@ -101,12 +101,12 @@ impl Parser<'_> {
             }
             ShowPart::Report => show.engine = Some(self.expect_choice()?),
             ShowPart::Types => {
-                while let Some(kind) = self.choice() {
-                    show.profile.push(kind);
-                    if !self.eat_punct(TokenKind::Comma) {
-                        break;
-                    }
-                }
+                let mut comma = true;
+                show.profile = self.row_of(|p| {
+                    let kind = if comma { p.choice() } else { None };
+                    comma = p.eat_punct(TokenKind::Comma);
+                    Ok(kind)
+                })?;
             }
             ShowPart::Query => {
                 if self.eat_all(&[K::FOR, K::QUERY]) {

@@ -3,8 +3,8 @@
 use super::Parser;
 use super::create::Create;
 use crate::ast::{
-    AlterHow, CreateIndex, CreateTable, KeyKind, NumberOption, StatementKind, TableOption,
-    TableStatement, TextOption,
+    AlterHow, CreateIndex, CreateTable, Items, KeyKind, NumberOption, ObjectName, StatementKind,
+    TableOption, TableStatement, TextOption,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -42,16 +42,9 @@ impl Parser<'_> {
         let elements = if listed {
             self.parens(|p| p.comma_list(Self::table_element))?
         } else {
-            Vec::new()
+            Items::EMPTY
         };
-        let mut options = Vec::new();
-        loop {
-            self.eat_punct(TokenKind::Comma);
-            match self.table_option()? {
-                Some(option) => options.push(option),
-                None => break,
-            }
-        }
+        let options = self.row_of(Self::next_table_option)?;
         let partition = if self.at(K::PARTITION) {
             Some(Box::new(self.partition_by()?))
         } else {
@@ -116,7 +109,7 @@ impl Parser<'_> {
                 O::Union(self.parens(|p| {
                     let none = p.at_punct(TokenKind::RParen);
                     if none {
-                        Ok(Vec::new())
+                        Ok(Items::EMPTY)
                     } else {
                         p.comma_list(Self::object_name)
                     }
@@ -204,16 +197,15 @@ impl Parser<'_> {
     pub(crate) fn create_index(&mut self, create: Create, kind: KeyKind) -> Result<StatementKind> {
         let if_not_exists = self.if_not_exists();
         let name = self.ident()?;
-        let mut options = Vec::new();
-        if self.at_any(&[K::USING, K::TYPE]) {
-            options.extend(self.index_option()?);
-        }
+        let early = if self.at_any(&[K::USING, K::TYPE]) {
+            self.index_option()?
+        } else {
+            None
+        };
         self.expect(K::ON)?;
         let on = self.object_name()?;
         let parts = self.key_parts()?;
-        while let Some(option) = self.index_option()? {
-            self.keep(&mut options, option)?;
-        }
+        let options = self.index_options(early)?;
         let how = self.alter_hows()?;
         Ok(table(TableStatement::CreateIndex(CreateIndex {
             or_replace: create.or_replace,
@@ -227,12 +219,8 @@ impl Parser<'_> {
         })))
     }
 
-    fn alter_hows(&mut self) -> Result<Vec<AlterHow>> {
-        let mut list = Vec::new();
-        while let Some(how) = self.alter_how()? {
-            list.push(how);
-        }
-        Ok(list)
+    fn alter_hows(&mut self) -> Result<Items<AlterHow>> {
+        self.row_of(Self::alter_how)
     }
 
     /// ALGORITHM or LOCK, if one is next.
@@ -291,12 +279,21 @@ impl Parser<'_> {
     /// Behind RENAME TABLE.
     pub(crate) fn rename_table(&mut self) -> Result<StatementKind> {
         let if_exists = self.if_exists();
-        let tables = self.comma_list(|p| {
-            let from = p.object_name()?;
-            p.expect(K::TO)?;
-            Ok((from, p.object_name()?))
-        })?;
+        let tables = self.comma_list(Self::renamed_table)?;
         Ok(table(TableStatement::Rename { if_exists, tables }))
+    }
+
+    /// A table and its new name.
+    pub(super) fn renamed_table(&mut self) -> Result<(ObjectName, ObjectName)> {
+        let from = self.object_name()?;
+        self.expect(K::TO)?;
+        Ok((from, self.object_name()?))
+    }
+
+    /// An option behind a comma that may be left out.
+    pub(super) fn next_table_option(&mut self) -> Result<Option<TableOption>> {
+        self.eat_punct(TokenKind::Comma);
+        self.table_option()
     }
 
     /// IMPORT TABLE.

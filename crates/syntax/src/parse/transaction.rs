@@ -124,17 +124,19 @@ impl Parser<'_> {
             return Ok(transaction(TransactionStatement::LockInstance));
         }
         self.expect_tables()?;
-        let tables = self.comma_list(|p| {
-            let name = p.object_name()?;
-            let aliased = p.eat(K::AS) || p.at_ident();
-            let alias = if aliased { Some(p.ident()?) } else { None };
-            Ok(LockedTable {
-                name,
-                alias,
-                lock: p.expect_choice()?,
-            })
-        })?;
+        let tables = self.comma_list(Self::locked_table)?;
         Ok(transaction(TransactionStatement::LockTables(tables)))
+    }
+
+    pub(super) fn locked_table(&mut self) -> Result<LockedTable> {
+        let name = self.object_name()?;
+        let aliased = self.eat(K::AS) || self.at_ident();
+        let alias = if aliased { Some(self.ident()?) } else { None };
+        Ok(LockedTable {
+            name,
+            alias,
+            lock: self.expect_choice()?,
+        })
     }
 
     /// TABLE or TABLES.

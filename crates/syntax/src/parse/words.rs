@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::ast::words::Words;
-use crate::ast::{Account, Ident};
+use crate::ast::{Account, Ident, Items};
 use crate::error::Result;
 use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind;
@@ -141,16 +141,16 @@ impl Parser<'_> {
     }
 
     /// `(name, ...)`
-    pub(crate) fn ident_list(&mut self) -> Result<Vec<Ident>> {
+    pub(crate) fn ident_list(&mut self) -> Result<Items<Ident>> {
         self.parens(|p| p.comma_list(Self::ident))
     }
 
     /// `(name, ...)` if a parenthesis is next, otherwise no names.
-    pub(crate) fn optional_ident_list(&mut self) -> Result<Vec<Ident>> {
+    pub(crate) fn optional_ident_list(&mut self) -> Result<Items<Ident>> {
         if self.at_punct(TokenKind::LParen) {
             self.ident_list()
         } else {
-            Ok(Vec::new())
+            Ok(Items::EMPTY)
         }
     }
 

@@ -1,9 +1,10 @@
 //! Statements on rows.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Formatter, Result};
 
 use super::name::UserVariable;
-use super::query::{Columns, Hints};
+use super::query::Columns;
 use crate::ast::words::{List, Opt, Quoted, flag};
 use crate::ast::*;
 
@@ -17,7 +18,7 @@ impl Display for Insert {
             Some(Priority::High) => "HIGH_PRIORITY ",
         };
         let ignore = flag(self.ignore, "IGNORE ");
-        let hints = Hints(&self.hints);
+        let hints = &self.hints;
         write!(f, "{verb} {hints}{priority}{ignore}INTO {}", self.table)?;
         if !self.partitions.is_empty() {
             write!(f, " PARTITION ({})", List(&self.partitions))?;
@@ -73,7 +74,7 @@ impl Display for Update {
         write!(
             f,
             "UPDATE {}{}{}{} SET {}",
-            Hints(&self.hints),
+            &self.hints,
             flag(self.low_priority, "LOW_PRIORITY "),
             flag(self.ignore, "IGNORE "),
             List(&self.tables),
@@ -89,7 +90,7 @@ impl Display for Delete {
         write!(
             f,
             "DELETE {}{}{}{}",
-            Hints(&self.hints),
+            &self.hints,
             flag(self.low_priority, "LOW_PRIORITY "),
             flag(self.quick, "QUICK "),
             flag(self.ignore, "IGNORE ")
@@ -121,7 +122,8 @@ impl Display for Delete {
 impl Display for Do {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str("DO ")?;
-        let item = |(e, alias): &(Expr, Option<Ident>)| format!("{e}{}", Opt(" AS ", alias));
+        let item =
+            |item: Cow<'_, (Expr, Option<Ident>)>| format!("{}{}", item.0, Opt(" AS ", &item.1));
         super::expr::separated(f, self.list.iter().map(item))
     }
 }

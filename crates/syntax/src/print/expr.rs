@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Result};
 
 use super::name::UserVariable;
 use crate::ast::list::Item;
-use crate::ast::words::{List, Quoted};
+use crate::ast::words::Quoted;
 use crate::ast::*;
 use crate::parse::level;
 
@@ -14,6 +14,7 @@ const PRIMARY: u8 = level::UNARY + 1;
 /// How closely an expression binds.
 fn level_of(e: &Expr) -> u8 {
     match &e.kind {
+        ExprKind::Held(held) => level_of(&held.get()),
         ExprKind::Assign(_) => 0,
         ExprKind::Binary(BinaryOp::JsonExtract | BinaryOp::JsonUnquote, _) => PRIMARY,
         ExprKind::Binary(op, _) => op.level(),
@@ -34,10 +35,11 @@ pub(super) struct Operand<'a>(pub &'a Expr, pub u8);
 
 impl Display for Operand<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        if level_of(self.0) < self.1 {
-            write!(f, "({})", self.0)
+        let e = self.0.tree();
+        if level_of(&e) < self.1 {
+            write!(f, "({e})")
         } else {
-            self.0.fmt(f)
+            e.fmt(f)
         }
     }
 }
@@ -76,11 +78,12 @@ impl Display for Expr {
                 } else {
                     level::UNARY
                 };
+                let operand = operand.tree();
                 let space = match (op, &operand.kind) {
                     (UnaryOp::Minus, ExprKind::Unary(UnaryOp::Minus, _)) => " ",
                     _ => "",
                 };
-                write!(f, "{op}{space}{}", Operand(operand, min))
+                write!(f, "{op}{space}{}", Operand(&operand, min))
             }
             ExprKind::Binary(op @ (BinaryOp::JsonExtract | BinaryOp::JsonUnquote), operands) => {
                 write!(f, "{}{op}{}", operands[0], operands[1])
@@ -152,7 +155,7 @@ impl Display for Expr {
             ),
             ExprKind::Exists(q) => write!(f, "EXISTS {}", Parens(q)),
             ExprKind::Subquery(q) => Parens(q).fmt(f),
-            ExprKind::Row(list) => write!(f, "ROW({})", List(list)),
+            ExprKind::Row(list) => write!(f, "ROW({list})"),
             ExprKind::Collate(c) => {
                 write!(f, "{} COLLATE {}", Operand(&c.value, PRIMARY), c.collation)
             }
@@ -163,6 +166,7 @@ impl Display for Expr {
             ExprKind::Window(w) => w.fmt(f),
             ExprKind::Introduced(l) => write!(f, "_{} {}", l.charset, l.literal),
             ExprKind::Odbc(o) => write!(f, "{{{} {}}}", o.0, o.1),
+            ExprKind::Held(held) => held.get().fmt(f),
         }
     }
 }

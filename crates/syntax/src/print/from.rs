@@ -13,7 +13,7 @@ impl Display for TableRef {
             TableRef::Table(t) => t.fmt(f),
             TableRef::Derived(d) => d.fmt(f),
             TableRef::JsonTable(t) => t.fmt(f),
-            TableRef::Parens(list) => write!(f, "({})", List(list)),
+            TableRef::Parens(list) => write!(f, "({})", List(&**list)),
             TableRef::Odbc(t) => write!(f, "{{OJ {t}}}"),
             TableRef::Join(joins) => {
                 joins.first.fmt(f)?;

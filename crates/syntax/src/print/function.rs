@@ -232,8 +232,9 @@ impl Display for WeightLevels {
             WeightLevels::Range(a, b) => write!(f, "{a}-{b}"),
             WeightLevels::List(list) => super::expr::separated(
                 f,
-                list.iter().map(|(n, desc, reverse)| {
-                    format!("{n}{}{}", flag(*desc, " DESC"), flag(*reverse, " REVERSE"))
+                list.iter().map(|level| {
+                    let (n, desc, reverse) = *level;
+                    format!("{n}{}{}", flag(desc, " DESC"), flag(reverse, " REVERSE"))
                 }),
             ),
         }

@@ -33,6 +33,7 @@ impl Display for QueryBody {
             QueryBody::Parens(q) => write!(f, "({q})"),
             QueryBody::Table(name) => write!(f, "TABLE {name}"),
             QueryBody::Values(rows) => write!(f, "VALUES {rows}"),
+            QueryBody::Held(held) => held.get().fmt(f),
             QueryBody::Set(set) => {
                 set.first.fmt(f)?;
                 set.rest.iter().try_for_each(|part| {
@@ -70,7 +71,7 @@ impl Display for Cte {
 }
 
 /// ` (a, b)`, or nothing.
-pub(super) struct Columns<'a>(pub &'a [Ident]);
+pub(super) struct Columns<'a>(pub &'a Items<Ident>);
 
 impl Display for Columns<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -82,27 +83,23 @@ impl Display for Columns<'_> {
 }
 
 /// Hints, and a space behind them.
-pub(super) struct Hints<'a>(pub &'a [Hint]);
-
-impl Display for Hints<'_> {
+impl Display for Hints {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        f.write_str("/*+")?;
-        for hint in self.0 {
-            write!(f, " {}", hint.name)?;
+        let mut open = "/*+";
+        for hint in self.iter() {
+            write!(f, "{open} {}", hint.name)?;
+            open = "";
             if let Some(args) = &hint.args {
                 write!(f, "({args})")?;
             }
         }
-        f.write_str(" */ ")
+        f.write_str(if open.is_empty() { " */ " } else { "" })
     }
 }
 
 impl Display for Select {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "SELECT {}{}", Hints(self.hints()), self.options)?;
+        write!(f, "SELECT {}{}", self.hints(), self.options)?;
         List(&self.items).fmt(f)?;
         if let Some(into) = self.into_clause() {
             write!(f, " {into}")?;

@@ -100,7 +100,7 @@ fn query(q: &Query, columns: &[String], f: &mut Formatter<'_>) -> Result {
 }
 
 /// ` (a,b)`, or nothing.
-fn names(list: &[Ident], f: &mut Formatter<'_>) -> Result {
+fn names(list: &Items<Ident>, f: &mut Formatter<'_>) -> Result {
     if list.is_empty() {
         return Ok(());
     }
@@ -135,6 +135,7 @@ fn body(body_: &QueryBody, columns: &[String], f: &mut Formatter<'_>) -> Result 
             query(q, columns, f)?;
             f.write_str(")")
         }
+        QueryBody::Held(held) => body(&held.get(), columns, f),
         QueryBody::Table(name) => write!(f, "table {name}"),
         QueryBody::Values(rows) => {
             for (n, row) in rows.iter().enumerate() {
@@ -162,12 +163,12 @@ fn body(body_: &QueryBody, columns: &[String], f: &mut Formatter<'_>) -> Result 
 }
 
 fn select(s: &Select, columns: &[String], f: &mut Formatter<'_>) -> Result {
-    let hints = super::query::Hints(s.hints());
+    let hints = s.hints();
     let options = s.options.to_string().to_lowercase_words();
     write!(f, "select {hints}{options}")?;
     for (n, item) in s.items.iter().enumerate() {
         f.write_str(flag(n > 0, ","))?;
-        match item {
+        match &*item {
             SelectItem::Wildcard => f.write_str("*")?,
             SelectItem::TableWildcard(name) => write!(f, "{name}.*")?,
             SelectItem::Expr { expr, alias, .. } => {
@@ -222,11 +223,10 @@ fn tables(list: &[TableRef], f: &mut Formatter<'_>) -> Result {
 /// A query that stands in parentheses, without those it has itself.
 impl Display for V<'_, Query> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let mut q = self.0;
-        while let (QueryBody::Parens(inner), None) = (&q.body, q.tail()) {
-            q = inner;
+        match (&*self.0.body.tree(), self.0.tail()) {
+            (QueryBody::Parens(inner), None) => V(&**inner).fmt(f),
+            _ => query(self.0, &[], f),
         }
-        query(q, &[], f)
     }
 }
 
@@ -253,7 +253,7 @@ impl Display for V<'_, TableRef> {
                 let small = |hint: &IndexHint| hint.to_string().to_lowercase_words();
                 t.index_hints
                     .iter()
-                    .try_for_each(|hint| f.write_str(&small(hint)))
+                    .try_for_each(|hint| f.write_str(&small(&hint)))
             }
             TableRef::Derived(d) => {
                 write!(f, "{}({})", flag(d.lateral, "lateral "), V(&d.query))?;
@@ -373,10 +373,10 @@ impl Display for V<'_, Expr> {
             ExprKind::Subquery(q) => write!(f, "({})", V(&**q)),
             ExprKind::Row(list) => {
                 f.write_str("(")?;
-                slice(list, f)?;
+                Commas(list).fmt(f)?;
                 f.write_str(")")
             }
-            ExprKind::Collate(c) => match &c.value.kind {
+            ExprKind::Collate(c) => match &c.value.tree().kind {
                 // COLLATE binds closer than these.
                 ExprKind::Unary(..) => write!(f, "(({}) collate {})", V(&c.value), c.collation),
                 _ => write!(f, "({} collate {})", V(&c.value), c.collation),
@@ -386,6 +386,7 @@ impl Display for V<'_, Expr> {
             ExprKind::Special(s) => special(s, f),
             ExprKind::Aggregate(a) => aggregate(a, f),
             ExprKind::Odbc(o) => write!(f, "{{{} {}}}", o.0, V(&o.1)),
+            ExprKind::Held(held) => V(&held.get()).fmt(f),
         }
     }
 }
@@ -525,12 +526,12 @@ fn special(s: &Special, f: &mut Formatter<'_>) -> Result {
         Special::DefaultOf(column) => write!(f, "default({})", V(column)),
         Special::Interval(list) => {
             f.write_str("interval(")?;
-            slice(list, f)?;
+            Commas(list).fmt(f)?;
             f.write_str(")")
         }
         Special::Grouping(list) => {
             f.write_str("grouping(")?;
-            slice(list, f)?;
+            Commas(list).fmt(f)?;
             f.write_str(")")
         }
         // What has a syntax of its own besides.

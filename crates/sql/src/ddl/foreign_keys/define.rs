@@ -55,12 +55,12 @@ pub fn of_definition(key: &ast::ForeignKey, at: usize) -> SqlResult<Spec> {
     let spec = Spec {
         name: key.constraint.as_ref().and_then(|c| text(&c.name)),
         index: text(&key.name),
-        columns: columns(&key.columns)?,
+        columns: columns(&key.columns.all())?,
         parent: (
             text(&key.references.table.database),
             key.references.table.name.as_str().to_string(),
         ),
-        parent_columns: columns(&key.references.columns)?,
+        parent_columns: columns(&key.references.columns.all())?,
         on_delete: action(key.references.on_delete)?,
         on_update: action(key.references.on_update)?,
         at,

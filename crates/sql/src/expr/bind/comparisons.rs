@@ -180,15 +180,15 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
 }
 
 /// The parts of `(a, b)` and `ROW(a, b)`.
-pub(super) fn row(e: &ast::Expr) -> Option<&[ast::Expr]> {
+pub(super) fn row(e: &ast::Expr) -> Option<&ast::ExprList> {
     match &e.kind {
         ast::ExprKind::Row(list) => Some(list),
         _ => None,
     }
 }
 
-pub(super) fn bind_all(list: &[ast::Expr], scope: &mut dyn Scope) -> SqlResult<Vec<Expr>> {
-    list.iter().map(|e| bind(e, scope)).collect()
+pub(super) fn bind_all(list: &ast::ExprList, scope: &mut dyn Scope) -> SqlResult<Vec<Expr>> {
+    list.iter().map(|e| bind(&e, scope)).collect()
 }
 
 /// The query of `(SELECT ...)`.
@@ -197,6 +197,11 @@ fn subquery_of(e: &ast::Expr) -> Option<&ast::Query> {
         ast::ExprKind::Subquery(q) => Some(q),
         _ => None,
     }
+}
+
+/// Whether an expression is to be read as a tree before it is told what it is.
+fn is_held(e: &ast::Expr) -> bool {
+    matches!(e.kind, ast::ExprKind::Held(_))
 }
 
 /// 1241.
@@ -239,6 +244,9 @@ pub(super) fn compare_rows(
 ) -> SqlResult<Expr> {
     let (a, b) = match (row(left), row(right)) {
         (Some(a), Some(b)) => (a, b),
+        _ if is_held(left) || is_held(right) => {
+            return compare_rows(op, &left.tree(), &right.tree(), scope);
+        }
         (None, None) => {
             let (a, b) = (bind(left, scope)?, bind(right, scope)?);
             return compare_scalars(op, a, b, scope);
@@ -260,7 +268,8 @@ pub(super) fn compare_rows(
     }
     if matches!(op, CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::Ne) {
         // Parts may be rows themselves.
-        let parts = a.iter().zip(b).map(|(x, y)| compare_rows(op, x, y, scope));
+        let parts = a.iter().zip(b);
+        let parts = parts.map(|(x, y)| compare_rows(op, &x, &y, scope));
         let parts = parts.collect::<SqlResult<Vec<_>>>()?;
         return Ok(if op == CompareOp::Ne {
             or(parts)
@@ -270,7 +279,7 @@ pub(super) fn compare_rows(
     }
     let mut pairs = Vec::with_capacity(a.len());
     for (x, y) in a.iter().zip(b) {
-        let (mut x, mut y) = (bind(x, scope)?, bind(y, scope)?);
+        let (mut x, mut y) = (bind(&x, scope)?, bind(&y, scope)?);
         sent::beside_bytes([&mut x, &mut y], scope);
         agree(&[&x, &y], op.symbol())?;
         pairs.push((x, y));

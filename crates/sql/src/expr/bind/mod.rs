@@ -184,6 +184,7 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
         A::Special(s) => call::special(s, scope),
         A::Aggregate(a) => call::aggregate(a, scope),
         A::Window(_) => Err(SqlError::unsupported("window functions")),
+        A::Held(held) => tree(&held.get(), scope),
         A::Default | A::Star => Err(SqlError::syntax(format_args!("near '{expr}'"))),
     }
 }

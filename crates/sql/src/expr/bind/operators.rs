@@ -202,7 +202,7 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
     {
         return number;
     }
-    if let (U::Not | U::Bang, ast::ExprKind::Exists(q)) = (op, &e.kind) {
+    if let (U::Not | U::Bang, ast::ExprKind::Exists(q)) = (op, &e.tree().kind) {
         return scope.subquery(q, SubqueryKind::Exists { negated: true });
     }
     let mut e = bind(e, scope)?;
