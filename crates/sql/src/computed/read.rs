@@ -118,7 +118,7 @@ pub fn is_condition(e: &ast::Expr) -> bool {
         let others = [B::Regexp, B::NotRegexp, B::MemberOf, B::SoundsLike];
         compares.contains(&op) || joins.contains(&op) || others.contains(&op)
     };
-    match &e.kind {
+    match &e.tree().kind {
         A::Bool(_) | A::Is(..) | A::Like(_) | A::Between(_) | A::In(_) | A::InQuery(_) => true,
         A::Quantified(_) | A::Exists(_) => true,
         A::Unary(op, _) => matches!(op, UnaryOp::Not | UnaryOp::Bang),
