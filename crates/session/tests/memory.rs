@@ -422,3 +422,33 @@ fn a_subquery_looked_through_for_each_row_can_be_killed() {
     });
     assert_eq!(code, 1317);
 }
+
+#[test]
+fn a_sort_on_disk_can_be_killed_and_leaves_nothing() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    two_sizes(&mut c);
+    // A hundred million rows, sorted; grouped; hashed.
+    for sql in [
+        "SELECT x.id, y.pad FROM big x JOIN big y ORDER BY x.s, y.s",
+        "SELECT x.id, y.id, MAX(y.pad) FROM big x JOIN big y GROUP BY x.id, y.id",
+        "SELECT COUNT(*) FROM small s STRAIGHT_JOIN (SELECT x.id + y.id AS v, y.pad FROM big x JOIN big y LIMIT 100000000) q \
+         ON q.v = s.id",
+        "SELECT COUNT(DISTINCT x.id, y.pad, y.id) FROM big x JOIN big y",
+    ] {
+        let mut other = db.client();
+        little_memory(&mut other);
+        let id = other.one("SELECT CONNECTION_ID()");
+        let code = std::thread::scope(|scope| {
+            let victim = scope.spawn(|| other.code(sql));
+            while temporary_files(&db) == 0 && !victim.is_finished() {
+                std::thread::yield_now();
+            }
+            c.ok(&format!("KILL QUERY {id}"));
+            victim.join().expect("joins")
+        });
+        assert_eq!(code, 1317, "{sql}");
+        assert_eq!(temporary_files(&db), 0, "{sql}");
+        assert_eq!(db.instance().memory().reserved(), 0, "{sql}");
+    }
+}
