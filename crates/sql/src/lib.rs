@@ -17,7 +17,7 @@
 //! | [`write`](mod@write) | the one row writer |
 //! | [`statistics`] | what is known of tables' rows |
 //! | [`partition`] | partitioned tables: what they may be, routing, pruning |
-//! | [`computed`] | what definitions say by expressions: defaults, CHECK, generated columns |
+//! | [`computed`] | what definitions say by expressions: defaults, CHECK, generated columns, key parts |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows, keys and buffered values as bytes |
 //! | [`catalog`] | definitions of tables |

@@ -76,7 +76,11 @@ fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
         .parts
         .iter()
         .map(|p| {
-            let mut part = quotes.name(&schema.columns[p.column].name);
+            let column = &schema.columns[p.column];
+            let mut part = match &column.generated {
+                Some(g) if column.visibility == Visibility::Hidden => format!("({})", g.text),
+                _ => quotes.name(&column.name),
+            };
             if let Some(n) = p.prefix {
                 let _ = write!(part, "({n})");
             }
@@ -116,6 +120,7 @@ pub(crate) fn table_text(
     let mut lines: Vec<String> = schema
         .columns
         .iter()
+        .filter(|c| c.visibility != Visibility::Hidden)
         .map(|c| column_text(c, schema.collation, quotes))
         .collect();
     for i in schema.index_order() {

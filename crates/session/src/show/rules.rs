@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::schema::{Met, Only, each_table};
 use super::table::{Ty, Virtual, s};
-use millpond_sql::types::Schema;
+use millpond_sql::types::{Column, Schema, Visibility};
 use millpond_syntax::quote::Quotes;
 
 /// The lines of SHOW CREATE TABLE with the CHECK constraints of a table of this name.
@@ -33,6 +33,13 @@ pub(super) fn check_lines(
 /// The text of an expression in information_schema, where MySQL escapes its quotes.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\'', "\\'")
+}
+
+/// The expression of a functional key part, by its hidden column.
+pub(super) fn hidden_text(column: &Column) -> Option<String> {
+    let hidden = column.visibility == Visibility::Hidden;
+    let generated = column.generated.as_ref().filter(|_| hidden);
+    generated.map(|g| escaped(&g.text))
 }
 
 /// YES or NO.

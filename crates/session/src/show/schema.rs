@@ -6,7 +6,7 @@ use millpond_store::{CATALOG_DATABASE, Engine, Isolation, Table, TableDef, Table
 
 use super::all_of;
 use super::create::now_text;
-use super::rules::{check_constraints, escaped, yes};
+use super::rules::{check_constraints, escaped, hidden_text, yes};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use crate::instance::Instance;
 use millpond_sql::catalog;
@@ -492,8 +492,11 @@ pub(super) fn columns(only: Only) -> Virtual {
             &only.narrowed(cx, 1, 2),
             |database, met| match &met {
                 Met::Stored(def, schema) => {
-                    for (i, c) in schema.columns.iter().enumerate() {
-                        column_row(database, &def.name, i, c, column_key(schema, i), emit)?;
+                    let columns = schema.columns.iter().enumerate();
+                    let seen = columns.filter(|(_, c)| c.visibility != Visibility::Hidden);
+                    for (position, (i, c)) in seen.enumerate() {
+                        let key = column_key(schema, i);
+                        column_row(database, &def.name, position, c, key, emit)?;
                     }
                     Ok(())
                 }
@@ -603,6 +606,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                 let index = &schema.indexes[i];
                 for (seq, part) in index.parts.iter().enumerate() {
                     let column = &schema.columns[part.column];
+                    let hidden = hidden_text(column);
                     let values = counts.get(i).and_then(|c| c.get(seq));
                     emit(&[
                         s("def"),
@@ -612,7 +616,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                         s(database),
                         s(&*index.name),
                         n(seq as u64 + 1),
-                        s(&*column.name),
+                        opt(hidden.is_none().then_some(&*column.name)),
                         s(if part.desc { "D" } else { "A" }),
                         values.map_or(Value::Null, |v| n(*v)),
                         part.prefix.map_or(Value::Null, n),
@@ -622,7 +626,7 @@ pub(super) fn statistics(only: Only) -> Virtual {
                         s(""),
                         s(&*index.comment),
                         s(yes(index.visible)),
-                        Value::Null,
+                        opt(hidden),
                     ])?;
                 }
             }
@@ -661,6 +665,9 @@ fn key_column_usage() -> Virtual {
                         continue;
                     }
                     for (seq, part) in index.parts.iter().enumerate() {
+                        if schema.columns[part.column].visibility == Visibility::Hidden {
+                            continue;
+                        }
                         emit(&[
                             s("def"),
                             s(database),

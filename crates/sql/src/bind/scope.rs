@@ -117,7 +117,8 @@ impl Frame {
         match qualifier {
             [] => {
                 for &(s, c) in &self.visible {
-                    if self.tables[s].column(c).0.eq_ignore_ascii_case(name) {
+                    let t = &self.tables[s];
+                    if t.column(c).0.eq_ignore_ascii_case(name) && !t.hides(c) {
                         hit(s, c)?;
                     }
                 }

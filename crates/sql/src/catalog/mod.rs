@@ -187,11 +187,11 @@ impl Schema {
             computed: BoundOnce::default(),
         }
     }
-    /// Position of a column by name (case-insensitive).
+    /// Position of a column by name (case-insensitive), unless it is hidden.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns
-            .iter()
-            .position(|c| c.name.eq_ignore_ascii_case(name))
+        let named =
+            |c: &Column| c.name.eq_ignore_ascii_case(name) && c.visibility != Visibility::Hidden;
+        self.columns.iter().position(named)
     }
     /// Whether columns are generated.
     #[inline]

@@ -12,12 +12,16 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{Expr, ExprKind, Func};
 use crate::parse::{ast, with_expression};
-use crate::types::{Column, DefaultValue};
+use crate::types::{Collation, Column, DefaultValue, SqlType};
 
 /// The text of an expression in a definition of `table`, as far as it is known without the columns.
 pub fn read(e: &ast::Expr, role: Role<'_>, table: &str, env: &SessionEnv) -> SqlResult<String> {
     let mut foreign = None;
-    let charset = env.collation.get().charset();
+    // A text is Unicode here already, whatever character set it was sent in.
+    let charset = match env.collation.get() {
+        Collation::Binary => "binary",
+        _ => "utf8mb4",
+    };
     let text = definition(e, charset, &mut |qualifier, name| {
         if qualifier.last().is_some_and(|q| q != table) && foreign.is_none() {
             foreign = Some(role.unknown(&format!("{}.{name}", qualifier.join("."))));
@@ -52,6 +56,15 @@ impl Definition<'_> {
             let own = |name: &str| find(self.columns, name).map(|c| self.columns[c].name.clone());
             let mut column = |_: &[String], name: &str| own(name).unwrap_or_default();
             Ok(definition(e, "", &mut column))
+        })
+    }
+
+    /// The type of an expression whose text [`read`] gave. Errors if it may not stand there.
+    pub fn type_of(&self, text: &str, role: Role<'_>) -> SqlResult<SqlType> {
+        with_expression(text, |e| {
+            let bound = self.bind(e, role)?;
+            self.check(&bound, role, None)?;
+            Ok(bound.ty)
         })
     }
 
@@ -91,7 +104,7 @@ impl Definition<'_> {
             Role::Default(_) | Role::Generated(_) if later && at.is_none_or(|at| column >= at) => {
                 Err(role.too_early())
             }
-            Role::Default(_) | Role::Check(_) | Role::Generated(_) => Ok(()),
+            Role::Default(_) | Role::Check(_) | Role::Generated(_) | Role::Index(_) => Ok(()),
         }
     }
 }
@@ -155,7 +168,7 @@ fn allowed(e: &Expr, role: Role<'_>) -> SqlResult<()> {
         ExprKind::Function(f, args) => {
             let refused = match role {
                 Role::Default(_) => f.is_volatile() && !FRESH.contains(&f.name()),
-                Role::Check(_) | Role::Generated(_) => {
+                Role::Check(_) | Role::Generated(_) | Role::Index(_) => {
                     f.is_volatile() || is_of_moment(*f, args.len())
                 }
             };

@@ -11,6 +11,8 @@ pub enum Role<'n> {
     Check(&'n str),
     /// What this generated column is.
     Generated(&'n str),
+    /// A part of the key of this name.
+    Index(&'n str),
 }
 
 impl Role<'_> {
@@ -20,6 +22,7 @@ impl Role<'_> {
             Role::Default(_) => "default value expression",
             Role::Check(_) => "check constraint",
             Role::Generated(_) => "generated column function",
+            Role::Index(_) => "functional index",
         }
     }
 
@@ -30,7 +33,7 @@ impl Role<'_> {
                 3820,
                 format!("Check constraint '{name}' refers to non-existing column '{column}'."),
             ),
-            Role::Default(_) | Role::Generated(_) => SqlError::new(
+            Role::Default(_) | Role::Generated(_) | Role::Index(_) => SqlError::new(
                 1054,
                 format!("Unknown column '{column}' in '{}'", self.clause()),
             ),
@@ -53,6 +56,10 @@ impl Role<'_> {
             Role::Generated(c) => SqlError::new(
                 3102,
                 format!("Expression of generated column '{c}' contains a disallowed function."),
+            ),
+            Role::Index(key) => SqlError::new(
+                3758,
+                format!("Expression of functional index '{key}' contains a disallowed function."),
             ),
         }
     }
@@ -79,6 +86,7 @@ impl Role<'_> {
                     "Expression of generated column '{c}' contains a disallowed function: {function}."
                 ),
             ),
+            Role::Index(_) => self.disallowed(),
         }
     }
 
@@ -103,6 +111,7 @@ impl Role<'_> {
                     "Expression of generated column '{c}' cannot refer user or system variables."
                 ),
             ),
+            Role::Index(_) => self.disallowed(),
         }
     }
 
@@ -122,6 +131,12 @@ impl Role<'_> {
             Role::Generated(c) => SqlError::new(
                 3109,
                 format!("Generated column '{c}' cannot refer to auto-increment column."),
+            ),
+            Role::Index(key) => SqlError::new(
+                3754,
+                format!(
+                    "Expression of functional index '{key}' cannot refer to an auto-increment column."
+                ),
             ),
         }
     }
@@ -145,6 +160,12 @@ impl Role<'_> {
                 3108,
                 format!("Column '{column}' has a generated column dependency."),
             ),
+            Role::Index(_) => SqlError::new(
+                3837,
+                format!(
+                    "Column '{column}' has a functional index dependency and cannot be dropped or renamed."
+                ),
+            ),
         }
     }
 
@@ -161,8 +182,8 @@ impl Role<'_> {
                 3107,
                 "Generated column can refer only to generated columns defined prior to it.",
             ),
-            // Rows are complete before they are checked.
-            Role::Check(_) => self.disallowed(),
+            // Rows are complete before they are checked, and hidden columns are the last.
+            Role::Check(_) | Role::Index(_) => self.disallowed(),
         }
     }
 }

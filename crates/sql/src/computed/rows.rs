@@ -89,6 +89,11 @@ impl Computed {
         self.generated.iter().map(|(c, _)| *c)
     }
 
+    /// The generated columns with their expressions over source 0, which is the row.
+    pub fn generated_expressions(&self) -> impl Iterator<Item = (usize, &Expr)> {
+        self.generated.iter().map(|(c, e)| (*c, e))
+    }
+
     /// The value of a generated column for a row, as the expression gives it.
     pub fn generated_value(
         &self,

@@ -5,7 +5,7 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{Expr, Scope, SubqueryKind};
 use crate::parse::ast;
-use crate::types::Column;
+use crate::types::{Collation, Column, Visibility};
 
 /// The columns of a table whose definition is read.
 pub(super) struct Columns<'a> {
@@ -15,7 +15,8 @@ pub(super) struct Columns<'a> {
 
 /// Position of a column by name.
 pub(super) fn find(columns: &[Column], name: &str) -> Option<usize> {
-    let named = |c: &Column| c.name.eq_ignore_ascii_case(name);
+    let named =
+        |c: &Column| c.name.eq_ignore_ascii_case(name) && c.visibility != Visibility::Hidden;
     columns.iter().position(named)
 }
 
@@ -49,6 +50,10 @@ impl Scope for Columns<'_> {
     }
     fn default_of(&mut self, _: &str) -> SqlResult<Expr> {
         Err(self.role.disallowed_function("default"))
+    }
+    /// Always the same one: a definition means the same whoever binds it first.
+    fn collation(&self) -> Collation {
+        Collation::Utf8mb4GeneralCi
     }
     fn clause(&self) -> &'static str {
         self.role.clause()

@@ -6,6 +6,7 @@ use super::column::{self, ColumnSpec, read_default};
 use super::create::{Elements, check_row_size, elements};
 use super::expressions;
 use super::foreign_keys;
+use super::functional;
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
 use super::options::Options;
@@ -102,6 +103,7 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
             .iter()
             .map(|p| (schema.columns[p.column].name.clone(), p.prefix, p.desc))
             .collect(),
+        exprs: Vec::new(),
         comment: index.comment.clone(),
         visible: index.visible,
     }
@@ -593,9 +595,13 @@ impl<'a> Change<'a> {
         foreign_keys::implied_keys(&self.new_foreign_keys, &mut self.keys, usize::MAX / 2);
         let kept_keys = self.foreign_keys.len();
         self.foreign_keys.extend(added);
-        let from = self.columns.iter().map(|c| c.from).collect();
-        let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
+        functional::retain_used(&mut self.columns, &self.keys, |c| &c.column);
+        let mut from: Vec<Option<usize>> = self.columns.iter().map(|c| c.from).collect();
+        let mut explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
         let mut columns: Vec<Column> = self.columns.into_iter().map(|c| c.column).collect();
+        functional::expand(self.table, &mut self.keys, &mut columns, self.env)?;
+        from.resize(columns.len(), None);
+        explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;

@@ -11,7 +11,7 @@ use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
 use super::rebuild::Work;
 use super::temporary::not_temporary;
-use super::{Ddl, Done, check, database_collation, expressions, foreign_keys, names};
+use super::{Ddl, Done, check, database_collation, expressions, foreign_keys, functional, names};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
@@ -234,7 +234,8 @@ impl Ddl<'_> {
         };
         let mut together: Vec<(Column, bool)> = columns.into_iter().zip(explicit_null).collect();
         together.sort_by_key(|(c, _)| place(c));
-        let (mut columns, explicit_null): (Vec<Column>, Vec<bool>) = together.into_iter().unzip();
+        let (mut columns, mut explicit_null): (Vec<Column>, Vec<bool>) =
+            together.into_iter().unzip();
         let base = keys.len();
         keys.extend(constraints);
         foreign_keys::implied_keys(&specs, &mut keys, base);
@@ -245,6 +246,8 @@ impl Ddl<'_> {
                 "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.",
             ));
         }
+        functional::expand(table, &mut keys, &mut columns, self.env)?;
+        explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;

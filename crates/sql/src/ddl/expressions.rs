@@ -1,11 +1,12 @@
 //! What a definition says by expressions, once all of its columns are known.
 
 use super::check::{self, CheckSpec};
+use super::functional;
 use super::key::PRIMARY;
 use crate::computed::{Definition, Role};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::types::{Check, Column, DefaultValue, Index};
+use crate::types::{Check, Column, DefaultValue, Index, Visibility};
 
 /// Checks a table's expressions, and gives their texts the form that they are kept in; returns its CHECK constraints. `gone`: names of
 /// columns that are dropped, or named otherwise.
@@ -28,10 +29,11 @@ pub(super) fn settle(
             texts.push((at, definition.text(text, Role::Default(&c.name), Some(at))?));
         }
         if let Some(g) = &c.generated {
-            texts.push((
-                at,
-                definition.text(&g.text, Role::Generated(&c.name), Some(at))?,
-            ));
+            let role = match c.visibility {
+                Visibility::Hidden => Role::Index(functional::key_of(&c.name)),
+                _ => Role::Generated(&c.name),
+            };
+            texts.push((at, definition.text(&g.text, role, Some(at))?));
         }
     }
     let checks = check::settle(checks, &definition)?;

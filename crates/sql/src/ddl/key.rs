@@ -33,6 +33,8 @@ pub(super) struct KeySpec {
     pub name: Option<String>,
     /// Column, prefix, descending.
     pub parts: Vec<(String, Option<u32>, bool)>,
+    /// Parts that are expressions, by position; they have no column yet.
+    pub exprs: Vec<(usize, ast::Expr)>,
     pub comment: String,
     pub visible: bool,
 }
@@ -44,6 +46,7 @@ impl KeySpec {
             kind,
             name: None,
             parts: vec![(column.to_string(), None, false)],
+            exprs: Vec::new(),
             comment: String::new(),
             visible: true,
         }
@@ -83,6 +86,7 @@ pub(super) fn new(
         kind,
         name,
         parts: parts(over)?,
+        exprs: exprs(over),
         comment,
         visible,
     })
@@ -103,10 +107,20 @@ fn parts(list: &[ast::KeyPart]) -> SqlResult<Vec<(String, Option<u32>, bool)>> {
     list.iter().map(part).collect()
 }
 
+/// The parts of a key that are expressions.
+fn exprs(list: &[ast::KeyPart]) -> Vec<(usize, ast::Expr)> {
+    let expr = |(at, part): (usize, &ast::KeyPart)| match &part.of {
+        ast::KeyPartOf::Expr(e) => Some((at, (**e).clone())),
+        ast::KeyPartOf::Column(..) => None,
+    };
+    list.iter().enumerate().filter_map(expr).collect()
+}
+
 fn part(part: &ast::KeyPart) -> SqlResult<(String, Option<u32>, bool)> {
     let desc = part.direction == Some(ast::Direction::Descending);
     let ast::KeyPartOf::Column(name, length) = &part.of else {
-        return Err(SqlError::unsupported("functional key parts"));
+        // See [`super::functional`].
+        return Ok((String::new(), None, desc));
     };
     let name = name.as_str().to_string();
     match length {
@@ -383,6 +397,7 @@ mod tests {
                 .iter()
                 .map(|c| ((*c).to_string(), None, false))
                 .collect(),
+            exprs: Vec::new(),
             comment: String::new(),
             visible: true,
         }

@@ -10,6 +10,7 @@
 //! | `change` | a definition while it is being changed |
 //! | `check` | CHECK constraints |
 //! | `expressions` | what a definition says by expressions, once all of its columns are known |
+//! | `functional` | functional key parts and their hidden columns |
 //! | `clauses` | ALGORITHM and LOCK |
 //! | `options` | table options |
 //! | `foreign_keys` | foreign keys |
@@ -31,6 +32,7 @@ mod create;
 mod expressions;
 mod follow;
 mod foreign_keys;
+mod functional;
 mod key;
 mod names;
 mod options;

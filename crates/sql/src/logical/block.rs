@@ -233,6 +233,13 @@ impl Table {
             _ => true,
         }
     }
+    /// Whether no name finds a column.
+    pub fn hides(&self, at: usize) -> bool {
+        match &self.kind {
+            TableKind::Stored { schema, .. } => schema.columns[at].visibility == Visibility::Hidden,
+            _ => false,
+        }
+    }
     /// Number of columns.
     pub fn columns(&self) -> usize {
         match &self.kind {
@@ -243,7 +250,8 @@ impl Table {
     }
     /// Position of a column by name.
     pub fn find(&self, name: &str) -> Option<usize> {
-        (0..self.columns()).find(|&c| self.column(c).0.eq_ignore_ascii_case(name))
+        let named = |c: &usize| self.column(*c).0.eq_ignore_ascii_case(name);
+        (0..self.columns()).find(|c| named(c) && !self.hides(*c))
     }
     /// The locks that its rows are read with, for a stored table.
     pub fn lock_mut(&mut self) -> Option<&mut Option<(LockMode, WaitPolicy)>> {

@@ -35,4 +35,6 @@ pub enum Rests {
     On(Vec<Assumption>),
     /// On more of them than are worth asking for again.
     OnValues,
+    /// On its literals: were they values, less could be done with it.
+    OnConstants,
 }

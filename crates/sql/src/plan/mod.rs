@@ -146,7 +146,9 @@ impl Plan {
     }
     /// One that rests on this.
     pub(crate) fn resting(mut self, on: Rests) -> Plan {
-        self.rests = if self.is_generic() {
+        self.rests = if matches!(on, Rests::OnConstants) {
+            on
+        } else if self.is_generic() {
             Rests::OnNothing
         } else {
             on
@@ -252,7 +254,11 @@ impl Plan {
     }
     /// Whether other values may do with it, as far as its assumptions hold for them.
     pub fn is_shareable(&self) -> bool {
-        self.is_generic() || matches!(self.rests, Rests::On(_))
+        match self.rests {
+            Rests::On(_) => true,
+            Rests::OnConstants => false,
+            Rests::OnNothing | Rests::OnValues => self.is_generic(),
+        }
     }
     /// Whether it was made without a look at values that it depends on.
     pub fn is_blind(&self) -> bool {
@@ -262,7 +268,7 @@ impl Plan {
     pub fn assumptions(&self) -> &[Assumption] {
         match &self.rests {
             Rests::On(list) => list,
-            Rests::OnNothing | Rests::OnValues => &[],
+            Rests::OnNothing | Rests::OnValues | Rests::OnConstants => &[],
         }
     }
     /// Whether it runs once per set of parameters: an INSERT of one row of VALUES.

@@ -88,16 +88,11 @@ fn planned(bound: Bound, peek: Peek<'_>, assigns: bool, generation: u64) -> SqlR
         tables,
         notes,
     } = bound;
-    rewrite::rewrite(
-        &mut root,
-        &mut arena,
-        &tables,
-        peek.env.switches.get(),
-        assigns,
-    );
+    let wants_constants = rewrite::rewrite(&mut root, &mut arena, &tables, peek.env, assigns);
     let optimized = optimize::optimize(root, arena, &tables, &peek, assigns)?;
     let rests = match (peek.peeks(), peek.into_assumptions()) {
         (false, _) => Rests::OnNothing,
+        (true, _) if wants_constants => Rests::OnConstants,
         (true, Some(list)) => Rests::On(list),
         (true, None) => Rests::OnValues,
     };

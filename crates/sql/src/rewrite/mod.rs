@@ -6,6 +6,7 @@
 //!
 //! | file | rule |
 //! |---|---|
+//! | `functional` | what an indexed generated column is computed from is that column |
 //! | `merge` | derived tables that are plain joins become part of the block that reads them |
 //! | `common_factors` | what every alternative of an OR asks for is asked for beside it, and what all ask of one table |
 //! | `constants` | what equals a constant is the constant |
@@ -21,6 +22,7 @@ mod common_factors;
 mod constants;
 mod equalities;
 mod exists;
+mod functional;
 mod merge;
 mod outer_joins;
 mod pushdown;
@@ -30,6 +32,7 @@ mod semi_joins;
 mod tests;
 mod unused;
 
+use crate::env::SessionEnv;
 use crate::logical::PlanTable;
 use crate::logical::{Arena, Block, Body, Query, Root, Table, TableKind, Tree};
 use crate::switches::{Flag, Switches};
@@ -46,14 +49,15 @@ pub struct Context<'a> {
     pub switches: Switches,
 }
 
-/// Rewrites a statement.
+/// Rewrites a statement; whether more could be done if its placeholders were constants.
 pub fn rewrite(
     root: &mut Root,
     arena: &mut Arena,
     tables: &[PlanTable],
-    switches: Switches,
+    env: &SessionEnv,
     assigns: bool,
-) {
+) -> bool {
+    let switches = env.switches.get();
     let mut cx = Context {
         arena,
         tables,
@@ -74,6 +78,12 @@ pub fn rewrite(
             blocks(q, &mut |b| semi_joins::apply(b, cx));
         }
     });
+    let mut wants_constants = false;
+    if tables.iter().any(|t| t.schema.generates()) {
+        outside_in(root, &mut cx, &mut |b, _| {
+            wants_constants |= functional::apply(b, env);
+        });
+    }
     exists::apply(root, &mut cx);
     unused::apply(root, &mut cx);
     outside_in(root, &mut cx, &mut |b, cx| {
@@ -85,6 +95,7 @@ pub fn rewrite(
             pushdown::apply(b, cx);
         }
     });
+    wants_constants
 }
 
 /// Calls `f` for each query of a statement, inner ones first.

@@ -20,12 +20,11 @@ impl Database {
         let statement = parse_one(sql, self.env.sql_mode.get()).expect("parse");
         let bound = self.planning(|cx| bind::statement(statement.kind(), &statement.text, cx));
         let mut bound = bound.expect(sql);
-        let switches = self.env.switches.get();
         super::rewrite(
             &mut bound.root,
             &mut bound.arena,
             &bound.tables,
-            switches,
+            &self.env,
             false,
         );
         match &bound.root {
