@@ -246,7 +246,7 @@ impl Ddl<'_> {
                 "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.",
             ));
         }
-        functional::expand(table, &mut keys, &mut columns, self.env)?;
+        functional::expand(name.1, &mut keys, &mut columns, self.env)?;
         explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::check_auto_increment(&columns, &indexes)?;
