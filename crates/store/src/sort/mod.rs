@@ -39,6 +39,8 @@ const RUN_BUFFER: usize = 64 << 10;
 /// The same, where there is not: more runs are merged at once rather than some of them twice.
 const LEAST_RUN_BUFFER: usize = 16 << 10;
 
+/// Runs that are merged at once, however long their records.
+const LEAST_FAN_IN: usize = 4;
 /// The least that a sorter works with, in bytes.
 pub const LEAST_BUDGET: usize = 256 << 10;
 
@@ -107,6 +109,8 @@ pub struct Sorter {
     runs: Vec<Run>,
     spilled_bytes: u64,
     records: u64,
+    /// Bytes of the longest record: reading a run takes a buffer for one.
+    longest: usize,
 }
 
 impl Sorter {
@@ -121,6 +125,7 @@ impl Sorter {
             runs: Vec::new(),
             spilled_bytes: 0,
             records: 0,
+            longest: 0,
         }
     }
 
@@ -137,6 +142,7 @@ impl Sorter {
     /// Adds a record. If others must be written to a file for it, `go_on` is asked.
     pub fn add(&mut self, key: &[u8], value: &[u8], go_on: &GoOn<'_>) -> Result<()> {
         let len = RECORD_HEADER + key.len() + value.len();
+        self.longest = self.longest.max(len);
         if self.memory() + len + size_of::<Entry>() > self.budget && !self.entries.is_empty() {
             self.spill(go_on)?;
         }
@@ -189,7 +195,7 @@ impl Sorter {
         }
         self.arena = Vec::new();
         self.entries = Vec::new();
-        let fan_in = self.budget / LEAST_RUN_BUFFER;
+        let fan_in = (self.budget / LEAST_RUN_BUFFER.max(self.longest)).max(LEAST_FAN_IN);
         let mut merge_passes = 1;
         while self.runs.len() > fan_in {
             self.merge_some(fan_in, go_on)?;
