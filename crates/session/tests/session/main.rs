@@ -1,11 +1,19 @@
-//! What a session does besides answering queries: one program, a module a topic.
+//! What a session does besides planning and defining: one program, a module a topic.
 
+mod collations;
+mod deep;
 mod diagnostics;
 mod expressions;
+mod isolation;
 mod locking;
+mod locks;
 mod prepared;
 mod processes;
+mod show;
+mod slow_log;
 #[path = "../support/mod.rs"]
 mod support;
+mod time_zones;
 mod transactions;
 mod variables;
+mod watch;

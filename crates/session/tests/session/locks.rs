@@ -1,11 +1,9 @@
 //! Who blocks whom, as the tables of information_schema and performance_schema tell.
 
-mod support;
-
-use support::TestDb;
+use crate::support::TestDb;
 
 /// Waits until a query's only value is this.
-fn until(c: &mut support::Client, sql: &str, want: &str) {
+fn until(c: &mut crate::support::Client, sql: &str, want: &str) {
     while c.one(sql) != want {
         std::thread::yield_now();
     }

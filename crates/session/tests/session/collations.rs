@@ -1,8 +1,6 @@
 //! The collations of the Unicode Collation Algorithm, for connections and for columns.
 
-mod support;
-
-use support::TestDb;
+use crate::support::TestDb;
 
 #[test]
 fn clients_connect_with_what_they_are_used_to() {

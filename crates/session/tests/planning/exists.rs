@@ -1,8 +1,6 @@
 //! EXISTS that depends on the rows around it: what it says, and that equalities alone are looked up rather than scanned for.
 
-mod support;
-
-use support::TestDb;
+use crate::support::TestDb;
 
 const SETUP: [&str; 5] = [
     "CREATE DATABASE d",

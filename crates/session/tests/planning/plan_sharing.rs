@@ -1,8 +1,6 @@
 //! Statements that differ in their literals share plans as long as estimates for their values are about the same.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 /// Plans made so far for the session.
 fn plans(c: &mut Client) -> u64 {

@@ -1,14 +1,12 @@
 //! Optimizer statistics: taken, kept, shown, refreshed.
 
-mod support;
-
+use crate::support::{Client, TestDb};
 use millpond_session::Value;
 use millpond_session::value::Zone;
 use millpond_sql::statistics::{self, Known, Term};
 use millpond_store::Isolation;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{Client, TestDb};
 
 fn known(db: &TestDb, table: &str) -> Known {
     let engine = db.instance().engine();

@@ -1,8 +1,6 @@
 //! Temporary tables as clients see them.
 
-mod support;
-
-use support::{Client, Collector, TestDb};
+use crate::support::{Client, Collector, TestDb};
 
 use millpond_session::{Prepared, Value};
 use std::sync::Arc;

@@ -1,10 +1,8 @@
 //! The slow query log, as its readers find it.
 
-mod support;
-
+use crate::support::{Client, Collector, TestDb};
 use millpond_session::Value;
 use std::path::PathBuf;
-use support::{Client, Collector, TestDb};
 
 /// A log in which every statement is: its file.
 fn logging(db: &TestDb, c: &mut Client) -> PathBuf {

@@ -1,8 +1,6 @@
 //! Rows that EXPLAIN expects beside those that there are, and plans that follow statistics.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 fn fill(c: &mut Client, table: &str, rows: usize, row: impl Fn(usize) -> String) {
     let all: Vec<String> = (0..rows).map(|n| format!("({})", row(n))).collect();

@@ -1,8 +1,6 @@
 //! The adaptive hash index as users see it: variables, status, report.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 fn status(c: &mut Client, name: &str) -> u64 {
     let rows = c.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));

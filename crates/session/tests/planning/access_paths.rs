@@ -1,9 +1,7 @@
 //! Random conditions, orders and groupings over a table with indexes of all kinds: whatever path the planner takes, the
 //! answer is that of a scan that no index has a part in.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 fn rows(s: &mut Client, sql: &str) -> Vec<String> {
     s.rows(sql)

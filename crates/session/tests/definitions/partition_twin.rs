@@ -2,9 +2,7 @@
 //!
 //! `TWIN_SEED=n` starts from another seed, `TWIN_ROUNDS=n` runs more rounds.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 struct Rng(u64);
 

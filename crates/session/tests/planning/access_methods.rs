@@ -2,12 +2,8 @@
 //! merges, loose index scans. Tables have NULLs, descending and prefix parts, texts of several collations, partitions; readers have old
 //! read views, writers roll back. `MILLPOND_ACCESS_SEED` repeats a run, `MILLPOND_ACCESS_QUERIES` sets its length.
 
-#[path = "support/rng.rs"]
-mod rng;
-mod support;
-
-use rng::Rng;
-use support::{Client, TestDb};
+use crate::rng::Rng;
+use crate::support::{Client, TestDb};
 
 const TABLES: [&str; 4] = [
     "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c VARCHAR(10), d VARBINARY(10), KEY a (a), KEY b (b), KEY ab (a, b), KEY c (c), KEY dc (d, c))",

@@ -1,8 +1,6 @@
 //! Data definition and what SHOW says about it.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 fn create_text(c: &mut Client, table: &str) -> String {
     c.ok(&format!("SHOW CREATE TABLE {table}")).rows[0][1].clone()

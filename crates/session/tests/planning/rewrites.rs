@@ -1,9 +1,7 @@
 //! Queries that are rewritten say what they say as written: each is asked in a form that the rules know and in one that they leave
 //! alone.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 const SETUP: [&str; 8] = [
     "CREATE TABLE a (id INT PRIMARY KEY, x INT, y INT NOT NULL, s VARCHAR(5), n DECIMAL(6,2))",

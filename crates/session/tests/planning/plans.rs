@@ -1,8 +1,6 @@
 //! Which way the planner takes, as EXPLAIN tells it.
 
-mod support;
-
-use support::{Answer, Client, TestDb};
+use crate::support::{Answer, Client, TestDb};
 
 /// Table, type, key, and Extra of each row of EXPLAIN.
 fn ways(answer: &Answer) -> Vec<String> {

@@ -1,8 +1,6 @@
 //! SHOW, DESCRIBE and information_schema.
 
-mod support;
-
-use support::{Client, TestDb};
+use crate::support::{Client, TestDb};
 
 fn sample(c: &mut Client) {
     c.ok("CREATE TABLE people (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40) NOT NULL UNIQUE, born DATE, note TEXT COMMENT 'free', at TIMESTAMP DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, pond INT, KEY by_pond (pond, born))");

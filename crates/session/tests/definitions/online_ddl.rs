@@ -1,9 +1,8 @@
 //! What ALTER TABLE, CREATE INDEX and DROP INDEX let go on beside them, and what their ALGORITHM and LOCK clauses may ask.
 
-mod support;
+use crate::support::{Client, TestDb};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{Client, TestDb};
 
 fn filled(db: &TestDb, rows: u32) -> Client {
     let mut c = db.client();

@@ -1,8 +1,6 @@
 //! The stall record and the waits, as SQL shows them.
 
-mod support;
-
-use support::TestDb;
+use crate::support::TestDb;
 
 const IS: &str = "information_schema";
 
@@ -150,7 +148,7 @@ fn the_buffer_pool_is_shown_by_instance() {
 }
 
 /// Waiters that wait for a row or a metadata lock now.
-fn waiting(c: &mut support::Client) -> bool {
+fn waiting(c: &mut crate::support::Client) -> bool {
     c.one("SHOW ENGINE INNODB STATUS").contains("LOCK WAIT for")
 }
 

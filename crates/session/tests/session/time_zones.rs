@@ -1,8 +1,6 @@
 //! Named time zones: TIMESTAMPs and functions across changes of the clock.
 
-mod support;
-
-use support::TestDb;
+use crate::support::TestDb;
 
 #[test]
 fn timestamps_keep_their_moment_through_gaps_and_overlaps() {
