@@ -80,7 +80,7 @@ fn main() {
         run(&format!("INSERT INTO t VALUES ({id}, {id}, 'some text')"));
     }
     run("COMMIT");
-    // The same with a foreign key on `k`, whose parents have ids as the rows above.
+    // Two tables that differ by a foreign key, whose parents are the rows above.
     run(
         "CREATE TABLE c (id INT PRIMARY KEY AUTO_INCREMENT, k INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', KEY (k), \
          FOREIGN KEY (k) REFERENCES t (id))",
@@ -91,12 +91,12 @@ fn main() {
     for (what, sql) in [
         ("insert", "INSERT INTO t (k, c) VALUES (?, 'some text')"),
         (
-            "insert, not referred to, no foreign key",
-            "INSERT INTO u (k, c) VALUES (? + 1, 'some text')",
+            "insert, a foreign key to look up",
+            "INSERT INTO c (k, c) VALUES (? + 1, 'some text')",
         ),
         (
-            "insert, a foreign key",
-            "INSERT INTO c (k, c) VALUES (? + 1, 'some text')",
+            "insert, the same table without one",
+            "INSERT INTO u (k, c) VALUES (? + 1, 'some text')",
         ),
         (
             "update, no key",

@@ -134,7 +134,7 @@ impl Schema {
         // The first among equals: the clustered one.
         all.min_by_key(|i| self.indexes[*i].parts.len())
     }
-    /// The name of the unique key over exactly these columns, or else of any index that begins with them if it is unique.
+    /// The name of the unique key over exactly these columns.
     pub fn unique_key_over(&self, columns: &[usize]) -> Option<&str> {
         let unique = self.indexes.iter().filter(|i| i.unique);
         let exact = |i: &&Index| i.parts.len() == columns.len() && i.leads_with(columns);

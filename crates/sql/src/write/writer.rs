@@ -198,8 +198,8 @@ impl<'w> RowWriter<'w> {
         let Target { schema, name, .. } = self.target;
         let part = place::part(schema, cx, position)?;
         let undo = self.row_undo(cx);
-        let parents = match &mut self.keys {
-            Some(keys) => keys.lock_parents(cx, None, image)?,
+        let parents = match &self.keys {
+            Some(keys) => keys.lock_parents(cx, &mut self.buffers, None, image)?,
             None => true,
         };
         let mut replaced = 0;
@@ -212,8 +212,8 @@ impl<'w> RowWriter<'w> {
                 Ok(()) => {
                     // What made way may have been the parent, or taken it along.
                     if (!parents || replaced > 0)
-                        && let Some(keys) = &mut self.keys
-                        && let Err(e) = keys.refuse_orphan(cx, None, image)
+                        && let Some(keys) = &self.keys
+                        && let Err(e) = keys.refuse_orphan(cx, &mut self.buffers, None, image)
                     {
                         return self.undo_row(cx, undo, e).map(|()| Inserted::Skipped);
                     }
@@ -323,7 +323,7 @@ impl<'w> RowWriter<'w> {
         let undo = self.row_undo(cx);
         let parents = match &mut self.keys {
             Some(keys) => {
-                let parents = keys.lock_parents(cx, before, image)?;
+                let parents = keys.lock_parents(cx, &mut self.buffers, before, image)?;
                 if let Err(e) = keys.before_update(cx, old, image) {
                     return self.undo_row(cx, undo, e).map(|()| Updated::Skipped);
                 }
@@ -350,7 +350,7 @@ impl<'w> RowWriter<'w> {
         if let Some(keys) = &mut self.keys {
             let orphan = match parents {
                 true => Ok(()),
-                false => keys.refuse_orphan(cx, before, image),
+                false => keys.refuse_orphan(cx, &mut self.buffers, before, image),
             };
             if let Err(e) = orphan.and_then(|()| keys.after_update(cx, old, image)) {
                 return self.undo_row(cx, undo, e).map(|()| Updated::Skipped);

@@ -56,6 +56,10 @@ impl Ddl<'_> {
         old: &Schema,
         changed: &Changed,
     ) -> SqlResult<()> {
+        if self.temporary(database, table).is_some() {
+            // What refers to its name refers to the table that it hides.
+            return Ok(());
+        }
         let checks = self.env.foreign_key_checks.get();
         let new = &changed.schema;
         // The new position of an old column.

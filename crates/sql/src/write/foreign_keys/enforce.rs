@@ -10,7 +10,7 @@ use std::ops::Bound;
 use millpond_store::{Direction, Fetch, KeyRange, LockMode, ReadMode, Table, WaitPolicy};
 use smallvec::SmallVec;
 
-use super::super::{StoredRow, WriteContext};
+use super::super::{Buffers, StoredRow, WriteContext};
 use super::cascade::Link;
 use super::errors::{child_error, parent_error};
 use super::relations::{Related, Relations, ToChild, ToParent};
@@ -29,9 +29,10 @@ pub(crate) struct Enforced<'w> {
     pub(super) above: Option<&'w Link<'w>>,
     /// The foreign key by which they do, which holds in the end.
     pub(super) by: Option<&'w str>,
+    /// The key under which children are looked for.
     key: Vec<u8>,
-    clustered: Vec<u8>,
-    row: Vec<u8>,
+    /// A key of a row that may be its own child.
+    own: Vec<u8>,
 }
 
 /// A locking read of the newest version.
@@ -95,8 +96,7 @@ impl<'w> Enforced<'w> {
             above: None,
             by: None,
             key: Vec::new(),
-            clustered: Vec::new(),
-            row: Vec::new(),
+            own: Vec::new(),
         }
     }
 
@@ -114,29 +114,31 @@ impl<'w> Enforced<'w> {
         self.relations.reaches(self.node)
     }
 
-    /// Locks the parents that the next image of a row needs; whether all are there.
+    /// Locks the parents that the next image of a row needs; whether all are there. `buffers`: the writer's, for keys and rows of parents.
     pub fn lock_parents(
-        &mut self,
+        &self,
         cx: &mut WriteContext<'_>,
+        buffers: &mut Buffers,
         before: Option<&[u8]>,
         after: &[u8],
     ) -> SqlResult<bool> {
         let mut all = true;
         for to in self.needed(before, after) {
-            all &= self.has_parent(cx, to, after)?;
+            all &= self.has_parent(cx, buffers, to, after)?;
         }
         Ok(all)
     }
 
     /// Error 1452 if a row that is there now lacks a parent.
     pub fn refuse_orphan(
-        &mut self,
+        &self,
         cx: &mut WriteContext<'_>,
+        buffers: &mut Buffers,
         before: Option<&[u8]>,
         after: &[u8],
     ) -> SqlResult<()> {
         for to in self.needed(before, after) {
-            if !self.has_parent(cx, to, after)? {
+            if !self.has_parent(cx, buffers, to, after)? {
                 let def = cx.table.def();
                 return Err(child_error((&def.database, &def.name), &to.key));
             }
@@ -161,8 +163,9 @@ impl<'w> Enforced<'w> {
 
     /// Whether a row's parent is there, which it is from now on; or it needs none.
     fn has_parent(
-        &mut self,
+        &self,
         cx: &mut WriteContext<'_>,
+        buffers: &mut Buffers,
         to: &ToParent,
         image: &[u8],
     ) -> SqlResult<bool> {
@@ -175,24 +178,20 @@ impl<'w> Enforced<'w> {
             return Ok(false);
         };
         let parent = &self.relations.tables[parent];
-        key_of(
-            &own.schema,
-            &to.columns,
-            image,
-            &parent.schema,
-            index,
-            &mut self.key,
-        );
+        let Buffers {
+            route: key,
+            found_key,
+            found,
+            ..
+        } = buffers;
+        key_of(&own.schema, &to.columns, image, &parent.schema, index, key);
         let over = &parent.schema.indexes[index];
         let found = match over.unique && over.parts.len() == to.columns.len() {
             true => {
-                let (clustered, row) = (&mut self.clustered, &mut self.row);
                 let mode = locking(LockMode::Shared);
-                parent
-                    .table
-                    .get(cx.txn, index, &self.key, mode, clustered, row)
+                parent.table.get(cx.txn, index, key, mode, found_key, found)
             }
-            false => first(cx, &parent.table, index, &self.key),
+            false => first(cx, &parent.table, index, key),
         };
         found.map_err(|e| store_error(e, &parent.table.def().name))
     }
@@ -227,11 +226,11 @@ impl<'w> Enforced<'w> {
             if to.child == self.node {
                 // A row that refers to itself, whatever it is to refer to.
                 let related = self.related();
-                self.row.clear();
+                self.own.clear();
                 related
                     .schema
-                    .key_of_row(to.index, old.image, &mut self.row);
-                if self.row.starts_with(&self.key) {
+                    .key_of_row(to.index, old.image, &mut self.own);
+                if self.own.starts_with(&self.key) {
                     return Err(self.refused(to));
                 }
             }
