@@ -751,7 +751,7 @@ fn rebuilds_keep_rows() {
 fn expressions_in_definitions_survive_a_restart() {
     let mut db = TestDb::new();
     let mut c = db.client();
-    c.ok("CREATE TABLE t (a INT, b INT DEFAULT (a * 2), c VARCHAR(10) DEFAULT (concat('é', a)), d INT AS (a + b) UNIQUE INVISIBLE, KEY k (b) INVISIBLE, CHECK (a < 10 AND c <> 'é'), CONSTRAINT few CHECK (b > 0) NOT ENFORCED)");
+    c.ok("CREATE TABLE t (a INT, b INT DEFAULT (a * 2), c VARCHAR(10) DEFAULT (concat('é', a)), d INT AS (a + b) UNIQUE INVISIBLE, KEY k (b) INVISIBLE, KEY f ((a * 3)), CHECK (a < 10 AND c <> 'é'), CONSTRAINT few CHECK (b > 0) NOT ENFORCED)");
     c.ok("INSERT INTO t (a) VALUES (1)");
     let text = create_text(&mut c, "t");
     drop(c);
@@ -763,6 +763,7 @@ fn expressions_in_definitions_survive_a_restart() {
     c.ok("INSERT INTO t (a) VALUES (2)");
     assert_eq!(c.rows("SELECT * FROM t"), ["1|2|é1", "2|4|é2"]);
     assert_eq!(c.rows("SELECT d FROM t WHERE d > 0"), ["3", "6"]);
+    assert_eq!(c.one("SELECT b FROM t WHERE a * 3 = 6"), "4");
     assert_eq!(c.code("INSERT INTO t (a) VALUES (10)"), 3819);
     assert_eq!(c.code("INSERT INTO t (a) VALUES (2)"), 1062);
     c.ok("UPDATE t SET b = 5 WHERE d = 6");

@@ -599,6 +599,7 @@ impl<'a> Change<'a> {
         let mut from: Vec<Option<usize>> = self.columns.iter().map(|c| c.from).collect();
         let mut explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
         let mut columns: Vec<Column> = self.columns.into_iter().map(|c| c.column).collect();
+        functional::retype(self.table, &mut columns, &self.gone, self.env)?;
         functional::expand(self.table, &mut self.keys, &mut columns, self.env)?;
         from.resize(columns.len(), None);
         explicit_null.resize(columns.len(), false);

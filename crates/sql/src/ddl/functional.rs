@@ -30,6 +30,34 @@ pub(super) fn retain_used<T>(columns: &mut Vec<T>, keys: &[KeySpec], of: impl Fn
     });
 }
 
+/// Gives hidden columns the types that their expressions have now: other columns may have other types than before. `gone`: names of
+/// columns that are dropped, or named otherwise.
+pub(super) fn retype(
+    table: &str,
+    columns: &mut [Column],
+    gone: &[String],
+    env: &SessionEnv,
+) -> SqlResult<()> {
+    for at in 0..columns.len() {
+        let Some(g) = columns[at].generated.clone() else {
+            continue;
+        };
+        if columns[at].visibility != Visibility::Hidden {
+            continue;
+        }
+        let definition = Definition {
+            table,
+            columns,
+            gone,
+            env,
+        };
+        let role = Role::Index(key_of(&columns[at].name));
+        let ty = definition.type_of(&g.text, role)?;
+        columns[at].ty = column_type(ty, &g.text)?;
+    }
+    Ok(())
+}
+
 /// Makes the hidden columns of keys that have expressions, and the keys' parts of them.
 pub(super) fn expand(
     table: &str,
