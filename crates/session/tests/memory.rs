@@ -452,3 +452,20 @@ fn a_sort_on_disk_can_be_killed_and_leaves_nothing() {
         assert_eq!(db.instance().memory().reserved(), 0, "{sql}");
     }
 }
+
+#[test]
+fn the_longest_texts_of_groups_are_charged() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    two_sizes(&mut c);
+    c.ok("CREATE TABLE wide (id INT PRIMARY KEY, pad VARCHAR(2000))");
+    c.ok("INSERT INTO wide SELECT id, REPEAT(pad, 10) FROM big");
+    c.ok("SET millpond_batch_rows = 100, millpond_parallel_workers = 1");
+    let memory = db.instance().memory();
+    assert!(memory.peak() < 4 << 20, "{}", memory.peak());
+    assert_eq!(
+        c.rows("SELECT id, MAX(pad) FROM wide GROUP BY id").len(),
+        10_000
+    );
+    assert!(memory.peak() > 10_000 * 1000, "{}", memory.peak());
+}

@@ -15,6 +15,17 @@ pub struct Running {
     state: State,
     /// Rows counted, or values that were not NULL.
     count: Vec<i64>,
+    /// Bytes of the least or greatest that are strings.
+    texts: usize,
+}
+
+/// Bytes that a value takes beside itself.
+fn text(v: &Value<'_>) -> usize {
+    match v {
+        // What the allocator adds included.
+        Value::Bytes(b) => b.len() + 16,
+        _ => 0,
+    }
 }
 
 enum State {
@@ -65,6 +76,7 @@ impl Running {
         Running {
             state,
             count: Vec::new(),
+            texts: 0,
         }
     }
 
@@ -87,7 +99,12 @@ impl Running {
             State::Double(v) => v.capacity() * 8,
             State::Extreme(v, _) => v.capacity() * size_of::<Value<'static>>(),
         };
-        own + self.count.capacity() * 8
+        own + self.count.capacity() * 8 + self.texts
+    }
+
+    /// Of these, what may become more without a new group.
+    pub fn texts(&self) -> usize {
+        self.texts
     }
 
     /// Takes the values of a batch in, each into its row's group.
@@ -119,6 +136,7 @@ impl Running {
                     let best = &mut best[groups[row] as usize];
                     let v = v.value(row);
                     if best.is_null() || v.compare(best, spec.ty.collation) == Some(*wanted) {
+                        self.texts = self.texts - text(best) + text(&v);
                         *best = v.into_owned();
                     }
                 }
@@ -149,6 +167,7 @@ impl Running {
                     if own.is_null()
                         || !v.is_null() && v.compare(own, spec.ty.collation) == Some(*wanted)
                     {
+                        self.texts = self.texts - text(own) + text(&v);
                         *own = v;
                     }
                 }

@@ -218,6 +218,8 @@ impl<'e> Grouping<'e> {
             self.keep_first(groups, batch, &fresh, cx.batch.session.zone.get());
             groups.states.iter_mut().for_each(|s| s.resize(count));
         }
+        let texts = |states: &[Running]| states.iter().map(Running::texts).sum::<usize>();
+        let before = texts(&groups.states);
         for (n, (spec, argument)) in self.g.aggregates.iter().zip(&self.arguments).enumerate() {
             let v = match argument {
                 Some(k) => Some(k.vector(batch, &cx.batch)?),
@@ -225,7 +227,7 @@ impl<'e> Grouping<'e> {
             };
             groups.states[n].update(spec, v.as_ref(), &of_rows)?;
         }
-        if !fresh.is_empty() {
+        if !fresh.is_empty() || texts(&groups.states) > before {
             let bytes = groups.bytes();
             groups.held.grow_to(bytes, shared)?;
         }
