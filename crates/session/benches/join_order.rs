@@ -13,6 +13,8 @@ use millpond_store::Options;
 
 /// Rows of the largest table.
 const LARGEST: u64 = 20_000;
+/// Runs of the order chosen and of the best one in the end.
+const AGAIN: usize = 200;
 const SIZES: [usize; 6] = [6, 8, 10, 12, 16, 20];
 
 /// What a query returns.
@@ -246,7 +248,7 @@ fn compare(s: &mut Session, join: &Join, rng: &mut Rng) {
     query(s, "SET max_execution_time = 20000");
     let sql = join.sql(&written, false);
     let plan_ms = planning(s, &sql);
-    let chosen = run(s, &sql, 5);
+    let mut chosen = run(s, &sql, 5);
     let mut best = chosen;
     let mut fewest = chosen.map(|c| c.rows);
     let mut best_sql = sql.clone();
@@ -271,6 +273,14 @@ fn compare(s: &mut Session, join: &Join, rng: &mut Rng) {
         }
     }
     query(s, "SET max_execution_time = 0");
+    // Both as often: the best of many runs is less than the best of a few.
+    for (sql, so_far) in [(&sql, &mut chosen), (&best_sql, &mut best)] {
+        for again in (0..AGAIN).filter_map(|_| run(s, sql, 1)) {
+            if so_far.is_none_or(|b| again.ms < b.ms) {
+                *so_far = Some(again);
+            }
+        }
+    }
     let (Some(chosen), Some(best)) = (chosen, best) else {
         println!(
             "{:9} {n:2}: planned in {plan_ms:6.2} ms; not done in 20 s",
