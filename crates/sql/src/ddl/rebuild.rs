@@ -282,7 +282,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Builds the secondary indexes.
+    /// Ends the filling: writes what a load has left, or builds the secondary indexes of a temporary table.
     pub fn finish(&mut self) -> SqlResult<()> {
         self.commit()?;
         if let Some(load) = self.load.take() {

@@ -1,5 +1,7 @@
 //! The one row writer. INSERT, REPLACE, UPDATE, DELETE, CREATE TABLE ... SELECT and what ALTER TABLE copies write rows through a
-//! [`RowWriter`], one for each table that a statement writes to; nothing else calls the store's insert, update or delete.
+//! [`RowWriter`], one for each table that a statement writes to. Nothing else calls the store's insert, update or delete but `ddl/follow`,
+//! which moves images that were written here into the table that takes their table's place. A table that is filled in bulk gets its
+//! rows by [`WriteContext::load`] at step 9.
 //!
 //! | file | owns |
 //! |---|---|
@@ -17,10 +19,12 @@
 //! What happens to a row, in this order; a row's *image* is its bytes as the store keeps them.
 //!
 //! 1. **Values**: each as its column stores it ([`RowWriter::set`], [`RowWriter::assign`]), then the defaults of the columns that
-//!    the statement does not name ([`RowWriter::complete`]); last those that are expressions, column by column. NULL is refused here where it can't be, unless 2 may still replace it.
+//!    the statement does not name ([`RowWriter::complete`]); last those that are expressions, column by column. NULL is refused here where
+//!    it can't be, unless 2 may still replace it.
 //! 2. [`Hooks::before`]: triggers that may change the row that is to be.
 //! 3. ON UPDATE CURRENT_TIMESTAMP, if the row changes at all. An UPDATE that changes nothing ends here.
-//! 4. Generated columns, then [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what they follow from.
+//! 4. Generated columns, then [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what
+//!    they follow from.
 //! 5. NOT NULL, of what 2 and 4 left.
 //! 6. The definition's CHECK constraints, then [`Hooks::check`]: constraints on the row alone.
 //! 7. AUTO_INCREMENT. So late that a row which fails before uses up no number.

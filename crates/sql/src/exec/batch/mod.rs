@@ -325,7 +325,8 @@ fn note_read(st: &mut State<'_>, shared: &Shared<'_>) {
     st.rows += read;
 }
 
-/// What a run may keep: a quarter of what the server's statements may take, or what a join may.
+/// What a run may keep: a quarter of what the server's statements may take, or what a join may. Buffers count by their capacity, so how
+/// rows fall to the workers decides whether a run close to it ends by rows.
 fn memory(st: &State<'_>) -> usize {
     st.limits.join.max(st.memory.server_limit() / 4)
 }
