@@ -95,11 +95,11 @@ impl Running {
     pub fn bytes(&self) -> usize {
         let own = match &self.state {
             State::Count => 0,
-            State::Sum(v, _) => v.capacity() * 16,
-            State::Double(v) => v.capacity() * 8,
-            State::Extreme(v, _) => v.capacity() * size_of::<Value<'static>>(),
+            State::Sum(v, _) => v.len() * 16,
+            State::Double(v) => v.len() * 8,
+            State::Extreme(v, _) => v.len() * size_of::<Value<'static>>(),
         };
-        own + self.count.capacity() * 8 + self.texts
+        own + self.count.len() * 8 + self.texts
     }
 
     /// Of these, what may become more without a new group.

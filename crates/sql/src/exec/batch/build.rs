@@ -58,13 +58,32 @@ impl Side {
         let bytes = self.columns.bytes() + self.keys.size();
         self.held.grow_to(bytes, shared)
     }
+
+    /// Takes another's rows in. Of each column both are in memory for a moment.
+    fn extend(&mut self, other: Side, shared: &Shared<'_>) -> Ran<()> {
+        let Side {
+            columns,
+            keys,
+            held,
+        } = other;
+        let twice = columns.largest().max(keys.size());
+        shared.charge(twice)?;
+        self.columns.extend(columns);
+        self.keys.extend(&keys);
+        self.held.join(held);
+        drop(keys);
+        shared.release(twice);
+        Ok(())
+    }
 }
 
-/// Builds a side.
+/// Builds a side. `kept`: the columns that are read of its rows, beside its keys and its own conditions.
+#[expect(clippy::too_many_arguments)]
 pub fn build<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     h: &'s HashJoin,
+    kept: &[usize],
     keys: &Keys<'s>,
     rows: &[RowRef<'_>],
     around: &[Beside<'_>],
@@ -83,6 +102,7 @@ pub fn build<'s>(
                 st,
                 b,
                 h,
+                kept,
                 keys,
                 &pipeline,
                 &reading.morsels,
@@ -91,7 +111,7 @@ pub fn build<'s>(
                 shared,
             )?
         }
-        _ => derived(st, b, h, keys, rows, shared)?,
+        _ => derived(st, b, h, kept, keys, rows, shared)?,
     };
     JoinTable::new(side.columns, side.keys, shared)
 }
@@ -101,6 +121,7 @@ fn stored(
     st: &State<'_>,
     b: &Block,
     h: &HashJoin,
+    kept: &[usize],
     keys: &Keys<'_>,
     pipeline: &Pipeline<'_>,
     morsels: &Morsels,
@@ -111,7 +132,7 @@ fn stored(
     let source = h.source - b.base;
     let sides = workers::run(st.env, shared, st.workers(), |worker| {
         let mut side = Side {
-            columns: kept_columns(&b.read[source], &b.sources[source].kind),
+            columns: kept_columns(kept, &b.sources[source].kind),
             ..Side::default()
         };
         pipeline.run(worker, snapshot, morsels, around, |batch, cx| {
@@ -123,10 +144,7 @@ fn stored(
     let mut sides = sides.into_iter();
     let mut whole = sides.next().unwrap_or_default();
     for other in sides {
-        whole.columns.extend(&other.columns);
-        whole.keys.extend(&other.keys);
-        let bytes = whole.columns.bytes() + whole.keys.size();
-        whole.held.grow_to(bytes, shared)?;
+        whole.extend(other, shared)?;
     }
     Ok(whole)
 }
@@ -136,6 +154,7 @@ fn derived<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     h: &'s HashJoin,
+    kept: &[usize],
     keys: &Keys<'s>,
     rows: &[RowRef<'_>],
     shared: &Shared<'_>,
@@ -145,15 +164,15 @@ fn derived<'s>(
         return Err(Halt::Unfit);
     };
     let types = &st.plan.derived[*derived].query.types;
-    let kept = levels::computed(st, source, rows)?;
+    let computed = levels::computed(st, source, rows)?;
     let mut all = Columns::default();
     for (c, ty) in types.iter().enumerate() {
         let read = b.read[h.source - b.base].contains(&c);
         all.columns.push(read.then(|| Column::new(Kind::of(ty))));
     }
     let mut held = Held::default();
-    let mut reader = kept.reader();
-    while let Some(bytes) = reader.next(&kept)? {
+    let mut reader = computed.reader();
+    while let Some(bytes) = reader.next(&computed)? {
         st.tick()?;
         let values = row_buffer::values(bytes);
         for (column, v) in all.columns.iter_mut().zip(values) {
@@ -180,8 +199,8 @@ fn derived<'s>(
             len: 0,
             columns: types
                 .iter()
-                .zip(&all.columns)
-                .map(|(ty, c)| c.as_ref().map(|_| Column::new(Kind::of(ty))))
+                .enumerate()
+                .map(|(c, ty)| kept.contains(&c).then(|| Column::new(Kind::of(ty))))
                 .collect(),
         },
         ..Side::default()
@@ -195,6 +214,7 @@ fn derived<'s>(
         super::join::narrow(&mut batch, &filter, &cx)?;
         side.add(h, keys, batch, &cx, shared)?;
     }
+    held.release(shared);
     Ok(side)
 }
 

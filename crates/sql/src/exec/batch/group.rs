@@ -68,9 +68,9 @@ impl Groups {
         &all[from..ends[group]]
     }
     fn bytes(&self) -> usize {
-        self.keys.capacity()
-            + self.canonical.capacity()
-            + (self.ends.capacity() + self.canonical_ends.capacity()) * size_of::<usize>()
+        self.keys.len()
+            + self.canonical.len()
+            + (self.ends.len() + self.canonical_ends.len()) * size_of::<usize>()
             + self.slots.capacity() * (size_of::<u32>() + 1)
             + self.states.iter().map(Running::bytes).sum::<usize>()
             + self.first.iter().map(Columns::bytes).sum::<usize>()
@@ -294,6 +294,7 @@ impl<'e> Grouping<'e> {
             }
             let bytes = whole.bytes();
             whole.held.grow_to(bytes, shared)?;
+            other.held.release(shared);
         }
         Ok(whole)
     }

@@ -65,7 +65,7 @@ impl KeyBytes {
     }
     /// Bytes that it takes.
     pub fn size(&self) -> usize {
-        self.all.capacity() + self.ends.capacity() * size_of::<usize>()
+        self.all.len() + self.ends.len() * size_of::<usize>()
     }
 }
 
@@ -115,7 +115,7 @@ impl KeyValues {
     }
     /// Bytes that they take.
     pub fn size(&self) -> usize {
-        let numbers = self.numbers.iter().map(|n| n.capacity() * 8);
+        let numbers = self.numbers.iter().map(|n| n.len() * 8);
         numbers.sum::<usize>() + self.bytes.as_ref().map_or(0, KeyBytes::size)
     }
 }

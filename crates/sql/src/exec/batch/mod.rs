@@ -162,11 +162,13 @@ struct Loops<'s> {
 }
 
 impl<'s> Loops<'s> {
-    /// Builds what is hashed; `None` if there is nothing to read.
+    /// Builds what is hashed; `None` if there is nothing to read. `kept`: by source of the block, the columns that are read of the
+    /// rows that come out.
     fn new(
         st: &mut State<'s>,
         b: &'s Block,
         prefix: &Prefix<'s>,
+        kept: &[Vec<usize>],
         rows: &[RowRef<'_>],
         around: &[Beside<'_>],
         shared: &Shared<'_>,
@@ -177,7 +179,8 @@ impl<'s> Loops<'s> {
         let mut joins = Vec::new();
         for (level, h) in &prefix.joins {
             let (own, asked) = Keys::of(h, &st.context(rows));
-            let table = build::build(st, b, h, &own, rows, around, shared)?;
+            let kept = prefix.kept(b, h, kept);
+            let table = build::build(st, b, h, &kept, &own, rows, around, shared)?;
             let cx = st.context(rows);
             let asks = matches!(level.kind, LevelKind::Inner | LevelKind::Semi);
             if asks && table.columns.len == 0 {
@@ -253,7 +256,8 @@ fn grouped<'s>(
     if st.engine.snapshot(st.txn).is_none() {
         return Ok(None);
     }
-    let Some(loops) = Loops::new(st, b, prefix, rows, around, shared)? else {
+    let Some(loops) = Loops::new(st, b, prefix, &read_by_groups(b, g), rows, around, shared)?
+    else {
         return Ok(None);
     };
     let grouping = Grouping::new(b, g, &st.context(rows));
@@ -270,6 +274,19 @@ fn grouped<'s>(
     })?;
     let groups = grouping.merge(all, shared)?;
     Ok(Some((grouping, groups)))
+}
+
+/// By source of a block, the columns that its grouping reads of joined rows.
+fn read_by_groups(b: &Block, g: &Group) -> Vec<Vec<usize>> {
+    let keep = b.read.iter().zip(&g.keep);
+    let mut read: Vec<Vec<usize>> = keep
+        .map(|(list, keep)| if *keep { list.clone() } else { Vec::new() })
+        .collect();
+    let args = g.aggregates.iter().flat_map(|a| &a.args);
+    for e in g.keys.iter().map(|k| &k.expr).chain(args) {
+        prefix::note_columns(b, e, &mut read);
+    }
+    read
 }
 
 /// Runs a block's loops; rows go to `emit`.
@@ -291,7 +308,7 @@ pub fn rows<'s>(
     if st.engine.snapshot(st.txn).is_none() {
         return Ok(Attempt::ByRows);
     }
-    let loops = match Loops::new(st, b, &prefix, rows, &around, &shared) {
+    let loops = match Loops::new(st, b, &prefix, &b.read, rows, &around, &shared) {
         Ok(Some(loops)) => loops,
         Ok(None) | Err(Halt::Unfit | Halt::Stopped) => return Ok(Attempt::ByRows),
         Err(Halt::Error(e)) => return Err(e),
@@ -325,8 +342,7 @@ fn note_read(st: &mut State<'_>, shared: &Shared<'_>) {
     st.rows += read;
 }
 
-/// What a run may keep: a quarter of what the server's statements may take, or what a join may. Buffers count by their capacity, so how
-/// rows fall to the workers decides whether a run close to it ends by rows.
+/// What a run may keep: a quarter of what the server's statements may take, or what a join may.
 fn memory(st: &State<'_>) -> usize {
     st.limits.join.max(st.memory.server_limit() / 4)
 }

@@ -30,6 +30,30 @@ impl<'s> Prefix<'s> {
     pub fn len(&self) -> usize {
         1 + self.joins.len()
     }
+    /// The columns that are read of a hashed side's rows once they are joined: by these loops, or after them (`read`, by source of
+    /// the block).
+    pub fn kept(&self, b: &Block, side: &HashJoin, read: &[Vec<usize>]) -> Vec<usize> {
+        let mut all = read.to_vec();
+        for (level, h) in &self.joins {
+            let conditions = level.on.iter().chain(&level.filter).map(|c| &c.expr);
+            for e in conditions.chain(&h.probes) {
+                note_columns(b, e, &mut all);
+            }
+        }
+        all.swap_remove(side.source - b.base)
+    }
+}
+
+/// Adds the columns that an expression reads to lists by source of the block.
+pub fn note_columns(b: &Block, e: &Expr, lists: &mut [Vec<usize>]) {
+    e.columns(&mut |s, c| {
+        let list = s.checked_sub(b.base).and_then(|n| lists.get_mut(n));
+        if let Some(list) = list
+            && !list.contains(&c)
+        {
+            list.push(c);
+        }
+    });
 }
 
 /// Several workers read a table of so many times the rows that make batches pay.

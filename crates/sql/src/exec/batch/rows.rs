@@ -65,12 +65,17 @@ impl Columns {
     pub fn bytes(&self) -> usize {
         self.columns.iter().flatten().map(Column::bytes).sum()
     }
-    /// Appends all rows of others of the same columns.
-    pub fn extend(&mut self, other: &Columns) {
+    /// Bytes of the largest column.
+    pub fn largest(&self) -> usize {
+        let each = self.columns.iter().flatten().map(Column::bytes);
+        each.max().unwrap_or(0)
+    }
+    /// Appends all rows of others of the same columns. Each of theirs is given back when it was read.
+    pub fn extend(&mut self, other: Columns) {
         self.len += other.len;
-        for (own, more) in self.columns.iter_mut().zip(&other.columns) {
+        for (own, more) in self.columns.iter_mut().zip(other.columns) {
             if let (Some(own), Some(more)) = (own, more) {
-                own.extend(more);
+                own.extend(&more);
             }
         }
     }
@@ -324,23 +329,23 @@ impl Column {
         self.nulls.clear();
     }
 
-    /// Bytes that it takes.
+    /// Bytes that it takes: what is in use. The rest of a large buffer's capacity was never touched, so the system gave no memory for it.
     pub fn bytes(&self) -> usize {
         let data = match &self.data {
-            Kept::Int(v) | Kept::Decimal(v, _) => v.capacity() * 8,
-            Kept::UInt(v) => v.capacity() * 8,
-            Kept::Double(v) => v.capacity() * 8,
-            Kept::Date(v) => v.capacity() * 4,
-            Kept::Bytes(all, ends) => all.capacity() + ends.capacity() * 8,
+            Kept::Int(v) | Kept::Decimal(v, _) => v.len() * 8,
+            Kept::UInt(v) => v.len() * 8,
+            Kept::Double(v) => v.len() * 8,
+            Kept::Date(v) => v.len() * 4,
+            Kept::Bytes(all, ends) => all.len() + ends.len() * 8,
             Kept::Values(v) => {
                 let heap = |v: &Value<'_>| match v {
                     Value::Bytes(b) => b.len(),
                     _ => 0,
                 };
-                v.capacity() * size_of::<Value<'static>>() + v.iter().map(heap).sum::<usize>()
+                v.len() * size_of::<Value<'static>>() + v.iter().map(heap).sum::<usize>()
             }
         };
-        data + self.nulls.capacity()
+        data + self.nulls.len()
     }
 }
 

@@ -111,6 +111,14 @@ impl Held {
         self.bytes += more;
         Ok(())
     }
+    /// What another has charged is this one's from now on.
+    pub fn join(&mut self, other: Held) {
+        self.bytes += other.bytes;
+    }
+    /// Its buffer is gone.
+    pub fn release(self, shared: &Shared<'_>) {
+        shared.release(self.bytes);
+    }
 }
 
 impl<'s> Shared<'s> {
@@ -124,13 +132,17 @@ impl<'s> Shared<'s> {
             examined: AtomicUsize::new(0),
         }
     }
-    /// Charges bytes, which stay charged until the run is over.
+    /// Charges bytes, which stay charged until they are released or the run is over.
     pub fn charge(&self, bytes: usize) -> Ran<()> {
         let mut charge = self.charge.lock();
         if charge.used().saturating_add(bytes) > self.limit || !charge.try_grow(bytes) {
             return Err(Halt::Unfit);
         }
         Ok(())
+    }
+    /// Gives back what was charged.
+    pub fn release(&self, bytes: usize) {
+        self.charge.lock().shrink(bytes);
     }
     /// Within long work that reads nothing: whether the statement was killed. `done`: how much of it is done.
     #[inline]
