@@ -598,7 +598,7 @@ fn select_bytes(query: &mut Query, binary: &[usize], scope: &mut dyn Scope) {
                 binary.iter().for_each(|n| each(row.get_mut(*n)));
             }
         }
-        Body::Union(u) => {
+        Body::Set(u) => {
             for (arm, _) in &mut u.arms {
                 select_bytes(arm, binary, scope);
             }
@@ -648,7 +648,7 @@ pub(super) fn lock_shared(t: &mut Table) {
 fn lock_sources(q: &mut Query) {
     match &mut q.body {
         Body::Block(b) => b.tables.iter_mut().for_each(lock_shared),
-        Body::Union(u) => u.arms.iter_mut().for_each(|(q, _)| lock_sources(q)),
+        Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| lock_sources(q)),
         Body::Values(_) => {}
     }
 }

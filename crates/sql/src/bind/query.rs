@@ -1,4 +1,4 @@
-//! Whole queries: WITH, UNION, VALUES, TABLE, and the queries that SHOW and SET make.
+//! Whole queries: WITH, UNION, INTERSECT, EXCEPT, VALUES, TABLE, and the queries that SHOW and SET make.
 
 use super::from;
 use super::heads::{Head, unify};
@@ -9,8 +9,8 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::Expr;
 use crate::expr::bind::coercion::made_of;
 use crate::logical::{
-    Block, Body, DerivedColumn, Hints, Limit, OrderKey, Query, Table, TableKind, Tree, Union,
-    VirtualRef,
+    Block, Body, DerivedColumn, Hints, Limit, OrderKey, Query, SetOp, SetOperation, Table,
+    TableKind, Tree, VirtualRef,
 };
 use crate::parse::ast;
 use crate::result::ColumnMeta;
@@ -89,7 +89,8 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The parts of a UNION, or the one part that a query is.
+    /// The parts of a UNION, or the one part that a query is. What stands before an INTERSECT or EXCEPT becomes one part with what
+    /// follows it.
     fn arms(
         &mut self,
         body: &ast::QueryBody,
@@ -102,13 +103,43 @@ impl Binder<'_, '_> {
         };
         self.arm(&set.first, false, arms, heads)?;
         for part in &set.rest {
-            match part.op {
-                ast::SetOp::Union => self.arm(&part.body, !part.all, arms, heads)?,
-                ast::SetOp::Except => return Err(SqlError::unsupported("EXCEPT")),
-                ast::SetOp::Intersect => return Err(SqlError::unsupported("INTERSECT")),
-            }
+            let op = match part.op {
+                ast::SetOp::Union => {
+                    self.arm(&part.body, !part.all, arms, heads)?;
+                    continue;
+                }
+                ast::SetOp::Except => SetOp::Except,
+                ast::SetOp::Intersect => SetOp::Intersect,
+            };
+            let left = self.whole(std::mem::take(arms), heads);
+            let mut two = vec![(left, false)];
+            self.arm(&part.body, !part.all, &mut two, heads)?;
+            arms.push((self.set_operation(op, two, heads), false));
         }
         Ok(())
+    }
+
+    /// The parts of a UNION as one query.
+    fn whole(&mut self, mut arms: Vec<(Query, bool)>, heads: &[Head]) -> Query {
+        match arms.len() {
+            1 => arms.swap_remove(0).0,
+            _ => self.set_operation(SetOp::Union, arms, heads),
+        }
+    }
+
+    fn set_operation(&mut self, op: SetOp, arms: Vec<(Query, bool)>, heads: &[Head]) -> Query {
+        Query {
+            // It is written in the first SELECT and means the whole.
+            calc_found_rows: arms.first().is_some_and(|(q, _)| q.calc_found_rows),
+            types: heads.iter().map(|h| h.meta.ty.clone()).collect(),
+            body: Body::Set(Box::new(SetOperation {
+                op,
+                arms,
+                row: self.arena.table_id(),
+                order: Vec::new(),
+                limit: Limit::default(),
+            })),
+        }
     }
 
     fn arm(
@@ -125,9 +156,10 @@ impl Binder<'_, '_> {
             ast::QueryBody::Parens(q) => self.query(q)?,
             ast::QueryBody::Values(rows) => self.values(rows)?,
             ast::QueryBody::Table(name) => self.whole_table(name)?,
-            // Only INTERSECT is part of another operation.
-            ast::QueryBody::Set(_) | ast::QueryBody::Held(_) => {
-                return Err(SqlError::unsupported("INTERSECT"));
+            set @ (ast::QueryBody::Set(_) | ast::QueryBody::Held(_)) => {
+                let (mut arms, mut heads) = (Vec::new(), Vec::new());
+                self.arms(set, &mut arms, &mut heads)?;
+                (self.whole(arms, &heads), heads)
             }
         };
         if heads.is_empty() {
@@ -146,6 +178,7 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
+    /// UNION, or ORDER BY and LIMIT of another query.
     fn union(
         &mut self,
         arms: Vec<(Query, bool)>,
@@ -153,7 +186,6 @@ impl Binder<'_, '_> {
         order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
     ) -> SqlResult<(Query, Vec<Head>)> {
-        let types: Vec<SqlType> = heads.iter().map(|h| h.meta.ty.clone()).collect();
         let columns = heads.iter().map(|h| DerivedColumn {
             name: h.meta.name.clone(),
             ty: h.meta.ty.clone(),
@@ -165,21 +197,11 @@ impl Binder<'_, '_> {
         let built = self.union_order(order, limit, heads.len());
         self.frames.pop();
         let (order, limit) = built?;
-        // It is written in the first SELECT and means the whole.
-        let calc_found_rows = arms.first().is_some_and(|(q, _)| q.calc_found_rows);
-        Ok((
-            Query {
-                body: Body::Union(Box::new(Union {
-                    arms,
-                    row,
-                    order,
-                    limit,
-                })),
-                types,
-                calc_found_rows,
-            },
-            heads,
-        ))
+        let mut query = self.set_operation(SetOp::Union, arms, &heads);
+        if let Body::Set(set) = &mut query.body {
+            (set.row, set.order, set.limit) = (row, order, limit);
+        }
+        Ok((query, heads))
     }
 
     fn union_order(

@@ -16,13 +16,14 @@ use super::group::Groups;
 use super::hash;
 use super::levels;
 use super::profile;
+use super::set_operation;
 use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
 use crate::logical::Limit;
 use crate::memory::{Charge, MemoryAccount};
-use crate::plan::nodes::{Block, Body, Group, LevelFrom, Query, SourceKind, Union};
+use crate::plan::nodes::{Block, Body, Group, LevelFrom, Query, SourceKind};
 use crate::plan::ranges;
 use crate::row::{Reader, encode_sort_value, put_all, put_bytes};
 use crate::value::convert::exact_integer;
@@ -53,7 +54,7 @@ pub fn query<'s>(
             block(st, b, outer, q.calc_found_rows, out)
         }),
         Body::Block(b) => block(st, b, outer, q.calc_found_rows, out),
-        Body::Union(u) => union(st, q, u, outer, out),
+        Body::Set(u) => set_operation::run(st, q, u, outer, out),
         Body::Values(rows) => {
             let mut n = 0;
             for r in rows {
@@ -95,7 +96,7 @@ pub fn collect<'s>(
 }
 
 /// A value as another type of the same or a wider kind has it.
-fn convert<'v>(
+pub fn convert<'v>(
     v: Value<'v>,
     from: &crate::types::SqlType,
     to: &crate::types::SqlType,
@@ -526,138 +527,4 @@ fn order_key(
         encode_sort_value(&v, &o.expr.expr.ty, o.desc, out);
     }
     Ok(())
-}
-
-/// UNION.
-fn union<'s>(
-    st: &mut State<'s>,
-    q: &'s Query,
-    u: &'s Union,
-    outer: &[RowRef<'_>],
-    out: &mut Out<'_, 's>,
-) -> SqlResult<Counts> {
-    let (offset, count) = limits(st, &u.limit)?;
-    if count == 0 && !q.calc_found_rows {
-        return Ok(Counts::default());
-    }
-    // The rows of everything before the last DISTINCT are kept apart from each other.
-    let last_distinct = u.arms.iter().rposition(|(_, distinct)| *distinct);
-    let mut tail = UnionTail {
-        u,
-        sort: (!u.order.is_empty()).then(|| Sorter::new(st, offset.saturating_add(count))),
-        offset,
-        count,
-        calc: q.calc_found_rows,
-        seen: 0,
-        sent: 0,
-        key: Vec::new(),
-    };
-    let mut key = Vec::new();
-    let mut set = last_distinct.map(|_| Distinct::new(st));
-    let mut stopped = false;
-    for (n, (arm, _)) in u.arms.iter().enumerate() {
-        let unique = last_distinct.is_some_and(|l| n <= l);
-        query(st, arm, outer, &mut |st, r| {
-            let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
-            for ((v, from), to) in r.iter().zip(&arm.types).zip(&q.types) {
-                values.push(convert(v.borrowed(), from, to, st)?);
-            }
-            if let Some(set) = &mut set
-                && unique
-            {
-                key.clear();
-                for (v, ty) in values.iter().zip(&q.types) {
-                    encode_sort_value(v, ty, false, &mut key);
-                }
-                match set.see(st, &key) {
-                    Seen::Before => return Ok(Flow::Continue),
-                    Seen::New => {}
-                    Seen::Later => {
-                        let mut row = Vec::new();
-                        put_all(&values, &mut row);
-                        set.put_aside(&key, &row)?;
-                        return Ok(Flow::Continue);
-                    }
-                }
-            }
-            let flow = tail.row(st, &values, outer, out)?;
-            stopped = flow == Flow::Stop;
-            Ok(flow)
-        })?;
-        if stopped {
-            break;
-        }
-        if last_distinct == Some(n)
-            && let Some(set) = set.take()
-        {
-            set.rest(st, |st, row| {
-                let mut r = Reader(row);
-                let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
-                while !r.is_empty() {
-                    values.push(r.value());
-                }
-                let flow = tail.row(st, &values, outer, out)?;
-                stopped = flow == Flow::Stop;
-                Ok(flow)
-            })?;
-            if stopped {
-                break;
-            }
-        }
-    }
-    if let Some(sort) = tail.sort.take() {
-        sort.rows(st, offset, count, |st, r| {
-            tail.sent += 1;
-            out(st, r)
-        })?;
-    }
-    let found = if tail.calc { tail.seen } else { tail.sent };
-    Ok(Counts { found })
-}
-
-/// What comes after the arms of a UNION.
-struct UnionTail<'s> {
-    u: &'s Union,
-    sort: Option<Sorter<'s>>,
-    offset: u64,
-    count: u64,
-    /// All rows count, also those beyond the limit.
-    calc: bool,
-    seen: u64,
-    sent: u64,
-    key: Vec<u8>,
-}
-
-impl<'s> UnionTail<'s> {
-    fn row(
-        &mut self,
-        st: &mut State<'s>,
-        values: &[Value<'_>],
-        outer: &[RowRef<'_>],
-        out: &mut Out<'_, 's>,
-    ) -> SqlResult<Flow> {
-        self.seen += 1;
-        if let Some(sort) = &mut self.sort {
-            let mut rows: Rows<'_> = Rows::from_slice(&outer[..self.u.base.min(outer.len())]);
-            rows.push(RowRef::Values(values));
-            let cx = st.context(&rows);
-            self.key.clear();
-            for o in &self.u.order {
-                let v = o.expr.expr.eval(&cx)?;
-                encode_sort_value(&v, &o.expr.expr.ty, o.desc, &mut self.key);
-            }
-            sort.add(&self.key, values)?;
-            return Ok(Flow::Continue);
-        }
-        if self.seen <= self.offset || self.sent >= self.count {
-            return Ok(Flow::Continue);
-        }
-        self.sent += 1;
-        let flow = out(st, values)?;
-        Ok(if self.sent >= self.count && !self.calc {
-            Flow::Stop
-        } else {
-            flow
-        })
-    }
 }

@@ -10,7 +10,8 @@
 //! | `levels`, `hash` | the loops of a join |
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `batch` | whole blocks by batches of rows, on several threads |
-//! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT; UNION |
+//! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT |
+//! | `set_operation` | UNION, INTERSECT, EXCEPT |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions, run when they are asked for |
 //! | `profile` | what EXPLAIN ANALYZE counts; nothing is counted otherwise |
@@ -39,6 +40,7 @@ mod partitions;
 mod profile;
 mod row_buffer;
 mod scan;
+mod set_operation;
 mod skip_scan;
 mod sort;
 mod state;

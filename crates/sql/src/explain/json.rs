@@ -12,7 +12,7 @@ use crate::plan::dml::InsertRows;
 use crate::plan::nodes::{
     Access, Block, Body, ExprWithSubqueries, Level, LevelFrom, LevelKind, Query,
 };
-use crate::plan::nodes::{SourceKind, Union};
+use crate::plan::nodes::{SetOp, SetOperation, SourceKind};
 use crate::plan::{Plan, Root};
 
 /// A JSON value.
@@ -152,12 +152,12 @@ impl Writer<'_> {
     fn query(&mut self, q: &Query) -> Object {
         match &q.body {
             Body::Block(b) => self.changing(b, "", &[]),
-            Body::Union(u) => self.union(u),
+            Body::Set(u) => self.set_operation(u),
             Body::Values(_) => vec![self.number(), ("message", Json::text("No tables used"))],
         }
     }
 
-    fn union(&mut self, u: &Union) -> Object {
+    fn set_operation(&mut self, u: &SetOperation) -> Object {
         let mut arms = Vec::new();
         let mut ids = Vec::new();
         for (arm, _) in &u.arms {
@@ -165,15 +165,20 @@ impl Writer<'_> {
             arms.push(part(false, true, self.query(arm)));
         }
         let unique = u.arms.iter().any(|(_, distinct)| *distinct);
-        let kept = unique || !u.order.is_empty();
+        let kept = unique || !u.order.is_empty() || u.op != SetOp::Union;
+        let (what, heading) = match u.op {
+            SetOp::Union => ("union", "union_result"),
+            SetOp::Intersect => ("intersect", "intersect_result"),
+            SetOp::Except => ("except", "except_result"),
+        };
         let mut result = vec![("using_temporary_table", Json::Bool(kept))];
         if kept {
-            let name = format!("<union{}>", ids.join(","));
+            let name = format!("<{what}{}>", ids.join(","));
             result.push(("table_name", Json::text(name)));
             result.push(("access_type", Json::text("ALL")));
         }
         result.push(("query_specifications", Json::Array(arms)));
-        let result = ("union_result", Json::Object(result));
+        let result = (heading, Json::Object(result));
         match u.order.is_empty() {
             true => vec![result],
             false => {

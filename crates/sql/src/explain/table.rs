@@ -7,6 +7,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::parse::ast::{self, StatementKind};
 use crate::partition::Prune;
 use crate::plan::dml::InsertRows;
+use crate::plan::nodes::SetOp;
 use crate::plan::nodes::{
     Access, Block, Body, EqCond, IndexMerge, Level, LevelFrom, LevelKind, Query, SourceKind,
 };
@@ -235,19 +236,20 @@ impl Table<'_> {
                 };
                 self.block(b, kind);
             }
-            Body::Union(u) => {
+            Body::Set(u) => {
                 for (n, (arm, _)) in u.arms.iter().enumerate() {
                     let kind = match (n, kind) {
                         (0, "SIMPLE") => "PRIMARY",
                         (0, k) => k,
-                        _ => "UNION",
+                        _ => set_words(u.op).0,
                     };
                     self.query(arm, kind);
                 }
-                if u.arms.iter().any(|(_, distinct)| *distinct) {
+                if u.op != SetOp::Union || u.arms.iter().any(|(_, distinct)| *distinct) {
+                    let (_, result, table) = set_words(u.op);
                     self.line(Line {
-                        select_type: "UNION RESULT".into(),
-                        table: "<union>".into(),
+                        select_type: result.into(),
+                        table: table.into(),
                         access: "ALL".into(),
                         extra: vec!["Using temporary".into()],
                         ..Line::default()
@@ -520,4 +522,13 @@ fn key_len(index: &Index, parts: usize, schema: &Schema) -> u32 {
         base + u32::from(c.nullable)
     };
     index.parts.iter().take(parts).map(one).sum()
+}
+
+/// What select_type says of a part of a set operation but the first, and of its result; the result's name.
+fn set_words(op: SetOp) -> (&'static str, &'static str, &'static str) {
+    match op {
+        SetOp::Union => ("UNION", "UNION RESULT", "<union>"),
+        SetOp::Intersect => ("INTERSECT", "INTERSECT RESULT", "<intersect>"),
+        SetOp::Except => ("EXCEPT", "EXCEPT RESULT", "<except>"),
+    }
 }

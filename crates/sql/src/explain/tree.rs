@@ -6,6 +6,7 @@
 
 use super::profile::{Profile, Times};
 use crate::plan::dml::InsertRows;
+use crate::plan::nodes::SetOp;
 use crate::plan::nodes::{
     Access, Block, Body, EqCond, ExprWithSubqueries, IndexMerge, Level, LevelFrom, LevelKind,
     Query, SourceKind,
@@ -167,11 +168,15 @@ impl Tree<'_> {
     fn query(&self, q: &Query) -> Node {
         match &q.body {
             Body::Block(b) => self.block(b),
-            Body::Union(u) => {
+            Body::Set(u) => {
                 let unique = u.arms.iter().any(|(_, d)| *d);
-                let text = match unique {
-                    true => "Union materialize with deduplication",
-                    false => "Append",
+                let text = match (u.op, unique) {
+                    (SetOp::Union, true) => "Union materialize with deduplication",
+                    (SetOp::Union, false) => "Append",
+                    (SetOp::Intersect, true) => "Intersect materialize with deduplication",
+                    (SetOp::Intersect, false) => "Intersect all materialize",
+                    (SetOp::Except, true) => "Except materialize with deduplication",
+                    (SetOp::Except, false) => "Except all materialize",
                 };
                 let arms = u.arms.iter().map(|(arm, _)| self.query(arm));
                 let arms: Vec<Node> = arms.collect();

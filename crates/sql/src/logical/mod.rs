@@ -72,16 +72,30 @@ impl Default for Query {
 pub enum Body {
     /// A SELECT.
     Block(Box<Block>),
-    /// UNION, and ORDER BY or LIMIT around a parenthesised query.
-    Union(Box<Union>),
+    /// UNION, INTERSECT, EXCEPT, and ORDER BY or LIMIT around a parenthesised query.
+    Set(Box<SetOperation>),
     /// VALUES ROW(...), ...
     Values(Vec<Vec<Expr>>),
 }
 
-/// UNION: its arms from left to right.
+/// An operator between queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SetOp {
+    /// The rows of all.
+    #[default]
+    Union,
+    /// The rows that two have in common.
+    Intersect,
+    /// The rows of the first that are not in the second.
+    Except,
+}
+
+/// UNION: its arms from left to right. Or INTERSECT or EXCEPT of two.
 #[derive(Clone, Debug)]
-pub struct Union {
-    /// The queries; `true`: rows equal to earlier ones of the union so far are left out.
+pub struct SetOperation {
+    /// Which.
+    pub op: SetOp,
+    /// The queries; `true`: DISTINCT. Of a UNION, rows equal to earlier ones so far are left out then.
     pub arms: Vec<(Query, bool)>,
     /// What ORDER BY reads: the row put out.
     pub row: TableId,

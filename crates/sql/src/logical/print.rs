@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Arena, Ask, Block, Body, Limit, OrderKey, Query, Table, TableKind, Tree};
+use super::{Arena, Ask, Block, Body, Limit, OrderKey, Query, SetOp, Table, TableKind, Tree};
 use crate::expr::Expr;
 
 /// Indentation of a level.
@@ -66,8 +66,13 @@ impl Printer<'_> {
     fn query(&mut self, q: &Query) -> fmt::Result {
         match &q.body {
             Body::Block(b) => self.block(b),
-            Body::Union(u) => {
-                self.line(format_args!("union"))?;
+            Body::Set(u) => {
+                let op = match u.op {
+                    SetOp::Union => "union",
+                    SetOp::Intersect => "intersect",
+                    SetOp::Except => "except",
+                };
+                self.line(format_args!("{op}"))?;
                 self.inside(|p| {
                     for (arm, distinct) in &u.arms {
                         p.line(format_args!(

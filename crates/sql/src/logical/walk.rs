@@ -61,7 +61,7 @@ impl Query {
     pub fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
         match &self.body {
             Body::Block(b) => b.exprs(f),
-            Body::Union(u) => {
+            Body::Set(u) => {
                 u.arms.iter().for_each(|(q, _)| q.exprs(f));
                 u.order.iter().for_each(|o| f(&o.expr));
             }
@@ -72,7 +72,7 @@ impl Query {
     pub fn exprs_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match &mut self.body {
             Body::Block(b) => b.exprs_mut(f),
-            Body::Union(u) => {
+            Body::Set(u) => {
                 u.arms.iter_mut().for_each(|(q, _)| q.exprs_mut(f));
                 u.order.iter_mut().for_each(|o| f(&mut o.expr));
             }
@@ -86,7 +86,7 @@ impl Query {
                 b.tables.iter().for_each(|t| f(t.id));
                 b.group.iter().for_each(|g| f(g.id));
             }
-            Body::Union(u) => {
+            Body::Set(u) => {
                 f(u.row);
                 u.arms.iter().for_each(|(q, _)| q.ids(f));
             }
@@ -97,7 +97,7 @@ impl Query {
     pub fn tables(&self, f: &mut dyn FnMut(&Table)) {
         match &self.body {
             Body::Block(b) => b.tables.iter().for_each(f),
-            Body::Union(u) => u.arms.iter().for_each(|(q, _)| q.tables(f)),
+            Body::Set(u) => u.arms.iter().for_each(|(q, _)| q.tables(f)),
             Body::Values(_) => {}
         }
     }

@@ -40,7 +40,7 @@ mod trial;
 use crate::error::SqlResult;
 use crate::logical::PlanTable;
 use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
-use crate::plan::nodes::{self, Derived, OrderKey, Query, Union};
+use crate::plan::nodes::{self, Derived, OrderKey, Query, SetOp, SetOperation};
 use crate::plan::{Optimized, Root};
 use estimate::Outline;
 use peek::Peek;
@@ -123,9 +123,9 @@ impl Optimizer<'_> {
                 let (block, outline) = self.cheapest_block(*b, turn, base, calc_found_rows)?;
                 (nodes::Body::Block(Box::new(block)), outline)
             }
-            logical::Body::Union(u) => {
-                let (union, outline) = self.union(*u, base)?;
-                (nodes::Body::Union(Box::new(union)), outline)
+            logical::Body::Set(u) => {
+                let (set, outline) = self.set_operation(*u, base)?;
+                (nodes::Body::Set(Box::new(set)), outline)
             }
             logical::Body::Values(rows) => {
                 let count = rows.len() as f64;
@@ -141,13 +141,22 @@ impl Optimizer<'_> {
         Ok((query, outline))
     }
 
-    fn union(&mut self, u: logical::Union, base: usize) -> SqlResult<(Union, Outline)> {
+    fn set_operation(
+        &mut self,
+        u: logical::SetOperation,
+        base: usize,
+    ) -> SqlResult<(SetOperation, Outline)> {
         let mut arms = Vec::new();
         let (mut all, mut cost) = (0.0, 0.0);
         for (arm, distinct) in u.arms {
+            let first = arms.is_empty();
             let (arm, outline) = self.query(arm, base)?;
             arms.push((arm, distinct));
-            all += outline.rows;
+            all = match u.op {
+                SetOp::Intersect if !first => f64::min(all, outline.rows),
+                SetOp::Except if !first => all,
+                _ => all + outline.rows,
+            };
             cost += outline.cost;
         }
         self.place(u.row, base);
@@ -159,13 +168,14 @@ impl Optimizer<'_> {
             cost,
             ..Outline::of_rows(estimate::limited(all, &u.limit))
         };
-        let union = Union {
+        let set = SetOperation {
+            op: u.op,
             arms,
             order: order.collect(),
             limit: u.limit,
             base,
         };
-        Ok((union, outline))
+        Ok((set, outline))
     }
 
     /// Plans a derived table when it is first met; its position in the plan.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use millpond_store::{LockMode, WaitPolicy};
 
 use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
+pub use crate::logical::SetOp;
 use crate::logical::{Limit, VirtualRef};
 use crate::partition::Prune;
 use crate::types::{Collation, Schema, SqlType};
@@ -31,16 +32,18 @@ pub struct Query {
 pub enum Body {
     /// A SELECT.
     Block(Box<Block>),
-    /// UNION, and ORDER BY or LIMIT around a parenthesised query.
-    Union(Box<Union>),
+    /// UNION, INTERSECT, EXCEPT, and ORDER BY or LIMIT around a parenthesised query.
+    Set(Box<SetOperation>),
     /// VALUES ROW(...), ...
     Values(Vec<Vec<Expr>>),
 }
 
-/// UNION.
+/// UNION, or INTERSECT or EXCEPT of two.
 #[derive(Debug)]
-pub struct Union {
-    /// The queries; `true`: rows equal to earlier ones of the union so far are left out.
+pub struct SetOperation {
+    /// Which.
+    pub op: SetOp,
+    /// The queries; `true`: DISTINCT. Of a UNION, rows equal to earlier ones so far are left out then.
     pub arms: Vec<(Query, bool)>,
     /// ORDER BY over the output row, which is source `base`.
     pub order: Vec<OrderKey>,
@@ -110,7 +113,7 @@ impl Query {
     pub fn is_generic(&self) -> bool {
         match &self.body {
             Body::Block(b) => b.is_generic(),
-            Body::Union(_) | Body::Values(_) => false,
+            Body::Set(_) | Body::Values(_) => false,
         }
     }
 }
@@ -120,7 +123,7 @@ impl Query {
     pub fn is_unlimited(&self) -> bool {
         match &self.body {
             Body::Block(b) => b.limit.count.is_none(),
-            Body::Union(u) => u.limit.count.is_none(),
+            Body::Set(u) => u.limit.count.is_none(),
             Body::Values(_) => true,
         }
     }
@@ -128,7 +131,7 @@ impl Query {
     pub fn combinations(&self) -> f64 {
         match &self.body {
             Body::Block(b) => combinations(&b.levels),
-            Body::Union(u) => {
+            Body::Set(u) => {
                 let arms = u.arms.iter().map(|(q, _)| q.combinations());
                 arms.fold(0.0, f64::max)
             }

@@ -144,7 +144,7 @@ fn outside_in(
 fn blocks(q: &mut Query, f: &mut dyn FnMut(&mut Block)) {
     match &mut q.body {
         Body::Block(b) => f(b),
-        Body::Union(u) => u.arms.iter_mut().for_each(|(q, _)| blocks(q, f)),
+        Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| blocks(q, f)),
         Body::Values(_) => {}
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Context;
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Arena, Block, Body, DerivedId, Query, TableId, TableKind, Tree};
+use crate::logical::{Arena, Block, Body, DerivedId, Query, SetOp, TableId, TableKind, Tree};
 
 /// Applies the rule to a block.
 pub fn apply(b: &mut Block, cx: &mut Context<'_>) {
@@ -73,7 +73,12 @@ fn push(conds: &mut Vec<Expr>, id: TableId, derived: DerivedId, cx: &mut Context
 fn takes(q: &Query, arena: &Arena, assigns: bool) -> bool {
     let plain = match &q.body {
         Body::Block(b) => b.limit.is_none(),
-        Body::Union(u) => u.limit.is_none() && u.arms.iter().all(|(q, _)| takes(q, arena, assigns)),
+        // A condition may tell rows apart that INTERSECT and EXCEPT take for equal.
+        Body::Set(u) => {
+            u.op == SetOp::Union
+                && u.limit.is_none()
+                && u.arms.iter().all(|(q, _)| takes(q, arena, assigns))
+        }
         Body::Values(_) => false,
     };
     plain && !q.calc_found_rows && arena.is_deterministic(q, assigns)
@@ -117,7 +122,7 @@ fn can_take(q: &Query, types: &[crate::types::SqlType], e: &Expr, id: TableId) -
             let param = matches!(own.kind, ExprKind::Param(_) | ExprKind::Beside(..));
             !param && !own.has_subquery() && q.types[c] == types[c] && own.ty == types[c]
         }),
-        Body::Union(u) => u.arms.iter().all(|(q, _)| can_take(q, types, e, id)),
+        Body::Set(u) => u.arms.iter().all(|(q, _)| can_take(q, types, e, id)),
         Body::Values(_) => false,
     }
 }
@@ -146,7 +151,7 @@ fn take(q: &mut Query, e: &Expr, id: TableId) {
                 b.having.push(own);
             }
         }
-        Body::Union(u) => u.arms.iter_mut().for_each(|(q, _)| take(q, e, id)),
+        Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| take(q, e, id)),
         Body::Values(_) => {}
     }
 }

@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use super::semi_joins::{fixes, is_unique};
 use super::{Context, blocks};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Arena, Block, Body, Query, Root, TableId, TableKind, Tree};
+use crate::logical::{Arena, Block, Body, Query, Root, SetOp, TableId, TableKind, Tree};
 use crate::types::derive::hashable_type;
 use crate::value::Value;
 
@@ -83,7 +83,9 @@ fn read_of(root: &mut Root, arena: &Arena, at: usize) -> Vec<usize> {
 fn takes(q: &Query) -> bool {
     match &q.body {
         Body::Block(b) => !b.distinct,
-        Body::Union(u) => u.arms.iter().all(|(q, distinct)| !distinct && takes(q)),
+        Body::Set(u) => {
+            u.op == SetOp::Union && u.arms.iter().all(|(q, distinct)| !distinct && takes(q))
+        }
         Body::Values(_) => false,
     }
 }
@@ -99,7 +101,7 @@ fn columns(q: &mut Query, read: &[usize], cx: &mut Context<'_>) {
             }
             aggregates(b, cx);
         }
-        Body::Union(u) => {
+        Body::Set(u) => {
             let mut read = read.to_vec();
             for o in &u.order {
                 o.expr.columns(&mut |t, c| {
