@@ -14,6 +14,7 @@
 //! | `heads` | result columns, and types of UNIONs |
 //! | `into` | INTO: where it may stand, and its variables |
 //! | `group` | ONLY_FULL_GROUP_BY |
+//! | `rollup` | WITH ROLLUP, GROUPING() |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `duplicates` | ON DUPLICATE KEY UPDATE on its way to the SELECT that it is bound in |
 //! | `several` | UPDATE and DELETE of several tables |
@@ -26,6 +27,7 @@ mod heading;
 mod heads;
 mod into;
 mod query;
+mod rollup;
 mod scope;
 mod select;
 mod several;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::PlanContext;
 use super::duplicates::{OnDuplicate, Updating};
 use super::heads::Head;
+use super::rollup::Rollup;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::{hold_of, made_of, united};
@@ -55,6 +56,8 @@ pub struct Frame {
     pub aliases: Aliases,
     /// Clause for messages.
     pub clause: &'static str,
+    /// What WITH ROLLUP has met, if it is there.
+    pub rollup: Option<Rollup>,
     /// What `VALUES(column)` and the row alias of an INSERT mean: (table, its schema).
     pub inserted: Option<(TableId, Arc<Schema>)>,
 }
@@ -74,6 +77,7 @@ impl Frame {
             listing: false,
             aliases: Aliases::Hidden,
             clause: "field list",
+            rollup: None,
             inserted: None,
         }
     }
@@ -374,6 +378,9 @@ impl Scope for Binder<'_, '_> {
             }
         };
         Ok(Expr::column(group, at, ty, nullable, &label).held(hold))
+    }
+    fn grouping(&mut self, list: &ast::Items<ast::Expr>) -> SqlResult<Expr> {
+        self.bind_grouping(list)
     }
     fn subquery(&mut self, query: &ast::Query, kind: SubqueryKind) -> SqlResult<Expr> {
         let Some(f) = self.frames.last() else {

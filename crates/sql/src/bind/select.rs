@@ -38,6 +38,9 @@ impl<'p> Binder<'p, '_> {
         locks: &ast::Items<ast::Lock>,
     ) -> SqlResult<(Query, Vec<Head>)> {
         self.check_clauses(s)?;
+        if s.rollup() {
+            self.begin_rollup();
+        }
         let duplicates = self.duplicates.take();
         let mut from = self.bind_from(&s.from, locks)?;
         from::check_locks(locks, &self.frame().tables)?;
@@ -104,6 +107,9 @@ impl<'p> Binder<'p, '_> {
         if grouped && self.cx.env.sql_mode.get().only_full_group_by {
             group::check(&block, &self.arena)?;
         }
+        if let Some(rollup) = self.frame().rollup.take() {
+            self.roll_up(rollup, &mut block, &mut heads)?;
+        }
         // An implicit group has one row: nothing to sort.
         if grouped && !explicit {
             block.order.clear();
@@ -121,9 +127,6 @@ impl<'p> Binder<'p, '_> {
         }
         if !s.windows().is_empty() {
             return Err(SqlError::unsupported("window functions"));
-        }
-        if s.rollup() {
-            return Err(SqlError::unsupported("WITH ROLLUP"));
         }
         Ok(())
     }

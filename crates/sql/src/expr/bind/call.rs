@@ -159,7 +159,7 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
         S::Match { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
         S::WeightString { .. } => Err(SqlError::unsupported("function WEIGHT_STRING()")),
         S::JsonValue { .. } => Err(SqlError::unsupported("function JSON_VALUE()")),
-        S::Grouping(_) => Err(SqlError::unsupported("function GROUPING()")),
+        S::Grouping(list) => scope.grouping(list),
     }
 }
 

@@ -114,6 +114,10 @@ pub trait Scope {
     fn aggregate(&mut self, _spec: AggregateSpec) -> SqlResult<Expr> {
         Err(SqlError::new(1111, "Invalid use of group function"))
     }
+    /// `GROUPING(list)`.
+    fn grouping(&mut self, _list: &ast::Items<ast::Expr>) -> SqlResult<Expr> {
+        Err(SqlError::new(1111, "Invalid use of group function"))
+    }
     /// Plans a subquery; gives the expression that stands for it.
     fn subquery(&mut self, _query: &ast::Query, _kind: SubqueryKind) -> SqlResult<Expr> {
         Err(SqlError::unsupported("subquery here"))
