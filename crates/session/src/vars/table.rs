@@ -181,7 +181,7 @@ pub(super) static VARS: &[Def] = &[
         Both,
         num(0, 4_294_967_295),
         U(1000),
-        Fixed,
+        Free,
     ),
     def("datadir", Global, TEXT, T(""), ReadOnly),
     def(

@@ -603,6 +603,8 @@ fn select_bytes(query: &mut Query, binary: &[usize], scope: &mut dyn Scope) {
                 select_bytes(arm, binary, scope);
             }
         }
+        // It is a derived table's.
+        Body::Recursive(_) => {}
     }
 }
 
@@ -650,5 +652,9 @@ fn lock_sources(q: &mut Query) {
         Body::Block(b) => b.tables.iter_mut().for_each(lock_shared),
         Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| lock_sources(q)),
         Body::Values(_) => {}
+        Body::Recursive(r) => {
+            lock_sources(&mut r.seed);
+            r.steps.iter_mut().for_each(lock_sources);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
-use super::scope::{Binder, Cte};
+use super::scope::Binder;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
@@ -440,7 +440,9 @@ impl Binder<'_, '_> {
         columns: &[String],
     ) -> SqlResult<(DerivedId, Columns)> {
         let frames = std::mem::take(&mut self.frames);
+        self.derives += 1;
         let bound = self.query(query);
+        self.derives -= 1;
         self.frames = frames;
         let (query, heads) = bound?;
         let columns = derived_columns(&query, heads, name, columns)?;
@@ -453,15 +455,16 @@ impl Binder<'_, '_> {
             self.arena.derived[p.0].uses += 1;
             return Ok(p.clone());
         }
-        let Cte {
-            name,
-            columns,
-            query,
-            ..
-        } = self.ctes[at].clone();
+        if self.ctes[at].recursion.is_some() {
+            return self.itself(at);
+        }
+        let cte = self.ctes[at].clone();
         // A WITH query sees those before it.
         let hidden = self.ctes.split_off(at);
-        let bound = self.derive(&query, &name, &columns);
+        let bound = match cte.recursive {
+            true => self.derive_recursive(&cte),
+            false => self.derive(&cte.query, &cte.name, &cte.columns),
+        };
         self.ctes.extend(hidden);
         let bound = bound?;
         self.ctes[at].bound = Some(bound.clone());
@@ -470,7 +473,7 @@ impl Binder<'_, '_> {
 }
 
 /// Names and types of a derived table's columns.
-fn derived_columns(
+pub fn derived_columns(
     query: &Query,
     heads: Vec<super::heads::Head>,
     table: &str,

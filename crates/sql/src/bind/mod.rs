@@ -14,6 +14,7 @@
 //! | `heads` | result columns, and types of UNIONs |
 //! | `into` | INTO: where it may stand, and its variables |
 //! | `group` | ONLY_FULL_GROUP_BY |
+//! | `recursive` | WITH RECURSIVE |
 //! | `rollup` | WITH ROLLUP, GROUPING() |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `duplicates` | ON DUPLICATE KEY UPDATE on its way to the SELECT that it is bound in |
@@ -27,6 +28,7 @@ mod heading;
 mod heads;
 mod into;
 mod query;
+mod recursive;
 mod rollup;
 mod scope;
 mod select;

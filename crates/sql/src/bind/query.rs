@@ -45,9 +45,6 @@ impl Binder<'_, '_> {
 
     /// Brings the queries of a WITH into scope.
     pub fn with(&mut self, with: &ast::With) -> SqlResult<()> {
-        if with.recursive {
-            return Err(SqlError::unsupported("WITH RECURSIVE"));
-        }
         let ctes = self.ctes.len();
         for c in &with.queries {
             let name = c.name.as_str();
@@ -61,6 +58,8 @@ impl Binder<'_, '_> {
                 columns: from::names_of(&c.columns),
                 query: c.query.clone(),
                 bound: None,
+                recursive: with.recursive,
+                recursion: None,
             });
         }
         Ok(())
@@ -127,7 +126,8 @@ impl Binder<'_, '_> {
         }
     }
 
-    fn set_operation(&mut self, op: SetOp, arms: Vec<(Query, bool)>, heads: &[Head]) -> Query {
+    /// A set operation without ORDER BY and LIMIT.
+    pub fn set_operation(&mut self, op: SetOp, arms: Vec<(Query, bool)>, heads: &[Head]) -> Query {
         Query {
             // It is written in the first SELECT and means the whole.
             calc_found_rows: arms.first().is_some_and(|(q, _)| q.calc_found_rows),
@@ -142,7 +142,8 @@ impl Binder<'_, '_> {
         }
     }
 
-    fn arm(
+    /// Binds one part of a UNION and adds it to those before it.
+    pub fn arm(
         &mut self,
         body: &ast::QueryBody,
         distinct: bool,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::PlanContext;
 use super::duplicates::{OnDuplicate, Updating};
 use super::heads::Head;
+use super::recursive::Recursion;
 use super::rollup::Rollup;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
@@ -190,6 +191,10 @@ pub struct Cte {
     pub query: ast::Query,
     /// Its position in the derived tables and its columns.
     pub bound: Option<(DerivedId, Columns)>,
+    /// Whether it may name itself: it is one of WITH RECURSIVE.
+    pub recursive: bool,
+    /// What it sees of itself while it is bound, if it may.
+    pub recursion: Option<Recursion>,
 }
 
 /// State of binding one statement.
@@ -206,6 +211,8 @@ pub struct Binder<'p, 'c> {
     pub arena: Arena,
     /// WITH queries in scope, innermost last.
     pub ctes: Vec<Cte>,
+    /// Derived tables around what is being bound.
+    pub derives: usize,
     /// Blocks being bound, innermost last.
     pub frames: Vec<Frame>,
     /// The tables that the statement writes to.
@@ -230,6 +237,7 @@ impl<'p, 'c> Binder<'p, 'c> {
             tables: Vec::new(),
             arena: Arena::default(),
             ctes: Vec::new(),
+            derives: 0,
             frames: Vec::new(),
             targets: Vec::new(),
             reading_target: false,

@@ -16,6 +16,7 @@ use super::group::Groups;
 use super::hash;
 use super::levels;
 use super::profile;
+use super::recursive;
 use super::set_operation;
 use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
@@ -55,6 +56,7 @@ pub fn query<'s>(
         }),
         Body::Block(b) => block(st, b, outer, q.calc_found_rows, out),
         Body::Set(u) => set_operation::run(st, q, u, outer, out),
+        Body::Recursive(r) => recursive::run(st, q, r, out),
         Body::Values(rows) => {
             let mut n = 0;
             for r in rows {

@@ -231,6 +231,23 @@ pub fn forget(st: &mut State<'_>, levels: &[Level]) {
     }
 }
 
+/// Forgets the sides of a block that hold the rows of a derived table.
+pub fn forget_derived(st: &mut State<'_>, b: &Block, levels: &[Level], derived: usize) {
+    for l in levels {
+        match &l.from {
+            LevelFrom::Hash(h) => {
+                if let SourceKind::Derived { derived: own } = b.sources[h.source - b.base].kind
+                    && own == derived
+                {
+                    st.hashes[h.id] = None;
+                }
+            }
+            LevelFrom::Nest(list) => forget_derived(st, b, list, derived),
+            LevelFrom::Table(..) | LevelFrom::Rows(_) => {}
+        }
+    }
+}
+
 /// The inner side, built the first time.
 fn side<'s>(
     st: &mut State<'s>,

@@ -291,7 +291,8 @@ pub fn read_once<'s>(st: &State<'s>, b: &Block, source: &Source) -> Option<&'s Q
     match &source.kind {
         SourceKind::Derived { derived, .. } if b.base == 0 => {
             let d = &st.plan.derived[*derived];
-            (d.uses == 1).then_some(&d.query)
+            // What a recursive query reads of itself has no query.
+            (d.uses == 1 && st.derived[*derived].is_none()).then_some(&d.query)
         }
         _ => None,
     }

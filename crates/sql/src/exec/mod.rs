@@ -11,7 +11,7 @@
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `batch` | whole blocks by batches of rows, on several threads |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT |
-//! | `set_operation` | UNION, INTERSECT, EXCEPT |
+//! | `set_operation`, `recursive` | UNION, INTERSECT, EXCEPT; WITH RECURSIVE |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions, run when they are asked for |
 //! | `profile` | what EXPLAIN ANALYZE counts; nothing is counted otherwise |
@@ -38,6 +38,7 @@ mod loose_scan;
 mod multi_table;
 mod partitions;
 mod profile;
+mod recursive;
 mod row_buffer;
 mod scan;
 mod set_operation;

@@ -153,6 +153,15 @@ impl Writer<'_> {
         match &q.body {
             Body::Block(b) => self.changing(b, "", &[]),
             Body::Set(u) => self.set_operation(u),
+            Body::Recursive(r) => {
+                let mut arms = vec![part(false, true, self.query(&r.seed))];
+                for step in &r.steps {
+                    let mut step = self.query(step);
+                    step.push(("recursive", Json::Bool(true)));
+                    arms.push(part(false, true, step));
+                }
+                vec![("query_specifications", Json::Array(arms))]
+            }
             Body::Values(_) => vec![self.number(), ("message", Json::text("No tables used"))],
         }
     }

@@ -256,6 +256,10 @@ impl Table<'_> {
                     });
                 }
             }
+            Body::Recursive(r) => {
+                self.query(&r.seed, kind);
+                r.steps.iter().for_each(|step| self.query(step, "UNION"));
+            }
             Body::Values(_) => {
                 let id = self.next;
                 self.next += 1;

@@ -183,6 +183,14 @@ impl Tree<'_> {
                 let did = sum(arms.iter().map(|a| a.actual));
                 Node::new(text, arms).did(did)
             }
+            Body::Recursive(r) => {
+                let text = match r.distinct {
+                    true => "Repeat until convergence (with deduplication)",
+                    false => "Repeat until convergence",
+                };
+                let arms = std::iter::once(&r.seed).chain(&r.steps);
+                Node::new(text, arms.map(|arm| self.query(arm)).collect())
+            }
             Body::Values(rows) => Node::new(
                 format!("Rows fetched before execution: {}", rows.len()),
                 Vec::new(),

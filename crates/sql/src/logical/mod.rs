@@ -76,6 +76,25 @@ pub enum Body {
     Set(Box<SetOperation>),
     /// VALUES ROW(...), ...
     Values(Vec<Vec<Expr>>),
+    /// A query of WITH RECURSIVE.
+    Recursive(Box<Recursive>),
+}
+
+/// A query that reads its own rows. Its types are the seed's; it is a derived table's.
+#[derive(Clone, Debug)]
+pub struct Recursive {
+    /// The first rows.
+    pub seed: Query,
+    /// What makes more of them.
+    pub steps: Vec<Query>,
+    /// UNION DISTINCT: rows that were there before are left out.
+    pub distinct: bool,
+    /// The derived table, without a query of its own, that the steps read: the rows of the iteration before.
+    pub working: DerivedId,
+    /// Names of the columns, for messages.
+    pub names: Vec<String>,
+    /// LIMIT.
+    pub limit: Limit,
 }
 
 /// An operator between queries.

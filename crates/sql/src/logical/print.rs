@@ -84,6 +84,15 @@ impl Printer<'_> {
                     p.tail(&u.order, &u.limit)
                 })
             }
+            Body::Recursive(r) => {
+                let distinct = if r.distinct { "distinct" } else { "all" };
+                self.line(format_args!("recursive {distinct}"))?;
+                self.inside(|p| {
+                    p.query(&r.seed)?;
+                    r.steps.iter().try_for_each(|q| p.query(q))?;
+                    p.tail(&[], &r.limit)
+                })
+            }
             Body::Values(rows) => {
                 self.line(format_args!("values"))?;
                 self.inside(|p| {

@@ -66,6 +66,10 @@ impl Query {
                 u.order.iter().for_each(|o| f(&o.expr));
             }
             Body::Values(rows) => rows.iter().flatten().for_each(f),
+            Body::Recursive(r) => {
+                r.seed.exprs(f);
+                r.steps.iter().for_each(|q| q.exprs(f));
+            }
         }
     }
     /// The same with the right to change them.
@@ -77,6 +81,10 @@ impl Query {
                 u.order.iter_mut().for_each(|o| f(&mut o.expr));
             }
             Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+            Body::Recursive(r) => {
+                r.seed.exprs_mut(f);
+                r.steps.iter_mut().for_each(|q| q.exprs_mut(f));
+            }
         }
     }
     /// Calls `f` for each table, group and set operation's row of it and its arms.
@@ -91,6 +99,10 @@ impl Query {
                 u.arms.iter().for_each(|(q, _)| q.ids(f));
             }
             Body::Values(_) => {}
+            Body::Recursive(r) => {
+                r.seed.ids(f);
+                r.steps.iter().for_each(|q| q.ids(f));
+            }
         }
     }
     /// Calls `f` for each table that its blocks read.
@@ -99,6 +111,10 @@ impl Query {
             Body::Block(b) => b.tables.iter().for_each(f),
             Body::Set(u) => u.arms.iter().for_each(|(q, _)| q.tables(f)),
             Body::Values(_) => {}
+            Body::Recursive(r) => {
+                r.seed.tables(f);
+                r.steps.iter().for_each(|q| q.tables(f));
+            }
         }
     }
 }

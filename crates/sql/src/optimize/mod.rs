@@ -40,7 +40,7 @@ mod trial;
 use crate::error::SqlResult;
 use crate::logical::PlanTable;
 use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
-use crate::plan::nodes::{self, Derived, OrderKey, Query, SetOp, SetOperation};
+use crate::plan::nodes::{self, Derived, OrderKey, Query, Recursive, SetOp, SetOperation};
 use crate::plan::{Optimized, Root};
 use estimate::Outline;
 use peek::Peek;
@@ -127,6 +127,10 @@ impl Optimizer<'_> {
                 let (set, outline) = self.set_operation(*u, base)?;
                 (nodes::Body::Set(Box::new(set)), outline)
             }
+            logical::Body::Recursive(r) => {
+                let (recursive, outline) = self.recursive(*r)?;
+                (nodes::Body::Recursive(Box::new(recursive)), outline)
+            }
             logical::Body::Values(rows) => {
                 let count = rows.len() as f64;
                 let rows = rows.into_iter().map(|row| self.lower_all(row));
@@ -176,6 +180,38 @@ impl Optimizer<'_> {
             base,
         };
         Ok((set, outline))
+    }
+
+    /// Plans a query that reads its own rows. How many there will be nobody knows: each iteration is taken to have as many as the seed.
+    fn recursive(&mut self, r: logical::Recursive) -> SqlResult<(Recursive, Outline)> {
+        let (seed, outline) = self.query(r.seed, 0)?;
+        let working = self.derived(r.working)?;
+        self.outlines[working] = Outline {
+            cost: 0.0,
+            ..outline.clone()
+        };
+        let mut steps = Vec::new();
+        let mut whole = outline;
+        for step in r.steps {
+            let (step, outline) = self.query(step, 0)?;
+            steps.push(step);
+            whole.rows += outline.rows;
+            whole.cost += outline.cost;
+        }
+        whole.rows = estimate::limited(whole.rows, &r.limit);
+        let recursive = Recursive {
+            seed,
+            steps,
+            distinct: r.distinct,
+            working,
+            names: r.names,
+            limit: r.limit,
+        };
+        let outline = Outline {
+            cost: whole.cost,
+            ..Outline::of_rows(whole.rows)
+        };
+        Ok((recursive, outline))
     }
 
     /// Plans a derived table when it is first met; its position in the plan.

@@ -36,6 +36,25 @@ pub enum Body {
     Set(Box<SetOperation>),
     /// VALUES ROW(...), ...
     Values(Vec<Vec<Expr>>),
+    /// A query of WITH RECURSIVE.
+    Recursive(Box<Recursive>),
+}
+
+/// A query that reads its own rows.
+#[derive(Debug)]
+pub struct Recursive {
+    /// The first rows.
+    pub seed: Query,
+    /// What makes more of them.
+    pub steps: Vec<Query>,
+    /// UNION DISTINCT: rows that were there before are left out.
+    pub distinct: bool,
+    /// Position in [`super::Plan::derived`] of what the steps read: the rows of the iteration before.
+    pub working: usize,
+    /// Names of the columns, for messages.
+    pub names: Vec<String>,
+    /// LIMIT.
+    pub limit: Limit,
 }
 
 /// UNION, or INTERSECT or EXCEPT of two.
@@ -113,7 +132,7 @@ impl Query {
     pub fn is_generic(&self) -> bool {
         match &self.body {
             Body::Block(b) => b.is_generic(),
-            Body::Set(_) | Body::Values(_) => false,
+            Body::Set(_) | Body::Values(_) | Body::Recursive(_) => false,
         }
     }
 }
@@ -125,6 +144,7 @@ impl Query {
             Body::Block(b) => b.limit.count.is_none(),
             Body::Set(u) => u.limit.count.is_none(),
             Body::Values(_) => true,
+            Body::Recursive(r) => r.limit.count.is_none(),
         }
     }
     /// How many combinations of rows it would look at, in its largest SELECT.
@@ -136,6 +156,7 @@ impl Query {
                 arms.fold(0.0, f64::max)
             }
             Body::Values(_) => 0.0,
+            Body::Recursive(r) => r.seed.combinations(),
         }
     }
 }
