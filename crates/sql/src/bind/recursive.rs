@@ -46,7 +46,7 @@ fn wrong(code: u16, name: &str, what: &str) -> SqlError {
 
 fn misplaced(name: &str) -> SqlError {
     SqlError::new(
-        3576,
+        3577,
         format!(
             "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced only \
              once, and not in any subquery"
@@ -258,7 +258,7 @@ impl Binder<'_, '_> {
         let optional = |id: TableId| b.from.as_ref().is_some_and(|t| is_optional(t, id, false));
         if own.is_some_and(|t| optional(t.id)) {
             return Err(SqlError::new(
-                3577,
+                3576,
                 format!(
                     "In recursive query block of Recursive Common Table Expression '{}', the recursive table must neither be in \
                      the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints",

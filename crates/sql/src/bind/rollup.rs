@@ -51,7 +51,7 @@ impl Binder<'_, '_> {
         }
         if args.len() > MOST_ARGUMENTS {
             return Err(SqlError::new(
-                3578,
+                3601,
                 "Incorrect number of arguments for function GROUPING",
             ));
         }
@@ -90,7 +90,7 @@ impl Binder<'_, '_> {
                 found.push(at.ok_or_else(|| {
                     let n = n + 1;
                     let m = format!("Argument #{n} of GROUPING function is not in GROUP BY");
-                    SqlError::new(3580, m)
+                    SqlError::new(3602, m)
                 })?);
             }
             groupings.push(rolled.grouping(&found));
