@@ -604,7 +604,7 @@ fn select_bytes(query: &mut Query, binary: &[usize], scope: &mut dyn Scope) {
             }
         }
         // It is a derived table's.
-        Body::Recursive(_) => {}
+        Body::Recursive(_) | Body::Windowed(_) => {}
     }
 }
 
@@ -652,6 +652,7 @@ fn lock_sources(q: &mut Query) {
         Body::Block(b) => b.tables.iter_mut().for_each(lock_shared),
         Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| lock_sources(q)),
         Body::Values(_) => {}
+        Body::Windowed(w) => lock_sources(&mut w.input),
         Body::Recursive(r) => {
             lock_sources(&mut r.seed);
             r.steps.iter_mut().for_each(lock_sources);

@@ -16,6 +16,7 @@
 //! | `group` | ONLY_FULL_GROUP_BY |
 //! | `recursive` | WITH RECURSIVE |
 //! | `rollup` | WITH ROLLUP, GROUPING() |
+//! | `window` | window functions: the two queries that a SELECT with them is |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `duplicates` | ON DUPLICATE KEY UPDATE on its way to the SELECT that it is bound in |
 //! | `several` | UPDATE and DELETE of several tables |
@@ -33,6 +34,7 @@ mod rollup;
 mod scope;
 mod select;
 mod several;
+mod window;
 
 pub(crate) use into::into_variables;
 

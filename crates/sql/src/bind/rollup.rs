@@ -8,6 +8,7 @@
 
 use super::heads::Head;
 use super::scope::Binder;
+use super::window::Windows;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{ArithmeticOp, Coercibility, CompareOp, Expr, ExprKind};
 use crate::logical::{
@@ -69,6 +70,7 @@ impl Binder<'_, '_> {
         &mut self,
         rollup: Rollup,
         block: &mut Block,
+        windows: &mut Windows,
         heads: &mut [Head],
     ) -> SqlResult<()> {
         let Some(group) = &mut block.group else {
@@ -138,7 +140,10 @@ impl Binder<'_, '_> {
         for o in &mut block.order {
             replace(&mut o.expr);
         }
-        if block.order.is_empty() {
+        windows.exprs_mut(&mut |e| {
+            replace(e);
+        });
+        if block.order.is_empty() && windows.is_empty() {
             for k in 0..count {
                 let by = [rolled.is_rolled(k), rolled.key(k)];
                 block

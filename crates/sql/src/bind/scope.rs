@@ -8,13 +8,14 @@ use super::duplicates::{OnDuplicate, Updating};
 use super::heads::Head;
 use super::recursive::Recursion;
 use super::rollup::Rollup;
+use super::window::Windows;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::{hold_of, made_of, united};
 use crate::expr::bind::{as_number, unknown_column};
 use crate::expr::param::{is_text, param_type};
 use crate::expr::{
-    AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind,
+    AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind, WindowFunction,
 };
 use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId, TableKind};
 use crate::logical::{Notes, PlanTable};
@@ -57,6 +58,8 @@ pub struct Frame {
     pub aliases: Aliases,
     /// Clause for messages.
     pub clause: &'static str,
+    /// Windows and their functions.
+    pub windows: Windows,
     /// What WITH ROLLUP has met, if it is there.
     pub rollup: Option<Rollup>,
     /// What `VALUES(column)` and the row alias of an INSERT mean: (table, its schema).
@@ -78,6 +81,7 @@ impl Frame {
             listing: false,
             aliases: Aliases::Hidden,
             clause: "field list",
+            windows: Windows::new(arena.table_id()),
             rollup: None,
             inserted: None,
         }
@@ -367,6 +371,9 @@ impl Scope for Binder<'_, '_> {
         if !f.allow_aggregates {
             return Err(SqlError::new(1111, "Invalid use of group function"));
         }
+        for a in &spec.args {
+            f.windows.refuse_in(a)?;
+        }
         let group = f.group;
         let mut nested = false;
         for a in &spec.args {
@@ -386,6 +393,14 @@ impl Scope for Binder<'_, '_> {
             }
         };
         Ok(Expr::column(group, at, ty, nullable, &label).held(hold))
+    }
+    fn window(
+        &mut self,
+        name: &str,
+        function: WindowFunction,
+        over: &ast::Over,
+    ) -> SqlResult<Expr> {
+        self.bind_window(name, function, over)
     }
     fn grouping(&mut self, list: &ast::Items<ast::Expr>) -> SqlResult<Expr> {
         self.bind_grouping(list)

@@ -5,6 +5,7 @@ use super::from;
 use super::group;
 use super::heads::{Head, column_flags};
 use super::scope::{Aliases, Binder};
+use super::window::Windows;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::by_value;
 use crate::expr::bind::coercion::hold_of;
@@ -53,10 +54,13 @@ impl<'p> Binder<'p, '_> {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
+        self.name_windows(s.windows())?;
         self.frame().allow_aggregates = true;
+        self.frame().windows.allowed = true;
         self.frame().listing = true;
         let (mut select, mut heads) = self.select_list(s)?;
         self.frame().listing = false;
+        self.frame().windows.allowed = false;
         self.frame().names = heads
             .iter()
             .zip(&select)
@@ -71,7 +75,10 @@ impl<'p> Binder<'p, '_> {
             Some(e) => self.bind(e, "having clause")?.into_conjuncts(),
             None => Vec::new(),
         };
+        self.check_windows(&keys, &having)?;
+        self.frame().windows.allowed = true;
         let order = self.order_keys(order, &select)?;
+        self.frame().windows.allowed = false;
         self.frame().aliases = Aliases::Hidden;
         let limit = self.limit(limit)?;
         let distinct = s.options.distinct;
@@ -79,6 +86,7 @@ impl<'p> Binder<'p, '_> {
         let grouped = explicit || !self.frame().aggregates.is_empty();
         if !grouped
             && !distinct
+            && self.frame().windows.is_empty()
             && let Some(on) = duplicates
         {
             self.carry(on, &mut select, &mut heads)?;
@@ -107,12 +115,17 @@ impl<'p> Binder<'p, '_> {
         if grouped && self.cx.env.sql_mode.get().only_full_group_by {
             group::check(&block, &self.arena)?;
         }
+        let none = Windows::new(self.frame().group);
+        let mut windows = std::mem::replace(&mut self.frame().windows, none);
         if let Some(rollup) = self.frame().rollup.take() {
-            self.roll_up(rollup, &mut block, &mut heads)?;
+            self.roll_up(rollup, &mut block, &mut windows, &mut heads)?;
         }
         // An implicit group has one row: nothing to sort.
         if grouped && !explicit {
             block.order.clear();
+        }
+        if !windows.is_empty() {
+            block = self.part_windows(windows, block)?;
         }
         let mut query = Query::of(block);
         query.calc_found_rows = s.options.calc_found_rows;
@@ -125,10 +138,25 @@ impl<'p> Binder<'p, '_> {
         if s.options.distinct && s.options.all {
             return Err(SqlError::new(1221, "Incorrect usage of ALL and DISTINCT"));
         }
-        if !s.windows().is_empty() {
-            return Err(SqlError::unsupported("window functions"));
-        }
         Ok(())
+    }
+
+    /// Neither groups nor HAVING see the results of window functions.
+    fn check_windows(&mut self, keys: &[Expr], having: &[Expr]) -> SqlResult<()> {
+        let f = self.frame();
+        let Some(e) = keys.iter().chain(having).find(|e| f.windows.are_in(e)) else {
+            return Ok(());
+        };
+        let text = e.to_string();
+        let alias = f
+            .names
+            .iter()
+            .find(|(_, own)| f.windows.are_in(own) && text.contains(&own.to_string()));
+        let name = alias.map_or_else(|| e.to_string(), |(name, _)| name.clone());
+        let m = format!(
+            "You cannot use the alias '{name}' of an expression containing a window function in this context.'"
+        );
+        Err(SqlError::new(3594, m))
     }
 
     fn group_keys(

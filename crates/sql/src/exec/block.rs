@@ -20,6 +20,7 @@ use super::recursive;
 use super::set_operation;
 use super::sort::Sorter;
 use super::state::{Flow, Kept2d, Rows, State, row_bytes};
+use super::window;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{EvalContext, RowRef};
 use crate::logical::Limit;
@@ -57,6 +58,7 @@ pub fn query<'s>(
         Body::Block(b) => block(st, b, outer, q.calc_found_rows, out),
         Body::Set(u) => set_operation::run(st, q, u, outer, out),
         Body::Recursive(r) => recursive::run(st, q, r, out),
+        Body::Windowed(w) => window::run(st, q, w, out),
         Body::Values(rows) => {
             let mut n = 0;
             for r in rows {

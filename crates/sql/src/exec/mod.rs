@@ -14,6 +14,7 @@
 //! | `set_operation`, `recursive` | UNION, INTERSECT, EXCEPT; WITH RECURSIVE |
 //! | `group`, `distinct`, `sort`, `codec` | their buffers, which go to disk when they grow too large |
 //! | `subquery` | subqueries in expressions, run when they are asked for |
+//! | `window` | window functions |
 //! | `profile` | what EXPLAIN ANALYZE counts; nothing is counted otherwise |
 //! | `insert`, `update`, `multi_table` | which rows INSERT, UPDATE and DELETE write, and their values; [`crate::write`] writes them |
 //! | `dml` | what those share |
@@ -49,6 +50,7 @@ mod subquery;
 #[cfg(test)]
 mod tests;
 mod update;
+mod window;
 
 pub use dml::DmlOptions;
 pub use state::Scratch;

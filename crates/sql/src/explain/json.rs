@@ -153,6 +153,15 @@ impl Writer<'_> {
         match &q.body {
             Body::Block(b) => self.changing(b, "", &[]),
             Body::Set(u) => self.set_operation(u),
+            Body::Windowed(w) => {
+                let sort = w
+                    .windows
+                    .iter()
+                    .any(|w| !w.partition.is_empty() || !w.order.is_empty());
+                let mut windowing = vec![("using_filesort", Json::Bool(sort))];
+                windowing.extend(self.query(&w.input));
+                vec![("windowing", Json::Object(windowing))]
+            }
             Body::Recursive(r) => {
                 let mut arms = vec![part(false, true, self.query(&r.seed))];
                 for step in &r.steps {

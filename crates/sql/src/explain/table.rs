@@ -256,6 +256,7 @@ impl Table<'_> {
                     });
                 }
             }
+            Body::Windowed(w) => self.query(&w.input, kind),
             Body::Recursive(r) => {
                 self.query(&r.seed, kind);
                 r.steps.iter().for_each(|step| self.query(step, "UNION"));

@@ -183,6 +183,16 @@ impl Tree<'_> {
                 let did = sum(arms.iter().map(|a| a.actual));
                 Node::new(text, arms).did(did)
             }
+            Body::Windowed(w) => {
+                let mut node = self.query(&w.input);
+                for w in &w.windows {
+                    if !w.partition.is_empty() || !w.order.is_empty() {
+                        node = Node::new("Sort", vec![node]);
+                    }
+                    node = Node::new("Window aggregate with buffering", vec![node]);
+                }
+                node
+            }
             Body::Recursive(r) => {
                 let text = match r.distinct {
                     true => "Repeat until convergence (with deduplication)",

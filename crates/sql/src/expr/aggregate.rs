@@ -435,6 +435,46 @@ impl Accumulator {
         }
     }
 
+    /// Gives a row back that was taken in; whether that is possible, which it is for counts and exact sums.
+    pub fn retract(&mut self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<bool> {
+        if self.seen.is_some() {
+            return Ok(false);
+        }
+        if spec.kind == K::CountStar {
+            if let State::Count(n) = &mut self.state {
+                *n -= 1;
+            }
+            return Ok(true);
+        }
+        if !matches!(self.state, State::Count(_) | State::Sum(..)) {
+            return Ok(false);
+        }
+        let v = spec.args[0].eval(cx)?;
+        if v.is_null() {
+            return Ok(true);
+        }
+        Ok(match &mut self.state {
+            State::Count(n) => {
+                *n -= 1;
+                true
+            }
+            State::Sum(sum, n) => {
+                let left = match (&*sum, number(v, cx)?) {
+                    (Sum::Int(s), Value::Int(x)) => Some(Sum::Int(s - i128::from(x))),
+                    (Sum::Int(s), Value::UInt(x)) => Some(Sum::Int(s - i128::from(x))),
+                    (Sum::Decimal(s), Value::Decimal(x)) => s.checked_sub(x).map(Sum::Decimal),
+                    _ => None,
+                };
+                let Some(left) = left else {
+                    return Ok(false);
+                };
+                (*sum, *n) = (left, *n - 1);
+                true
+            }
+            _ => false,
+        })
+    }
+
     fn any_null(&self, spec: &AggregateSpec, cx: &EvalContext<'_>) -> SqlResult<bool> {
         for a in &spec.args {
             if a.eval(cx)?.is_null() {

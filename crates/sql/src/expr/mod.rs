@@ -14,6 +14,7 @@ mod operators;
 pub(crate) mod param;
 mod term;
 mod time_format;
+mod window;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ pub(crate) use like::{compile as compile_pattern, matches as like_matches};
 pub use list::InList;
 pub(crate) use operators::{arithmetic_of, compare as compare_values, number as number_of};
 pub use term::Term;
+pub use window::{Frame, FrameBound, WindowFunction, WindowKind};
 
 pub use crate::types::derive::ArithmeticOp;
 
@@ -416,6 +418,10 @@ impl Expr {
                 .chain(last.as_deref())
                 .for_each(f),
         }
+    }
+    /// Calls `f` for each operand.
+    pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.children_mut().into_iter().for_each(f);
     }
     fn children_mut(&mut self) -> Vec<&mut Expr> {
         use ExprKind as K;

@@ -35,7 +35,7 @@ pub use notes::Notes;
 pub use table::{OUTGROWN_ROWS, PlanTable};
 pub use walk::{ColumnRef, EachExpr};
 
-use crate::expr::{CompareOp, Expr, RowTest};
+use crate::expr::{CompareOp, Expr, RowTest, WindowFunction};
 use crate::types::{Collation, SqlType};
 
 /// Which table reference, group or row of a set operation, within a statement. `ExprKind::Column` has it as its source.
@@ -78,6 +78,43 @@ pub enum Body {
     Values(Vec<Vec<Expr>>),
     /// A query of WITH RECURSIVE.
     Recursive(Box<Recursive>),
+    /// Window functions over another query's rows.
+    Windowed(Box<Windowed>),
+}
+
+/// Window functions over a query's rows: a derived table's query. Its columns are the functions' results, then those of the input.
+#[derive(Clone, Debug)]
+pub struct Windowed {
+    /// The rows.
+    pub input: Query,
+    /// What the functions' expressions read: the row put out.
+    pub row: TableId,
+    /// The windows, in the order in which they are worked on.
+    pub windows: Vec<Window>,
+}
+
+/// A window with its functions.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// PARTITION BY: columns of the row put out.
+    pub partition: Vec<usize>,
+    /// ORDER BY: columns of the row put out, descending.
+    pub order: Vec<(usize, bool)>,
+    /// Which column its result is, and the function.
+    pub functions: Vec<(usize, WindowFunction)>,
+}
+
+impl Windowed {
+    /// Calls `f` for each expression of its functions.
+    pub fn function_exprs(&self, f: &mut dyn FnMut(&Expr)) {
+        let functions = self.windows.iter().flat_map(|w| &w.functions);
+        functions.for_each(|(_, function)| function.exprs(f));
+    }
+    /// The same with the right to change them.
+    pub fn function_exprs_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        let functions = self.windows.iter_mut().flat_map(|w| &mut w.functions);
+        functions.for_each(|(_, function)| function.exprs_mut(f));
+    }
 }
 
 /// A query that reads its own rows. Its types are the seed's; it is a derived table's.

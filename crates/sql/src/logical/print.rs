@@ -84,6 +84,20 @@ impl Printer<'_> {
                     p.tail(&u.order, &u.limit)
                 })
             }
+            Body::Windowed(w) => {
+                self.line(format_args!("windows"))?;
+                self.inside(|p| {
+                    for w in &w.windows {
+                        p.line(format_args!(
+                            "partition {:?} order {:?} functions {}",
+                            w.partition,
+                            w.order,
+                            w.functions.len()
+                        ))?;
+                    }
+                    p.query(&w.input)
+                })
+            }
             Body::Recursive(r) => {
                 let distinct = if r.distinct { "distinct" } else { "all" };
                 self.line(format_args!("recursive {distinct}"))?;

@@ -66,6 +66,10 @@ impl Query {
                 u.order.iter().for_each(|o| f(&o.expr));
             }
             Body::Values(rows) => rows.iter().flatten().for_each(f),
+            Body::Windowed(w) => {
+                w.input.exprs(f);
+                w.function_exprs(f);
+            }
             Body::Recursive(r) => {
                 r.seed.exprs(f);
                 r.steps.iter().for_each(|q| q.exprs(f));
@@ -81,6 +85,10 @@ impl Query {
                 u.order.iter_mut().for_each(|o| f(&mut o.expr));
             }
             Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+            Body::Windowed(w) => {
+                w.input.exprs_mut(f);
+                w.function_exprs_mut(f);
+            }
             Body::Recursive(r) => {
                 r.seed.exprs_mut(f);
                 r.steps.iter_mut().for_each(|q| q.exprs_mut(f));
@@ -99,6 +107,10 @@ impl Query {
                 u.arms.iter().for_each(|(q, _)| q.ids(f));
             }
             Body::Values(_) => {}
+            Body::Windowed(w) => {
+                f(w.row);
+                w.input.ids(f);
+            }
             Body::Recursive(r) => {
                 r.seed.ids(f);
                 r.steps.iter().for_each(|q| q.ids(f));
@@ -111,6 +123,7 @@ impl Query {
             Body::Block(b) => b.tables.iter().for_each(f),
             Body::Set(u) => u.arms.iter().for_each(|(q, _)| q.tables(f)),
             Body::Values(_) => {}
+            Body::Windowed(w) => w.input.tables(f),
             Body::Recursive(r) => {
                 r.seed.tables(f);
                 r.steps.iter().for_each(|q| q.tables(f));

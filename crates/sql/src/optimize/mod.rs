@@ -38,9 +38,12 @@ mod skip_scan;
 mod trial;
 
 use crate::error::SqlResult;
+use crate::expr::Expr;
 use crate::logical::PlanTable;
 use crate::logical::{self, Arena, DerivedId, SubqueryId, TableId};
-use crate::plan::nodes::{self, Derived, OrderKey, Query, Recursive, SetOp, SetOperation};
+use crate::plan::nodes::{
+    self, Derived, OrderKey, Query, Recursive, SetOp, SetOperation, Windowed,
+};
 use crate::plan::{Optimized, Root};
 use estimate::Outline;
 use peek::Peek;
@@ -126,6 +129,20 @@ impl Optimizer<'_> {
             logical::Body::Set(u) => {
                 let (set, outline) = self.set_operation(*u, base)?;
                 (nodes::Body::Set(Box::new(set)), outline)
+            }
+            logical::Body::Windowed(w) => {
+                let (input, outline) = self.query(w.input, base)?;
+                self.place(w.row, 0);
+                let mut windows = w.windows;
+                for (_, f) in windows.iter_mut().flat_map(|w| &mut w.functions) {
+                    f.exprs_mut(&mut |e| *e = self.lower(std::mem::replace(e, Expr::null())));
+                }
+                let windowed = Windowed { input, windows };
+                let outline = Outline {
+                    cost: outline.cost,
+                    ..Outline::of_rows(outline.rows)
+                };
+                (nodes::Body::Windowed(Box::new(windowed)), outline)
             }
             logical::Body::Recursive(r) => {
                 let (recursive, outline) = self.recursive(*r)?;

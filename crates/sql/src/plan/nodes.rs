@@ -11,8 +11,8 @@ use std::sync::Arc;
 use millpond_store::{LockMode, WaitPolicy};
 
 use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
-pub use crate::logical::SetOp;
 use crate::logical::{Limit, VirtualRef};
+pub use crate::logical::{SetOp, Window};
 use crate::partition::Prune;
 use crate::types::{Collation, Schema, SqlType};
 
@@ -38,6 +38,17 @@ pub enum Body {
     Values(Vec<Vec<Expr>>),
     /// A query of WITH RECURSIVE.
     Recursive(Box<Recursive>),
+    /// Window functions over another query's rows.
+    Windowed(Box<Windowed>),
+}
+
+/// Window functions over a query's rows. Its columns are the functions' results, then those of the input.
+#[derive(Debug)]
+pub struct Windowed {
+    /// The rows.
+    pub input: Query,
+    /// The windows, in the order in which they are worked on. Their expressions read the row put out, which is source 0.
+    pub windows: Vec<Window>,
 }
 
 /// A query that reads its own rows.
@@ -132,7 +143,7 @@ impl Query {
     pub fn is_generic(&self) -> bool {
         match &self.body {
             Body::Block(b) => b.is_generic(),
-            Body::Set(_) | Body::Values(_) | Body::Recursive(_) => false,
+            _ => false,
         }
     }
 }
@@ -145,6 +156,7 @@ impl Query {
             Body::Set(u) => u.limit.count.is_none(),
             Body::Values(_) => true,
             Body::Recursive(r) => r.limit.count.is_none(),
+            Body::Windowed(_) => true,
         }
     }
     /// How many combinations of rows it would look at, in its largest SELECT.
@@ -157,6 +169,7 @@ impl Query {
             }
             Body::Values(_) => 0.0,
             Body::Recursive(r) => r.seed.combinations(),
+            Body::Windowed(w) => w.input.combinations(),
         }
     }
 }

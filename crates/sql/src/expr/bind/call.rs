@@ -12,10 +12,10 @@ use super::{Scope, bind, cast, is_null, is_param, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{
-    AggregateKind, AggregateSpec, ArithmeticOp, Expr, ExprKind, IntervalUnit, RandState, aggregate,
-    interval,
+    AggregateKind, AggregateSpec, ArithmeticOp, Expr, ExprKind, Frame, IntervalUnit, RandState,
+    WindowFunction, WindowKind, aggregate, interval,
 };
-use crate::types::{Collation, SqlType};
+use crate::types::{Collation, SqlType, derive};
 use crate::value::Value;
 
 /// Where bytes are wanted of what CONVERT made latin1, they are latin1's: texts are Unicode everywhere else.
@@ -59,7 +59,7 @@ fn infer_params(f: Func, args: &mut [Expr]) {
     }
 }
 
-fn shift(date: Expr, amount: Expr, unit: IntervalUnit, minus: bool) -> Expr {
+pub(crate) fn shift(date: Expr, amount: Expr, unit: IntervalUnit, minus: bool) -> Expr {
     let ty = interval::date_add_type(&date.ty, &amount.ty, unit);
     Expr::new(
         ExprKind::DateAdd(Box::new([date, amount]), unit, minus),
@@ -292,9 +292,6 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
 /// COUNT, SUM and the like.
 pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<Expr> {
     use ast::AggregateFunction as A;
-    if a.over.is_some() {
-        return Err(SqlError::unsupported("window functions"));
-    }
     let kind = match a.function {
         A::Count
             if matches!(
@@ -305,7 +302,8 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
                 }])
             ) =>
         {
-            return gather(AggregateKind::CountStar, Vec::new(), scope);
+            let spec = specified(AggregateKind::CountStar, Vec::new(), scope);
+            return placed(a, spec, scope);
         }
         A::Count => AggregateKind::Count,
         A::Sum => AggregateKind::Sum,
@@ -331,32 +329,128 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
         order_by.push((bind(&o.expr, scope)?, desc));
     }
     let separator = a.separator.as_deref().unwrap_or(",").to_string();
-    gather_in(kind, a.distinct, args, order_by, separator, scope)
-}
-
-fn gather(kind: AggregateKind, args: Vec<Expr>, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    gather_in(kind, false, args, Vec::new(), ",".into(), scope)
+    let spec = AggregateSpec {
+        distinct: a.distinct,
+        order_by,
+        separator,
+        ..specified(kind, args, scope)
+    };
+    placed(a, spec, scope)
 }
 
 /// An aggregate of bound arguments.
-fn gather_in(
-    kind: AggregateKind,
-    distinct: bool,
-    mut args: Vec<Expr>,
-    order_by: Vec<(Expr, bool)>,
-    separator: String,
-    scope: &mut dyn Scope,
-) -> SqlResult<Expr> {
+fn specified(kind: AggregateKind, mut args: Vec<Expr>, scope: &mut dyn Scope) -> AggregateSpec {
     if kind.takes_numbers() {
         args.iter_mut().for_each(as_number);
     }
     let ty = aggregate::result_type(kind, &args, scope.collation());
-    scope.aggregate(AggregateSpec {
+    AggregateSpec {
         kind,
-        distinct,
+        distinct: false,
         args,
         ty,
-        order_by,
-        separator,
-    })
+        order_by: Vec::new(),
+        separator: ",".into(),
+    }
+}
+
+/// An aggregate of groups, or with OVER of a window.
+fn placed(a: &ast::Aggregate, spec: AggregateSpec, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let Some(over) = &a.over else {
+        return scope.aggregate(spec);
+    };
+    if spec.distinct {
+        return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
+    }
+    if spec.kind == AggregateKind::GroupConcat {
+        return Err(SqlError::unsupported("group_concat as window function"));
+    }
+    let (ty, nullable) = (spec.ty.clone(), spec.nullable());
+    let function = WindowFunction {
+        kind: WindowKind::Aggregate(Box::new(spec)),
+        args: Vec::new(),
+        ty,
+        nullable,
+        frame: Frame::usual(false),
+    };
+    scope.window(&a.function.to_string().to_lowercase(), function, over)
+}
+
+/// ROW_NUMBER() and the like.
+pub(super) fn window(w: &ast::WindowCall, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    use ast::WindowFunction as W;
+    if w.from_last == Some(true) {
+        return Err(SqlError::unsupported("FROM LAST"));
+    }
+    if w.ignore_nulls == Some(true) {
+        return Err(SqlError::unsupported("IGNORE NULLS"));
+    }
+    let mut args = bind_args(&w.args, scope)?;
+    sent::beside_bytes(&mut args, scope);
+    let of = |n: usize| args[n].ty.clone();
+    let number = SqlType::ubigint;
+    let (kind, ty, nullable) = match w.function {
+        W::RowNumber => (WindowKind::RowNumber, number(), false),
+        W::Rank => (WindowKind::Rank, number(), false),
+        W::DenseRank => (WindowKind::DenseRank, number(), false),
+        W::PercentRank => (WindowKind::PercentRank, SqlType::double(), false),
+        W::CumeDist => (WindowKind::CumeDist, SqlType::double(), false),
+        W::Ntile => (WindowKind::Ntile, number(), true),
+        W::Lag | W::Lead => {
+            let kind = match w.function {
+                W::Lag => WindowKind::Lag,
+                _ => WindowKind::Lead,
+            };
+            let ty = match args.get(2) {
+                Some(other) => derive::common(&args[0].ty, &other.ty),
+                None => of(0),
+            };
+            (kind, ty, true)
+        }
+        W::FirstValue => (WindowKind::FirstValue, of(0), true),
+        W::LastValue => (WindowKind::LastValue, of(0), true),
+        W::NthValue => (WindowKind::NthValue, of(0), true),
+    };
+    check_numbers(w.function, &args)?;
+    let function = WindowFunction {
+        kind,
+        args,
+        ty,
+        nullable,
+        frame: Frame::usual(false),
+    };
+    scope.window(&w.function.to_string().to_lowercase(), function, &w.over)
+}
+
+/// Arguments that count rows or buckets are constants: 1210.
+fn check_numbers(f: ast::WindowFunction, args: &[Expr]) -> SqlResult<()> {
+    use ast::WindowFunction as W;
+    let (at, least) = match f {
+        W::Ntile => (0, 1),
+        W::NthValue => (1, 1),
+        W::Lag | W::Lead => (1, 0),
+        _ => return Ok(()),
+    };
+    let fine = match args.get(at).map(|e| &e.kind) {
+        None | Some(ExprKind::Param(_) | ExprKind::UserVariable(_)) => true,
+        Some(ExprKind::Literal(v)) => match v {
+            Value::Int(n) => *n >= least,
+            Value::UInt(_) => true,
+            Value::Null => f == W::Ntile,
+            _ => false,
+        },
+        Some(_) => false,
+    };
+    match fine {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            1210,
+            format!("Incorrect arguments to {}", f.to_string().to_lowercase()),
+        )),
+    }
+}
+
+fn gather(kind: AggregateKind, args: Vec<Expr>, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let spec = specified(kind, args, scope);
+    scope.aggregate(spec)
 }

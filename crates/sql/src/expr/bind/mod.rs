@@ -20,11 +20,13 @@ mod names;
 mod operators;
 mod sent;
 
+pub(crate) use call::shift;
 use coercion::agree;
 pub(super) use coercion::collation_of;
 pub(crate) use comparisons::{as_number, compare};
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
 pub use names::{is_of, type_of, unknown_column};
+pub(crate) use operators::arithmetic;
 use operators::{assignment, binary, case, chain, unary};
 pub(crate) use sent::into_bytes;
 
@@ -32,7 +34,7 @@ use std::sync::Arc;
 
 use millpond_syntax::ast;
 
-use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, Func};
+use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, Func, WindowFunction};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Collation, SqlType};
@@ -114,6 +116,16 @@ pub trait Scope {
     fn aggregate(&mut self, _spec: AggregateSpec) -> SqlResult<Expr> {
         Err(SqlError::new(1111, "Invalid use of group function"))
     }
+    /// Takes a window function (its arguments bound in this scope) and gives the expression that stands for its result.
+    fn window(
+        &mut self,
+        name: &str,
+        _function: WindowFunction,
+        _over: &ast::Over,
+    ) -> SqlResult<Expr> {
+        let m = format!("You cannot use the window function '{name}' in this context.'");
+        Err(SqlError::new(3593, m))
+    }
     /// `GROUPING(list)`.
     fn grouping(&mut self, _list: &ast::Items<ast::Expr>) -> SqlResult<Expr> {
         Err(SqlError::new(1111, "Invalid use of group function"))
@@ -187,7 +199,7 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
         A::Call(c) => call::call(c, scope),
         A::Special(s) => call::special(s, scope),
         A::Aggregate(a) => call::aggregate(a, scope),
-        A::Window(_) => Err(SqlError::unsupported("window functions")),
+        A::Window(w) => call::window(w, scope),
         A::Held(held) => tree(&held.get(), scope),
         A::Default | A::Star => Err(SqlError::syntax(format_args!("near '{expr}'"))),
     }

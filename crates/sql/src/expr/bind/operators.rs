@@ -167,7 +167,7 @@ pub(super) fn assignment(a: &ast::Assign, scope: &mut dyn Scope) -> SqlResult<Ex
 }
 
 /// `a op b` in arithmetic.
-pub(super) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
+pub(crate) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
     for e in [&mut a, &mut b] {
         as_number(e);
     }
