@@ -2,6 +2,7 @@
 
 mod ddl;
 mod online_ddl;
+mod online_rebuild;
 mod partition_twin;
 mod partitions;
 #[path = "../support/mod.rs"]

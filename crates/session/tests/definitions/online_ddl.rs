@@ -79,10 +79,33 @@ fn clauses_are_kept_or_refused() {
         "ALTER TABLE u RENAME TO t",
         "ALTER TABLE t ADD c INT, ALGORITHM=COPY, LOCK=EXCLUSIVE",
         "ALTER TABLE t ENGINE=InnoDB, ALGORITHM=INPLACE",
+        "ALTER TABLE t ADD d INT, ALGORITHM=INPLACE, LOCK=NONE",
+        "ALTER TABLE t DROP d, LOCK=NONE",
+        "ALTER TABLE t MODIFY c BIGINT, LOCK=NONE",
+        "ALTER TABLE t MODIFY b VARCHAR(30), ALGORITHM=INPLACE",
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id, a), ALGORITHM=INPLACE, LOCK=NONE",
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id)",
     ] {
         c.ok(sql);
     }
-    let inplace = "ALGORITHM=INPLACE is not supported. Reason: the rows must be written anew. Try ALGORITHM=COPY.";
+    let reason = |what: &str, reason: &str, instead: &str| {
+        format!("{what} is not supported. Reason: {reason}. Try {instead}.")
+    };
+    let of_type = reason(
+        "ALGORITHM=INPLACE",
+        "Cannot change column type INPLACE",
+        "ALGORITHM=COPY",
+    );
+    let at_once = of_type.replace("ALGORITHM=INPLACE", "ALGORITHM=INSTANT");
+    let no_key = "Dropping a primary key is not allowed without also adding a new primary key";
+    let no_key_inplace = reason("ALGORITHM=INPLACE", no_key, "ALGORITHM=COPY");
+    let no_key_lock = reason("LOCK=NONE", no_key, "LOCK=SHARED");
+    let numbers = reason(
+        "LOCK=NONE",
+        "Adding an auto-increment column requires a lock",
+        "LOCK=SHARED",
+    );
+    let plain = "ALGORITHM=INPLACE is not supported for this operation. Try ALGORITHM=COPY.";
     let instant =
         "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.";
     let copy =
@@ -100,8 +123,46 @@ fn clauses_are_kept_or_refused() {
             1846,
             copy,
         ),
-        ("ALTER TABLE t ADD d INT, ALGORITHM=INPLACE", 1846, inplace),
-        ("ALTER TABLE t ADD d INT, LOCK=NONE", 1846, copy),
+        (
+            "ALTER TABLE t MODIFY a BIGINT, ALGORITHM=INPLACE",
+            1846,
+            &of_type,
+        ),
+        (
+            "ALTER TABLE t MODIFY b VARCHAR(300), ALGORITHM=INPLACE",
+            1846,
+            &of_type,
+        ),
+        (
+            "ALTER TABLE t MODIFY a BIGINT, ALGORITHM=INSTANT",
+            1846,
+            &at_once,
+        ),
+        (
+            "ALTER TABLE t DROP PRIMARY KEY, ALGORITHM=INPLACE",
+            1846,
+            &no_key_inplace,
+        ),
+        (
+            "ALTER TABLE t DROP PRIMARY KEY, LOCK=NONE",
+            1846,
+            &no_key_lock,
+        ),
+        (
+            "ALTER TABLE t ADD n INT AUTO_INCREMENT UNIQUE, LOCK=NONE",
+            1846,
+            &numbers,
+        ),
+        (
+            "ALTER TABLE t ADD g INT AS (a + 1) STORED, ALGORITHM=INPLACE",
+            1845,
+            plain,
+        ),
+        (
+            "ALTER TABLE t MODIFY a BIGINT, ALGORITHM=COPY, LOCK=NONE",
+            1846,
+            copy,
+        ),
         ("ALTER TABLE t FORCE, ALGORITHM=COPY, LOCK=NONE", 1846, copy),
         ("ALTER TABLE t FORCE, ALGORITHM=INSTANT", 1845, instant),
         (
@@ -116,14 +177,85 @@ fn clauses_are_kept_or_refused() {
     assert_eq!(c.err("DROP INDEX k ON t ALGORITHM=INSTANT").state, "0A000");
     c.ok("CREATE TABLE p (id INT PRIMARY KEY, a INT) PARTITION BY HASH (id) PARTITIONS 3");
     c.ok("INSERT INTO p VALUES (1, 1), (2, 2), (3, 3)");
-    assert_eq!(c.code("ALTER TABLE p ADD KEY k (a), LOCK=NONE"), 1846);
-    c.ok("ALTER TABLE p ADD KEY k (a)");
+    for sql in [
+        "ALTER TABLE p ADD KEY k (a), LOCK=NONE",
+        "ALTER TABLE p ALGORITHM=INPLACE, LOCK=NONE, ADD PARTITION PARTITIONS 2",
+        "ALTER TABLE p LOCK=EXCLUSIVE, COALESCE PARTITION 1",
+        "ALTER TABLE p ALGORITHM=COPY, LOCK=SHARED, REBUILD PARTITION ALL",
+        "ALTER TABLE p LOCK=NONE PARTITION BY KEY (id) PARTITIONS 2",
+    ] {
+        c.ok(sql);
+    }
+    for (sql, code, message) in [
+        (
+            "ALTER TABLE p ALGORITHM=INPLACE PARTITION BY HASH (id)",
+            1845,
+            plain,
+        ),
+        (
+            "ALTER TABLE p ALGORITHM=INPLACE REMOVE PARTITIONING",
+            1845,
+            plain,
+        ),
+        (
+            "ALTER TABLE p ALGORITHM=COPY, LOCK=NONE, COALESCE PARTITION 1",
+            1846,
+            copy,
+        ),
+        (
+            "ALTER TABLE p ALGORITHM=INSTANT, COALESCE PARTITION 1",
+            1845,
+            instant,
+        ),
+    ] {
+        let e = c.err(sql);
+        assert_eq!((e.code, &*e.message), (code, message), "{sql}");
+    }
     // Nobody else knows a temporary table.
     c.ok("CREATE TEMPORARY TABLE h (id INT PRIMARY KEY, a INT)");
     c.ok("INSERT INTO h VALUES (1, 1)");
     c.ok("ALTER TABLE h ADD KEY k (a), LOCK=NONE");
     c.ok("ALTER TABLE h RENAME KEY k TO l, ALGORITHM=INSTANT");
     assert_eq!(c.one("SELECT id FROM h FORCE INDEX (l) WHERE a = 1"), "1");
+}
+
+/// What LOCK and ALGORITHM=COPY keep out of a rebuild waits for its end.
+#[test]
+fn a_rebuild_keeps_out_what_it_is_asked_to() {
+    let db = TestDb::new();
+    let mut c = filled(&db, 4000);
+    for (how, seen) in [
+        ("LOCK=NONE", "SHARED_UPGRADABLE"),
+        ("LOCK=SHARED", "SHARED_NO_WRITE"),
+        ("ALGORITHM=COPY", "SHARED_NO_WRITE"),
+        ("LOCK=EXCLUSIVE", "EXCLUSIVE"),
+    ] {
+        let modes = ["SHARED_UPGRADABLE", "SHARED_NO_WRITE"];
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let altering = scope.spawn(|| {
+                let mut c = db.client();
+                while !stop.load(Ordering::Relaxed) {
+                    c.ok(&format!("ALTER TABLE t MODIFY a BIGINT, {how}"));
+                    c.ok(&format!("ALTER TABLE t MODIFY a INT, {how}"));
+                }
+            });
+            let begin = Instant::now();
+            let mut found = false;
+            while !found && begin.elapsed() < Duration::from_secs(60) {
+                for mode in modes.into_iter().chain([seen]) {
+                    let holds = held(&mut c, mode);
+                    // All of them are upgradable while they wait for the lock.
+                    let other = mode != seen && mode != "SHARED_UPGRADABLE";
+                    assert!(!(holds && other), "{how}: {mode}");
+                    found |= holds && mode == seen;
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+            altering.join().unwrap();
+            assert!(found, "{how}");
+        });
+    }
 }
 
 /// Under LOCK TABLES a build leaves the lock as it was.

@@ -71,7 +71,7 @@ impl<'a> Ddl<'a> {
         work()
     }
 
-    /// Makes a change to a locked table.
+    /// Makes a change to a locked table. `related`: what the other tables that are locked let go on beside it, at most.
     fn make_change(
         &self,
         database: &str,
@@ -79,14 +79,16 @@ impl<'a> Ddl<'a> {
         old: &Schema,
         changed: Changed,
         clauses: &Clauses,
+        related: Beside,
     ) -> SqlResult<Done> {
-        self.verify(database, table, old, &changed)?;
         let wrap = |e| store_error(e, table);
         let alone = self.temporary(database, table).is_some();
         let new = &changed.schema;
-        let way = match changed.way(old) {
+        let way = match changed.way(old, self.env)? {
             // Indexes of partitions are made and dropped with their rows.
-            Way::AddIndex(_) | Way::DropIndex(_) if old.partitioning.is_some() => Way::Copy,
+            Way::AddIndex(_) | Way::DropIndex(_) if old.partitioning.is_some() => {
+                changed.anew(old, self.env)?
+            }
             way => way,
         };
         let (added, others) = (&new.foreign_keys[changed.kept_keys..], &changed.others);
@@ -95,13 +97,17 @@ impl<'a> Ddl<'a> {
             false => Way::Copy,
         };
         self.refuse_unchecked(clauses.is_inplace(), added.len())?;
-        let beside = match clauses.allow(&way, alone)? {
+        let limits = changed.limits(old, self.env);
+        let beside = match clauses.allow(&way, limits, alone)? {
             // What the session has locked stays so; and so does what has been looked at.
             _ if self.tables_locked || !added.is_empty() => Beside::Nothing,
-            beside => beside,
+            beside => beside.max(related),
         };
-        if way != Way::Copy && !alone {
-            self.check_rows_refer((database, table), (database, table), added)?;
+        if !matches!(way, Way::Rebuild | Way::Copy) {
+            self.verify(database, table, old, &changed)?;
+            if !alone {
+                self.check_rows_refer((database, table), (database, table), added)?;
+            }
         }
         match way {
             Way::Definition if !others.is_empty() => {
@@ -159,11 +165,12 @@ impl<'a> Ddl<'a> {
                 }
             }
             .map_err(wrap)?,
-            way @ (Way::Rebuild | Way::Copy) => {
+            Way::Rebuild | Way::Copy => {
                 let own = (database, table);
+                let counts = limits.copies.is_some() || clauses.asks_copy();
                 let rows = self.rebuild(own, changed, own, beside)?;
-                // Rows that are only moved are not counted, as where MySQL works in place.
-                return Ok(Done::records(if way == Way::Copy { rows } else { 0 }));
+                // Where MySQL works in place it counts none.
+                return Ok(Done::records(if counts { rows } else { 0 }));
             }
         }
         Ok(Done::records(0))
@@ -208,7 +215,7 @@ impl<'a> Ddl<'a> {
             let mut changed = change.finish()?;
             self.repartition(&old, &mut changed.schema)?;
             self.check_change((database, table), &old, &changed)?;
-            self.make_change(database, table, &old, changed, clauses)
+            self.make_change(database, table, &old, changed, clauses, Beside::Writes)
         })
     }
 
@@ -251,8 +258,8 @@ impl<'a> Ddl<'a> {
             return unsupported(&format!("ALTER TABLE with {words}"));
         }
         let actions = alter.actions.all();
-        if let Some(op) = super::partition::change(&actions)? {
-            let done = self.alter_partitions(&alter.name, op)?;
+        if let Some((op, clauses)) = super::partition::change(&actions)? {
+            let done = self.alter_partitions(&alter.name, op, &clauses)?;
             self.outdate_statistics(&alter.name);
             return Ok(done);
         }
@@ -323,6 +330,12 @@ impl<'a> Ddl<'a> {
         }
         let default = super::database_collation(self.engine, database)?;
         let related = || self.related_to(database, table, asked, to.as_ref());
+        // Who writes to the table may wait for one of those, which stay locked, and then neither could go on.
+        let alone = self.temporary(database, table).is_some();
+        let beside_related = match alone || related()?.is_empty() {
+            true => Beside::Writes,
+            false => Beside::Reads,
+        };
         self.locked_with(database, table, related, || {
             let (_, old) = self.definition(database, table)?;
             let mut change = Change::of((database, table), &old, self.mode, self.env);
@@ -337,23 +350,25 @@ impl<'a> Ddl<'a> {
             match &to {
                 // OPTIMIZE does the same.
                 None if anew => {
-                    let alone = self.temporary(database, table).is_some();
-                    let beside = match clauses.allow_anew(&changed.anew(&old), alone)? {
+                    let (way, limits) = (
+                        changed.anew(&old, self.env)?,
+                        changed.limits(&old, self.env),
+                    );
+                    let beside = match clauses.allow(&way, limits, alone)? {
                         _ if self.tables_locked => Beside::Nothing,
-                        beside => beside,
+                        beside => beside.max(beside_related),
                     };
                     let own = (database, table);
-                    self.verify(database, table, &old, &changed)?;
-                    self.rebuild(own, changed, own, beside)?;
-                    Ok(Done::records(0))
+                    let counts = limits.copies.is_some() || clauses.asks_copy();
+                    let rows = self.rebuild(own, changed, own, beside)?;
+                    Ok(Done::records(if counts { rows } else { 0 }))
                 }
-                None => self.make_change(database, table, &old, changed, clauses),
+                None => self.make_change(database, table, &old, changed, clauses, beside_related),
                 Some(_) if self.temporary(database, table).is_some() => {
                     unsupported("other changes of a temporary table together with RENAME")
                 }
                 Some((d, name)) => {
-                    clauses.allow(&Way::Copy, false)?;
-                    self.verify(database, table, &old, &changed)?;
+                    clauses.allow(&Way::Copy, changed.limits(&old, self.env), false)?;
                     let nothing = Beside::Nothing;
                     let rows = self.rebuild((database, table), changed, (d, name), nothing)?;
                     Ok(Done::records(rows))

@@ -14,7 +14,7 @@ use crate::catalog::ForeignKey;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
-use crate::types::{Check, Collation, Column, DefaultValue, Index, Schema, Visibility};
+use crate::types::{Collation, Column, DefaultValue, Index, Schema, Visibility};
 
 /// A column of the changed table.
 struct Changing {
@@ -640,9 +640,9 @@ pub(super) enum Way {
     AddIndex(usize),
     /// One secondary index less, by name.
     DropIndex(String),
-    /// Every row is written anew as it is, under the same key, so that changes can be followed.
+    /// Every row is written anew, and what becomes of rows meanwhile can be followed.
     Rebuild,
-    /// Every row is written anew.
+    /// Every row is written anew, and nobody may change one meanwhile.
     Copy,
 }
 
@@ -657,41 +657,10 @@ impl Changed {
             })
     }
 
-    /// Whether every row stays as it is, under the same clustered key, whoever writes one by the old definition: who writes the table
-    /// anew can follow what becomes of it.
-    pub fn keeps_rows(&self, old: &Schema) -> bool {
-        let key = |s: &Schema| s.indexes[0].parts.clone();
-        self.same_rows(old)
-            && !key(old).is_empty()
-            && key(&self.schema) == key(old)
-            && old.partitioning.is_none()
-            && self.schema.partitioning.is_none()
-            && !self.asks_more(old)
-            && self.kept_keys == self.schema.foreign_keys.len()
-    }
-
-    /// How every row can be written anew.
-    pub fn anew(&self, old: &Schema) -> Way {
-        match self.keeps_rows(old) {
-            true => Way::Rebuild,
-            false => Way::Copy,
-        }
-    }
-
-    /// Whether rows are held to a CHECK constraint that they were not held to.
-    pub fn asks_more(&self, old: &Schema) -> bool {
-        let held = |new: &Check| {
-            let mut before = old.checks.iter().filter(|c| c.enforced);
-            before.any(|c| c.condition == new.condition)
-        };
-        let mut now = self.schema.checks.iter().filter(|c| c.enforced);
-        now.any(|c| !held(c))
-    }
-
     /// How this change can be made.
-    pub fn way(&self, old: &Schema) -> Way {
+    pub fn way(&self, old: &Schema, env: &SessionEnv) -> SqlResult<Way> {
         if !self.same_rows(old) {
-            return Way::Copy;
+            return self.anew(old, env);
         }
         let definitions_same = self
             .schema
@@ -710,15 +679,15 @@ impl Changed {
         let dropped: Vec<usize> = (0..old.indexes.len())
             .filter(|i| !has(&self.schema.indexes, &old.indexes[*i]))
             .collect();
-        match (added.as_slice(), dropped.as_slice()) {
+        Ok(match (added.as_slice(), dropped.as_slice()) {
             ([], []) => Way::Definition,
             ([i], []) if *i > 0 && definitions_same => Way::AddIndex(*i),
             ([], [i]) if *i > 0 && definitions_same => Way::DropIndex(old.indexes[*i].name.clone()),
             _ => match self.renamed(old, &added, &dropped) {
                 Some(names) if definitions_same => Way::RenameIndexes(names),
-                _ => self.anew(old),
+                _ => return self.anew(old, env),
             },
-        }
+        })
     }
 
     /// The names of keys before and after, if nothing but names of theirs has changed.

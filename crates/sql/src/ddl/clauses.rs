@@ -4,6 +4,7 @@
 use millpond_store::engine::Beside;
 
 use super::change::Way;
+use super::inplace::{CopyReason, Limits};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{AlterAlgorithm as Algorithm, AlterHow, AlterLock as Lock};
 
@@ -41,6 +42,11 @@ impl Clauses {
         matches!(self.algorithm, Algorithm::Inplace | Algorithm::Instant)
     }
 
+    /// Whether the rows are to be copied as MySQL's COPY does.
+    pub fn asks_copy(&self) -> bool {
+        self.algorithm == Algorithm::Copy
+    }
+
     /// Error 1221 for clauses that contradict each other.
     pub fn check(&self) -> SqlResult<()> {
         if self.algorithm == Algorithm::Instant && self.lock != Lock::Default {
@@ -53,24 +59,10 @@ impl Clauses {
     }
 
     /// Whether a change may be made this way, and beside what; errors 1845 and 1846. `alone`: nobody else knows the table.
-    pub fn allow(&self, way: &Way, alone: bool) -> SqlResult<Beside> {
-        match (self.algorithm, way) {
-            (Algorithm::Instant, Way::AddIndex(_) | Way::DropIndex(_) | Way::Rebuild) => {
-                return Err(SqlError::new(
-                    1845,
-                    "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
-                ));
-            }
-            (Algorithm::NoCopy, Way::Rebuild)
-            | (Algorithm::Instant | Algorithm::Inplace | Algorithm::NoCopy, Way::Copy) => {
-                let reason = "the rows must be written anew";
-                let what = format_args!("ALGORITHM={}", self.algorithm);
-                return Err(refused(what, reason, "ALGORITHM=COPY"));
-            }
-            _ => {}
-        }
+    pub fn allow(&self, way: &Way, limits: Limits, alone: bool) -> SqlResult<Beside> {
+        self.allow_algorithm(way, limits.copies)?;
         if !alone {
-            self.allow_lock(way)?;
+            self.allow_lock(way, limits.lock)?;
         }
         let copies = *way == Way::Copy || self.algorithm == Algorithm::Copy;
         Ok(match self.lock {
@@ -81,21 +73,39 @@ impl Clauses {
         })
     }
 
-    /// The same for rows written anew by request, which is what ALGORITHM=INPLACE does in MySQL too.
-    pub fn allow_anew(&self, way: &Way, alone: bool) -> SqlResult<Beside> {
-        let algorithm = match self.algorithm {
-            Algorithm::Inplace => Algorithm::Default,
-            other => other,
+    /// `copies`: why MySQL makes the change by copying alone, if it does.
+    fn allow_algorithm(&self, way: &Way, copies: Option<CopyReason>) -> SqlResult<()> {
+        let what = format_args!("ALGORITHM={}", self.algorithm);
+        let anew = matches!(way, Way::Rebuild | Way::Copy);
+        let instead = match (self.algorithm, way) {
+            (Algorithm::Default | Algorithm::Copy, _) => return Ok(()),
+            (Algorithm::Instant | Algorithm::Inplace | Algorithm::NoCopy, _)
+                if anew && copies.is_some() =>
+            {
+                "ALGORITHM=COPY"
+            }
+            (Algorithm::Instant, Way::AddIndex(_) | Way::DropIndex(_)) => "ALGORITHM=COPY/INPLACE",
+            (Algorithm::Instant | Algorithm::NoCopy, _) if anew => "ALGORITHM=COPY/INPLACE",
+            _ => return Ok(()),
         };
-        let lock = self.lock;
-        Clauses { algorithm, lock }.allow(way, alone)
+        match copies.flatten() {
+            Some(reason) if anew => Err(refused(what, reason, instead)),
+            _ => Err(SqlError::new(
+                1845,
+                format!("{what} is not supported for this operation. Try {instead}."),
+            )),
+        }
     }
 
-    fn allow_lock(&self, way: &Way) -> SqlResult<()> {
-        match (self.lock, way) {
-            (Lock::None, way) if *way == Way::Copy || self.algorithm == Algorithm::Copy => Err(
-                refused("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"),
-            ),
+    fn allow_lock(&self, way: &Way, reason: Option<&str>) -> SqlResult<()> {
+        let copies = "COPY algorithm requires a lock";
+        let reason = match way {
+            _ if self.algorithm == Algorithm::Copy => copies,
+            Way::Copy => reason.unwrap_or(copies),
+            _ => return Ok(()),
+        };
+        match self.lock {
+            Lock::None => Err(refused("LOCK=NONE", reason, "LOCK=SHARED")),
             _ => Ok(()),
         }
     }

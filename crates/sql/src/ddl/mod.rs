@@ -16,6 +16,9 @@
 //! | `foreign_keys` | foreign keys |
 //! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
+//! | `inplace` | which rebuilds go on beside writes, and what MySQL's algorithms are to them |
+//! | `convert` | rows as they are to be |
+//! | `follow` | what becomes of rows while they are written anew |
 //! | `verify` | rows held to constraints that are new |
 //! | `temporary` | temporary tables |
 //!
@@ -28,11 +31,13 @@ mod change;
 mod check;
 mod clauses;
 mod column;
+mod convert;
 mod create;
 mod expressions;
 mod follow;
 mod foreign_keys;
 mod functional;
+mod inplace;
 mod key;
 mod names;
 mod options;

@@ -1,18 +1,22 @@
 //! ALTER TABLE's changes of partitions.
 //!
 //! Whole partitions come, go, are emptied and change places in one catalog step that reads none of their rows. What moves
-//! rows between partitions writes them anew: REORGANIZE those of the partitions named, the rest (PARTITION BY,
-//! REMOVE PARTITIONING, and HASH or KEY with another number of partitions) the whole table.
+//! rows between partitions writes them anew ([`super::rebuild`], beside reads and writes where those can be followed): REORGANIZE and REBUILD
+//! those of the partitions named, the rest (PARTITION BY, REMOVE PARTITIONING, and HASH or KEY with another number of partitions) the whole
+//! table. The table's metadata lock guards its partitions. Up to the catalog step at the end a failure leaves the table as it was.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use millpond_store::engine::{Beside, PartitionChange};
-use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, RowOrder};
+use millpond_store::space::FileId;
+use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode};
 
-use super::change::Changed;
+use super::change::{Changed, Way};
+use super::clauses::Clauses;
 use super::foreign_keys::not_with_partitions;
-use super::rebuild::{Home, Work};
+use super::inplace::Limits;
+use super::rebuild::{Anew, Home, Plan};
 use super::temporary::not_temporary;
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
@@ -61,6 +65,7 @@ struct Target<'t> {
     database: &'t str,
     table: &'t str,
     schema: Schema,
+    clauses: &'t Clauses,
 }
 
 /// A change of partitions that an ALTER TABLE asks for.
@@ -79,14 +84,32 @@ fn asked(action: &AlterAction) -> Option<PartitionChangeAsked<'_>> {
     }
 }
 
-/// The change of partitions among the changes of a table, if there is one: error 1235 if it is not alone.
-pub(super) fn change(actions: &[AlterAction]) -> SqlResult<Option<PartitionChangeAsked<'_>>> {
-    match actions {
-        [one] => Ok(asked(one)),
-        several if several.iter().any(|a| asked(a).is_some()) => Err(SqlError::unsupported(
+/// The change of partitions among the changes of a table, if there is one, and how it is to be made: error 1235 if another change comes with it.
+pub(super) fn change(
+    actions: &[AlterAction],
+) -> SqlResult<Option<(PartitionChangeAsked<'_>, Clauses)>> {
+    let Some(op) = actions.iter().find_map(asked) else {
+        return Ok(None);
+    };
+    let mut clauses = Clauses::new();
+    for action in actions {
+        match action {
+            AlterAction::How(how) => clauses.take(*how),
+            action if asked(action).is_some() => {}
+            _ => {
+                return Err(SqlError::unsupported(
+                    "ALTER TABLE that changes partitions and something else",
+                ));
+            }
+        }
+    }
+    clauses.check()?;
+    let changes = actions.iter().filter(|a| asked(a).is_some()).count();
+    match changes {
+        1 => Ok(Some((op, clauses))),
+        _ => Err(SqlError::unsupported(
             "ALTER TABLE that changes partitions and something else",
         )),
-        _ => Ok(None),
     }
 }
 
@@ -113,6 +136,7 @@ impl<'a> Ddl<'a> {
         &self,
         name: &ObjectName,
         op: PartitionChangeAsked<'_>,
+        clauses: &Clauses,
     ) -> SqlResult<Done> {
         use PartitionChangeAsked as Asked;
         let (database, table) = self.target(name)?;
@@ -139,6 +163,7 @@ impl<'a> Ddl<'a> {
                 database: &database,
                 table: &table,
                 schema,
+                clauses,
             };
             if let Asked::Action(PartitionAction::By(by)) = op {
                 if self.temporary(&database, &table).is_some() {
@@ -150,7 +175,7 @@ impl<'a> Ddl<'a> {
                     return Err(not_with_partitions());
                 }
                 self.partition(&mut schema, by)?;
-                return self.write_anew(&t, schema);
+                return self.write_all(&t, schema);
             }
             let p = t.schema.partitioning.clone().ok_or_else(not_partitioned)?;
             match op {
@@ -158,7 +183,7 @@ impl<'a> Ddl<'a> {
                 Asked::Remove => {
                     let mut schema = t.schema.clone();
                     schema.partitioning = None;
-                    self.write_anew(&t, schema)
+                    self.write_all(&t, schema)
                 }
             }
         })
@@ -234,7 +259,7 @@ impl<'a> Ddl<'a> {
             Some(names) => positions(p, names, "REBUILD")?,
         };
         if list.len() == p.parts.len() || is_hashed(p) {
-            self.write_anew(t, t.schema.clone())?;
+            self.write_all(t, t.schema.clone())?;
             return Ok(Done::default());
         }
         let same: Vec<Partition> = list.iter().map(|&n| p.parts[n].clone()).collect();
@@ -252,6 +277,7 @@ impl<'a> Ddl<'a> {
                 database: &database,
                 table: &table,
                 schema,
+                clauses: &Clauses::new(),
             };
             self.rebuild_partitions(&t, &p, names)
         })?;
@@ -272,18 +298,25 @@ impl<'a> Ddl<'a> {
             .map_err(|e| store_error(e, t.table))
     }
 
+    /// What may go on while rows are written anew; errors 1845 and 1846.
+    fn beside_rows(&self, t: &Target<'_>, way: &Way, limits: Limits) -> SqlResult<Beside> {
+        Ok(t.clauses.allow(way, limits, false)?.max(self.beside()))
+    }
+
     /// Writes the whole table anew under other partitions.
-    fn write_anew(&self, t: &Target<'_>, schema: Schema) -> SqlResult<Done> {
-        let from = (0..schema.columns.len()).map(Some).collect();
+    fn write_all(&self, t: &Target<'_>, schema: Schema) -> SqlResult<Done> {
         let own = (t.database, t.table);
-        let changed = Changed {
-            from,
-            ..Changed::same(schema)
+        let changed = Changed::same(schema);
+        let by = |s: &Schema| s.partitioning.as_ref().map(|p| (p.method, p.by.clone()));
+        // Another way to divide rows is a matter of copying for MySQL.
+        let limits = match by(&changed.schema) == by(&t.schema) {
+            true => Limits::default(),
+            false => Limits {
+                copies: Some(None),
+                lock: None,
+            },
         };
-        let beside = match self.tables_locked {
-            true => Beside::Nothing,
-            false => Beside::Reads,
-        };
+        let beside = self.beside_rows(t, &changed.anew(&t.schema, self.env)?, limits)?;
         let rows = self.rebuild(own, changed, own, beside)?;
         Ok(Done::records(rows))
     }
@@ -304,7 +337,7 @@ impl<'a> Ddl<'a> {
                 None => partition::define_more(p, defs, &t.schema, self.env)?,
             };
             let parts = p.parts.iter().cloned().chain(added).collect();
-            return self.write_anew(t, with_parts(&t.schema, p, parts)?);
+            return self.write_all(t, with_parts(&t.schema, p, parts)?);
         }
         if count.is_some() {
             return Err(SqlError::new(
@@ -368,7 +401,7 @@ impl<'a> Ddl<'a> {
             ));
         }
         let parts = p.parts[..left].to_vec();
-        self.write_anew(t, with_parts(&t.schema, p, parts)?)
+        self.write_all(t, with_parts(&t.schema, p, parts)?)
     }
 
     fn reorganize(
@@ -442,34 +475,30 @@ impl<'a> Ddl<'a> {
         schema: Schema,
     ) -> SqlResult<u64> {
         let wrap = |e| store_error(e, t.table);
-        let mut filled = t.schema.clone();
-        filled.partitioning = Some(Arc::new(p.with_parts(new)));
+        let with = |parts: Vec<Partition>| {
+            let mut schema = t.schema.clone();
+            schema.partitioning = Some(Arc::new(p.with_parts(parts)));
+            schema
+        };
+        let moved = with(list.iter().map(|&n| p.parts[n].clone()).collect());
+        let changed = Changed::same(with(new));
+        let (places, limits) = (changed.places(&moved, self.env)?, Limits::default());
         let def = self.engine.table_def(t.database, t.table).map_err(wrap)?;
-        let own_file = def.file != millpond_store::space::FileId::SHARED;
-        let mut work = Work::start(
-            self,
-            t.table,
-            &filled,
-            Home::Stored(Some(own_file)),
-            None,
-            0,
-            RowOrder::Any,
-        )?;
-        let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
-        let copied = self
-            .engine
-            .open_table(&mut txn, t.database, t.table)
-            .map_err(wrap)
-            .and_then(|source| {
-                for &n in list {
-                    let part = p.open(self.engine, &source, n)?;
-                    self.copy_as_is(&mut txn, &part, &mut work)?;
-                }
-                Ok(())
-            });
-        self.engine.commit(txn).map_err(wrap)?;
-        copied?;
-        work.finish()?;
+        let own = (t.database, t.table);
+        let plan = Plan {
+            own,
+            name: own,
+            old: &t.schema,
+            changed: &changed,
+            home: Home::Stored(Some(def.file != FileId::SHARED)),
+            beside: match places {
+                None => self.beside_rows(t, &Way::Copy, limits)?.max(Beside::Reads),
+                Some(_) => self.beside_rows(t, &Way::Rebuild, limits)?,
+            },
+            places,
+            partitions: Some(list),
+        };
+        let Anew { work, _follow } = self.write_anew(&plan)?;
         let rows = work.rows();
         let gone = list.iter().map(|&n| p.parts[n].stored_name());
         let mut changes: Vec<_> = gone.map(PartitionChange::Drop).collect();
@@ -515,6 +544,7 @@ impl<'a> Ddl<'a> {
             database,
             table,
             schema,
+            clauses: &Clauses::new(),
         };
         let p = t.schema.partitioning.clone().ok_or_else(not_partitioned)?;
         let at = p.selected(&[partition], table)?[0];

@@ -2,19 +2,26 @@
 //!
 //! The new table is filled under a name in a database of its own, [`WORK_DATABASE`], where no session looks,
 //! and takes its place by one atomic rename. Steps: (1) the old table is locked exclusively, then, where the statement allows it, readers
-//! are let in, and writers where rows are written as they are under the same clustered keys ([`super::follow`]); before (4) it is locked
+//! are let in, and writers where rows that change can be followed ([`super::follow`], [`super::inplace`]); before (4) it is locked
 //! exclusively again; (2) the new one is made and filled in bulk: rows in the order of the clustered index go straight into packed pages, others are
-//! sorted first; (3) secondary indexes are built from keys that were sorted beside ([`millpond_store::Load`]); (4) old and new change places;
-//! (5) the old one is dropped. Up to (4) a failure or a crash leaves the old table as it was; whatever is in the work database when an
+//! sorted first; (3) secondary indexes are built from keys that were sorted beside ([`millpond_store::Load`]); then what has changed since (1)
+//! is followed, until (4) old and new change places; (5) the old one is dropped. Up to (4) a failure, a KILL or a crash leaves the old table as it
+//! was, with all that was written to it meanwhile; whatever is in the work database when an
 //! instance is opened is dropped ([`clear_work`]). A temporary table is made under no name at all, and takes its place in the
 //! session's list. Tables with partitions, temporary ones, those whose duplicates are not refused, and all under
 //! `expand_fast_index_creation=OFF`, get their rows one by one, in bounded transactions.
+//!
+//! **Lock order.** DDL's lock above all names, the metadata locks of the tables concerned (exclusively, names ascending), the catalog's rows; the
+//! new table's own locks last, which nobody else waits for. Between (1) and (4) the old table's metadata lock is upgradable: others read and write, DDL
+//! waits. Other tables that the statement has locked (those of its foreign keys) stay locked exclusively, so then nobody writes meanwhile: who
+//! did might wait for them while the statement waits for its end.
 //!
 //! The statement's owner holds DDL's lock above all names throughout, and every step of DDL is its own. The rows' transactions
 //! have an owner beside it on the same thread, which must never wait: no deadlock would be seen in the one waiting for what the
 //! other holds up, and no KILL would reach it. It does not, for it locks nothing but a table that nobody else knows, and FLUSH TABLES WITH READ LOCK,
 //! which takes all there are, waits for the statement.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -29,8 +36,9 @@ use millpond_store::{
 
 use super::Ddl;
 use super::change::Changed;
+use super::convert::{Conversion, is_computed};
 use super::create::{new_table, unix_now};
-use super::follow::Following;
+use super::follow::{Following, Means, Moved, Places, Sources};
 use crate::catalog::WORK_DATABASE;
 use crate::computed::generated_given;
 use crate::env::SessionEnv;
@@ -39,8 +47,8 @@ use crate::parse::ast::Duplicates;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
 use crate::store_error::{interrupted, store_error};
-use crate::types::{BaseType, Column, DefaultValue, KeyPart, Schema};
-use crate::value::{self, StoreContext, Value};
+use crate::types::{Column, Schema};
+use crate::value::{self, Value};
 use crate::write::{
     AutoIncrement, Buffers, Hooks, Inserted, NewRow, OnDuplicate, RowWriter, Target, WriteContext,
     WritePolicy, counter, duplicate,
@@ -217,6 +225,29 @@ impl<'a> Work<'a> {
         self.write(|writer, cx| writer.insert_image(cx, image))
     }
 
+    /// Adds a row of the table that it is to replace. `row_id`: the hidden row id that it keeps.
+    fn take(
+        &mut self,
+        conversion: &Conversion<'_>,
+        row_id: Option<&[u8]>,
+        row: &[u8],
+    ) -> SqlResult<()> {
+        if let Some(id) = row_id {
+            self.writer.keep_row_id(id);
+        }
+        if conversion.keeps_images() {
+            conversion.check(row)?;
+            return self.insert_image(row);
+        }
+        let old = conversion.old;
+        let mut before = Vec::with_capacity(old.columns.len());
+        row::decode_row(old, row, self.env.zone.get(), &mut before);
+        let mut new = NewRow::default();
+        self.writer.begin(self.env, false, &mut new);
+        conversion.fill(&self.writer, &before, &mut new)?;
+        self.insert(&mut new)
+    }
+
     fn write(
         &mut self,
         insert: impl FnOnce(&mut RowWriter<'a>, &mut WriteContext<'_>) -> SqlResult<Inserted>,
@@ -321,35 +352,37 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Follows what has changed since the rows were read, until the table that it is to replace is locked exclusively again.
-    fn follow(&mut self, follow: &Follow<'_>, source: &Table) -> SqlResult<()> {
+    /// Follows what has changed since the rows were read, until the table that it is to replace is locked exclusively again. `counter`: the
+    /// table whose AUTO_INCREMENT counter it goes on with.
+    fn follow(
+        &mut self,
+        follow: &Follow<'_>,
+        conversion: &Conversion<'_>,
+        moved: Option<Moved<'_>>,
+        counter: Option<&Table>,
+    ) -> SqlResult<()> {
         let wrap = |e| store_error(e, self.shown);
         let (engine, owner, name) = (self.engine, &self.row_owner, &self.name);
         let mut txn = engine.begin(owner, Isolation::ReadCommitted);
         let table = engine.open_table(&mut txn, &name.0, &name.1);
         engine.commit(txn).map_err(wrap)?;
         let table = table.map_err(wrap)?;
-        let mut begin = || {
-            let mut txn = engine.begin(owner, Isolation::ReadCommitted);
-            let pinned = table.pin_for_write(&mut txn);
-            match pinned {
-                Ok(_) => Ok(txn),
-                Err(e) => {
-                    engine.commit(txn)?;
-                    Err(e)
-                }
-            }
+        let means = Means {
+            engine,
+            env: self.env,
+            owner,
+            table: &table,
+            schema: self.schema,
+            writer: &mut self.writer,
+            conversion,
+            limit: follow.limit(),
         };
-        let mut following = Following::new(engine, &table, &mut begin);
+        let mut following = Following::new(means, moved);
         follow.catch_up(self.owner, &mut following).map_err(wrap)?;
-        if let Some((row, index)) = following.duplicate() {
-            let zone = self.env.zone.get();
-            return Err(duplicate(self.schema, self.shown, *index, row, zone));
+        if let Some(refused) = following.refusal(self.shown) {
+            return Err(refused);
         }
-        drop(following);
-        if let Some(next) = source.auto_increment_peek()
-            && self.schema.columns.iter().any(|c| c.auto_increment)
-        {
+        if let Some(next) = counter.and_then(Table::auto_increment_peek) {
             table.auto_increment_seen(next.saturating_sub(1));
             table.save_auto_increment().map_err(wrap)?;
         }
@@ -523,17 +556,9 @@ fn fast(env: &SessionEnv) -> bool {
 /// In which order the rows of a table that is written anew come for what it will be.
 fn row_order(changed: &Changed, old: &Schema) -> RowOrder {
     let (new_parts, old_parts) = (&changed.schema.indexes[0].parts, &old.indexes[0].parts);
-    let same = |(new, was): (&KeyPart, &KeyPart)| {
-        let (a, b) = (
-            &changed.schema.columns[new.column],
-            &old.columns[was.column],
-        );
-        let same_column = changed.from[new.column] == Some(was.column);
-        let same_part = new.prefix == was.prefix && new.desc == was.desc;
-        let same_values = a.generated.is_none() && b.generated.is_none();
-        same_column && same_part && same_values && a.ty == b.ty && a.nullable == b.nullable
-    };
-    let all = new_parts.len() <= old_parts.len() && new_parts.iter().zip(old_parts).all(same);
+    let mut parts = new_parts.iter().zip(old_parts);
+    let all = new_parts.len() <= old_parts.len()
+        && parts.all(|(new, was)| changed.same_part(new, was, old));
     // Rows that agree in fewer parts than before are met as they come.
     match all && !new_parts.is_empty() && old.partitioning.is_none() {
         true => RowOrder::Clustered,
@@ -541,38 +566,35 @@ fn row_order(changed: &Changed, old: &Schema) -> RowOrder {
     }
 }
 
-/// Whether each row computes the column's value, or its default.
-fn is_computed(column: &Column) -> bool {
-    column.generated.is_some() || matches!(column.default, DefaultValue::Expr(_))
+/// What is written anew, and how.
+pub(super) struct Plan<'c> {
+    /// Database and name of the table.
+    pub own: (&'c str, &'c str),
+    /// Those that it is to have.
+    pub name: (&'c str, &'c str),
+    pub old: &'c Schema,
+    pub changed: &'c Changed,
+    pub home: Home,
+    /// What may go on meanwhile.
+    pub beside: Beside,
+    /// How rows that change are found; `None`: none may.
+    pub places: Option<Places>,
+    /// The positions of the partitions that are written anew, in the order of their numbers; `None`: all.
+    pub partitions: Option<&'c [usize]>,
 }
 
-/// The value that rows get in a column that was not there before.
-fn value_of_new(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
-    let no_default = column.default == DefaultValue::None && !column.nullable;
-    if !no_default {
-        return value::default_value(column, cx);
-    }
-    let mode = cx.session.sql_mode.get();
-    let dated = matches!(
-        column.ty.base,
-        BaseType::Date | BaseType::DateTime | BaseType::Timestamp
-    );
-    if dated && cx.strict && mode.no_zero_date {
-        return Err(SqlError::new(
-            1292,
-            format!(
-                "Incorrect {} value: '{}' for column '{}' at row 1",
-                column.ty.data_type(),
-                if column.ty.base == BaseType::Date {
-                    "0000-00-00"
-                } else {
-                    "0000-00-00 00:00:00"
-                },
-                column.name
-            ),
-        ));
-    }
-    Ok(value::implicit_zero(&column.ty))
+/// A table that has been written anew, and the old one as it is followed until that has gone.
+pub(super) struct Anew<'c> {
+    pub work: Work<'c>,
+    pub _follow: Option<Follow<'c>>,
+}
+
+/// A table while it is written anew.
+struct Old<'o> {
+    table: Arc<Table>,
+    /// Its rows, by partition.
+    sources: Sources,
+    follow: Option<Follow<'o>>,
 }
 
 impl<'a> Ddl<'a> {
@@ -580,195 +602,189 @@ impl<'a> Ddl<'a> {
     /// may go on meanwhile, at most.
     pub(super) fn rebuild(
         &self,
-        (database, table): (&str, &str),
+        own: (&str, &str),
         mut changed: Changed,
         name: (&str, &str),
         beside: Beside,
     ) -> SqlResult<u64> {
-        let wrap = |e| store_error(e, table);
         self.env.profiles.enter("setup");
-        let (def, old) = self.definition(database, table)?;
+        let (def, old) = self.definition(own.0, own.1)?;
         changed.schema.created = unix_now();
         let home = match def.file {
             FileId::TEMP => Home::Temporary,
             file => Home::Stored(Some(file != FileId::SHARED)),
         };
-        let mut follow = None;
-        let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
-        let source = match self.temporary(database, table) {
-            Some(table) => Ok(table),
-            None => self.engine.open_table(&mut txn, database, table),
-        };
-        let copied = source.map_err(wrap).and_then(|source| {
-            counter::start(self.engine, &source, &old)?;
-            let counts_on = changed
-                .schema
-                .columns
-                .iter()
-                .zip(&changed.from)
-                .any(|(c, f)| c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment));
-            let next = source.auto_increment_peek().filter(|_| counts_on);
-            let next = next.unwrap_or(0);
-            let beside = match (home, beside) {
+        let places = changed.places(&old, self.env)?;
+        let plan = Plan {
+            own,
+            name,
+            old: &old,
+            changed: &changed,
+            home,
+            beside: match (home, beside) {
                 (Home::Temporary, _) => Beside::Nothing,
-                (_, Beside::Writes) if !changed.keeps_rows(&old) || !fast(self.env) => {
-                    Beside::Reads
-                }
+                (_, Beside::Writes) if places.is_none() => Beside::Reads,
                 (_, beside) => beside,
-            };
-            if beside != Beside::Nothing {
-                follow = Some((
-                    self.engine.follow(&mut txn, &source, beside),
-                    source.clone(),
-                ));
-            }
-            let order = row_order(&changed, &old);
-            self.env.profiles.enter("creating table");
-            let mut work = Work::start(self, table, &changed.schema, home, None, next, order)?;
-            self.env.profiles.enter("copy to tmp table");
-            let followed = follow.as_ref().map(|(follow, _)| follow);
-            match &old.partitioning {
-                None => self.copy(&mut txn, &source, &old, &changed, &mut work, followed)?,
-                Some(p) => {
-                    for at in 0..p.parts.len() {
-                        let part = p.open(self.engine, &source, at)?;
-                        self.copy(&mut txn, &part, &old, &changed, &mut work, None)?;
-                    }
-                }
-            }
-            Ok(work)
-        });
-        // It only read.
-        self.engine.commit(txn).map_err(wrap)?;
-        let mut work = copied?;
-        if work.load.is_some() {
-            self.env.profiles.enter("restoring secondary keys");
-        }
-        work.finish()?;
-        let rows = work.rows();
-        let keys = &changed.schema.foreign_keys[changed.kept_keys..];
-        // Where there are new ones nobody writes meanwhile.
-        if home != Home::Temporary {
-            let made = work.name().clone();
-            self.check_rows_refer((&made.0, &made.1), name, keys)?;
-        }
-        if let Some((follow, source)) = follow {
-            self.env.profiles.enter("altering table");
-            work.follow(&follow, &source)?;
-        }
+            },
+            places,
+            partitions: None,
+        };
+        let made = self.write_anew(&plan)?;
+        let rows = made.work.rows();
         self.env.profiles.enter("rename result table");
-        work.place(self.owner, name, Some((database, table)), &changed.others)?;
+        made.work
+            .place(self.owner, name, Some(own), &changed.others)?;
         self.env.profiles.enter("end");
         Ok(rows)
     }
 
+    /// Writes the rows of a locked table into one that is to replace it, and follows what becomes of them; then the table is locked exclusively
+    /// again, and the other one is what it is to be.
+    pub(super) fn write_anew<'c>(&'c self, plan: &Plan<'c>) -> SqlResult<Anew<'c>> {
+        let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
+        let made = self.write_rows(&mut txn, plan);
+        // It only read.
+        let read = self.engine.commit(txn);
+        read.map_err(|e| store_error(e, plan.own.1))?;
+        made
+    }
+
+    fn write_rows<'c>(&'c self, txn: &mut Txn, plan: &Plan<'c>) -> SqlResult<Anew<'c>> {
+        let Plan {
+            own,
+            old,
+            changed,
+            home,
+            places,
+            ..
+        } = *plan;
+        let schema = &changed.schema;
+        let mut source = self.source(txn, plan)?;
+        let mut numbered = schema.columns.iter().zip(&changed.from);
+        let counts_on = numbered
+            .any(|(c, f)| c.auto_increment && f.is_some_and(|f| old.columns[f].auto_increment));
+        let counter = counts_on.then(|| source.table.clone());
+        let next = counter.as_ref().and_then(|t| t.auto_increment_peek());
+        if plan.beside != Beside::Nothing {
+            let followed = match places {
+                Some(_) => source.sources.clone(),
+                // Nobody writes.
+                None => Sources::new(),
+            };
+            let (table, engine) = (&source.table, self.engine);
+            source.follow = Some(engine.follow(txn, table, followed, plan.beside));
+        }
+        let order = row_order(changed, old);
+        self.env.profiles.enter("creating table");
+        let mut work = Work::start(self, own.1, schema, home, None, next.unwrap_or(0), order)?;
+        self.env.profiles.enter("copy to tmp table");
+        let conversion = Conversion::new(old, changed, own.1, self.env);
+        let keeps_ids = places == Some(Places::Same) && schema.indexes[0].parts.is_empty();
+        self.copy(txn, &source, &conversion, keeps_ids, &mut work)?;
+        if places != Some(Places::Computed) {
+            // Purge goes on.
+            self.engine.statement(txn);
+        }
+        if work.load.is_some() {
+            self.env.profiles.enter("restoring secondary keys");
+        }
+        work.finish()?;
+        // Where there are new foreign keys nobody writes meanwhile.
+        if home != Home::Temporary {
+            let (keys, made) = (
+                &schema.foreign_keys[changed.kept_keys..],
+                work.name().clone(),
+            );
+            self.check_rows_refer((&made.0, &made.1), plan.name, keys)?;
+        }
+        if let Some(follow) = &source.follow {
+            self.env.profiles.enter("altering table");
+            let moved = (places == Some(Places::Computed)).then(|| Moved {
+                view: txn,
+                sources: &source.sources,
+                put: BTreeMap::new(),
+            });
+            work.follow(follow, &conversion, moved, counter.as_deref())?;
+        }
+        Ok(Anew {
+            work,
+            _follow: source.follow,
+        })
+    }
+
+    /// Opens a table that is written anew, and its partitions.
+    fn source<'o>(&self, txn: &mut Txn, plan: &Plan<'o>) -> SqlResult<Old<'o>> {
+        let (database, table) = plan.own;
+        let open = match self.temporary(database, table) {
+            Some(table) => Ok(table),
+            None => self.engine.open_table(txn, database, table),
+        };
+        let open = open.map_err(|e| store_error(e, table))?;
+        counter::start(self.engine, &open, plan.old)?;
+        let sources = match &plan.old.partitioning {
+            None => vec![(0, open.clone())],
+            Some(p) => {
+                let all: Vec<usize> = (0..p.parts.len()).collect();
+                let list = plan.partitions.unwrap_or(&all).iter().enumerate();
+                let each = list.map(|(n, &at)| Ok((n as u16, p.open(self.engine, &open, at)?)));
+                each.collect::<SqlResult<_>>()?
+            }
+        };
+        Ok(Old {
+            table: open,
+            sources,
+            follow: None,
+        })
+    }
+
+    /// Copies the rows that the transaction's view has. `keeps_ids`: with their hidden row ids.
     fn copy(
         &self,
         txn: &mut Txn,
-        source: &Table,
-        old: &Schema,
-        changed: &Changed,
+        from: &Old<'_>,
+        conversion: &Conversion<'_>,
+        keeps_ids: bool,
         work: &mut Work<'_>,
-        follow: Option<&Follow<'_>>,
     ) -> SqlResult<()> {
-        let wrap = |e| store_error(e, &source.def().name);
-        let tz = self.env.zone.get();
-        let columns = &changed.schema.columns;
         let everything = KeyRange {
             lower: Bound::Unbounded,
             upper: Bound::Unbounded,
         };
-        let mut scan = source
-            .scan(
-                txn,
-                0,
-                everything,
-                Direction::Forward,
-                ReadMode::Consistent,
-                Fetch::Row,
-            )
-            .map_err(wrap)?;
-        let same = changed.same_rows(old);
-        // Values of the columns that the old table doesn't have, made when there is a row.
-        let mut added: Vec<Value<'static>> = Vec::with_capacity(columns.len());
+        let (forward, view) = (Direction::Forward, ReadMode::Consistent);
         let mut rows = 0u64;
-        while let Some(found) = scan.next(txn).map_err(wrap)? {
-            rows += 1;
-            if rows.is_multiple_of(KILL_CHECK_ROWS)
-                && let Some(follow) = follow
-            {
-                follow.is_possible().map_err(wrap)?;
-            }
-            if same {
-                work.insert_image(found.row)?;
-                continue;
-            }
-            let mut before = Vec::with_capacity(old.columns.len());
-            row::decode_row(old, found.row, tz, &mut before);
-            let mut new = NewRow::default();
-            work.writer.begin(self.env, false, &mut new);
-            let cx = work.writer.conversion(self.env);
-            if added.is_empty() {
-                for (c, from) in columns.iter().zip(&changed.from) {
-                    added.push(match from {
-                        Some(_) => Value::Null,
-                        None if is_computed(c) => Value::Null,
-                        None => value_of_new(c, &cx)?,
-                    });
+        for (_, source) in &from.sources {
+            let wrap = |e| store_error(e, &source.def().name);
+            let mut scan = source
+                .scan(txn, 0, everything.clone(), forward, view, Fetch::Row)
+                .map_err(wrap)?;
+            while let Some(found) = scan.next(txn).map_err(wrap)? {
+                rows += 1;
+                if rows.is_multiple_of(KILL_CHECK_ROWS)
+                    && let Some(follow) = &from.follow
+                {
+                    follow.is_possible().map_err(wrap)?;
                 }
+                let row_id = keeps_ids.then_some(found.clustered_key);
+                work.take(conversion, row_id, found.row)?;
             }
-            for (i, column) in columns.iter().enumerate() {
-                match changed.from[i] {
-                    // Computed when the others are there.
-                    _ if column.generated.is_some() => {}
-                    None if column.auto_increment => {
-                        new.put(i, value::generated(work.writer.row(), column, &cx)?);
-                    }
-                    None if is_computed(column) => {
-                        work.writer.complete(self.env, &mut new, &[i])?;
-                    }
-                    None => new.put(i, added[i].borrowed()),
-                    Some(f) => {
-                        let (value, was) = (before[f].borrowed(), &old.columns[f]);
-                        if column.ty == was.ty && (column.nullable || !value.is_null()) {
-                            new.put(i, value);
-                        } else {
-                            let set = work.writer.set(self.env, &mut new, i, value);
-                            set.map_err(|e| match e.code {
-                                1048 => SqlError::new(1138, "Invalid use of NULL value"),
-                                _ => e,
-                            })?;
-                        }
-                    }
-                }
-            }
-            work.insert(&mut new)?;
         }
         Ok(())
     }
 
-    /// Copies a partition's rows.
-    pub(super) fn copy_as_is(
-        &self,
-        txn: &mut Txn,
-        part: &Table,
-        work: &mut Work<'_>,
-    ) -> SqlResult<()> {
-        let schema = work.schema.clone();
-        let changed = Changed::same(schema);
-        self.copy(txn, part, &changed.schema, &changed, work, None)
+    /// What may go on beside a rebuild, if the statement does not say.
+    pub(super) fn beside(&self) -> Beside {
+        match self.tables_locked {
+            true => Beside::Nothing,
+            false => Beside::Writes,
+        }
     }
 
     /// Writes a table anew as it is: OPTIMIZE TABLE, ALTER TABLE ... ENGINE and FORCE.
     pub fn recreate(&self, database: &str, table: &str) -> SqlResult<()> {
         self.locked(database, table, || {
             let (_, schema) = self.definition(database, table)?;
-            let beside = match self.tables_locked {
-                true => Beside::Nothing,
-                false => Beside::Writes,
-            };
             let own = (database, table);
-            self.rebuild(own, Changed::same(schema), own, beside)
+            self.rebuild(own, Changed::same(schema), own, self.beside())
         })?;
         Ok(())
     }

@@ -44,6 +44,8 @@ pub struct RowWriter<'w> {
     buffers: Buffers,
     /// The partition of the row in the way.
     found_part: u32,
+    /// The hidden row id that the next row to be stored keeps.
+    row_id: Option<[u8; 8]>,
     /// The number of the current row in the statement, from 1, for messages.
     pub(super) row: u64,
 }
@@ -68,6 +70,7 @@ impl<'w> RowWriter<'w> {
             keys: None,
             buffers,
             found_part: 0,
+            row_id: None,
             row: 0,
         }
     }
@@ -174,6 +177,34 @@ impl<'w> RowWriter<'w> {
         self.store(cx, part, image)
     }
 
+    /// Has the next row that is inserted keep the hidden row id that it has in another table, as all rows of this one do.
+    pub fn keep_row_id(&mut self, row_id: &[u8]) {
+        self.row_id = row_id.try_into().ok();
+    }
+
+    /// Makes a row as [`RowWriter::insert`] does, numbers apart, but does not store it: its image goes to `image`. Returns its partition's
+    /// position.
+    pub fn make(
+        &mut self,
+        cx: &mut WriteContext<'_>,
+        row: &mut NewRow<'_>,
+        image: &mut Vec<u8>,
+    ) -> SqlResult<u32> {
+        if !row.pending.is_empty() {
+            self.settle(cx.env, row)?;
+        }
+        self.compute(cx, None, row)?;
+        self.check(cx, None, row)?;
+        let (schema, route) = (self.target.schema, &mut self.buffers.route);
+        let part = place::route(schema, None, row.values(), cx, route)?;
+        self.encode(row, image).map(|()| part)
+    }
+
+    /// The position of the partition where an image belongs.
+    pub fn place_of(&mut self, cx: &WriteContext<'_>, image: &[u8]) -> SqlResult<u32> {
+        place::route_image(self.target.schema, image, cx, &mut self.buffers.route)
+    }
+
     /// Takes a complete row its AUTO_INCREMENT number, if it wants one still; whether it does.
     fn number(&mut self, cx: &WriteContext<'_>, row: &mut NewRow<'_>) -> SqlResult<bool> {
         let wants = |c: usize| row.numbered && is_zero(&row.values()[c]);
@@ -203,10 +234,13 @@ impl<'w> RowWriter<'w> {
             None => true,
         };
         let mut replaced = 0;
+        let row_id = self.row_id.take();
         loop {
-            let stored = match &mut cx.load {
-                Some(load) => load.add(image),
-                None => part.insert(cx.txn, image),
+            let stored = match (&mut cx.load, &row_id) {
+                (Some(load), None) => load.add(image),
+                (Some(load), Some(id)) => load.add_under(id, image),
+                (None, None) => part.insert(cx.txn, image),
+                (None, Some(id)) => part.insert_under(cx.txn, id, image),
             };
             let index = match stored {
                 Ok(()) => {

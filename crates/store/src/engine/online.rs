@@ -26,15 +26,15 @@ use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::table::entries::live_entry;
 use crate::table::format::{SEC_VALUE, SecValue};
-use crate::table::row_log::{self, RowLog};
+use crate::table::row_log::{self, Logged, RowLog};
 use crate::table::visit_key;
 use crate::txn::{MdlMode, Owner, Txn};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What goes on beside an index build.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What goes on beside an index build or a rebuild, the most first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Beside {
     /// Reads and writes (LOCK=NONE).
     #[default]
@@ -57,32 +57,48 @@ const PAUSE: u32 = 4;
 
 /// The row log of a build, in force until this is dropped.
 pub(super) struct Online {
+    /// Whose metadata lock counts.
     table: Arc<Table>,
+    /// The tables whose changes are logged, by the number that the log has them under, ascending: the table itself, or its partitions.
+    sources: Vec<(u16, Arc<Table>)>,
     log: Arc<RowLog>,
 }
 
 impl Online {
     /// Begins the row log; the caller has the metadata lock exclusively.
     pub fn start(inner: &Inner, table: &Arc<Table>, codec: Arc<dyn KeyCodec>, at: usize) -> Online {
-        Online::with(table, RowLog::new(codec, at, inner.row_log_limit.clone()))
+        let log = RowLog::new(codec, at, inner.row_log_limit.clone());
+        Online::with(table, vec![(0, table.clone())], log)
     }
 
-    /// The same for a table that is written anew.
-    pub fn of_rows(inner: &Inner, table: &Arc<Table>) -> Online {
-        Online::with(table, RowLog::of_rows(inner.row_log_limit.clone()))
+    /// The same for a table that is written anew, or some of its partitions.
+    pub fn of_rows(inner: &Inner, table: &Arc<Table>, sources: Vec<(u16, Arc<Table>)>) -> Online {
+        Online::with(table, sources, RowLog::of_rows(inner.row_log_limit.clone()))
     }
 
-    fn with(table: &Arc<Table>, log: RowLog) -> Online {
+    fn with(table: &Arc<Table>, sources: Vec<(u16, Arc<Table>)>, log: RowLog) -> Online {
         let log = Arc::new(log);
-        table.core.row_log.set(Some(log.clone()));
+        for (part, source) in &sources {
+            let (log, part) = (log.clone(), *part);
+            source.core.row_log.set(Some(Logged { log, part }));
+        }
         Online {
             table: table.clone(),
+            sources,
             log,
         }
     }
 
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// The table under a number of the log.
+    pub fn source(&self, part: u16) -> Result<&Arc<Table>> {
+        match self.sources.binary_search_by_key(&part, |(p, _)| *p) {
+            Ok(at) => Ok(&self.sources[at].1),
+            Err(_) => Err(Error::Invalid(format!("no source {part} is followed"))),
+        }
     }
 
     pub fn log(&self) -> &RowLog {
@@ -92,7 +108,9 @@ impl Online {
 
 impl Drop for Online {
     fn drop(&mut self) {
-        self.table.core.row_log.set(None);
+        for (_, source) in &self.sources {
+            source.core.row_log.set(None);
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A row log holds *entries in doubt*: keys of the new index, each with a clustered key. It does not say what is to be done about
 //! them. Whoever takes an entry from the log looks at the row, and the new index is to have the entry if the newest version of the row,
-//! finished or not, is live and has that key. Where the whole table is written anew the entries are clustered keys alone, and the new table
-//! is to have the newest version of the row, if it is live.
+//! finished or not, is live and has that key. Where the whole table is written anew the entries are clustered keys alone, each with the
+//! partition that it is of, and the new table is to have the newest version of the row, if it is live. All partitions of a table share one log.
 //!
 //! **Invariants.**
 //! 1. *Nothing is missed.* Whoever changes a clustered entry (insert, update, delete, and the undo of each) puts the old and the
@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Bytes of a chunk: what is taken from the log at a time.
 const CHUNK: usize = 16 << 10;
-/// Bytes before an entry: its length, and that of the index's own key part.
+/// Bytes before an entry: its length, and that of the index's own key part, or the partition's position.
 const HEAD: usize = 4;
 
 /// A log of entries in doubt.
@@ -77,22 +77,25 @@ impl RowLog {
         }
     }
 
-    /// A row has changed from one version to another.
-    pub fn changed(&self, clustered_key: &[u8], old: Option<&[u8]>, new: Option<&[u8]>) {
-        if let Err(e) = self.add(clustered_key, old, new) {
+    /// A row has changed from one version to another. `part`: the position of its partition; 0 without.
+    pub fn changed(&self, part: u16, clustered_key: &[u8], old: Option<&[u8]>, new: Option<&[u8]>) {
+        if self.index.is_none() {
+            self.add_row(part, clustered_key);
+        } else if let Err(e) = self.add(clustered_key, old, new) {
             self.give_up(&mut self.state.lock(), e);
         }
     }
 
+    fn add_row(&self, part: u16, clustered_key: &[u8]) {
+        let mut entry = Vec::with_capacity(HEAD + clustered_key.len());
+        entry.extend_from_slice(&(clustered_key.len() as u16).to_le_bytes());
+        entry.extend_from_slice(&part.to_le_bytes());
+        entry.extend_from_slice(clustered_key);
+        self.append([&[], &entry]);
+    }
+
     fn add(&self, clustered_key: &[u8], old: Option<&[u8]>, new: Option<&[u8]>) -> Result<()> {
         let (mut was, mut is) = (Vec::new(), Vec::new());
-        if self.index.is_none() {
-            let len = (clustered_key.len() as u16).to_le_bytes();
-            is.extend_from_slice(&[len[0], len[1], 0, 0]);
-            is.extend_from_slice(clustered_key);
-            self.append([&was, &is]);
-            return Ok(());
-        }
         for (row, entry) in [(old, &mut was), (new, &mut is)] {
             let Some(row) = row else { continue };
             entry.extend_from_slice(&[0; HEAD]);
@@ -163,13 +166,13 @@ impl RowLog {
     }
 }
 
-/// A chunk's entries, each with the length of its own key part: sorted, none twice.
+/// A chunk's entries, each with the length of its own key part, or its partition's position: sorted, none twice.
 pub(crate) fn entries(mut chunk: &[u8]) -> Vec<(&[u8], usize)> {
     let mut out = Vec::new();
     while let Some((head, rest)) = chunk.split_first_chunk::<HEAD>() {
-        let [len, own] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
+        let [len, with] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
         let (entry, rest) = rest.split_at(usize::from(len));
-        out.push((entry, usize::from(own)));
+        out.push((entry, usize::from(with)));
         chunk = rest;
     }
     out.sort_unstable();
@@ -177,17 +180,32 @@ pub(crate) fn entries(mut chunk: &[u8]) -> Vec<(&[u8], usize)> {
     out
 }
 
-/// Where those who change a table's rows find the log of the index that is being built.
+/// A row log as those who change a table's rows know it.
+#[derive(Clone)]
+pub(crate) struct Logged {
+    pub log: Arc<RowLog>,
+    /// The position of the table among the partitions of which the log is; 0 without.
+    pub part: u16,
+}
+
+impl Logged {
+    /// A row has changed from one version to another.
+    pub fn changed(&self, clustered_key: &[u8], old: Option<&[u8]>, new: Option<&[u8]>) {
+        self.log.changed(self.part, clustered_key, old, new);
+    }
+}
+
+/// Where those who change a table's rows find the log that they are to write.
 #[derive(Default)]
 pub(crate) struct Slot {
     on: AtomicBool,
-    log: Mutex<Option<Arc<RowLog>>>,
+    log: Mutex<Option<Logged>>,
 }
 
 impl Slot {
-    /// The log, if an index is being built.
+    /// The log, if an index is being built or the table is being written anew.
     #[inline]
-    pub fn get(&self) -> Option<Arc<RowLog>> {
+    pub fn get(&self) -> Option<Logged> {
         if !self.on.load(Ordering::Acquire) {
             return None;
         }
@@ -195,7 +213,7 @@ impl Slot {
     }
 
     /// Puts a log there or takes it away. The caller has the table's metadata lock exclusively, or the build has failed.
-    pub fn set(&self, log: Option<Arc<RowLog>>) {
+    pub fn set(&self, log: Option<Logged>) {
         let mut slot = self.log.lock();
         self.on.store(log.is_some(), Ordering::Release);
         *slot = log;
@@ -203,11 +221,12 @@ impl Slot {
 }
 
 impl Table {
-    /// Notes a row change for the index that is being built, if one is. To be called after the clustered entry has changed.
+    /// Notes a row change for the index that is being built or the table that is being written anew, if there is one. To be called after the
+    /// clustered entry has changed.
     #[inline]
     pub(super) fn log_change(&self, clustered_key: &[u8], old: Option<&[u8]>, new: Option<&[u8]>) {
-        if let Some(log) = self.core.row_log.get() {
-            log.changed(clustered_key, old, new);
+        if let Some(logged) = self.core.row_log.get() {
+            logged.changed(clustered_key, old, new);
         }
     }
 }
@@ -236,10 +255,10 @@ mod tests {
     #[test]
     fn what_is_in_doubt_comes_out_once_a_chunk() {
         let log = log(1 << 20);
-        log.changed(b"1", None, Some(b"b"));
-        log.changed(b"1", Some(b"b"), Some(b"a"));
-        log.changed(b"1", Some(b"a"), Some(b"a"));
-        log.changed(b"2", Some(b"a"), None);
+        log.changed(0, b"1", None, Some(b"b"));
+        log.changed(0, b"1", Some(b"b"), Some(b"a"));
+        log.changed(0, b"1", Some(b"a"), Some(b"a"));
+        log.changed(0, b"2", Some(b"a"), None);
         let chunk = log.take().unwrap().unwrap();
         let found: Vec<&[u8]> = entries(&chunk).iter().map(|(e, _)| *e).collect();
         assert_eq!(found, [b"a1", b"a2", b"b1"]);
@@ -253,7 +272,7 @@ mod tests {
         let log = log(1 << 20);
         let row = [7; 1000];
         for i in 0..200u8 {
-            log.changed(&[i], None, Some(&row));
+            log.changed(0, &[i], None, Some(&row));
         }
         let mut seen = 0;
         while let Some(chunk) = log.take().unwrap() {
@@ -267,13 +286,13 @@ mod tests {
     fn a_log_that_is_given_up_says_why() {
         let full = log(100);
         for i in 0..30 {
-            full.changed(&[i], None, Some(b"abc"));
+            full.changed(0, &[i], None, Some(b"abc"));
         }
         assert!(matches!(full.len(), Err(Error::RowLogFull)));
         assert!(matches!(full.take(), Err(Error::RowLogFull)));
         let long = log(1 << 20);
-        long.changed(&[1; MAX_KEY], None, Some(b"abc"));
-        long.changed(b"1", None, Some(b""));
+        long.changed(0, &[1; MAX_KEY], None, Some(b"abc"));
+        long.changed(0, b"1", None, Some(b""));
         assert!(matches!(long.take(), Err(Error::KeyTooLong(_))));
     }
 }

@@ -53,8 +53,20 @@ impl Table {
         if self.is_temporary() {
             self.insert_temporary(txn, row)?;
         } else {
-            self.atomically(txn, |txn, s| self.insert_row(txn, row, s))?;
+            self.atomically(txn, |txn, s| self.insert_row(txn, None, row, s))?;
         }
+        self.ctx.rows.add(RowOp::Inserted, 1);
+        self.count_change(1);
+        Ok(())
+    }
+
+    /// Inserts a row under the hidden row id that it has elsewhere into a table that is to replace the one where it has it, and that gets all
+    /// of its rows so: ids are not given out here meanwhile. `DuplicateKey { index: 0 }` if there is a row under it.
+    pub fn insert_under(&self, txn: &mut Txn, row_id: &[u8], row: &[u8]) -> Result<()> {
+        if self.is_temporary() || !self.def.hidden_row_id {
+            return Err(Error::Invalid(format!("{} has no row ids", self.def.name)));
+        }
+        self.atomically(txn, |txn, s| self.insert_row(txn, Some(row_id), row, s))?;
         self.ctx.rows.add(RowOp::Inserted, 1);
         self.count_change(1);
         Ok(())
@@ -143,13 +155,22 @@ impl Table {
         }
     }
 
-    fn insert_row(&self, txn: &mut Txn, row: &[u8], s: &mut Buffers) -> Result<()> {
+    /// `row_id`: the hidden row id, if the row has one.
+    fn insert_row(
+        &self,
+        txn: &mut Txn,
+        row_id: Option<&[u8]>,
+        row: &[u8],
+        s: &mut Buffers,
+    ) -> Result<()> {
         if row.len() > MAX_ROW {
             return Err(Error::RowTooLarge(row.len()));
         }
         self.ensure_root(0)?;
         s.key.clear();
-        if self.def.hidden_row_id {
+        if let Some(id) = row_id {
+            s.key.extend_from_slice(id);
+        } else if self.def.hidden_row_id {
             let id = self.core.next_row_id(&self.indexes[0].tree)?;
             s.key.extend_from_slice(&id.to_be_bytes());
         } else {
@@ -370,7 +391,7 @@ impl Table {
             self.codec.key(0, new, &mut s.key)?;
             if s.key != clustered_key {
                 self.delete_row(txn, clustered_key, old, s)?;
-                return self.insert_row(txn, new, s);
+                return self.insert_row(txn, None, new, s);
             }
         } else {
             s.key.clear();

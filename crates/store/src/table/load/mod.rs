@@ -121,6 +121,15 @@ impl Load {
 
     /// Adds a row. `DuplicateKey { index: 0 }` if it is a second one with its clustered key.
     pub fn add(&mut self, row: &[u8]) -> Result<()> {
+        self.add_row(None, row)
+    }
+
+    /// Adds a row of a table with hidden row ids under the one that it has elsewhere. They come in their order, and none is made here.
+    pub fn add_under(&mut self, row_id: &[u8], row: &[u8]) -> Result<()> {
+        self.add_row(Some(row_id), row)
+    }
+
+    fn add_row(&mut self, row_id: Option<&[u8]>, row: &[u8]) -> Result<()> {
         if row.len() > MAX_ROW {
             return Err(Error::RowTooLarge(row.len()));
         }
@@ -129,7 +138,9 @@ impl Load {
             self.means.go_on()?;
         }
         self.key.clear();
-        if self.table.def.hidden_row_id {
+        if let Some(id) = row_id {
+            self.key.extend_from_slice(id);
+        } else if self.table.def.hidden_row_id {
             self.key.extend_from_slice(&self.rows.to_be_bytes());
         } else {
             self.table.codec.key(0, row, &mut self.key)?;
