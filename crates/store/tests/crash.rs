@@ -62,6 +62,7 @@ fn script() -> Vec<Op> {
         Op::Rebuild("a", RowOrder::Clustered),
         Op::DropIndex("a"),
         Op::Rows("a", put(3..9, 4, 20_000), true),
+        Op::Rows("own", put(40..100, 9, 2500), true),
         Op::Rebuild("own", RowOrder::Any),
         Op::Truncate("own"),
         Op::Rows("own", put(1..3, 5, 60_000), true),

@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use millpond_store::io::sim::{OpKind, Step};
 use millpond_store::*;
 use std::sync::Arc;
 
@@ -213,4 +214,169 @@ fn a_load_can_be_killed() {
         .drop_tables(&owner, &[(D.to_string(), "t".to_string())])
         .unwrap();
     db.check();
+}
+
+/// A load beside a table whose pages are cached: none of them goes, the pool gets next to nothing of the new table, and the log even less.
+#[test]
+fn a_load_leaves_pool_and_log_alone() {
+    for own_file in [false, true] {
+        let db = Db::new();
+        let mut s = db.session();
+        let mut hot = table("hot", &INDEXES[..1]);
+        hot.file_per_table = Some(own_file);
+        s.create(hot);
+        let t = s.open("hot");
+        for id in 0..2000 {
+            s.insert(&t, &row(&[Some(&int(id)), Some(&[1; 1000])]))
+                .unwrap();
+        }
+        s.commit();
+        let read = |s: &mut Session| {
+            let t = s.open("hot");
+            assert_eq!(s.rows(&t, 0).len(), 2000);
+            s.commit();
+        };
+        read(&mut s);
+        let count = |name: &str| db.engine.status().counter(name);
+        let numbers = || {
+            [
+                "Innodb_buffer_pool_reads",
+                "Innodb_pages_created",
+                "Innodb_os_log_written",
+            ]
+            .map(count)
+        };
+        let mut new = table("work", &INDEXES);
+        new.file_per_table = Some(own_file);
+        s.create(new);
+        let t = s.open("work");
+        let before = numbers();
+        // Four times the pool.
+        let ids: Vec<i64> = (0..10_000).collect();
+        let mut load = s.engine.load(&s.owner, &t, RowOrder::Clustered).unwrap();
+        for &id in &ids {
+            load.add(&a_row(id, id % 10, 2000)).unwrap();
+        }
+        load.finish().unwrap();
+        s.commit();
+        read(&mut s);
+        let after = numbers();
+        assert_eq!(after[0], before[0], "pages read again");
+        assert!(after[1] - before[1] < 50, "{} pages", after[1] - before[1]);
+        assert!(
+            after[2] - before[2] < 1 << 20,
+            "{} of log",
+            after[2] - before[2]
+        );
+        let t = s.open("work");
+        assert_eq!(s.rows(&t, 0).len(), ids.len());
+        assert_eq!(s.rows(&t, 2).len(), ids.len());
+        s.commit();
+        drop((t, s));
+        db.check();
+        db.crash().check();
+    }
+}
+
+/// Fails what the load's own threads do to a file, from the call on that is counted down to.
+fn fail(db: &Db, kind: OpKind, mut calls: u64, step: Step) {
+    db.disk.on_step(move |k, name| {
+        let cleaner = std::thread::current().name() == Some("page-cleaner");
+        let data = name == "data" || name.starts_with("tables/");
+        if k != kind || cleaner || !data {
+            return Step::Go;
+        }
+        calls = calls.saturating_sub(1);
+        if calls == 0 { step } else { Step::Go }
+    });
+}
+
+/// What cannot be written or synced is the statement's error: the engine goes on, and what was taken is free again.
+#[test]
+fn a_load_that_cannot_be_written_fails_alone() {
+    for own_file in [false, true] {
+        let db = Db::new();
+        let mut s = db.session();
+        let mut lengths = Vec::new();
+        for (kind, calls, step) in [
+            (OpKind::Write, 1, Step::Fail),
+            (OpKind::Write, 3, Step::Full),
+            (OpKind::SetLen, 1, Step::Full),
+            (OpKind::Sync, 1, Step::Fail),
+            (OpKind::Sync, 1, Step::Fail),
+        ] {
+            let mut new = table("work", &INDEXES);
+            new.file_per_table = Some(own_file);
+            s.create(new);
+            let t = s.open("work");
+            let mut load = s.engine.load(&s.owner, &t, RowOrder::Clustered).unwrap();
+            fail(&db, kind, calls, step);
+            let added = (0..10_000).try_for_each(|id| load.add(&a_row(id, id % 10, 2000)));
+            let done = added.and_then(|()| load.finish().map_err(|r| r.error));
+            assert!(matches!(done, Err(Error::Io { .. })), "{kind:?}: {done:?}");
+            db.disk.clear_hook();
+            s.commit();
+            assert_eq!(db.engine.stopped(), None);
+            drop(t);
+            let owner = db.engine.owner();
+            let name = (D.to_string(), "work".to_string());
+            db.engine.drop_tables(&owner, &[name]).unwrap();
+            db.check();
+            let bytes: u64 = db
+                .disk
+                .files()
+                .iter()
+                .filter(|(n, _)| n == "data" || n.starts_with("tables/"))
+                .map(|f| f.1)
+                .sum();
+            lengths.push(bytes);
+        }
+        // No file is left, and of the shared one the same part is used again.
+        assert!(lengths[4] <= lengths[3] * 3 / 2, "{lengths:?}");
+    }
+}
+
+/// Pages that were another table's a moment ago: whatever the log still holds of their earlier life does not touch them after a crash, and
+/// what is changed afterwards is redone.
+#[test]
+fn a_load_takes_pages_that_have_just_been_freed() {
+    for seed in 0..20 {
+        let db = Db::new();
+        let mut s = db.session();
+        s.create(table("before", &INDEXES));
+        let t = s.open("before");
+        for id in 0..400 {
+            s.insert(&t, &a_row(id, id, 2000)).unwrap();
+        }
+        s.commit();
+        drop(t);
+        let owner = db.engine.owner();
+        let name = (D.to_string(), "before".to_string());
+        db.engine.drop_tables(&owner, &[name]).unwrap();
+        db.settled();
+        s.create(table("work", &INDEXES));
+        let t = s.open("work");
+        let ids: Vec<i64> = (0..600).collect();
+        load(&mut s, &t, RowOrder::Clustered, &ids).unwrap();
+        s.commit();
+        drop(t);
+        place(&db, "after");
+        let t = s.open("after");
+        for id in (0..600).step_by(7) {
+            assert!(s.delete(&t, &int_key(id)).unwrap());
+        }
+        s.commit();
+        drop((t, s));
+        let disk = db.disk.clone();
+        disk.cut();
+        drop(db);
+        let mut coin = Rng(seed + 1);
+        disk.restart(|| coin.chance(50));
+        let db = Db::on(disk);
+        db.check();
+        let mut s = db.session();
+        let t = s.open("after");
+        let left: Vec<i64> = ids.into_iter().filter(|id| id % 7 != 0).collect();
+        holds(&mut s, &t, &left);
+    }
 }

@@ -1,14 +1,16 @@
-//! Building a tree bottom-up from sorted records: every page is packed in memory and written once, as an image.
+//! Building a tree bottom-up from sorted records: every page is packed in memory and written once.
 //!
-//! The pages are written by mini-transactions of bounded size. Until the last of them nothing names the
-//! tree, so a build may be abandoned at any moment by dropping its space.
+//! Pages are written past the pool and the log ([`Direct`]), but for those of a tree that turns out to have no more than a few: they are
+//! logged as images, by mini-transactions of bounded size, which costs less than a sync of the file. (So are all pages of temporary
+//! tables, where that is no log.) The topmost page is the caller's to write, logged, when the rest is published. Until then nothing
+//! names the tree, so a build may be abandoned at any moment by dropping its space.
 
 use super::split::set_link;
 use super::{CHILD, MAX_ENTRY, MAX_KEY, Tree, kind_of, separator};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{PAGE_HEADER, PAGE_SIZE, PageNo, slotted};
-use crate::pool::{PageH, Pager};
+use crate::pool::{Direct, DirectPages, PageH, Pager};
 use crate::space::{AllocKind, Space};
 use std::sync::Arc;
 
@@ -48,7 +50,7 @@ impl<I: Iterator<Item = (Vec<u8>, Vec<u8>)>> Records for FromIter<I> {
 /// Bytes left free in each page, so that the first inserts do not split all of them.
 const RESERVE: usize = slotted::CAPACITY / 16;
 
-/// Leaves written by one mini-transaction.
+/// Leaves written by one mini-transaction; and pages that are logged where pages could be written past the log.
 const LEAVES_PER_MTR: usize = 8;
 
 type Page = Box<[u8; PAGE_SIZE]>;
@@ -57,6 +59,19 @@ fn new_page(level: u8) -> Page {
     let mut page = Box::new([0; PAGE_SIZE]);
     slotted::init(&mut page[..], level);
     page
+}
+
+/// The topmost page of a tree that was built.
+pub struct Root(Page);
+
+impl Root {
+    /// The operation that writes it.
+    pub fn image(&self) -> Op<'_> {
+        Op::Image {
+            kind: kind_of(slotted::level(&self.0[..])),
+            body: body(&self.0),
+        }
+    }
 }
 
 /// A page's body without its trailing zeros, which an image need not carry.
@@ -80,6 +95,14 @@ pub struct Bulk {
     last_leaf: PageNo,
     /// The page being packed on each inner level, level 1 first.
     inner: Vec<Inner>,
+    /// Where pages may be written past the log.
+    direct: Option<Arc<Direct>>,
+    /// Where they are, once they are.
+    pages: Option<DirectPages>,
+    /// The last leaf taken there, which lacks the number of the next.
+    held: Option<(Page, PageNo)>,
+    /// Pages beside the tree that were logged instead.
+    logged: usize,
 }
 
 struct Inner {
@@ -111,11 +134,12 @@ impl Tree {
         records: &mut impl Records,
         write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>,
     ) -> Result<PageNo> {
-        let mut bulk = Bulk::new(pager, space);
-        while let Some((key, value)) = records.next()? {
-            bulk.add(key, value)?;
+        let mut bulk = Bulk::new(pager, space, None);
+        bulk.add_all(records)?;
+        match bulk.finish()? {
+            Some(root) => write_root(root.image()),
+            None => Ok(0),
         }
-        bulk.finish(write_root)
     }
 
     /// Writes the page that a build ends with over the root that the tree has, which is empty, and returns its number. Nobody else
@@ -136,8 +160,8 @@ impl Tree {
 }
 
 impl Bulk {
-    /// Nothing so far.
-    pub fn new(pager: &Arc<Pager>, space: &Arc<Space>) -> Bulk {
+    /// Nothing so far. `direct`: what to write pages past the pool with; it is to be published before the root is written.
+    pub fn new(pager: &Arc<Pager>, space: &Arc<Space>, direct: Option<&Arc<Direct>>) -> Bulk {
         Bulk {
             pager: pager.clone(),
             space: space.clone(),
@@ -147,7 +171,33 @@ impl Bulk {
             last_key: Vec::new(),
             last_leaf: 0,
             inner: Vec::new(),
+            direct: direct.cloned(),
+            pages: None,
+            held: None,
+            logged: 0,
         }
+    }
+
+    /// Adds all records.
+    pub fn add_all(&mut self, records: &mut impl Records) -> Result<()> {
+        while let Some((key, value)) = records.next()? {
+            self.add(key, value)?;
+        }
+        Ok(())
+    }
+
+    /// Where to write this many pages that the tree's records refer to; `None`: through pool and log, as there are few so far.
+    pub fn beside(&mut self, pages: usize) -> Option<&mut DirectPages> {
+        self.logged += pages;
+        if self.pages.is_none() && self.logged > LEAVES_PER_MTR {
+            self.go_direct();
+        }
+        self.pages.as_mut()
+    }
+
+    fn go_direct(&mut self) {
+        let direct = self.direct.as_ref();
+        self.pages = direct.map(|d| DirectPages::new(d, &self.space));
     }
 
     /// Adds a record. `Error::Invalid` if its key is not above the last one's.
@@ -180,16 +230,40 @@ impl Bulk {
         slotted::packed(&mut leaf[..]);
         let before = std::mem::replace(&mut self.leaf_separator, next_separator);
         self.leaves.push((leaf, before));
-        if self.leaves.len() == LEAVES_PER_MTR {
+        if self.pages.is_none() && self.leaves.len() == LEAVES_PER_MTR {
+            self.go_direct();
+        }
+        if self.pages.is_some() || self.leaves.len() == LEAVES_PER_MTR {
             self.write_leaves()?;
         }
         Ok(())
     }
 
     fn write_leaves(&mut self) -> Result<()> {
+        if self.pages.is_some() {
+            return self.put_leaves();
+        }
         let leaves = std::mem::take(&mut self.leaves);
         let numbers = self.write_linked(&leaves)?;
         for ((_, separator), no) in leaves.into_iter().zip(numbers) {
+            self.add_child(1, separator, no)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the leaves where pages go past the log. Each waits for the number of the next.
+    fn put_leaves(&mut self) -> Result<()> {
+        for (mut leaf, separator) in std::mem::take(&mut self.leaves) {
+            let Some(pages) = &mut self.pages else {
+                continue;
+            };
+            let no = pages.take()?;
+            if let Some((mut before, before_no)) = self.held.take() {
+                slotted::set_right(&mut before[..], no);
+                slotted::set_left(&mut leaf[..], before_no);
+                pages.put(before_no, kind_of(0), body(&before))?;
+            }
+            self.held = Some((leaf, no));
             self.add_child(1, separator, no)?;
         }
         Ok(())
@@ -280,47 +354,58 @@ impl Bulk {
         let mut page = std::mem::replace(&mut inner.page, new_page(level as u8));
         let separator = std::mem::take(&mut inner.separator);
         let near = inner.last;
-        let image = image(&mut page, level as u8);
-        let no = write_one(&self.pager, &self.space, image, AllocKind::Extent, near)?;
+        slotted::packed(&mut page[..]);
+        let (kind, body) = (kind_of(level as u8), body(&page));
+        let no = match &mut self.pages {
+            Some(pages) => {
+                let no = pages.take()?;
+                pages.put(no, kind, body)?;
+                no
+            }
+            None => {
+                let image = Op::Image { kind, body };
+                write_one(&self.pager, &self.space, image, AllocKind::Extent, near)?
+            }
+        };
         self.inner[level - 1].last = no;
         Ok((no, separator))
     }
 
-    /// Writes what is left on each level; the topmost page becomes the root, as in [`Tree::bulk_rooted`].
-    pub fn finish(
-        mut self,
-        write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>,
-    ) -> Result<PageNo> {
-        if self.last_leaf == 0 && self.leaves.is_empty() {
-            if slotted::count(&self.leaf[..]) == 0 {
-                return Ok(0);
+    /// Writes what is left on each level but for the topmost page, which is returned; `None`: there are no records.
+    pub fn finish(mut self) -> Result<Option<Root>> {
+        let root = self.finish_levels()?;
+        if let Some(mut pages) = self.pages.take() {
+            if let Some((leaf, no)) = self.held.take() {
+                pages.put(no, kind_of(0), body(&leaf))?;
             }
-            let mut leaf = std::mem::replace(&mut self.leaf, new_page(0));
-            return write_root(image(&mut leaf, 0));
+            pages.finish()?;
+        }
+        Ok(root)
+    }
+
+    fn finish_levels(&mut self) -> Result<Option<Root>> {
+        let topmost = |page: &mut Page| {
+            let mut page = std::mem::replace(page, new_page(0));
+            slotted::packed(&mut page[..]);
+            Ok(Some(Root(page)))
+        };
+        if self.last_leaf == 0 && self.leaves.is_empty() && self.held.is_none() {
+            return match slotted::count(&self.leaf[..]) {
+                0 => Ok(None),
+                _ => topmost(&mut self.leaf),
+            };
         }
         self.close_leaf(Vec::new())?;
         if !self.leaves.is_empty() {
             self.write_leaves()?;
         }
         let mut level = 1;
-        loop {
-            if self.inner.len() == level {
-                let mut root = std::mem::replace(&mut self.inner[level - 1].page, new_page(0));
-                return write_root(image(&mut root, level as u8));
-            }
+        while self.inner.len() > level {
             let (written, before) = self.close_inner(level)?;
             self.add_child(level + 1, before, written)?;
             level += 1;
         }
-    }
-}
-
-/// The operation that writes a packed page.
-fn image(page: &mut Page, level: u8) -> Op<'_> {
-    slotted::packed(&mut page[..]);
-    Op::Image {
-        kind: kind_of(level),
-        body: body(page),
+        topmost(&mut self.inner[level - 1].page)
     }
 }
 

@@ -46,7 +46,7 @@ mod split;
 mod tests;
 
 pub use ahead::ReadAhead;
-pub use bulk::{Bulk, FromIter, Records};
+pub use bulk::{Bulk, FromIter, Records, Root};
 pub use check::Checked;
 pub use edit::{LeafEdit, LeafHint};
 pub use scan::{CrossingVisit, Cursor, Dir, ScanEnd, Visit};

@@ -32,6 +32,7 @@
 //! | `check` | offline verification of files |
 //! | `trouble` | pages that cannot be written for now |
 //! | `unlogged` | pages of temporary tables |
+//! | `direct` | pages of trees that are built, written past the pool and the log |
 //! | `stats` | numbers about all that |
 //!
 //! **Failure.** A page that cannot be read, or is not what it should be, is an error to whoever asks, naming file and page.
@@ -42,6 +43,7 @@ mod check;
 mod cleaner;
 mod core;
 mod counters;
+mod direct;
 mod discard;
 mod doublewrite;
 mod frame;
@@ -65,6 +67,7 @@ mod write_threads;
 pub use self::check::CheckedPage;
 pub use self::cleaner::{IO_CAPACITY, IO_CAPACITY_MAX};
 pub use self::counters::Counter;
+pub use self::direct::{Direct, DirectPages};
 pub use self::discard::DropAlgorithm;
 pub use self::giveback::{AtOnce, EXTENT_BYTES, Pace};
 pub use self::guard::{FrameHint, PageRead, Pin};

@@ -66,6 +66,8 @@ pub(crate) enum Change {
     Take(PageNo),
     /// A page is freed.
     Free(PageNo),
+    /// Pages of an extent that [`FileAlloc::take_run`] took are now allocated.
+    TakeExtent(u32),
     /// An extent of a dropped space is freed whole.
     FreeExtent(u32),
     /// A counter's high-water mark (shared file).
@@ -274,6 +276,29 @@ impl FileAlloc {
         Some(e * EXTENT_PAGES + bit)
     }
 
+    /// Takes up to `want` free extents that lie one behind the other with all their pages, for a space whose pages are written past the
+    /// pool: the first, and how many. `None` if the file must grow. Nothing is logged of them before [`Change::TakeExtent`].
+    pub fn take_run(&mut self, space: SpaceId, want: u32, need: Need) -> Option<(u32, u32)> {
+        let want = want.min(self.takable(space, need));
+        if want == 0 {
+            return None;
+        }
+        let last = self.spaces.get(&space.0).and_then(|s| s.extents.last());
+        let from = last.map_or(0, |e| e + 1);
+        let (first, len) = self
+            .free_run(from, want)
+            .or_else(|| self.free_run(0, want))?;
+        let s = self.spaces.entry(space.0).or_default();
+        for e in first..first + len {
+            self.free.remove(&e);
+            let x = &mut self.extents[e as usize];
+            (x.owner, x.used) = (space.0, u8::MAX);
+            s.extents.insert(e);
+            s.pages += u64::from(EXTENT_PAGES);
+        }
+        Some((first, len))
+    }
+
     /// `takable`: free extents that there are for it.
     fn fragment_extent(&mut self, takable: u32) -> Option<u32> {
         if let Some(e) = self.fragments.first() {
@@ -379,6 +404,16 @@ impl FileAlloc {
         self.settle(e, 1);
     }
 
+    /// Gives back what is left of an extent that [`FileAlloc::take_run`] took, unless it was logged.
+    pub fn untake_extent(&mut self, e: u32) {
+        let x = &mut self.extents[e as usize];
+        if x.logged_used == 0 && x.used != 0 {
+            let pages = x.used.count_ones();
+            x.used = 0;
+            self.settle(e, u64::from(pages));
+        }
+    }
+
     /// After pages of an extent were freed in memory: to which list does it belong?
     fn settle(&mut self, e: u32, freed: u64) {
         let x = &mut self.extents[e as usize];
@@ -425,7 +460,7 @@ impl FileAlloc {
                 return touched(0);
             }
             Change::Take(page) | Change::Free(page) => page / EXTENT_PAGES,
-            Change::FreeExtent(e) => e,
+            Change::TakeExtent(e) | Change::FreeExtent(e) => e,
         };
         let k = e / MAP_EXTENTS;
         touched(k + 1);
@@ -455,6 +490,9 @@ impl FileAlloc {
                 if x.logged_used == 0 {
                     x.logged_owner = 0;
                 }
+            }
+            Change::TakeExtent(_) => {
+                (x.logged_owner, x.logged_used) = (x.owner, x.used);
             }
             Change::FreeExtent(_) => {
                 x.logged_used = 0;
@@ -519,7 +557,7 @@ impl FileAlloc {
     /// The group with this change is in the log: what it freed may be taken again.
     pub fn logged(&mut self, change: Change) {
         match change {
-            Change::Take(_) | Change::Counter(..) => {}
+            Change::Take(_) | Change::TakeExtent(_) | Change::Counter(..) => {}
             Change::Free(page) => {
                 self.extents[(page / EXTENT_PAGES) as usize].used &= !(1 << (page % EXTENT_PAGES));
                 self.settle(page / EXTENT_PAGES, 1);

@@ -171,6 +171,21 @@ impl DataFile {
         }
     }
 
+    /// Picks up to `want` free extents in a row for the space, all their pages with them: the first, and how many. As
+    /// [`DataFile::allocate`] otherwise.
+    pub fn allocate_run(&self, space: SpaceId, want: u32, need: Need) -> Result<(u32, u32)> {
+        loop {
+            let had = {
+                let mut alloc = self.alloc.lock();
+                if let Some(run) = alloc.take_run(space, want, need) {
+                    return Ok(run);
+                }
+                alloc.extents()
+            };
+            self.grow(had)?;
+        }
+    }
+
     /// Makes likely that `pages` pages can be allocated for the space without growing the file.
     pub fn ensure(&self, space: SpaceId, pages: u32, need: Need) -> Result<()> {
         loop {

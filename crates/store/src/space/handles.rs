@@ -85,6 +85,14 @@ impl Handles {
             .map_err(|e| Error::io(format!("open {name}"), &e))
     }
 
+    /// Opens a file that is there once more, for writes past the operating system's cache where that can be had: a handle that
+    /// learns of failed syncs by itself.
+    pub fn open_direct(&self, id: FileId) -> Result<Arc<dyn File>> {
+        let name = id.name();
+        self.with_room(|| self.storage.open_direct(&name))
+            .map_err(|e| Error::io(format!("open {name}"), &e))
+    }
+
     /// Makes creations and removals in a folder durable, which takes a descriptor. If there is none, see [`is_lack`],
     /// nothing has been tried.
     pub fn sync_folder(&self, folder: &str) -> std::io::Result<()> {

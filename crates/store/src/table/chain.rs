@@ -16,7 +16,7 @@ use crate::btree::{Cursor, Dir, ScanEnd};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{PAGE_HEADER, PAGE_SIZE, PageNo, PageType, get_u16, get_u32, get_u64, page_type};
-use crate::pool::{Mtr, PageH};
+use crate::pool::{DirectPages, Mtr, PageH};
 use crate::space::{AllocKind, Space};
 use crate::txn::Txn;
 use std::ops::{Bound, ControlFlow};
@@ -96,6 +96,38 @@ pub(super) fn write_alone(ctx: &Context, space: &Arc<Space>, tail: &[u8]) -> Res
         Err(e) => {
             free(ctx, space, &chain)?;
             Err(e)
+        }
+    }
+}
+
+/// The same past the pool and the log; what is written goes with the space on an error.
+pub(super) fn write_direct(
+    ctx: &Context,
+    pages: &mut DirectPages,
+    tail: &[u8],
+) -> Result<ChainRef> {
+    let mut no = pages.take()?;
+    let chain = ChainRef {
+        page: no,
+        len: tail.len() as u32,
+        trx: 0,
+        at: ctx.unlogged_chains.fetch_add(1, Ordering::Relaxed),
+    };
+    let mut body = Vec::with_capacity(PAGE_SIZE - PAGE_HEADER);
+    let mut pieces = tail.chunks(PER_PAGE);
+    let mut piece = pieces.next().unwrap_or(&[]);
+    loop {
+        let after = pieces.next();
+        let next = match after {
+            Some(_) => pages.take()?,
+            None => 0,
+        };
+        fill(&mut body, &chain, piece);
+        body[NEXT - PAGE_HEADER..][..4].copy_from_slice(&next.to_le_bytes());
+        pages.put(no, PageType::Overflow, &body)?;
+        match after {
+            Some(after) => (piece, no) = (after, next),
+            None => return Ok(chain),
         }
     }
 }
@@ -236,7 +268,7 @@ pub(crate) fn free(ctx: &Context, space: &Arc<Space>, chain: &ChainRef) -> Resul
 }
 
 /// Pages of a chain.
-fn pages(len: u32) -> u64 {
+pub(super) fn pages(len: u32) -> u64 {
     (u64::from(len)).div_ceil(PER_PAGE as u64).max(1)
 }
 

@@ -2,11 +2,12 @@
 //! indexes.
 //!
 //! Rows go to the threads in batches, a few of which may wait; so memory is bounded whoever is slower. A thread that fails
-//! takes no more, and whoever gives rows out asks it why.
+//! takes no more, and whoever gives rows out asks it why. Roots are not written: that is for the load to do, when all is durable.
 
 use super::{Means, Table};
-use crate::btree::Tree;
+use crate::btree::{Bulk, Root};
 use crate::error::{Error, Result};
+use crate::pool::Direct;
 use crate::sort::Sorter;
 use crate::table::entries::{Entries, sort_entry};
 use std::sync::Arc;
@@ -21,6 +22,9 @@ const WAITING: usize = 4;
 
 /// An error, and the clustered key of a row whose unique key was there already.
 pub type Failure = (Error, Option<Vec<u8>>);
+
+/// Indexes by number, and what their roots are to be.
+type Built = Vec<(usize, Option<Root>)>;
 
 /// Rows with their clustered keys.
 #[derive(Default)]
@@ -44,16 +48,16 @@ impl Batch {
 /// A thread and its indexes.
 struct Worker {
     batches: Option<SyncSender<Arc<Batch>>>,
-    thread: Option<JoinHandle<std::result::Result<(), Failure>>>,
+    thread: Option<JoinHandle<std::result::Result<Built, Failure>>>,
 }
 
 impl Worker {
     /// Ends the thread; what became of it.
-    fn join(&mut self) -> std::result::Result<(), Failure> {
+    fn join(&mut self) -> std::result::Result<Built, Failure> {
         self.batches = None;
         let panicked = || Error::Invalid("a thread that loads a table has panicked".into());
         match self.thread.take() {
-            None => Ok(()),
+            None => Ok(Built::new()),
             Some(thread) => thread.join().unwrap_or_else(|_| Err((panicked(), None))),
         }
     }
@@ -69,7 +73,7 @@ pub struct Indexes {
 
 impl Indexes {
     /// Starts the threads.
-    pub fn start(table: &Arc<Table>, means: &Means) -> Result<Indexes> {
+    pub fn start(table: &Arc<Table>, direct: &Arc<Direct>, means: &Means) -> Result<Indexes> {
         let all = table.indexes.len() - 1;
         let threads = means.threads.clamp(1, all.max(1)).min(all);
         let complete = Arc::new(AtomicBool::new(false));
@@ -82,9 +86,10 @@ impl Indexes {
             let (batches, take) = sync_channel(WAITING);
             let own: Vec<usize> = (1 + first..=all).step_by(threads).collect();
             let (table, means, complete) = (table.clone(), means.clone(), complete.clone());
+            let direct = direct.clone();
             let thread = std::thread::Builder::new()
                 .name("load".into())
-                .spawn(move || run(&table, &means, &own, &take, &complete))
+                .spawn(move || run((&table, &direct), &means, &own, &take, &complete))
                 .map_err(|e| Error::io("start a thread that loads a table", &e))?;
             indexes.workers.push(Worker {
                 batches: Some(batches),
@@ -124,7 +129,7 @@ impl Indexes {
             if gone {
                 return Err(match w.join() {
                     Err((error, _)) => error,
-                    Ok(()) => Error::Invalid("a thread that loads a table has ended".into()),
+                    Ok(_) => Error::Invalid("a thread that loads a table has ended".into()),
                 });
             }
         }
@@ -144,10 +149,14 @@ impl Indexes {
     }
 
     /// Waits for the threads.
-    pub fn finish(&mut self) -> std::result::Result<(), Failure> {
-        let mut all = Ok(());
+    pub fn finish(&mut self) -> std::result::Result<Built, Failure> {
+        let mut all = Ok(Built::new());
         for w in &mut self.workers {
-            all = all.and(w.join());
+            let built = w.join();
+            all = all.and_then(|mut all| {
+                all.extend(built?);
+                Ok(all)
+            });
         }
         all
     }
@@ -164,12 +173,12 @@ impl Drop for Indexes {
 
 /// What a thread does.
 fn run(
-    table: &Table,
+    (table, direct): (&Table, &Arc<Direct>),
     means: &Means,
     indexes: &[usize],
     batches: &Receiver<Arc<Batch>>,
     complete: &AtomicBool,
-) -> std::result::Result<(), Failure> {
+) -> std::result::Result<Built, Failure> {
     let new = |_| Sorter::new(means.storage.clone(), means.sort_bytes);
     let mut sorters: Vec<Sorter> = indexes.iter().map(new).collect();
     let mut key = Vec::new();
@@ -190,30 +199,26 @@ fn run(
         }
     }
     if !complete.load(Ordering::Acquire) {
-        return Ok(());
+        return Ok(Built::new());
     }
-    for (&index, sorter) in indexes.iter().zip(sorters) {
-        build(table, means, index, sorter)?;
-    }
-    Ok(())
+    let each = indexes.iter().zip(sorters);
+    each.map(|(&index, sorter)| Ok((index, build(table, direct, means, index, sorter)?)))
+        .collect()
 }
 
 fn build(
     table: &Table,
+    direct: &Arc<Direct>,
     means: &Means,
     index: usize,
     sorter: Sorter,
-) -> std::result::Result<(), Failure> {
+) -> std::result::Result<Option<Root>, Failure> {
     let sorted = sorter.finish(&|| means.go_on()).map_err(|e| (e, None))?;
     let tree = &table.indexes[index].tree;
     let unique = table.indexes[index].unique;
     let mut entries = Entries::new(sorted, index, unique, &means.owner);
     let space = tree.space();
-    let built = Tree::bulk_rooted(&table.ctx.pager, space, &mut entries, &mut |page| {
-        tree.fill_root(page)
-    });
-    match built {
-        Ok(_) => Ok(()),
-        Err(e) => Err((e, entries.duplicate())),
-    }
+    let mut bulk = Bulk::new(&table.ctx.pager, space, Some(direct));
+    let built = bulk.add_all(&mut entries).and_then(|()| bulk.finish());
+    built.map_err(|e| (e, entries.duplicate()))
 }

@@ -2,12 +2,14 @@
 //!
 //! Steps: (1) every index has its root, empty, in the table's catalog row; (2) rows come one after the other: those in the order of the
 //! clustered key go straight into pages packed in memory, others are sorted first; the keys of the secondary indexes are sorted
-//! beside, by threads of their own; (3) each tree is packed bottom-up, its topmost page written last, over the empty root.
+//! beside, by threads of their own; (3) each tree is packed bottom-up, but for its topmost page; (4) all of that, which went past the pool and the log
+//! ([`Direct`], which has the invariants), is synced, once, and published; (5) the topmost pages are written, logged, over the empty roots.
 //!
-//! **Failure.** Up to its last page a tree has no rows for whoever reads it, and its pages belong to its space: to drop the table, as
+//! **Failure.** Up to its last page a tree has no rows for whoever reads it. Pages that were written past the log are given back when a load is dropped
+//! before (4), and are free after a crash; from then on they belong to their space: to drop the table, as
 //! its maker does on an error and an opening after a crash, is to give them all back. No row is undone one by one, for none has an undo
 //! record: they are as old as anything (transaction 0), and what makes the table known refuses views older than itself
-//! ([`crate::Engine::place_table`]).
+//! ([`crate::Engine::place_table`]), by a record that comes later in the log than all of (4) and (5).
 //! **Locks.** None: the caller has made the table and tells nobody. Threads of a load end before it does.
 //! **Uniqueness** is checked on the sorted streams.
 
@@ -16,9 +18,10 @@ mod indexes;
 use super::context::RowOp;
 use super::format::{self, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
 use super::{MAX_ROW, Table, chain};
-use crate::btree::{Bulk, MAX_KEY, Records};
+use crate::btree::{Bulk, MAX_KEY, Records, Root};
 use crate::error::{Error, Result};
 use crate::io::Storage;
+use crate::pool::Direct;
 use crate::sort::Sorter;
 use crate::txn::Owner;
 use indexes::Indexes;
@@ -88,6 +91,7 @@ pub struct Load {
     means: Means,
     clustered: Clustered,
     indexes: Indexes,
+    direct: Arc<Direct>,
     rows: u64,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -99,19 +103,22 @@ impl Load {
         for index in 0..table.indexes.len() {
             table.ensure_root(index)?;
         }
+        let tree = &table.indexes[0].tree;
+        let direct = Direct::new(&table.ctx.pager, tree.space().file);
         let clustered = match order {
             RowOrder::Any if !table.def.hidden_row_id => {
                 Clustered::Sorter(Sorter::new(means.storage.clone(), means.sort_bytes))
             }
-            _ => {
-                let tree = &table.indexes[0].tree;
-                Clustered::Pages(Bulk::new(&table.ctx.pager, tree.space()), Vec::new())
-            }
+            _ => Clustered::Pages(
+                Bulk::new(&table.ctx.pager, tree.space(), Some(&direct)),
+                Vec::new(),
+            ),
         };
         Ok(Load {
             table: table.clone(),
             clustered,
-            indexes: Indexes::start(table, &means)?,
+            indexes: Indexes::start(table, &direct, &means)?,
+            direct,
             means,
             rows: 0,
             key: Vec::new(),
@@ -155,7 +162,7 @@ impl Load {
                     return Err(Error::DuplicateKey { index: 0 });
                 }
                 last.clone_from(&self.key);
-                value(&self.table, &self.key, row, &mut self.value)?;
+                value(&self.table, bulk, &self.key, row, &mut self.value)?;
                 bulk.add(&self.key, &self.value)?;
             }
         }
@@ -165,17 +172,23 @@ impl Load {
     /// Writes what is left; returns the number of rows.
     pub fn finish(mut self) -> std::result::Result<u64, Refused> {
         self.indexes.build()?;
-        let tree = &self.table.indexes[0].tree;
         let bulk = match self.clustered {
             Clustered::Pages(bulk, _) => bulk,
-            Clustered::Sorter(sorter) => sorted(&self.table, sorter, &self.means)?,
+            Clustered::Sorter(sorter) => sorted(&self.table, &self.direct, sorter, &self.means)?,
         };
-        bulk.finish(&mut |page| tree.fill_root(page))?;
-        if let Err((error, clustered)) = self.indexes.finish() {
-            let row = match clustered {
-                Some(key) => read(&self.table, &key)?,
-                None => None,
-            };
+        let mut roots = vec![(0, bulk.finish()?)];
+        let (failure, row) = match self.indexes.finish() {
+            Ok(more) => {
+                roots.extend(more);
+                (None, None)
+            }
+            Err((error, None)) => return Err(error.into()),
+            Err((error, row)) => (Some(error), row),
+        };
+        // The row that is in the way is read as any row.
+        publish(&self.table, &self.direct, &roots)?;
+        if let (Some(error), Some(key)) = (failure, row) {
+            let row = read(&self.table, &key)?;
             return Err(Refused { error, row });
         }
         self.table.ctx.rows.add(RowOp::Inserted, self.rows);
@@ -184,9 +197,26 @@ impl Load {
     }
 }
 
+/// Makes the pages of trees, which are all written, known to the log, and then their roots known to whoever reads the table.
+fn publish(table: &Table, direct: &Direct, roots: &[(usize, Option<Root>)]) -> Result<()> {
+    direct.publish()?;
+    for (index, root) in roots {
+        if let Some(root) = root {
+            table.indexes[*index].tree.fill_root(root.image())?;
+        }
+    }
+    Ok(())
+}
+
 /// Packs rows that were sorted.
-fn sorted(table: &Table, sorter: Sorter, means: &Means) -> std::result::Result<Bulk, Refused> {
-    let mut bulk = Bulk::new(&table.ctx.pager, table.indexes[0].tree.space());
+fn sorted(
+    table: &Table,
+    direct: &Arc<Direct>,
+    sorter: Sorter,
+    means: &Means,
+) -> std::result::Result<Bulk, Refused> {
+    let space = table.indexes[0].tree.space();
+    let mut bulk = Bulk::new(&table.ctx.pager, space, Some(direct));
     let mut sorted = sorter.finish(&|| means.go_on())?;
     let (mut last, mut new) = (Vec::new(), Vec::new());
     let mut rows = 0u64;
@@ -201,7 +231,7 @@ fn sorted(table: &Table, sorter: Sorter, means: &Means) -> std::result::Result<B
                 row: Some(row.to_vec()),
             });
         }
-        value(table, key, row, &mut new)?;
+        value(table, &mut bulk, key, row, &mut new)?;
         bulk.add(key, &new)?;
         last.clear();
         last.extend_from_slice(key);
@@ -210,7 +240,7 @@ fn sorted(table: &Table, sorter: Sorter, means: &Means) -> std::result::Result<B
 }
 
 /// Makes the value of a row's clustered entry; what is too long for it goes into a chain.
-fn value(table: &Table, key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn value(table: &Table, bulk: &mut Bulk, key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<()> {
     out.clear();
     if row.len() <= Table::inline_limit(key) {
         out.extend_from_slice(&RowHeader::BLANK.bytes());
@@ -218,7 +248,10 @@ fn value(table: &Table, key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<()>
         return Ok(());
     }
     let (head, tail) = row.split_at(INLINE_PREFIX);
-    let chain = chain::write_alone(&table.ctx, table.indexes[0].tree.space(), tail)?;
+    let chain = match bulk.beside(chain::pages(tail.len() as u32) as usize) {
+        Some(pages) => chain::write_direct(&table.ctx, pages, tail)?,
+        None => chain::write_alone(&table.ctx, table.indexes[0].tree.space(), tail)?,
+    };
     let header = RowHeader {
         flags: OVERFLOW,
         ..RowHeader::BLANK
