@@ -7,6 +7,7 @@
 //! | [`algorithm`] | the published ways of dropping a table's cached pages, by name |
 //! | [`frame`] | flags, what is borrowed from a target, progress, stopping, files, the machine |
 //! | [`fill`] | filling a buffer pool |
+//! | [`bulk`] | rows into a table, by several connections at once |
 //! | [`stats`] | figures from measurements |
 //! | [`random`] | numbers at random |
 //! | [`report`] | one report as text, HTML with charts, JSON and CSV |
@@ -20,9 +21,9 @@
 //! report of what it did if it is interrupted.
 
 pub mod algorithm;
+pub mod bulk;
 pub mod drop_stall;
 pub mod drop_throughput;
-
 pub mod fill;
 pub mod frame;
 pub mod many_tables;

@@ -3,8 +3,9 @@
 use super::oltp::{self, Clock, Kind, Recorded};
 use super::tables::{self, LARGE, LOADED};
 use super::{Args, Cell, Ddl, Event, Plan, Results, Run};
+use crate::bulk;
 use crate::frame::{
-    Experiment, Lease, Place, PoolPages, Progress, Size, Stop, Subject, TargetArgs,
+    AlgorithmArgs, Experiment, Lease, Place, PoolPages, Progress, Size, Stop, Subject,
 };
 use crate::stats::{Latencies, Timeline};
 use crate::target::{Client, EmbeddedOptions, Target};
@@ -20,9 +21,9 @@ const RUN_IN: Duration = Duration::from_millis(500);
 const LOG: u64 = 4 << 30;
 
 /// Units of progress of all.
-pub(super) fn units(plan: &Plan, args: &TargetArgs, targets: usize) -> u64 {
+pub(super) fn units(plan: &Plan, args: &AlgorithmArgs, targets: usize) -> u64 {
     let runs = args.algorithm.0.len() as u64 * 2;
-    targets as u64 * (plan.rows / 20_000 + runs * run_units(plan))
+    targets as u64 * (plan.rows / bulk::UNIT + runs * run_units(plan))
 }
 
 fn run_units(plan: &Plan) -> u64 {
@@ -52,8 +53,8 @@ pub(super) fn target(args: &Args, on: Place<'_>, results: &mut Results) -> Resul
     let mut lease = Lease::take(&*target, args.targets.durability)?;
     let number = results.conditions.targets();
     results.conditions.add(&*target, &mut lease)?;
-    let algorithms = lease.algorithms(&args.targets.algorithm);
-    let less = args.targets.algorithm.0.len() - algorithms.len();
+    let algorithms = lease.algorithms(&args.choice.algorithm);
+    let less = args.choice.algorithm.0.len() - algorithms.len();
     progress.forgo(less as u64 * 2 * run_units(&plan));
     progress.step(format!("{}: loading {} rows", target.name(), plan.rows));
     tables::load(&*target, &mut lease, plan.rows, progress, stop)?;

@@ -11,7 +11,7 @@ mod tables;
 
 use crate::Result;
 use crate::frame::{
-    self, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+    self, AlgorithmArgs, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
 };
 use crate::report::Report;
 use crate::stats::{Latencies, Timeline};
@@ -35,6 +35,8 @@ const STALL: f64 = 0.1;
 pub struct Args {
     #[command(flatten)]
     targets: TargetArgs,
+    #[command(flatten)]
+    choice: AlgorithmArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// Part of the article's 20 M rows and 6 GiB of buffer pool; times are scaled by its square, so that a tenth of the size takes a
@@ -205,7 +207,7 @@ impl Experiment for Args {
         }
     }
     fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
-        measure::units(plan, &self.targets, chosen.specs.len())
+        measure::units(plan, &self.choice, chosen.specs.len())
     }
     fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
         measure::target(self, on, results)

@@ -7,14 +7,9 @@ use crate::frame::Experiment;
 use crate::report::{
     Axis, Block, Card, Figure, Mark, Panel, Report, Series, Table, grouped, num, ratio, seconds,
 };
-use crate::stats::{Latencies, Timeline, median};
+use crate::stats::{Latencies, POINTS, Timeline, WINDOW, mean, median, most, thinned};
 use serde_json::json;
 use std::fmt::Write;
-
-/// Most points of a line.
-const POINTS: usize = 180;
-/// Seconds of the windows of a timeline.
-const WINDOW: f64 = 0.1;
 
 /// A figure as text.
 type Shown = fn(&Summary) -> String;
@@ -57,23 +52,6 @@ impl Cell {
     fn last(&self) -> &Run {
         self.drops.as_ref().unwrap_or(&self.base)
     }
-}
-
-/// (end of the window in seconds, value), with windows joined by `join` until they are few enough to draw.
-fn thinned(values: &[f64], join: impl Fn(&[f64]) -> f64) -> Vec<(f64, f64)> {
-    let together = values.len().div_ceil(POINTS).max(1);
-    let windows = values.chunks(together).enumerate();
-    windows
-        .map(|(i, w)| ((i * together + w.len()) as f64 * WINDOW, join(w)))
-        .collect()
-}
-
-fn mean(w: &[f64]) -> f64 {
-    w.iter().sum::<f64>() / w.len() as f64
-}
-
-fn most(w: &[f64]) -> f64 {
-    w.iter().copied().fold(0.0, f64::max)
 }
 
 impl Results {

@@ -1,12 +1,12 @@
 //! The tables: sysbench's columns and contents.
 
 use super::{Plan, TABLE_ROWS};
+use crate::Result;
+use crate::bulk;
 use crate::fill::{dirty, settle};
-use crate::frame::{DATABASE, Lease, PoolPages, Progress, Stop};
+use crate::frame::{Lease, PoolPages, Progress, Stop};
 use crate::random::Random;
 use crate::target::Target;
-use crate::{Error, Result};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The table under load.
 pub(super) const LOADED: &str = "sbtest";
@@ -15,10 +15,6 @@ pub(super) const LARGE: &str = "sbtest_large";
 /// Bytes that a row takes, with its entry in the index, about.
 pub(super) const ROW_BYTES: u64 = 235;
 
-/// Threads that load.
-const LOADERS: u64 = 4;
-/// Rows of a statement while loading.
-const BATCH: u64 = 1000;
 /// One row in so many is changed to make pages dirty: a page holds more.
 const STRIDE: u64 = 40;
 /// Rows that one dirtying statement passes over.
@@ -43,7 +39,7 @@ pub(super) fn digits(random: &mut Random, groups: usize) -> String {
     groups.join("-")
 }
 
-/// Makes and fills the table under load. Counts a unit of progress for each 20,000 rows.
+/// Makes and fills the table under load. Counts units of progress.
 pub(super) fn load(
     target: &dyn Target,
     lease: &mut Lease<'_>,
@@ -52,34 +48,8 @@ pub(super) fn load(
     stop: &Stop,
 ) -> Result<()> {
     lease.client.run(&create(LOADED))?;
-    let failed = AtomicBool::new(false);
-    let go_on = || !stop.is_set() && !failed.load(Ordering::Relaxed);
-    let load_part = |part: u64| -> Result<()> {
-        let mut client = target.connect()?;
-        client.run(&format!("USE {DATABASE}"))?;
-        let mut random = Random::new(part);
-        let (mut next, end) = (rows * part / LOADERS + 1, rows * (part + 1) / LOADERS);
-        while next <= end && go_on() {
-            let until = (next + BATCH).min(end + 1);
-            client.run(&insert(next, until, rows, &mut random))?;
-            progress.add((until / 20_000) - (next / 20_000));
-            next = until;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let part = |part| {
-            let (load_part, failed) = (&load_part, &failed);
-            scope.spawn(move || {
-                load_part(part).inspect_err(|_| failed.store(true, Ordering::Relaxed))
-            })
-        };
-        let all: Vec<_> = (0..LOADERS).map(part).collect();
-        all.into_iter().try_for_each(|t| match t.join() {
-            Ok(done) => done,
-            Err(_) => Err(Error::from("a loading thread panicked")),
-        })
-    })?;
+    let insert = |from, until, random: &mut Random| insert(from, until, rows, random);
+    bulk::load(target, rows, insert, progress, stop)?;
     if stop.is_set() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use super::{Args, Cell, Plan, Results, Round};
 use crate::Result;
 use crate::fill::{Fill, Filled, settle};
-use crate::frame::{Experiment, Lease, Place, Progress, Size, Stop, Subject, TargetArgs};
+use crate::frame::{AlgorithmArgs, Experiment, Lease, Place, Progress, Size, Stop, Subject};
 use std::time::Instant;
 
 /// Units of progress of one round of a thousand tables; a MiB of filling is one.
@@ -14,7 +14,7 @@ const WRITTEN: f64 = 0.02;
 const ROOM: u64 = 128 << 20;
 
 /// Units of progress of all.
-pub(super) fn units(plan: &Plan, args: &TargetArgs, targets: usize) -> u64 {
+pub(super) fn units(plan: &Plan, args: &AlgorithmArgs, targets: usize) -> u64 {
     let rounds = plan.fills.len() as u64 * args.algorithm.0.len() as u64 * plan.rounds as u64;
     let largest = plan.fills.last().map_or(0, |s| s.0) >> 20;
     targets as u64 * (largest + rounds * round_units(plan))
@@ -40,11 +40,11 @@ pub(super) fn target(args: &Args, on: Place<'_>, results: &mut Results) -> Resul
     let number = results.conditions.targets();
     results.conditions.add(&*target, &mut lease)?;
     let first = results.subjects.len();
-    for algorithm in lease.algorithms(&args.targets.algorithm) {
+    for algorithm in lease.algorithms(&args.choice.algorithm) {
         let subject = Subject::new(&target.name(), number, algorithm, several);
         results.subjects.push(subject);
     }
-    let less = args.targets.algorithm.0.len() - (results.subjects.len() - first);
+    let less = args.choice.algorithm.0.len() - (results.subjects.len() - first);
     progress.forgo((less * plan.fills.len()) as u64 * plan.rounds as u64 * round_units(&plan));
     let pool = lease.pool_size()?;
     let mut fill = Fill::default();

@@ -8,7 +8,7 @@ mod report;
 
 use crate::Result;
 use crate::frame::{
-    self, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+    self, AlgorithmArgs, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
 };
 use crate::report::Report;
 
@@ -26,6 +26,8 @@ const ARTICLE_SERVERS: [&str; 3] = ["MySQL 5.1.56", "Percona Server 5.1.56", "My
 pub struct Args {
     #[command(flatten)]
     targets: TargetArgs,
+    #[command(flatten)]
+    choice: AlgorithmArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// How much is cached, as a list like 0,1G,4G; 0 is always run first [default: the article's 21, 52 and 104 GB times --scale]
@@ -136,7 +138,7 @@ impl Experiment for Args {
         }
     }
     fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
-        measure::units(plan, &self.targets, chosen.specs.len())
+        measure::units(plan, &self.choice, chosen.specs.len())
     }
     fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
         measure::target(self, on, results)

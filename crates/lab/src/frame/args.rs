@@ -13,10 +13,6 @@ pub struct TargetArgs {
     /// times to compare [default: embedded]
     #[arg(long, value_name = "URL")]
     pub target: Vec<String>,
-    /// Algorithms to run where the target has them: all, or some of full_scan, lazy_mark, cleaner, flush_list, stale,
-    /// millpond; other targets run once, as themselves
-    #[arg(long, value_name = "all|NAME,...", default_value = "all")]
-    pub algorithm: Algorithms,
     /// Set innodb_flush_log_at_trx_commit while it runs [default: as the target has it, 1 for the embedded engine]
     #[arg(long, value_name = "0|1|2", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub durability: Option<u8>,
@@ -26,6 +22,15 @@ pub struct TargetArgs {
     /// Directory in which the embedded engine gets a directory, which is removed at the end
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
+}
+
+/// The flag of experiments on drops.
+#[derive(clap::Args, Clone, Debug)]
+pub struct AlgorithmArgs {
+    /// Algorithms to run where the target has them: all, or some of full_scan, lazy_mark, cleaner, flush_list, stale,
+    /// millpond; other targets run once, as themselves
+    #[arg(long, value_name = "all|NAME,...", default_value = "all")]
+    pub algorithm: Algorithms,
 }
 
 /// `NAME=VALUE`.

@@ -12,7 +12,7 @@ mod size;
 mod stop;
 mod subject;
 
-pub use args::{Chosen, Spec, TargetArgs, scale};
+pub use args::{AlgorithmArgs, Chosen, Spec, TargetArgs, scale};
 pub use conditions::Conditions;
 #[cfg(test)]
 pub(crate) use experiment::testing;

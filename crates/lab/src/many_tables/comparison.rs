@@ -147,6 +147,7 @@ impl Comparison {
                     name: p.name.clone(),
                     value: p.rate(phase).unwrap_or(0.0),
                     style: i,
+                    ..Bar::default()
                 })
                 .collect(),
         };
@@ -155,6 +156,7 @@ impl Comparison {
             title: "Tables per second that are created, filled and dropped".into(),
             caption: "One scale for all; the rates of reading are in the table.".into(),
             unit: "/s".into(),
+            log: false,
             groups: [Phase::Create, Phase::Insert, Phase::Drop]
                 .map(group)
                 .into(),

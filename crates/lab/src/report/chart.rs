@@ -11,7 +11,8 @@ use std::fmt::Write;
 /// Number of line styles.
 pub const STYLES: usize = 9;
 
-const WIDTH: f64 = 400.0;
+/// Units across a panel.
+pub(super) const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 236.0;
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = 12.0;
@@ -81,39 +82,6 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// Write the lines' names at their ends.
     pub names: bool,
-}
-
-/// Horizontal bars in groups, all with one scale.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bars {
-    /// Above all.
-    pub title: String,
-    /// How to read it.
-    pub caption: String,
-    /// Unit of the values.
-    pub unit: String,
-    /// In order.
-    pub groups: Vec<Group>,
-}
-
-/// Bars under one title.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
-    /// Above it.
-    pub title: String,
-    /// In order.
-    pub bars: Vec<Bar>,
-}
-
-/// One bar.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bar {
-    /// To its left.
-    pub name: String,
-    /// Its length.
-    pub value: f64,
-    /// Below [`STYLES`].
-    pub style: usize,
 }
 
 /// Escapes text for HTML and SVG.
@@ -321,47 +289,6 @@ fn trim(v: f64) -> String {
     let text = format!("{v:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text.is_empty() { "0" } else { text }.to_string()
-}
-
-impl Bars {
-    /// One SVG element per group.
-    pub(super) fn svgs(&self) -> Vec<String> {
-        let values = || self.groups.iter().flat_map(|g| &g.bars).map(|b| b.value);
-        let scale = Scale::over(values(), false);
-        self.groups.iter().map(|g| self.group(&scale, g)).collect()
-    }
-
-    fn group(&self, scale: &Scale, group: &Group) -> String {
-        const ROW: f64 = 22.0;
-        const NAME: f64 = 92.0;
-        const VALUE: f64 = 86.0;
-        let height = 24.0 + ROW * group.bars.len() as f64;
-        let name = escape(&group.title);
-        let mut out = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}: {name}\">\
-             <text class=\"t\" x=\"4\" y=\"14\">{name}</text>",
-            escape(&self.title),
-        );
-        for (i, bar) in group.bars.iter().enumerate() {
-            let y = 22.0 + ROW * i as f64;
-            let width = (scale.at(bar.value) * (WIDTH - NAME - VALUE)).max(1.0);
-            let (label, unit, shown) = (escape(&bar.name), escape(&self.unit), num(bar.value));
-            let _ = write!(
-                out,
-                "<text class=\"k e\" x=\"{:.0}\" y=\"{:.0}\">{label}</text>\
-                 <path class=\"bar b{}\" d=\"M{NAME} {y:.0}h{width:.1}v15h-{width:.1}z\">\
-                 <title>{label}: {shown} {unit}</title></path>\
-                 <text class=\"k\" x=\"{:.1}\" y=\"{:.0}\">{shown} {unit}</text>",
-                NAME - 6.0,
-                y + 12.0,
-                bar.style % STYLES,
-                NAME + width + 5.0,
-                y + 12.0,
-            );
-        }
-        out.push_str("</svg>");
-        out
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The page.
 
-use super::chart::{Bars, Figure, escape};
-use super::{Block, Report, Table};
+use super::chart::{Figure, escape};
+use super::{Bars, Block, Report, Table};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");

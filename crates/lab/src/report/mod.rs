@@ -4,15 +4,18 @@
 //! |---|---|
 //! | `html` | the page: no script, no font, nothing from the network; readable on a phone and in dark mode |
 //! | [`chart`] | figures as inline SVG: panels with one scale for all |
+//! | [`bars`] | bars, whole or in parts |
 //! | `scale` | axes: ranges, ticks, positions |
 //! | `text` | numbers and tables for people |
 
+pub mod bars;
 pub mod chart;
 mod html;
 mod scale;
 mod text;
 
-pub use chart::{Axis, Bar, Bars, Figure, Group, Mark, Panel, Series};
+pub use bars::{Bar, Bars, Group, Part};
+pub use chart::{Axis, Figure, Mark, Panel, Series};
 pub use text::{grouped, num, ratio, seconds};
 
 /// What an experiment found, finished or not.

@@ -41,6 +41,7 @@ fn report() -> Report {
                         name: "b".into(),
                         value: 1.0,
                         style: 0,
+                        ..Bar::default()
                     }],
                 }],
                 ..Bars::default()

@@ -6,4 +6,4 @@ mod timeline;
 
 pub use fit::{Line, median};
 pub use latency::Latencies;
-pub use timeline::Timeline;
+pub use timeline::{POINTS, Timeline, WINDOW, mean, most, thinned};

@@ -3,7 +3,11 @@
 /// Length of a bucket in ms.
 pub const BUCKET_MS: u64 = 10;
 /// Buckets to the window that the worst moment is looked for in: 100 ms.
-pub const WINDOW: usize = 10;
+const BUCKETS: usize = 10;
+/// Seconds of that window, in which [`Timeline::rates`] and [`Timeline::slowest`] count.
+pub const WINDOW: f64 = 0.1;
+/// Most points of a line.
+pub const POINTS: usize = 180;
 
 /// Requests finished, and the slowest of them, in each 10 ms of a run. A thread records for itself; threads' are added.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +50,8 @@ impl Timeline {
         let n = (ms / BUCKET_MS) as usize;
         self.counts.truncate(n);
         self.slowest_ns.truncate(n);
+        self.counts.shrink_to_fit();
+        self.slowest_ns.shrink_to_fit();
     }
 
     /// Seconds that it covers.
@@ -65,13 +71,13 @@ impl Timeline {
 
     /// Requests per second in each 100 ms, one after the other.
     pub fn rates(&self) -> Vec<f64> {
-        let windows = self.counts.chunks_exact(WINDOW);
+        let windows = self.counts.chunks_exact(BUCKETS);
         windows.map(rate_of).collect()
     }
 
     /// Seconds that the slowest request took of those that ended in each 100 ms.
     pub fn slowest(&self) -> Vec<f64> {
-        let windows = self.slowest_ns.chunks_exact(WINDOW);
+        let windows = self.slowest_ns.chunks_exact(BUCKETS);
         windows
             .map(|w| w.iter().copied().max().unwrap_or(0) as f64 / 1e9)
             .collect()
@@ -84,7 +90,7 @@ impl Timeline {
 
     /// The lowest rate in any 100 ms, wherever they begin.
     pub fn worst(&self) -> f64 {
-        let windows = self.counts.windows(WINDOW).map(rate_of);
+        let windows = self.counts.windows(BUCKETS).map(rate_of);
         windows.fold(f64::INFINITY, f64::min)
     }
 
@@ -98,6 +104,25 @@ impl Timeline {
         }
         (longest * BUCKET_MS) as f64 / 1e3
     }
+}
+
+/// (end of the window in seconds, value) of values for each [`WINDOW`], with windows joined by `join` until they are few enough to draw.
+pub fn thinned(values: &[f64], join: impl Fn(&[f64]) -> f64) -> Vec<(f64, f64)> {
+    let together = values.len().div_ceil(POINTS).max(1);
+    let windows = values.chunks(together).enumerate();
+    windows
+        .map(|(i, w)| ((i * together + w.len()) as f64 * WINDOW, join(w)))
+        .collect()
+}
+
+/// Joins windows to their mean.
+pub fn mean(w: &[f64]) -> f64 {
+    w.iter().sum::<f64>() / w.len() as f64
+}
+
+/// Joins windows to their largest.
+pub fn most(w: &[f64]) -> f64 {
+    w.iter().copied().fold(0.0, f64::max)
 }
 
 fn rate_of(counts: &[u32]) -> f64 {

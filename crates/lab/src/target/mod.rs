@@ -53,14 +53,15 @@ pub trait Client {
 /// Whether an error is one that a client meets by answering with a new try: a deadlock (1213) or a lock wait that took too
 /// long (1205).
 pub fn is_conflict(e: &crate::Error) -> bool {
-    let code = if let Some(mysql::Error::MySqlError(e)) = e.downcast_ref() {
-        e.code
-    } else if let Some(e) = e.downcast_ref::<millpond::Error>() {
-        e.code().unwrap_or(0)
-    } else {
-        0
-    };
-    matches!(code, 1205 | 1213)
+    matches!(error_code(e), Some(1205 | 1213))
+}
+
+/// MySQL's number of an error with which a target answered; `None` of any other, like a lost connection.
+pub fn error_code(e: &crate::Error) -> Option<u16> {
+    if let Some(mysql::Error::MySqlError(e)) = e.downcast_ref() {
+        return Some(e.code);
+    }
+    e.downcast_ref::<millpond::Error>()?.code()
 }
 
 /// When commits reach the disk, as the target tells it.

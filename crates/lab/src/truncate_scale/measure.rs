@@ -3,7 +3,8 @@
 use super::{Args, Cell, Plan, Results, Round};
 use crate::fill::{Fill, Filled, settle};
 use crate::frame::{
-    Chosen, DATABASE, Experiment, Lease, Machine, Place, PoolPages, Size, Spec, Subject, TargetArgs,
+    AlgorithmArgs, Chosen, DATABASE, Experiment, Lease, Machine, Place, PoolPages, Size, Spec,
+    Subject,
 };
 use crate::target::{Client, Target};
 use crate::{Error, Result};
@@ -22,7 +23,7 @@ fn round_units(plan: &Plan) -> u64 {
 }
 
 /// Units of progress of all. How large a server's pool is, is not known yet.
-pub(super) fn units(plan: &Plan, args: &TargetArgs, chosen: &Chosen) -> u64 {
+pub(super) fn units(plan: &Plan, args: &AlgorithmArgs, chosen: &Chosen) -> u64 {
     let algorithms = args.algorithm.0.len() as u64;
     let pool = |s: &Size| (s.0 >> 20) + algorithms * round_units(plan);
     let embedded: u64 = plan.pools.iter().map(pool).sum();
@@ -74,8 +75,8 @@ impl Measured<'_> {
             results.conditions.add(&*target, &mut lease)?;
         }
         let size = Size(lease.pool_size()?);
-        let algorithms = lease.algorithms(&self.args.targets.algorithm);
-        let less = self.args.targets.algorithm.0.len() - algorithms.len();
+        let algorithms = lease.algorithms(&self.args.choice.algorithm);
+        let less = self.args.choice.algorithm.0.len() - algorithms.len();
         self.on.progress.forgo(less as u64 * round_units(&plan));
         let name = target.name();
         self.on

@@ -8,7 +8,7 @@ mod report;
 
 use crate::Result;
 use crate::frame::{
-    self, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+    self, AlgorithmArgs, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
 };
 use crate::report::Report;
 use crate::stats::median;
@@ -21,6 +21,8 @@ const ARTICLE: [f64; 5] = [32.0, 64.0, 128.0, 256.0, 450.0];
 pub struct Args {
     #[command(flatten)]
     targets: TargetArgs,
+    #[command(flatten)]
+    choice: AlgorithmArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// The embedded engine's buffer pools, as a list like 1G,4G,12G [default: the article's 32, 64, 128, 256 and 450 GB times --scale]
@@ -114,7 +116,7 @@ impl Experiment for Args {
         }
     }
     fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
-        measure::units(plan, &self.targets, chosen)
+        measure::units(plan, &self.choice, chosen)
     }
     fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
         measure::target(self, on, results)
