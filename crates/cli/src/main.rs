@@ -45,6 +45,8 @@ enum Experiment {
     DropStall(millpond_lab::drop_stall::Args),
     /// Create, drop and truncate empty tables with full buffer pools of several sizes
     TruncateScale(millpond_lab::truncate_scale::Args),
+    /// Rebuild a table with OPTIMIZE TABLE, with unique and foreign keys, sorted and row by row
+    Rebuild(millpond_lab::rebuild::Args),
     /// Queries per second from a slow log written with long_query_time=0
     Qps(millpond_lab::qps::Args),
 }
@@ -56,6 +58,7 @@ impl Experiment {
             Experiment::DropThroughput(args) => millpond_lab::drop_throughput::run(args),
             Experiment::DropStall(args) => millpond_lab::drop_stall::run(args),
             Experiment::TruncateScale(args) => millpond_lab::truncate_scale::run(args),
+            Experiment::Rebuild(args) => millpond_lab::rebuild::run(args),
             Experiment::Qps(args) => millpond_lab::qps::run(args),
         }
     }

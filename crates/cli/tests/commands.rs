@@ -284,6 +284,7 @@ fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
         "drop-throughput",
         "drop-stall",
         "truncate-scale",
+        "rebuild",
         "many-tables",
     ] {
         // Known before anybody is asked for anything.
@@ -297,6 +298,7 @@ fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
         "drop-throughput",
         "drop-stall",
         "truncate-scale",
+        "rebuild",
         "many-tables",
     ] {
         let args = [&[experiment][..], &target].concat();

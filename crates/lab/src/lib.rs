@@ -8,6 +8,8 @@
 //! | [`frame`] | flags, what is borrowed from a target, progress, stopping, files, the machine |
 //! | [`fill`] | filling a buffer pool |
 //! | [`bulk`] | rows into a table, by several connections at once |
+//! | [`employees`] | the table of `rebuild` and `alter`, and reads and writes beside what is done to it |
+//! | [`profile`] | stages of a statement |
 //! | [`stats`] | figures from measurements |
 //! | [`random`] | numbers at random |
 //! | [`report`] | one report as text, HTML with charts, JSON and CSV |
@@ -15,6 +17,7 @@
 //! | [`drop_throughput`] | how fast empty tables drop with the pool filled more and more |
 //! | [`drop_stall`] | what a read and write load feels of drops beside it |
 //! | [`truncate_scale`] | create, drop and truncate with pools of several sizes |
+//! | [`rebuild`] | OPTIMIZE TABLE with constraints, sorted and row by row |
 //! | [`qps`] | queries per second from a slow log |
 //!
 //! Every experiment says which durability its figures were measured with, shows progress while it runs, and leaves a valid
@@ -24,11 +27,14 @@ pub mod algorithm;
 pub mod bulk;
 pub mod drop_stall;
 pub mod drop_throughput;
+pub mod employees;
 pub mod fill;
 pub mod frame;
 pub mod many_tables;
+pub mod profile;
 pub mod qps;
 pub mod random;
+pub mod rebuild;
 pub mod report;
 pub mod stats;
 pub mod target;
