@@ -47,6 +47,8 @@ enum Experiment {
     TruncateScale(millpond_lab::truncate_scale::Args),
     /// Rebuild a table with OPTIMIZE TABLE, with unique and foreign keys, sorted and row by row
     Rebuild(millpond_lab::rebuild::Args),
+    /// Change a table in every way, and see what each costs and what writers feel
+    Alter(millpond_lab::alter::Args),
     /// Queries per second from a slow log written with long_query_time=0
     Qps(millpond_lab::qps::Args),
 }
@@ -59,6 +61,7 @@ impl Experiment {
             Experiment::DropStall(args) => millpond_lab::drop_stall::run(args),
             Experiment::TruncateScale(args) => millpond_lab::truncate_scale::run(args),
             Experiment::Rebuild(args) => millpond_lab::rebuild::run(args),
+            Experiment::Alter(args) => millpond_lab::alter::run(args),
             Experiment::Qps(args) => millpond_lab::qps::run(args),
         }
     }

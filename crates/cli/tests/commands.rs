@@ -285,6 +285,7 @@ fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
         "drop-stall",
         "truncate-scale",
         "rebuild",
+        "alter",
         "many-tables",
     ] {
         // Known before anybody is asked for anything.
@@ -299,6 +300,7 @@ fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
         "drop-stall",
         "truncate-scale",
         "rebuild",
+        "alter",
         "many-tables",
     ] {
         let args = [&[experiment][..], &target].concat();

@@ -18,12 +18,14 @@
 //! | [`drop_stall`] | what a read and write load feels of drops beside it |
 //! | [`truncate_scale`] | create, drop and truncate with pools of several sizes |
 //! | [`rebuild`] | OPTIMIZE TABLE with constraints, sorted and row by row |
+//! | [`alter`] | what each kind of ALTER TABLE costs, and what writers feel |
 //! | [`qps`] | queries per second from a slow log |
 //!
 //! Every experiment says which durability its figures were measured with, shows progress while it runs, and leaves a valid
 //! report of what it did if it is interrupted.
 
 pub mod algorithm;
+pub mod alter;
 pub mod bulk;
 pub mod drop_stall;
 pub mod drop_throughput;
