@@ -1,5 +1,6 @@
 //! Errors of the store. The SQL layer maps each to MySQL's code and SQLSTATE.
 
+use crate::catalog::Constraint;
 use std::sync::Arc;
 
 /// Result of a store operation.
@@ -73,8 +74,8 @@ pub enum Error {
         /// The one that refers to it.
         by: (String, String),
     },
-    /// The database has a constraint of this name.
-    DuplicateConstraint(String),
+    /// The database has a constraint of this kind and name.
+    DuplicateConstraint(Constraint),
     /// Bad configuration or an argument the caller must not pass.
     Invalid(String),
 }
@@ -151,7 +152,7 @@ impl std::fmt::Display for Error {
                     table.0, table.1, by.0, by.1
                 )
             }
-            Error::DuplicateConstraint(s) => write!(f, "constraint '{s}' exists"),
+            Error::DuplicateConstraint(c) => write!(f, "constraint '{}' exists", c.name),
             Error::Locked(s) => write!(f, "{s}"),
             Error::Invalid(s) => write!(f, "{s}"),
         }

@@ -38,7 +38,10 @@ pub mod txn;
 pub mod usage;
 pub mod wait;
 
-pub use catalog::{CATALOG_DATABASE, CodecFactory, IndexDef, KeyCodec, References, TableDef};
+pub use catalog::{
+    CATALOG_DATABASE, CodecFactory, Constraint, ConstraintKind, IndexDef, KeyCodec, References,
+    TableDef,
+};
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};
 pub use log::OnDurable;

@@ -9,7 +9,8 @@ use millpond_store::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Definitions whose bodies are lists of names: `+parent` refers to a table of the same database, `!name` is a constraint's.
+/// Definitions whose bodies are lists of names: `+parent` refers to a table of the same database, `!name` is a foreign key's, `?name` a
+/// condition's.
 struct Listed(common::ToyCodecs);
 
 impl CodecFactory for Listed {
@@ -27,7 +28,18 @@ impl CodecFactory for Listed {
                 .into_iter()
                 .map(|p| (def.database.clone(), p))
                 .collect(),
-            constraints: named('!'),
+            constraints: [
+                ('!', ConstraintKind::ForeignKey),
+                ('?', ConstraintKind::Check),
+            ]
+            .into_iter()
+            .flat_map(|(mark, kind)| named(mark).into_iter().map(move |n| (n, kind)))
+            .map(|(name, kind)| Constraint {
+                kind,
+                compared: name.to_lowercase(),
+                name,
+            })
+            .collect(),
         }
     }
 }
@@ -109,7 +121,18 @@ fn ddl_keeps_the_index() {
 
     // Names of constraints are the database's.
     let second = || e.create_table(&o, table("b", "+p !one"));
-    assert!(matches!(ddl(&e, &o, &second), Err(Error::DuplicateConstraint(n)) if n == "one"));
+    let refused =
+        |e: Result<()>, n: &str| matches!(e, Err(Error::DuplicateConstraint(c)) if c.name == n);
+    assert!(refused(ddl(&e, &o, &second), "one"));
+    // Each kind has names of its own.
+    let third = |body: &str| e.create_table(&o, table("a", body));
+    assert!(refused(third("!ONE ?one"), "ONE"));
+    third("?one").unwrap();
+    let same = || e.create_table(&o, table("f", "?One"));
+    assert!(refused(same(), "One"));
+    e.drop_tables(&o, &[name("a")]).unwrap();
+    same().unwrap();
+    e.drop_tables(&o, &[name("f")]).unwrap();
     let second = || e.create_table(&o, table("b", "+p !two"));
     ddl(&e, &o, &second).unwrap();
     assert_eq!(children(&e, "p"), ["b", "c"]);

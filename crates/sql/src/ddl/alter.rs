@@ -11,7 +11,7 @@ use super::change::{Change, Changed, Way};
 use super::clauses::Clauses;
 use super::foreign_keys::{self, renamed_key};
 use super::options::Options;
-use super::{Ddl, Done, key, names};
+use super::{Ddl, Done, check, key, names};
 use crate::catalog::{ForeignKey, positions};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, ObjectName, Part, PlainAlter};
@@ -329,6 +329,13 @@ impl<'a> Ddl<'a> {
             exists.map_err(|e| store_error(e, database))?;
         }
         let default = super::database_collation(self.engine, database)?;
+        if self.temporary(database, table).is_none() && check::adds_any(&asked.changes) {
+            self.engine
+                .prepare_references(self.owner)
+                .map_err(|e| store_error(e, table))?;
+        } else if to.is_some() {
+            self.prepare_relations_of(database, table)?;
+        }
         let related = || self.related_to(database, table, asked, to.as_ref());
         // Who writes to the table may wait for one of those, which stay locked, and then neither could go on.
         let alone = self.temporary(database, table).is_some();

@@ -1,13 +1,13 @@
 //! CHECK constraints: as statements ask for them, and as definitions have them.
 //!
-//! A name is one table's, as in MariaDB: in MySQL no two tables of a database have constraints of the same name, which it would take
-//! all of their definitions to tell.
+//! No two tables of a database have constraints of the same name: the catalog's index of constraints tells
+//! ([`millpond_store::Constraint`]). Temporary tables are not in it.
 
 use super::names;
 use crate::computed::{self, Definition, Role};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::parse::ast::{self, ColumnAttribute, ColumnDef, TableElement};
+use crate::parse::ast::{self, AlterAction, ColumnAttribute, ColumnDef, TableElement};
 use crate::types::{Check, CheckName, Schema};
 
 /// A CHECK constraint as a statement asks for it, or as the table has it already.
@@ -96,6 +96,27 @@ pub(super) fn among(
         }
     }
     Ok(checks)
+}
+
+/// Whether ALTER TABLE adds some.
+pub(super) fn adds_any(actions: &[&AlterAction]) -> bool {
+    let stands_with = |def: &ColumnDef| {
+        let mut attributes = def.attributes.iter();
+        attributes.any(|a| matches!(&*a, ColumnAttribute::Check(_)))
+    };
+    let is_one = |element: &TableElement| match element {
+        TableElement::Column(def) => stands_with(def),
+        TableElement::Check(_) => true,
+        TableElement::Key(_) | TableElement::ForeignKey(_) => false,
+    };
+    actions.iter().any(|action| match action {
+        AlterAction::AddCheck(_) => true,
+        AlterAction::AddElements(list) => list.all().iter().any(is_one),
+        AlterAction::AddColumn { column, .. } | AlterAction::ChangeColumn { column, .. } => {
+            stands_with(column)
+        }
+        _ => false,
+    })
 }
 
 /// Those that a table has.

@@ -391,13 +391,24 @@ impl Ddl<'_> {
         Ok(names)
     }
 
-    fn prepare_relations(&self, schema: &Schema) -> SqlResult<()> {
-        if schema.foreign_keys.is_empty() {
+    /// Sees to it that there is an index of relations if a table of this schema has something to put there. The owner has no transaction
+    /// open and no locks.
+    pub(super) fn prepare_relations(&self, schema: &Schema) -> SqlResult<()> {
+        if schema.foreign_keys.is_empty() && schema.checks.is_empty() {
             return Ok(());
         }
         self.engine
             .prepare_references(self.owner)
             .map_err(|e| store_error(e, ""))
+    }
+
+    /// The same for a table that is there.
+    pub(super) fn prepare_relations_of(&self, database: &str, table: &str) -> SqlResult<()> {
+        match self.stored_definition(database, table) {
+            Ok((_, schema)) => self.prepare_relations(&schema),
+            // Which is said later.
+            Err(_) => Ok(()),
+        }
     }
 
     fn check_relations(&self, own: (&str, &str), schema: &Schema) -> SqlResult<()> {

@@ -357,6 +357,7 @@ impl<'a> Ddl<'a> {
             self.engine
                 .database(&to.0)
                 .map_err(|e| store_error(e, &to.0))?;
+            self.prepare_relations_of(&from.0, &from.1)?;
             renames.push((from, to));
         }
         let first = renames[0].0.1.clone();

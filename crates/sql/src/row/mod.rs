@@ -11,7 +11,9 @@ mod values;
 
 use crate::catalog::WORK_DATABASE;
 use crate::types::Schema;
-use millpond_store::{CodecFactory, Error, KeyCodec, References, Result, TableDef};
+use millpond_store::{
+    CodecFactory, Constraint, ConstraintKind, Error, KeyCodec, References, Result, TableDef,
+};
 use std::sync::Arc;
 
 pub use crate::catalog::RowLayout;
@@ -66,15 +68,25 @@ impl CodecFactory for Codecs {
                     .iter()
                     .map(|k| k.parent.clone())
                     .collect(),
-                constraints: schema
-                    .foreign_keys
-                    .iter()
-                    .map(|k| k.name.to_lowercase())
-                    .collect(),
+                constraints: constraints(&schema, &def.name),
             },
             _ => References::default(),
         }
     }
+}
+
+/// The constraints whose names a table's database has once.
+fn constraints(schema: &Schema, table: &str) -> Vec<Constraint> {
+    let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
+    let keys = keys.map(|name| (ConstraintKind::ForeignKey, name));
+    let checks = schema.checks.iter().map(|c| c.name.of(table));
+    let checks = checks.map(|name| (ConstraintKind::Check, name));
+    let named = |(kind, name): (_, String)| Constraint {
+        kind,
+        compared: name.to_lowercase(),
+        name,
+    };
+    keys.chain(checks).map(named).collect()
 }
 
 #[cfg(test)]

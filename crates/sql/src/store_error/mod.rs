@@ -3,7 +3,7 @@
 mod report;
 
 use crate::error::SqlError;
-use millpond_store::Error;
+use millpond_store::{ConstraintKind, Error};
 use report::report;
 
 /// The store's error as MySQL's; `table` names the table for messages that do, or the index that was being built.
@@ -89,10 +89,16 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             1412,
             "Table definition has changed, please retry transaction",
         ),
-        Error::DuplicateConstraint(name) => SqlError::new(
-            1826,
-            format!("Duplicate foreign key constraint name '{name}'"),
-        ),
+        Error::DuplicateConstraint(c) => match c.kind {
+            ConstraintKind::ForeignKey => SqlError::new(
+                1826,
+                format!("Duplicate foreign key constraint name '{}'", c.name),
+            ),
+            ConstraintKind::Check => SqlError::new(
+                3822,
+                format!("Duplicate check constraint name '{}'.", c.name),
+            ),
+        },
         Error::Related(_) => SqlError::new(
             1412,
             "Table definition has changed, please retry transaction",

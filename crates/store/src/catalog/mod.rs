@@ -27,7 +27,7 @@ mod statistics;
 pub(crate) use handler::Handler;
 pub(crate) use own::OwnTable;
 pub(crate) use references::REFERENCES;
-pub use references::References;
+pub use references::{Constraint, ConstraintKind, References};
 pub(crate) use statistics::STATISTICS;
 pub use statistics::{CATALOG_DATABASE, ChangeBody};
 

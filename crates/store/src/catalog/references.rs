@@ -3,16 +3,16 @@
 //!
 //! What a definition refers to is in its body, which the layer above reads ([`CodecFactory::references`]). This is an index of that,
 //! kept by each transaction that changes definitions (`engine::references`): an entry per table referred to, and one per constraint,
-//! whose names are unique in a database. It is an ordinary table under a name that no user can give, made when the first
-//! constraint is, so a database without any has nothing of it.
+//! whose names are unique in a database among those of their kind. It is an ordinary table under a name that no user can give, made when the
+//! first constraint is, so a database without any has nothing of it.
 //!
 //! [`CodecFactory::references`]: super::CodecFactory::references
 
 use super::{CATALOG_DATABASE, Catalog, scan};
 use crate::error::{Error, Result};
 use crate::table::format::{Reader, put_bytes};
-use crate::table::{Fetch, Table};
-use crate::txn::Txn;
+use crate::table::{Fetch, ReadMode, Table};
+use crate::txn::{LockMode, Txn, WaitPolicy};
 use std::sync::Arc;
 
 /// The table.
@@ -23,13 +23,34 @@ pub(crate) const REFERENCES: &str = "references";
 pub struct References {
     /// Tables it refers to (database, name), which need not exist.
     pub parents: Vec<(String, String)>,
-    /// Names of its constraints, as they are compared; unique in its database.
-    pub constraints: Vec<String>,
+    /// Its constraints by name.
+    pub constraints: Vec<Constraint>,
 }
 
-/// First byte of keys: a table referred to, a constraint's name.
+/// A constraint's name, unique in its database among those of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constraint {
+    /// Of which names it is one.
+    pub kind: ConstraintKind,
+    /// The name as it was given.
+    pub name: String,
+    /// The name as it is compared.
+    pub compared: String,
+}
+
+/// Kinds of constraints whose names are a database's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConstraintKind {
+    /// Foreign keys.
+    ForeignKey,
+    /// Conditions on rows.
+    Check,
+}
+
+/// First byte of keys: a table referred to, the name of a constraint of one kind or the other.
 const PARENT: u8 = 1;
-const CONSTRAINT: u8 = 2;
+const FOREIGN_KEY: u8 = 2;
+const CHECK: u8 = 3;
 
 fn put_name(key: &mut Vec<u8>, name: &str) {
     key.extend_from_slice(name.as_bytes());
@@ -53,18 +74,14 @@ pub(crate) fn parent_key(parent: &(String, String), child: (&str, &str)) -> Vec<
 }
 
 /// Key: a database has a constraint of this name.
-pub(crate) fn constraint_key(database: &str, name: &str) -> Vec<u8> {
-    let mut key = vec![CONSTRAINT];
+pub(crate) fn constraint_key(database: &str, constraint: &Constraint) -> Vec<u8> {
+    let mut key = vec![match constraint.kind {
+        ConstraintKind::ForeignKey => FOREIGN_KEY,
+        ConstraintKind::Check => CHECK,
+    }];
     put_name(&mut key, database);
-    put_name(&mut key, name);
+    put_name(&mut key, &constraint.compared);
     key
-}
-
-/// The name in a constraint's key.
-pub(crate) fn constraint_of(key: &[u8]) -> Option<String> {
-    let names = key.strip_prefix(&[CONSTRAINT])?.strip_suffix(&[0])?;
-    let name = names.splitn(2, |&b| b == 0).nth(1)?;
-    Some(String::from_utf8_lossy(name).into_owned())
 }
 
 /// The table referred to, of an entry's key.
@@ -141,11 +158,16 @@ impl Catalog {
         }
     }
 
-    /// Removes an entry.
+    /// Removes an entry, if it is there.
     pub fn remove_reference(&self, txn: &mut Txn, key: &[u8]) -> Result<()> {
-        match self.references.get() {
-            Some(table) => table.delete(txn, key, &row_of(key)),
-            None => Ok(()),
+        let Some(table) = self.references.get() else {
+            return Ok(());
+        };
+        let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+        let (mut at, mut row) = (Vec::new(), Vec::new());
+        match table.get(txn, 0, key, mode, &mut at, &mut row)? {
+            true => table.delete(txn, key, &row),
+            false => Ok(()),
         }
     }
 }
@@ -162,8 +184,18 @@ mod tests {
         assert!(!key.starts_with(&children_key("d", "")));
         assert_eq!(parent_of(&key), Some(parent));
         assert_eq!(names(&key, 2), Some(("e".into(), "c".into())));
-        let key = constraint_key("d", "fk");
-        assert_eq!(constraint_of(&key).as_deref(), Some("fk"));
+        let key_as = |kind| {
+            let (name, compared) = ("FK".to_string(), "fk".to_string());
+            let constraint = Constraint {
+                kind,
+                name,
+                compared,
+            };
+            constraint_key("d", &constraint)
+        };
+        let key = key_as(ConstraintKind::ForeignKey);
+        assert!(key.ends_with(b"d\0fk\0"));
+        assert_ne!(key, key_as(ConstraintKind::Check));
         assert_eq!(parent_of(&key), None);
         assert_eq!(key_of(&row_of(&key)).unwrap(), key);
     }

@@ -10,7 +10,9 @@
 //! [`Error::Related`] names them and nothing has happened; the caller holds them ([`Engine::hold_names`]) and tries again.
 
 use super::{Engine, Inner, TableName};
-use crate::catalog::{CATALOG_DATABASE, REFERENCES, References, TableDef, references, row};
+use crate::catalog::{
+    CATALOG_DATABASE, Constraint, REFERENCES, References, TableDef, references, row,
+};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::txn::{MdlMode, Owner, Txn};
@@ -23,8 +25,10 @@ use crate::catalog::full_name;
 /// What a DDL transaction changes about who refers to whom.
 #[derive(Default)]
 pub(super) struct Relations {
-    /// Keys of entries: how many come, less how many go.
-    entries: BTreeMap<Vec<u8>, i32>,
+    /// By their keys, the entries for tables referred to: how many come, less how many go.
+    parents: BTreeMap<Vec<u8>, i32>,
+    /// The same for those of constraints, with the constraint noted last.
+    constraints: BTreeMap<Vec<u8>, (i32, Constraint)>,
     /// The same for tables by name.
     tables: BTreeMap<TableName, i32>,
 }
@@ -34,11 +38,14 @@ impl Relations {
         let child = (&*def.database, &*def.name);
         for parent in &refers.parents {
             let key = references::parent_key(parent, child);
-            *self.entries.entry(key).or_default() += by;
+            *self.parents.entry(key).or_default() += by;
         }
-        for name in &refers.constraints {
-            let key = references::constraint_key(&def.database, name);
-            *self.entries.entry(key).or_default() += by;
+        for constraint in &refers.constraints {
+            let key = references::constraint_key(&def.database, constraint);
+            let noted = self.constraints.entry(key);
+            let noted = noted.or_insert_with(|| (0, constraint.clone()));
+            noted.0 += by;
+            noted.1.clone_from(constraint);
         }
         let name = (def.database.clone(), def.name.clone());
         *self.tables.entry(name).or_default() += by;
@@ -77,11 +84,14 @@ impl Inner {
         let changed = |n: &i32| *n != 0;
         let (mut gone, mut come) = (Vec::new(), Vec::new());
         let mut related: BTreeSet<TableName> = BTreeSet::new();
-        for (key, n) in relations.entries.iter().filter(|(_, n)| changed(n)) {
+        let parents = relations.parents.iter().map(|(key, n)| (key, n, None));
+        let constraints = relations.constraints.iter();
+        let constraints = constraints.map(|(key, (n, named))| (key, n, Some(named)));
+        for (key, n, named) in parents.chain(constraints).filter(|(_, n, _)| changed(n)) {
             related.extend(references::parent_of(key));
             match *n < 0 {
                 true => gone.push(key),
-                false => come.push(key),
+                false => come.push((key, *n, named)),
             }
         }
         for (name, _) in relations.tables.iter().filter(|(_, n)| changed(n)) {
@@ -103,13 +113,12 @@ impl Inner {
         for key in gone {
             self.catalog.remove_reference(txn, key)?;
         }
-        for key in come {
-            match self.catalog.add_reference(txn, key) {
-                Err(Error::DuplicateKey { .. }) => {
-                    let name = references::constraint_of(key).unwrap_or_default();
-                    return Err(Error::DuplicateConstraint(name));
-                }
-                r => r?,
+        for (key, n, named) in come {
+            let taken = |c: &Constraint| Err(Error::DuplicateConstraint(c.clone()));
+            match (self.catalog.add_reference(txn, key), named) {
+                (Err(Error::DuplicateKey { .. }), Some(constraint)) => return taken(constraint),
+                (Ok(()), Some(constraint)) if n > 1 => return taken(constraint),
+                (r, _) => r?,
             }
         }
         // Last, so that the transaction's last changes are the definitions'.
