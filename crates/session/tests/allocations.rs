@@ -149,6 +149,39 @@ fn hot_statements() {
     }
 }
 
+/// A row with foreign keys allocates what it does without: no more than the lock table now and then for a part of it that is new.
+#[test]
+fn children() {
+    let _alone = alone();
+    let db = TestDb::new();
+    let mut s = db.raw().0;
+    for sql in [
+        "create database d",
+        "use d",
+        "create table p (id int primary key, name varchar(20), unique key (name))",
+        "create table c (id int primary key, pid int, name varchar(20), key (pid), key (name), foreign key (pid) references p (id), \
+         foreign key (name) references p (name))",
+        "create table u (id int primary key, pid int, name varchar(20), key (pid), key (name))",
+    ] {
+        run(&mut s, sql);
+    }
+    let parents: Vec<String> = (0..200).map(|n| format!("({n}, 'name {n}')")).collect();
+    run(
+        &mut s,
+        &format!("insert into p values {}", parents.join(", ")),
+    );
+    let row = |n: i64| {
+        let name = Value::string(format!("name {n}"));
+        vec![Value::Int(n), Value::Int(n), name]
+    };
+    let mut each = |table: &str| {
+        let sql = format!("insert into {table} values (?, ?, ?)");
+        per_execution(&mut s, &sql, &row)
+    };
+    let (with, without) = (each("c"), each("u"));
+    assert!(with <= without + 1.5, "{with} rather than {without}");
+}
+
 /// What a server has encoded of a prepared statement's columns serves its executions, for they describe the very same.
 #[test]
 fn executions_describe_the_columns_of_the_preparation() {

@@ -62,6 +62,43 @@ impl Schema {
         }
         has_null
     }
+
+    /// Appends the key under which an index of another table has the values of some of a stored row's columns, one for each of the
+    /// index's first parts; `false`, with nothing appended, if one is NULL.
+    pub fn key_elsewhere(
+        &self,
+        columns: &[usize],
+        row: &[u8],
+        other: &Schema,
+        index: usize,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let layout = self.layout();
+        if columns.iter().any(|&c| layout.is_null(row, c)) {
+            return false;
+        }
+        for (&c, part) in columns.iter().zip(&other.indexes[index].parts) {
+            let (slot, column) = (layout.slots()[c], &other.columns[part.column]);
+            let there = other.layout().slots()[part.column];
+            let start = out.len();
+            if column.nullable {
+                out.push(1);
+            }
+            if (slot.form, slot.width) != (there.form, there.width) {
+                let value = layout.column(self, row, c, Zone::UTC);
+                encode_part(part, column, &value, Zone::UTC, out);
+            } else if slot.form == Form::Variable {
+                let text = part_text(part, &column.ty, layout.bytes(slot, row));
+                column.ty.collation.sort_key(text, out);
+            } else {
+                out.extend_from_slice(layout.bytes(slot, row));
+            }
+            if part.desc {
+                invert(&mut out[start..]);
+            }
+        }
+        true
+    }
 }
 
 /// Appends the key of `index` made of the leading `values` (full or partial; at most one per part), each of its column's type

@@ -43,7 +43,7 @@ pub struct WritePolicy {
 pub struct Buffers {
     /// The image being made.
     pub image: Vec<u8>,
-    /// What decides about the partition.
+    /// What decides about the partition; keys of parents.
     pub route: Vec<u8>,
     /// Clustered key of a row in the way.
     pub found_key: Vec<u8>,

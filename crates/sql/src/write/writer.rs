@@ -81,7 +81,10 @@ impl<'w> RowWriter<'w> {
     }
 
     /// Has the table's foreign keys kept.
-    pub(crate) fn enforce(&mut self, keys: Enforced<'w>) {
+    pub(crate) fn enforce(&mut self, mut keys: Enforced<'w>) {
+        if self.hooks.act_on_deletes() {
+            keys.beside_triggers();
+        }
         self.keys = Some(keys);
     }
 
@@ -229,8 +232,8 @@ impl<'w> RowWriter<'w> {
         let Target { schema, name, .. } = self.target;
         let part = place::part(schema, cx, position)?;
         let undo = self.row_undo(cx);
-        let parents = match &self.keys {
-            Some(keys) => keys.lock_parents(cx, &mut self.buffers, None, image)?,
+        let parents = match &mut self.keys {
+            Some(keys) => keys.lock_parents(cx, &mut self.buffers.route, None, image)?,
             None => true,
         };
         let mut replaced = 0;
@@ -247,7 +250,7 @@ impl<'w> RowWriter<'w> {
                     // What made way may have been the parent, or taken it along.
                     if (!parents || replaced > 0)
                         && let Some(keys) = &self.keys
-                        && let Err(e) = keys.refuse_orphan(cx, &mut self.buffers, None, image)
+                        && let Err(e) = keys.refuse_orphan(cx, &mut self.buffers.route, None, image)
                     {
                         return self.undo_row(cx, undo, e).map(|()| Inserted::Skipped);
                     }
@@ -357,7 +360,7 @@ impl<'w> RowWriter<'w> {
         let undo = self.row_undo(cx);
         let parents = match &mut self.keys {
             Some(keys) => {
-                let parents = keys.lock_parents(cx, &mut self.buffers, before, image)?;
+                let parents = keys.lock_parents(cx, &mut self.buffers.route, before, image)?;
                 if let Err(e) = keys.before_update(cx, old, image) {
                     return self.undo_row(cx, undo, e).map(|()| Updated::Skipped);
                 }
@@ -384,7 +387,7 @@ impl<'w> RowWriter<'w> {
         if let Some(keys) = &mut self.keys {
             let orphan = match parents {
                 true => Ok(()),
-                false => keys.refuse_orphan(cx, &mut self.buffers, before, image),
+                false => keys.refuse_orphan(cx, &mut self.buffers.route, before, image),
             };
             if let Err(e) = orphan.and_then(|()| keys.after_update(cx, old, image)) {
                 return self.undo_row(cx, undo, e).map(|()| Updated::Skipped);

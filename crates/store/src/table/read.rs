@@ -4,7 +4,7 @@ use super::context::RowOp;
 use super::format::{self, CHAIN_REF, ROW_HEADER, RowHeader, SecValue};
 use super::payload::Undo;
 use super::range::Span;
-use super::scratch::Scratch;
+use super::scratch::{Buffers, Scratch};
 use super::{ReadMode, Table, chain};
 use crate::btree::{Dir, ScanEnd, Tree};
 use crate::error::{Error, Result};
@@ -93,7 +93,7 @@ impl Table {
                 clustered_key.clear();
                 clustered_key.extend_from_slice(key);
                 let gaps = self.locks_gaps(txn);
-                let found = self.lock_row(txn, key, Request { mode, policy }, gaps, row)?;
+                let found = self.lock_row(txn, key, Request { mode, policy }, gaps, Some(row))?;
                 Ok(matches!(found, RowLock::Granted(_)))
             }
             (ReadMode::Locking(mode, policy), _) => {
@@ -101,6 +101,28 @@ impl Table {
                 self.get_secondary_locking(txn, index, key, request, clustered_key, row)
             }
         }
+    }
+
+    /// Locks the row that a locking [`Table::get`] finds by a full key of a unique index, for who has no need to see it; whether there
+    /// is one.
+    pub fn lock_existing(
+        &self,
+        txn: &mut Txn,
+        index: usize,
+        key: &[u8],
+        mode: LockMode,
+        policy: WaitPolicy,
+    ) -> Result<bool> {
+        self.ctx.rows.add(RowOp::Read, 1);
+        let request = Request { mode, policy };
+        if index != 0 {
+            let mut s = Scratch::take();
+            let Buffers { key: at, row, .. } = &mut *s;
+            return self.get_secondary_locking(txn, index, key, request, at, row);
+        }
+        let gaps = self.locks_gaps(txn);
+        let found = self.lock_row(txn, key, request, gaps, None)?;
+        Ok(matches!(found, RowLock::Granted(_)))
     }
 
     /// The view for a read through an index, refused if the index is younger.
@@ -349,7 +371,7 @@ impl Table {
             let mut candidates = format::Reader(&s.keys);
             while !candidates.0.is_empty() {
                 let clustered = candidates.bytes()?;
-                match self.lock_row(txn, clustered, request, false, row)? {
+                match self.lock_row(txn, clustered, request, false, Some(row))? {
                     RowLock::Granted(new) => {
                         if self.has_key(index, row, key, &mut s.value)? {
                             clustered_key.clear();
@@ -376,7 +398,7 @@ impl Table {
         }
     }
 
-    /// Locks the live row under a clustered key, waiting as the policy says, and copies its newest version. With
+    /// Locks the live row under a clustered key, waiting as the policy says, and copies its newest version to `row`. With
     /// `gap` an absent row's place is locked against insertion. Hold no latch.
     pub(super) fn lock_row(
         &self,
@@ -384,7 +406,7 @@ impl Table {
         key: &[u8],
         request: Request,
         gap: bool,
-        row: &mut Vec<u8>,
+        row: Option<&mut Vec<u8>>,
     ) -> Result<RowLock> {
         if self.mdl.is_some() {
             self.ctx.sys.locks().room()?;
@@ -405,7 +427,7 @@ impl Table {
         key: &[u8],
         request: Request,
         gap: bool,
-        row: &mut Vec<u8>,
+        mut row: Option<&mut Vec<u8>>,
         waited_new: &mut bool,
     ) -> Result<RowLock> {
         let index = &*self.indexes[0];
@@ -426,16 +448,20 @@ impl Table {
                         Locked::Absent
                     }
                     RecordLock::Granted(new) => {
-                        row.clear();
-                        row.extend_from_slice(value);
+                        if let Some(row) = &mut row {
+                            row.clear();
+                            row.extend_from_slice(value);
+                        }
                         Locked::Value(new)
                     }
                 }
             })?;
             match seen {
                 Some(Locked::Value(new)) => {
-                    let header = RowHeader::read(row).ok_or_else(format::cut_short)?;
-                    self.strip(header, row)?;
+                    if let Some(row) = row {
+                        let header = RowHeader::read(row).ok_or_else(format::cut_short)?;
+                        self.strip(header, row)?;
+                    }
                     return Ok(RowLock::Granted(new || *waited_new));
                 }
                 Some(Locked::Damaged) => return Err(self.corrupt_index(0, "has a damaged entry")),

@@ -515,7 +515,7 @@ impl Scan<'_> {
             {
                 continue;
             }
-            match table.lock_row(txn, &b.key, request, false, &mut b.row)? {
+            match table.lock_row(txn, &b.key, request, false, Some(&mut b.row))? {
                 RowLock::Granted(new) => {
                     let entry = &b.last[..own];
                     if !table.has_key(self.index, &b.row, entry, &mut b.bytes)? {

@@ -363,7 +363,9 @@ impl Table {
                 mode: LockMode::Shared,
                 policy: WaitPolicy::Wait,
             };
-            if let RowLock::Granted(new) = self.lock_row(txn, &clustered, request, false, row)? {
+            if let RowLock::Granted(new) =
+                self.lock_row(txn, &clustered, request, false, Some(row))?
+            {
                 if self.has_key(index, row, key, other)? {
                     return Err(Error::DuplicateKey { index });
                 }

@@ -8,17 +8,14 @@
 use std::ops::Bound;
 
 use millpond_store::{Direction, Fetch, KeyRange, LockMode, ReadMode, Table, WaitPolicy};
-use smallvec::SmallVec;
 
-use super::super::{Buffers, StoredRow, WriteContext};
+use super::super::{StoredRow, WriteContext};
 use super::cascade::Link;
 use super::errors::{child_error, parent_error};
 use super::relations::{Related, Relations, ToChild, ToParent};
 use crate::error::SqlResult;
-use crate::row::encode_key_values;
 use crate::store_error::store_error;
 use crate::types::Schema;
-use crate::value::{Value, Zone};
 
 /// The foreign keys of a writer's table.
 pub(crate) struct Enforced<'w> {
@@ -33,6 +30,13 @@ pub(crate) struct Enforced<'w> {
     key: Vec<u8>,
     /// A key of a row that may be its own child.
     own: Vec<u8>,
+    /// Rows whose parents were looked up.
+    rows: u64,
+    /// Nobody but the statement's plan writes while it runs.
+    alone: bool,
+    /// By foreign key, the parent found last: rows of one often come together. Kept from the second row on, of tables to which the
+    /// statement writes nothing: what it has locked there stays.
+    found: Vec<Vec<u8>>,
 }
 
 /// A locking read of the newest version.
@@ -66,27 +70,6 @@ pub(super) fn only(key: &[u8]) -> KeyRange {
     }
 }
 
-/// The key of `index` of a table under which rows with the values of other columns are found; `false` if one is NULL, which
-/// equals nothing.
-fn key_of(
-    schema: &Schema,
-    columns: &[usize],
-    image: &[u8],
-    other: &Schema,
-    index: usize,
-    key: &mut Vec<u8>,
-) -> bool {
-    let layout = schema.layout();
-    if columns.iter().any(|&c| layout.is_null(image, c)) {
-        return false;
-    }
-    let value = |c: &usize| layout.column(schema, image, *c, Zone::UTC);
-    let values: SmallVec<[Value<'_>; 4]> = columns.iter().map(value).collect();
-    key.clear();
-    encode_key_values(other, index, &values, Zone::UTC, key);
-    true
-}
-
 impl<'w> Enforced<'w> {
     /// Of a table that a statement writes to.
     pub fn new(relations: &'w Relations, node: usize) -> Enforced<'w> {
@@ -97,7 +80,15 @@ impl<'w> Enforced<'w> {
             by: None,
             key: Vec::new(),
             own: Vec::new(),
+            rows: 0,
+            alone: true,
+            found: Vec::new(),
         }
+    }
+
+    /// Triggers may write to any table between two rows.
+    pub fn beside_triggers(&mut self) {
+        self.alone = false;
     }
 
     pub(super) fn related(&self) -> &'w Related {
@@ -114,17 +105,35 @@ impl<'w> Enforced<'w> {
         self.relations.reaches(self.node)
     }
 
-    /// Locks the parents that the next image of a row needs; whether all are there. `buffers`: the writer's, for keys and rows of parents.
+    /// Locks the parents that the next image of a row needs; whether all are there. `key`: a buffer.
     pub fn lock_parents(
-        &self,
+        &mut self,
         cx: &mut WriteContext<'_>,
-        buffers: &mut Buffers,
+        key: &mut Vec<u8>,
         before: Option<&[u8]>,
         after: &[u8],
     ) -> SqlResult<bool> {
+        self.rows += 1;
+        if self.rows == 2 && self.alone {
+            self.found.resize(self.related().parents.len(), Vec::new());
+        }
         let mut all = true;
-        for to in self.needed(before, after) {
-            all &= self.has_parent(cx, buffers, to, after)?;
+        for (n, to) in self.needed(before, after) {
+            if !self.parent_key(to, after, key) {
+                continue;
+            }
+            let known = self.found.get(n).is_some_and(|found| found == key);
+            if known {
+                continue;
+            }
+            let there = self.has_parent(cx, to, key)?;
+            if there
+                && self.stays(to)
+                && let Some(found) = self.found.get_mut(n)
+            {
+                found.clone_from(key);
+            }
+            all &= there;
         }
         Ok(all)
     }
@@ -133,12 +142,12 @@ impl<'w> Enforced<'w> {
     pub fn refuse_orphan(
         &self,
         cx: &mut WriteContext<'_>,
-        buffers: &mut Buffers,
+        key: &mut Vec<u8>,
         before: Option<&[u8]>,
         after: &[u8],
     ) -> SqlResult<()> {
-        for to in self.needed(before, after) {
-            if !self.has_parent(cx, buffers, to, after)? {
+        for (_, to) in self.needed(before, after) {
+            if self.parent_key(to, after, key) && !self.has_parent(cx, to, key)? {
                 let def = cx.table.def();
                 return Err(child_error((&def.database, &def.name), &to.key));
             }
@@ -146,54 +155,59 @@ impl<'w> Enforced<'w> {
         Ok(())
     }
 
-    /// The foreign keys that the next image of a row has to keep anew.
+    /// The foreign keys that the next image of a row has to keep anew, by number.
     fn needed<'i>(
         &self,
         before: Option<&'i [u8]>,
         after: &'i [u8],
-    ) -> impl Iterator<Item = &'w ToParent> + use<'w, 'i> {
+    ) -> impl Iterator<Item = (usize, &'w ToParent)> + use<'w, 'i> {
         let (related, by) = (self.related(), self.by);
         // As in InnoDB, where a row of another key has new entries in all indexes, and each is checked.
         let moves = before.is_none_or(|b| moves(&related.schema, b, after));
-        related.parents.iter().filter(move |to| {
+        related.parents.iter().enumerate().filter(move |(_, to)| {
             by.is_none_or(|by| *by != *to.key.name)
                 && (moves || before.is_none_or(|b| differs(&related.schema, &to.columns, b, after)))
         })
     }
 
-    /// Whether a row's parent is there, which it is from now on; or it needs none.
-    fn has_parent(
-        &self,
-        cx: &mut WriteContext<'_>,
-        buffers: &mut Buffers,
-        to: &ToParent,
-        image: &[u8],
-    ) -> SqlResult<bool> {
-        let own = self.related();
-        let layout = own.schema.layout();
-        if to.columns.iter().any(|&c| layout.is_null(image, c)) {
-            return Ok(true);
+    /// Puts the key of a row's parent into `key`; `false`: the row needs none.
+    fn parent_key(&self, to: &ToParent, image: &[u8], key: &mut Vec<u8>) -> bool {
+        let own = &self.related().schema;
+        key.clear();
+        match to.parent {
+            Some((parent, index)) => {
+                let parent = &self.relations.tables[parent].schema;
+                own.key_elsewhere(&to.columns, image, parent, index, key)
+            }
+            None => {
+                let layout = own.layout();
+                !to.columns.iter().any(|&c| layout.is_null(image, c))
+            }
         }
+    }
+
+    /// Whether there is a parent with a key, which it is from now on.
+    fn has_parent(&self, cx: &mut WriteContext<'_>, to: &ToParent, key: &[u8]) -> SqlResult<bool> {
         let Some((parent, index)) = to.parent else {
             return Ok(false);
         };
         let parent = &self.relations.tables[parent];
-        let Buffers {
-            route: key,
-            found_key,
-            found,
-            ..
-        } = buffers;
-        key_of(&own.schema, &to.columns, image, &parent.schema, index, key);
         let over = &parent.schema.indexes[index];
         let found = match over.unique && over.parts.len() == to.columns.len() {
             true => {
-                let mode = locking(LockMode::Shared);
-                parent.table.get(cx.txn, index, key, mode, found_key, found)
+                let (mode, policy) = (LockMode::Shared, WaitPolicy::Wait);
+                let table = &parent.table;
+                table.lock_existing(cx.txn, index, key, mode, policy)
             }
             false => first(cx, &parent.table, index, key),
         };
         found.map_err(|e| store_error(e, &parent.table.def().name))
+    }
+
+    /// Whether a parent that was found stays until the statement ends.
+    fn stays(&self, to: &ToParent) -> bool {
+        let (parent, _) = to.parent.unzip();
+        parent.is_some_and(|p| !self.relations.tables[p].written)
     }
 
     /// Sees to the children of a row that is about to be deleted.
@@ -273,8 +287,8 @@ impl<'w> Enforced<'w> {
     /// Puts the key of a row's children into `self.key`; `false`: it can have none.
     fn child_key(&mut self, to: &ToChild, image: &[u8]) -> bool {
         let (own, child) = (self.related(), &self.relations.tables[to.child]);
-        key_of(
-            &own.schema,
+        self.key.clear();
+        own.schema.key_elsewhere(
             &to.parent_columns,
             image,
             &child.schema,
