@@ -101,6 +101,64 @@ impl Schema {
     }
 }
 
+/// Whether keys of the first `parts` parts of two indexes differ by no more than NULLs, and lie in the same order.
+pub fn same_order(
+    (schema, index): (&Schema, usize),
+    (other, other_index): (&Schema, usize),
+    parts: usize,
+) -> bool {
+    let of = |schema: &Schema, index: usize| -> Vec<_> {
+        let parts = schema.indexes[index].parts.iter().take(parts);
+        let each = parts.map(|p| {
+            let slot = schema.layout().slots()[p.column];
+            let collation = schema.columns[p.column].ty.collation;
+            let collation = (slot.form == Form::Variable).then_some(collation);
+            (slot.form, slot.width, collation, p.desc, p.prefix)
+        });
+        each.collect()
+    };
+    of(schema, index) == of(other, other_index)
+}
+
+/// Appends the key that another index has for the first `parts` parts of an index's key ([`same_order`]); `false`, with nothing that
+/// counts appended, if one of them is NULL.
+pub fn key_for_other_index(
+    (schema, index): (&Schema, usize),
+    key: &[u8],
+    (other, other_index): (&Schema, usize),
+    parts: usize,
+    out: &mut Vec<u8>,
+) -> SqlResult<bool> {
+    let corrupt = || SqlError::new(1034, "Incorrect key file: an index key is cut short");
+    let (own, others) = (
+        &schema.indexes[index].parts,
+        &other.indexes[other_index].parts,
+    );
+    let mut at = 0;
+    for (part, there) in own.iter().zip(others).take(parts) {
+        let column = &schema.columns[part.column];
+        let flip = if part.desc { 0xff } else { 0 };
+        if column.nullable {
+            if key.get(at).ok_or_else(corrupt)? ^ flip == 0 {
+                return Ok(false);
+            }
+            at += 1;
+        }
+        if other.columns[there.column].nullable {
+            out.push(1 ^ flip);
+        }
+        let rest = key.get(at..).ok_or_else(corrupt)?;
+        let len = match form_of(&column.ty) {
+            (Form::Variable, _) => column.ty.collation.sort_key_len(rest, flip),
+            (_, width) => Some(width as usize),
+        };
+        let len = len.filter(|n| *n <= rest.len()).ok_or_else(corrupt)?;
+        out.extend_from_slice(&rest[..len]);
+        at += len;
+    }
+    Ok(true)
+}
+
 /// Appends the key of `index` made of the leading `values` (full or partial; at most one per part), each of its column's type
 /// (see [`crate::value::lookup`] for values that come from elsewhere).
 pub fn encode_key_values(

@@ -20,7 +20,7 @@ pub use crate::catalog::RowLayout;
 pub use column::Nulls;
 pub use key::{
     decode_key, encode_key_like, encode_key_values, encode_key_values_from, encode_sort_value,
-    key_part_decodable, key_part_ends,
+    key_for_other_index, key_part_decodable, key_part_ends, same_order,
 };
 pub use layout::{decode_row, encode_row};
 pub use values::{Reader, put_all, put_bytes, put_value, values_of};

@@ -575,6 +575,10 @@ impl Engine {
     pub fn sorter(&self, budget: usize) -> crate::sort::Sorter {
         crate::sort::Sorter::new(self.0.storage.clone(), budget)
     }
+    /// One of several sorters that share the memory of one that builds an index.
+    pub fn index_sorter(&self, several: usize) -> crate::sort::Sorter {
+        self.sorter(self.0.sort_bytes / several.max(1))
+    }
     /// A temporary file for the layer above.
     pub fn temporary_file(&self) -> Result<crate::sort::TempFile> {
         crate::sort::TempFile::create(&self.0.storage)

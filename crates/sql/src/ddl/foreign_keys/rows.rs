@@ -1,32 +1,61 @@
 //! Whether the rows that a table has keep a foreign key that it is to get. Child and parent are locked exclusively: nobody changes them
 //! meanwhile, so they are read without row locks.
+//!
+//! The children's keys come in the order of the parent's index: from the child's index, where it has one that lies in that order, else
+//! sorted. The parent's index is read beside them, once and forwards (a merge join); where many of its keys have no children, they are
+//! passed over by a search.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
-use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, Table, Txn};
+use millpond_store::btree::Records;
+use millpond_store::sort::{Sorted, Sorter};
+use millpond_store::{Direction, Fetch, Isolation, KeyRange, Owner, ReadMode, Scan, Table, Txn};
 
 use crate::catalog::{ForeignKey, positions};
 use crate::error::{SqlError, SqlResult};
-use crate::row::{encode_key_values, schema_of};
+use crate::row::{key_for_other_index, same_order, schema_of};
 use crate::store_error::{interrupted, store_error};
 use crate::types::Schema;
-use crate::value::{Value, Zone};
 use crate::write::foreign_keys::child_error;
 
 use super::super::Ddl;
 
 /// Rows between two looks at whether the statement was killed.
 const KILL_CHECK_ROWS: u64 = 1_000;
+/// Keys of a parent that are read one by one before the next child's is searched for.
+const MOST_PASSED: u32 = 64;
 
-/// A foreign key and where its parent's rows are found.
+/// A foreign key and where its sides are.
 struct Probe<'k> {
     key: &'k ForeignKey,
     /// The child's columns.
     columns: Vec<usize>,
+    /// Where the parent's rows are found: its definition and the index; `None`: nowhere.
     parent: Option<(Arc<Table>, Arc<Schema>, usize)>,
-    /// The key that was found last: rows of one parent often lie together.
-    last: Vec<u8>,
+}
+
+/// Counts rows, and asks now and then whether the statement goes on.
+struct Ticks<'o> {
+    owner: &'o Owner,
+    rows: u64,
+}
+
+impl Ticks<'_> {
+    fn tick(&mut self) -> SqlResult<()> {
+        self.rows += 1;
+        match self.rows.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
+            true => Err(interrupted()),
+            false => Ok(()),
+        }
+    }
+}
+
+fn go_on(owner: &Owner) -> millpond_store::Result<()> {
+    match owner.is_killed() {
+        true => Err(millpond_store::Error::Interrupted),
+        false => Ok(()),
+    }
 }
 
 impl Ddl<'_> {
@@ -57,49 +86,118 @@ impl Ddl<'_> {
         shown: (&str, &str),
         keys: &[ForeignKey],
     ) -> SqlResult<()> {
-        let wrap = |e| store_error(e, shown.1);
         let child = self.engine.open_table(txn, stored.0, stored.1);
-        let child = child.map_err(wrap)?;
+        let child = child.map_err(|e| store_error(e, shown.1))?;
         let schema = schema_of(&child)?;
-        let mut probes = Vec::new();
+        let mut sorted = Vec::new();
         for key in keys {
-            let own = (&*key.parent.0, &*key.parent.1) == shown;
-            let parent = match own {
-                true => child.clone(),
-                false => self
-                    .engine
-                    .open_table(txn, &key.parent.0, &key.parent.1)
-                    .map_err(wrap)?,
-            };
-            let parent_schema = schema_of(&parent)?;
-            let over = positions(&parent_schema, &key.parent_columns);
-            let index = over.and_then(|at| parent_schema.index_over(&at));
-            probes.push(Probe {
-                key,
-                columns: positions(&schema, &key.columns).unwrap_or_default(),
-                parent: index.map(|i| (parent, parent_schema, i)),
-                last: Vec::new(),
-            });
+            let probe = self.probe(txn, key, (&child, &schema), shown)?;
+            let index = schema.index_over(&probe.columns);
+            let in_order = index.filter(|&i| probe.lies_in_order(&schema, i));
+            match in_order {
+                Some(index) => {
+                    let mut children = Indexed::open(txn, &child, &schema, index, shown.1)?;
+                    self.merge(txn, shown, &probe, &mut children)?;
+                }
+                None => sorted.push(probe),
+            }
         }
-        let everything = KeyRange {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
+        let all = self.sort_keys(txn, &child, &schema, &sorted, shown.1)?;
+        for (probe, mut children) in sorted.iter().zip(all) {
+            self.merge(txn, shown, probe, &mut children)?;
+        }
+        Ok(())
+    }
+
+    fn probe<'k>(
+        &self,
+        txn: &mut Txn,
+        key: &'k ForeignKey,
+        (child, schema): (&Arc<Table>, &Schema),
+        shown: (&str, &str),
+    ) -> SqlResult<Probe<'k>> {
+        let parent = match (&*key.parent.0, &*key.parent.1) == shown {
+            true => child.clone(),
+            false => self
+                .engine
+                .open_table(txn, &key.parent.0, &key.parent.1)
+                .map_err(|e| store_error(e, shown.1))?,
         };
-        let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
-        let mut scan = child
-            .scan(txn, 0, everything, dir, mode, Fetch::Row)
-            .map_err(wrap)?;
-        let mut rows = 0u64;
-        while let Some(row) = scan.next(txn).map_err(wrap)? {
-            for probe in &mut probes {
-                if !probe.has_parent(txn, &schema, row.row)? {
-                    return Err(child_error(shown, probe.key));
+        let parent_schema = schema_of(&parent)?;
+        let over = positions(&parent_schema, &key.parent_columns);
+        let index = over.and_then(|at| parent_schema.index_over(&at));
+        Ok(Probe {
+            key,
+            columns: positions(schema, &key.columns).unwrap_or_default(),
+            parent: index.map(|i| (parent, parent_schema, i)),
+        })
+    }
+
+    /// The children's keys by each of some foreign keys, sorted: read from the rows, once for all.
+    fn sort_keys(
+        &self,
+        txn: &mut Txn,
+        child: &Table,
+        schema: &Schema,
+        probes: &[Probe<'_>],
+        shown: &str,
+    ) -> SqlResult<Vec<Sorted>> {
+        let wrap = |e| store_error(e, shown);
+        let go_on = || go_on(self.owner);
+        let sorters = probes
+            .iter()
+            .map(|_| self.engine.index_sorter(probes.len()));
+        let mut sorters: Vec<Sorter> = sorters.collect();
+        if !sorters.is_empty() {
+            let mut ticks = self.ticks();
+            let mut scan = whole(txn, child, 0, Fetch::Row).map_err(wrap)?;
+            let mut key = Vec::new();
+            while let Some(found) = scan.next(txn).map_err(wrap)? {
+                ticks.tick()?;
+                for (probe, sorter) in probes.iter().zip(&mut sorters) {
+                    key.clear();
+                    if probe.key_of(schema, found.row, &mut key) {
+                        sorter.add(&key, &[], &go_on).map_err(wrap)?;
+                    }
                 }
             }
-            rows += 1;
-            if rows.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
-                return Err(interrupted());
+        }
+        let finish = |s: Sorter| s.finish(&go_on).map_err(wrap);
+        sorters.into_iter().map(finish).collect()
+    }
+
+    fn ticks(&self) -> Ticks<'_> {
+        Ticks {
+            owner: self.owner,
+            rows: 0,
+        }
+    }
+
+    /// Error 1452 if one of the children has no parent.
+    fn merge(
+        &self,
+        txn: &mut Txn,
+        shown: (&str, &str),
+        probe: &Probe<'_>,
+        children: &mut dyn Children,
+    ) -> SqlResult<()> {
+        let mut ticks = self.ticks();
+        let mut parents = probe.parent.as_ref().map(|(t, _, i)| Parents::of(t, *i));
+        let mut key = Vec::new();
+        let mut last = Vec::new();
+        while children.next(txn, probe, &mut key)? {
+            ticks.tick()?;
+            if key == last && ticks.rows > 1 {
+                continue;
             }
+            let found = match &mut parents {
+                Some(parents) => parents.has(txn, &key, &mut ticks)?,
+                None => false,
+            };
+            if !found {
+                return Err(child_error(shown, probe.key));
+            }
+            std::mem::swap(&mut key, &mut last);
         }
         Ok(())
     }
@@ -117,33 +215,170 @@ impl Ddl<'_> {
 }
 
 impl Probe<'_> {
-    fn has_parent(&mut self, txn: &mut Txn, schema: &Schema, row: &[u8]) -> SqlResult<bool> {
-        let value = |c: &usize| schema.layout().column(schema, row, *c, Zone::UTC);
-        let values: Vec<Value<'_>> = self.columns.iter().map(value).collect();
-        if values.iter().any(Value::is_null) {
-            return Ok(true);
+    /// Whether an index of the child has its rows in the order of the parent's index.
+    fn lies_in_order(&self, schema: &Schema, index: usize) -> bool {
+        let Some((_, parent, parent_index)) = &self.parent else {
+            // One that has a key is enough to know.
+            return true;
+        };
+        let parts = self.columns.len();
+        same_order((schema, index), (parent, *parent_index), parts)
+    }
+
+    /// Appends the key of a row's parent; `false`: it needs none.
+    fn key_of(&self, schema: &Schema, row: &[u8], key: &mut Vec<u8>) -> bool {
+        match &self.parent {
+            Some((_, parent, index)) => {
+                schema.key_elsewhere(&self.columns, row, parent, *index, key)
+            }
+            None => {
+                let layout = schema.layout();
+                !self.columns.iter().any(|&c| layout.is_null(row, c))
+            }
         }
-        let Some((parent, parent_schema, index)) = &self.parent else {
+    }
+}
+
+/// Everything in an index.
+fn whole<'t>(
+    txn: &mut Txn,
+    table: &'t Table,
+    index: usize,
+    fetch: Fetch,
+) -> millpond_store::Result<Scan<'t>> {
+    from(txn, table, index, Bound::Unbounded, fetch)
+}
+
+fn from<'t>(
+    txn: &mut Txn,
+    table: &'t Table,
+    index: usize,
+    lower: Bound<Vec<u8>>,
+    fetch: Fetch,
+) -> millpond_store::Result<Scan<'t>> {
+    let range = KeyRange {
+        lower,
+        upper: Bound::Unbounded,
+    };
+    let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+    table.scan(txn, index, range, dir, mode, fetch)
+}
+
+/// The keys that a table's rows have in the parent's index, in its order.
+trait Children {
+    /// Puts the next into `key`; `false`: there is none.
+    fn next(&mut self, txn: &mut Txn, probe: &Probe<'_>, key: &mut Vec<u8>) -> SqlResult<bool>;
+}
+
+/// From the child's index.
+struct Indexed<'t> {
+    scan: Scan<'t>,
+    schema: &'t Schema,
+    index: usize,
+    shown: &'t str,
+}
+
+impl<'t> Indexed<'t> {
+    fn open(
+        txn: &mut Txn,
+        child: &'t Table,
+        schema: &'t Schema,
+        index: usize,
+        shown: &'t str,
+    ) -> SqlResult<Indexed<'t>> {
+        let scan = whole(txn, child, index, Fetch::Key);
+        Ok(Indexed {
+            scan: scan.map_err(|e| store_error(e, shown))?,
+            schema,
+            index,
+            shown,
+        })
+    }
+}
+
+impl Children for Indexed<'_> {
+    fn next(&mut self, txn: &mut Txn, probe: &Probe<'_>, key: &mut Vec<u8>) -> SqlResult<bool> {
+        let wrap = |e| store_error(e, self.shown);
+        let child = (self.schema, self.index);
+        while let Some(found) = self.scan.next(txn).map_err(wrap)? {
+            key.clear();
+            let needs = match &probe.parent {
+                Some((_, parent, index)) => {
+                    let parts = probe.columns.len();
+                    key_for_other_index(child, found.key, (parent, *index), parts, key)?
+                }
+                None => {
+                    let parts = probe.columns.len();
+                    key_for_other_index(child, found.key, child, parts, key)?
+                }
+            };
+            if needs {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Children for Sorted {
+    fn next(&mut self, _txn: &mut Txn, _: &Probe<'_>, key: &mut Vec<u8>) -> SqlResult<bool> {
+        let next = Records::next(self).map_err(|e| store_error(e, ""))?;
+        let Some((next, _)) = next else {
             return Ok(false);
         };
-        let mut key = Vec::new();
-        encode_key_values(parent_schema, *index, &values, Zone::UTC, &mut key);
-        if key == self.last {
-            return Ok(true);
+        key.clear();
+        key.extend_from_slice(next);
+        Ok(true)
+    }
+}
+
+/// A parent's keys, read forwards.
+struct Parents<'t> {
+    table: &'t Table,
+    index: usize,
+    scan: Option<Scan<'t>>,
+    /// The key that was read last.
+    at: Vec<u8>,
+}
+
+impl<'t> Parents<'t> {
+    fn of(table: &'t Table, index: usize) -> Parents<'t> {
+        Parents {
+            table,
+            index,
+            scan: None,
+            at: Vec::new(),
         }
-        let range = KeyRange {
-            lower: Bound::Included(key.clone()),
-            upper: Bound::Included(key.clone()),
-        };
-        let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
-        let wrap = |e| store_error(e, &parent.def().name);
-        let mut scan = parent
-            .scan(txn, *index, range, dir, mode, Fetch::Key)
-            .map_err(wrap)?;
-        let found = scan.next(txn).map_err(wrap)?.is_some();
-        if found {
-            self.last = key;
+    }
+
+    /// Whether there is a parent with a key, which is not less than the one asked for before.
+    fn has(&mut self, txn: &mut Txn, key: &[u8], ticks: &mut Ticks<'_>) -> SqlResult<bool> {
+        let wrap = |e| store_error(e, &self.table.def().name);
+        let mut passed = 0;
+        // Parts of keys are prefix-free: one that begins with the key has its values.
+        while !self.at.starts_with(key) {
+            if self.scan.is_some() && *self.at > *key {
+                return Ok(false);
+            }
+            if passed == MOST_PASSED {
+                self.scan = None;
+            }
+            let scan = match &mut self.scan {
+                Some(scan) => scan,
+                none => {
+                    let lower = Bound::Included(key.to_vec());
+                    let scan = from(txn, self.table, self.index, lower, Fetch::Key);
+                    none.insert(scan.map_err(wrap)?)
+                }
+            };
+            let Some(found) = scan.next(txn).map_err(wrap)? else {
+                return Ok(false);
+            };
+            ticks.tick()?;
+            passed += 1;
+            self.at.clear();
+            self.at.extend_from_slice(found.key);
         }
-        Ok(found)
+        Ok(true)
     }
 }
