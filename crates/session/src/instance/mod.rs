@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use millpond_store::io::RealStorage;
+use millpond_store::io::{RealStorage, Storage};
 use millpond_store::log::FlushAtCommit;
 use millpond_store::{DropAlgorithm, Engine, Options};
 
@@ -170,6 +170,17 @@ pub(crate) fn show_drop_algorithm(globals: &Globals, chosen: DropAlgorithm) {
 impl Instance {
     /// Opens (creating or recovering) a data directory.
     pub fn open(options: InstanceOptions) -> SqlResult<Instance> {
+        let path = &options.path;
+        let storage = RealStorage::new(path).map_err(|e| {
+            SqlError::new(
+                1016,
+                format!("Can't open the data directory '{}': {e}", path.display()),
+            )
+        })?;
+        Instance::open_on(options, Arc::new(storage))
+    }
+    /// The same on a storage that the caller brings; the path is what is shown of it.
+    pub fn open_on(options: InstanceOptions, storage: Arc<dyn Storage>) -> SqlResult<Instance> {
         let InstanceOptions {
             path,
             mut store,
@@ -234,14 +245,8 @@ impl Instance {
             }
         }
         show_drop_algorithm(&globals, store.drop_algorithm);
-        let storage = RealStorage::new(&path).map_err(|e| {
-            SqlError::new(
-                1016,
-                format!("Can't open the data directory '{}': {e}", path.display()),
-            )
-        })?;
-        let engine = Engine::open(Arc::new(storage), store, Arc::new(Codecs))
-            .map_err(|e| store_error(e, ""))?;
+        let engine =
+            Engine::open(storage, store, Arc::new(Codecs)).map_err(|e| store_error(e, ""))?;
         globals.put(
             vars::known("innodb_open_files"),
             VarValue::UInt(engine.open_files_limit() as u64),
