@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use millpond_store::engine::Redefinition;
 use millpond_store::*;
 use std::sync::Arc;
 
@@ -137,7 +138,16 @@ fn pins_notice_ddl() {
         Box::new(|| e.truncate_table(&o, D, "t").unwrap()),
         Box::new(|| e.rename_tables(&o, &[(name("t"), name("u"))]).unwrap()),
         Box::new(|| e.rename_tables(&o, &[(name("u"), name("t"))]).unwrap()),
-        Box::new(|| e.set_table_body(&o, D, "t", b"new".to_vec()).unwrap()),
+        Box::new(|| {
+            e.redefine_table(
+                &o,
+                (D, "t"),
+                &Redefinition::of_body(b"new".to_vec()),
+                None,
+                &[],
+            )
+            .unwrap()
+        }),
         Box::new(|| e.drop_index(&o, D, "t", "v", b"less".to_vec()).unwrap()),
         Box::new(|| e.drop_tables(&o, &[name("t")]).unwrap()),
     ];

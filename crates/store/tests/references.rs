@@ -2,7 +2,7 @@
 
 mod common;
 
-use millpond_store::engine::NewTable;
+use millpond_store::engine::{NewTable, Redefinition};
 use millpond_store::io::Storage;
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
@@ -160,7 +160,16 @@ fn ddl_keeps_the_index() {
         (children(&e, "p"), children(&e, "q")),
         (vec![], vec!["b".to_string(), "c".to_string()])
     );
-    ddl(&e, &o, &|| e.set_table_body(&o, "d", "b", b"!two".to_vec())).unwrap();
+    ddl(&e, &o, &|| {
+        e.redefine_table(
+            &o,
+            ("d", "b"),
+            &Redefinition::of_body(b"!two".to_vec()),
+            None,
+            &[],
+        )
+    })
+    .unwrap();
     assert_eq!(children(&e, "q"), ["c"]);
 
     // What comes to a name that is referred to has to be locked with who refers to it.

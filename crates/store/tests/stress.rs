@@ -3,6 +3,7 @@
 
 mod common;
 use common::*;
+use millpond_store::engine::Redefinition;
 use millpond_store::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -137,7 +138,13 @@ fn change_definitions(db: &Db, seed: u64, stop: &AtomicBool, done: &AtomicU64) {
                 assert!(tables.is_sorted());
                 Ok(())
             }
-            _ => e.set_table_body(&o, D, &t, vec![n as u8]),
+            _ => e.redefine_table(
+                &o,
+                (D, &t),
+                &Redefinition::of_body(vec![n as u8]),
+                None,
+                &[],
+            ),
         };
         match result {
             Ok(()) => drop(done.fetch_add(1, Ordering::Relaxed)),

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use millpond_store::engine::{NewTable, TemporaryChange};
+use millpond_store::engine::{NewTable, Redefinition, TemporaryChange};
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::collections::BTreeMap;
@@ -464,7 +464,7 @@ impl World {
                 self.committed.clear();
                 return;
             }
-            1..4 => TemporaryChange::Body(vec![1, 2, 3]),
+            1..4 => TemporaryChange::Redefine(Redefinition::of_body(vec![1, 2, 3])),
             _ => match self.indexes.iter().position(|i| *i == [1, 2]) {
                 Some(at) => {
                     self.indexes.remove(at);

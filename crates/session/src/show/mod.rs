@@ -19,6 +19,7 @@
 //! | `waits` | who waits for a metadata lock |
 //! | `logs` | the tables of MySQL's logs; which tables of `mysql` are listed |
 //! | `empty` | tables about things Millpond does not have |
+//! | `innodb` | information_schema.INNODB_TABLES |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `rules` | CHECK constraints and generated columns in such texts and as tables |
@@ -31,6 +32,7 @@ pub(crate) mod create;
 mod empty;
 mod foreign_keys;
 mod graveyard;
+mod innodb;
 mod locks;
 mod logs;
 mod of;
@@ -79,6 +81,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(partitions::tables(database));
     tables.extend(profile::tables(database));
     tables.extend(statistics::tables(database));
+    tables.extend(innodb::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

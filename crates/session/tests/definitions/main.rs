@@ -1,10 +1,14 @@
 //! What definitions of tables do, also while others read and write: one program, a module a topic.
 
 mod ddl;
+mod instant;
 mod online_ddl;
 mod online_rebuild;
 mod partition_twin;
 mod partitions;
+mod random_alters;
+#[path = "../support/rng.rs"]
+mod rng;
 #[path = "../support/mod.rs"]
 mod support;
 mod temporary;

@@ -126,7 +126,7 @@ impl Schema {
         schema.partitioning = partitioning;
         schema.checks = more.checks;
         schema.foreign_keys = more.foreign_keys;
-        Ok(schema)
+        Ok(schema.with_versions(more.versions))
     }
     /// Bytes for `TableDef.body`: columns, options and partitions, not the indexes.
     pub fn table_body(&self) -> Vec<u8> {

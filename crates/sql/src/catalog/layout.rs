@@ -21,6 +21,8 @@ pub struct RowLayout {
     /// Where the ends of the variable columns begin.
     ends: u32,
     variable: u32,
+    /// The schema version that rows of this layout are of.
+    version: u32,
 }
 
 /// Bytes a key part of a type counts for error 1071: `prefix` characters (bytes of a binary string), or all of them.
@@ -36,13 +38,20 @@ pub(crate) fn key_length(ty: &SqlType, prefix: Option<u32>) -> usize {
 }
 
 impl RowLayout {
-    /// Lays the columns out.
+    /// Lays the columns out, of a table's first schema version.
     pub(crate) fn new(columns: &[Column]) -> RowLayout {
+        RowLayout::of_forms(columns.iter().map(|c| form_of(&c.ty)), 0)
+    }
+
+    /// Lays columns of these forms and widths out.
+    pub(crate) fn of_forms(
+        columns: impl ExactSizeIterator<Item = (Form, u8)>,
+        version: u32,
+    ) -> RowLayout {
         let mut at = 1 + columns.len().div_ceil(8) as u32;
         let mut variable = 0;
         let mut slots = Vec::with_capacity(columns.len());
-        for c in columns {
-            let (form, width) = form_of(&c.ty);
+        for (form, width) in columns {
             let place = if form == Form::Variable {
                 &mut variable
             } else {
@@ -59,7 +68,19 @@ impl RowLayout {
             slots,
             ends: at,
             variable,
+            version,
         }
+    }
+
+    /// The same, of rows of another schema version.
+    pub(super) fn with_version(self, version: u32) -> RowLayout {
+        RowLayout { version, ..self }
+    }
+
+    /// The schema version that rows of this layout are of.
+    #[inline]
+    pub(crate) fn version(&self) -> u32 {
+        self.version
     }
 
     /// Where the columns are, in order.

@@ -6,6 +6,7 @@
 //! | `body` | definitions as bytes, in the store's `TableDef` and `IndexDef` |
 //! | `bound` | what is made of a definition at its first use |
 //! | `layout` | where each column lies in a stored row |
+//! | `versions` | the definitions that rows were written under before, and what became of their columns |
 //! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
 //! | `foreign_keys` | foreign keys |
 //! | `rules`, `rule_body` | CHECK constraints, generated columns, and those as bytes |
@@ -31,6 +32,7 @@ mod partitioning;
 mod rule_body;
 mod rules;
 mod sections;
+mod versions;
 
 pub use foreign_keys::{ForeignKey, ReferentialAction, positions};
 pub use layout::RowLayout;
@@ -38,6 +40,8 @@ pub(crate) use layout::{Slot, key_length};
 pub(crate) use partitioning::HIGH_KEY;
 pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
 pub use rules::{Check, CheckName, Generated};
+pub(crate) use versions::Source;
+pub use versions::{Fill, Step, Versions};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +160,8 @@ pub struct Schema {
     pub foreign_keys: Vec<ForeignKey>,
     /// Where each column lies in a stored row; derived from `columns` by [`Schema::new`].
     layout: RowLayout,
+    /// The schema versions that rows may be of.
+    versions: Versions,
     /// Whether columns are generated; derived from `columns`.
     generates: bool,
     /// Its expressions, bound at their first use.
@@ -183,6 +189,7 @@ impl Schema {
             partitioning: None,
             foreign_keys: Vec::new(),
             layout,
+            versions: Versions::default(),
             generates,
             computed: BoundOnce::default(),
         }
@@ -198,7 +205,17 @@ impl Schema {
     pub fn generates(&self) -> bool {
         self.generates
     }
-    /// Where each column lies in a stored row.
+    /// It with rows of these versions, the current one's being those that it is laid out for.
+    pub fn with_versions(mut self, versions: Versions) -> Schema {
+        self.layout = self.layout.with_version(versions.current());
+        self.versions = versions;
+        self
+    }
+    /// The schema versions that rows may be of.
+    pub fn versions(&self) -> &Versions {
+        &self.versions
+    }
+    /// Where each column lies in a stored row of the current version.
     #[inline]
     pub fn layout(&self) -> &RowLayout {
         &self.layout

@@ -8,14 +8,16 @@
 //! |---|---|
 //! | 1 | generated and invisible columns, CHECK constraints, invisible indexes |
 //! | 2 | foreign keys |
+//! | 3 | schema versions of rows |
 
 use super::bytes::{Reader, Writer, corrupt};
-use super::{Column, ForeignKey, Schema};
+use super::{Column, ForeignKey, Schema, Versions};
 use super::{foreign_keys, rule_body};
 use crate::error::SqlResult;
 
 const RULES: u64 = 1;
 const FOREIGN_KEYS: u64 = 2;
+const VERSIONS: u64 = 3;
 
 /// The sections of a schema, with the bytes of each.
 pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
@@ -27,6 +29,11 @@ pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
         let mut w = Writer(Vec::new());
         foreign_keys::write(&s.foreign_keys, &mut w);
         list.push((FOREIGN_KEYS, w.0));
+    }
+    if !s.versions().is_first() {
+        let mut w = Writer(Vec::new());
+        s.versions().write(&mut w);
+        list.push((VERSIONS, w.0));
     }
     list
 }
@@ -49,6 +56,8 @@ pub struct Sections {
     pub invisible: Vec<String>,
     /// Foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Schema versions.
+    pub versions: Versions,
 }
 
 /// Reads sections back, into the columns where they are about them.
@@ -64,6 +73,13 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
                 let keys = &mut Reader(r.bytes()?);
                 sections.foreign_keys = foreign_keys::read(keys)?;
                 if !keys.0.is_empty() {
+                    return Err(corrupt());
+                }
+            }
+            VERSIONS => {
+                let versions = &mut Reader(r.bytes()?);
+                sections.versions = Versions::read(versions, columns.len())?;
+                if !versions.0.is_empty() {
                     return Err(corrupt());
                 }
             }

@@ -1,10 +1,10 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 //!
 //! A table is locked exclusively first, then its definition read and changed, so that nobody changes it in
-//! between. The cheapest way that makes the change in one atomic step is taken: a new definition, other names of keys, one index
-//! more or less, or the whole table written anew ([`super::rebuild`]).
+//! between. The cheapest way that makes the change in one atomic step is taken: a new definition (under another schema version, if rows
+//! that are written now are others than those that are there), other names of keys, one index more or less, or the whole table written anew ([`super::rebuild`]).
 
-use millpond_store::engine::{Beside, TemporaryChange};
+use millpond_store::engine::{Beside, Redefinition, TemporaryChange};
 use millpond_store::{Isolation, TableDef};
 
 use super::change::{Change, Changed, Way};
@@ -71,14 +71,17 @@ impl<'a> Ddl<'a> {
         work()
     }
 
-    /// Makes a change to a locked table. `related`: what the other tables that are locked let go on beside it, at most.
+    /// Makes a change to a locked table, and gives it another name by the same step if there is one. `anew`: its rows are to be written
+    /// then, whatever else changes. `related`: what the other tables that are locked let go on beside it, at most.
+    #[expect(clippy::too_many_arguments)]
     fn make_change(
         &self,
-        database: &str,
-        table: &str,
+        (database, table): (&str, &str),
         old: &Schema,
         changed: Changed,
         clauses: &Clauses,
+        to: Option<&(String, String)>,
+        anew: bool,
         related: Beside,
     ) -> SqlResult<Done> {
         let wrap = |e| store_error(e, table);
@@ -89,6 +92,10 @@ impl<'a> Ddl<'a> {
             Way::AddIndex(_) | Way::DropIndex(_) if old.partitioning.is_some() => {
                 changed.anew(old, self.env)?
             }
+            // Their rows are written by a session that has them alone.
+            Way::Instant(_) if alone => Way::Copy,
+            way @ (Way::Definition | Way::Instant(_)) if !anew => way,
+            _ if to.is_some() => Way::Copy,
             way => way,
         };
         let (added, others) = (&new.foreign_keys[changed.kept_keys..], &changed.others);
@@ -100,7 +107,7 @@ impl<'a> Ddl<'a> {
         let limits = changed.limits(old, self.env);
         let beside = match clauses.allow(&way, limits, alone)? {
             // What the session has locked stays so; and so does what has been looked at.
-            _ if self.tables_locked || !added.is_empty() => Beside::Nothing,
+            _ if self.tables_locked || !added.is_empty() || to.is_some() => Beside::Nothing,
             beside => beside.max(related),
         };
         if !matches!(way, Way::Rebuild | Way::Copy) {
@@ -110,26 +117,14 @@ impl<'a> Ddl<'a> {
             }
         }
         match way {
-            Way::Definition if !others.is_empty() => {
-                let own = ((database.to_string(), table.to_string()), new.table_body());
-                let bodies: Vec<_> = others.iter().cloned().chain([own]).collect();
-                self.engine.set_bodies(self.owner, &bodies).map_err(wrap)?;
+            Way::Definition => {
+                let new = changed.redefinition(new, old);
+                self.redefine((database, table), new, to, others)?;
             }
-            Way::Definition => self.set_body(database, table, new.table_body())?,
-            Way::RenameIndexes(names) => {
-                match self.temporary(database, table) {
-                    Some(t) => {
-                        let change = TemporaryChange::RenameIndexes(names, new.table_body());
-                        self.alter_temporary(&t, change)
-                    }
-                    None => self.engine.rename_indexes(
-                        self.owner,
-                        (database, table),
-                        &names,
-                        new.table_body(),
-                    ),
-                }
-                .map_err(wrap)?;
+            Way::Instant(step) => {
+                let next = new.clone().with_versions(old.versions().next(step));
+                let new = changed.redefinition(&next, old);
+                self.redefine((database, table), new, to, others)?;
             }
             Way::AddIndex(i) => {
                 let index = &new.indexes[i];
@@ -167,8 +162,9 @@ impl<'a> Ddl<'a> {
             .map_err(wrap)?,
             Way::Rebuild | Way::Copy => {
                 let own = (database, table);
-                let counts = limits.copies.is_some() || clauses.asks_copy();
-                let rows = self.rebuild(own, changed, own, beside)?;
+                let counts = limits.copies.is_some() || clauses.asks_copy() || to.is_some();
+                let name = to.map_or(own, |(database, name)| (database, name));
+                let rows = self.rebuild(own, changed, name, beside)?;
                 // Where MySQL works in place it counts none.
                 return Ok(Done::records(if counts { rows } else { 0 }));
             }
@@ -176,13 +172,21 @@ impl<'a> Ddl<'a> {
         Ok(Done::records(0))
     }
 
-    /// Gives a locked table another body.
-    fn set_body(&self, database: &str, table: &str, body: Vec<u8>) -> SqlResult<()> {
+    /// Gives a locked table another definition, for the rows and indexes that it has, and perhaps another name.
+    fn redefine(
+        &self,
+        (database, table): (&str, &str),
+        new: Redefinition,
+        to: Option<&(String, String)>,
+        others: &[((String, String), Vec<u8>)],
+    ) -> SqlResult<()> {
         match self.temporary(database, table) {
-            Some(t) => self.alter_temporary(&t, TemporaryChange::Body(body)),
-            None => self
-                .engine
-                .set_table_body(self.owner, database, table, body),
+            Some(t) => self.alter_temporary(&t, TemporaryChange::Redefine(new)),
+            None => {
+                let own = (database, table);
+                self.engine
+                    .redefine_table(self.owner, own, &new, to, others)
+            }
         }
         .map_err(|e| store_error(e, table))
     }
@@ -215,7 +219,8 @@ impl<'a> Ddl<'a> {
             let mut changed = change.finish()?;
             self.repartition(&old, &mut changed.schema)?;
             self.check_change((database, table), &old, &changed)?;
-            self.make_change(database, table, &old, changed, clauses, Beside::Writes)
+            let own = (database, table);
+            self.make_change(own, &old, changed, clauses, None, false, Beside::Writes)
         })
     }
 
@@ -370,15 +375,13 @@ impl<'a> Ddl<'a> {
                     let rows = self.rebuild(own, changed, own, beside)?;
                     Ok(Done::records(if counts { rows } else { 0 }))
                 }
-                None => self.make_change(database, table, &old, changed, clauses, beside_related),
                 Some(_) if self.temporary(database, table).is_some() => {
                     unsupported("other changes of a temporary table together with RENAME")
                 }
-                Some((d, name)) => {
-                    clauses.allow(&Way::Copy, changed.limits(&old, self.env), false)?;
-                    let nothing = Beside::Nothing;
-                    let rows = self.rebuild((database, table), changed, (d, name), nothing)?;
-                    Ok(Done::records(rows))
+                to => {
+                    let own = (database, table);
+                    let to = to.as_ref();
+                    self.make_change(own, &old, changed, clauses, to, anew, beside_related)
                 }
             }
         })

@@ -7,10 +7,11 @@ use super::create::{Elements, check_row_size, elements};
 use super::expressions;
 use super::foreign_keys;
 use super::functional;
+use super::instant;
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
 use super::options::Options;
-use crate::catalog::ForeignKey;
+use crate::catalog::{ForeignKey, Step};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
@@ -620,7 +621,8 @@ impl<'a> Change<'a> {
         schema.checks = checks;
         schema.foreign_keys = self.foreign_keys;
         Ok(Changed {
-            schema,
+            // Unless they are to be written anew, or there is to be one more, rows are of the versions that they were.
+            schema: schema.with_versions(self.old.versions().clone()),
             from,
             kept_keys,
             renamed: self.renamed,
@@ -630,12 +632,12 @@ impl<'a> Change<'a> {
 }
 
 /// The cheapest way to make a change.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(super) enum Way {
     /// The stored rows and indexes stay as they are.
     Definition,
-    /// Keys have other names: from, to.
-    RenameIndexes(Vec<(String, String)>),
+    /// So they do, under another schema version: rows that are written now are others.
+    Instant(Step),
     /// One more secondary index, at this position among the new ones.
     AddIndex(usize),
     /// One secondary index less, by name.
@@ -647,20 +649,25 @@ pub(super) enum Way {
 }
 
 impl Changed {
-    /// Whether rows are stored as they were.
+    /// Whether rows are stored as they were, and what is stored in them means what it did.
     pub fn same_rows(&self, old: &Schema) -> bool {
         self.from.len() == old.columns.len()
             && self.from.iter().enumerate().all(|(i, from)| {
-                let (a, b) = (&self.schema.columns[i], &old.columns[i]);
-                let values = a.generated.is_none() || a.generated == b.generated;
-                *from == Some(i) && a.ty == b.ty && a.nullable == b.nullable && values
+                let (new, was) = (&self.schema.columns[i], &old.columns[i]);
+                *from == Some(i) && instant::keeps_values(new, was, instant::in_key(old, i))
             })
     }
 
     /// How this change can be made.
     pub fn way(&self, old: &Schema, env: &SessionEnv) -> SqlResult<Way> {
         if !self.same_rows(old) {
-            return self.anew(old, env);
+            return match self.step(old, env) {
+                Some(step) => Ok(Way::Instant(step)),
+                None => self.anew(old, env),
+            };
+        }
+        if self.kept_indexes(old).is_some() {
+            return Ok(Way::Definition);
         }
         let definitions_same = self
             .schema
@@ -680,35 +687,9 @@ impl Changed {
             .filter(|i| !has(&self.schema.indexes, &old.indexes[*i]))
             .collect();
         Ok(match (added.as_slice(), dropped.as_slice()) {
-            ([], []) => Way::Definition,
             ([i], []) if *i > 0 && definitions_same => Way::AddIndex(*i),
             ([], [i]) if *i > 0 && definitions_same => Way::DropIndex(old.indexes[*i].name.clone()),
-            _ => match self.renamed(old, &added, &dropped) {
-                Some(names) if definitions_same => Way::RenameIndexes(names),
-                _ => return self.anew(old, env),
-            },
+            _ => return self.anew(old, env),
         })
-    }
-
-    /// The names of keys before and after, if nothing but names of theirs has changed.
-    fn renamed(
-        &self,
-        old: &Schema,
-        added: &[usize],
-        dropped: &[usize],
-    ) -> Option<Vec<(String, String)>> {
-        let mut added = added.to_vec();
-        let mut names = Vec::new();
-        for &from in dropped {
-            let was = &old.indexes[from];
-            let same = |to: &usize| {
-                let is = &self.schema.indexes[*to];
-                is.stores_as(was) && (*to == 0) == (from == 0)
-            };
-            let to = added.swap_remove(added.iter().position(same)?);
-            names.push((was.name.clone(), self.schema.indexes[to].name.clone()));
-        }
-        let primary = names.iter().any(|(a, b)| a == PRIMARY || b == PRIMARY);
-        (added.is_empty() && !primary).then_some(names)
     }
 }

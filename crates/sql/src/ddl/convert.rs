@@ -122,7 +122,7 @@ pub(super) fn is_computed(column: &Column) -> bool {
 }
 
 /// The value that rows get in a column that was not there before.
-fn value_of_new(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
+pub(super) fn value_of_new(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
     let no_default = column.default == DefaultValue::None && !column.nullable;
     if !no_default {
         return value::default_value(column, cx);

@@ -12,6 +12,7 @@ use super::options::Options;
 use super::rebuild::Work;
 use super::temporary::not_temporary;
 use super::{Ddl, Done, check, database_collation, expressions, foreign_keys, functional, names};
+use crate::catalog::Versions;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
@@ -276,6 +277,7 @@ impl Ddl<'_> {
         schema.created = unix_now();
         schema.checks = check::copied(&schema, &model);
         schema.foreign_keys.clear();
+        let schema = schema.with_versions(Versions::default());
         self.engine
             .database(&database)
             .map_err(|e| store_error(e, &database))?;

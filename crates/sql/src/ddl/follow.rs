@@ -92,6 +92,8 @@ pub(super) struct Following<'w, 'a> {
     clustered: Vec<u8>,
     old: Vec<u8>,
     new: Vec<u8>,
+    /// For a row under the new table's schema version.
+    image: Vec<u8>,
 }
 
 impl<'w, 'a> Following<'w, 'a> {
@@ -106,6 +108,7 @@ impl<'w, 'a> Following<'w, 'a> {
             clustered: Vec::new(),
             old: Vec::new(),
             new: Vec::new(),
+            image: Vec::new(),
         }
     }
 
@@ -190,6 +193,7 @@ impl<'w, 'a> Following<'w, 'a> {
         };
         let mut part = u32::from(source);
         if conversion.keeps_images() {
+            let row = row::at_version(row, schema.versions().current(), &mut self.image);
             conversion.check(row)?;
             self.new.clear();
             self.new.extend_from_slice(row);

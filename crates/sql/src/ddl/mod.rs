@@ -11,6 +11,7 @@
 //! | `check` | CHECK constraints |
 //! | `expressions` | what a definition says by expressions, once all of its columns are known |
 //! | `functional` | functional key parts and their hidden columns |
+//! | `instant` | changes that leave the rows as they are |
 //! | `clauses` | ALGORITHM and LOCK |
 //! | `options` | table options |
 //! | `foreign_keys` | foreign keys |
@@ -38,6 +39,7 @@ mod follow;
 mod foreign_keys;
 mod functional;
 mod inplace;
+mod instant;
 mod key;
 mod names;
 mod options;

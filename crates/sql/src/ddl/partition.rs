@@ -581,6 +581,13 @@ impl<'a> Ddl<'a> {
         if !alike {
             return Err(SqlError::new(1736, "Tables have different definitions"));
         }
+        let as_now = |s: &Schema| (s.versions().earlier() == 0).then(|| s.versions().current());
+        if as_now(&t.schema).is_none() || as_now(&t.schema) != as_now(&other_schema) {
+            return Err(SqlError::new(
+                1731,
+                "Non matching attribute 'INSTANT COLUMN(s)' between partition and table",
+            ));
+        }
         self.check_rows(&t, &p, at, other, &other_schema, validate)?;
         let change = PartitionChange::Exchange {
             partition: p.parts[at].stored_name(),

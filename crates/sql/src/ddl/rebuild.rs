@@ -39,7 +39,7 @@ use super::change::Changed;
 use super::convert::{Conversion, is_computed};
 use super::create::{new_table, unix_now};
 use super::follow::{Following, Means, Moved, Places, Sources};
-use crate::catalog::WORK_DATABASE;
+use crate::catalog::{Versions, WORK_DATABASE};
 use crate::computed::generated_given;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
@@ -109,6 +109,8 @@ pub struct Work<'a> {
     load: Option<Load>,
     /// Writes the rows. Triggers and logs of rows don't see them: they are not the statement's.
     writer: RowWriter<'a>,
+    /// For a row under its schema version.
+    image: Vec<u8>,
     /// Rows it has got.
     rows: u64,
     duplicates: Option<Duplicates>,
@@ -185,6 +187,7 @@ impl<'a> Work<'a> {
             bulk: bulk.then_some(order),
             load: None,
             writer: RowWriter::new(target, policy, &Hooks::NONE, ddl.env, Buffers::default()),
+            image: Vec::new(),
             rows: 0,
             duplicates,
             placed: false,
@@ -222,7 +225,11 @@ impl<'a> Work<'a> {
 
     /// Adds a row that another table of the same columns has.
     fn insert_image(&mut self, image: &[u8]) -> SqlResult<()> {
-        self.write(|writer, cx| writer.insert_image(cx, image))
+        let mut buffer = std::mem::take(&mut self.image);
+        let image = row::at_version(image, self.schema.versions().current(), &mut buffer);
+        let done = self.write(|writer, cx| writer.insert_image(cx, image));
+        self.image = buffer;
+        done
     }
 
     /// Adds a row of the table that it is to replace. `row_id`: the hidden row id that it keeps.
@@ -610,6 +617,7 @@ impl<'a> Ddl<'a> {
         self.env.profiles.enter("setup");
         let (def, old) = self.definition(own.0, own.1)?;
         changed.schema.created = unix_now();
+        changed.schema = changed.schema.with_versions(Versions::default());
         let home = match def.file {
             FileId::TEMP => Home::Temporary,
             file => Home::Stored(Some(file != FileId::SHARED)),

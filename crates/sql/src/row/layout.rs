@@ -4,18 +4,21 @@
 //! header u8 | null bitmap | fixed-width columns | end of each variable column | variable columns
 //! ```
 //!
-//! Header bit 0: ends are 32 bits wide, else 16 (little-endian, counted from the start of the variable part). A NULL keeps its place
+//! Header bit 0: ends are 32 bits wide, else 16 (little-endian, counted from the start of the variable part). Bits 1 to 7: the schema
+//! version that the row was written under (see `version`), 0 for a table that was never altered. A NULL keeps its place
 //! in the fixed part (zeros) and is empty in the variable part, so that any column is found without looking at others. Fixed-width
 //! values are written as in keys: `memcmp` sorts them.
 
 use std::borrow::Cow;
 
-use crate::catalog::{Column, RowLayout, Schema, Slot};
+use super::version::{header, tail};
+use crate::catalog::{Column, Fill, RowLayout, Schema, Slot};
 use crate::error::{SqlError, SqlResult};
-use crate::value::family::stored::{Form, read, write};
+use crate::value::family::stored::{Form, form_of, read, write};
 use crate::value::{Value, Zone};
 
-const WIDE: u8 = 1;
+/// Header bit: ends are 32 bits wide.
+pub(super) const WIDE: u8 = 1;
 
 impl RowLayout {
     /// Whether a column is NULL.
@@ -99,7 +102,7 @@ pub fn encode_row(
     let step = if wide { 4 } else { 2 };
     let start = out.len();
     out.reserve(layout.ends() + layout.variable() * step + total);
-    out.push(if wide { WIDE } else { 0 });
+    out.push(header(layout.version()) | if wide { WIDE } else { 0 });
     let bitmap = out.len();
     out.resize(bitmap + values.len().div_ceil(8), 0);
     for (i, (v, slot)) in values.iter().zip(layout.slots()).enumerate() {
@@ -130,7 +133,26 @@ pub fn encode_row(
             out.extend_from_slice(b);
         }
     }
+    if let Some(tail) = tail(layout.version()) {
+        out.extend_from_slice(&tail);
+    }
     Ok(())
+}
+
+/// A value as rows store it in a column, of whose type it is; `None`: NULL.
+pub fn stored_value(column: &Column, value: &Value<'_>, tz: Zone) -> SqlResult<Fill> {
+    let (form, width) = form_of(&column.ty);
+    let mut bytes = Vec::new();
+    match value {
+        Value::Null => return Ok(None),
+        Value::Bytes(b) if form == Form::Variable => bytes.extend_from_slice(b),
+        value if form == Form::Variable => return Err(mismatch(column, value)),
+        value => {
+            let written = write(form, width, value, &column.ty, tz, &mut bytes);
+            written.ok_or_else(|| mismatch(column, value))?;
+        }
+    }
+    Ok(Some(bytes.into()))
 }
 
 /// All columns of a row, in order, appended to `out`.

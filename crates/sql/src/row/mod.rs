@@ -1,6 +1,6 @@
 //! Rows and keys as bytes: the codec between SQL values and what the store keeps.
 //!
-//! `layout` owns the row format, `column` reads a column of many rows, `key` owns the key format, `values` has the form of values in buffers. Timestamps are UTC in rows and keys and in the session's zone as values, hence the
+//! `layout` owns the row format, `version` what rows say of the definition that they were written under, `column` reads a column of many rows, `key` owns the key format, `values` has the form of values in buffers. Timestamps are UTC in rows and keys and in the session's zone as values, hence the
 //! `tz` (seconds east of UTC) parameters. Bytes given to the readers
 //! must come from the writers under the same schema: the store guards them by checksums.
 
@@ -8,6 +8,7 @@ mod column;
 mod key;
 mod layout;
 mod values;
+mod version;
 
 use crate::catalog::WORK_DATABASE;
 use crate::types::Schema;
@@ -22,8 +23,9 @@ pub use key::{
     decode_key, encode_key_like, encode_key_values, encode_key_values_from, encode_sort_value,
     key_for_other_index, key_part_decodable, key_part_ends, same_order,
 };
-pub use layout::{decode_row, encode_row};
+pub use layout::{decode_row, encode_row, stored_value};
 pub use values::{Reader, put_all, put_bytes, put_value, values_of};
+pub use version::at_version;
 
 /// The schema of an open table, shared with its codec.
 pub fn schema_of(table: &millpond_store::Table) -> crate::SqlResult<Arc<Schema>> {
@@ -42,6 +44,16 @@ struct SchemaCodec(Arc<Schema>);
 impl KeyCodec for SchemaCodec {
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         Ok(self.0.key_of_row(index, row, out))
+    }
+    fn has_earlier_versions(&self) -> bool {
+        self.0.versions().earlier() > 0
+    }
+    fn is_current(&self, row: &[u8]) -> bool {
+        self.0.is_current(row)
+    }
+    fn upgrade(&self, row: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let upgraded = self.0.upgrade(row, out);
+        upgraded.map_err(|e| Error::Corrupt(e.message))
     }
     fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
         Some(self.0.clone())

@@ -87,6 +87,21 @@ pub trait KeyCodec: Send + Sync {
     /// Appends `row`'s key for index `index` (position), `memcmp`-ordered, to `out`. Returns whether a
     /// key part is NULL (then uniqueness does not apply). Never called for a hidden row id.
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool>;
+    /// Whether rows may be stored that were written under an earlier schema version than the definition's. If not, none is asked
+    /// about. The answer does not change.
+    fn has_earlier_versions(&self) -> bool {
+        false
+    }
+    /// Whether a stored row was written under the definition's schema version. Asked under a page latch.
+    fn is_current(&self, _row: &[u8]) -> bool {
+        true
+    }
+    /// Replaces `out` by what the definition makes of a row that was written under an earlier schema version. Its keys are the same.
+    fn upgrade(&self, row: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        out.extend_from_slice(row);
+        Ok(())
+    }
     /// What the layer above made of the definition, for it to find again at the open table.
     fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
         None

@@ -148,6 +148,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         def,
         version: 0,
         codec: Arc::new(table),
+        upgrades: false,
         core: Core::new(0),
         ctx: ctx.clone(),
         mdl: None,
@@ -194,6 +195,7 @@ pub(super) fn open_user(
     Table {
         indexes: indexes.collect(),
         version: row.version,
+        upgrades: codec.has_earlier_versions(),
         codec,
         core: old.map_or_else(|| Core::new(row.auto_increment), |o| o.core.clone()),
         ctx: ctx.clone(),

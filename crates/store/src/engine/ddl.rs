@@ -646,7 +646,7 @@ impl Inner {
     }
 
     /// Renames a table and its partitions. `built`: the transaction that built it.
-    fn rename_one(
+    pub(super) fn rename_one(
         &self,
         txn: &mut Txn,
         (from_db, from): &TableName,
@@ -693,23 +693,6 @@ impl Inner {
         new.def.database = database.into();
         new.def.name = name.into();
         self.replace(txn, found, &new, after)
-    }
-
-    pub(super) fn set_table_body(
-        &self,
-        owner: &Arc<Owner>,
-        database: &str,
-        name: &str,
-        body: Vec<u8>,
-    ) -> Result<()> {
-        self.ddl(owner, |txn, after| {
-            self.lock_tables(txn, [(database, name)].into_iter())?;
-            let found = self.find(txn, database, name)?;
-            let mut new = found.row.clone();
-            new.version += 1;
-            new.def.body = body;
-            self.replace(txn, &found, &new, after)
-        })
     }
 }
 

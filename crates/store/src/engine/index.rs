@@ -176,35 +176,6 @@ impl Inner {
         Ok(Some(sorter.finish(&go_on)?))
     }
 
-    pub(super) fn rename_indexes(
-        &self,
-        owner: &Arc<Owner>,
-        (database, name): (&str, &str),
-        names: &[(String, String)],
-        body: Vec<u8>,
-    ) -> Result<()> {
-        self.ddl(owner, |txn, after| {
-            self.lock_tables(txn, [(database, name)].into_iter())?;
-            let found = self.find(txn, database, name)?;
-            let mut new = found.row.clone();
-            new.version += 1;
-            new.def.body = body;
-            rename(&mut new.def.indexes, names);
-            self.replace(txn, &found, &new, after)?;
-            if !new.def.partitioned {
-                return Ok(());
-            }
-            for partition in self.catalog.partition_names(txn, database, name)? {
-                let found = self.find(txn, database, &partition)?;
-                let mut new = found.row.clone();
-                new.version += 1;
-                rename(&mut new.def.indexes, names);
-                self.replace(txn, &found, &new, after)?;
-            }
-            Ok(())
-        })
-    }
-
     pub(super) fn drop_index(
         &self,
         owner: &Arc<Owner>,
@@ -236,15 +207,6 @@ impl Inner {
             }
             Ok(())
         })
-    }
-}
-
-/// Gives indexes other names (from, to).
-pub(super) fn rename(indexes: &mut [IndexDef], names: &[(String, String)]) {
-    for index in indexes {
-        if let Some((_, to)) = names.iter().find(|(from, _)| *from == index.name) {
-            index.name.clone_from(to);
-        }
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
 //! | `pace` | how fast it works |
+//! | `redefine` | other definitions for rows that stay |
 //! | `references` | tables that refer to others |
 //! | `statistics` | what the layer above has found out about tables |
 //! | `graveyard` | what is left to give back, for users |
@@ -33,6 +34,7 @@ mod open;
 mod pace;
 mod partition;
 mod reclaim;
+mod redefine;
 mod references;
 mod statistics;
 mod status;
@@ -62,6 +64,7 @@ pub use follow::{Follow, RowFollower};
 pub use online::Beside;
 pub use partition::PartitionChange;
 use reclaim::Reclaimer;
+pub use redefine::Redefinition;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -476,27 +479,6 @@ impl Engine {
         body: Vec<u8>,
     ) -> Result<()> {
         self.0.drop_index(owner, database, name, index, body)
-    }
-    /// Gives indexes of a table and its partitions other names, each looked for by its old one (from, to); `body` replaces the
-    /// table's body.
-    pub fn rename_indexes(
-        &self,
-        owner: &Arc<Owner>,
-        table: (&str, &str),
-        names: &[(String, String)],
-        body: Vec<u8>,
-    ) -> Result<()> {
-        self.0.rename_indexes(owner, table, names, body)
-    }
-    /// Replaces a table's body and its indexes' bodies where rows need no change (comments, defaults).
-    pub fn set_table_body(
-        &self,
-        owner: &Arc<Owner>,
-        database: &str,
-        name: &str,
-        body: Vec<u8>,
-    ) -> Result<()> {
-        self.0.set_table_body(owner, database, name, body)
     }
     /// LOCK TABLES: metadata locks that outlive the owner's transactions, until [`Engine::unlock_tables`];
     /// exclusive (`true`) or such that others can read but not write. All tables exist and are locked, or none

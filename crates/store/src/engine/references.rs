@@ -226,15 +226,6 @@ impl Engine {
         })
     }
 
-    /// Replaces the bodies of several tables in one step; rows need no change.
-    pub fn set_bodies(&self, owner: &Arc<Owner>, bodies: &[(TableName, Vec<u8>)]) -> Result<()> {
-        self.0.ddl(owner, |txn, after| {
-            let names = bodies.iter().map(|((d, n), _)| (&**d, &**n));
-            self.0.lock_tables(txn, names)?;
-            self.0.put_bodies(txn, bodies, &mut after.relations)
-        })
-    }
-
     /// [`Engine::drop_tables`] of tables that only each other refer to; error [`Error::Referenced`].
     pub fn drop_unreferenced(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
         self.0.drop_tables(owner, names, true)

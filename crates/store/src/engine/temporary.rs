@@ -5,8 +5,7 @@
 //! index) or waits. A change of its definition gives a new object, which shares the indexes that stay; the old one is not
 //! valid any more. When the last object that has an index goes, its pages go.
 
-use super::index::rename;
-use super::{Engine, Inner, NewTable};
+use super::{Engine, Inner, NewTable, Redefinition};
 use crate::btree::Tree;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Error, Result};
@@ -22,12 +21,10 @@ use std::sync::{Arc, OnceLock};
 pub enum TemporaryChange {
     /// Another database and name.
     Rename(String, String),
-    /// Another body; rows and indexes stay as they are.
-    Body(Vec<u8>),
+    /// Another definition for the rows and indexes that are there.
+    Redefine(Redefinition),
     /// An index more: name, unique, body; and the table's body.
     AddIndex((String, bool, Vec<u8>), Vec<u8>),
-    /// Other names of indexes (from, to); and the table's body.
-    RenameIndexes(Vec<(String, String)>, Vec<u8>),
     /// A secondary index less, by name; and the table's body.
     DropIndex(String, Vec<u8>),
 }
@@ -132,6 +129,7 @@ impl Inner {
             def,
             version: 0,
             indexes: indexes.into_boxed_slice(),
+            upgrades: codec.has_earlier_versions(),
             codec,
             core,
             ctx: self.catalog.ctx.clone(),
@@ -157,11 +155,7 @@ impl Inner {
                 def.database = database;
                 def.name = name;
             }
-            TemporaryChange::Body(body) => def.body = body,
-            TemporaryChange::RenameIndexes(names, body) => {
-                rename(&mut def.indexes, &names);
-                def.body = body;
-            }
+            TemporaryChange::Redefine(new) => new.apply(&mut def, &new.body)?,
             TemporaryChange::AddIndex((name, unique, index_body), body) => {
                 let (new, index) = self.temporary_index(name, unique, index_body);
                 def.indexes.push(new);

@@ -274,8 +274,9 @@ impl BatchScan<'_> {
             return Ok(());
         }
         let (view, fetch) = (Some(self.view), self.fetch);
+        let upgrades = self.table.upgrader();
         let sound = match self.index {
-            0 => self.look_with(|key, value| look_clustered(view, fetch, key, value)),
+            0 => self.look_with(|key, value| look_clustered(upgrades, view, fetch, key, value)),
             _ => self.look_with(|key, value| look_secondary(view, fetch, key, value)),
         };
         match sound {
@@ -339,9 +340,14 @@ impl BatchScan<'_> {
         let from = self.given;
         // Items up to `next` have been dealt with, and those to be given lie before `kept`.
         let (mut next, mut kept) = (from, from);
-        let last = pending.len().min(self.dealt + FETCHED_ROWS);
-        while self.dealt < last && bytes.len() < copies + FETCHED_BYTES {
+        let mut fetched = 0;
+        while self.dealt < pending.len()
+            && fetched < FETCHED_ROWS
+            && bytes.len() < copies + FETCHED_BYTES
+        {
             let Pending { item: at, state } = pending[self.dealt];
+            // What is at hand needs no more than a copy.
+            fetched += usize::from(state != State::Earlier);
             let at = at as usize;
             items.copy_within(next..at, kept);
             kept += at - next;

@@ -26,6 +26,11 @@
 //! the id of the transaction that last inserted, revived or delete-marked it, so that a covering
 //! read decides visibility without the clustered row wherever that id is visible.
 //!
+//! A row is stored in the form in which it was written. Where the definition has changed since without the rows being written anew
+//! ([`KeyCodec::has_earlier_versions`]), whoever takes a row out of its entry (`read`'s `strip`) makes of it what the definition is now; so
+//! nobody else, above or below, sees but rows of the definition that the table was opened with. What compares or replaces stored
+//! bytes (undo records, tails) works with those that are there.
+//!
 //! **Promises.** A consistent read never waits for a lock. A row change that fails leaves nothing of itself behind.
 //! What a locking read returned stays so, gaps included at REPEATABLE READ, until the transaction ends.
 //! **Never does:** wait for a row lock, fetch a page or read undo while it holds a latch. Locks that are free are taken under the
@@ -130,6 +135,8 @@ pub struct Table {
     pub(crate) version: u32,
     pub(crate) indexes: Box<[Arc<Index>]>,
     pub(crate) codec: Arc<dyn KeyCodec>,
+    /// [`KeyCodec::has_earlier_versions`].
+    pub(crate) upgrades: bool,
     pub(crate) core: Arc<Core>,
     pub(crate) ctx: Arc<Context>,
     /// `None`: the catalog's own tables, which nobody drops.

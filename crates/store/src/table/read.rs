@@ -171,7 +171,7 @@ impl Table {
                 if header.marked() {
                     return Seen::No;
                 }
-                if !header.overflow() {
+                if !header.overflow() && self.reads_as_is(&value[ROW_HEADER..]) {
                     row.extend_from_slice(&value[ROW_HEADER..]);
                     return Seen::Row;
                 }
@@ -259,8 +259,26 @@ impl Table {
         }
     }
 
-    /// Turns a clustered value into the row: drops the header, fetches the tail.
+    /// Whether a stored row, which is whole, is what the definition makes of it.
+    #[inline]
+    pub(super) fn reads_as_is(&self, stored: &[u8]) -> bool {
+        !self.upgrades || self.codec.is_current(stored)
+    }
+
+    /// Turns a clustered value into the row as the definition has it: drops the header, fetches the tail.
     pub(super) fn strip(&self, header: RowHeader, value: &mut Vec<u8>) -> Result<()> {
+        self.strip_as_is(header, value)?;
+        if self.reads_as_is(value) {
+            return Ok(());
+        }
+        let mut row = Vec::with_capacity(value.len() + value.len() / 4);
+        self.codec.upgrade(value, &mut row)?;
+        *value = row;
+        Ok(())
+    }
+
+    /// The same, of the row as it was written.
+    pub(super) fn strip_as_is(&self, header: RowHeader, value: &mut Vec<u8>) -> Result<()> {
         let chain = format::chain_of(header.flags, &value[ROW_HEADER..])?;
         let head = ROW_HEADER + if chain.is_some() { CHAIN_REF } else { 0 };
         value.copy_within(head.., 0);

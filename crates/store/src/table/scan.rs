@@ -285,13 +285,14 @@ impl Scan<'_> {
                     damaged: false,
                 };
                 let (clustered, tree) = (self.index == 0, &self.table.indexes[self.index].tree);
+                let upgrades = self.table.upgrader();
                 let end = b.cursor.scan(tree, &mut |key, value| {
                     if out_of_range(&self.span, self.dir, key) {
                         batch.ended = true;
                         return ControlFlow::Break(());
                     }
                     let look = if clustered {
-                        look_clustered(view, self.fetch, key, value)
+                        look_clustered(upgrades, view, self.fetch, key, value)
                     } else {
                         look_secondary(view, self.fetch, key, value)
                     };

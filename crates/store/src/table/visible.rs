@@ -3,6 +3,7 @@
 
 use super::format::{ROW_HEADER, RowHeader, SecValue};
 use super::{Fetch, Table};
+use crate::catalog::KeyCodec;
 use crate::error::Result;
 use crate::txn::ReadView;
 
@@ -13,6 +14,8 @@ pub(super) enum State {
     Ready,
     /// Clustered: the value is at hand, an older version or the tail is to be fetched.
     Value,
+    /// Clustered: the row is at hand, visible and whole, but was written under an earlier schema version.
+    Earlier,
     /// Secondary: visible and live; the row is to be fetched.
     Sure,
     /// Secondary: whether it counts depends on the row.
@@ -43,13 +46,14 @@ pub(super) struct Open<'e> {
     pub key: &'e [u8],
     /// Bytes of the index's own key part.
     pub own: usize,
-    /// Clustered: the value.
+    /// Clustered: the value, or the row.
     pub value: &'e [u8],
 }
 
-/// Looks at an entry of the clustered index.
+/// Looks at an entry of the clustered index. `upgrades`: the table's codec, if rows may be of earlier schema versions.
 #[inline]
 pub(super) fn look_clustered<'v>(
+    upgrades: Option<&dyn KeyCodec>,
     view: Option<&ReadView>,
     fetch: Fetch,
     key: &[u8],
@@ -72,7 +76,15 @@ pub(super) fn look_clustered<'v>(
             return ready(&[]);
         }
         if !header.overflow() {
-            return ready(&value[ROW_HEADER..]);
+            let value = &value[ROW_HEADER..];
+            return match upgrades {
+                Some(codec) if !codec.is_current(value) => Look::Row {
+                    state: State::Earlier,
+                    own,
+                    value,
+                },
+                _ => ready(value),
+            };
         }
     }
     Look::Row {
@@ -114,6 +126,12 @@ pub(super) fn look_secondary<'v>(
 }
 
 impl Table {
+    /// Its codec, if rows may be of earlier schema versions.
+    #[inline]
+    pub(super) fn upgrader(&self) -> Option<&dyn KeyCodec> {
+        self.upgrades.then_some(&*self.codec)
+    }
+
     /// Does what remains to be done about an entry of an index that is not [`State::Ready`]: puts the row that the view sees into
     /// `row`; `false` if there is none. `key` is a buffer. Hold no latch.
     pub(super) fn complete(
@@ -127,6 +145,10 @@ impl Table {
         let (own, clustered) = e.key.split_at(e.own);
         match e.state {
             State::Ready => Ok(true),
+            State::Earlier => {
+                self.codec.upgrade(e.value, row)?;
+                Ok(true)
+            }
             State::Value if view.is_some() => {
                 row.clear();
                 row.extend_from_slice(e.value);

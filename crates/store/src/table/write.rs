@@ -5,7 +5,9 @@
 //! with the row again.
 
 use super::context::RowOp;
-use super::format::{self, CHAIN_REF, Delta, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
+use super::format::{
+    self, CHAIN_REF, ChainRef, Delta, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader,
+};
 use super::payload;
 use super::read::{RecordLock, Request, RowLock};
 use super::scratch::{Buffers, Scratch};
@@ -458,15 +460,17 @@ impl Table {
     ) -> Result<()> {
         let limit = Self::inline_limit(&s.key);
         let mut dying = None;
-        let long_before = old.len() > limit;
-        if long_before {
-            s.row.clear();
-            self.stored_now(&s.key, &mut s.row)?;
-            dying = format::chain_of(OVERFLOW, &s.row)?;
+        // Of a row of an earlier schema version, `old` is not what is stored.
+        let as_is = old.len() <= limit && !self.upgrades;
+        if !as_is {
+            dying = self.stored_now(&s.key, &mut s.row)?;
         }
         // A tail that stays the same is shared by both versions.
-        let shares =
-            long_before && new.len() > limit && old[INLINE_PREFIX..] == new[INLINE_PREFIX..];
+        let shares = dying.is_some()
+            && new.len() > limit
+            && old.len() > limit
+            && old[INLINE_PREFIX..] == new[INLINE_PREFIX..]
+            && (!self.upgrades || self.is_stored(&s.key, old)?);
         let flags = if shares {
             s.value.clear();
             s.value.extend_from_slice(&[0; ROW_HEADER]);
@@ -477,7 +481,7 @@ impl Table {
         } else {
             self.store_new(txn, new, s)?
         };
-        let stored_old = if long_before { &s.row[..] } else { old };
+        let stored_old = if as_is { old } else { &s.row[..] };
         let delta = Delta::between(stored_old, &s.value[ROW_HEADER..]);
         let blank = RowHeader::BLANK;
         let keys = changed
@@ -568,11 +572,27 @@ impl Table {
         Ok(())
     }
 
-    /// Copies the stored row under a clustered key.
-    fn stored_now(&self, key: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        let tree = &self.indexes[0].tree;
-        let found = tree.get(key, |v| out.extend_from_slice(&v[ROW_HEADER..]))?;
-        found.ok_or_else(|| self.corrupt("a locked row is not in the clustered index"))
+    /// Copies the stored row under a clustered key; returns the chain that it has a tail in.
+    fn stored_now(&self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<ChainRef>> {
+        let flags = self.indexes[0].tree.get(key, |v| {
+            out.clear();
+            out.extend_from_slice(v.get(ROW_HEADER..).unwrap_or_default());
+            v.first().copied().unwrap_or(0)
+        })?;
+        let gone = || self.corrupt("a locked row is not in the clustered index");
+        format::chain_of(flags.ok_or_else(gone)?, out)
+    }
+
+    /// Whether the row stored under a clustered key is `row` as it is, written under this schema version.
+    fn is_stored(&self, key: &[u8], row: &[u8]) -> Result<bool> {
+        let mut value = Vec::new();
+        let found = self.indexes[0]
+            .tree
+            .get(key, |v| value.extend_from_slice(v))?;
+        found.ok_or_else(|| self.corrupt("a locked row is not in the clustered index"))?;
+        let header = RowHeader::read(&value).ok_or_else(format::cut_short)?;
+        self.strip_as_is(header, &mut value)?;
+        Ok(value == row)
     }
 
     /// The value of the live row an edit is about.
@@ -599,10 +619,8 @@ impl Table {
             entries.push(start..s.keys.len());
         }
         let mut chain = None;
-        if old.len() > Self::inline_limit(clustered_key) {
-            s.row.clear();
-            self.stored_now(clustered_key, &mut s.row)?;
-            chain = format::chain_of(OVERFLOW, &s.row)?;
+        if old.len() > Self::inline_limit(clustered_key) || self.upgrades {
+            chain = self.stored_now(clustered_key, &mut s.row)?;
         }
         let blank = RowHeader::BLANK;
         payload::undo_delete(&mut s.undo, self.def.id, clustered_key, blank, chain);
