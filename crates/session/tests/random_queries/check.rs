@@ -134,7 +134,7 @@ impl Databases {
 
     /// Ternary logic partitioning of WHERE, or of HAVING.
     fn partition(&mut self, query: &Query) -> Result<(), Difference> {
-        if query.union.is_some() || query.limit.is_some() {
+        if query.union.is_some() || query.limit.is_some() || query.items.iter().any(is_windowed) {
             return Ok(());
         }
         let aggregate = query.group.is_empty() && query.items.iter().any(is_aggregate);
@@ -200,6 +200,7 @@ impl Databases {
                 from: query.from.clone(),
                 filter,
                 group: Vec::new(),
+                rollup: false,
                 having: None,
                 limit: None,
                 union: None,
@@ -220,7 +221,10 @@ impl Databases {
 /// Whether a query has one of the forms that MariaDB 10.11 is known to answer wrongly: README.md has examples.
 fn mariadb_errs(query: &Query) -> bool {
     let within = |n: &Option<Node>| n.as_ref().is_some_and(errs_in);
-    within(&query.filter)
+    let again = |n: usize| (0..n).any(|m| text(&query.items[m]) == text(&query.items[n]));
+    let rolled = query.rollup && (query.having.is_some() || (0..query.items.len()).any(again));
+    rolled
+        || within(&query.filter)
         || within(&query.having)
         || query.items.iter().any(errs_in)
         || errs_in_from(&query.from)
@@ -248,10 +252,31 @@ fn errs_in(node: &Node) -> bool {
             let outer = |s: &Source| s.join.starts_with("LEFT") || s.join.starts_with("RIGHT");
             let left = left.as_ref();
             left.is_some_and(|l| is_aggregate(l) || has_subquery(l))
+                || left.is_some() && compares_all(query)
                 || quantified && query.from.iter().any(outer)
                 || mariadb_errs(query)
         }
     }
+}
+
+/// Whether it sees other rows beside it.
+fn is_windowed(node: &Node) -> bool {
+    match node {
+        Node::Op(_, parts, _) => parts.iter().any(|p| p.contains("OVER (")),
+        _ => false,
+    }
+}
+
+/// INTERSECT ALL or EXCEPT ALL.
+fn compares_all(query: &Query) -> bool {
+    let op = query.union.as_ref().map(|(op, _)| *op);
+    matches!(op, Some("INTERSECT ALL" | "EXCEPT ALL"))
+}
+
+fn text(node: &Node) -> String {
+    let mut out = String::new();
+    node.write(INDEXED, &mut out);
+    out
 }
 
 fn has_subquery(node: &Node) -> bool {

@@ -69,6 +69,8 @@ fn steady(query: &mut Query) {
         };
         *item = Node::op(item.kind(), text, vec![item.clone()]);
     }
+    // MariaDB takes no ORDER BY beside it.
+    query.rollup = false;
     if let Some((_, right)) = &mut query.union {
         steady(right);
     }
@@ -103,6 +105,7 @@ impl Generator<'_> {
             from: Vec::new(),
             filter: None,
             group: Vec::new(),
+            rollup: false,
             having: None,
             limit: None,
             union: None,
@@ -113,10 +116,14 @@ impl Generator<'_> {
     fn plain(&mut self, kinds: &[Kind], depth: u32) -> Query {
         let (from, scope) = self.from(depth);
         let filter = (!self.chance(5)).then(|| self.predicate(&scope, depth + 1));
-        let items = kinds
+        let mut items: Vec<Node> = kinds
             .iter()
             .map(|k| self.value(*k, &scope, depth))
             .collect();
+        // One window: MariaDB mistakes the partitions of several.
+        if self.outer.is_empty() && self.chance(6) {
+            items[0] = self.windowed(kinds[0], &scope);
+        }
         Query {
             items,
             from,
@@ -154,10 +161,52 @@ impl Generator<'_> {
             items,
             from,
             filter,
+            rollup: groups && self.outer.is_empty() && self.chance(4),
             group,
             having,
             ..Self::empty()
         }
+    }
+
+    /// A window function that gives the same whichever of several equal rows comes first.
+    fn windowed(&mut self, kind: Kind, scope: &Scope) -> Node {
+        let any = |g: &mut Self| {
+            let of = g.kind_of(scope);
+            g.column(of, scope).unwrap_or_else(|| g.literal(Kind::Int))
+        };
+        let (partition, by) = (any(self), any(self));
+        let desc = self.pick(&["", " DESC"]);
+        let window = match self.rng.below(4) {
+            0 => format!("(PARTITION BY @ ORDER BY @{desc})"),
+            1 => "(PARTITION BY @, @)".to_string(),
+            2 => format!(
+                "(PARTITION BY @ ORDER BY @{desc} RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)"
+            ),
+            _ => format!(
+                "(PARTITION BY @ ORDER BY @{desc} RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+            ),
+        };
+        if kind == Kind::Int && self.chance(2) {
+            let f = self.pick(&["RANK()", "DENSE_RANK()", "COUNT(*)"]);
+            let ranks = f != "COUNT(*)";
+            let window = match ranks {
+                true => format!("(PARTITION BY @ ORDER BY @{desc})"),
+                false => window,
+            };
+            return Node::op(kind, &format!("{f} OVER {window}"), vec![partition, by]);
+        }
+        let f = match kind {
+            Kind::Int | Kind::Decimal if self.chance(2) => "SUM(@) OVER",
+            _ => self.pick(&["MIN(@) OVER", "MAX(@) OVER"]),
+        };
+        let of = self
+            .column(kind, scope)
+            .unwrap_or_else(|| self.literal(kind));
+        let text = match kind {
+            Kind::Text => format!("LOWER({f} {window})"),
+            _ => format!("{f} {window}"),
+        };
+        Node::op(kind, &text, vec![of, partition, by])
     }
 
     fn having(&mut self, scope: &Scope, depth: u32) -> Node {
@@ -181,7 +230,15 @@ impl Generator<'_> {
         let mut left = self.plain(kinds, depth);
         self.budget = self.budget.max(1);
         let right = self.plain(kinds, depth);
-        let op = self.pick(&["UNION", "UNION ALL", "UNION DISTINCT"]);
+        let op = self.pick(&[
+            "UNION",
+            "UNION ALL",
+            "UNION DISTINCT",
+            "INTERSECT",
+            "INTERSECT ALL",
+            "EXCEPT",
+            "EXCEPT ALL",
+        ]);
         left.union = Some((op, Box::new(right)));
         steady(&mut left);
         left

@@ -60,6 +60,8 @@ pub struct Query {
     pub from: Vec<Source>,
     pub filter: Option<Node>,
     pub group: Vec<Node>,
+    /// WITH ROLLUP.
+    pub rollup: bool,
     pub having: Option<Node>,
     /// Limit, and an order by every item.
     pub limit: Option<u64>,
@@ -169,7 +171,8 @@ impl Query {
             filter.write(style, &mut out);
         }
         if !self.group.is_empty() {
-            let _ = write!(out, " GROUP BY {}", list(&self.group, style));
+            let rollup = if self.rollup { " WITH ROLLUP" } else { "" };
+            let _ = write!(out, " GROUP BY {}{rollup}", list(&self.group, style));
         }
         if let Some(having) = &self.having {
             out.push_str(" HAVING ");

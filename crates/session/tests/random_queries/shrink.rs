@@ -91,6 +91,9 @@ fn queries(q: &Query) -> Vec<Query> {
     if q.distinct {
         put(&|l| l.distinct = false);
     }
+    if q.rollup {
+        put(&|l| l.rollup = false);
+    }
     if q.limit.is_some() {
         put(&|l| l.limit = None);
     }
