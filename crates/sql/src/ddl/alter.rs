@@ -162,7 +162,8 @@ impl<'a> Ddl<'a> {
             .map_err(wrap)?,
             Way::Rebuild | Way::Copy => {
                 let own = (database, table);
-                let counts = limits.copies.is_some() || clauses.asks_copy() || to.is_some();
+                let counts =
+                    limits.copies.is_some() || clauses.asks_copy() || to.is_some() || alone;
                 let name = to.map_or(own, |(database, name)| (database, name));
                 let rows = self.rebuild(own, changed, name, beside)?;
                 // Where MySQL works in place it counts none.

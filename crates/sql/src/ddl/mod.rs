@@ -17,6 +17,7 @@
 //! | `foreign_keys` | foreign keys |
 //! | `partition` | changes of partitions |
 //! | `rebuild` | tables written anew |
+//! | `work` | tables in the making |
 //! | `inplace` | which rebuilds go on beside writes, and what MySQL's algorithms are to them |
 //! | `convert` | rows as they are to be |
 //! | `follow` | what becomes of rows while they are written anew |
@@ -47,6 +48,7 @@ mod partition;
 mod rebuild;
 mod temporary;
 mod verify;
+mod work;
 
 use std::sync::Arc;
 
@@ -65,8 +67,8 @@ use crate::store_error::store_error;
 use crate::types::Collation;
 
 pub use create::Prepared;
-pub use rebuild::{Fill, Home, Work, clear_work};
 pub use temporary::not_temporary;
+pub use work::{Fill, Home, Work, clear_work};
 
 /// What a DDL statement works with.
 pub struct Ddl<'a> {

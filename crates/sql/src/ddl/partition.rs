@@ -16,8 +16,9 @@ use super::change::{Changed, Way};
 use super::clauses::Clauses;
 use super::foreign_keys::not_with_partitions;
 use super::inplace::Limits;
-use super::rebuild::{Anew, Home, Plan};
+use super::rebuild::{Anew, Plan};
 use super::temporary::not_temporary;
+use super::work::Home;
 use super::{Ddl, Done};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{
