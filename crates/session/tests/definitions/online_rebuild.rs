@@ -49,13 +49,18 @@ fn both(sql: String) -> (String, String) {
 }
 
 /// Transactions of both tables until told to stop; how many were kept.
-fn write(mut c: Client, shape: &Shape, seed: u64, stop: &AtomicBool) -> u64 {
+fn write(
+    mut c: Client,
+    change: fn(&mut Rng) -> (String, String),
+    seed: u64,
+    stop: &AtomicBool,
+) -> u64 {
     let mut rng = Rng(seed);
     let mut kept = 0;
     while !stop.load(Ordering::Relaxed) {
         c.ok("BEGIN");
         let keeps = (0..1 + rng.below(3)).all(|_| {
-            let (sql, same) = (shape.change)(&mut rng);
+            let (sql, same) = change(&mut rng);
             c.run(&sql).is_ok() && c.run(&same).is_ok()
         });
         // Whoever was the victim of a deadlock, or met a duplicate, leaves nothing.
@@ -67,9 +72,8 @@ fn write(mut c: Client, shape: &Shape, seed: u64, stop: &AtomicBool) -> u64 {
 }
 
 /// Every index of `t` has the rows of `m`.
-fn agrees(c: &mut Client, shape: &Shape) {
+fn agrees(c: &mut Client, all: &str) {
     assert_eq!(c.rows("CHECK TABLE t"), ["test.t|check|status|OK"]);
-    let all = shape.selected;
     let want = c.rows(&format!("SELECT {all} FROM m ORDER BY {all}"));
     assert_eq!(c.rows(&format!("SELECT {all} FROM t ORDER BY {all}")), want);
     for index in c.ok("SHOW INDEX FROM t").rows {
@@ -106,7 +110,7 @@ fn round(shape: &Shape, seed: u64) -> TestDb {
     let kept: u64 = std::thread::scope(|s| {
         let writers = [0, 1, 2].map(|n| {
             let (client, stop) = (db.client(), &stop);
-            s.spawn(move || write(client, shape, seed * 10 + n, stop))
+            s.spawn(move || write(client, shape.change, seed * 10 + n, stop))
         });
         let altered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             shape.alters.iter().for_each(|sql| drop(c.ok(sql)));
@@ -119,7 +123,7 @@ fn round(shape: &Shape, seed: u64) -> TestDb {
         kept
     });
     assert!(kept > 0);
-    agrees(&mut c, shape);
+    agrees(&mut c, shape.selected);
     nothing_is_left(&db);
     db
 }
@@ -256,7 +260,7 @@ fn in_partitions(rng: &mut Rng) -> (String, String) {
 /// Rows move between partitions, by statements and by ALTER.
 #[test]
 fn partitions_change_beside_writers() {
-    run(&Shape {
+    let db = run(&Shape {
         columns: "(id INT NOT NULL AUTO_INCREMENT, p INT NOT NULL, v VARCHAR(40), PRIMARY KEY (id, p), KEY v (v))",
         options: "PARTITION BY RANGE (p) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (500), PARTITION p2 VALUES LESS THAN (2000))",
         setup: &[],
@@ -281,6 +285,9 @@ fn partitions_change_beside_writers() {
             "ALTER TABLE t PARTITION BY KEY (p) PARTITIONS 4",
         ],
     });
+    let mut c = db.client();
+    c.ok("INSERT INTO t (p, v) VALUES (1, 'last')");
+    assert_eq!(c.one("SELECT v FROM t ORDER BY id DESC LIMIT 1"), "last");
 }
 
 /// Children go and change with their parents, and keep them, whichever of the tables is being written anew.
@@ -494,6 +501,54 @@ fn a_killed_change_leaves_the_table() {
         assert_eq!(c.one("SELECT COUNT(*) FROM t"), (4001 + n).to_string());
         nothing_is_left(&db);
     }
+}
+
+/// Wherever a KILL finds a change, the table is what it was or what it was to be, under writers too.
+#[test]
+fn kills_come_at_any_moment() {
+    let db = TestDb::with(&[("innodb_flush_log_at_trx_commit", "0")]);
+    let mut c = db.client();
+    let columns = "(id INT AUTO_INCREMENT PRIMARY KEY, u INT, v VARCHAR(40), UNIQUE u (u))";
+    c.ok(&format!("CREATE TABLE t {columns}"));
+    c.ok(&format!("CREATE TABLE m {columns}"));
+    let rows: Vec<String> = (1..=2000).map(|n| format!("({n}, {n}, 'v')")).collect();
+    c.ok(&format!("INSERT INTO t VALUES {}", rows.join(",")));
+    c.ok("INSERT INTO m SELECT * FROM t");
+    let stop = AtomicBool::new(false);
+    let mut killed = 0;
+    std::thread::scope(|s| {
+        let writers = [5, 6].map(|seed| {
+            let (client, stop) = (db.client(), &stop);
+            s.spawn(move || write(client, numbered, seed, stop))
+        });
+        let mut rng = Rng(number("REBUILD_SEED", 1));
+        let mut is_big = false;
+        for _ in 0..20 {
+            let ty = if is_big { "INT" } else { "BIGINT" };
+            let sql = format!("ALTER TABLE t MODIFY u {ty}, MODIFY id {ty} AUTO_INCREMENT");
+            let mut altering = db.client();
+            let id = altering.0.id();
+            let altered = s.spawn(move || altering.run(&sql).map(drop));
+            for _ in 0..rng.below(150) {
+                c.ok("SELECT v FROM m WHERE id = 1");
+            }
+            let _ = c.run(&format!("KILL QUERY {id}"));
+            match altered.join().unwrap() {
+                Ok(()) => is_big = !is_big,
+                Err(e) => {
+                    assert_eq!(e.code, 1317, "{e}");
+                    killed += 1;
+                }
+            }
+            let define = c.rows("SHOW CREATE TABLE t")[0].clone();
+            assert_eq!(define.contains("`u` bigint"), is_big, "{define}");
+            nothing_is_left(&db);
+        }
+        stop.store(true, Ordering::Relaxed);
+        writers.into_iter().for_each(|w| drop(w.join().unwrap()));
+    });
+    assert!(killed > 0);
+    agrees(&mut c, "id, u, v");
 }
 
 /// What is noted of rows that move is bounded, as the row log is.
