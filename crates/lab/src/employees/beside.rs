@@ -8,7 +8,7 @@ use super::contents::{badge, born, hired};
 use super::{DEPARTMENTS, Employees, TABLE};
 use crate::frame::{DATABASE, Stop};
 use crate::random::Random;
-use crate::stats::{Latencies, Timeline};
+use crate::stats::{Latencies, Timeline, WINDOW};
 use crate::target::{Client, Param, StatementId, Target, error_code, is_conflict};
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -116,7 +116,7 @@ impl Beside<'_> {
             }
             let value = worked?;
             failed?;
-            Ok((value, all.beheld(&clock, watched)))
+            Ok((value, all.beheld(&clock, watched, start.elapsed())))
         })
     }
 
@@ -239,9 +239,13 @@ impl Recorded {
         }
     }
 
-    fn beheld(mut self, clock: &Clock, watched: Duration) -> Beheld {
+    /// `watched`: when the last statements were sent; `ended`: when they were done.
+    fn beheld(mut self, clock: &Clock, watched: Duration, ended: Duration) -> Beheld {
         let (from, until) = (clock.at(&clock.from), clock.at(&clock.until));
-        self.timeline.truncate(watched.as_millis() as u64);
+        // Whole windows, with what waited to the end.
+        let window = (WINDOW * 1e3) as u128;
+        let whole = ended.as_millis().div_ceil(window) * window;
+        self.timeline.truncate(whole as u64);
         self.before.seconds = from.as_secs_f64();
         self.during.seconds = (watched - from).as_secs_f64();
         Beheld {
@@ -357,16 +361,31 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A thread's record of statements (kind, sent, done), ms, beside work from 100 ms to 200 ms.
-    fn recorded(statements: &[(Kind, u64, u64)]) -> Recorded {
+    /// Work from 100 ms to 200 ms.
+    fn clock() -> Clock {
         let clock = Clock::new(0);
         clock.from.store(100 * MS, Ordering::SeqCst);
         clock.until.store(200 * MS, Ordering::SeqCst);
+        clock
+    }
+
+    /// A thread's record of statements (kind, sent, done), ms.
+    fn recorded(statements: &[(Kind, u64, u64)]) -> Recorded {
         let mut recorded = Recorded::default();
         for &(kind, sent, done) in statements {
-            recorded.record(&clock, kind, sent * MS, done * MS);
+            recorded.record(&clock(), kind, sent * MS, done * MS);
         }
         recorded
+    }
+
+    #[test]
+    fn what_waited_to_the_end_is_on_the_timeline() {
+        let ms = Duration::from_millis;
+        let r = recorded(&[(Kind::Write, 10, 11), (Kind::Write, 95, 255)]);
+        let beheld = r.beheld(&clock(), ms(200), ms(255));
+        assert_eq!(beheld.timeline.slowest(), [0.001, 0.0, 0.160]);
+        assert_eq!((beheld.before.rate(), beheld.during.rate()), (10.0, 10.0));
+        assert_eq!(beheld.done, (0.1, 0.2));
     }
 
     #[test]

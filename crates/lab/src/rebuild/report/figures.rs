@@ -1,8 +1,9 @@
 //! Charts.
 
 use super::super::{Cell, Results};
+use crate::employees::Keys;
 use crate::report::{Axis, Bar, Bars, Figure, Group, Mark, Panel, Part, Series, seconds};
-use crate::stats::{Timeline, mean, most, thinned};
+use crate::stats::{Spread, Timeline, mean, most, thinned};
 
 /// The style of stages that are not worth a name.
 const OTHERS: usize = 6;
@@ -11,33 +12,34 @@ const STAGES: [usize; 7] = [0, 1, 5, 2, 3, 4, 7];
 
 impl Results {
     pub(super) fn times(&self) -> Bars {
-        let group = |keys| {
+        type Of = fn(&Cell) -> Option<Spread>;
+        let group = |keys: Keys, table: &str, of: Of| {
             let cells = self.cells.iter().filter(move |c| c.keys == keys);
-            let bar = |c: &Cell, table: &str, value: f64| Bar {
-                name: format!("{}, {table}", self.subject(c).label),
-                value,
-                style: self.subject(c).style,
-                ..Bar::default()
-            };
-            let both = |c: &Cell| {
-                let fresh = c.fresh().map(|s| bar(c, "fresh", s.median));
-                let fragmented = c.fragmented().map(|s| bar(c, "fragmented", s.median));
-                [fresh, fragmented]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
+            let bar = |c: &Cell| {
+                Some(Bar {
+                    name: self.subject(c).label.clone(),
+                    value: of(c)?.median,
+                    style: self.subject(c).style,
+                    ..Bar::default()
+                })
             };
             Group {
-                title: keys.name().into(),
-                bars: cells.flat_map(both).collect(),
+                title: format!("{}, {table}", keys.name()),
+                bars: cells.filter_map(bar).collect(),
             }
+        };
+        let both = |keys: &Keys| {
+            [
+                group(*keys, "fresh", Cell::fresh),
+                group(*keys, "fragmented", Cell::fragmented),
+            ]
         };
         Bars {
             title: "Seconds of OPTIMIZE TABLE".into(),
             caption: "Medians; one scale for all.".into(),
             unit: "s".into(),
             log: false,
-            groups: self.plan.keys.iter().copied().map(group).collect(),
+            groups: self.plan.keys.iter().flat_map(both).collect(),
         }
     }
 

@@ -13,7 +13,10 @@ use std::fmt::Write;
 
 /// A part, as percent.
 fn percent(part: f64) -> String {
-    format!("{} %", num(part * 100.0))
+    match part * 100.0 {
+        whole if whole.fract() == 0.0 => format!("{whole:.0} %"),
+        percent => format!("{} %", num(percent)),
+    }
 }
 
 impl Results {
