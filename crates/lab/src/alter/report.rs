@@ -18,6 +18,10 @@ impl Results {
     /// The report; `incomplete` says why it is not whole.
     pub(super) fn report(&self, incomplete: Option<String>) -> Report {
         let plan = &self.plan;
+        let times = match plan.rounds {
+            1 => "each once".to_string(),
+            n => format!("each {n} times"),
+        };
         let mut blocks = Vec::new();
         if self.subjects.len() > 1 {
             blocks.push(Block::Table(self.side_by_side()));
@@ -44,10 +48,9 @@ impl Results {
             experiment: Args::NAME,
             title: "What each kind of ALTER TABLE costs".into(),
             intro: format!(
-                "A table of {} rows like `employees` of the sample database is changed in every way, {} times each, while {} connections \
+                "A table of {} rows like \u{201c}employees\u{201d} of the sample database is changed in every way, {times}, while {} connections \
                  read and write it. How a change is made is the least ALGORITHM that the target accepts.",
                 grouped(plan.rows),
-                plan.rounds,
                 plan.threads
             ),
             incomplete,

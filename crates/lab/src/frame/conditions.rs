@@ -2,7 +2,7 @@
 
 use super::{Lease, Machine, Size, sync_cost};
 use crate::Result;
-use crate::report::seconds;
+use crate::report::{num, seconds};
 use crate::target::Target;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -63,7 +63,13 @@ impl Conditions {
         let mut facts = vec![
             (
                 "Machine".into(),
-                format!("{}, {} cores, {memory}, {}", m.cpu, m.cores, m.system),
+                format!(
+                    "{}, {} cores, {memory}, {}; load average {} when it began",
+                    m.cpu,
+                    m.cores,
+                    m.system,
+                    num(m.load)
+                ),
             ),
             (
                 "Disk".into(),
@@ -117,6 +123,7 @@ impl Conditions {
             "cores": m.cores,
             "memory_bytes": m.memory,
             "system": m.system,
+            "load_average": m.load,
             "fdatasync_seconds": self.sync,
             "targets": targets,
         })

@@ -17,6 +17,8 @@ pub struct Machine {
     pub memory: u64,
     /// Operating system and its version.
     pub system: String,
+    /// Processes that ran or wanted to, on the average of the minute before; NaN if the system does not tell.
+    pub load: f64,
 }
 
 impl Machine {
@@ -41,7 +43,13 @@ impl Machine {
         let memory = field(&read("/proc/meminfo"), "MemTotal")
             .and_then(|v| v.split(' ').next()?.parse::<u64>().ok())
             .unwrap_or(0);
+        let load = read("/proc/loadavg");
         Machine {
+            load: load
+                .split(' ')
+                .next()
+                .and_then(|l| l.parse().ok())
+                .unwrap_or(f64::NAN),
             cpu: field(&read("/proc/cpuinfo"), "model name").unwrap_or_else(|| "unknown".into()),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
             memory: memory << 10,

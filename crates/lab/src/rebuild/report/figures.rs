@@ -1,6 +1,7 @@
 //! Charts.
 
 use super::super::{Cell, Results};
+use super::tables::NOTABLE;
 use crate::employees::Keys;
 use crate::report::{Axis, Bar, Bars, Figure, Group, Mark, Panel, Part, Series, seconds};
 use crate::stats::{Spread, Timeline, mean, most, thinned};
@@ -48,9 +49,10 @@ impl Results {
         let bar = |c: &Cell| {
             let profile = c.middle()?;
             let part = |(i, name): (usize, &&str)| {
-                Some(Part {
+                let took = profile.of(name)?;
+                (took >= profile.seconds * NOTABLE).then(|| Part {
                     name: name.to_string(),
-                    value: profile.of(name)? * 1e3,
+                    value: took * 1e3,
                     style: STAGES[i % STAGES.len()],
                 })
             };

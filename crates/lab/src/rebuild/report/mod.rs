@@ -27,7 +27,7 @@ impl Results {
             experiment: Args::NAME,
             title: "OPTIMIZE TABLE with a unique and a foreign key, sorted and row by row".into(),
             intro: format!(
-                "A table of {rows} rows like `employees` of the sample database, with four secondary indexes, is rebuilt: without constraints, \
+                "A table of {rows} rows like \u{201c}employees\u{201d} of the sample database, with four secondary indexes, is rebuilt: without constraints, \
                  with a unique key, with a foreign key, with both; as a rebuild left it, and after {} of its rows were removed and \
                  brought back. After \u{201c}Speeding up OPTIMIZE for InnoDB tables\u{201d} (2012).",
                 percent(self.plan.fragment)

@@ -7,8 +7,8 @@ use crate::profile::Profile;
 use crate::report::{Table, num, ratio, seconds};
 use crate::stats::Spread;
 
-/// A stage that makes up less than this of every statement is among the others.
-const NOTABLE: f64 = 0.01;
+/// A stage that makes up less than this of a statement is among the others.
+pub(super) const NOTABLE: f64 = 0.01;
 
 /// `median (least – most)`, seconds.
 fn spread(s: Option<Spread>) -> String {
