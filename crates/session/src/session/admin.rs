@@ -21,7 +21,7 @@ use millpond_sql::types::Schema;
 use millpond_sql::value::Value;
 
 /// Rows between two looks at whether the statement was killed.
-const KILL_CHECK_ROWS: u64 = 4096;
+pub(super) const KILL_CHECK_ROWS: u64 = 4096;
 
 /// Columns of a maintenance statement's result.
 pub(super) fn maintain_columns() -> Vec<ColumnMeta> {
@@ -292,7 +292,7 @@ impl Session {
         millpond_sql::ddl::qualified(t, &self.env)
     }
 
-    /// ANALYZE, CHECK, OPTIMIZE, REPAIR, CHECKSUM TABLE: one or more rows per table. `partitions`: those of the one table that are
+    /// ANALYZE, CHECK, OPTIMIZE, REPAIR TABLE: one or more rows per table. `partitions`: those of the one table that are
     /// meant, `Some(None)` being all of them, if it is about partitions.
     pub(super) fn maintain(
         &mut self,
@@ -475,6 +475,9 @@ fn changed_tables(kind: &StatementKind) -> Option<Vec<Cow<'_, ObjectName>>> {
             TableStatement::DropIndex { table, .. } => Some(vec![Cow::Borrowed(table)]),
             TableStatement::Truncate(table) => Some(vec![Cow::Borrowed(table)]),
             TableStatement::Drop { names, .. } => Some(names.iter().collect()),
+            // Which no lock can be held on yet.
+            TableStatement::Create(create) => Some(vec![Cow::Borrowed(&create.name)]),
+            TableStatement::CreateLike { name, .. } => Some(vec![Cow::Borrowed(name)]),
             _ => None,
         },
         _ => None,

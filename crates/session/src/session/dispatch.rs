@@ -285,6 +285,10 @@ impl Session {
         options: &[MaintenanceOption],
         partitions: Option<Option<&[Ident]>>,
     ) -> SqlResult<Answer> {
+        if verb == MaintenanceVerb::Checksum {
+            let rows = self.checksum(tables, options)?;
+            return Ok(Answer::Rows(super::checksum::columns(), rows));
+        }
         let rows = self.maintain(verb, tables, options, partitions)?;
         if verb == MaintenanceVerb::Analyze {
             // Plans are made anew with what was found out.
@@ -447,6 +451,10 @@ impl Session {
             StatementKind::Show(_) | StatementKind::Explain(_) => self.shown(statement)?,
             StatementKind::Admin(admin) => {
                 return Ok(match &**admin {
+                    AdminStatement::Maintain {
+                        verb: MaintenanceVerb::Checksum,
+                        ..
+                    } => super::checksum::columns(),
                     AdminStatement::Maintain { .. } | AdminStatement::Histogram { .. } => {
                         super::admin::maintain_columns()
                     }

@@ -20,6 +20,7 @@
 
 mod admin;
 mod analyze;
+mod checksum;
 mod dispatch;
 mod record;
 mod run;

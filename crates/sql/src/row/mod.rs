@@ -1,9 +1,10 @@
 //! Rows and keys as bytes: the codec between SQL values and what the store keeps.
 //!
-//! `layout` owns the row format, `version` what rows say of the definition that they were written under, `column` reads a column of many rows, `key` owns the key format, `values` has the form of values in buffers. Timestamps are UTC in rows and keys and in the session's zone as values, hence the
+//! `layout` owns the row format, `version` what rows say of the definition that they were written under, `checksum` sums rows in MySQL's, `column` reads a column of many rows, `key` owns the key format, `values` has the form of values in buffers. Timestamps are UTC in rows and keys and in the session's zone as values, hence the
 //! `tz` (seconds east of UTC) parameters. Bytes given to the readers
 //! must come from the writers under the same schema: the store guards them by checksums.
 
+mod checksum;
 mod column;
 mod key;
 mod layout;
@@ -18,6 +19,7 @@ use millpond_store::{
 use std::sync::Arc;
 
 pub use crate::catalog::RowLayout;
+pub use checksum::TableChecksum;
 pub use column::Nulls;
 pub use key::{
     decode_key, encode_key_like, encode_key_values, encode_key_values_from, encode_sort_value,

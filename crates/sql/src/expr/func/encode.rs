@@ -15,7 +15,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("MD5", 1..=1, plain::<32>, md5).reads_bytes(),
     row("SHA1", 1..=1, plain::<40>, sha1).aka(&["SHA"]).reads_bytes(),
     row("SHA2", 2..=2, plain::<128>, sha2).null(Null::Maybe).reads_bytes(),
-    row("CRC32", 1..=1, |_| SqlType { length: 10, ..SqlType::ubigint() }, |c| Ok(Value::UInt(crc32(&c.text(0)?) as u64))).reads_bytes(),
+    row("CRC32", 1..=1, |_| SqlType { length: 10, ..SqlType::ubigint() }, |c| Ok(Value::UInt(millpond_types::crc32::update(0, &c.text(0)?) as u64))).reads_bytes(),
     // What CONVERT(x USING latin1) becomes.
     row("CONVERT USING latin1", 1..=1, |t| SqlType::varchar(t.length(0), Collation::Utf8mb4GeneralCi), to_latin1).not_by_name(),
     row("CONVERT USING latin1, BINARY", 1..=1, bytes_within_first, latin1_bytes).not_by_name(),
@@ -157,31 +157,4 @@ fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
         out.extend_from_slice(&v.to_be_bytes()[1..4 - pad]);
     }
     Some(out)
-}
-
-fn crc32(data: &[u8]) -> u32 {
-    static TABLE: [u32; 256] = {
-        let mut t = [0u32; 256];
-        let mut i = 0;
-        while i < 256 {
-            let mut c = i as u32;
-            let mut k = 0;
-            while k < 8 {
-                c = if c & 1 == 1 {
-                    0xedb8_8320 ^ c >> 1
-                } else {
-                    c >> 1
-                };
-                k += 1;
-            }
-            t[i] = c;
-            i += 1;
-        }
-        t
-    };
-    let mut c = u32::MAX;
-    for b in data {
-        c = TABLE[((c ^ *b as u32) & 0xff) as usize] ^ c >> 8;
-    }
-    !c
 }
