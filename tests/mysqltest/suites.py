@@ -61,6 +61,12 @@ NEEDS = [
 ]
 
 
+def asked_for(test, root):
+    """What a test asks the server for before it begins."""
+    found = re.findall(r"\b(have_\w+|check_ftwrl\w*|no_\w+)\.inc", read(test.source(root)))
+    return ", ".join(dict.fromkeys(found)) or "something that it asks for"
+
+
 def read(path):
     return path.read_bytes().decode("latin1")
 
