@@ -13,7 +13,7 @@ mod counters;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use millpond_store::Owner;
@@ -54,6 +54,9 @@ impl std::fmt::Debug for KillHook {
     }
 }
 
+/// State of a session in SLEEP.
+pub(crate) const USER_SLEEP: &str = "User sleep";
+
 /// States of [`Seat::kill`].
 const ALIVE: u8 = 0;
 const KILL_QUERY: u8 = 1;
@@ -76,6 +79,8 @@ pub(crate) struct Seat {
     killing: Mutex<()>,
     /// Wakes the session out of SLEEP.
     woken: Condvar,
+    /// Whether it is in SLEEP.
+    asleep: AtomicBool,
 }
 
 /// A row of the process list.
@@ -114,6 +119,7 @@ impl Seat {
             kill: AtomicU8::new(ALIVE),
             killing: Mutex::new(()),
             woken: Condvar::new(),
+            asleep: AtomicBool::new(false),
         }
     }
     /// A command starts.
@@ -174,12 +180,14 @@ impl Seat {
     }
     /// Sleeps until a point in time, or until the session is killed.
     pub fn doze(&self, until: Instant) {
+        self.asleep.store(true, Ordering::Relaxed);
         let mut killing = self.killing.lock();
         while !self.interrupted() {
             if self.woken.wait_until(&mut killing, until).timed_out() {
                 break;
             }
         }
+        self.asleep.store(false, Ordering::Relaxed);
     }
     /// Its row of the process list.
     pub fn process(&self, now_us: u64) -> Process {
@@ -197,7 +205,11 @@ impl Seat {
                 Command::name(command)
             },
             seconds: now_us.saturating_sub(since) / 1_000_000,
-            state: if idle { "" } else { "executing" },
+            state: match self.asleep.load(Ordering::Relaxed) {
+                _ if idle => "",
+                true => USER_SLEEP,
+                false => "executing",
+            },
             info: if idle { None } else { self.info.lock().clone() },
         }
     }

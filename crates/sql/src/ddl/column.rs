@@ -90,6 +90,29 @@ fn comment(text: &str, column: &str) -> SqlResult<String> {
     Ok(text.to_string())
 }
 
+/// The TEXT or BLOB that a VARCHAR or VARBINARY becomes for which it is too long, unless the mode is strict; `e` says that it is.
+fn text_instead(
+    e: SqlError,
+    def: &ast::ColumnDef,
+    collation: Collation,
+    env: &SessionEnv,
+) -> SqlResult<SqlType> {
+    if e.code != 1074 || env.sql_mode.get().strict {
+        return Err(e);
+    }
+    let ty = parse::text_instead(&def.data_type, collation).ok_or(e)?;
+    let (from, to) = match ty.collation {
+        Collation::Binary => ("VARBINARY", "BLOB"),
+        _ => ("VARCHAR", "TEXT"),
+    };
+    let name = def.name.as_str();
+    env.note(
+        1246,
+        format!("Converting column '{name}' from {from} to {to}"),
+    );
+    Ok(ty)
+}
+
 /// Reads a column definition. `table`: its name, and the collation that character columns get unless they say otherwise.
 pub(super) fn read(
     def: &ast::ColumnDef,
@@ -105,10 +128,12 @@ pub(super) fn read(
     let ty = match &def.data_type {
         DataType::Float(FloatSize::Real, digits, decimals, numeric) if real_is_float => {
             let float = DataType::Float(FloatSize::Float, *digits, *decimals, *numeric);
-            parse::sql_type(&float, chosen)?
+            parse::sql_type(&float, chosen)
         }
-        other => binary_type(parse::sql_type(other, chosen)?),
+        other => parse::sql_type(other, chosen),
     };
+    let ty = ty.or_else(|e| text_instead(e, def, chosen, env));
+    let ty = binary_type(ty.map_err(|e| parse::of_column(e, name))?);
     let mut spec = ColumnSpec {
         column: Column {
             name: name.to_string(),

@@ -106,7 +106,9 @@ impl Ddl<'_> {
                 | NumberOption::AutoextendSize,
                 _,
             )
-            | O::InsertMethod(_) => {}
+            | O::InsertMethod(_)
+            | O::Union(_)
+            | O::Text(TextOption::Password, _) => {}
             O::RowFormat(RowFormat::Compressed) => {
                 self.not_compressed("InnoDB: assuming ROW_FORMAT=DYNAMIC.".into());
             }
@@ -120,7 +122,6 @@ impl Ddl<'_> {
             )
             | O::Text(..)
             | O::SecondaryEngine(_)
-            | O::Union(_)
             | O::Storage(_)
             | O::StartTransaction
             | O::Foreign(..) => return Err(SqlError::unsupported(option)),

@@ -32,7 +32,7 @@ fn integer(base: BaseType, width: &Option<u64>, numeric: &Numeric) -> SqlResult<
 /// DECIMAL of a precision and a scale.
 fn decimal(precision: &Option<u64>, scale: &Option<u64>, numeric: &Numeric) -> SqlResult<SqlType> {
     let p = precision
-        .filter(|p| *p > 0 || scale.is_some())
+        .filter(|p| *p > 0 || scale.is_some_and(|s| s > 0))
         .unwrap_or(10);
     let s = scale.unwrap_or(0);
     if s > 30 {
@@ -144,7 +144,7 @@ fn text(size: LobSize, collation: Collation) -> SqlType {
     }
 }
 
-/// TEXT(n) or BLOB(n): the smallest of the four that holds `n`.
+/// TEXT(n) or BLOB(n): the smallest of the four that holds `n`; a length of 0 says nothing.
 fn sized(length: u64, collation: Collation) -> SqlType {
     let bytes = if collation == Collation::Binary {
         length
@@ -152,8 +152,8 @@ fn sized(length: u64, collation: Collation) -> SqlType {
         length.saturating_mul(4)
     };
     let size = match bytes {
-        0..=255 => LobSize::Tiny,
-        256..=65_535 => LobSize::Normal,
+        1..=255 => LobSize::Tiny,
+        0..=65_535 => LobSize::Normal,
         65_536..=16_777_215 => LobSize::Medium,
         _ => LobSize::Long,
     };
@@ -175,7 +175,7 @@ fn temporal(kind: TemporalType, digits: &Option<u64>) -> SqlResult<SqlType> {
     if n > 6 {
         return Err(SqlError::new(
             1426,
-            format!("Too-big precision {n} specified. Maximum is 6."),
+            format!("Too-big precision {n} specified for column. Maximum is 6."),
         ));
     }
     Ok(SqlType::temporal(base, n as u8))
@@ -274,6 +274,29 @@ pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
     })
 }
 
+/// What becomes of a VARCHAR or VARBINARY that is too long where errors are warnings: the smallest TEXT or BLOB that holds it.
+pub fn text_instead(ty: &DataType, collation: Collation) -> Option<SqlType> {
+    match ty {
+        DataType::VarChar(Some(n), _) => Some(sized(*n, collation)),
+        DataType::VarBinary(Some(n)) => Some(sized(*n, Collation::Binary)),
+        _ => None,
+    }
+}
+
+/// An error about a column's type that says which column it is about, as the message of its code does.
+pub fn of_column(e: SqlError, column: &str) -> SqlError {
+    let (word, named) = match e.code {
+        1063 => ("for column", format!("for column '{column}'")),
+        1291 => ("Column", format!("Column '{column}'")),
+        1074 | 1425 | 1439 => ("column", format!("column '{column}'")),
+        1097 => ("column", format!("column {column}")),
+        1426 => ("specified for column", format!("specified for '{column}'")),
+        1427 => (" D.", format!(" D (column '{column}').")),
+        _ => return e,
+    };
+    SqlError::new(e.code, e.message.replacen(word, &named, 1))
+}
+
 /// What a character type says about its character set, and whether it asks for that set's binary collation.
 pub fn type_charset(ty: &DataType) -> (Option<&str>, bool) {
     match ty {
@@ -318,6 +341,8 @@ mod tests {
             ("bool", "tinyint(1)"),
             ("decimal(10,2)", "decimal(10,2)"),
             ("decimal", "decimal(10,0)"),
+            ("decimal(0,0)", "decimal(10,0)"),
+            ("text(0)", "text"),
             ("fixed(7,3)", "decimal(7,3)"),
             ("varchar(20)", "varchar(20)"),
             ("char", "char(1)"),

@@ -1,7 +1,7 @@
 //! Which key a row duplicates, as MySQL tells it.
 
 use crate::error::SqlError;
-use crate::types::Schema;
+use crate::types::{BaseType, Schema};
 use crate::value::{Zone, write_text};
 
 /// Longest key shown in a message, in characters.
@@ -26,7 +26,12 @@ pub fn duplicate(schema: &Schema, table: &str, index: usize, row: &[u8], tz: Zon
         if v.is_null() {
             shown.extend_from_slice(b"NULL");
         } else {
-            write_text(&v, &schema.columns[p.column].ty, &mut shown);
+            let (ty, start) = (&schema.columns[p.column].ty, shown.len());
+            write_text(&v, ty, &mut shown);
+            // What BINARY is filled up with goes unshown.
+            while ty.base == BaseType::Binary && shown.len() > start + 1 && shown.ends_with(b"\0") {
+                shown.pop();
+            }
         }
     }
     let shown: String = String::from_utf8_lossy(&shown)

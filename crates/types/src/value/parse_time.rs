@@ -396,7 +396,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
 
 /// Reads a number as a TIME (`hhmmss`).
 pub fn time_from_number(n: i64, micro: i64) -> Option<ParsedTime> {
-    let a = n.unsigned_abs() as i64;
+    let a = n.unsigned_abs();
     if a > 10_000_000_000 {
         let d = datetime_from_number(n, micro.unsigned_abs() as u32)?;
         return Some(ParsedTime {
@@ -405,6 +405,7 @@ pub fn time_from_number(n: i64, micro: i64) -> Option<ParsedTime> {
             trailing: false,
         });
     }
+    let a = a as i64;
     let (minute, second) = (a / 100 % 100, a % 100);
     if minute > 59 || second > 59 {
         return None;

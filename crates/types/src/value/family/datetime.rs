@@ -67,7 +67,11 @@ pub(super) fn assign<'a>(
         let moment = d.date.exists().then(|| d.moment(zone));
         let Some(moment) = moment.filter(|m| (1..=time::MAX_TIMESTAMP).contains(&m.seconds()))
         else {
-            cx.incorrect(1292, kind, &value, column)?;
+            if cx.strict || !d.date.exists() {
+                cx.incorrect(1292, kind, &value, column)?;
+            } else {
+                cx.out_of_range(column)?;
+            }
             return Ok(zero);
         };
         if let Moment::Skipped(s) = moment {

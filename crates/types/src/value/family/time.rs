@@ -27,6 +27,13 @@ pub(super) fn assign<'a>(
             }
             p.map(|p| p.value)
         }
+        Value::DateTime(d) => {
+            // Its date is lost.
+            if !d.date.is_zero() {
+                cx.note_truncated(column);
+            }
+            Some(d.time())
+        }
         other => other.to_time(),
     };
     let Some(t) = parsed else {
