@@ -545,7 +545,9 @@ fn kills_come_at_any_moment() {
             nothing_is_left(&db);
         }
         stop.store(true, Ordering::Relaxed);
-        writers.into_iter().for_each(|w| drop(w.join().unwrap()));
+        writers.into_iter().for_each(|w| {
+            w.join().unwrap();
+        });
     });
     assert!(killed > 0);
     agrees(&mut c, "id, u, v");
