@@ -81,7 +81,7 @@ impl<'s> TableChecksum<'s> {
             out[bit / 8] |= u8::from(layout.is_null(row, i)) << (bit % 8);
             bit += 1;
         }
-        if let Some(last) = out.last_mut().filter(|_| bit % 8 > 0) {
+        if let Some(last) = out.last_mut().filter(|_| !bit.is_multiple_of(8)) {
             *last |= u8::MAX << (bit % 8);
         }
     }
@@ -206,7 +206,7 @@ fn date_time(v: DateTime, digits: u8, out: &mut Vec<u8>) {
 fn time(v: Time, digits: u8, out: &mut Vec<u8>) {
     let micros = v.micros.abs();
     let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
-    let second = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | seconds % 60;
+    let second = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | (seconds % 60);
     let packed = (second << 24 | micros) * v.micros.signum();
     if fraction_len(digits) == 3 {
         return big_endian(packed + (1 << 47), 6, out);
