@@ -401,8 +401,8 @@ fn what_is_met_while_following_fails_the_change() {
     let before = c.rows(define);
     for (alter, undo, change, code, message) in [
         (
-            "ALTER TABLE t ADD UNIQUE KEY u (u), MODIFY v VARCHAR(30)",
-            "ALTER TABLE t DROP KEY u, MODIFY v VARCHAR(20)",
+            "ALTER TABLE t ADD UNIQUE KEY u (u), ADD KEY v (v)",
+            "ALTER TABLE t DROP KEY u, DROP KEY v",
             "INSERT INTO t VALUES (10001, 7, 'n')",
             1062,
             "Duplicate entry '7' for key 't.u'",
@@ -429,8 +429,8 @@ fn what_is_met_while_following_fails_the_change() {
             "Invalid use of NULL value",
         ),
         (
-            "ALTER TABLE t ADD CONSTRAINT few CHECK (u < 5000), ADD COLUMN x INT",
-            "ALTER TABLE t DROP CHECK few, DROP COLUMN x",
+            "ALTER TABLE t ADD CONSTRAINT few CHECK (u < 5000), ADD KEY u (u), ADD KEY v (v)",
+            "ALTER TABLE t DROP CHECK few, DROP KEY u, DROP KEY v",
             "UPDATE t SET u = 5000 WHERE id = 5",
             3819,
             "Check constraint 'few' is violated.",
@@ -545,9 +545,8 @@ fn kills_come_at_any_moment() {
             nothing_is_left(&db);
         }
         stop.store(true, Ordering::Relaxed);
-        writers.into_iter().for_each(|w| {
-            w.join().unwrap();
-        });
+        let kept: u64 = writers.into_iter().map(|w| w.join().unwrap()).sum();
+        assert!(kept > 0);
     });
     assert!(killed > 0);
     agrees(&mut c, "id, u, v");

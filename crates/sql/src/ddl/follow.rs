@@ -236,14 +236,16 @@ impl<'w, 'a> Following<'w, 'a> {
             .1
             .get(moved.view, 0, &from.1, view, &mut key, &mut row)?;
         let put = moved.put.get(from).cloned();
+        let said = self.with.env.diagnostics.borrow().len();
         let copied = match copied {
             false => None,
-            // It was made before.
+            // It was made before, and what there was to say of it was said then.
             true => Some(
                 self.make((from.0, &from.1), &row)
                     .map_err(|e| Error::Invalid(e.message))?,
             ),
         };
+        self.with.env.diagnostics.borrow_mut().truncate(said);
         let now = match put {
             None => copied.clone(),
             Some(put) => put.map(|bytes| Place::read(&bytes)),
