@@ -17,6 +17,8 @@ use crate::support::{Answer, Client};
 /// Rows of the table by key: a value for each column but the key.
 type Rows = BTreeMap<u64, Vec<Option<String>>>;
 
+const SHOW: &str = "SHOW CREATE TABLE t";
+
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
@@ -436,10 +438,15 @@ impl Run {
         self.model.snapshot = None;
     }
 
-    /// After a cut in the middle of something: it is done or not.
-    fn settle(&mut self, before: Model, after: Model) {
+    /// After a cut in the middle of something: it is done, as `is_done` sees then, or not.
+    fn settle(
+        &mut self,
+        before: Model,
+        after: Model,
+        is_done: impl Fn(&mut Client, &Model) -> bool,
+    ) {
         self.crash();
-        let done = sees(&mut self.db().writer, &after);
+        let done = is_done(&mut self.db().writer, &after);
         self.trace.push(format!("-- done: {done}"));
         self.model = if done { after } else { before };
         self.model.snapshot = None;
@@ -481,7 +488,7 @@ impl Run {
                 } else {
                     self.model.clone()
                 };
-                return self.settle(before, after);
+                return self.settle(before, after, sees);
             }
         }
         if undone {
@@ -505,17 +512,20 @@ impl Run {
             self.db().reader.ok("COMMIT");
         }
         if self.rng.below(6) == 0 {
+            let shown = self.db().writer.rows(SHOW);
             let db = self.db.as_ref().expect("open");
             db.cut_soon(&mut self.rng);
             let done = try_run(&mut self.db().writer, &sql);
             let before = self.model.clone();
+            // Of some changes only the definition tells.
+            let is_done = |c: &mut Client, _: &Model| c.rows(SHOW) != shown;
             // One that was answered is durable.
             match done {
                 Ok(_) => {
                     self.model = after;
                     self.crash();
                 }
-                Err(_) => self.settle(before, after),
+                Err(_) => self.settle(before, after, is_done),
             }
             return;
         }
