@@ -9,7 +9,7 @@ use crate::employees::beside::{Beheld, Beside};
 use crate::employees::{Employees, TABLE};
 use crate::frame::{Experiment, Lease, Place, Subject};
 use crate::stats::Latencies;
-use crate::target::{Client, EmbeddedOptions, Target, error_code};
+use crate::target::{Client, EmbeddedOptions, Target, error_code, words};
 use std::time::{Duration, Instant};
 
 /// The embedded engine's redo log: no checkpoint skews the figures.
@@ -194,7 +194,7 @@ fn attempt(client: &mut dyn Client, change: Change) -> Result<Tried> {
 fn accepted(client: &mut dyn Client, sql: &str) -> Result<std::result::Result<(), String>> {
     match client.run(sql) {
         Ok(_) => Ok(Ok(())),
-        Err(e) if error_code(&e).is_some() => Ok(Err(e.to_string())),
+        Err(e) if error_code(&e).is_some() => Ok(Err(words(&e))),
         Err(e) => Err(e),
     }
 }

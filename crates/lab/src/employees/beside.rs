@@ -9,7 +9,7 @@ use super::{DEPARTMENTS, Employees, TABLE};
 use crate::frame::{DATABASE, Stop};
 use crate::random::Random;
 use crate::stats::{Latencies, Timeline, WINDOW};
-use crate::target::{Client, Param, StatementId, Target, error_code, is_conflict};
+use crate::target::{Client, Param, StatementId, Target, error_code, is_conflict, words};
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, OnceLock};
@@ -346,7 +346,7 @@ impl Thread<'_> {
             }
             self.recorded.failed += 1;
             if self.recorded.error.is_none() && !is_conflict(&e) {
-                self.recorded.error = Some(e.to_string());
+                self.recorded.error = Some(words(&e));
             }
         }
         // One that failed has waited too.

@@ -64,6 +64,14 @@ pub fn error_code(e: &crate::Error) -> Option<u16> {
     e.downcast_ref::<millpond::Error>()?.code()
 }
 
+/// An error as the target words it, with its number.
+pub fn words(e: &crate::Error) -> String {
+    match e.downcast_ref() {
+        Some(mysql::Error::MySqlError(e)) => e.to_string(),
+        _ => e.to_string(),
+    }
+}
+
 /// When commits reach the disk, as the target tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Durability {
@@ -106,6 +114,26 @@ impl std::fmt::Display for Durability {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_are_in_the_targets_words() {
+        let server = mysql::Error::MySqlError(mysql::MySqlError {
+            state: "42000".into(),
+            message: "Unknown character set: 'latin1'".into(),
+            code: 1115,
+        });
+        let server: crate::Error = server.into();
+        assert_eq!(
+            words(&server),
+            "ERROR 1115 (42000): Unknown character set: 'latin1'"
+        );
+        assert_eq!(
+            (error_code(&server), is_conflict(&server)),
+            (Some(1115), false)
+        );
+        let own: crate::Error = "lost".into();
+        assert_eq!((words(&own).as_str(), error_code(&own)), ("lost", None));
+    }
 
     #[test]
     fn figures_without_durability_say_so() {
