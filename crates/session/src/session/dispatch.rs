@@ -96,7 +96,7 @@ impl Session {
         match self.answer(statement, params)? {
             Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
             Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
-            Answer::Shown(table) => self.show(&table, more, sink),
+            Answer::Shown(table) => self.show(&table, params, more, sink),
         }
     }
 
@@ -413,14 +413,20 @@ impl Session {
     fn show(
         &mut self,
         table: &show::Shown,
+        params: &[Value<'_>],
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
-        let plan = self.in_transaction(|s| s.compile_shown(table))?;
-        self.run_once(&plan, &[], more, sink)
+        let plan = self.in_transaction(|s| s.compile_shown(table, Some(params)))?;
+        self.run_once(&plan, params, more, sink)
     }
 
-    fn compile_shown(&mut self, shown: &show::Shown) -> SqlResult<Plan> {
+    /// `params`: as in [`PlanContext::params`].
+    fn compile_shown(
+        &mut self,
+        shown: &show::Shown,
+        params: Option<&[Value<'_>]>,
+    ) -> SqlResult<Plan> {
         self.ensure_transaction();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
@@ -439,7 +445,7 @@ impl Session {
                 engine: &self.instance.0.engine,
                 txn,
                 env: &self.env,
-                params: None,
+                params,
                 peek: false,
             },
         )
@@ -466,7 +472,7 @@ impl Session {
             }
             _ => return Ok(Vec::new()),
         };
-        Ok(self.compile_shown(&shown)?.columns.to_vec())
+        Ok(self.compile_shown(&shown, None)?.columns.to_vec())
     }
 }
 

@@ -75,7 +75,9 @@ pub fn compile_virtual(
 ) -> SqlResult<Plan> {
     let generation = statistics::generation();
     let bound = bind::over_virtual(table, columns, like, filter, cx)?;
-    planned(bound, Peek::new(cx.env, None), true, generation)
+    let mut plan = planned(bound, Peek::new(cx.env, None), true, generation)?;
+    plan.params = cx.params.map_or(0, <[_]>::len);
+    Ok(plan)
 }
 
 /// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs. `generation`: of the statistics, before

@@ -424,6 +424,12 @@ mod tests {
     use crate::value::text;
 
     #[test]
+    fn the_least_number_is_no_time() {
+        assert_eq!(time_from_number(i64::MIN, 0), None);
+        assert!(time_from_number(-1, 0).is_some_and(|p| p.value.micros == -1_000_000));
+    }
+
+    #[test]
     fn datetimes() {
         for (s, want) in [
             ("2024-01-31", "2024-01-31 00:00:00"),
