@@ -195,7 +195,7 @@ EXTENSIONS = [
     (r"no_auto_create_user", "sql_mode NO_AUTO_CREATE_USER"),
     (r"\b(inet6|inet4|uuid)\b(?!\s*\()", "INET6, UUID types"),
     (r"\b(type|row type)\s+of\b|\bpackage\b", "Oracle's stored language"),
-    (r"\b(drop|create|alter)\s+(index|column|constraint|foreign key|view|trigger|procedure|function|event)\s+if\s+(not\s+)?exists|"
+    (r"\b(drop|create|alter)\s+(index|column|constraint|foreign key)\s+if\s+(not\s+)?exists|"
      r"\b(drop|modify|change|add)\s+(column\s+|index\s+|key\s+|constraint\s+|foreign\s+key\s+|primary key\s+|unique\s+(index\s+|key\s+)?)?if\s+(not\s+)?exists|"
      r"alter\s+(online\s+|ignore\s+)*table\s+if exists|rename (column|index|table) if exists", "IF EXISTS where MySQL has none"),
     (r"alter\s+(online|ignore)\b", "ALTER IGNORE, ALTER ONLINE"),
@@ -217,7 +217,7 @@ EXTENSIONS = [
     (r"\b(page_checksum|transactional|page_compressed|with_parsers?|itef_quotes|encrypted|encryption_key_id)\s*=", "MariaDB's table options"),
     (r"\bcompressed\b(?!\s*,?\s*algorithm)", "compressed columns"),
     (r"\b(persistent)\b", "PERSISTENT generated columns"),
-    (r"^\s*(backup|shutdown|show (explain|authors|contributors|locales|package|index_stat|table_stat|user_stat|client_stat)|create server|install|uninstall)",
+    (r"^\s*(backup|show (explain|authors|contributors|locales|package|index_stat|table_stat|user_stat|client_stat)|install|uninstall)",
      "MariaDB's statements"),
     (r"\bwait\s+\d+\b|\bnowait\b(?!.*\b(share|update)\b)", "WAIT and NOWAIT"),
     (r"limit\s+.*rows\s+examined", "LIMIT ROWS EXAMINED"),
