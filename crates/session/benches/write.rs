@@ -1,5 +1,5 @@
 //! What prepared writes of a row cost in the session, in processor time of its thread: `cargo bench -p millpond-session --bench write`.
-//! They run within transactions, so that neither the wire nor a commit is in it.
+//! They run within transactions, so that neither the wire nor a commit is in it, but those that say so.
 
 use millpond_session::result::{ColumnMeta, Completion, ResultSink};
 use millpond_session::{ConnectionInfo, Instance, InstanceOptions, Session, Value};
@@ -32,14 +32,18 @@ fn now() -> Duration {
     Duration::from_nanos(ns.parse().expect("a number"))
 }
 
-/// Nanoseconds an execution takes with pseudo-random parameters below `range`, best of several transactions.
-fn each(session: &mut Session, sql: &str, range: u64) -> f64 {
+/// Nanoseconds an execution takes with pseudo-random parameters below `range`, best of several rounds: of so many executions in a
+/// transaction, or fewer that commit each.
+fn each(session: &mut Session, sql: &str, range: u64, commits: bool) -> f64 {
     let prepared = session.prepare(sql).expect("prepare");
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let calls = if commits { CALLS / 20 } else { CALLS };
     let rounds = (0..ROUNDS).map(|_| {
-        session.execute("BEGIN", &mut Nowhere).expect("begin");
+        if !commits {
+            session.execute("BEGIN", &mut Nowhere).expect("begin");
+        }
         let start = now();
-        for _ in 0..CALLS {
+        for _ in 0..calls {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
@@ -53,7 +57,7 @@ fn each(session: &mut Session, sql: &str, range: u64) -> f64 {
         took
     });
     let best = rounds.min().unwrap_or_default();
-    best.as_nanos() as f64 / f64::from(CALLS)
+    best.as_nanos() as f64 / f64::from(calls)
 }
 
 fn main() {
@@ -110,7 +114,12 @@ fn main() {
         ),
         ("replace", "REPLACE INTO t VALUES (? + 1, 1, 'other text')"),
     ] {
-        println!("{what}: {:.0} ns", each(&mut session, sql, ROWS));
+        println!("{what}: {:.0} ns", each(&mut session, sql, ROWS, false));
+    }
+    for (what, table) in [("with a foreign key", "c"), ("the same table without", "u")] {
+        let one = format!("INSERT INTO {table} (k, c) VALUES (? + 1, 'some text')");
+        let took = each(&mut session, &one, ROWS, true);
+        println!("insert and commit, {what}: {took:.0} ns");
     }
     drop(session);
     instance.close().expect("close");
