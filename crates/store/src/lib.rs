@@ -48,6 +48,6 @@ pub use log::OnDurable;
 pub use pool::DropAlgorithm;
 pub use table::{
     BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Direction, EntryFilter, Fetch, KeyRange,
-    Load, Noted, ReadMode, Refused, RowBatch, RowOrder, Scan, ScanRow, Table, TableSize,
+    Load, Noted, PartLoads, ReadMode, Refused, RowBatch, RowOrder, Scan, ScanRow, Table, TableSize,
 };
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Snapshot, Txn, WaitPolicy};

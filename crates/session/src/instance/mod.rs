@@ -127,6 +127,8 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
         "innodb_io_capacity" => options.io_capacity = n,
         "innodb_io_capacity_max" => options.io_capacity_max = n,
         "innodb_online_alter_log_max_size" => options.row_log_bytes = n,
+        "innodb_sort_buffer_size" => options.sort_bytes = n,
+        "innodb_ddl_buffer_size" => options.ddl_bytes = n,
         "millpond_row_lock_memory" => options.lock_bytes = n,
         // Beyond what there is, the store says so.
         "innodb_force_recovery" => options.force_recovery = u8::try_from(n).unwrap_or(u8::MAX),
@@ -234,6 +236,8 @@ impl Instance {
             "innodb_online_alter_log_max_size",
             VarValue::UInt(store.row_log_bytes),
         );
+        put("innodb_sort_buffer_size", VarValue::UInt(store.sort_bytes));
+        put("innodb_ddl_buffer_size", VarValue::UInt(store.ddl_bytes));
         put(
             "millpond_reclaim_bytes_per_sec",
             VarValue::UInt(store.reclaim_bytes_per_sec),

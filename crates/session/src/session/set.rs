@@ -389,6 +389,7 @@ impl Session {
                 let bytes = usize::try_from(n).unwrap_or(usize::MAX);
                 self.instance.0.memory.set_limit(bytes);
             }
+            "innodb_ddl_buffer_size" => self.instance.0.engine.set_ddl_buffer(n),
             "innodb_online_alter_log_max_size" => self.instance.0.engine.set_row_log_limit(n),
             "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),
             "millpond_drop_algorithm" => self.choose_drop_algorithm(drop_algorithm(value)),

@@ -417,6 +417,13 @@ pub(super) static VARS: &[Def] = &[
         ReadOnly,
     ),
     def("innodb_data_home_dir", Global, TEXT, T(""), ReadOnly),
+    def(
+        "innodb_ddl_buffer_size",
+        Global,
+        num(65_536, 4_294_967_295),
+        U(millpond_store::engine::DDL_BYTES),
+        Free,
+    ),
     def("innodb_deadlock_detect", Global, BOOL, B(true), Fixed),
     def(
         "innodb_default_row_format",
@@ -545,6 +552,13 @@ pub(super) static VARS: &[Def] = &[
         Global,
         BOOL,
         B(false),
+        ReadOnly,
+    ),
+    def(
+        "innodb_sort_buffer_size",
+        Global,
+        num(65_536, 67_108_864),
+        U(millpond_store::engine::SORT_BYTES),
         ReadOnly,
     ),
     def("innodb_spin_wait_delay", Global, num(0, 1000), U(6), Fixed),

@@ -592,6 +592,102 @@ fn a_partition_and_a_table_change_places() {
     assert_eq!(spread(&mut c, "s").len(), 2);
 }
 
+/// However rows come to their partitions, in bulk or one by one, they are the same, by each index.
+#[test]
+fn partitions_are_written_anew() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for (key, fast) in [
+        ("PRIMARY KEY (id)", "ON"),
+        ("KEY (id)", "ON"),
+        ("PRIMARY KEY (id)", "OFF"),
+    ] {
+        c.ok(&format!("SET expand_fast_index_creation = {fast}"));
+        c.ok("DROP TABLE IF EXISTS t");
+        c.ok(&format!(
+            "CREATE TABLE t (id INT NOT NULL, a INT, b VARCHAR(300), {key}, KEY kb (b), UNIQUE KEY ua (a, id))
+             PARTITION BY HASH (id) PARTITIONS 3"
+        ));
+        let ids: Vec<String> = (1..1500).map(|i| format!("({})", i * 7 % 1500)).collect();
+        c.ok(&format!("INSERT INTO t (id) VALUES {}", ids.join(",")));
+        c.ok("UPDATE t SET a = id * 7 % 1501, b = REPEAT(CHAR(65 + id % 26), 200 + id % 90)");
+        let digest = "SELECT COUNT(*), SUM(id), SUM(a), SUM(CRC32(b)) FROM t";
+        let by_index = [
+            "SELECT COUNT(b) FROM t FORCE INDEX (kb)",
+            "SELECT SUM(a) FROM t FORCE INDEX (ua)",
+        ];
+        let want = c.rows(digest);
+        let wants = by_index.map(|sql| c.rows(sql));
+        for change in [
+            "OPTIMIZE TABLE t",
+            "ALTER TABLE t FORCE",
+            "ALTER TABLE t ADD PARTITION PARTITIONS 2",
+            "ALTER TABLE t COALESCE PARTITION 3",
+            "ALTER TABLE t MODIFY a BIGINT",
+            "ALTER TABLE t REMOVE PARTITIONING",
+            "ALTER TABLE t PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (500), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+            "ALTER TABLE t REORGANIZE PARTITION p1 INTO (PARTITION p1 VALUES LESS THAN (501), PARTITION p2 VALUES LESS THAN MAXVALUE)",
+            "ALTER TABLE t REBUILD PARTITION p0, p2",
+            "ALTER TABLE t REORGANIZE PARTITION p0, p1 INTO (PARTITION p0 VALUES LESS THAN (501))",
+        ] {
+            c.ok(change);
+            assert_eq!(c.rows(digest), want, "{change}, {key}, {fast}");
+            assert_eq!(
+                by_index.map(|sql| c.rows(sql)),
+                wants,
+                "{change}, {key}, {fast}"
+            );
+            assert_eq!(
+                c.rows("CHECK TABLE t"),
+                ["test.t|check|status|OK"],
+                "{change}"
+            );
+        }
+        // Whatever is in the way is named, and nothing has changed.
+        if key.starts_with("KEY") {
+            c.ok("INSERT INTO t VALUES (7, 9999, 'x')");
+            for (change, key) in [
+                ("ALTER TABLE t FORCE, ADD UNIQUE u (id)", "u"),
+                ("ALTER TABLE t ADD PRIMARY KEY (id)", "PRIMARY"),
+            ] {
+                let e = c.err(change);
+                let message = format!("Duplicate entry '7' for key 't.{key}'");
+                assert_eq!((e.code, e.message), (1062, message));
+            }
+            c.ok("DELETE FROM t WHERE a = 9999");
+            assert_eq!(c.rows(digest), want);
+        }
+    }
+}
+
+/// Rows that lie in a partition that is not theirs come to theirs when the table is written anew.
+#[test]
+fn misplaced_rows_are_put_right() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)) PARTITION BY RANGE (a)
+          (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (200), PARTITION p2 VALUES LESS THAN MAXVALUE)");
+    c.ok("CREATE TABLE o (a INT PRIMARY KEY, b INT, KEY (b))");
+    c.ok("INSERT INTO t VALUES (1, 1), (101, 2), (301, 3)");
+    c.ok("INSERT INTO o VALUES (2, 4), (102, 5), (202, 6), (103, 7)");
+    c.ok("ALTER TABLE t EXCHANGE PARTITION p1 WITH TABLE o WITHOUT VALIDATION");
+    c.ok("INSERT INTO t VALUES (104, 8)");
+    c.ok("OPTIMIZE TABLE t");
+    assert_eq!(c.rows("CHECK TABLE t"), ["test.t|check|status|OK"]);
+    for (partition, rows) in [
+        ("p0", &["1", "2"][..]),
+        ("p1", &["102", "103", "104"]),
+        ("p2", &["202", "301"]),
+    ] {
+        let sql = format!("SELECT a FROM t PARTITION ({partition}) ORDER BY a");
+        assert_eq!(c.rows(&sql), rows, "{partition}");
+    }
+    assert_eq!(
+        c.rows("SELECT b FROM t ORDER BY b"),
+        ["1", "3", "4", "5", "6", "7", "8"]
+    );
+}
+
 #[test]
 fn an_open_transaction_holds_off_a_drop_and_old_plans_notice() {
     let db = TestDb::new();

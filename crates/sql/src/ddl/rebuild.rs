@@ -28,6 +28,7 @@ use super::follow::{Moved, Places, Sources};
 use super::work::{Home, Work};
 use crate::catalog::Versions;
 use crate::error::SqlResult;
+use crate::partition::partition_text;
 use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::write::counter;
@@ -38,11 +39,18 @@ const CHECK_ROWS: u64 = 1_000;
 /// In which order the rows of a table that is written anew come for what it will be.
 fn row_order(changed: &Changed, old: &Schema) -> RowOrder {
     let (new_parts, old_parts) = (&changed.schema.indexes[0].parts, &old.indexes[0].parts);
-    let mut parts = new_parts.iter().zip(old_parts);
+    let mut pairs = new_parts.iter().zip(old_parts);
     let all = new_parts.len() <= old_parts.len()
-        && parts.all(|(new, was)| changed.same_part(new, was, old));
+        && pairs.all(|(new, was)| changed.same_part(new, was, old));
+    let clause = |s: &Schema| s.partitioning.as_deref().map(partition_text);
+    let parts = match (&old.partitioning, &changed.schema.partitioning) {
+        (None, None) => true,
+        // Each row stays in its partition.
+        (Some(_), Some(_)) => changed.same_rows(old) && clause(&changed.schema) == clause(old),
+        _ => false,
+    };
     // Rows that agree in fewer parts than before are met as they come.
-    match all && !new_parts.is_empty() && old.partitioning.is_none() {
+    match all && parts && !new_parts.is_empty() {
         true => RowOrder::Clustered,
         false => RowOrder::Any,
     }

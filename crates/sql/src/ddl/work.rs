@@ -3,8 +3,8 @@
 //! Such a table is filled under a name in a database of its own, [`WORK_DATABASE`], where no session looks, and takes its place by one atomic
 //! rename. Up to then a failure or a crash leaves nothing of it: whatever is in the work database when an
 //! instance is opened is dropped ([`clear_work`]). A temporary table is made under no name at all, and takes its place in the
-//! session's list. Rows are filled in bulk ([`millpond_store::Load`]). Tables with partitions, temporary ones, those whose duplicates are not refused, and all under
-//! `expand_fast_index_creation=OFF`, get their rows one by one, in bounded transactions.
+//! session's list. Rows are filled in bulk ([`millpond_store::Load`]). A table with partitions is filled partition by partition. Temporary tables, those with partitions
+//! and row ids of their own, those whose duplicates are not refused, and all under `expand_fast_index_creation=OFF`, get their rows one by one, in bounded transactions.
 //!
 //! The statement's owner holds DDL's lock above all names throughout, and every step of DDL is its own. The rows' transactions
 //! have an owner beside it on the same thread, which must never wait: no deadlock would be seen in the one waiting for what the
@@ -15,8 +15,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use millpond_store::btree::Records;
 use millpond_store::engine::{Follow, TemporaryChange};
-use millpond_store::{Engine, Error, Isolation, Load, Owner, Refused, RowOrder, Table, Txn};
+use millpond_store::sort::Sorted;
+use millpond_store::{Engine, Error, Isolation, Owner, Refused, RowOrder, Table, Txn};
 
 use super::Ddl;
 use super::convert::{Conversion, is_computed};
@@ -33,8 +35,8 @@ use crate::store_error::{interrupted, store_error};
 use crate::types::{Column, Schema};
 use crate::value::{self, Value};
 use crate::write::{
-    AutoIncrement, Buffers, Hooks, Inserted, NewRow, OnDuplicate, RowWriter, Target, WriteContext,
-    WritePolicy, duplicate,
+    AutoIncrement, Buffers, Filling, Hooks, Inserted, NewRow, OnDuplicate, RowWriter, Target,
+    WriteContext, WritePolicy, duplicate,
 };
 
 /// Rows written per transaction.
@@ -89,7 +91,7 @@ pub struct Work<'a> {
     /// In which order its rows come, if it is to be filled in bulk.
     bulk: Option<RowOrder>,
     /// Fills it.
-    load: Option<Load>,
+    load: Option<Filling>,
     /// Writes the rows. Triggers and logs of rows don't see them: they are not the statement's.
     writer: RowWriter<'a>,
     /// For a row under its schema version.
@@ -133,7 +135,8 @@ impl<'a> Work<'a> {
         if temporary && plain {
             new.indexes.truncate(1);
         }
-        let bulk = !temporary && plain && fast(ddl.env);
+        let numbered = schema.partitioning.is_some() && schema.indexes[0].parts.is_empty();
+        let bulk = !temporary && !numbered && duplicates.is_none() && fast(ddl.env);
         new.auto_increment = auto_increment;
         let mut table = None;
         if temporary {
@@ -268,7 +271,10 @@ impl<'a> Work<'a> {
             table.auto_increment_init(1);
         }
         if let (Some(order), None) = (self.bulk, &self.load) {
-            self.load = Some(self.engine.load(self.owner, table, order).map_err(wrap)?);
+            self.load = Some(match self.schema.partitioning {
+                None => Filling::Whole(self.engine.load(self.owner, table, order).map_err(wrap)?),
+                Some(_) => Filling::Parts(self.engine.load_partitions(self.owner, order)),
+            });
         }
         let mut cx = WriteContext {
             engine: self.engine,
@@ -311,8 +317,17 @@ impl<'a> Work<'a> {
     /// Ends the filling: writes what a load has left, or builds the secondary indexes of a temporary table.
     pub fn finish(&mut self) -> SqlResult<()> {
         self.commit()?;
-        if let Some(load) = self.load.take() {
-            load.finish().map_err(|e| self.refused(e))?;
+        match self.load.take() {
+            Some(Filling::Whole(load)) => {
+                load.finish().map_err(|e| self.refused(e))?;
+            }
+            Some(Filling::Parts(parts)) => {
+                let (_, late) = parts.finish().map_err(|e| self.refused(e))?;
+                if let Some(late) = late {
+                    self.insert_late(late)?;
+                }
+            }
+            None => {}
         }
         if !self.temporary {
             self.table = None;
@@ -345,6 +360,17 @@ impl<'a> Work<'a> {
             })?;
         }
         Ok(())
+    }
+
+    /// Inserts, one by one, rows that lay in another partition than theirs. They have been counted.
+    fn insert_late(&mut self, mut late: Sorted) -> SqlResult<()> {
+        let rows = self.rows;
+        self.bulk = None;
+        while let Some((_, image)) = late.next().map_err(|e| self.wrap(e))? {
+            self.insert_image(image)?;
+        }
+        self.rows = rows;
+        self.commit()
     }
 
     /// Follows what has changed since the rows were read, until the table that it is to replace is locked exclusively again. `counter`: the

@@ -46,6 +46,7 @@
 mod auto_increment;
 pub mod counter;
 mod duplicate;
+mod filling;
 pub mod foreign_keys;
 mod hooks;
 mod place;
@@ -58,13 +59,14 @@ mod writer;
 
 pub use auto_increment::AutoIncrement;
 pub(crate) use duplicate::duplicate;
+pub use filling::Filling;
 pub use hooks::{Hooks, Images, PendingRow, RowListener, RowRule};
 pub use place::{RowLocator, StoredRow};
 pub use policy::{Buffers, Inserted, OnDuplicate, Target, Updated, WritePolicy};
 pub use row::NewRow;
 pub use writer::RowWriter;
 
-use millpond_store::{Engine, Load, Table, Txn};
+use millpond_store::{Engine, Table, Txn};
 use std::sync::Arc;
 
 use crate::env::SessionEnv;
@@ -79,8 +81,8 @@ pub struct WriteContext<'c> {
     pub env: &'c SessionEnv,
     /// The writer's table.
     pub table: &'c Arc<Table>,
-    /// Where rows go instead, if the table is filled in bulk; it has no partitions, and duplicates are refused.
-    pub load: Option<&'c mut Load>,
+    /// Where rows go instead, if the table is filled in bulk; duplicates are refused.
+    pub load: Option<&'c mut Filling>,
 }
 
 /// Whether statements that write lock what they only read in this transaction.

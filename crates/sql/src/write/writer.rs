@@ -1,6 +1,6 @@
 //! [`RowWriter`]: rows into a table, from one image to the next, out of it.
 
-use millpond_store::{Error, LockMode, ReadMode, Savepoint, WaitPolicy};
+use millpond_store::{Error, LockMode, ReadMode, Refused, Savepoint, WaitPolicy};
 use smallvec::SmallVec;
 
 use super::duplicate::duplicate;
@@ -240,8 +240,15 @@ impl<'w> RowWriter<'w> {
         let row_id = self.row_id.take();
         loop {
             let stored = match (&mut cx.load, &row_id) {
-                (Some(load), None) => load.add(image),
-                (Some(load), Some(id)) => load.add_under(id, image),
+                (Some(load), id) => {
+                    match load.add(position, &part, id.as_ref().map(|id| &id[..]), image) {
+                        Err(Refused {
+                            error: Error::DuplicateKey { index },
+                            row: Some(row),
+                        }) => return Err(duplicate(schema, name, index, &row, self.tz)),
+                        added => added.map_err(|refused| refused.error),
+                    }
+                }
                 (None, None) => part.insert(cx.txn, image),
                 (None, Some(id)) => part.insert_under(cx.txn, id, image),
             };

@@ -23,6 +23,7 @@ use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
 use crate::txn::{Isolation, Owner, Txn};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Rows between two looks at whether the statement was killed.
 const KILL_CHECK_ROWS: u64 = 1024;
@@ -145,7 +146,9 @@ impl Inner {
         at: usize,
         log: Option<&RowLog>,
     ) -> Result<Option<Sorted>> {
-        let mut sorter = Sorter::new(self.storage.clone(), self.sort_bytes);
+        let all = self.ddl_bytes.load(Ordering::Relaxed);
+        let budget = usize::try_from(self.sort_bytes.min(all)).unwrap_or(usize::MAX);
+        let mut sorter = Sorter::new(self.storage.clone(), budget);
         let owner = txn.owner().clone();
         let go_on = || match owner.is_killed() {
             true => Err(Error::Interrupted),

@@ -54,7 +54,7 @@ use crate::log::{FlushAtCommit, OnDurable};
 use crate::page::Lsn;
 use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
 use crate::table::Table;
-use crate::table::load::{Load, Means, RowOrder};
+use crate::table::load::{Load, Means, PartLoads, RowOrder};
 use crate::txn::{
     Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, Txn, TxnInfo, TxnSystem,
     WaitInfo,
@@ -101,6 +101,10 @@ pub struct Options {
     pub drop_algorithm: DropAlgorithm,
     /// Bytes of row changes that an index build may be behind; see [`Engine::set_row_log_limit`].
     pub row_log_bytes: u64,
+    /// Memory of each sort of a statement that builds indexes, bytes (`innodb_sort_buffer_size`).
+    pub sort_bytes: u64,
+    /// Memory of all sorts of such a statement together; see [`Engine::set_ddl_buffer`].
+    pub ddl_bytes: u64,
     /// Bytes that row locks may take; 0: half the pool, 256 MiB at least. Beyond that statements fail with
     /// [`Error::LockTableFull`].
     pub lock_bytes: u64,
@@ -118,6 +122,10 @@ pub const FORCE_RECOVERY_MOST: u8 = 3;
 
 /// Default of [`Options::row_log_bytes`].
 pub const ROW_LOG_BYTES: u64 = 128 << 20;
+/// Default of [`Options::sort_bytes`].
+pub const SORT_BYTES: u64 = 16 << 20;
+/// Default of [`Options::ddl_bytes`].
+pub const DDL_BYTES: u64 = 64 << 20;
 /// Default of [`Options::reclaim_bytes_per_sec`]: a terabyte comes home in half an hour, in steps of 26 MiB.
 pub const RECLAIM_BYTES_PER_SEC: u64 = 512 << 20;
 
@@ -136,6 +144,8 @@ impl Default for Options {
             io_capacity_max: IO_CAPACITY_MAX,
             drop_algorithm: DropAlgorithm::default(),
             row_log_bytes: ROW_LOG_BYTES,
+            sort_bytes: SORT_BYTES,
+            ddl_bytes: DDL_BYTES,
             lock_bytes: 0,
             force_recovery: 0,
         }
@@ -206,8 +216,10 @@ struct Inner {
     file_per_table: AtomicBool,
     closed: AtomicBool,
     opened: Instant,
-    /// Sort memory of CREATE INDEX.
-    sort_bytes: usize,
+    /// Memory of each sort of a statement that builds indexes.
+    sort_bytes: u64,
+    /// Memory of all sorts of one such statement.
+    ddl_bytes: AtomicU64,
     /// Bytes of row changes that an index build may be behind.
     row_log_limit: Arc<AtomicU64>,
 }
@@ -434,13 +446,20 @@ impl Engine {
     /// Begins to fill a table that has no rows and that nobody else knows, in bulk; [`Engine::place_table`] is to make it known. `owner`:
     /// whose statement it is, asked whether it was killed.
     pub fn load(&self, owner: &Arc<Owner>, table: &Arc<Table>, order: RowOrder) -> Result<Load> {
-        let means = Means {
+        Load::start(table, order, self.means(owner))
+    }
+    /// The same for the partitions of such a table.
+    pub fn load_partitions(&self, owner: &Arc<Owner>, order: RowOrder) -> PartLoads {
+        PartLoads::start(order, self.means(owner))
+    }
+    fn means(&self, owner: &Arc<Owner>) -> Means {
+        Means {
             storage: self.0.storage.clone(),
             sort_bytes: self.0.sort_bytes,
+            all_bytes: self.0.ddl_bytes.load(Ordering::Relaxed),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             owner: owner.clone(),
-        };
-        Load::start(table, order, means)
+        }
     }
     /// Adds an index, built by sort and bulk load while reads and writes go on; `body` replaces the table's body.
     pub fn create_index(
@@ -468,6 +487,11 @@ impl Engine {
     /// that it fails with [`Error::RowLogFull`].
     pub fn set_row_log_limit(&self, bytes: u64) {
         self.0.row_log_limit.store(bytes, Ordering::Relaxed);
+    }
+    /// Changes at run time how much memory all sorts of a statement that builds indexes may have together (`innodb_ddl_buffer_size`). Each
+    /// has its share of that, [`Options::sort_bytes`] at most, and [`crate::sort::LEAST_BUDGET`] at least.
+    pub fn set_ddl_buffer(&self, bytes: u64) {
+        self.0.ddl_bytes.store(bytes, Ordering::Relaxed);
     }
     /// Drops a secondary index; `body` replaces the table's body.
     pub fn drop_index(
@@ -559,7 +583,9 @@ impl Engine {
     }
     /// One of several sorters that share the memory of one that builds an index.
     pub fn index_sorter(&self, several: usize) -> crate::sort::Sorter {
-        self.sorter(self.0.sort_bytes / several.max(1))
+        let share = self.0.ddl_bytes.load(Ordering::Relaxed) / several.max(1) as u64;
+        let bytes = self.0.sort_bytes.min(share);
+        self.sorter(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
     /// A temporary file for the layer above.
     pub fn temporary_file(&self) -> Result<crate::sort::TempFile> {

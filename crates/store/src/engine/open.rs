@@ -22,8 +22,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 const PURGE_THREADS: usize = 2;
-/// Sort memory of CREATE INDEX: a share of the pool's size within these bounds.
-const SORT_BYTES: std::ops::RangeInclusive<usize> = (1 << 20)..=(64 << 20);
 
 pub(super) fn open(
     storage: Arc<dyn Storage>,
@@ -80,7 +78,8 @@ pub(super) fn open(
     Ok(Inner {
         unfinished,
         storage,
-        sort_bytes: (options.pool_bytes / 16).clamp(*SORT_BYTES.start(), *SORT_BYTES.end()),
+        sort_bytes: options.sort_bytes,
+        ddl_bytes: AtomicU64::new(options.ddl_bytes),
         row_log_limit: Arc::new(AtomicU64::new(options.row_log_bytes)),
         file_per_table: AtomicBool::new(options.file_per_table),
         closed: AtomicBool::new(false),

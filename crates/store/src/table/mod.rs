@@ -62,7 +62,7 @@ pub use batch::{BATCH_ROWS, BatchScan, RowBatch};
 pub use changes::{ChangeCount, ChangedTables};
 pub use context::Noted;
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
-pub use load::{Load, Refused, RowOrder};
+pub use load::{Load, PartLoads, Refused, RowOrder};
 pub(crate) use read::visit_key;
 pub use scan::{EntryFilter, Scan};
 pub use size::TableSize;

@@ -179,7 +179,8 @@ fn run(
     batches: &Receiver<Arc<Batch>>,
     complete: &AtomicBool,
 ) -> std::result::Result<Built, Failure> {
-    let new = |_| Sorter::new(means.storage.clone(), means.sort_bytes);
+    // One more for the clustered index.
+    let new = |_| means.sorter(table.indexes.len());
     let mut sorters: Vec<Sorter> = indexes.iter().map(new).collect();
     let mut key = Vec::new();
     for batch in batches {

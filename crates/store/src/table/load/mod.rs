@@ -14,6 +14,7 @@
 //! **Uniqueness** is checked on the sorted streams.
 
 mod indexes;
+mod parts;
 
 use super::context::RowOp;
 use super::format::{self, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
@@ -25,6 +26,7 @@ use crate::pool::Direct;
 use crate::sort::Sorter;
 use crate::txn::Owner;
 use indexes::Indexes;
+pub use parts::PartLoads;
 use std::sync::Arc;
 
 /// Rows between two looks at whether the statement was killed.
@@ -33,7 +35,7 @@ const KILL_CHECK_ROWS: u64 = 1024;
 /// In which order rows come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOrder {
-    /// Of the clustered key; or the table has a hidden row id.
+    /// Of the clustered key, and before that of partitions; or the table has a hidden row id.
     Clustered,
     /// Any.
     Any,
@@ -44,8 +46,10 @@ pub enum RowOrder {
 pub(crate) struct Means {
     /// Where runs are written.
     pub storage: Arc<dyn Storage>,
-    /// Memory of each sort.
-    pub sort_bytes: usize,
+    /// Memory of each sort, at most.
+    pub sort_bytes: u64,
+    /// Memory of all of them.
+    pub all_bytes: u64,
     /// Threads that sort secondary keys, at most.
     pub threads: usize,
     /// Whose statement it is.
@@ -53,6 +57,13 @@ pub(crate) struct Means {
 }
 
 impl Means {
+    /// A sorter, one of so many at a time.
+    fn sorter(&self, of: usize) -> Sorter {
+        let share = self.all_bytes / of.max(1) as u64;
+        let budget = usize::try_from(self.sort_bytes.min(share)).unwrap_or(usize::MAX);
+        Sorter::new(self.storage.clone(), budget)
+    }
+
     /// Whether the statement goes on.
     fn go_on(&self) -> Result<()> {
         match self.owner.is_killed() {
@@ -107,7 +118,7 @@ impl Load {
         let direct = Direct::new(&table.ctx.pager, tree.space().file);
         let clustered = match order {
             RowOrder::Any if !table.def.hidden_row_id => {
-                Clustered::Sorter(Sorter::new(means.storage.clone(), means.sort_bytes))
+                Clustered::Sorter(means.sorter(table.indexes.len()))
             }
             _ => Clustered::Pages(
                 Bulk::new(&table.ctx.pager, tree.space(), Some(&direct)),
