@@ -73,6 +73,8 @@ class Server:
     for the data: then a later run finds it there."""
 
     live = set()
+    # Runs in the child before the server does.
+    prepare_child = staticmethod(die_with_parent)
 
     def __init__(self, name, args):
         self.name = name
@@ -99,7 +101,7 @@ class Server:
             stderr=self.log,
             stdin=subprocess.DEVNULL,
             env={**os.environ, "PATH": PATH},
-            preexec_fn=die_with_parent,
+            preexec_fn=self.prepare_child,
             start_new_session=True,
         )
         deadline = time.monotonic() + 60
