@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use millpond_store::io::sim::{OpKind, Step};
+use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::sync::Arc;
 
@@ -379,4 +379,48 @@ fn a_load_takes_pages_that_have_just_been_freed() {
         let left: Vec<i64> = ids.into_iter().filter(|id| id % 7 != 0).collect();
         holds(&mut s, &t, &left);
     }
+}
+
+/// Sorts that do not fit into their memory write runs, which go with the load, however it ends.
+#[test]
+fn sorts_share_little_memory() {
+    let disk = SimStorage::new();
+    let little = Options {
+        sort_bytes: 300 << 10,
+        ddl_bytes: 1,
+        ..options()
+    };
+    let db = Db {
+        engine: open_with(&disk, little).unwrap(),
+        disk,
+    };
+    let runs = || {
+        let files = db.disk.files();
+        files.iter().filter(|(n, _)| n.starts_with("tmp/")).count()
+    };
+    let mut s = db.session();
+    let ids: Vec<i64> = (0..12_000).rev().collect();
+    for whole in [false, true] {
+        s.create(table("work", &INDEXES));
+        let t = s.open("work");
+        if whole {
+            load(&mut s, &t, RowOrder::Any, &ids).unwrap();
+            holds(&mut s, &t, &ids);
+        } else {
+            let mut load = s.engine.load(&s.owner, &t, RowOrder::Any).unwrap();
+            for &id in &ids {
+                load.add(&a_row(id, id, 20)).unwrap();
+            }
+            assert!(runs() > 0);
+            drop(load);
+            s.commit();
+        }
+        assert_eq!(runs(), 0);
+        drop(t);
+        let owner = db.engine.owner();
+        let name = (D.to_string(), "work".to_string());
+        db.engine.drop_tables(&owner, &[name]).unwrap();
+    }
+    drop(s);
+    db.check();
 }

@@ -64,9 +64,7 @@ impl PartLoads {
     }
 
     fn sort(&mut self, position: u32, table: &Arc<Table>, row: &[u8]) -> Result<()> {
-        if !self.tables.contains_key(&position) {
-            self.tables.insert(position, table.clone());
-        }
+        self.tables.entry(position).or_insert_with(|| table.clone());
         self.key.clear();
         self.key.extend_from_slice(&position.to_be_bytes());
         if !table.def.hidden_row_id {
