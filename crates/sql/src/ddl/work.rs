@@ -272,8 +272,14 @@ impl<'a> Work<'a> {
         }
         if let (Some(order), None) = (self.bulk, &self.load) {
             self.load = Some(match self.schema.partitioning {
-                None => Filling::Whole(self.engine.load(self.owner, table, order).map_err(wrap)?),
-                Some(_) => Filling::Parts(self.engine.load_partitions(self.owner, order)),
+                None => {
+                    let load = self.engine.load(self.owner, table, order).map_err(wrap)?;
+                    Filling::Whole(Box::new(load))
+                }
+                Some(_) => {
+                    let parts = self.engine.load_partitions(self.owner, order);
+                    Filling::Parts(Box::new(parts))
+                }
             });
         }
         let mut cx = WriteContext {

@@ -7,9 +7,9 @@ use super::place::Part;
 /// A bulk load under way.
 pub enum Filling {
     /// Of a table without partitions.
-    Whole(Load),
+    Whole(Box<Load>),
     /// Of a table's partitions.
-    Parts(PartLoads),
+    Parts(Box<PartLoads>),
 }
 
 impl Filling {
