@@ -8,10 +8,10 @@
 //! |---|---|
 //! | `scope` | names: the stack of blocks, columns, aggregates, subqueries |
 //! | `from` | FROM: tables, derived tables, joins as written |
-//! | `query` | whole queries: WITH, UNION, VALUES |
+//! | `query` | whole queries: WITH, UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select` | SELECT's clauses, bound in MySQL's order |
 //! | `heading` | headings of items without an alias |
-//! | `heads` | result columns, and types of UNIONs |
+//! | `heads` | result columns, and types of set operations |
 //! | `into` | INTO: where it may stand, and its variables |
 //! | `group` | ONLY_FULL_GROUP_BY |
 //! | `recursive` | WITH RECURSIVE |

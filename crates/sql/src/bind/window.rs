@@ -401,7 +401,7 @@ impl Binder<'_, '_> {
                 "window functions in a subquery that reads tables of the query around it",
             ));
         }
-        let query = Query {
+        let mut query = Query {
             types: columns.iter().map(|c| c.ty.clone()).collect(),
             body: Body::Windowed(Box::new(Windowed {
                 input,
@@ -411,7 +411,6 @@ impl Binder<'_, '_> {
             calc_found_rows: false,
         };
         // The functions read the row itself.
-        let mut query = query;
         if let Body::Windowed(w) = &mut query.body {
             let own = w.row;
             for f in w.windows.iter_mut().flat_map(|w| &mut w.functions) {
