@@ -176,10 +176,10 @@ def start_mariadb(args):
 STARTERS = {"millpond": start_millpond, "mariadb": start_mariadb}
 
 
-def sql(server, statement):
-    """Runs one statement with the client that comes with the server package."""
+def sql(server, statement, timeout=60):
+    """Runs one statement with the client that comes with the server package, `timeout` seconds at most."""
     done = subprocess.run([which("mariadb"), "--no-defaults", f"--socket={server.socket}", "-uroot", "-e", statement],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=timeout)
     if done.returncode != 0:
         fail(f"{statement} on {server.name}: {done.stderr.strip()}")
 
