@@ -237,7 +237,7 @@ fn new_table(name: String) -> NewTable {
         database: "b".into(),
         name,
         hidden_row_id: false,
-        file_per_table: None,
+        place: None,
         indexes: vec![
             ("PRIMARY".into(), true, Vec::new()),
             ("k".into(), false, Vec::new()),

@@ -61,7 +61,7 @@ fn load(engine: &Engine, name: &str, rows: u32, ordered: bool) {
         database: "b".into(),
         name: name.into(),
         hidden_row_id: false,
-        file_per_table: None,
+        place: None,
         indexes: vec![
             ("PRIMARY".into(), true, Vec::new()),
             ("k".into(), false, Vec::new()),

@@ -76,6 +76,14 @@ pub enum Error {
     },
     /// The database has a constraint of this kind and name.
     DuplicateConstraint(Constraint),
+    /// No such tablespace.
+    NoSuchTablespace(String),
+    /// The tablespace exists already.
+    TablespaceExists(String),
+    /// Another tablespace has the data file that this one asks for.
+    DuplicateDatafile(String),
+    /// Tables are in the tablespace.
+    TablespaceNotEmpty(String),
     /// Bad configuration or an argument the caller must not pass.
     Invalid(String),
 }
@@ -153,6 +161,12 @@ impl std::fmt::Display for Error {
                 )
             }
             Error::DuplicateConstraint(c) => write!(f, "constraint '{}' exists", c.name),
+            Error::NoSuchTablespace(s) => write!(f, "tablespace {s} doesn't exist"),
+            Error::TablespaceExists(s) => write!(f, "tablespace '{s}' exists"),
+            Error::DuplicateDatafile(s) => {
+                write!(f, "the data file of tablespace '{s}' is another's")
+            }
+            Error::TablespaceNotEmpty(s) => write!(f, "tablespace '{s}' is not empty"),
             Error::Locked(s) => write!(f, "{s}"),
             Error::Invalid(s) => write!(f, "{s}"),
         }

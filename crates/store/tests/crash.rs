@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use millpond_store::engine::NewTable;
+use millpond_store::engine::{NewTable, Place};
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::collections::BTreeMap;
@@ -17,6 +17,7 @@ type Rows = BTreeMap<i64, Vec<u8>>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Model {
     databases: Vec<String>,
+    tablespaces: Vec<String>,
     tables: BTreeMap<String, (Vec<String>, Rows)>,
 }
 
@@ -25,6 +26,11 @@ enum Op {
     CreateDatabase,
     DropDatabase,
     Create(&'static str, bool),
+    CreateTablespace(&'static str),
+    RenameTablespace(&'static str, &'static str),
+    DropTablespace(&'static str),
+    /// A table in a tablespace.
+    CreateIn(&'static str, &'static str),
     Drop(&'static [&'static str]),
     Truncate(&'static str),
     Rename(&'static str, &'static str),
@@ -41,10 +47,38 @@ fn a_row(id: i64, n: i64, pad: usize) -> Vec<u8> {
     row(&[Some(&int(id)), Some(&int(n)), Some(&pad)])
 }
 
+fn put_rows(ids: std::ops::Range<i64>, n: i64, pad: usize) -> Vec<(i64, Option<Vec<u8>>)> {
+    ids.map(|i| (i, Some(a_row(i, n + i, pad)))).collect()
+}
+
+/// Tables in tablespaces: made, filled, written anew, emptied and dropped there, and the tablespaces renamed and dropped.
+fn tablespaces_script() -> Vec<Op> {
+    vec![
+        Op::CreateDatabase,
+        Op::CreateTablespace("ts"),
+        Op::CreateIn("a", "ts"),
+        Op::Rows("a", put_rows(0..10, 0, 10), true),
+        Op::CreateIn("b", "ts"),
+        Op::Rows("b", put_rows(0..6, 1, 20_000), true),
+        Op::CreateIndex("a"),
+        Op::Rebuild("b", RowOrder::Clustered),
+        Op::CreateTablespace("other"),
+        Op::RenameTablespace("ts", "space"),
+        Op::Truncate("a"),
+        Op::Rows("a", put_rows(2..5, 3, 3000), true),
+        Op::DropTablespace("other"),
+        Op::Drop(&["a", "b"]),
+        Op::DropTablespace("space"),
+        Op::CreateTablespace("space"),
+        Op::CreateIn("a", "space"),
+        Op::Rows("a", put_rows(0..3, 0, 10), true),
+        Op::DropDatabase,
+        Op::DropTablespace("space"),
+    ]
+}
+
 fn script() -> Vec<Op> {
-    let put = |ids: std::ops::Range<i64>, n: i64, pad: usize| -> Vec<(i64, Option<Vec<u8>>)> {
-        ids.map(|i| (i, Some(a_row(i, n + i, pad)))).collect()
-    };
+    let put = put_rows;
     let gone = |ids: std::ops::Range<i64>| ids.map(|i| (i, None)).collect::<Vec<_>>();
     vec![
         Op::CreateDatabase,
@@ -84,8 +118,17 @@ fn model_of(op: &Op, m: &Model) -> Model {
     let mut m = m.clone();
     match op {
         Op::CreateDatabase => m.databases.push(D.into()),
-        Op::DropDatabase => m = Model::default(),
-        Op::Create(t, _) => {
+        Op::DropDatabase => {
+            m.databases.clear();
+            m.tables.clear();
+        }
+        Op::CreateTablespace(name) => m.tablespaces.push((*name).into()),
+        Op::DropTablespace(name) => m.tablespaces.retain(|t| t != name),
+        Op::RenameTablespace(from, to) => {
+            m.tablespaces.retain(|t| t != from);
+            m.tablespaces.push((*to).into());
+        }
+        Op::Create(t, _) | Op::CreateIn(t, _) => {
             let indexes = vec!["PRIMARY".into(), "n".into()];
             m.tables.insert((*t).into(), (indexes, BTreeMap::new()));
         }
@@ -118,7 +161,17 @@ fn execute(db: &Engine, op: &Op) -> Result<()> {
         Op::DropDatabase => db.drop_database(&owner, D).map(drop),
         Op::Create(t, own) => {
             let mut t = table(t, &[("PRIMARY", true, &[0]), ("n", false, &[1])]);
-            t.file_per_table = Some(*own);
+            t.place = Some(Place::file_per_table(*own));
+            db.create_table(&owner, t)
+        }
+        Op::CreateTablespace(name) => db.create_tablespace(&owner, name, None, b""),
+        Op::RenameTablespace(from, to) => db.rename_tablespace(&owner, from, to),
+        Op::DropTablespace(name) => db.drop_tablespace(&owner, name),
+        Op::CreateIn(t, tablespace) => {
+            let mut t = table(t, &[("PRIMARY", true, &[0]), ("n", false, &[1])]);
+            let found = db.tablespace(tablespace)?;
+            let gone = || Error::NoSuchTablespace(tablespace.to_string());
+            t.place = Some(Place::In(found.ok_or_else(gone)?.file));
             db.create_table(&owner, t)
         }
         Op::Drop(names) => {
@@ -166,7 +219,7 @@ fn rebuild(db: &Engine, owner: &Arc<Owner>, name: &str, order: RowOrder) -> Resu
         database: D.into(),
         name: WORK[0].into(),
         hidden_row_id: false,
-        file_per_table: Some(def.file != space::FileId::SHARED),
+        place: Some(Place::of(def.file)),
         indexes: def
             .indexes
             .iter()
@@ -240,6 +293,8 @@ fn contents(db: &Engine) -> Model {
         databases: db.databases().unwrap(),
         ..Model::default()
     };
+    let tablespaces = db.tablespaces().unwrap();
+    m.tablespaces = tablespaces.into_iter().map(|t| t.name).collect();
     if m.databases.is_empty() {
         return m;
     }
@@ -266,9 +321,9 @@ fn contents(db: &Engine) -> Model {
 }
 
 /// Runs the script until the power goes: the model before and after the statement that failed.
-fn run_until_cut(db: &Engine) -> (Model, Model) {
+fn run_until_cut(db: &Engine, script: &[Op]) -> (Model, Model) {
     let mut m = Model::default();
-    for op in &script() {
+    for op in script {
         let after = model_of(op, &m);
         if execute(db, op).is_err() {
             return (m, after);
@@ -281,9 +336,15 @@ fn run_until_cut(db: &Engine) -> (Model, Model) {
 fn verify(disk: &SimStorage, before: &Model, after: &Model, at: u64) {
     let db = open_with(disk, small(algorithm(at))).unwrap_or_else(|e| panic!("cut {at}: {e}"));
     clear_work(&db);
-    let found = contents(&db);
+    let mut found = contents(&db);
+    found.tablespaces.sort();
+    let is = |m: &Model| {
+        let mut m = m.clone();
+        m.tablespaces.sort();
+        m == found
+    };
     assert!(
-        found == *before || found == *after,
+        is(before) || is(after),
         "cut {at}: the wrong rows or tables"
     );
     let db = Db {
@@ -317,11 +378,11 @@ fn seed() -> u64 {
     wanted.and_then(|s| s.parse().ok()).unwrap_or(0)
 }
 
-fn cut_once(at: u64, algorithm: DropAlgorithm) -> bool {
+fn cut_once(at: u64, algorithm: DropAlgorithm, script: &[Op]) -> bool {
     let disk = SimStorage::new();
     let steps = cut_at(&disk, at);
     let (before, after) = match open_with(&disk, small(algorithm)) {
-        Ok(db) => run_until_cut(&db),
+        Ok(db) => run_until_cut(&db, script),
         Err(_) => Default::default(),
     };
     let finished = steps.load(Ordering::Relaxed) <= at;
@@ -339,7 +400,7 @@ mod every_write {
         ($($name:ident: $algorithm:ident,)*) => {
             $(#[test]
             fn $name() {
-                every_cut(DropAlgorithm::$algorithm);
+                every_cut(DropAlgorithm::$algorithm, &script());
             })*
         };
     }
@@ -353,9 +414,14 @@ mod every_write {
     }
 }
 
-fn every_cut(algorithm: DropAlgorithm) {
+#[test]
+fn tablespaces_at_every_write() {
+    every_cut(DropAlgorithm::Millpond, &tablespaces_script());
+}
+
+fn every_cut(algorithm: DropAlgorithm, script: &[Op]) {
     let mut at = 0;
-    while !cut_once(at, algorithm) {
+    while !cut_once(at, algorithm, script) {
         at += 1;
     }
     assert!(at > 50, "the script writes more often than {at} times");
@@ -368,7 +434,7 @@ fn recovery_can_be_cut_short() {
         let disk = SimStorage::new();
         cut_at(&disk, first);
         let (before, after) = match open_with(&disk, small(algorithm(first))) {
-            Ok(db) => run_until_cut(&db),
+            Ok(db) => run_until_cut(&db, &script()),
             Err(_) => Default::default(),
         };
         let mut coin = Rng(first + (seed() << 32));
@@ -403,7 +469,7 @@ fn a_failing_disk_stops_the_engine() {
             if late { Step::Fail } else { Step::Go }
         });
         let db = open_with(&disk, small(algorithm(at))).unwrap();
-        let (before, after) = run_until_cut(&db);
+        let (before, after) = run_until_cut(&db, &script());
         // The script may have ended before.
         left.store(0, Ordering::Relaxed);
         let owner = db.owner();

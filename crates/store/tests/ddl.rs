@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use millpond_store::engine::Redefinition;
+use millpond_store::engine::{Place, Redefinition};
 use millpond_store::*;
 use std::sync::Arc;
 
@@ -430,7 +430,7 @@ fn dead_space_comes_home() {
     let mut sizes = Vec::new();
     for round in 0..6 {
         let mut t = table("t", TWO);
-        t.file_per_table = Some(round % 2 == 1);
+        t.place = Some(Place::file_per_table(round % 2 == 1));
         s.create(t);
         let t = s.open("t");
         for i in 0..300 {
@@ -462,7 +462,7 @@ fn graves_survive_a_crash() {
         let db = Db::new();
         let mut s = db.session();
         let mut t = table("t", TWO);
-        t.file_per_table = Some(own_file);
+        t.place = Some(Place::file_per_table(own_file));
         s.create(t);
         let t = s.open("t");
         for i in 0..2000 {

@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use millpond_store::engine::Place;
 use millpond_store::io::Storage;
 use millpond_store::io::sim::SimStorage;
 use millpond_store::{Engine, Isolation};
@@ -38,7 +39,7 @@ fn more_tables_than_handles() {
     let mut s = db.session();
     for i in 0..TABLES {
         let mut t = table(&name(i), &[("PRIMARY", true, &[0])]);
-        t.file_per_table = Some(true);
+        t.place = Some(Place::OwnFile);
         s.create(t);
         put(&mut s, i, 0);
         assert!(disk.handles() <= HANDLES);
@@ -82,7 +83,7 @@ fn a_rollback_without_descriptors_is_put_off() {
     let (mut s, mut other) = (db.session(), db.session());
     let apart = |i| {
         let mut t = table(&name(i), &[("PRIMARY", true, &[0])]);
-        t.file_per_table = Some(true);
+        t.place = Some(Place::OwnFile);
         t
     };
     s.create(apart(0));
@@ -188,7 +189,7 @@ fn files_are_the_owners() {
         let owner = engine.owner();
         engine.create_database(&owner, D, b"").unwrap();
         let mut def = table("t", &[("PRIMARY", true, &[0])]);
-        def.file_per_table = Some(true);
+        def.place = Some(Place::OwnFile);
         engine.create_table(&owner, def).unwrap();
         let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
         let t = engine.open_table(&mut txn, D, "t").unwrap();

@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use millpond_store::engine::Place;
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ fn contents(s: &mut Session, t: &Table) -> BTreeMap<i64, usize> {
 
 fn create(s: &Session, name: &str, own_file: bool) {
     let mut def = table(name, ONE);
-    def.file_per_table = Some(own_file);
+    def.place = Some(Place::file_per_table(own_file));
     s.create(def);
 }
 

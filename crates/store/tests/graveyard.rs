@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use millpond_store::engine::{GraveInfo, GraveState};
+use millpond_store::engine::{GraveInfo, GraveState, Place};
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ fn slow(disk: &SimStorage) -> Db {
 fn fill(db: &Db, name: &str, own_file: bool, rows: std::ops::Range<i64>) -> Result<()> {
     let mut s = db.session();
     let mut def = table(name, TWO);
-    def.file_per_table = Some(own_file);
+    def.place = Some(Place::file_per_table(own_file));
     if !db
         .engine
         .tables(D)

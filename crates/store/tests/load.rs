@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use millpond_store::engine::Place;
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::sync::Arc;
@@ -83,7 +84,7 @@ fn rows_come_in_any_order_or_that_of_the_key() {
                 ("b", RowOrder::Any, &shuffled),
             ] {
                 let mut new = table("work", &INDEXES);
-                new.file_per_table = Some(own_file);
+                new.place = Some(Place::file_per_table(own_file));
                 s.create(new);
                 let t = s.open("work");
                 load(&mut s, &t, order, ids).unwrap();
@@ -223,7 +224,7 @@ fn a_load_leaves_pool_and_log_alone() {
         let db = Db::new();
         let mut s = db.session();
         let mut hot = table("hot", &INDEXES[..1]);
-        hot.file_per_table = Some(own_file);
+        hot.place = Some(Place::file_per_table(own_file));
         s.create(hot);
         let t = s.open("hot");
         for id in 0..2000 {
@@ -247,7 +248,7 @@ fn a_load_leaves_pool_and_log_alone() {
             .map(count)
         };
         let mut new = table("work", &INDEXES);
-        new.file_per_table = Some(own_file);
+        new.place = Some(Place::file_per_table(own_file));
         s.create(new);
         let t = s.open("work");
         let before = numbers();
@@ -306,7 +307,7 @@ fn a_load_that_cannot_be_written_fails_alone() {
             (OpKind::Sync, 1, Step::Fail),
         ] {
             let mut new = table("work", &INDEXES);
-            new.file_per_table = Some(own_file);
+            new.place = Some(Place::file_per_table(own_file));
             s.create(new);
             let t = s.open("work");
             let mut load = s.engine.load(&s.owner, &t, RowOrder::Clustered).unwrap();

@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use millpond_store::engine::Place;
 use millpond_store::io::sim::SimStorage;
 use millpond_store::*;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ fn crashed() -> (SimStorage, String) {
     let mut s = db.session();
     for name in ["a", "b"] {
         let mut def = table(name, TWO);
-        def.file_per_table = Some(true);
+        def.place = Some(Place::OwnFile);
         s.create(def);
         let t = s.open(name);
         for i in 0..100 {
@@ -148,7 +149,7 @@ fn a_damaged_partition_keeps_its_table_apart() {
     let db = Db::new();
     let mut s = db.session();
     let mut def = table("p", TWO);
-    def.file_per_table = Some(true);
+    def.place = Some(Place::OwnFile);
     s.create(table("unused", TWO));
     let parts = ["x", "y"].map(String::from);
     db.engine

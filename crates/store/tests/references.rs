@@ -53,7 +53,7 @@ fn table(name: &str, body: &str) -> NewTable {
         database: "d".into(),
         name: name.into(),
         hidden_row_id: false,
-        file_per_table: None,
+        place: None,
         indexes: vec![("PRIMARY".into(), true, Vec::new())],
         body: body.into(),
         auto_increment: 0,

@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use millpond_store::engine::Redefinition;
+use millpond_store::engine::{Place, Redefinition};
 use millpond_store::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,7 +24,7 @@ fn define(n: u64, rng: &mut Rng) -> engine::NewTable {
             ("u", true, &[2]),
         ],
     );
-    t.file_per_table = Some(rng.chance(40));
+    t.place = Some(Place::file_per_table(rng.chance(40)));
     t
 }
 

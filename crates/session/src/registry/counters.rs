@@ -26,6 +26,7 @@ counters! {
     BytesSent = "Bytes_sent",
     AlterDb = "Com_alter_db",
     AlterTable = "Com_alter_table",
+    AlterTablespace = "Com_alter_tablespace",
     Analyze = "Com_analyze",
     Begin = "Com_begin",
     ChangeDb = "Com_change_db",

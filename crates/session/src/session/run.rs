@@ -488,7 +488,7 @@ impl Session {
             if create.temporary {
                 Home::Temporary
             } else {
-                Home::Stored(new.own_file)
+                Home::Stored(new.place)
             },
             create.duplicates,
             new.auto_increment,

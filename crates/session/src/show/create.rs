@@ -109,12 +109,13 @@ fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
     out
 }
 
-/// The statement that makes this table. `own_file_default`: what tables get that don't say where they live.
+/// The statement that makes this table. `tablespace`: the name of the one it is in, unless tables get there that don't say where they
+/// are to be.
 pub(crate) fn table_text(
     def: &TableDef,
     schema: &Schema,
     auto_increment: Option<u64>,
-    own_file_default: bool,
+    tablespace: Option<&str>,
     quotes: Quotes,
 ) -> String {
     let mut lines: Vec<String> = schema
@@ -139,17 +140,8 @@ pub(crate) fn table_text(
         quotes.name(&def.name),
         lines.join(",\n  ")
     );
-    let own_file = def.file != FileId::SHARED;
-    if own_file != own_file_default && def.file != FileId::TEMP {
-        let _ = write!(
-            out,
-            " /*!50100 TABLESPACE `{}` */",
-            if own_file {
-                "innodb_file_per_table"
-            } else {
-                "innodb_system"
-            }
-        );
+    if let Some(name) = tablespace {
+        let _ = write!(out, " /*!50100 TABLESPACE {} */", quotes.name(name));
     }
     out.push_str(" ENGINE=InnoDB");
     if let Some(next) = auto_increment

@@ -10,6 +10,8 @@ use millpond_store::space::FileId;
 const SYSTEM_COLUMNS: usize = 3;
 /// What InnoDB's flags say of a table of the row format DYNAMIC.
 const DYNAMIC: i64 = 33;
+/// The same of one in a general tablespace.
+const IN_TABLESPACE: i64 = 128;
 
 pub(super) fn tables(database: &str) -> Vec<Virtual> {
     match database {
@@ -42,16 +44,17 @@ fn innodb_tables() -> Virtual {
                 let Met::Stored(def, schema) = met else {
                     return Ok(());
                 };
-                let kind = match def.file {
-                    FileId::SHARED => "System",
-                    _ => "Single",
+                let (kind, flag) = match def.file {
+                    FileId::SHARED => ("System", DYNAMIC),
+                    file if file.is_general() => ("General", DYNAMIC | IN_TABLESPACE),
+                    _ => ("Single", DYNAMIC),
                 };
                 emit(&[
                     n(def.id),
                     s(format!("{}/{}", def.database, def.name)),
-                    Value::Int(DYNAMIC),
+                    Value::Int(flag),
                     int(schema.columns.len() + SYSTEM_COLUMNS),
-                    n(def.indexes.first().map_or(0, |i| i.space.0)),
+                    n(def.file.number()),
                     s("Dynamic"),
                     n(0u64),
                     s(kind),

@@ -302,6 +302,8 @@ fn metadata_locks() -> Virtual {
             }
             emit(&[
                 s(match table {
+                    // No database has this name; see `millpond_store::engine`.
+                    Some(_) if database.is_empty() => "TABLESPACE",
                     Some(_) => "TABLE",
                     None if database.is_empty() => "GLOBAL",
                     None => "SCHEMA",
@@ -461,7 +463,7 @@ fn tables_locked(engine: &Engine) -> HashMap<u32, u64> {
     let mut counts = HashMap::new();
     for lock in engine.metadata_locks() {
         if let Locked::Metadata { name, .. } = &lock.what
-            && split_name(name).1.is_some()
+            && matches!(split_name(name), (database, Some(_)) if !database.is_empty())
         {
             *counts.entry(lock.who.owner).or_insert(0) += 1;
         }

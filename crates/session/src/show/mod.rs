@@ -20,6 +20,7 @@
 //! | `logs` | the tables of MySQL's logs; which tables of `mysql` are listed |
 //! | `empty` | tables about things Millpond does not have |
 //! | `innodb` | information_schema.INNODB_TABLES |
+//! | `tablespaces` | tablespaces and their files |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `rules` | CHECK constraints and generated columns in such texts and as tables |
@@ -44,6 +45,7 @@ mod schema;
 mod server;
 mod statistics;
 mod table;
+mod tablespaces;
 mod waits;
 mod watch;
 
@@ -82,6 +84,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(profile::tables(database));
     tables.extend(statistics::tables(database));
     tables.extend(innodb::tables(database));
+    tables.extend(tablespaces::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

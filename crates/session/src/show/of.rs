@@ -18,6 +18,7 @@ use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{self, ExprKind, Ident, ObjectName, ShowFilter, ShowKind};
 use millpond_sql::store_error::store_error;
 use millpond_sql::types::{Collation, Schema};
+use millpond_store::space::FileId;
 use millpond_syntax::quote::Quotes;
 
 /// LIKE, WHERE, or nothing.
@@ -176,7 +177,18 @@ fn create_table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     };
     let next = live.filter(|_| has_auto).and_then(|l| l.auto_increment);
     let own_file = instance.global_u64("innodb_file_per_table") == Some(1);
-    let text = table_text(&def, &schema, next, own_file, quotes(env));
+    let tablespace = match def.file {
+        FileId::TEMP => None,
+        file if file.is_general() => instance
+            .engine()
+            .tablespace_of(file)
+            .map_err(|e| store_error(e, &table))?,
+        file if file.is_own() == own_file => None,
+        FileId::SHARED => Some("innodb_system".into()),
+        _ => Some("innodb_file_per_table".into()),
+    };
+    let quotes = quotes(env);
+    let text = table_text(&def, &schema, next, tablespace.as_deref(), quotes);
     Ok(definition(table, text))
 }
 

@@ -7,7 +7,7 @@ use millpond_sql::parse::ast::{
     AdminStatement, AlterAction, AlterTable, CreateTable, DeleteTarget, Explain, Ident, Insert,
     InsertSource, Items, MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb,
     QueryBody, RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
-    StatementKind, TableRef, TableStatement, TransactionStatement, Update,
+    StatementKind, TableRef, TableStatement, TablespaceKind, TransactionStatement, Update,
 };
 
 /// What a statement does to the open transaction, and what a READ ONLY one says to it, before it is carried out.
@@ -232,6 +232,9 @@ fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Ro
         S::DropDatabase { .. } => Row::new(C::DropDb, W::DropDatabase, Effect::Defines),
         // There are no views yet; IF EXISTS makes it harmless.
         S::DropView { .. } => Row::new(C::DropView, W::Other, Effect::Defines),
+        S::Tablespace(t) if t.kind == TablespaceKind::Tablespace => {
+            Row::new(C::AlterTablespace, W::Other, Effect::Defines)
+        }
         S::View(view) if view.alter => return refused("ALTER VIEW"),
         S::View(_) => return refused("CREATE VIEW"),
         _ => return refused_by_words(kind, 2),

@@ -273,7 +273,11 @@ impl<'a> Ddl<'a> {
         let asked = self.sort_out(&actions, &table)?;
         asked.clauses.check()?;
         let done = match asked.to {
-            Some(to) if asked.changes.is_empty() && !asked.options.changes() => {
+            Some(to)
+                if asked.changes.is_empty()
+                    && !asked.options.changes()
+                    && asked.options.tablespace.is_none() =>
+            {
                 self.rename(&alter.name, to)?;
                 Done::default()
             }
@@ -316,9 +320,6 @@ impl<'a> Ddl<'a> {
                 _ => asked.changes.push(action),
             }
         }
-        if asked.options.own_file.is_some() {
-            return unsupported("ALTER TABLE ... TABLESPACE");
-        }
         Ok(asked)
     }
 
@@ -342,6 +343,8 @@ impl<'a> Ddl<'a> {
         } else if to.is_some() {
             self.prepare_relations_of(database, table)?;
         }
+        let temporary = self.temporary(database, table).is_some();
+        let place = self.place(asked.options.tablespace.as_deref(), temporary)?;
         let related = || self.related_to(database, table, asked, to.as_ref());
         // Who writes to the table may wait for one of those, which stay locked, and then neither could go on.
         let alone = self.temporary(database, table).is_some();
@@ -358,6 +361,7 @@ impl<'a> Ddl<'a> {
             }
             let anew = change.anew;
             let mut changed = change.finish()?;
+            changed.place = place;
             self.repartition(&old, &mut changed.schema)?;
             self.relate_change((database, table), &old, &mut changed, to.as_ref())?;
             match &to {

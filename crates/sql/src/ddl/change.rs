@@ -14,6 +14,8 @@ use super::options::Options;
 use crate::catalog::{ForeignKey, Step};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
+use millpond_store::engine::Place;
+
 use crate::parse::ast::{self, AlterAction, Ident, Part, PlainAlter, Position};
 use crate::types::{Collation, Column, DefaultValue, Index, Schema, Visibility};
 
@@ -57,6 +59,8 @@ pub(super) struct Changed {
     pub renamed: Vec<(String, String)>,
     /// Bodies that other tables get by the same step.
     pub others: Vec<((String, String), Vec<u8>)>,
+    /// Where its rows are written anew, if elsewhere.
+    pub place: Option<Place>,
 }
 
 impl Changed {
@@ -67,6 +71,7 @@ impl Changed {
             kept_keys: schema.foreign_keys.len(),
             renamed: Vec::new(),
             others: Vec::new(),
+            place: None,
             schema,
         }
     }
@@ -471,7 +476,7 @@ impl<'a> Change<'a> {
         if let Some(comment) = &options.comment {
             self.comment.clone_from(comment);
         }
-        self.anew |= options.engine;
+        self.anew |= options.engine || options.tablespace.is_some();
         Ok(())
     }
 
@@ -627,6 +632,7 @@ impl<'a> Change<'a> {
             kept_keys,
             renamed: self.renamed,
             others: Vec::new(),
+            place: None,
         })
     }
 }

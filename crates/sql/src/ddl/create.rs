@@ -3,12 +3,13 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use millpond_store::Error;
-use millpond_store::engine::NewTable;
+use millpond_store::engine::{NewTable, Place};
 use millpond_store::space::FileId;
 
 use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
+use super::tablespace::check_partitioned;
 use super::temporary::not_temporary;
 use super::work::Work;
 use super::{Ddl, Done, check, database_collation, expressions, foreign_keys, functional, names};
@@ -52,8 +53,8 @@ pub struct New {
     pub table: String,
     /// Its columns, keys and options.
     pub schema: Schema,
-    /// Whether it is to have a file of its own, if the statement says so.
-    pub own_file: Option<bool>,
+    /// Where its pages are to be, if the statement says so.
+    pub place: Option<Place>,
     /// AUTO_INCREMENT of the first row; 0: not given.
     pub auto_increment: u64,
 }
@@ -118,7 +119,7 @@ impl Ddl<'_> {
 
     /// Creates what was checked.
     fn create_prepared(&self, new: &New, if_not_exists: bool) -> SqlResult<Done> {
-        let mut table = new_table(&new.database, &new.table, &new.schema, new.own_file);
+        let mut table = new_table(&new.database, &new.table, &new.schema, new.place);
         table.auto_increment = new.auto_increment;
         self.make(table, &new.schema, if_not_exists)
     }
@@ -146,6 +147,10 @@ impl Ddl<'_> {
         for option in &create.options {
             self.take_option(&option, &table, &mut options)?;
         }
+        let place = self.place(options.tablespace.as_deref(), create.temporary)?;
+        if create.partition.is_some() {
+            check_partitioned(place)?;
+        }
         let collation = options.collation(default)?;
         let comment = options.comment.unwrap_or_default();
         let name = (&*database, &*table);
@@ -155,7 +160,7 @@ impl Ddl<'_> {
             database,
             table,
             schema,
-            own_file: options.own_file,
+            place,
             auto_increment: options.auto_increment.filter(|_| counts).unwrap_or(0),
         })))
     }
@@ -284,11 +289,11 @@ impl Ddl<'_> {
         if self.is_taken(temporary, &database, &table)? {
             return self.table_exists(if_not_exists, &table);
         }
-        let own_file = match def.file {
+        let place = match def.file {
             FileId::TEMP => None,
-            file => Some(file != FileId::SHARED),
+            file => Some(Place::of(file)),
         };
-        let new = new_table(&database, &table, &schema, own_file);
+        let new = new_table(&database, &table, &schema, place);
         if temporary {
             if schema.partitioning.is_some() {
                 return Err(not_temporary());
@@ -465,13 +470,13 @@ pub(super) fn new_table(
     database: &str,
     table: &str,
     schema: &Schema,
-    own_file: Option<bool>,
+    place: Option<Place>,
 ) -> NewTable {
     NewTable {
         database: database.to_string(),
         name: table.to_string(),
         hidden_row_id: key::is_hidden(schema),
-        file_per_table: own_file,
+        place,
         indexes: schema
             .indexes
             .iter()

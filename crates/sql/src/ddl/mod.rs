@@ -22,6 +22,7 @@
 //! | `convert` | rows as they are to be |
 //! | `follow` | what becomes of rows while they are written anew |
 //! | `verify` | rows held to constraints that are new |
+//! | `tablespace` | general tablespaces |
 //! | `temporary` | temporary tables |
 //!
 //! This module turns statements into definitions and checks them; the store carries each out as one atomic,
@@ -46,6 +47,7 @@ mod names;
 mod options;
 mod partition;
 mod rebuild;
+mod tablespace;
 mod temporary;
 mod verify;
 mod work;
@@ -214,6 +216,7 @@ impl<'a> Ddl<'a> {
             S::DropView {
                 if_exists, names, ..
             } => self.drop_views(*if_exists, &names.all()),
+            S::Tablespace(statement) => self.tablespace(statement),
             // What there is none of is refused before it comes here.
             _ => Err(SqlError::unsupported("this statement")),
         }

@@ -12,13 +12,18 @@ fn check(name: &str, code: u16, what: &str) -> SqlResult<()> {
             format!("Incorrect {what} name '{name}'"),
         ));
     }
-    if name.chars().count() > MAX_NAME {
-        return Err(SqlError::new(
+    not_too_long(name)
+}
+
+/// Error 1059.
+pub(super) fn not_too_long(name: &str) -> SqlResult<()> {
+    match name.chars().count() > MAX_NAME {
+        true => Err(SqlError::new(
             1059,
             format!("Identifier name '{name}' is too long"),
-        ));
+        )),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// A database's name: error 1102 or 1059.

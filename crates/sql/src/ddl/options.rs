@@ -31,8 +31,8 @@ pub(super) struct Options {
     collation: Option<String>,
     pub comment: Option<String>,
     pub auto_increment: Option<u64>,
-    /// TABLESPACE: a file of its own, or the shared one.
-    pub own_file: Option<bool>,
+    /// TABLESPACE; see [`Ddl::place`].
+    pub tablespace: Option<String>,
     /// ENGINE was said.
     pub engine: bool,
 }
@@ -75,18 +75,7 @@ impl Ddl<'_> {
             O::Text(TextOption::Encryption, value) if value.eq_ignore_ascii_case("n") => {}
             O::Text(TextOption::Compression, value)
                 if value.is_empty() || value.eq_ignore_ascii_case("none") => {}
-            O::Tablespace(name) => {
-                out.own_file = Some(match name.as_str().to_ascii_lowercase().as_str() {
-                    "innodb_file_per_table" => true,
-                    "innodb_system" => false,
-                    _ => {
-                        return Err(SqlError::new(
-                            3510,
-                            format!("Tablespace {} doesn't exist.", name.as_str()),
-                        ));
-                    }
-                });
-            }
+            O::Tablespace(name) => out.tablespace = Some(name.as_str().to_string()),
             O::Number(NumberOption::AutoIncrement, n) => out.auto_increment = *n,
             O::Number(NumberOption::KeyBlockSize, Some(n)) if *n > 0 => {
                 self.not_compressed(format!("InnoDB: ignoring KEY_BLOCK_SIZE={n}."));

@@ -8,8 +8,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use millpond_store::engine::{Beside, PartitionChange};
-use millpond_store::space::FileId;
+use millpond_store::engine::{Beside, PartitionChange, Place};
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode};
 
 use super::change::{Changed, Way};
@@ -491,7 +490,7 @@ impl<'a> Ddl<'a> {
             name: own,
             old: &t.schema,
             changed: &changed,
-            home: Home::Stored(Some(def.file != FileId::SHARED)),
+            home: Home::Stored(Some(Place::of(def.file))),
             beside: match places {
                 None => self.beside_rows(t, &Way::Copy, limits)?.max(Beside::Reads),
                 Some(_) => self.beside_rows(t, &Way::Rebuild, limits)?,
@@ -587,6 +586,12 @@ impl<'a> Ddl<'a> {
             return Err(SqlError::new(
                 1731,
                 "Non matching attribute 'INSTANT COLUMN(s)' between partition and table",
+            ));
+        }
+        if other_def.file.is_general() {
+            return Err(SqlError::new(
+                1731,
+                "Non matching attribute 'TABLESPACE' between partition and table",
             ));
         }
         self.check_rows(&t, &p, at, other, &other_schema, validate)?;

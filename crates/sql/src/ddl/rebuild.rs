@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use millpond_store::engine::{Beside, Follow};
+use millpond_store::engine::{Beside, Follow, Place};
 use millpond_store::space::FileId;
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, RowOrder, Table, Txn};
 
@@ -25,6 +25,7 @@ use super::change::Changed;
 use super::convert::Conversion;
 use super::create::unix_now;
 use super::follow::{Moved, Places, Sources};
+use super::tablespace::check_partitioned;
 use super::work::{Home, Work};
 use crate::catalog::Versions;
 use crate::error::SqlResult;
@@ -103,8 +104,11 @@ impl<'a> Ddl<'a> {
         changed.schema = changed.schema.with_versions(Versions::default());
         let home = match def.file {
             FileId::TEMP => Home::Temporary,
-            file => Home::Stored(Some(file != FileId::SHARED)),
+            file => Home::Stored(Some(changed.place.unwrap_or_else(|| Place::of(file)))),
         };
+        if let (Home::Stored(place), Some(_)) = (home, &changed.schema.partitioning) {
+            check_partitioned(place)?;
+        }
         let places = changed.places(&old, self.env)?;
         let plan = Plan {
             own,

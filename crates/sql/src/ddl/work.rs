@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use millpond_store::btree::Records;
-use millpond_store::engine::{Follow, TemporaryChange};
+use millpond_store::engine::{Follow, Place, TemporaryChange};
 use millpond_store::sort::Sorted;
 use millpond_store::{Engine, Error, Isolation, Owner, Refused, RowOrder, Table, Txn};
 
@@ -66,8 +66,8 @@ pub fn clear_work(engine: &Engine) -> millpond_store::Result<()> {
 /// Where a table in the making is to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Home {
-    /// In the database; in a file of its own, the shared one, or where the default says.
-    Stored(Option<bool>),
+    /// In the database; where the default says, if nothing else does.
+    Stored(Option<Place>),
     /// In the session.
     Temporary,
 }
@@ -126,11 +126,11 @@ impl<'a> Work<'a> {
             }
         }
         let name = NEXT_NAME.fetch_add(1, Ordering::Relaxed).to_string();
-        let own_file = match home {
-            Home::Stored(own_file) => own_file,
+        let place = match home {
+            Home::Stored(place) => place,
             Home::Temporary => None,
         };
-        let mut new = new_table(WORK_DATABASE, &name, schema, own_file);
+        let mut new = new_table(WORK_DATABASE, &name, schema, place);
         let plain = schema.partitioning.is_none() && duplicates.is_none();
         if temporary && plain {
             new.indexes.truncate(1);

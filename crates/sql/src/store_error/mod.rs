@@ -103,6 +103,18 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             1412,
             "Table definition has changed, please retry transaction",
         ),
+        Error::NoSuchTablespace(name) => {
+            SqlError::new(3510, format!("Tablespace {name} doesn't exist."))
+        }
+        Error::TablespaceExists(name) => {
+            SqlError::new(1813, format!("Tablespace '{name}' exists."))
+        }
+        Error::DuplicateDatafile(name) => {
+            SqlError::new(3606, format!("Duplicate file name for tablespace '{name}'"))
+        }
+        Error::TablespaceNotEmpty(name) => {
+            SqlError::new(3120, format!("Tablespace `{name}` is not empty."))
+        }
         Error::Locked(what) => SqlError::new(1105, what),
         other => SqlError::new(1105, other.to_string()),
     }

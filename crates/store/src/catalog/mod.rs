@@ -9,6 +9,7 @@
 //! | `cache` | open tables, by name and by id |
 //! | `statistics` | what the layer above has found out about tables |
 //! | `references` | which tables refer to which |
+//! | `tablespaces` | general tablespaces and the tables in them |
 //! | `handler` | which table an undo record is about |
 //!
 //! **Promises.** At most one [`Core`](crate::table::Core) exists per table, so counters and roots have one truth. Whoever holds a table's metadata
@@ -23,6 +24,7 @@ mod own;
 pub(crate) mod references;
 pub(crate) mod row;
 mod statistics;
+mod tablespaces;
 
 pub(crate) use handler::Handler;
 pub(crate) use own::OwnTable;
@@ -30,6 +32,8 @@ pub(crate) use references::REFERENCES;
 pub use references::{Constraint, ConstraintKind, References};
 pub(crate) use statistics::STATISTICS;
 pub use statistics::{CATALOG_DATABASE, ChangeBody};
+pub(crate) use tablespaces::TABLESPACES;
+pub use tablespaces::Tablespace;
 
 use crate::error::{Error, Result};
 use crate::page::PageNo;
@@ -69,7 +73,7 @@ pub struct TableDef {
     pub database: String,
     /// Table name.
     pub name: String,
-    /// Where its pages live (`FileId::SHARED`, or a file of its own).
+    /// Where its pages live: `FileId::SHARED`, a general tablespace's, or a file of its own.
     pub file: FileId,
     /// Whether the clustered key is a hidden row id (no primary key).
     pub hidden_row_id: bool,
@@ -129,6 +133,8 @@ pub(crate) struct Catalog {
     statistics: OnceLock<Arc<Table>>,
     /// The index of references, once there is one.
     references: OnceLock<Arc<Table>>,
+    /// The table of tablespaces, once there is one.
+    tablespaces: OnceLock<Arc<Table>>,
     cache: Cache,
     /// Parties for reads on nobody's behalf. One for all would keep its oldest view while reads overlap, and purge
     /// from going on.
@@ -153,6 +159,7 @@ impl Catalog {
             graveyard: open(OwnTable::Graveyard),
             statistics: OnceLock::new(),
             references: OnceLock::new(),
+            tablespaces: OnceLock::new(),
             cache: Cache::new(),
             readers: Mutex::default(),
             last_missing: AtomicU64::new(0),

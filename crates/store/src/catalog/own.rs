@@ -35,6 +35,8 @@ pub(crate) enum OwnTable {
     Statistics,
     /// What refers to what. Its place is in the tables' rows, too.
     References,
+    /// General tablespaces and what is in them. The same.
+    Tablespaces,
 }
 
 impl OwnTable {
@@ -42,6 +44,7 @@ impl OwnTable {
     pub fn named(name: &str) -> OwnTable {
         match name {
             super::REFERENCES => OwnTable::References,
+            super::TABLESPACES => OwnTable::Tablespaces,
             _ => OwnTable::Statistics,
         }
     }
@@ -51,7 +54,7 @@ impl OwnTable {
             OwnTable::Databases => &[0],
             OwnTable::Tables => &[1, 3],
             OwnTable::Graveyard => &[2],
-            OwnTable::Statistics | OwnTable::References => &[],
+            OwnTable::Statistics | OwnTable::References | OwnTable::Tablespaces => &[],
         }
     }
 }
@@ -60,7 +63,10 @@ impl KeyCodec for OwnTable {
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match (self, index) {
             (OwnTable::Statistics, _) => out.extend_from_slice(super::statistics::key_of(row)?),
-            (OwnTable::References, _) => out.extend_from_slice(super::references::key_of(row)?),
+            // Both are keyed by the byte string that their rows begin with.
+            (OwnTable::References | OwnTable::Tablespaces, _) => {
+                out.extend_from_slice(super::references::key_of(row)?);
+            }
             (OwnTable::Databases, _) => {
                 out.extend_from_slice(crate::table::format::Reader(row).bytes()?);
                 out.push(0);
@@ -124,6 +130,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         OwnTable::Graveyard => "graveyard",
         OwnTable::Statistics => super::STATISTICS,
         OwnTable::References => super::REFERENCES,
+        OwnTable::Tablespaces => super::TABLESPACES,
     };
     let indexes = table.spaces().iter().enumerate().map(|(i, &at)| IndexDef {
         name: if i == 0 { "PRIMARY" } else { "id" }.into(),

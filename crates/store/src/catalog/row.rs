@@ -278,11 +278,16 @@ pub(crate) struct Late {
 impl Late {
     /// An index or, if `index` is empty, a table that dies now.
     pub fn now(def: &TableDef, index: &str) -> Late {
+        Late::of(&def.database, &def.name, index)
+    }
+
+    /// Something of these names that dies now.
+    pub fn of(database: &str, table: &str, index: &str) -> Late {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Late {
             since_ms: now.map_or(0, |d| d.as_millis() as u64),
-            database: def.database.clone(),
-            table: def.name.clone(),
+            database: database.into(),
+            table: table.into(),
             index: index.into(),
         }
     }

@@ -95,6 +95,7 @@ impl Inner {
             })
         })?;
         let graves = self.catalog.graves()?;
+        self.check_tablespaces(&rows, &mut f)?;
         for own in [
             &self.catalog.databases,
             &self.catalog.tables,
@@ -142,6 +143,27 @@ impl Inner {
         }
         self.check_files(&mut f, &graves)?;
         Ok(f.problems)
+    }
+
+    /// Every table that is in a tablespace is noted there, and the tablespace is there.
+    fn check_tablespaces(&self, rows: &[TableRow], f: &mut Findings) -> Result<()> {
+        let catalog = &self.catalog;
+        let tablespaces = catalog.read(|txn| catalog.all_tablespaces(txn))?;
+        for tablespace in &tablespaces {
+            f.known.entry(tablespace.file).or_default();
+        }
+        for def in rows.iter().map(|r| &r.def).filter(|d| d.file.is_general()) {
+            let noted = catalog.read(|txn| catalog.is_member(txn, def.file, def.id))?;
+            if !noted || !tablespaces.iter().any(|t| t.file == def.file) {
+                f.add(format!(
+                    "table {}.{} is in {}, which does not know of it",
+                    def.database,
+                    def.name,
+                    def.file.name()
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn check_table(&self, table: &Arc<Table>, f: &mut Findings) -> Result<()> {

@@ -7,7 +7,7 @@
 
 use super::reclaim::{Held, Reclaimer};
 use super::references::Relations;
-use super::{Inner, NewTable, Rename, TableName, no_table};
+use super::{Inner, NewTable, Place, Rename, TableName, no_table};
 use crate::catalog::row::{self, Grave, Late, TableRow};
 use crate::catalog::{CATALOG_DATABASE, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
@@ -365,6 +365,9 @@ impl Inner {
         self.ddl(owner, |txn, after| {
             self.lock_tables(txn, [(&**database, &**name)].into_iter())?;
             self.need_database(txn, database)?;
+            self.keep_tablespace(txn, def.file)?;
+            // First, so that the transaction's last changes are the definitions'.
+            self.note_member(txn, None, Some(def))?;
             self.note_relations(&mut after.relations, None, Some(def));
             for bytes in rows {
                 match self.catalog.tables.insert(txn, bytes) {
@@ -379,13 +382,10 @@ impl Inner {
     }
 
     pub(super) fn new_row(&self, table: NewTable) -> Result<TableRow> {
-        let own_file = table
-            .file_per_table
-            .unwrap_or_else(|| self.file_per_table.load(Ordering::Relaxed));
-        let file = if own_file {
-            self.pager.new_file_id()?
-        } else {
-            FileId::SHARED
+        let default = || Place::file_per_table(self.file_per_table.load(Ordering::Relaxed));
+        let file = match table.place.unwrap_or_else(default) {
+            Place::OwnFile => self.pager.new_file_id()?,
+            Place::In(file) => file,
         };
         let mut indexes = Vec::with_capacity(table.indexes.len());
         for (name, unique, body) in table.indexes {
@@ -465,6 +465,7 @@ impl Inner {
         let found = self.find(txn, database, name)?;
         // First, so that the transaction's last changes are the catalog's: recovery tells DDL by them.
         self.catalog.keep_statistics(txn, found.row.def.id, None)?;
+        self.note_member(txn, Some(&found.row.def), None)?;
         self.note_relations(&mut after.relations, Some(&found.row.def), None);
         self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
         self.dig(txn, &found.row.def, after)?;
@@ -481,7 +482,7 @@ impl Inner {
     ) -> Result<()> {
         let rooted = def.indexes.iter().filter(|i| i.root != 0);
         let spaces: Vec<(SpaceId, FileId)> = rooted.clone().map(|i| (i.space, def.file)).collect();
-        if def.file == FileId::SHARED {
+        if !def.file.is_own() {
             for index in rooted {
                 self.add_grave(txn, grave_of(index, def), after)?;
             }
@@ -553,7 +554,7 @@ impl Inner {
         let mut new = found.row.clone();
         new.def.id = self.new_table_id()?;
         new.auto_increment = 0;
-        if new.def.file != FileId::SHARED {
+        if new.def.file.is_own() {
             new.def.file = self.pager.new_file_id()?;
         }
         // What older views saw is gone: they are refused, as an empty table would be a lie.
@@ -564,6 +565,7 @@ impl Inner {
         }
         self.catalog
             .move_statistics(txn, found.row.def.id, new.def.id)?;
+        self.note_member(txn, Some(&found.row.def), Some(&new.def))?;
         self.replace(txn, &found, &new, after)?;
         self.dig(txn, &found.row.def, after)?;
         Ok(new.def.partitioned)

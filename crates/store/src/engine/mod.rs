@@ -14,6 +14,7 @@
 //! | `redefine` | other definitions for rows that stay |
 //! | `references` | tables that refer to others |
 //! | `statistics` | what the layer above has found out about tables |
+//! | `tablespaces` | general tablespaces |
 //! | `graveyard` | what is left to give back, for users |
 //! | `check` | verification of everything |
 //! | `status` | counters and the report |
@@ -38,6 +39,7 @@ mod redefine;
 mod references;
 mod statistics;
 mod status;
+mod tablespaces;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -69,6 +71,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
+pub use tablespaces::{Place, Tablespace};
 pub use temporary::TemporaryChange;
 use unfinished::Unfinished;
 
@@ -161,8 +164,8 @@ pub struct NewTable {
     pub name: String,
     /// No primary key: the store keys rows by a hidden id.
     pub hidden_row_id: bool,
-    /// Own file; `None`: the engine's default.
-    pub file_per_table: Option<bool>,
+    /// Where its pages are to be; `None`: where the engine's default says.
+    pub place: Option<Place>,
     /// Name, unique, body of each index, clustered first (also for a hidden row id).
     pub indexes: Vec<(String, bool, Vec<u8>)>,
     /// Columns and options, opaque.
@@ -617,6 +620,19 @@ impl Engine {
         self.0
             .catalog
             .each_open(&mut |def| f(def, split_partition(&def.name)));
+    }
+    /// Calls `f` with the definition of each table and partition there is, and of a partition its table's name and its own.
+    #[allow(clippy::type_complexity)]
+    pub fn each_table(&self, f: &mut dyn FnMut(&TableDef, Option<(&str, &str)>)) -> Result<()> {
+        let catalog = &self.0.catalog;
+        catalog.read(|txn| {
+            catalog.each_table(txn, &mut |row| {
+                if row.def.database != CATALOG_DATABASE {
+                    f(&row.def, split_partition(&row.def.name));
+                }
+                Ok(())
+            })
+        })
     }
     /// Counters and the status report.
     pub fn status(&self) -> EngineStatus {

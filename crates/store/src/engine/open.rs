@@ -7,7 +7,9 @@
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
 use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options};
-use crate::catalog::{CATALOG_DATABASE, Catalog, CodecFactory, Handler, REFERENCES, STATISTICS};
+use crate::catalog::{
+    CATALOG_DATABASE, Catalog, CodecFactory, Handler, REFERENCES, STATISTICS, TABLESPACES,
+};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::log::{Log, MIN_CAPACITY};
@@ -62,7 +64,9 @@ pub(super) fn open(
     let ctx = Context::new(pager.clone(), sys.clone(), force > 0);
     let catalog = Catalog::open(&ctx, codecs.clone())?;
     let handler = Arc::new(Handler(catalog.clone()));
-    // First: a rollback may need room on a full disk.
+    // The reclaimer asks whose files there are.
+    catalog.find_tablespaces()?;
+    // Before rollbacks, which may need room on a full disk.
     let rate = options.reclaim_bytes_per_sec;
     let reclaimer = Reclaimer::start(&storage, &pager, &catalog, rate, force < 2)?;
     let later = match force < 3 {
@@ -146,7 +150,7 @@ fn roll_back_ddl(
     force: u8,
 ) -> Result<Vec<Txn>> {
     let mut own = Vec::new();
-    for name in [STATISTICS, REFERENCES] {
+    for name in [STATISTICS, REFERENCES, TABLESPACES] {
         let row = catalog.read(|txn| catalog.table(txn, CATALOG_DATABASE, name))?;
         own.extend(row.map(|r| r.def.id));
     }

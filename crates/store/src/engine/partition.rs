@@ -9,11 +9,10 @@
 //! it is durable by one sync, and none of their pages is read.
 
 use super::ddl::{Aftermath, Found};
-use super::{Inner, NewTable, TableName, no_table};
+use super::{Inner, NewTable, Place, TableName, no_table};
 use crate::catalog::row::{self, TableRow};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Error, Result};
-use crate::space::FileId;
 use crate::table::Table;
 use crate::txn::{Owner, Txn};
 use std::sync::{Arc, OnceLock};
@@ -69,7 +68,7 @@ impl Inner {
             database: table.database.clone(),
             name: String::new(),
             hidden_row_id: table.hidden_row_id,
-            file_per_table: Some(table.file != FileId::SHARED),
+            place: Some(Place::of(table.file)),
             indexes: table.indexes.iter().map(super::new_index).collect(),
             body,
             auto_increment: 0,
@@ -173,6 +172,8 @@ impl Inner {
         };
         let (xs, ys) = (&a.row.def.indexes, &b.row.def.indexes);
         if b.row.def.partitioned
+            // Whose tables are counted by their ids.
+            || b.row.def.file.is_general()
             || a.row.def.hidden_row_id != b.row.def.hidden_row_id
             || xs.len() != ys.len()
             || !xs.iter().zip(ys).all(|(x, y)| alike(x, y))

@@ -5,7 +5,8 @@
 //! forgotten. A file is cut shorter step by step, then removed. Everything can be repeated after a crash. No page of the
 //! dead space is read. The thread holds no lock that a statement waits for.
 //!
-//! What is free at the ends of the shared and the undo file goes back to the file system likewise.
+//! What is free at the ends of the shared and the undo file goes back to the file system likewise, and at those of tablespaces' files that
+//! are in use.
 //!
 //! **A grave is left alone** while its space is being built and until the DDL that dug it has buried the space
 //! ([`Reclaimer::hold`]): purge may be at work in it that long.
@@ -21,7 +22,7 @@ use crate::pool::{Pace, Pager};
 use crate::space::{FileId, SpaceId};
 use crate::table::format::{RowHeader, cut_short};
 use parking_lot::Mutex;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,13 +35,13 @@ const HASTY_SPARE: u64 = 1 << 20;
 const RETRY: Duration = Duration::from_secs(5);
 /// Graves read at a time: memory stays bounded however many there are.
 const BATCH: usize = 1024;
-/// How often the ends of the shared and the undo file are looked at.
+/// How often the ends of files are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 /// Free bytes at a file's end that are worth cutting off, how many are left there, and how many are counted.
 const TAIL_WORTH: u64 = 16 << 20;
 const TAIL_SPARE: u64 = 8 << 20;
 const TAIL_COUNTED: u64 = 4 << 30;
-/// The files whose ends are cut.
+/// The files that every database has whose ends are cut; see [`Worker::ended`].
 const ENDED: [FileId; 2] = [FileId::SHARED, FileId::UNDO];
 /// Files deleted with one sync before and one after.
 const FILES_AT_A_TIME: usize = 64;
@@ -114,7 +115,7 @@ impl Reclaimer {
         };
         let files = table_files(&**storage)?;
         let in_need = shared.clone();
-        pager.set_relief(move |file| in_need.relief(file == FileId::SHARED));
+        pager.set_relief(move |file| in_need.relief(file == FileId::SHARED || file.is_general()));
         let thread = std::thread::Builder::new()
             .name("reclaimer".into())
             .spawn(move || worker.run(files))
@@ -167,7 +168,7 @@ fn table_files(storage: &dyn Storage) -> Result<Vec<FileId>> {
     };
     Ok(names
         .iter()
-        .filter_map(|n| n.parse().ok().map(FileId))
+        .filter_map(|n| FileId::of_table_name(n))
         .collect())
 }
 
@@ -200,7 +201,7 @@ impl Worker {
         if let Err(e) = self.remove_orphans(files) {
             tracing::error!("files of unknown tables are left: {e}");
         }
-        let mut lengths = [0; ENDED.len()];
+        let mut lengths = HashMap::new();
         loop {
             let urgent = {
                 let mut state = self.shared.state.lock();
@@ -236,11 +237,21 @@ impl Worker {
         }
     }
 
-    /// Cuts off what has long been free at the ends of the shared and the undo file. `lengths`: of the files at the last
-    /// look; one that has grown since may be about to grow again.
-    fn cut_ends(&self, lengths: &mut [u64]) {
+    /// The files whose ends are cut.
+    fn ended(&self) -> Vec<FileId> {
+        let mut files = ENDED.to_vec();
+        files.extend(self.pager.general_files());
+        files
+    }
+
+    /// Cuts off what has long been free at the ends of files. `lengths`: of the files at the last look; one that has grown since
+    /// may be about to grow again.
+    fn cut_ends(&self, lengths: &mut HashMap<FileId, u64>) {
         let mut pace = Paced::new(&self.shared);
-        for (file, length) in ENDED.into_iter().zip(lengths) {
+        let files = self.ended();
+        lengths.retain(|file, _| files.contains(file));
+        for file in files {
+            let length = lengths.entry(file).or_default();
             let cut = self
                 .pager
                 .free_tail(file, TAIL_COUNTED)
@@ -260,9 +271,9 @@ impl Worker {
     /// The same, for somebody who needs the room elsewhere; but who has just been promised room keeps it.
     fn cut_all(&self) -> Result<()> {
         let mut pace = Paced::new(&self.shared);
-        for file in ENDED {
+        for file in self.ended() {
             // Who needs more than is free at the shared file's end would only have to make it longer again.
-            if file != FileId::SHARED || self.shared.state.lock().urgent_shared == 0 {
+            if file == FileId::UNDO || self.shared.state.lock().urgent_shared == 0 {
                 self.pager.shrink_file(file, HASTY_SPARE, &mut pace)?;
             }
         }
@@ -281,7 +292,11 @@ impl Worker {
             self.catalog.each_table(txn, &mut |row| {
                 unknown.remove(&row.def.file);
                 Ok(())
-            })
+            })?;
+            for tablespace in self.catalog.all_tablespaces(txn)? {
+                unknown.remove(&tablespace.file);
+            }
+            Ok(())
         })?;
         let mut after = None;
         loop {
@@ -365,7 +380,7 @@ impl Worker {
         let Some(grave) = self.catalog.grave(space)? else {
             return Ok(true);
         };
-        if grave.file == FileId::SHARED || !self.is_doomed(grave.file)? {
+        if !self.is_doomed(grave.file)? {
             let space = self.pager.space(grave.space, grave.file);
             self.pager.drop_space(&space);
             if !self.pager.free_extents(&space, pace)? {
@@ -383,8 +398,13 @@ impl Worker {
         pace: &mut Paced<'_>,
         left: &mut Left,
     ) -> Result<bool> {
-        let held = |g: &&&Grave| !self.shared.is_held(g.space);
-        let graves: Vec<&Grave> = graves.iter().filter(held).copied().collect();
+        let mut free = Vec::with_capacity(graves.len());
+        for grave in graves {
+            if !self.shared.is_held(grave.space) && !self.is_used(grave)? {
+                free.push(*grave);
+            }
+        }
+        let graves: Vec<&Grave> = free;
         if graves.is_empty() {
             return Ok(true);
         }
@@ -414,13 +434,30 @@ impl Worker {
 
     /// Whether the file goes as a whole: then it may have been cut short before a crash, maps and all.
     fn is_doomed(&self, file: FileId) -> Result<bool> {
+        match file {
+            FileId::SHARED => Ok(false),
+            // A tablespace is forgotten by the transaction that digs the grave of its file.
+            file if file.is_general() => self
+                .catalog
+                .read(|txn| Ok(self.catalog.tablespace_name(txn, file)?.is_none())),
+            file => self.any_grave(|g| g.file == file && g.whole_file),
+        }
+    }
+
+    /// Whether DDL has to do still with something that was in a tablespace whose file goes.
+    fn is_used(&self, grave: &Grave) -> Result<bool> {
+        Ok(grave.file.is_general()
+            && self.any_grave(|g| g.file == grave.file && self.shared.is_held(g.space))?)
+    }
+
+    fn any_grave(&self, of_interest: impl Fn(&Grave) -> bool) -> Result<bool> {
         let mut after = None;
         loop {
             let graves = self.catalog.graves_after(after, BATCH)?;
             let Some(last) = graves.last() else {
                 return Ok(false);
             };
-            if graves.iter().any(|g| g.file == file && g.whole_file) {
+            if graves.iter().any(&of_interest) {
                 return Ok(true);
             }
             after = Some(last.space);
@@ -430,7 +467,7 @@ impl Worker {
     /// Removes a grave's row and frees the root page at once. Nobody but the reclaimer reads graves, so no older
     /// version of the row is of interest and it needs no transaction.
     fn remove(&self, grave: &Grave) -> Result<()> {
-        let doomed = grave.file != FileId::SHARED && self.is_doomed(grave.file)?;
+        let doomed = self.is_doomed(grave.file)?;
         let root = if doomed { 0 } else { grave.root };
         let tree = &self.catalog.graveyard.indexes[0].tree;
         let mut removed = false;

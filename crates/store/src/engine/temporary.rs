@@ -49,7 +49,7 @@ impl Engine {
             database: def.database.clone(),
             name: def.name.clone(),
             hidden_row_id: def.hidden_row_id,
-            file_per_table: None,
+            place: None,
             indexes: def.indexes.iter().map(super::new_index).collect(),
             body: def.body.clone(),
             auto_increment: 0,

@@ -29,7 +29,7 @@ fn new_table(name: &str, own_file: bool) -> NewTable {
         database: "d".into(),
         name: name.into(),
         hidden_row_id: false,
-        file_per_table: Some(own_file),
+        place: Some(Place::file_per_table(own_file)),
         indexes: vec![("PRIMARY".into(), true, Vec::new())],
         body: Vec::new(),
         auto_increment: 0,

@@ -6,7 +6,7 @@ use super::discard::{Dead, DropAlgorithm};
 use super::room::patiently;
 use crate::error::{Error, Result};
 use crate::log::op::{Op, Target};
-use crate::page::{Lsn, PageNo};
+use crate::page::{Lsn, PAGE_SIZE, PageNo};
 use crate::space::{EXTENT_PAGES, FileId, Space, SpaceId};
 use smallvec::SmallVec;
 use std::io::ErrorKind::NotFound;
@@ -172,6 +172,23 @@ impl Pager {
         };
         let len = handle.len();
         len.map_err(|e| Error::io(format!("length of {name}"), &e))
+    }
+
+    /// Files of general tablespaces that are in use.
+    pub fn general_files(&self) -> Vec<FileId> {
+        self.core().files.general()
+    }
+
+    /// Bytes of a file, and of those in extents that are nobody's; 0 if it is not there.
+    pub fn file_room(&self, file: FileId) -> Result<(u64, u64)> {
+        let file = match self.core().files.get(file, false) {
+            Ok(f) => f,
+            Err(Error::Io { kind: NotFound, .. }) => return Ok((0, 0)),
+            Err(e) => return Err(e),
+        };
+        let alloc = file.alloc().lock();
+        let bytes = |extents: u32| u64::from(extents) * u64::from(EXTENT_PAGES) * PAGE_SIZE as u64;
+        Ok((bytes(alloc.extents()), bytes(alloc.free_extents())))
     }
 
     /// Pages used in the space's own extents (its root is not among them).

@@ -128,6 +128,11 @@ impl FileAlloc {
         self.extents.len() as u32
     }
 
+    /// Extents that are nobody's.
+    pub fn free_extents(&self) -> u32 {
+        self.free.len() as u32
+    }
+
     /// The file has grown to `extents`.
     pub fn grow_to(&mut self, extents: u32) {
         for e in self.extents()..extents {

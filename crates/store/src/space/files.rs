@@ -99,6 +99,12 @@ impl Files {
         self.open.read().get(&id).cloned()
     }
 
+    /// The open files of general tablespaces.
+    pub fn general(&self) -> Vec<FileId> {
+        let open = self.open.read();
+        open.keys().filter(|id| id.is_general()).copied().collect()
+    }
+
     /// Forgets a file that is being deleted.
     pub fn forget(&self, id: FileId) -> Option<Arc<DataFile>> {
         self.open.write().remove(&id)

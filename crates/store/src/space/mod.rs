@@ -45,6 +45,11 @@ pub const MAP_PAGES: u32 = MAP_EXTENTS * EXTENT_PAGES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u64);
 
+/// Set in the ids of general tablespaces' files, so that whoever has an id knows whether many tables share the file.
+const GENERAL: u64 = 1 << 40;
+/// What the names of their files begin with.
+const GENERAL_NAME: &str = "ts";
+
 impl FileId {
     /// The shared data file, `data`.
     pub const SHARED: FileId = FileId(0);
@@ -59,7 +64,39 @@ impl FileId {
             FileId::SHARED => "data".into(),
             FileId::UNDO => "undo".into(),
             FileId::TEMP => "temp".into(),
+            id if id.is_general() => format!("tables/{GENERAL_NAME}{}", id.number()),
             FileId(n) => format!("tables/{n}"),
+        }
+    }
+
+    /// The file of this name in the folder of the tables' files.
+    pub(crate) fn of_table_name(name: &str) -> Option<FileId> {
+        match name.strip_prefix(GENERAL_NAME) {
+            Some(number) => Some(FileId::general(number.parse().ok()?)),
+            None => Some(FileId(name.parse().ok()?)),
+        }
+    }
+
+    /// The file of a general tablespace, by its number.
+    pub(crate) fn general(number: u64) -> FileId {
+        FileId(number | GENERAL)
+    }
+
+    /// Whether it is a general tablespace's: many tables share it, and it lasts when they go.
+    pub fn is_general(self) -> bool {
+        self != FileId::TEMP && self.0 & GENERAL != 0
+    }
+
+    /// Whether it is one table's own and goes with it.
+    pub fn is_own(self) -> bool {
+        !matches!(self, FileId::SHARED | FileId::UNDO | FileId::TEMP) && !self.is_general()
+    }
+
+    /// Its number, as users see it: no two files have the same, whatever they are for.
+    pub fn number(self) -> u64 {
+        match self {
+            FileId::TEMP => self.0,
+            FileId(n) => n & !GENERAL,
         }
     }
 

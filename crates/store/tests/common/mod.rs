@@ -236,7 +236,7 @@ pub fn table(name: &str, indexes: &[(&str, bool, &[u8])]) -> NewTable {
         database: D.into(),
         name: name.into(),
         hidden_row_id: false,
-        file_per_table: None,
+        place: None,
         indexes: indexes
             .iter()
             .map(|(n, u, f)| (n.to_string(), *u, f.to_vec()))
