@@ -45,7 +45,11 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
     }
     match &column.default {
         DefaultValue::Literal(text) => {
-            let _ = write!(out, " DEFAULT {}", quote_text(text));
+            // That of a BIT is a literal itself.
+            let _ = match ty.base {
+                BaseType::Bit => write!(out, " DEFAULT {text}"),
+                _ => write!(out, " DEFAULT {}", quote_text(text)),
+            };
         }
         DefaultValue::Now => {
             let _ = write!(out, " DEFAULT {}", now_text(column));

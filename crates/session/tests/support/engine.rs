@@ -95,7 +95,7 @@ impl Engine for Embedded {
     }
 }
 
-/// I integer, U unsigned integer, N DECIMAL, R FLOAT and DOUBLE, T text, E ENUM, M SET (several members), B bytes, D date, H time of day, S date and time, Y year, X NULL.
+/// I integer, U unsigned integer, N DECIMAL, R FLOAT and DOUBLE, T text, E ENUM, M SET (several members), B bytes, D date, H time of day, S date and time, Y year, Z BIT, X NULL.
 fn letter(ty: &SqlType) -> char {
     match ty.base {
         BaseType::Null => 'X',
@@ -130,6 +130,7 @@ fn letter(ty: &SqlType) -> char {
         BaseType::Year => 'Y',
         BaseType::Enum => 'E',
         BaseType::Set => 'M',
+        BaseType::Bit => 'Z',
     }
 }
 
@@ -158,6 +159,7 @@ fn wire_letter(column: &mysql::Column) -> char {
         | ColumnType::MYSQL_TYPE_TIMESTAMP
         | ColumnType::MYSQL_TYPE_TIMESTAMP2 => 'S',
         ColumnType::MYSQL_TYPE_YEAR => 'Y',
+        ColumnType::MYSQL_TYPE_BIT => 'Z',
         _ if column.flags().contains(ColumnFlags::ENUM_FLAG) => 'E',
         _ if column.flags().contains(ColumnFlags::SET_FLAG) => 'M',
         _ if column.character_set() == BINARY => 'B',

@@ -9,7 +9,7 @@ use super::select::is_descending;
 use crate::computed::generated_given;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::{as_number, into_bytes, unknown_column};
+use crate::expr::bind::{as_number, as_own_text, into_bytes, unknown_column};
 use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{
     self, Block, Body, Delete, DerivedColumn, Insert, InsertRows, OrderKey, Query, Root, Table,
@@ -18,7 +18,7 @@ use crate::logical::{
 use crate::logical::{Carried, column_count};
 use crate::parse::ast;
 use crate::switches::Flag;
-use crate::types::{Collation, Column, Schema, Visibility};
+use crate::types::{Collation, Column, Family, Schema, Visibility};
 use crate::write::locks_reads;
 use millpond_store::{LockMode, WaitPolicy};
 
@@ -563,7 +563,7 @@ fn named_columns(t: &Table) -> Table {
 }
 
 /// What a value is for its column: a hexadecimal literal is a number for a numeric one.
-/// A text is what the client sent for a binary one.
+/// A text is what the client sent for a binary one, and a time is its text for a string.
 pub(super) fn for_column(g: &mut Given, column: &Column, scope: &mut dyn Scope) {
     let Given::Value { value, .. } = g else {
         return;
@@ -573,6 +573,9 @@ pub(super) fn for_column(g: &mut Given, column: &Column, scope: &mut dyn Scope) 
     }
     if is_binary(column) {
         into_bytes(value, scope);
+    }
+    if column.ty.family() == Family::String {
+        as_own_text(value);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::result::{
     ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_PRI_KEY,
     FLAG_UNIQUE_KEY,
 };
+use crate::types::derive::common_integer;
 use crate::types::{DefaultValue, SqlType};
 
 /// A column of a query's result.
@@ -62,10 +63,13 @@ pub fn column_flags(schema: &crate::types::Schema, column: usize) -> u16 {
 pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
     use crate::types::BaseType as B;
     if a == b || b.base == B::Null {
-        return a.clone();
+        return a.clone().computed();
     }
     if a.base == B::Null {
-        return b.clone();
+        return b.clone().computed();
+    }
+    if a.base == B::Bit && b.is_integer() || b.base == B::Bit && a.is_integer() {
+        return common_integer(a, b);
     }
     if a.is_integer() && b.is_integer() {
         return if a.unsigned == b.unsigned {

@@ -3,7 +3,7 @@
 use super::{Column, DefaultValue};
 use crate::error::{SqlError, SqlResult};
 use crate::types::BaseType;
-use crate::value::{StoreContext, Value, implicit_zero};
+use crate::value::{StoreContext, Value, implicit_zero, of_default};
 
 /// Converts a value for assignment to a column: what INSERT and UPDATE do. Raises MySQL's errors, or warnings if not strict.
 #[inline]
@@ -48,7 +48,7 @@ pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<
             3773,
             "'DEFAULT' function cannot be used with default value expressions",
         )),
-        DefaultValue::Literal(s) => Ok(store(Value::str(s), column, cx)?.into_owned()),
+        DefaultValue::Literal(s) => Ok(store(of_default(s, &column.ty), column, cx)?.into_owned()),
         DefaultValue::None if column.auto_increment => Ok(implicit_zero(&column.ty)),
         DefaultValue::None if column.nullable => Ok(Value::Null),
         // An ENUM without a default has its first member.

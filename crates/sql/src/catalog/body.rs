@@ -75,6 +75,8 @@ fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
         ty: SqlType {
             base,
             unsigned: flags & F_UNSIGNED != 0,
+            // In a section of its own.
+            zerofill: 0,
             length,
             decimals,
             collation,
@@ -281,6 +283,21 @@ mod tests {
         assert_eq!(t.columns, s.columns);
         assert_eq!(t.checks, s.checks);
         assert_eq!(t.indexes, s.indexes);
+    }
+
+    #[test]
+    fn widths_of_zerofill_return() {
+        let mut s = sample();
+        for (at, width) in [(5, 7), (6, 11)] {
+            s.columns[at].ty.zerofill = width;
+        }
+        let def = def_of(&s);
+        assert_eq!(Schema::of(&def).unwrap().columns, s.columns);
+        // A column that isn't there.
+        let mut wrong = def.clone();
+        let at = wrong.body.len() - 2;
+        wrong.body[at] = 99;
+        assert_eq!(Schema::of(&wrong).unwrap_err().code, 1033);
     }
 
     #[test]

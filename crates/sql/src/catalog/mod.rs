@@ -329,6 +329,7 @@ pub(crate) mod tests {
             SqlType::new(B::Year),
             SqlType::enumeration(vec!["b".into(), "a".into(), "c c".into()], Utf8mb4GeneralCi),
             SqlType::set(vec!["x".into(), "y y".into()], Utf8mb4GeneralCi),
+            SqlType::bits(13),
         ];
         let mut columns: Vec<Column> = types
             .into_iter()

@@ -9,6 +9,7 @@
 //! | 1 | generated and invisible columns, CHECK constraints, invisible indexes |
 //! | 2 | foreign keys |
 //! | 3 | schema versions of rows |
+//! | 4 | ZEROFILL: columns by position, each with its width |
 
 use super::bytes::{Reader, Writer, corrupt};
 use super::{Column, ForeignKey, Schema, Versions};
@@ -18,6 +19,7 @@ use crate::error::SqlResult;
 const RULES: u64 = 1;
 const FOREIGN_KEYS: u64 = 2;
 const VERSIONS: u64 = 3;
+const ZEROFILL: u64 = 4;
 
 /// The sections of a schema, with the bytes of each.
 pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
@@ -34,6 +36,17 @@ pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
         let mut w = Writer(Vec::new());
         s.versions().write(&mut w);
         list.push((VERSIONS, w.0));
+    }
+    let filled = s.columns.iter().enumerate();
+    let filled: Vec<_> = filled.filter(|(_, c)| c.ty.zerofill > 0).collect();
+    if !filled.is_empty() {
+        let mut w = Writer(Vec::new());
+        w.number(filled.len() as u64);
+        for (at, c) in filled {
+            w.number(at as u64);
+            w.number(c.ty.zerofill.into());
+        }
+        list.push((ZEROFILL, w.0));
     }
     list
 }
@@ -80,6 +93,16 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
                 let versions = &mut Reader(r.bytes()?);
                 sections.versions = Versions::read(versions, columns.len())?;
                 if !versions.0.is_empty() {
+                    return Err(corrupt());
+                }
+            }
+            ZEROFILL => {
+                let filled = &mut Reader(r.bytes()?);
+                for _ in 0..filled.count()? {
+                    let (at, width): (usize, u8) = (filled.small()?, filled.small()?);
+                    columns.get_mut(at).ok_or_else(corrupt)?.ty.zerofill = width;
+                }
+                if !filled.0.is_empty() {
                     return Err(corrupt());
                 }
             }

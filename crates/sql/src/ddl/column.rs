@@ -4,6 +4,8 @@ use crate::computed::{self, Role};
 use crate::env::SessionEnv;
 use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
+use crate::expr::bind::bytes_of_bits;
+use crate::expr::bit_string;
 use crate::parse;
 use crate::parse::ast::{
     self, ColumnAttribute as Attribute, DataType, Expr, ExprKind, FloatSize, Literal, UnaryOp,
@@ -301,6 +303,11 @@ fn is_number(e: &Expr) -> bool {
     )
 }
 
+/// Whether it is a binary string that is a number where one is wanted.
+fn is_bits(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Literal(l) if matches!(**l, Literal::Hex(_) | Literal::Bits(_)))
+}
+
 fn plain(literal: &Literal) -> Option<Value<'static>> {
     Some(match literal {
         // The text of a number converts as the number would, exactly.
@@ -313,7 +320,7 @@ fn plain(literal: &Literal) -> Option<Value<'static>> {
         | Literal::Time(s)
         | Literal::Timestamp(s) => Value::string(s.to_string()),
         Literal::Hex(bytes) => Value::Bytes(bytes.to_vec().into()),
-        Literal::Bits(_) => return None,
+        Literal::Bits(digits) => Value::Bytes(bytes_of_bits(digits.as_str()).into()),
     })
 }
 
@@ -338,9 +345,12 @@ pub(super) fn read_default(
             Err(invalid_default(&column.name))
         };
     }
-    let Some(value) = literal(e) else {
+    let Some(mut value) = literal(e) else {
         return unsupported("DEFAULT expression without parentheses");
     };
+    if let (true, Value::Bytes(bits)) = (column.ty.is_numeric() && is_bits(e), &value) {
+        value = Value::UInt(bit_string(bits));
+    }
     if value.is_null() {
         return if column.nullable {
             Ok(DefaultValue::Null)
@@ -367,10 +377,8 @@ pub(super) fn read_default(
         },
     )
     .map_err(|_| invalid_default(&column.name))?;
-    let mut text = Vec::new();
-    value::write_text(&stored, &column.ty, &mut text);
-    match String::from_utf8(text) {
-        Ok(text) => Ok(DefaultValue::Literal(text)),
-        Err(_) => unsupported("a default that is not text"),
+    match value::default_text(&stored, &column.ty) {
+        Some(text) => Ok(DefaultValue::Literal(text)),
+        None => unsupported("a default that is not text"),
     }
 }

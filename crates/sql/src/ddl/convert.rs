@@ -9,7 +9,8 @@ use super::change::Changed;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::RowRef;
-use crate::types::{BaseType, Column, DefaultValue, Schema};
+use crate::types::{BaseType, Column, DefaultValue, Family, Schema, SqlType};
+use crate::value::convert::exact_integer;
 use crate::value::{self, StoreContext, Value};
 use crate::write::{NewRow, RowWriter};
 
@@ -87,6 +88,7 @@ impl<'c> Conversion<'c> {
                     if column.ty == was.ty && (column.nullable || !value.is_null()) {
                         new.put(i, value);
                     } else {
+                        let value = Self::converted(value, &was.ty, &column.ty, &cx)?;
                         let set = writer.set(self.env, new, i, value);
                         set.map_err(|e| match e.code {
                             1048 => SqlError::new(1138, "Invalid use of NULL value"),
@@ -97,6 +99,37 @@ impl<'c> Conversion<'c> {
             }
         }
         Ok(())
+    }
+
+    /// A value of the old type as it is assigned to a column that gets another: to strings the text that was shown, from and to BIT
+    /// the number.
+    fn converted<'v>(
+        value: Value<'v>,
+        was: &SqlType,
+        is: &SqlType,
+        cx: &StoreContext<'_>,
+    ) -> SqlResult<Value<'v>> {
+        match (was.family(), is.family()) {
+            (Family::Bit, _) => Ok(value),
+            (_, Family::Bit) => match &value {
+                Value::Null => Ok(Value::Null),
+                Value::Bytes(b) => match value::member_number(b, was) {
+                    Some(number) => Ok(number),
+                    None if exact_integer(b).is_some() => Ok(Value::UInt(value.to_bits())),
+                    None => {
+                        let shown = value::printable(b);
+                        cx.raise(
+                            1292,
+                            format!("Truncated incorrect INTEGER value: '{shown}'"),
+                        )?;
+                        Ok(Value::UInt(value.to_bits()))
+                    }
+                },
+                _ => Ok(value),
+            },
+            (_, Family::String) => Ok(value::shown(value, was)),
+            _ => Ok(value),
+        }
     }
 
     fn added(&self, writer: &RowWriter<'_>) -> SqlResult<&[Value<'static>]> {

@@ -14,8 +14,15 @@ use crate::types::{BaseType, Column, DefaultValue, Index, KeyPart, Schema, SqlTy
 use crate::value::StoreContext;
 
 /// Whether all values of a type are values of another, and stored the same in rows and keys: texts that may be longer, ENUM and SET
-/// with more members at the end.
+/// with more members at the end, numbers that are shown to another width.
 fn holds_all_of(new: &SqlType, old: &SqlType) -> bool {
+    let shown_otherwise = SqlType {
+        zerofill: old.zerofill,
+        ..new.clone()
+    };
+    if shown_otherwise == *old {
+        return true;
+    }
     let same_form = (
         new.base,
         new.unsigned,

@@ -10,8 +10,8 @@ use crate::expr::RowRef;
 use crate::logical::PlanTable;
 use crate::logical::column_count;
 use crate::plan::dml::{Assignments, Given, Insert, InsertRows};
-use crate::types::DefaultValue;
-use crate::value::Value;
+use crate::types::{DefaultValue, SqlType};
+use crate::value::{Value, assigned};
 use crate::write::{
     AutoIncrement, Inserted, NewRow, OnDuplicate, RowWriter, StoredRow, Updated, WritePolicy,
 };
@@ -74,6 +74,7 @@ pub fn run<'s>(st: &mut State<'s>, plan: &'s Insert, dml: &DmlOptions<'s>) -> Sq
     match &plan.rows {
         InsertRows::Values(list) => insertion.values(st, list, times)?,
         InsertRows::Query { query, buffered } => {
+            let types = &query.types;
             if *buffered {
                 // In the order they come in: their keys are all the same.
                 let mut found = Sorter::new(st, u64::MAX);
@@ -82,12 +83,12 @@ pub fn run<'s>(st: &mut State<'s>, plan: &'s Insert, dml: &DmlOptions<'s>) -> Sq
                     Ok(Flow::Continue)
                 })?;
                 found.rows(st, 0, u64::MAX, |st, r| {
-                    insertion.selected(st, r)?;
+                    insertion.selected(st, r, types)?;
                     Ok(Flow::Continue)
                 })?;
             } else {
                 block::query(st, query, &[], &mut |st, r| {
-                    insertion.selected(st, r)?;
+                    insertion.selected(st, r, types)?;
                     Ok(Flow::Continue)
                 })?;
             }
@@ -174,9 +175,14 @@ impl<'s> Insertion<'s> {
         self.put(st, &mut row, &[])
     }
 
-    /// A row of SELECT.
-    fn selected(&mut self, st: &mut State<'s>, values: &[Value<'_>]) -> SqlResult<()> {
-        let plan = self.plan;
+    /// A row of SELECT, whose columns have these types.
+    fn selected(
+        &mut self,
+        st: &mut State<'s>,
+        values: &[Value<'_>],
+        types: &[SqlType],
+    ) -> SqlResult<()> {
+        let (plan, columns) = (self.plan, &self.t.schema.columns);
         let mut row = NewRow::default();
         self.writer.begin(st.env, false, &mut row);
         let Some((values, carried)) = values
@@ -185,8 +191,9 @@ impl<'s> Insertion<'s> {
         else {
             return Err(column_count(self.writer.row()));
         };
-        for (v, &c) in values.iter().zip(&plan.columns) {
-            self.writer.set(st.env, &mut row, c, v.borrowed())?;
+        for ((v, ty), &c) in values.iter().zip(types).zip(&plan.columns) {
+            let v = assigned(v.borrowed(), ty, &columns[c].ty);
+            self.writer.set(st.env, &mut row, c, v)?;
         }
         self.writer.complete(st.env, &mut row, &plan.others)?;
         self.put(st, &mut row, carried)

@@ -69,7 +69,7 @@ pub(super) fn result_type(kind: AggregateKind, args: &[Expr], collation: Collati
             let s = scale(t) + DIV_INCREMENT;
             SqlType::decimal(t.integer_digits() + s as u32, s)
         }
-        (K::Min | K::Max | K::AnyValue, Some(t)) => t.clone(),
+        (K::Min | K::Max | K::AnyValue, Some(t)) => t.clone().computed(),
         (K::GroupConcat, _) => {
             let collation = func::joint(args, collation);
             SqlType {

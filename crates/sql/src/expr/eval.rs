@@ -258,6 +258,6 @@ impl Expr {
 }
 
 /// The number that a hexadecimal or bit literal is: of its last eight bytes.
-pub(super) fn bit_string(b: &[u8]) -> u64 {
+pub(crate) fn bit_string(b: &[u8]) -> u64 {
     b.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }

@@ -30,6 +30,7 @@ pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub use bind::coercion::Coercibility;
 pub use bind::{RowTest, Scope, SubqueryKind, bind};
 pub use distinct::MemoryBudget;
+pub(crate) use eval::bit_string;
 pub use func::{Func, RandState};
 pub use interval::IntervalUnit;
 pub use like::{Like, Regexp, pattern_prefix};
@@ -268,8 +269,11 @@ impl<'a> EvalContext<'a> {
 }
 
 impl Expr {
-    /// An expression of a kind.
-    pub fn new(kind: ExprKind, ty: SqlType, nullable: bool) -> Expr {
+    /// An expression of a kind. Of ZEROFILL only columns themselves show the zeros.
+    pub fn new(kind: ExprKind, mut ty: SqlType, nullable: bool) -> Expr {
+        if ty.zerofill > 0 && !matches!(kind, ExprKind::Column { .. }) {
+            ty = ty.computed();
+        }
         Expr { kind, ty, nullable }
     }
     /// A constant of a type.

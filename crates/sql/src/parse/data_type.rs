@@ -5,12 +5,13 @@ use crate::types::{BaseType, Collation, NOT_FIXED, SqlType};
 
 use super::ast::{DataType, FloatSize, IntSize, LobSize, Numeric, TemporalType};
 
-/// UNSIGNED; ZEROFILL is refused.
-fn unsigned(numeric: &Numeric) -> SqlResult<bool> {
-    if numeric.zerofill {
-        return Err(SqlError::unsupported("ZEROFILL"));
+/// The type with UNSIGNED and ZEROFILL as they were said, the latter to a width.
+fn marked(ty: SqlType, numeric: &Numeric, width: u32) -> SqlType {
+    SqlType {
+        unsigned: numeric.unsigned || numeric.zerofill,
+        zerofill: if numeric.zerofill { width as u8 } else { 0 },
+        ..ty
     }
-    Ok(numeric.unsigned)
 }
 
 fn integer(base: BaseType, width: &Option<u64>, numeric: &Numeric) -> SqlResult<SqlType> {
@@ -20,8 +21,9 @@ fn integer(base: BaseType, width: &Option<u64>, numeric: &Numeric) -> SqlResult<
             "Display width out of range for column (max = 255)",
         ));
     }
-    let mut t = SqlType::new(base);
-    t.unsigned = unsigned(numeric)?;
+    let most = base.facts().digits.1.into();
+    let shown = width.filter(|w| *w > 0).map_or(most, |w| w as u32);
+    let mut t = marked(SqlType::new(base), numeric, shown);
     // TINYINT(1) is how booleans are told from small numbers; other widths mean nothing.
     if base == BaseType::TinyInt && !t.unsigned && *width == Some(1) {
         t.length = 1;
@@ -50,10 +52,8 @@ fn decimal(precision: &Option<u64>, scale: &Option<u64>, numeric: &Numeric) -> S
     if p < s {
         return Err(digits_below_decimals());
     }
-    Ok(SqlType {
-        unsigned: unsigned(numeric)?,
-        ..SqlType::decimal(p as u32, s as u8)
-    })
+    let width = p as u32 + u32::from(s > 0);
+    Ok(marked(SqlType::decimal(p as u32, s as u8), numeric, width))
 }
 
 /// 1427.
@@ -89,8 +89,21 @@ fn float(
             t.decimals = s as u8;
         }
     }
-    t.unsigned = unsigned(numeric)?;
-    Ok(t)
+    let width = t.length;
+    Ok(marked(t, numeric, width))
+}
+
+/// Most bits of a BIT.
+const MAX_BITS: u64 = 64;
+
+fn bits(length: &Option<u64>) -> SqlResult<SqlType> {
+    match length.unwrap_or(1) {
+        n if n > MAX_BITS => Err(SqlError::new(
+            1439,
+            format!("Display width out of range for column (max = {MAX_BITS})"),
+        )),
+        n => Ok(SqlType::bits(n.max(1) as u32)),
+    }
 }
 
 fn too_long(max: u32) -> SqlError {
@@ -268,7 +281,8 @@ pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
         D::Text(size, _, _) => text(*size, collation),
         D::Enum(members, _) => enumeration(&members.all(), collation)?,
         D::Set(members, _) => set(&members.all(), collation)?,
-        D::Bit(_) | D::Json | D::Spatial(_) | D::Foreign(_) => {
+        D::Bit(length) => bits(length)?,
+        D::Json | D::Spatial(_) | D::Foreign(_) => {
             return Err(SqlError::unsupported(format_args!("type {ty}")));
         }
     })
@@ -361,16 +375,22 @@ mod tests {
             ("timestamp", "timestamp"),
             ("text(100)", "text"),
             ("long varchar", "mediumtext"),
+            ("bit", "bit(1)"),
+            ("bit(64)", "bit(64)"),
+            ("int zerofill", "int(10) unsigned zerofill"),
+            ("tinyint(1) zerofill", "tinyint(1) unsigned zerofill"),
+            ("bigint(0) zerofill", "bigint(20) unsigned zerofill"),
+            ("decimal(7,3) zerofill", "decimal(7,3) unsigned zerofill"),
         ] {
             let t = parsed(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
             assert_eq!(t.column_type(), shown, "{sql}");
         }
         for (sql, code) in [
             ("json", 1235),
-            ("bit(3)", 1235),
+            ("bit(65)", 1439),
             ("set('a','A')", 1291),
             ("set('a,b')", 1367),
-            ("int zerofill", 1235),
+            ("int(256) zerofill", 1439),
             ("varchar(20000)", 1074),
             ("decimal(70,2)", 1426),
             ("geometry", 1235),

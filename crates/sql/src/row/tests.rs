@@ -54,6 +54,7 @@ fn value_of(ty: &SqlType) -> BoxedStrategy<Value<'static>> {
         B::SmallInt => unsigned(16),
         B::MediumInt => signed(24),
         B::Int => unsigned(32),
+        B::Bit => unsigned(13),
         B::BigInt if ty.unsigned => any::<u64>().prop_map(Value::UInt).boxed(),
         B::BigInt => signed(64),
         B::Decimal => {

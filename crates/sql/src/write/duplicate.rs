@@ -2,7 +2,7 @@
 
 use crate::error::SqlError;
 use crate::types::{BaseType, Schema};
-use crate::value::{Zone, write_text};
+use crate::value::{Zone, printable_bytes, write_text};
 
 /// Longest key shown in a message, in characters.
 const SHOWN: usize = 64;
@@ -28,6 +28,10 @@ pub fn duplicate(schema: &Schema, table: &str, index: usize, row: &[u8], tz: Zon
         } else {
             let (ty, start) = (&schema.columns[p.column].ty, shown.len());
             write_text(&v, ty, &mut shown);
+            if ty.base == BaseType::Bit {
+                let bytes = shown.split_off(start);
+                shown.extend_from_slice(printable_bytes(&bytes).as_bytes());
+            }
             // What BINARY is filled up with goes unshown.
             while ty.base == BaseType::Binary && shown.len() > start + 1 && shown.ends_with(b"\0") {
                 shown.pop();

@@ -12,6 +12,8 @@ pub enum Family {
     Null,
     Integer,
     Year,
+    /// So many bits: numbers whose text is their bytes.
+    Bit,
     Decimal,
     Float,
     Double,
@@ -47,7 +49,7 @@ impl Family {
     pub const fn category(self) -> Category {
         match self {
             Family::Null => Category::Null,
-            Family::Integer | Family::Year => Category::Integer,
+            Family::Integer | Family::Year | Family::Bit => Category::Integer,
             Family::Decimal | Family::Float | Family::Double => Category::Fraction,
             Family::String | Family::Enum | Family::Set => Category::String,
             Family::Date | Family::DateTime | Family::Timestamp | Family::Time => {
@@ -431,6 +433,18 @@ types! {
         counts: Counts::Approximate,
         compares: Compares::Never,
         histogram: "set",
+        ..NULL
+    };
+    Bit: Facts {
+        name: "bit",
+        family: Family::Bit,
+        protocol: 16,
+        length: 1,
+        shows: Shows::Length,
+        unsigned: true,
+        digits: (20, 20),
+        compares: Compares::Exact,
+        histogram: "int",
         ..NULL
     };
 }

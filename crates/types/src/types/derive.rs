@@ -92,7 +92,8 @@ pub fn text_length(t: &SqlType) -> u32 {
     match t.base {
         BaseType::Decimal => t.length + 2,
         BaseType::Date => 10,
-        _ => t.length,
+        BaseType::Bit => t.fixed_len() as u32,
+        _ => t.length.max(t.zerofill.into()),
     }
 }
 
@@ -188,10 +189,10 @@ pub fn hashable_by(a: &SqlType, b: &SqlType, collation: Collation) -> Option<Sql
 pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     use BaseType as B;
     if a == b || b.base == B::Null {
-        return a.clone();
+        return a.clone().computed();
     }
     if a.base == B::Null {
-        return b.clone();
+        return b.clone().computed();
     }
     if a.is_integer() && b.is_integer() {
         return common_integer(a, b);
@@ -231,7 +232,24 @@ fn range(t: &SqlType) -> u8 {
     }
 }
 
-fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
+/// A BIT and an integer: a BIGINT, if that holds all bits and the integer's sign.
+fn common_bits(bits: &SqlType, other: &SqlType) -> SqlType {
+    match bits.length {
+        _ if other.base == BaseType::Bit => SqlType::bits(bits.length.max(other.length)),
+        _ if other.unsigned => SqlType::ubigint(),
+        ..64 => SqlType::bigint(),
+        _ => SqlType::decimal(20, 0),
+    }
+}
+
+/// A type that holds the values of two integer types.
+pub fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
+    if a.base == BaseType::Bit {
+        return common_bits(a, b);
+    }
+    if b.base == BaseType::Bit {
+        return common_bits(b, a);
+    }
     let length = a.length.max(b.length);
     if a.unsigned == b.unsigned {
         // Of equal ranges that of a column's own type.
@@ -242,7 +260,7 @@ fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
         }
         return SqlType {
             length,
-            ..wide.clone()
+            ..wide.clone().computed()
         };
     }
     let (signed, unsigned) = if a.unsigned { (b, a) } else { (a, b) };
@@ -253,7 +271,7 @@ fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
     if range(signed) > range(unsigned) {
         SqlType {
             length,
-            ..signed.clone()
+            ..signed.clone().computed()
         }
     } else {
         SqlType::bigint()
@@ -304,6 +322,11 @@ mod tests {
         let date = SqlType::new(BaseType::Date);
         let small = SqlType::new(BaseType::SmallInt);
         let year = SqlType::new(BaseType::Year);
+        let filled = SqlType {
+            zerofill: 5,
+            unsigned: true,
+            ..int.clone()
+        };
         let digits = |length| SqlType {
             length,
             ..SqlType::bigint()
@@ -330,6 +353,14 @@ mod tests {
             (&year, &small, "smallint"),
             (&year, &tiny, "bigint"),
             (&year, &digits(4), "bigint"),
+            (&filled, &filled, "int unsigned"),
+            (&filled, &SqlType::null(), "int unsigned"),
+            (&SqlType::bits(3), &SqlType::bits(10), "bit(10)"),
+            (&SqlType::bits(3), &digits(1), "bigint"),
+            (&SqlType::bits(64), &digits(1), "decimal(20,0)"),
+            (&SqlType::bits(64), &year, "bigint unsigned"),
+            (&SqlType::bits(10), &dec, "decimal(10,2)"),
+            (&SqlType::bits(10), &text, "varchar(10)"),
         ] {
             assert_eq!(common(a, b).column_type(), want);
             assert_eq!(common(b, a).column_type(), want);

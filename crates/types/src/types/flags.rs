@@ -12,6 +12,8 @@ pub const FLAG_MULTIPLE_KEY: u16 = 8;
 pub const FLAG_BLOB: u16 = 16;
 /// UNSIGNED.
 pub const FLAG_UNSIGNED: u16 = 32;
+/// ZEROFILL.
+pub const FLAG_ZEROFILL: u16 = 64;
 /// Binary collation.
 pub const FLAG_BINARY: u16 = 128;
 /// ENUM.

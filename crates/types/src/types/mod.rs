@@ -24,7 +24,9 @@ pub struct SqlType {
     pub base: BaseType,
     /// UNSIGNED.
     pub unsigned: bool,
-    /// Display length in characters (strings), precision (DECIMAL) or fractional seconds (times).
+    /// ZEROFILL: the width to which zeros are put before a column's numbers; 0 without it.
+    pub zerofill: u8,
+    /// Display length in characters (strings), precision (DECIMAL), fractional seconds (times) or bits (BIT).
     pub length: u32,
     /// Digits after the point (DECIMAL); 31 for a DOUBLE without.
     pub decimals: u8,

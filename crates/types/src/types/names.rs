@@ -21,6 +21,7 @@ impl SqlType {
         SqlType {
             base,
             unsigned: facts.unsigned,
+            zerofill: 0,
             length: facts.length,
             decimals: facts.decimals,
             collation: if facts.character {
@@ -34,6 +35,13 @@ impl SqlType {
     /// The type of NULL.
     pub fn null() -> SqlType {
         SqlType::new(BaseType::Null)
+    }
+    /// BIT(length).
+    pub fn bits(length: u32) -> SqlType {
+        SqlType {
+            length,
+            ..SqlType::new(BaseType::Bit)
+        }
     }
     /// BIGINT.
     pub fn bigint() -> SqlType {
@@ -128,6 +136,9 @@ impl SqlType {
         let facts = self.base.facts();
         let mut s = facts.name.to_string();
         match facts.shows {
+            _ if self.zerofill > 0 && self.is_integer() => {
+                s.push_str(&format!("({})", self.zerofill));
+            }
             Shows::One if self.length == 1 => s.push_str("(1)"),
             Shows::Length => s.push_str(&format!("({})", self.length)),
             Shows::Digits if self.decimals < NOT_FIXED => {
@@ -151,6 +162,9 @@ impl SqlType {
         if self.unsigned && !facts.unsigned {
             s.push_str(" unsigned");
         }
+        if self.zerofill > 0 {
+            s.push_str(" zerofill");
+        }
         s
     }
     /// The type without length, as information_schema's DATA_TYPE has it: `int`, `varchar`.
@@ -165,6 +179,7 @@ impl SqlType {
     pub fn protocol_length(&self) -> u32 {
         use BaseType::*;
         match self.base {
+            _ if self.zerofill > 0 => self.zerofill.into(),
             // Sign and point come on top of a decimal's digits.
             Decimal => self.length + (self.decimals > 0) as u32 + (!self.unsigned) as u32,
             TinyInt | SmallInt | Int if self.unsigned && self.length > 1 => self.length - 1,
@@ -181,12 +196,15 @@ impl SqlType {
             Collation::Binary.id()
         }
     }
-    /// Protocol flags that follow from the type alone (`FLAG_UNSIGNED`, `FLAG_BLOB`, `FLAG_BINARY`, `FLAG_ENUM`,
+    /// Protocol flags that follow from the type alone (`FLAG_UNSIGNED`, `FLAG_ZEROFILL`, `FLAG_BLOB`, `FLAG_BINARY`, `FLAG_ENUM`,
     /// `FLAG_TIMESTAMP`).
     pub fn protocol_flags(&self) -> u16 {
         let mut f = 0;
         if self.unsigned {
             f |= FLAG_UNSIGNED;
+        }
+        if self.zerofill > 0 {
+            f |= FLAG_ZEROFILL;
         }
         if self.is_blob() {
             f |= FLAG_BLOB;
@@ -244,6 +262,23 @@ impl SqlType {
     pub fn is_enumerated(&self) -> bool {
         self.base.facts().compares == Compares::Never
     }
+    /// The collation of its values' texts, if it is a string or if its texts are bytes: BIT.
+    #[inline]
+    pub fn text_collation(&self) -> Option<Collation> {
+        (self.is_string() || self.base == BaseType::Bit).then_some(self.collation)
+    }
+    /// The type of what is computed of it: only columns themselves show the zeros of ZEROFILL.
+    pub fn computed(self) -> SqlType {
+        SqlType {
+            zerofill: 0,
+            ..self
+        }
+    }
+    /// Whether its values' texts are bytes: binary strings, and BIT.
+    #[inline]
+    pub fn has_bytes(&self) -> bool {
+        self.text_collation() == Some(Collation::Binary)
+    }
     /// Whether lengths are counted in characters: character data, not bytes.
     #[inline]
     pub fn is_character(&self) -> bool {
@@ -257,6 +292,8 @@ impl SqlType {
             // A constant's length is that of its digits.
             BaseType::BigInt => self.length.min(most),
             BaseType::Decimal => self.length - self.decimals as u32,
+            // A power of two has the digits of what is one less.
+            BaseType::Bit => ((1u128 << self.length) - 1).ilog10() + 1,
             _ => most,
         }
     }
@@ -270,8 +307,9 @@ impl SqlType {
                 (Some(unsigned.into()), Some(0))
             }
             Family::Integer => (Some(signed.into()), Some(0)),
+            Family::Bit => (Some(self.length), None),
             Family::Decimal => (Some(self.length), scale),
-            Family::Float | Family::Double => (Some(self.base.facts().length), scale),
+            Family::Float | Family::Double => (Some(self.length), scale),
             Family::Null
             | Family::Year
             | Family::String
@@ -337,6 +375,7 @@ impl SqlType {
                 bytes @ ..=4 => bytes.max(1),
                 _ => 8,
             },
+            Family::Bit => self.length.div_ceil(8) as usize,
             Family::Decimal => Decimal::encoded_len(self.length),
             Family::DateTime | Family::Timestamp => width + fraction,
             Family::Null
@@ -356,4 +395,29 @@ impl SqlType {
 #[inline]
 pub fn fraction_len(fsp: u8) -> u8 {
     fsp.div_ceil(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_and_zeros_are_told_to_clients() {
+        const BIT: u8 = 16;
+        let filled = SqlType {
+            unsigned: true,
+            zerofill: 5,
+            ..SqlType::new(BaseType::Int)
+        };
+        let bits = SqlType::bits(10);
+        let told = |t: &SqlType| (t.protocol_type(), t.protocol_length(), t.protocol_charset());
+        assert_eq!(told(&bits), (BIT, 10, 63));
+        assert_eq!(told(&filled), (3, 5, 63));
+        let marks = FLAG_UNSIGNED | FLAG_ZEROFILL;
+        assert_eq!(bits.protocol_flags() & marks, FLAG_UNSIGNED);
+        assert_eq!(filled.protocol_flags() & marks, marks);
+        assert_eq!(filled.computed().protocol_flags() & marks, FLAG_UNSIGNED);
+        assert_eq!((bits.fixed_len(), bits.key_len()), (2, 2));
+        assert_eq!(bits.numeric_precision(), (Some(10), None));
+    }
 }

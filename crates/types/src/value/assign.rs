@@ -104,18 +104,21 @@ impl StoreContext<'_> {
 pub fn printable(text: &[u8]) -> String {
     match std::str::from_utf8(text) {
         Ok(s) => s.chars().take(128).collect(),
-        Err(_) => {
-            let mut s = String::new();
-            for b in text.iter().take(64) {
-                if (0x20..0x7f).contains(b) {
-                    s.push(*b as char);
-                } else {
-                    s.push_str(&format!("\\x{b:02X}"));
-                }
-            }
-            s
+        Err(_) => printable_bytes(&text[..text.len().min(64)]),
+    }
+}
+
+/// Bytes in a message: those that are no ASCII characters as `\xNN`.
+pub fn printable_bytes(bytes: &[u8]) -> String {
+    let mut s = String::new();
+    for b in bytes {
+        if (0x20..0x7f).contains(b) {
+            s.push(*b as char);
+        } else {
+            s.push_str(&format!("\\x{b:02X}"));
         }
     }
+    s
 }
 
 /// Converts a value for assignment to a column: what INSERT and UPDATE do. Raises MySQL's errors, or warnings if not strict.

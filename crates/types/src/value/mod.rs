@@ -13,14 +13,16 @@ pub mod time;
 pub mod zone;
 
 pub use crate::decimal::{self, Decimal};
-pub use assign::{StoreContext, Target, assign, date_allowed, null_refused, printable};
+pub use assign::{
+    StoreContext, Target, assign, date_allowed, null_refused, printable, printable_bytes,
+};
 pub use cast::{not_utf8, number_of_text, truncated};
 pub use env::ConversionEnv;
 pub use family::{
-    Lookup, cast, conform, implicit_zero, integer_range, integer_value, lookup, member_number,
-    sort_key,
+    Lookup, cast, conform, default_text, implicit_zero, integer_range, integer_value, lookup,
+    member_number, of_default, sort_key,
 };
-pub use text::write_text;
+pub use text::{assigned, shown, write_text};
 pub use time::{Date, DateTime, Time};
 pub use zone::Zone;
 

@@ -1,8 +1,8 @@
 //! Values as MySQL prints them.
 
 use super::time::{Date, DateTime, Time};
-use super::{Decimal, Value};
-use crate::types::{BaseType, SqlType};
+use super::{Decimal, Value, family};
+use crate::types::{BaseType, Family, SqlType};
 
 pub use crate::types::NOT_FIXED;
 
@@ -183,9 +183,52 @@ pub(super) fn write_plain(v: &Value<'_>, out: &mut Vec<u8>) {
 
 /// Appends the text protocol's form of a value of type `ty` (fractional digits and scale are the type's). Nothing for NULL.
 pub fn write_text(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
+    if ty.zerofill > 0 {
+        return write_filled(value, ty, out);
+    }
+    write_unfilled(value, ty, out);
+}
+
+/// A value as it is assigned to a column of another type. Dates and times become the texts that their own type makes of them where the
+/// column holds texts; numbers are assigned as numbers, whatever they look like.
+#[inline]
+pub fn assigned<'v>(value: Value<'v>, from: &SqlType, to: &SqlType) -> Value<'v> {
+    match value {
+        Value::DateTime(_) | Value::Time(_) if to.family() == Family::String => shown(value, from),
+        value => value,
+    }
+}
+
+/// The text that a type makes of a value.
+pub fn shown<'v>(value: Value<'v>, ty: &SqlType) -> Value<'v> {
+    match value {
+        Value::Null | Value::Bytes(_) => value,
+        value => {
+            let mut text = Vec::with_capacity(32);
+            write_text(&value, ty, &mut text);
+            Value::Bytes(text.into())
+        }
+    }
+}
+
+/// The same with as many zeros before it as its column's width asks for. There are no negative ones.
+#[cold]
+fn write_filled(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
+    let mut text = Vec::with_capacity(24);
+    write_unfilled(value, ty, &mut text);
+    let zeros = usize::from(ty.zerofill).saturating_sub(text.len());
+    out.resize(out.len() + zeros, b'0');
+    out.extend_from_slice(&text);
+}
+
+#[inline]
+fn write_unfilled(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
     match value {
         Value::Int(_) | Value::UInt(_) if ty.base == BaseType::Year => {
             write_year(value.to_u64(), out)
+        }
+        Value::Int(_) | Value::UInt(_) if ty.base == BaseType::Bit => {
+            family::bits::write_bytes(value.to_u64(), ty, out);
         }
         Value::Decimal(d) if ty.base == BaseType::Decimal => scaled(*d, ty.decimals).write(out),
         Value::Double(v) if ty.base == BaseType::Float && ty.decimals == NOT_FIXED => {

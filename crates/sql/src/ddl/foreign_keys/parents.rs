@@ -32,7 +32,11 @@ fn compatible(a: &SqlType, b: &SqlType) -> bool {
             && (binary(a) == binary(b))
             && (!binary(a) || a.length == b.length);
     }
-    let digits = a.base != B::Decimal || a.length == b.length;
+    let digits = match a.base {
+        B::Decimal => a.length == b.length,
+        B::Bit => a.fixed_len() == b.fixed_len(),
+        _ => true,
+    };
     a.base == b.base
         && a.unsigned == b.unsigned
         && a.decimals == b.decimals

@@ -387,7 +387,7 @@ pub(super) fn window(w: &ast::WindowCall, scope: &mut dyn Scope) -> SqlResult<Ex
     }
     let mut args = bind_args(&w.args, scope)?;
     sent::beside_bytes(&mut args, scope);
-    let of = |n: usize| args[n].ty.clone();
+    let of = |n: usize| args[n].ty.clone().computed();
     let number = SqlType::ubigint;
     let (kind, ty, nullable) = match w.function {
         W::RowNumber => (WindowKind::RowNumber, number(), false),

@@ -142,6 +142,17 @@ fn charset_of(charset: &CastCharset, connection: Collation) -> SqlResult<Collati
     }
 }
 
+/// What is assigned to a string: of a time the text with its type's digits. Numbers are assigned as numbers, whatever they look like.
+pub(crate) fn as_own_text(e: &mut Expr) {
+    let free = is_param(e) || matches!(e.kind, ExprKind::UserVariable(_));
+    if !free && e.ty.is_temporal() {
+        let inner = std::mem::replace(e, Expr::null());
+        let ty = text_of(&inner, inner.ty.collation);
+        let nullable = inner.nullable;
+        *e = Expr::new(ExprKind::Cast(Box::new(inner)), ty, nullable);
+    }
+}
+
 fn cast(mut e: Expr, ty: SqlType) -> Expr {
     if ty.is_string() && !ty.is_character() {
         e = call::latin1_bytes(e);

@@ -37,11 +37,9 @@ impl Coercibility {
 
 type Held = (Coercibility, Collation);
 
-/// What an expression holds to; `None` if it is no string.
+/// What an expression holds to; `None` if its texts hold to nothing: numbers, dates.
 fn held(e: &Expr) -> Option<Held> {
-    if !e.ty.is_string() {
-        return None;
-    }
+    let collation = e.ty.text_collation()?;
     let hold = match &e.kind {
         ExprKind::Column { hold, .. } | ExprKind::Subquery { hold, .. } => *hold,
         ExprKind::Collate(_) => Coercibility::Explicit,
@@ -57,7 +55,7 @@ fn held(e: &Expr) -> Option<Held> {
         }
         _ => Coercibility::Implicit,
     };
-    Some((hold, e.ty.collation))
+    Some((hold, collation))
 }
 
 /// COERCIBILITY(): the less, the firmer.

@@ -17,7 +17,7 @@ pub(super) fn literal(l: &ast::Literal, scope: &mut dyn Scope) -> SqlResult<Expr
         L::BigInt(digits) | L::Decimal(digits) | L::Float(digits) => number(digits)?,
         L::Text(s, _) | L::National(s) => string(s.as_bytes().to_vec(), scope.collation()),
         L::Hex(bytes) => bit_string(bytes.to_vec()),
-        L::Bits(digits) => bits(digits),
+        L::Bits(digits) => bit_string(bytes_of_bits(digits.as_str())),
         L::Date(text) => typed(BaseType::Date, text)?,
         L::Time(text) => typed(BaseType::Time, text)?,
         L::Timestamp(text) => typed(BaseType::DateTime, text)?,
@@ -82,14 +82,14 @@ pub(super) fn number(digits: &str) -> SqlResult<Expr> {
     Ok(Expr::literal(v, ty))
 }
 
-/// `b'101'`: bits as bytes.
-fn bits(digits: &str) -> Expr {
+/// The bytes of `b'101'`.
+pub(crate) fn bytes_of_bits(digits: &str) -> Vec<u8> {
     let mut out = vec![0u8; digits.len().div_ceil(8)];
     for (i, d) in digits.bytes().rev().enumerate() {
         let n = out.len();
         out[n - 1 - i / 8] |= (d - b'0') << (i % 8);
     }
-    bit_string(out)
+    out
 }
 
 fn bit_string(bytes: Vec<u8>) -> Expr {

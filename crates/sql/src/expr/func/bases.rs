@@ -1,14 +1,17 @@
 //! Numbers written in other bases.
 
+use std::borrow::Cow;
+
 use super::typing::plain;
-use super::{Computed, Exit, Function, Null, row};
+use super::{Call, Computed, Exit, Function, Null, row};
+use crate::types::BaseType;
 use crate::value::Value;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("CONV", 3..=3, plain::<64>, |c| conv(&c.text(0)?, c.int(1)?, c.int(2)?)).null(Null::Maybe),
-    row("BIN", 1..=1, plain::<64>, |c| conv(&c.text(0)?, 10, 2)).null(Null::Maybe),
-    row("OCT", 1..=1, plain::<64>, |c| conv(&c.text(0)?, 10, 8)).null(Null::Maybe),
+    row("CONV", 3..=3, plain::<64>, |c| conv(&digits(c)?, c.int(1)?, c.int(2)?)).null(Null::Maybe),
+    row("BIN", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 2)).null(Null::Maybe),
+    row("OCT", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 8)).null(Null::Maybe),
 ];
 
 /// The number that a text begins with, as 64 bits: clamped to what they hold, which is less if they have a sign.
@@ -36,6 +39,14 @@ fn read(text: &[u8], base: u32, signed: bool) -> u64 {
             let v = if signed { v.min(most) } else { v };
             if negative { v.wrapping_neg() } else { v }
         }
+    }
+}
+
+/// The digits of the first argument. A BIT's text has none.
+fn digits<'a>(c: &Call<'_, 'a>) -> Result<Cow<'a, [u8]>, Exit> {
+    match c.args[0].ty.base {
+        BaseType::Bit => Ok(c.value(0)?.to_text().into_owned().into()),
+        _ => c.text(0),
     }
 }
 

@@ -30,8 +30,7 @@ fn padded(t: &Typing<'_>) -> SqlType {
 
 /// Whether an argument's positions are counted in bytes.
 pub(super) fn binary(c: &Call<'_, '_>, i: usize) -> bool {
-    let t = &c.args[i].ty;
-    t.is_string() && t.collation == Collation::Binary
+    c.args[i].ty.has_bytes()
 }
 
 pub(super) fn count(s: &[u8], binary: bool) -> usize {

@@ -91,11 +91,7 @@ pub(super) fn all_texts(t: &Typing<'_>) -> SqlType {
 /// A text that is no longer than the first argument, and under its collation.
 pub(super) fn within_first(t: &Typing<'_>) -> SqlType {
     let ty = &t.args[0].ty;
-    let own = if ty.is_string() {
-        ty.collation
-    } else {
-        t.collation
-    };
+    let own = ty.text_collation().unwrap_or(t.collation);
     SqlType::varchar(t.length(0), own)
 }
 
@@ -120,11 +116,11 @@ pub(super) fn temporal_fsp(e: &Expr) -> u8 {
 
 /// The collation that string arguments have in common.
 pub(in crate::expr) fn joint(args: &[Expr], otherwise: Collation) -> Collation {
-    let mut own = args.iter().filter(|a| a.ty.is_string());
+    let mut own = args.iter().filter_map(|a| a.ty.text_collation());
     match own.next() {
         None => otherwise,
         // What most are, row for row.
-        Some(first) if own.all(|a| a.ty.collation == first.ty.collation) => first.ty.collation,
+        Some(first) if own.all(|other| other == first) => first,
         Some(_) => collation_of(&args.iter().collect::<Vec<_>>()).unwrap_or(otherwise),
     }
 }

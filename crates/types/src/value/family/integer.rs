@@ -9,12 +9,15 @@ use super::Lookup;
 use crate::error::SqlResult;
 use crate::types::{Family, SqlType};
 
-/// Least and greatest value of an integer type.
+/// Least and greatest value of an integer type or BIT.
 pub fn integer_range(ty: &SqlType) -> (i128, i128) {
     if ty.family() == Family::Year {
         return (0, i128::from(super::year::LAST));
     }
-    let bits = 8 * u32::from(ty.base.facts().width);
+    let bits = match ty.family() {
+        Family::Bit => ty.length,
+        _ => 8 * u32::from(ty.base.facts().width),
+    };
     if ty.unsigned {
         (0, (1 << bits) - 1)
     } else {

@@ -11,6 +11,7 @@ use super::{Decimal, Value, Zone};
 use crate::error::SqlResult;
 use crate::types::{BaseType, Family as F, SqlType};
 
+pub(super) mod bits;
 mod datetime;
 mod decimal;
 mod enumeration;
@@ -34,6 +35,7 @@ pub(super) fn assign<'a>(
         F::Null => Ok(Value::Null),
         F::Integer => integer::assign(value, column, cx),
         F::Year => year::assign(value, column, cx),
+        F::Bit => bits::assign(value, column, cx),
         F::Decimal => decimal::assign(value, column, cx),
         F::Float | F::Double => float::assign(value, column, cx),
         F::String => string::assign(value, column, cx),
@@ -51,7 +53,7 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlR
     }
     match ty.family() {
         F::Null => Ok(value),
-        F::Integer => integer::cast(value, ty.unsigned, session),
+        F::Integer | F::Bit => integer::cast(value, ty.unsigned, session),
         F::Year => year::cast(value, session),
         F::Decimal => decimal::cast(value, ty, session),
         F::Float | F::Double => float::cast(value, ty, session),
@@ -69,7 +71,7 @@ pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
     }
     match ty.family() {
         F::Null => value,
-        F::Integer | F::Year => integer::conform(value, ty),
+        F::Integer | F::Year | F::Bit => integer::conform(value, ty),
         F::Decimal => decimal::conform(value, ty),
         F::Float | F::Double => float::conform(value),
         F::String | F::Enum | F::Set => string::conform(value),
@@ -83,7 +85,7 @@ pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
 pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
     match ty.family() {
         F::Null => Value::Null,
-        F::Integer | F::Year => integer_value(0, ty),
+        F::Integer | F::Year | F::Bit => integer_value(0, ty),
         F::Decimal => Value::Decimal(Decimal::ZERO.round(ty.decimals)),
         F::Float | F::Double => Value::Double(0.0),
         F::String => string::zero(ty),
@@ -95,12 +97,31 @@ pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
     }
 }
 
+/// A value of a column's type as its definition keeps it for a default: the text, of BIT the literal that says it. `None` for bytes
+/// that are no text.
+pub fn default_text(value: &Value<'_>, ty: &SqlType) -> Option<String> {
+    if ty.family() == F::Bit {
+        return Some(bits::literal(value));
+    }
+    let mut text = Vec::new();
+    super::write_text(value, ty, &mut text);
+    String::from_utf8(text).ok()
+}
+
+/// What such a default is, to be assigned.
+pub fn of_default<'t>(text: &'t str, ty: &SqlType) -> Value<'t> {
+    match ty.family() {
+        F::Bit => bits::of_literal(text),
+        _ => Value::str(text),
+    }
+}
+
 /// Appends a sort key of a value that is not NULL: prefix-free bytes that `memcmp` orders as the values are. Numbers of one type
 /// sort by value whichever way they are represented, ENUMs by position, SETs by their members' bits.
 pub fn sort_key(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
     match ty.family() {
         F::Null => {}
-        F::Integer | F::Year => integer::sort_key(value, out),
+        F::Integer | F::Year | F::Bit => integer::sort_key(value, out),
         F::Decimal => decimal::sort_key(value, ty, out),
         F::Float | F::Double => stored::put_double(value.to_f64(), out),
         F::String => ty.collation.sort_key(&value.to_text(), out),
@@ -140,7 +161,7 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
     }
     match ty.family() {
         F::Null => Lookup::Unusable,
-        F::Integer => integer::lookup(value, ty),
+        F::Integer | F::Bit => integer::lookup(value, ty),
         F::Year => year::lookup(value, ty),
         F::Decimal => decimal::lookup(value, ty),
         F::Float | F::Double => float::lookup(value, ty),
@@ -160,6 +181,7 @@ pub fn member_number(text: &[u8], ty: &SqlType) -> Option<Value<'static>> {
         F::Null
         | F::Integer
         | F::Year
+        | F::Bit
         | F::Decimal
         | F::Float
         | F::Double
@@ -174,7 +196,7 @@ pub fn member_number(text: &[u8], ty: &SqlType) -> Option<Value<'static>> {
 /// What a constant text is in a comparison with values of a type, where that is so for each of them: it is read once then.
 pub fn constant_text(text: &[u8], ty: &SqlType) -> Option<(Value<'static>, SqlType)> {
     match ty.family() {
-        F::Integer => integer::constant_text(text),
+        F::Integer | F::Bit => integer::constant_text(text),
         F::Date | F::DateTime | F::Timestamp => datetime::constant_text(text, ty.base),
         F::Time => time::constant_text(text),
         // Two digits of a year stand for four, see [`beside`].
@@ -191,6 +213,7 @@ pub fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
         F::Date | F::DateTime | F::Timestamp => datetime::beside(v, base),
         F::Null
         | F::Integer
+        | F::Bit
         | F::Decimal
         | F::Float
         | F::Double

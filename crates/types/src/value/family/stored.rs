@@ -43,6 +43,7 @@ pub enum Form {
 pub fn form_of(ty: &SqlType) -> (Form, u8) {
     let form = match ty.family() {
         F::Integer if ty.unsigned => Form::Unsigned,
+        F::Bit => Form::Unsigned,
         F::Integer => Form::Signed,
         F::Year => Form::Year,
         F::Decimal => Form::Decimal(ty.decimals),

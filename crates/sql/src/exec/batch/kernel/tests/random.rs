@@ -96,6 +96,7 @@ pub fn schema() -> Schema {
             "st",
             SqlType::set(vec!["b".into(), "a".into()], C::Utf8mb4GeneralCi),
         ),
+        ("b", SqlType::bits(10)),
     ];
     let column = |(name, ty): (&str, SqlType)| Column {
         name: name.into(),
@@ -117,7 +118,7 @@ const NUMBERS: [&str; 14] = [
 ];
 const TEXTS: [&str; 6] = ["ch", "s", "s9", "sc", "v", "t"];
 const DATES: [&str; 3] = ["dt", "dt", "dm"];
-const REST: [&str; 5] = ["tm", "ts", "y", "e", "st"];
+const REST: [&str; 6] = ["tm", "ts", "y", "e", "st", "b"];
 const NUMBER_CONSTANTS: [&str; 12] = [
     "0", "1", "-1", "2", "3", "1.5", "1.00", "-0.005", "1e0", "2.5e0", "100", "?",
 ];
@@ -177,6 +178,7 @@ impl Random {
             B::Int if ty.unsigned => Value::UInt(unsigned(32)),
             B::Int => Value::Int(signed(32)),
             B::BigInt if ty.unsigned => Value::UInt(unsigned(64)),
+            B::Bit => Value::UInt(unsigned(ty.length)),
             B::BigInt => Value::Int(signed(64)),
             B::Decimal => {
                 let most = Decimal::max(ty.length, ty.decimals);
