@@ -162,6 +162,11 @@ impl Session {
     }
 
     fn define(&mut self, statement: &Statement) -> SqlResult<Answer> {
+        if let StatementKind::Schema(schema) = statement.kind()
+            && let SchemaStatement::View(view) = &**schema
+        {
+            return self.ddl().view(view, &statement.text).map(Answer::Done);
+        }
         let done = self.noting_temporary(|s| s.ddl().execute(statement.kind()))?;
         Ok(Answer::Done(done))
     }

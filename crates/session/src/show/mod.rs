@@ -24,6 +24,7 @@
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `rules` | CHECK constraints and generated columns in such texts and as tables |
+//! | `views` | views |
 //! | `table` | the one implementation of [`VirtualTable`] |
 //!
 //! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
@@ -46,6 +47,7 @@ mod server;
 mod statistics;
 mod table;
 mod tablespaces;
+mod views;
 mod waits;
 mod watch;
 
@@ -85,6 +87,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(statistics::tables(database));
     tables.extend(innodb::tables(database));
     tables.extend(tablespaces::tables(database));
+    tables.extend(views::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

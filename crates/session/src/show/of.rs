@@ -9,6 +9,7 @@ use super::profile;
 use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
+use super::views;
 use crate::instance::Facts;
 use millpond_sql::catalog;
 use millpond_sql::ddl;
@@ -16,6 +17,7 @@ use millpond_sql::env::SessionEnv;
 use millpond_sql::env::{VirtualTable, is_system_schema};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{self, ExprKind, Ident, ObjectName, ShowFilter, ShowKind};
+use millpond_sql::row::wrong_object;
 use millpond_sql::store_error::store_error;
 use millpond_sql::types::{Collation, Schema};
 use millpond_store::space::FileId;
@@ -91,11 +93,13 @@ fn table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Only> {
             return Err(ddl::no_such_table(&database, &table));
         }
     } else {
-        facts(env)?
-            .instance
-            .engine()
-            .table_def(&database, &table)
-            .map_err(|e| store_error(e, &table))?;
+        let instance = &facts(env)?.instance;
+        let def = instance.engine().table_def(&database, &table);
+        let def = def.map_err(|e| store_error(e, &table))?;
+        let schema = Schema::of(&def)?;
+        if let Some(view) = &schema.view {
+            views::columns(instance, env, &def, &schema, view)?;
+        }
     }
     Ok(Only {
         database: Some(database),
@@ -170,6 +174,10 @@ fn create_table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
             .map_err(|e| store_error(e, &table))?,
     };
     let schema = Schema::of(&def)?;
+    if let Some(view) = &schema.view {
+        let (columns, row) = views::definition(facts(env)?, env, &def, &schema, view);
+        return Ok(one_row(columns, row));
+    }
     let has_auto = schema.columns.iter().any(|c| c.auto_increment);
     let live = match &temporary {
         Some(table) => schema::live_of(instance, table, &schema, schema::Want::Counter),
@@ -192,7 +200,7 @@ fn create_table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     Ok(definition(table, text))
 }
 
-fn quotes(env: &SessionEnv) -> Quotes {
+pub(super) fn quotes(env: &SessionEnv) -> Quotes {
     Quotes {
         ansi: env.sql_mode.get().ansi_quotes,
     }
@@ -430,11 +438,10 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
         K::FunctionStatus | K::ProcedureStatus => {
             second(server::nothing("SHOW_ROUTINES", ROUTINES), filter)
         }
-        K::CreateView
-        | K::CreateProcedure
-        | K::CreateFunction
-        | K::CreateTrigger
-        | K::CreateEvent => return Err(create_other(show.kind, named(show)?, env)?),
+        K::CreateView => create_view(named(show)?, env)?,
+        K::CreateProcedure | K::CreateFunction | K::CreateTrigger | K::CreateEvent => {
+            return Err(create_other(show.kind, named(show)?, env)?);
+        }
         // The server is no replica and writes no binary log.
         K::ReplicaStatus => Shown::whole(server::nothing("SHOW_REPLICA", REPLICA), none),
         K::BinaryLogStatus => Shown::whole(server::nothing("SHOW_BINLOG", BINARY_LOG), none),
@@ -553,14 +560,10 @@ fn name_and_value(table: Virtual, filter: &Filter) -> Shown {
     Shown::some(table, &[(0, "Variable_name"), (1, "Value")], 0, filter)
 }
 
-/// SHOW CREATE VIEW, PROCEDURE and so on: none exists.
+/// SHOW CREATE PROCEDURE and so on: none exists.
 fn create_other(kind: ShowKind, name: &ObjectName, env: &SessionEnv) -> SqlResult<SqlError> {
-    let (database, name) = ddl::qualified(name, env)?;
+    let (_, name) = ddl::qualified(name, env)?;
     Ok(match kind {
-        ShowKind::CreateView => {
-            table_must_exist(&database, &name, env)?;
-            SqlError::new(1347, format!("'{database}.{name}' is not VIEW"))
-        }
         ShowKind::CreateTrigger => SqlError::new(1360, "Trigger does not exist"),
         ShowKind::CreateEvent => SqlError::new(1539, format!("Unknown event '{name}'")),
         ShowKind::CreateFunction => SqlError::new(1305, format!("FUNCTION {name} does not exist")),
@@ -568,11 +571,15 @@ fn create_other(kind: ShowKind, name: &ObjectName, env: &SessionEnv) -> SqlResul
     })
 }
 
-fn table_must_exist(database: &str, table: &str, env: &SessionEnv) -> SqlResult<()> {
-    facts(env)?
-        .instance
-        .engine()
-        .table_def(database, table)
-        .map(|_| ())
-        .map_err(|e| store_error(e, table))
+fn create_view(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
+    let (database, table) = ddl::qualified(name, env)?;
+    let facts = facts(env)?;
+    let def = facts.instance.engine().table_def(&database, &table);
+    let def = def.map_err(|e| store_error(e, &table))?;
+    let schema = Schema::of(&def)?;
+    let Some(view) = &schema.view else {
+        return Err(wrong_object(&database, &table, "VIEW"));
+    };
+    let (columns, row) = views::definition(facts, env, &def, &schema, view);
+    Ok(one_row(columns, row))
 }

@@ -8,8 +8,9 @@ use super::all_of;
 use super::create::now_text;
 use super::rules::{check_constraints, escaped, hidden_text, yes};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
+use super::views;
 use crate::instance::Instance;
-use millpond_sql::catalog;
+use millpond_sql::catalog::{self, View};
 use millpond_sql::ddl;
 use millpond_sql::env::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable};
 use millpond_sql::error::SqlResult;
@@ -85,16 +86,8 @@ impl Only {
 /// A table met in a walk.
 pub(super) enum Met<'a> {
     Stored(&'a TableDef, &'a Schema),
+    View(&'a TableDef, &'a Schema, &'a Arc<View>),
     Virtual(&'a Virtual),
-}
-
-impl Met<'_> {
-    fn name(&self) -> &str {
-        match self {
-            Met::Stored(def, _) => &def.name,
-            Met::Virtual(v) => v.name(),
-        }
-    }
 }
 
 /// Calls `f` with every table that `only` leaves, by database and name.
@@ -113,7 +106,13 @@ pub(super) fn each_table(
             Named::Stored(name) => name,
         };
         match instance.engine().table_def(database, name) {
-            Ok(def) => f(database, Met::Stored(&def, &Schema::of(&def)?)),
+            Ok(def) => {
+                let schema = Schema::of(&def)?;
+                match &schema.view {
+                    Some(view) => f(database, Met::View(&def, &schema, view)),
+                    None => f(database, Met::Stored(&def, &schema)),
+                }
+            }
             // Dropped meanwhile.
             Err(_) => Ok(()),
         }
@@ -308,7 +307,8 @@ pub(super) fn tables_table(only: Only) -> Virtual {
         ("TABLE_COMMENT", Ty::NullText),
     ];
     /// What the definition says.
-    const OF_DEFINITION: &[usize] = &[14, 17, 19, 20];
+    const OF_DEFINITION: &[usize] = &[3, 4, 5, 6, 10, 14, 17, 19, 20];
+    const COMMENT: usize = 20;
     /// What only an open table knows; the size of its files among it, or what is made of that.
     const OF_OPEN: &[usize] = &[7, 8, 9, 11, 12, 13];
     const OF_SIZE: &[usize] = &[8, 9, 11, 12];
@@ -341,8 +341,24 @@ pub(super) fn tables_table(only: Only) -> Virtual {
             false => Want::Counter,
         };
         each_table(instance, &only, |database, met| {
-            let Met::Stored(def, schema) = met else {
-                return emit(&named_row(database, met.name(), "SYSTEM VIEW"));
+            let created = |schema: &Schema| {
+                let at = i64::try_from(schema.created).ok();
+                let at = at.and_then(|t| DateTime::from_unix(t, 0, tz));
+                at.map_or(Value::Null, Value::DateTime)
+            };
+            let (def, schema) = match met {
+                Met::Stored(def, schema) => (def, schema),
+                Met::View(def, schema, view) => {
+                    let mut row = named_row(database, &def.name, "VIEW");
+                    row[14] = created(schema);
+                    if cx.reads(&[COMMENT]) {
+                        row[COMMENT] = s(views::comment(cx, def, schema, view));
+                    }
+                    return emit(&row);
+                }
+                Met::Virtual(v) => {
+                    return emit(&named_row(database, v.name(), "SYSTEM VIEW"));
+                }
             };
             let live = (cx.reads(OF_OPEN))
                 .then(|| live(instance, database, &def.name, schema, want))
@@ -350,9 +366,6 @@ pub(super) fn tables_table(only: Only) -> Virtual {
             let number = |f: &dyn Fn(&Live) -> u64| live.as_ref().map_or(Value::Null, |l| n(f(l)));
             let has_auto = schema.columns.iter().any(|c| c.auto_increment);
             let auto = live.as_ref().and_then(|l| l.auto_increment);
-            let created = i64::try_from(schema.created)
-                .ok()
-                .and_then(|t| DateTime::from_unix(t, 0, tz));
             emit(&[
                 s("def"),
                 s(database),
@@ -368,7 +381,7 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 number(&|l| l.size.indexes),
                 number(&|l| l.size.free),
                 auto.filter(|_| has_auto).map_or(Value::Null, n),
-                created.map_or(Value::Null, Value::DateTime),
+                created(schema),
                 Value::Null,
                 Value::Null,
                 s(schema.collation.name()),
@@ -382,6 +395,11 @@ pub(super) fn tables_table(only: Only) -> Virtual {
             ])
         })
     })
+}
+
+/// Whether a definition is a view's. One that can't be read is none.
+fn is_view(def: &TableDef) -> bool {
+    Schema::of(def).is_ok_and(|schema| schema.view.is_some())
 }
 
 /// SHOW TABLES: names and types alone, without opening anything.
@@ -398,9 +416,13 @@ pub(super) fn table_names(database: String) -> Virtual {
                 }
                 return Ok(());
             }
-            let names = cx.facts.instance.engine().tables(&database);
+            let engine = cx.facts.instance.engine();
+            let names = engine.tables(&database);
+            let typed = cx.reads(&[1]);
             for name in names.map_err(|e| store_error(e, &database))? {
-                emit(&[s(name), s("BASE TABLE")])?;
+                let def = typed.then(|| engine.table_def(&database, &name).ok());
+                let view = def.flatten().is_some_and(|def| is_view(&def));
+                emit(&[s(name), s(if view { "VIEW" } else { "BASE TABLE" })])?;
             }
             Ok(())
         },
@@ -497,6 +519,14 @@ pub(super) fn columns(only: Only) -> Virtual {
                     for (position, (i, c)) in seen.enumerate() {
                         let key = column_key(schema, i);
                         column_row(database, &def.name, position, c, key, emit)?;
+                    }
+                    Ok(())
+                }
+                Met::View(def, schema, view) => {
+                    let now = views::columns(&cx.facts.instance, cx.env, def, schema, view);
+                    let now = now.unwrap_or_else(|_| schema.columns.clone());
+                    for (position, c) in now.iter().enumerate() {
+                        column_row(database, &def.name, position, c, "", emit)?;
                     }
                     Ok(())
                 }

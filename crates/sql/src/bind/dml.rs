@@ -50,7 +50,11 @@ impl<'p> Binder<'p, '_> {
             ));
         }
         self.targets.push((database.clone(), table.clone()));
-        Ok((self.open(&database, &table, true)?, database, table))
+        let at = self.open(&database, &table, true)?;
+        if self.tables[at].schema.view.is_some() {
+            return Err(SqlError::unsupported("writing through views"));
+        }
+        Ok((at, database, table))
     }
 
     /// Whether this statement, which writes, locks what it only reads. The plan is for transactions where it does, or doesn't.

@@ -91,7 +91,7 @@ impl Binder<'_, '_> {
                 let mut left = self.table_ref(&joins.first, locks)?;
                 for j in &joins.rest {
                     let right = self.table_ref(&j.right, locks)?;
-                    left = self.join(left, right, j.kind, j.on.as_ref())?;
+                    left = self.join(left, right, j)?;
                 }
                 Ok(left)
             }
@@ -128,13 +128,8 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn join(
-        &mut self,
-        left: Part,
-        right: Part,
-        kind: JoinKind,
-        constraint: Option<&JoinOn>,
-    ) -> SqlResult<Part> {
+    fn join(&mut self, left: Part, right: Part, join: &ast::Join) -> SqlResult<Part> {
+        let (kind, constraint) = (join.kind, join.on.as_ref());
         let side = Side::of(kind);
         let mut on = Vec::new();
         let tables: Vec<usize> = left.tables.iter().chain(&right.tables).copied().collect();
@@ -188,9 +183,12 @@ impl Binder<'_, '_> {
                     }
                 };
                 let mut gone = Vec::new();
+                let mut common = Vec::new();
                 for n in &names {
                     let (l, r) = (find(&left.visible, n)?, find(&right.visible, n)?);
-                    on.push(equal(f.column_expr(l.0, l.1), f.column_expr(r.0, r.1)));
+                    let pair = (f.column_expr(l.0, l.1), f.column_expr(r.0, r.1));
+                    on.push(equal(pair.0.clone(), pair.1.clone()));
+                    common.push(pair);
                     // The kept side's column stands for both.
                     visible.push(if side == Side::Right { r } else { l });
                     gone.push(l);
@@ -202,6 +200,7 @@ impl Binder<'_, '_> {
                     (&left.visible, &right.visible)
                 };
                 visible.extend(a.iter().chain(b).filter(|c| !gone.contains(c)));
+                self.note_join(join, &common);
             }
         }
         let missing = match side {
@@ -242,6 +241,7 @@ impl Binder<'_, '_> {
         locks: &ast::Items<ast::Lock>,
     ) -> SqlResult<Part> {
         let mut t = self.table_source(&f.name, f.alias.as_ref(), locks)?;
+        self.note_table(&f.name, &t);
         select_partitions(&mut t.kind, &f.partitions, f.name.name.as_str())?;
         if let TableKind::Stored { schema, .. } = &t.kind {
             let seen = self.cx.env.switches.get().has(Flag::UseInvisibleIndexes);
@@ -353,6 +353,7 @@ impl Binder<'_, '_> {
             .any(|(d, t)| *d == database && t == table)
         {
             self.reading_target = true;
+            self.refuse_target(table)?;
             // A subquery of UPDATE or DELETE; derived tables are read to their end first.
             if self.frames.len() > 1 && self.frames[0].tables.iter().any(is_target) {
                 return Err(SqlError::new(
@@ -362,8 +363,14 @@ impl Binder<'_, '_> {
             }
         }
         let at = self.open(&database, table, false)?;
-        self.tables[at].goes_by(&name, false);
+        if self.views.is_empty() {
+            self.tables[at].goes_by(&name, false);
+        }
         let lock = lock_of(locks, &name);
+        if let Some(view) = self.tables[at].schema.view.clone() {
+            let own = (database, table.to_string());
+            return self.view_source(id, at, &view, name, own, lock);
+        }
         Ok(Table {
             id,
             hints,
@@ -391,12 +398,13 @@ impl Binder<'_, '_> {
         if let Some(at) = self
             .tables
             .iter()
-            .position(|t| t.table.def().database == database && t.table.def().name == name)
+            .position(|t| self.is_open(t, database, name))
         {
-            self.tables[at].write |= write;
+            self.tables[at].write |= write && self.tables[at].schema.view.is_none();
             return Ok(at);
         }
-        let table = match self.cx.env.temporary.get(database, name) {
+        let temporary = self.cx.env.temporary.get(database, name);
+        let table = match temporary.filter(|_| self.sees_temporary()) {
             Some(table) => table,
             None => self
                 .open_stored(database, name, write)
@@ -406,17 +414,36 @@ impl Binder<'_, '_> {
                     e => crate::store_error::store_error(e, name),
                 })?,
         };
-        let schema = row::schema_of(&table)?;
-        let known = statistics::of(self.cx.engine, &table)?;
+        let schema = row::schema_or_view(&table)?;
+        let known = match schema.view {
+            Some(_) => statistics::Known::default(),
+            None => statistics::of(self.cx.engine, &table)?,
+        };
         self.tables.push(PlanTable {
             table,
-            write,
+            write: write && schema.view.is_none(),
             names: Vec::new(),
             schema,
             rows: known.rows,
             statistics: known.statistics,
         });
         Ok(self.tables.len() - 1)
+    }
+
+    /// Whether names mean temporary tables where there are such: not those in a view that is there already.
+    fn sees_temporary(&self) -> bool {
+        self.views.is_empty()
+    }
+
+    /// Whether an open table is what a name means.
+    fn is_open(&self, t: &PlanTable, database: &str, name: &str) -> bool {
+        let def = t.table.def();
+        let meant = def.database == database && def.name == name;
+        meant && (self.sees_temporary() || !t.table.is_temporary()) && {
+            // One that is open for a view may be hidden by a temporary one.
+            let hidden = self.sees_temporary() && !t.table.is_temporary();
+            !hidden || self.cx.env.temporary.get(database, name).is_none()
+        }
     }
 
     fn open_stored(
@@ -446,7 +473,7 @@ impl Binder<'_, '_> {
         self.frames = frames;
         let (query, heads) = bound?;
         let columns = derived_columns(&query, heads, name, columns)?;
-        self.arena.derived.push(Derived { query, uses: 1 });
+        self.arena.derived.push(Derived::of(query, 1));
         Ok((self.arena.derived.len() - 1, columns))
     }
 
@@ -472,6 +499,17 @@ impl Binder<'_, '_> {
     }
 }
 
+/// 1353.
+pub fn column_counts(table: &str) -> SqlError {
+    SqlError::new(
+        1353,
+        format!(
+            "In definition of view, derived table or common table expression, SELECT list and \
+             column names list have different column counts ('{table}')"
+        ),
+    )
+}
+
 /// Names and types of a derived table's columns.
 pub fn derived_columns(
     query: &Query,
@@ -480,13 +518,7 @@ pub fn derived_columns(
     given: &[String],
 ) -> SqlResult<Columns> {
     if !given.is_empty() && given.len() != heads.len() {
-        return Err(SqlError::new(
-            1353,
-            format!(
-                "In definition of view, derived table or common table expression, SELECT list and \
-                 column names list have different column counts ('{table}')"
-            ),
-        ));
+        return Err(column_counts(table));
     }
     let mut out: Columns = Vec::new();
     for (n, h) in heads.into_iter().enumerate() {
@@ -507,7 +539,7 @@ pub fn derived_columns(
     Ok(out)
 }
 
-fn is_target(t: &Table) -> bool {
+pub(super) fn is_target(t: &Table) -> bool {
     matches!(
         t.kind,
         TableKind::Stored {

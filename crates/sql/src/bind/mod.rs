@@ -19,11 +19,15 @@
 //! | `window` | window functions: the two queries that a SELECT with them is |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `duplicates` | ON DUPLICATE KEY UPDATE on its way to the SELECT that it is bound in |
+//! | `view` | views: those that are named, those that are defined |
+//! | `full_names` | a view's query written so that it means the same to all |
+//! | `updatable` | views that statements write through |
 //! | `several` | UPDATE and DELETE of several tables |
 
 mod dml;
 mod duplicates;
 mod from;
+mod full_names;
 mod group;
 mod heading;
 mod heads;
@@ -34,6 +38,8 @@ mod rollup;
 mod scope;
 mod select;
 mod several;
+mod updatable;
+pub(crate) mod view;
 mod window;
 
 pub(crate) use into::into_variables;

@@ -241,6 +241,7 @@ impl Binder<'_, '_> {
         let r = self.star(None, &mut select, &mut heads);
         let f = self.frames.pop().expect("pushed above");
         r?;
+        self.note_whole_table(name, &select, &f.tables[0]);
         let block = Block {
             tables: f.tables,
             from,

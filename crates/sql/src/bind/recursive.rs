@@ -78,7 +78,7 @@ impl Binder<'_, '_> {
         self.derives -= 1;
         self.frames = frames;
         let (query, columns) = bound?;
-        self.arena.derived.push(Derived { query, uses: 1 });
+        self.arena.derived.push(Derived::of(query, 1));
         Ok((self.arena.derived.len() - 1, columns))
     }
 
@@ -209,7 +209,7 @@ impl Binder<'_, '_> {
             Some((id, _)) => id,
             None => {
                 let query = Query::default();
-                self.arena.derived.push(Derived { query, uses: 0 });
+                self.arena.derived.push(Derived::of(query, 0));
                 self.arena.derived.len() - 1
             }
         };

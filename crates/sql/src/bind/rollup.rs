@@ -165,7 +165,7 @@ impl Binder<'_, '_> {
             types: vec![SqlType::bigint()],
             calc_found_rows: false,
         };
-        self.arena.derived.push(Derived { query, uses: 1 });
+        self.arena.derived.push(Derived::of(query, 1));
         let columns = vec![DerivedColumn {
             name: "rollup".into(),
             ty: SqlType::bigint(),

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use super::PlanContext;
 use super::duplicates::{OnDuplicate, Updating};
+use super::full_names::FullNames;
 use super::heads::Head;
 use super::recursive::Recursion;
 use super::rollup::Rollup;
+use super::view::Viewed;
 use super::window::Windows;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
@@ -21,7 +23,8 @@ use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId, T
 use crate::logical::{Notes, PlanTable};
 use crate::parse::ast;
 use crate::types::derive::string_collation;
-use crate::types::{BaseType, Schema, SqlType};
+use crate::types::{BaseType, Collation, Schema, SqlType};
+use millpond_syntax::Span;
 
 /// How select-list aliases take part in looking up an unqualified name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +232,18 @@ pub struct Binder<'p, 'c> {
     pub updating: Option<Updating>,
     /// What the plan must know of all this.
     pub notes: Notes,
+    /// The views around what is being bound, outermost first.
+    pub views: Vec<Viewed>,
+    /// The view that is being defined.
+    pub defining: Option<(String, String)>,
+    /// What names stand for, if they are to be written in full.
+    pub names: Option<Box<FullNames>>,
+    /// Where the name stands that is looked up next, if that is asked for.
+    pub at: Option<Span>,
+    /// The query is one of EXISTS.
+    pub exists: bool,
+    /// What the statement does to its targets.
+    pub operation: &'static str,
 }
 
 impl<'p, 'c> Binder<'p, 'c> {
@@ -248,6 +263,12 @@ impl<'p, 'c> Binder<'p, 'c> {
             duplicates: None,
             updating: None,
             notes: Notes::default(),
+            views: Vec::new(),
+            defining: None,
+            names: None,
+            at: None,
+            exists: false,
+            operation: "",
         }
     }
 }
@@ -309,11 +330,13 @@ impl Scope for Binder<'_, '_> {
             let f = &self.frames[at];
             let aliases = f.aliases;
             let mut hit = None;
+            let mut by_alias = true;
             if qualifier.is_empty() && aliases == Aliases::First {
                 hit = f.alias(name, clause)?;
             }
             if hit.is_none() {
                 hit = f.lookup(qualifier, name, clause)?;
+                by_alias = hit.is_none();
             }
             if hit.is_none() && qualifier.is_empty() && aliases == Aliases::Last {
                 hit = f.alias(name, clause)?;
@@ -328,10 +351,20 @@ impl Scope for Binder<'_, '_> {
                 }
             }
             if let Some(e) = hit {
+                if let Some(span) = self.at.take() {
+                    self.note_column(span, at, name, &e, by_alias);
+                }
                 return Ok(e);
             }
         }
         Err(unknown_column(qualifier, name, clause))
+    }
+    fn at(&mut self, span: Span) {
+        self.at = self.names.is_some().then_some(span);
+    }
+    fn collation(&self) -> Collation {
+        let view = self.views.last().map(|v| v.view.collation);
+        view.unwrap_or_else(|| self.cx.env.collation.get())
     }
     fn param(&mut self, n: u32) -> SqlResult<usize> {
         Ok(n as usize)
@@ -411,7 +444,9 @@ impl Scope for Binder<'_, '_> {
         };
         let clause = f.clause;
         let depth = self.frames.len();
+        self.exists = matches!(kind, SubqueryKind::Exists { .. });
         let bound = self.query(query);
+        self.exists = false;
         self.frames.truncate(depth);
         let (query, heads) = bound?;
         self.frame().clause = clause;

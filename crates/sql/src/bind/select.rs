@@ -26,7 +26,8 @@ impl<'p> Binder<'p, '_> {
     ) -> SqlResult<(Query, Vec<Head>)> {
         self.open_frame();
         let depth = self.frames.len();
-        let r = self.select_in_frame(s, order, limit, locks);
+        let exists = std::mem::take(&mut self.exists);
+        let r = self.select_in_frame(s, order, limit, locks, exists);
         self.frames.truncate(depth - 1);
         r
     }
@@ -37,6 +38,7 @@ impl<'p> Binder<'p, '_> {
         order: &ast::Items<ast::OrderItem>,
         limit: Option<&ast::Limit>,
         locks: &ast::Items<ast::Lock>,
+        exists: bool,
     ) -> SqlResult<(Query, Vec<Head>)> {
         self.check_clauses(s)?;
         if s.rollup() {
@@ -58,7 +60,7 @@ impl<'p> Binder<'p, '_> {
         self.frame().allow_aggregates = true;
         self.frame().windows.allowed = true;
         self.frame().listing = true;
-        let (mut select, mut heads) = self.select_list(s)?;
+        let (mut select, mut heads) = self.select_list(s, exists)?;
         self.frame().listing = false;
         self.frame().windows.allowed = false;
         self.frame().names = heads
@@ -251,10 +253,15 @@ impl<'p> Binder<'p, '_> {
         })
     }
 
-    fn select_list(&mut self, s: &ast::Select) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
+    fn select_list(&mut self, s: &ast::Select, exists: bool) -> SqlResult<(Vec<Expr>, Vec<Head>)> {
         let mut select = Vec::with_capacity(s.items.len());
         let mut heads = Vec::with_capacity(s.items.len());
+        // Columns before each item, for who writes the list out.
+        let mut counts = Vec::new();
         for item in &s.items {
+            if self.names.is_some() {
+                counts.push(heads.len());
+            }
             let (e, alias, source) = match &*item {
                 ast::SelectItem::Expr {
                     expr,
@@ -284,6 +291,10 @@ impl<'p> Binder<'p, '_> {
             }
             heads.push(self.head(&bound, name, alias.is_some()));
             select.push(bound);
+        }
+        if self.names.is_some() {
+            counts.push(heads.len());
+            self.note_items(s, &counts, &select, &heads, exists);
         }
         Ok((select, heads))
     }

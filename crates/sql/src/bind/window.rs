@@ -425,7 +425,7 @@ impl Binder<'_, '_> {
                 });
             }
         }
-        self.arena.derived.push(Derived { query, uses: 1 });
+        self.arena.derived.push(Derived::of(query, 1));
         outer.tables.push(Table {
             id: row,
             name: "<window>".into(),

@@ -128,6 +128,7 @@ impl Schema {
         schema.partitioning = partitioning;
         schema.checks = more.checks;
         schema.foreign_keys = more.foreign_keys;
+        schema.view = more.view.map(Arc::new);
         Ok(schema.with_versions(more.versions))
     }
     /// Bytes for `TableDef.body`: columns, options and partitions, not the indexes.

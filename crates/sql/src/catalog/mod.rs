@@ -1,4 +1,4 @@
-//! Definitions of tables: columns, indexes, defaults, how they are kept as bytes and where columns lie in a row.
+//! Definitions of tables and views: columns, indexes, defaults, how they are kept as bytes and where columns lie in a row.
 //!
 //! | file | owns |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | `foreign_keys` | foreign keys |
 //! | `rules`, `rule_body` | CHECK constraints, generated columns, and those as bytes |
 //! | `sections` | what bodies have behind columns and partitions |
+//! | `view` | what a view has besides columns, and that as bytes |
 //! | `assign` | values that become a column's; defaults |
 //!
 //! A [`Schema`] is never changed once it is made: DDL makes another. Types are `millpond-types`', rows and keys are
@@ -33,6 +34,7 @@ mod rule_body;
 mod rules;
 mod sections;
 mod versions;
+mod view;
 
 pub use foreign_keys::{ForeignKey, ReferentialAction, positions};
 pub use layout::RowLayout;
@@ -42,6 +44,7 @@ pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
 pub use rules::{Check, CheckName, Generated};
 pub(crate) use versions::Source;
 pub use versions::{Fill, Step, Versions};
+pub use view::View;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,6 +161,8 @@ pub struct Schema {
     pub partitioning: Option<Arc<Partitioning>>,
     /// Its foreign keys, in the order in which they were made.
     pub foreign_keys: Vec<ForeignKey>,
+    /// What it shows, if it is a view: then it has no rows.
+    pub view: Option<Arc<View>>,
     /// Where each column lies in a stored row; derived from `columns` by [`Schema::new`].
     layout: RowLayout,
     /// The schema versions that rows may be of.
@@ -188,6 +193,7 @@ impl Schema {
             checks: Vec::new(),
             partitioning: None,
             foreign_keys: Vec::new(),
+            view: None,
             layout,
             versions: Versions::default(),
             generates,

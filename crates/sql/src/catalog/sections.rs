@@ -10,9 +10,10 @@
 //! | 2 | foreign keys |
 //! | 3 | schema versions of rows |
 //! | 4 | ZEROFILL: columns by position, each with its width |
+//! | 5 | what a view shows |
 
 use super::bytes::{Reader, Writer, corrupt};
-use super::{Column, ForeignKey, Schema, Versions};
+use super::{Column, ForeignKey, Schema, Versions, View};
 use super::{foreign_keys, rule_body};
 use crate::error::SqlResult;
 
@@ -20,6 +21,7 @@ const RULES: u64 = 1;
 const FOREIGN_KEYS: u64 = 2;
 const VERSIONS: u64 = 3;
 const ZEROFILL: u64 = 4;
+const VIEW: u64 = 5;
 
 /// The sections of a schema, with the bytes of each.
 pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
@@ -48,6 +50,11 @@ pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
         }
         list.push((ZEROFILL, w.0));
     }
+    if let Some(view) = &s.view {
+        let mut w = Writer(Vec::new());
+        view.write(&mut w);
+        list.push((VIEW, w.0));
+    }
     list
 }
 
@@ -71,6 +78,8 @@ pub struct Sections {
     pub foreign_keys: Vec<ForeignKey>,
     /// Schema versions.
     pub versions: Versions,
+    /// What it shows, if it is a view.
+    pub view: Option<View>,
 }
 
 /// Reads sections back, into the columns where they are about them.
@@ -103,6 +112,13 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
                     columns.get_mut(at).ok_or_else(corrupt)?.ty.zerofill = width;
                 }
                 if !filled.0.is_empty() {
+                    return Err(corrupt());
+                }
+            }
+            VIEW => {
+                let view = &mut Reader(r.bytes()?);
+                sections.view = Some(View::read(view)?);
+                if !view.0.is_empty() {
                     return Err(corrupt());
                 }
             }

@@ -15,6 +15,7 @@ use super::{Ddl, Done, check, key, names};
 use crate::catalog::{ForeignKey, positions};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, ObjectName, Part, PlainAlter};
+use crate::row::wrong_object;
 use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::write::counter;
@@ -50,6 +51,9 @@ impl<'a> Ddl<'a> {
             .table_def(database, table)
             .map_err(|e| store_error(e, table))?;
         let schema = Schema::of(&def)?;
+        if schema.view.is_some() {
+            return Err(wrong_object(database, table, "BASE TABLE"));
+        }
         Ok((def, schema))
     }
 

@@ -330,13 +330,7 @@ pub(super) fn indexes(
         .or_else(|| indexes.iter().position(clusters));
     let first = match clustered {
         Some(at) => indexes.remove(at),
-        None => Index {
-            name: HIDDEN.into(),
-            unique: true,
-            parts: Vec::new(),
-            comment: String::new(),
-            visible: true,
-        },
+        None => hidden(),
     };
     if !first.visible {
         return Err(invisible_primary());
@@ -368,6 +362,17 @@ pub(super) fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Sql
 /// Whether a schema's clustered index is the hidden row id's.
 pub(super) fn is_hidden(schema: &Schema) -> bool {
     schema.indexes.first().is_some_and(|i| i.parts.is_empty())
+}
+
+/// The index of the hidden row id.
+pub(super) fn hidden() -> Index {
+    Index {
+        name: HIDDEN.into(),
+        unique: true,
+        parts: Vec::new(),
+        comment: String::new(),
+        visible: true,
+    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@
 //! | `verify` | rows held to constraints that are new |
 //! | `tablespace` | general tablespaces |
 //! | `temporary` | temporary tables |
+//! | `view` | CREATE, ALTER and DROP VIEW |
 //!
 //! This module turns statements into definitions and checks them; the store carries each out as one atomic,
 //! crash-safe step. The caller has committed the session's transaction. What can't be done in one such
@@ -50,8 +51,10 @@ mod rebuild;
 mod tablespace;
 mod temporary;
 mod verify;
+mod view;
 mod work;
 
+use std::ops::Not;
 use std::sync::Arc;
 
 use millpond_store::engine::Rename;
@@ -65,8 +68,9 @@ use crate::parse::ast::{
     DatabaseOption, ObjectName, ProgramKind, RoutineStatement, SchemaStatement, StatementKind,
     TableStatement,
 };
+use crate::row::wrong_object;
 use crate::store_error::store_error;
-use crate::types::Collation;
+use crate::types::{Collation, Schema};
 
 pub use create::Prepared;
 pub use temporary::not_temporary;
@@ -265,7 +269,7 @@ impl<'a> Ddl<'a> {
         let (mine, mut targets): (Vec<_>, Vec<_>) = targets.into_iter().partition(hidden);
         loop {
             for t in &targets {
-                let exists = !temporary && self.exists(&t.0, &t.1)?;
+                let exists = !temporary && self.is_table(&t.0, &t.1)?;
                 if !exists && !missing.contains(t) {
                     missing.push(t.clone());
                 }
@@ -300,34 +304,22 @@ impl<'a> Ddl<'a> {
         Ok(Done::default())
     }
 
+    /// Whether there is a table of this name that is no view.
+    fn is_table(&self, database: &str, name: &str) -> SqlResult<bool> {
+        match self.engine.table_def(database, name) {
+            // What can't be read can be dropped.
+            Ok(def) => Ok(Schema::of(&def).is_ok_and(|s| s.view.is_some()).not()),
+            Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => Ok(false),
+            Err(e) => Err(store_error(e, name)),
+        }
+    }
+
     fn exists(&self, database: &str, name: &str) -> SqlResult<bool> {
         match self.engine.table_def(database, name) {
             Ok(_) => Ok(true),
             Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => Ok(false),
             Err(e) => Err(store_error(e, name)),
         }
-    }
-
-    fn drop_views(&self, if_exists: bool, names: &[ObjectName]) -> SqlResult<Done> {
-        let mut missing = Vec::new();
-        for t in names {
-            let (database, name) = self.target(t)?;
-            if self.exists(&database, &name)? {
-                return Err(SqlError::new(
-                    1347,
-                    format!("'{database}.{name}' is not VIEW"),
-                ));
-            }
-            missing.push((database, name));
-        }
-        if !if_exists {
-            return Err(unknown_tables(&missing));
-        }
-        for (database, name) in missing {
-            self.env
-                .note(1051, format!("Unknown table '{database}.{name}'"));
-        }
-        Ok(Done::default())
     }
 
     /// DROP of a stored program, of which there are none: IF EXISTS makes it harmless.
@@ -361,6 +353,18 @@ impl<'a> Ddl<'a> {
             let from = self.target(from)?;
             let to = self.target(to)?;
             names::table(&to.1)?;
+            if from.0 != to.0
+                && self.exists(&from.0, &from.1)?
+                && !self.is_table(&from.0, &from.1)?
+            {
+                return Err(SqlError::new(
+                    1450,
+                    format!(
+                        "Changing schema from '{}' to '{}' is not allowed.",
+                        from.0, to.0
+                    ),
+                ));
+            }
             self.engine
                 .database(&to.0)
                 .map_err(|e| store_error(e, &to.0))?;
@@ -397,6 +401,14 @@ impl<'a> Ddl<'a> {
         Ok(Done::default())
     }
 
+    /// Error 1347 for a view.
+    fn refuse_view(&self, (database, name): &(String, String)) -> SqlResult<()> {
+        match self.exists(database, name)? && !self.is_table(database, name)? {
+            true => Err(wrong_object(database, name, "BASE TABLE")),
+            false => Ok(()),
+        }
+    }
+
     /// Checks tables that get names to which others refer already.
     fn check_renamed(&self, renames: &[Rename]) -> SqlResult<()> {
         for (from, to) in renames {
@@ -414,6 +426,7 @@ impl<'a> Ddl<'a> {
 
     fn truncate(&self, database: String, name: String) -> SqlResult<Done> {
         let table = (database, name);
+        self.refuse_view(&table)?;
         let done = match self.env.foreign_key_checks.get() {
             true => self
                 .engine

@@ -35,7 +35,11 @@ pub use notes::Notes;
 pub use table::{OUTGROWN_ROWS, PlanTable};
 pub use walk::{ColumnRef, EachExpr};
 
+use std::sync::Arc;
+
+use crate::catalog::View;
 use crate::expr::{CompareOp, Expr, RowTest, WindowFunction};
+use crate::parse::ast::ViewAlgorithm;
 use crate::types::{Collation, SqlType};
 
 /// Which table reference, group or row of a set operation, within a statement. `ExprKind::Column` has it as its source.
@@ -161,13 +165,31 @@ pub struct SetOperation {
     pub limit: Limit,
 }
 
-/// A derived table or WITH query. It reads nothing of the blocks around.
+/// A derived table, WITH query or view. It reads nothing of the blocks around.
 #[derive(Clone, Debug)]
 pub struct Derived {
     /// Its query.
     pub query: Query,
     /// How many times it is read from.
     pub uses: usize,
+    /// The view that it is, if it is one.
+    pub view: Option<Arc<View>>,
+}
+
+impl Derived {
+    /// A derived table or WITH query that is read from so many times.
+    pub fn of(query: Query, uses: usize) -> Derived {
+        Derived {
+            query,
+            uses,
+            view: None,
+        }
+    }
+    /// Whether its rows are to be made before they are read, whatever could be done instead.
+    pub fn is_apart(&self) -> bool {
+        let view = self.view.as_ref();
+        view.is_some_and(|v| v.algorithm == ViewAlgorithm::TempTable)
+    }
 }
 
 /// A subquery in an expression. What it is compared with are the operands of `ExprKind::Subquery`.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::bind::{self, Bound};
+use crate::catalog::{Schema, View};
 use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
 use crate::explain;
@@ -19,6 +20,7 @@ use crate::statistics;
 use crate::write::foreign_keys;
 
 pub use crate::bind::PlanContext;
+pub use crate::bind::view::ViewColumn;
 pub use crate::optimize::peek::holds;
 
 /// Plans a statement for which [`Statement::is_planned`] holds.
@@ -78,6 +80,16 @@ pub fn compile_virtual(
     let mut plan = planned(bound, Peek::new(cx.env, None), true, generation)?;
     plan.params = cx.params.map_or(0, <[_]>::len);
     Ok(plan)
+}
+
+/// The columns that a view of this name has now.
+pub fn view_columns(
+    name: (&str, &str),
+    schema: &Schema,
+    view: &Arc<View>,
+    cx: &mut PlanContext<'_>,
+) -> SqlResult<Vec<ViewColumn>> {
+    bind::view::columns(name.0, name.1, schema, view, cx)
 }
 
 /// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs. `generation`: of the statistics, before

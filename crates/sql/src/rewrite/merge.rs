@@ -1,4 +1,4 @@
-//! Derived tables and WITH queries that are plain joins under conditions become part of the block that reads them, so that its
+//! Derived tables, WITH queries and views that are plain joins under conditions become part of the block that reads them, so that its
 //! conditions choose their indexes and its join order includes their tables.
 
 use super::{Context, is_straight};
@@ -32,6 +32,7 @@ fn merges(b: &Block, id: TableId, derived: DerivedId, cx: &Context<'_>) -> bool 
     };
     let missing = b.from.as_ref().is_some_and(|t| is_missing(t, id));
     d.uses == 1
+        && !d.is_apart()
         && !d.query.calc_found_rows
         && inner.group.is_none()
         && inner.having.is_empty()

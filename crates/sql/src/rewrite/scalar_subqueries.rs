@@ -77,10 +77,7 @@ pub fn apply(b: &mut Block, id: SubqueryId, cx: &mut Context<'_>) {
         },
         hints: Hints::default(),
     });
-    cx.arena.derived.push(Derived {
-        query: derived,
-        uses: 1,
-    });
+    cx.arena.derived.push(Derived::of(derived, 1));
     let keys = turned.pairs.into_iter().enumerate();
     let on = keys.map(|(n, (_, around))| {
         let key = column(table, n, &columns[n]);

@@ -12,6 +12,7 @@ mod values;
 mod version;
 
 use crate::catalog::WORK_DATABASE;
+use crate::error::SqlError;
 use crate::types::Schema;
 use millpond_store::{
     CodecFactory, Constraint, ConstraintKind, Error, KeyCodec, References, Result, TableDef,
@@ -29,8 +30,26 @@ pub use layout::{decode_row, encode_row, stored_value};
 pub use values::{Reader, put_all, put_bytes, put_value, values_of};
 pub use version::at_version;
 
-/// The schema of an open table, shared with its codec.
+/// The schema of an open table, shared with its codec; error 1347 for a view, which has no rows.
 pub fn schema_of(table: &millpond_store::Table) -> crate::SqlResult<Arc<Schema>> {
+    let schema = schema_or_view(table)?;
+    match schema.view {
+        None => Ok(schema),
+        Some(_) => {
+            let def = table.def();
+            Err(wrong_object(&def.database, &def.name, "BASE TABLE"))
+        }
+    }
+}
+
+/// Error 1347: what goes by this name is not what was asked for.
+#[cold]
+pub fn wrong_object(database: &str, name: &str, wanted: &str) -> SqlError {
+    SqlError::new(1347, format!("'{database}.{name}' is not {wanted}"))
+}
+
+/// The schema of what may be a view.
+pub fn schema_or_view(table: &millpond_store::Table) -> crate::SqlResult<Arc<Schema>> {
     match table.decoded().and_then(|d| d.downcast::<Schema>().ok()) {
         Some(schema) => Ok(schema),
         None => Schema::of(table.def()).map(Arc::new),

@@ -90,7 +90,7 @@ pub(crate) fn generation() -> u64 {
 }
 
 /// What is known about a table now.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Known {
     /// As they were taken.
     pub statistics: Arc<TableStatistics>,

@@ -150,6 +150,8 @@ pub trait Scope {
     fn keep_private(&mut self) {}
     /// Which clause this is, for error 1054: `field list`, `where clause`, `order clause`, `group statement`, `having clause`, `on clause`.
     fn clause(&self) -> &'static str;
+    /// Says where the name stands that is asked about next.
+    fn at(&mut self, _span: millpond_syntax::Span) {}
     /// Collation of literals (`collation_connection`).
     fn collation(&self) -> Collation {
         self.session().collation.get()
@@ -173,7 +175,10 @@ fn finish(bound: Expr, scope: &mut dyn Scope) -> Expr {
 fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
     use ast::ExprKind as A;
     match &expr.kind {
-        A::Column(c) => names::column(c, scope),
+        A::Column(c) => {
+            scope.at(expr.span);
+            names::column(c, scope)
+        }
         A::UserVariable(name) => names::user_variable(name, scope),
         A::SystemVariable(v) => names::system_variable(v, scope),
         A::Null => Ok(Expr::null()),
