@@ -109,6 +109,31 @@ impl Connection {
         Ok(sink.rows())
     }
 
+    /// Runs a statement that may return several results, as CALL does, and collects the rows of each, in order. OUT and INOUT parameters
+    /// that are placeholders come last, as a result of one row.
+    ///
+    /// ```
+    /// # fn main() -> millpond::Result<()> {
+    /// # let dir = std::env::temp_dir().join(format!("millpond-doc-results-{}", std::process::id()));
+    /// # let db = millpond::Database::open(&dir)?;
+    /// # let mut conn = db.connect()?;
+    /// # conn.execute_batch("CREATE DATABASE d; USE d")?;
+    /// conn.execute("CREATE PROCEDURE p(a INT, OUT b INT) BEGIN SELECT a; SET b = a + 1; END", ())?;
+    /// let results = conn.query_results("CALL p(?, ?)", (1, 0))?;
+    /// assert_eq!(results[0].iter().next().unwrap().get::<i64>("a")?, 1);
+    /// assert_eq!(results[1].iter().next().unwrap().get::<i64>("b")?, 2);
+    /// # drop(conn);
+    /// # db.close()?;
+    /// # std::fs::remove_dir_all(&dir).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn query_results(&mut self, sql: &str, params: impl Params) -> Result<Vec<Rows>> {
+        let mut sink = CollectAll::default();
+        self.run(sql, &params.values(), &mut sink)?;
+        Ok(sink.0.into_iter().map(Collect::rows).collect())
+    }
+
     /// Runs a query and hands its rows to `each` as they come, keeping none. An error from `each` ends the query.
     pub fn query_each(
         &mut self,
@@ -337,6 +362,25 @@ impl ResultSink for Collect {
     fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
         self.rows.push(owned(&self.columns, row));
         Ok(())
+    }
+    fn finish(&mut self, _done: &Completion) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps the rows of each result.
+#[derive(Default)]
+struct CollectAll(Vec<Collect>);
+
+impl ResultSink for CollectAll {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
+        let mut next = Collect::default();
+        next.columns(columns)?;
+        self.0.push(next);
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        self.0.last_mut().map_or(Ok(()), |last| last.row(row))
     }
     fn finish(&mut self, _done: &Completion) -> io::Result<()> {
         Ok(())

@@ -34,9 +34,9 @@ impl Error {
         }
     }
     /// The SQLSTATE that goes with the code.
-    pub fn sqlstate(&self) -> Option<&'static str> {
+    pub fn sqlstate(&self) -> Option<&str> {
         match self {
-            Error::Sql(e) => Some(e.state),
+            Error::Sql(e) => Some(e.state.as_str()),
             _ => None,
         }
     }

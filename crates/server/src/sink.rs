@@ -143,6 +143,10 @@ impl WireSink<'_> {
 }
 
 impl ResultSink for WireSink<'_> {
+    fn out_parameters(&mut self) {
+        self.status |= status::OUT_PARAMETERS | status::MORE_RESULTS;
+    }
+
     fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
         self.encoding = self.encodings.results();
         self.definitions(columns);

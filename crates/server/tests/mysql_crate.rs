@@ -629,3 +629,46 @@ fn latin1_and_ascii_clients_are_converted_for() {
         .unwrap();
     assert_eq!(back, "?ber");
 }
+
+#[test]
+fn calls_answer_several_results_and_out_parameters() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop(
+        "CREATE PROCEDURE p(a INT, OUT b VARCHAR(10), INOUT n INT) \
+         BEGIN SELECT a, a + 1; SET @seen = n; SELECT 'two' UNION SELECT 'three'; SET b = REPEAT('x', a), n = n * 2; END",
+    )
+    .unwrap();
+    c.query_drop("SET @n = 21").unwrap();
+    // Text: the results, then an OK.
+    let mut answer = c.query_iter("CALL p(3, @b, @n)").unwrap();
+    let mut results: Vec<Vec<Row>> = Vec::new();
+    while let Some(set) = answer.iter() {
+        results.push(set.map(Result::unwrap).collect());
+    }
+    drop(answer);
+    assert_eq!(results.iter().map(Vec::len).collect::<Vec<_>>()[..2], [1, 2]);
+    let outs: (String, i32, i32) = c.query_first("SELECT @b, @n, @seen").unwrap().unwrap();
+    assert_eq!(outs, ("xxx".into(), 42, 21));
+    // Prepared: the parameters come behind the results.
+    let call = c.prep("CALL p(?, ?, ?)").unwrap();
+    for n in [1, 5] {
+        let mut answer = c.exec_iter(&call, (2, Value::NULL, n)).unwrap();
+        let mut results: Vec<Vec<Row>> = Vec::new();
+        while let Some(set) = answer.iter() {
+            results.push(set.map(Result::unwrap).collect());
+        }
+        drop(answer);
+        let outs: (String, i32) = mysql::from_row(results[2][0].clone());
+        assert_eq!((results.len() >= 3, outs), (true, ("xx".into(), n * 2)));
+    }
+    // An error behind a result, and the connection goes on.
+    c.query_drop("CREATE PROCEDURE fails() BEGIN SELECT 1; SELECT * FROM nowhere; END")
+        .unwrap();
+    let mut answer = c.query_iter("CALL fails()").unwrap();
+    let first: Vec<Row> = answer.iter().unwrap().map(Result::unwrap).collect();
+    assert_eq!(first.len(), 1);
+    drop(answer);
+    assert_eq!(c.query_first::<i32, _>("SELECT 7").unwrap(), Some(7));
+    assert_eq!(code(c.query_drop("CALL nosuch()")), 1305);
+}

@@ -7,6 +7,7 @@
 //! | `session` | [`Session`]: what becomes of the statements of a connection |
 //! | `show` | SHOW, DESCRIBE, the tables of information_schema and performance_schema |
 //! | `instance` | [`Instance`]: an open database, and what its sessions share |
+//! | `programs` | stored programs, compiled |
 //! | `statements` | compiled statements by text; what each kind of statement does |
 //! | `vars` | which system variables there are, and their values |
 //! | `registry` | who is connected: process list, KILL, status counters |
@@ -14,6 +15,7 @@
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 
 mod instance;
+mod programs;
 mod registry;
 mod session;
 mod show;

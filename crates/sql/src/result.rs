@@ -62,6 +62,8 @@ pub struct Completion {
 /// Receives a statement's result: `columns`, `row`*, `finish` for a result set; only `finish` for the rest.
 /// An error from the sink (a broken connection) ends the statement.
 pub trait ResultSink {
+    /// The result set that follows is a row of OUT parameters' values (SERVER_PS_OUT_PARAMS).
+    fn out_parameters(&mut self) {}
     /// A result set starts.
     fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()>;
     /// One row; borrowed until the call returns.

@@ -152,6 +152,7 @@ impl Database {
             env: &self.env,
             params: None,
             peek: false,
+            locals: None,
         });
         self.engine.commit(txn).expect("commit");
         r

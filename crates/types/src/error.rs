@@ -8,10 +8,60 @@ pub type SqlResult<T> = Result<T, SqlError>;
 pub struct SqlError {
     /// MySQL's error number.
     pub code: u16,
-    /// SQLSTATE, five characters.
-    pub state: &'static str,
+    /// SQLSTATE.
+    pub state: SqlState,
     /// Message text, worded as MySQL words it.
     pub message: String,
+    /// What SIGNAL said besides; nothing for other errors.
+    pub items: ConditionItems,
+}
+
+/// Items of a condition that SIGNAL gave it, by their names in SQL (`TABLE_NAME`); `None` if it gave none.
+pub type ConditionItems = Option<Box<Vec<(&'static str, String)>>>;
+
+/// A SQLSTATE: five characters, digits and upper-case letters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SqlState([u8; 5]);
+
+impl SqlState {
+    /// `HY000`: no state in particular.
+    pub const GENERAL: SqlState = SqlState(*b"HY000");
+    /// Reads one; `None` if it isn't one.
+    pub fn parse(text: &str) -> Option<SqlState> {
+        let bytes: [u8; 5] = text.as_bytes().try_into().ok()?;
+        let fits = |b: &u8| b.is_ascii_digit() || b.is_ascii_uppercase();
+        bytes.iter().all(fits).then_some(SqlState(bytes))
+    }
+    /// Its characters.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or("HY000")
+    }
+    /// Its bytes.
+    pub fn bytes(self) -> [u8; 5] {
+        self.0
+    }
+    /// Its class: the first two characters.
+    pub fn class(&self) -> &str {
+        &self.as_str()[..2]
+    }
+}
+
+impl std::fmt::Display for SqlState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::fmt::Debug for SqlState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl PartialEq<&str> for SqlState {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
 }
 
 impl SqlError {
@@ -19,8 +69,9 @@ impl SqlError {
     pub fn new(code: u16, message: impl Into<String>) -> SqlError {
         SqlError {
             code,
-            state: sqlstate(code),
+            state: state_of(code),
             message: message.into(),
+            items: None,
         }
     }
     /// 1235: something MySQL has and Millpond does not support yet.
@@ -47,8 +98,13 @@ impl std::fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
+/// SQLSTATE of a MySQL error number.
+pub fn state_of(code: u16) -> SqlState {
+    SqlState::parse(sqlstate(code)).unwrap_or(SqlState::GENERAL)
+}
+
 /// SQLSTATE of a MySQL error number; `HY000` where MySQL has no special one.
-pub fn sqlstate(code: u16) -> &'static str {
+fn sqlstate(code: u16) -> &'static str {
     match code {
         1022 | 1048 | 1052 | 1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 => "23000",
         1040 => "08004",
@@ -96,7 +152,32 @@ pub fn sqlstate(code: u16) -> &'static str {
         1265 => "01000",
         1292 => "22007",
         1300 => "HY000",
-        1305 | 1304 | 1327 | 1370 | 1410 | 1415 => "42000",
+        1304
+        | 1305
+        | 1308..=1310
+        | 1313
+        | 1318..=1320
+        | 1322..=1324
+        | 1327
+        | 1330..=1333
+        | 1337
+        | 1338
+        | 1370
+        | 1407
+        | 1410
+        | 1413
+        | 1414
+        | 1641 => "42000",
+        1303 => "2F003",
+        1312 | 1314 | 1335 | 1336 | 1415 => "0A000",
+        1321 => "2F005",
+        1325 | 1326 => "24000",
+        1329 | 1643 => "02000",
+        1339 => "20000",
+        1642 => "01000",
+        1645 => "0K000",
+        1758 => "35000",
+        1887 => "0Z002",
         1317 => "70100",
         1364 => "HY000",
         1365 => "22012",
@@ -115,13 +196,24 @@ pub fn sqlstate(code: u16) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::sqlstate;
+    use super::{SqlState, sqlstate};
 
     #[test]
     fn a_full_table_is_no_syntax_error() {
         assert_eq!(sqlstate(1114), "HY000");
         for code in [1112, 1113, 1115] {
             assert_eq!(sqlstate(code), "42000");
+        }
+    }
+
+    #[test]
+    fn states_are_five_characters() {
+        assert_eq!(SqlState::parse("45000").unwrap().class(), "45");
+        for text in ["4500", "450000", "4500a", "45 00", ""] {
+            assert_eq!(SqlState::parse(text), None);
+        }
+        for code in 0..5000 {
+            assert!(SqlState::parse(sqlstate(code)).is_some(), "{code}");
         }
     }
 }

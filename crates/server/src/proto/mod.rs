@@ -88,6 +88,8 @@ pub mod capability {
 pub mod status {
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 8;
+    /// The result set is a row of OUT parameters.
+    pub const OUT_PARAMETERS: u16 = 4096;
     /// NO_BACKSLASH_ESCAPES is in force.
     pub const NO_BACKSLASH_ESCAPES: u16 = 512;
 }

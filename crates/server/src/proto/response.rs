@@ -31,11 +31,7 @@ pub fn err(out: &mut Vec<u8>, e: &SqlError, encoding: Encoding) {
     out.push(0xff);
     out.extend_from_slice(&e.code.to_le_bytes());
     out.push(b'#');
-    let mut state = *b"HY000";
-    if let Ok(s) = <[u8; 5]>::try_from(e.state.as_bytes()) {
-        state = s;
-    }
-    out.extend_from_slice(&state);
+    out.extend_from_slice(&e.state.bytes());
     let mut end = e.message.len().min(MAX_MESSAGE);
     while !e.message.is_char_boundary(end) {
         end -= 1;

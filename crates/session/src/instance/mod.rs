@@ -19,6 +19,7 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 
 mod facts;
 
+use crate::programs::Programs;
 use crate::registry::{Counter, Registry, Seat, Sums};
 use crate::slowlog::{self, SlowLog};
 use crate::statements::SharedCache;
@@ -68,6 +69,8 @@ pub(crate) struct Inner {
     pub user_locks: UserLocks,
     /// Statements that sessions share.
     pub statements: SharedCache,
+    /// Stored programs that sessions share.
+    pub programs: Programs,
     /// What statements keep in memory.
     pub memory: Arc<ServerMemory>,
     /// How often FLUSH TABLES was said.
@@ -277,6 +280,7 @@ impl Instance {
             user_locks: Default::default(),
             refresher,
             statements: SharedCache::new(),
+            programs: Programs::default(),
             memory: Arc::new(ServerMemory::new(memory)),
             flushes: AtomicU64::new(0),
             prepared: AtomicU64::new(0),

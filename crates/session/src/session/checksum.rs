@@ -7,7 +7,7 @@ use millpond_store::{Direction, Fetch, KeyRange, ReadMode, Table, Txn};
 use super::Session;
 use super::admin::KILL_CHECK_ROWS;
 use crate::show;
-use millpond_sql::env::{Diagnostic, Level};
+use millpond_sql::env::Diagnostic;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{MaintenanceOption, ObjectName};
 use millpond_sql::result::ColumnMeta;
@@ -40,11 +40,7 @@ impl Session {
                 Ok(None) => Value::Null,
                 Err(e) if e.code == 1317 => return Err(e),
                 Err(e) => {
-                    self.env.say(Diagnostic {
-                        level: Level::Error,
-                        code: e.code,
-                        message: e.message,
-                    });
+                    self.env.say(Diagnostic::of(&e));
                     Value::Null
                 }
             };

@@ -93,6 +93,13 @@ impl Session {
         {
             return self.execute_named(name.as_str(), &using.all(), more, sink);
         }
+        if let StatementKind::Compound(_) = statement.kind() {
+            self.diagnostics_statement(statement, sink)?;
+            return self.finish(0, "", more, sink);
+        }
+        if let StatementKind::Call(call) = statement.kind() {
+            return self.call_statement(call, params, more, sink);
+        }
         match self.answer(statement, params)? {
             Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
             Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
@@ -144,9 +151,13 @@ impl Session {
                 let fill = |s: &mut Session| s.create_table_select(statement, create, params);
                 self.noting_temporary(fill).map(Answer::Done)
             }
-            K::Table(_) | K::AlterTable(_) | K::Routine(_) => self.define(statement),
+            K::Table(_) | K::AlterTable(_) => self.define(statement),
+            K::Routine(s) => self.define_routine(statement, s).map(|()| Answer::ok()),
             K::Schema(s) => {
                 let done = self.define(statement)?;
+                if let SchemaStatement::DropDatabase { .. } = **s {
+                    self.instance.0.programs.changed();
+                }
                 self.note_database(s);
                 Ok(done)
             }
@@ -154,7 +165,7 @@ impl Session {
             K::Query(_) | K::Insert(_) | K::Update(_) | K::Delete(_) | K::Do(_) => {
                 Err(SqlError::new(1105, "a planned statement"))
             }
-            // Refused when they are compiled.
+            // Refused when they are compiled, or carried out before.
             K::Call(_) | K::Compound(_) | K::Account(_) | K::Replication(_) => {
                 Err(SqlError::unsupported("this statement"))
             }
@@ -411,7 +422,13 @@ impl Session {
         if let Some(c) = compiled.row.counter {
             self.count(c);
         }
-        self.dispatch(compiled, &values, more, sink)
+        // What is prepared sees no local variable.
+        let locals = self.locals.take();
+        let names = using.iter().map(|UserVariable(name)| name.to_lowercase());
+        let outside = self.using.replace(names.collect());
+        let done = self.dispatch(compiled, &values, more, sink);
+        (self.locals, self.using) = (locals, outside);
+        done
     }
 
     /// Runs a SHOW statement.
@@ -452,6 +469,7 @@ impl Session {
                 env: &self.env,
                 params,
                 peek: false,
+                locals: self.locals.as_deref(),
             },
         )
     }

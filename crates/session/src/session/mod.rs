@@ -11,6 +11,7 @@
 //! | `record` | what a statement leaves in the stall record |
 //! | `services` | what statements ask of the session that runs them |
 //! | `set` | SET and the effects of variables |
+//! | `program` | stored programs, run |
 //! | `analyze` | ANALYZE TABLE |
 //! | `admin` | FLUSH, LOCK TABLES, table maintenance |
 //!
@@ -22,6 +23,7 @@ mod admin;
 mod analyze;
 mod checksum;
 mod dispatch;
+mod program;
 mod record;
 mod run;
 mod services;

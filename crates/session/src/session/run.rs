@@ -54,7 +54,7 @@ impl Session {
     }
 
     /// Runs a statement by the plan in `kept`, or by a new one, which is left there.
-    fn run_kept(
+    pub(super) fn run_kept(
         &mut self,
         compiled: &Compiled,
         kept: &mut Option<Kept>,
@@ -213,6 +213,7 @@ impl Session {
             env: &self.env,
             params,
             peek: compiled.peeks,
+            locals: self.locals.as_deref(),
         };
         stack::lent(compiled.statement.run, || {
             planner::compile(&compiled.statement, cx)
@@ -252,7 +253,9 @@ impl Session {
         let lock_reads = txn.isolation() == Isolation::Serializable
             && (self.txn.explicit || !self.settings.autocommit);
         let limit = plan.time_limit.unwrap_or(self.settings.max_execution_ms);
-        let limited = plan.is_query() && limit > 0;
+        // Statements of programs have no limits of their own.
+        let within = !self.calls.is_empty();
+        let limited = plan.is_query() && limit > 0 && !within;
         self.env
             .deadline
             .set(limited.then(|| Instant::now() + Duration::from_millis(limit)));
@@ -271,7 +274,10 @@ impl Session {
             },
             memory: &self.memory,
             limits: self.settings.limits,
-            select_limit: self.settings.select_limit,
+            select_limit: match within {
+                true => u64::MAX,
+                false => self.settings.select_limit,
+            },
             scratch: &mut self.scratch,
         };
         self.env.profiles.enter("executing");
@@ -309,7 +315,7 @@ impl Session {
 
     /// Reports a planned statement's end, its transaction being over where it had to.
     #[inline]
-    fn end_planned(
+    pub(super) fn end_planned(
         &mut self,
         outcome: Outcome,
         is_query: bool,
@@ -401,6 +407,7 @@ impl Session {
                         env: &s.env,
                         params: Some(params),
                         peek: false,
+                        locals: s.locals.as_deref(),
                     },
                 )?;
                 let mut rows = Rows::default();
@@ -530,6 +537,7 @@ impl Session {
                 env: &self.env,
                 params: Some(params),
                 peek: query.peeks,
+                locals: self.locals.as_deref(),
             };
             plan = stack::lent(query.statement.run, || {
                 planner::compile(&query.statement, cx)

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use millpond_store::{Isolation, Owner};
+use millpond_store::{Isolation, ObjectKey, Owner};
 
+use super::program::Handled;
 use super::record::Current;
 use super::set::connection_charset;
 use super::transaction::Transaction;
@@ -14,10 +15,11 @@ use super::{ConnectionInfo, Prepared};
 use crate::instance::{Facts, Instance};
 use crate::registry::Counter;
 use crate::registry::Seat;
+use crate::programs::Held;
 use crate::statements::{Cache, Context};
 use crate::vars::{self, SessionVars, VarValue};
 use millpond_sql::env::{
-    ConversionEnv, Diagnostic, SessionEnv, is_system_schema, locale, now_us, sql_mode,
+    ConversionEnv, Diagnostic, Locals, SessionEnv, is_system_schema, locale, now_us, sql_mode,
 };
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::exec::{Limits, Scratch};
@@ -77,6 +79,16 @@ pub struct Session {
     pub(super) context_key: u64,
     /// How many FLUSH TABLES the session goes by.
     flushes: u64,
+    /// The variables in sight of the statement that runs, if it is one of a stored program.
+    pub(super) locals: Option<Arc<Locals>>,
+    /// The routines that run, outermost first.
+    pub(super) calls: Vec<ObjectKey>,
+    /// The handlers that run, outermost first.
+    pub(super) handling: Vec<Handled>,
+    /// Routines that it has called.
+    pub(super) routines: Held,
+    /// The user variables of the EXECUTE that runs, in lower case.
+    pub(super) using: Option<Vec<String>>,
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,
     pub(super) found_rows: bool,
@@ -201,6 +213,11 @@ impl Session {
                 flushes: 0,
                 temporary: None,
             }),
+            locals: None,
+            calls: Vec::new(),
+            handling: Vec::new(),
+            routines: Held::default(),
+            using: None,
             named: HashMap::new(),
             found_rows: info.found_rows,
             locked: Vec::new(),

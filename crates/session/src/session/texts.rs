@@ -424,11 +424,8 @@ impl Session {
     pub(super) fn fail<T>(&mut self, e: SqlError) -> SqlResult<T> {
         self.seat().idle();
         self.env.row_count.set(-1);
-        self.env.conversion.diagnostics.get_mut().push(Diagnostic {
-            level: Level::Error,
-            code: e.code,
-            message: e.message.clone(),
-        });
+        let said = Diagnostic::of(&e);
+        self.env.conversion.diagnostics.get_mut().push(said);
         self.end_diagnostics();
         Err(e)
     }

@@ -20,6 +20,7 @@
 //! | `logs` | the tables of MySQL's logs; which tables of `mysql` are listed |
 //! | `empty` | tables about things Millpond does not have |
 //! | `innodb` | information_schema.INNODB_TABLES |
+//! | `routines` | stored routines |
 //! | `tablespaces` | tablespaces and their files |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
@@ -41,6 +42,7 @@ mod of;
 mod partitions;
 mod pool;
 mod profile;
+mod routines;
 mod rules;
 mod schema;
 mod server;
@@ -84,6 +86,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(locks::tables(database));
     tables.extend(partitions::tables(database));
     tables.extend(profile::tables(database));
+    tables.extend(routines::tables(database));
     tables.extend(statistics::tables(database));
     tables.extend(innodb::tables(database));
     tables.extend(tablespaces::tables(database));

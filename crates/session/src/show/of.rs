@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::create::{database_text, table_text, virtual_text};
 use super::find;
 use super::logs::MYSQL;
-use super::profile;
+use super::{profile, routines};
 use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
 use super::views;
 use crate::instance::Facts;
 use millpond_sql::catalog;
+use millpond_sql::catalog::programs::ProgramKind;
 use millpond_sql::ddl;
 use millpond_sql::env::SessionEnv;
 use millpond_sql::env::{VirtualTable, is_system_schema};
@@ -145,7 +146,7 @@ pub(crate) fn describe(
 }
 
 /// One row of texts under these headings.
-fn one_row(columns: super::table::Columns, row: Vec<String>) -> Shown {
+fn one_row(columns: &[(&'static str, Ty)], row: Vec<String>) -> Shown {
     let table = Virtual::new("information_schema", "SHOW", columns, move |_, emit| {
         let values: Vec<_> = row.iter().map(|t| s(&**t)).collect();
         emit(&values)
@@ -349,19 +350,6 @@ const EVENTS: super::table::Columns = &[
     ("collation_connection", Ty::Str(64)),
     ("Database Collation", Ty::Str(64)),
 ];
-const ROUTINES: super::table::Columns = &[
-    ("Db", Ty::Str(64)),
-    ("Name", Ty::Str(64)),
-    ("Type", Ty::Str(9)),
-    ("Definer", Ty::Str(288)),
-    ("Modified", Ty::NullTime),
-    ("Created", Ty::NullTime),
-    ("Security_type", Ty::Str(7)),
-    ("Comment", Ty::Text),
-    ("character_set_client", Ty::Str(64)),
-    ("collation_connection", Ty::Str(64)),
-    ("Database Collation", Ty::Str(64)),
-];
 const REPLICA: super::table::Columns = &[
     ("Replica_IO_State", Ty::Str(14)),
     ("Source_Host", Ty::Str(60)),
@@ -435,11 +423,12 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
             database(given, env)?;
             second(server::nothing("SHOW_EVENTS", EVENTS), filter)
         }
-        K::FunctionStatus | K::ProcedureStatus => {
-            second(server::nothing("SHOW_ROUTINES", ROUTINES), filter)
-        }
+        K::FunctionStatus => second(routines::status(ProgramKind::Function), filter),
+        K::ProcedureStatus => second(routines::status(ProgramKind::Procedure), filter),
+        K::CreateProcedure => create_routine(ProgramKind::Procedure, named(show)?, env)?,
+        K::CreateFunction => create_routine(ProgramKind::Function, named(show)?, env)?,
         K::CreateView => create_view(named(show)?, env)?,
-        K::CreateProcedure | K::CreateFunction | K::CreateTrigger | K::CreateEvent => {
+        K::CreateTrigger | K::CreateEvent => {
             return Err(create_other(show.kind, named(show)?, env)?);
         }
         // The server is no replica and writes no binary log.
@@ -560,14 +549,33 @@ fn name_and_value(table: Virtual, filter: &Filter) -> Shown {
     Shown::some(table, &[(0, "Variable_name"), (1, "Value")], 0, filter)
 }
 
-/// SHOW CREATE PROCEDURE and so on: none exists.
+/// SHOW CREATE PROCEDURE and FUNCTION.
+fn create_routine(kind: ProgramKind, name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
+    let (database, name) = ddl::qualified(name, env)?;
+    let instance = &facts(env)?.instance;
+    let row = routines::create(kind, &database, &name, instance, quotes(env))?;
+    let of = |name, text| {
+        [
+            (name, Ty::Str(64)),
+            ("sql_mode", Ty::Str(1024)),
+            (text, Ty::NullStr(1024)),
+            ("character_set_client", Ty::Str(64)),
+            ("collation_connection", Ty::Str(64)),
+            ("Database Collation", Ty::Str(64)),
+        ]
+    };
+    Ok(match kind {
+        ProgramKind::Function => one_row(&of("Function", "Create Function"), row),
+        _ => one_row(&of("Procedure", "Create Procedure"), row),
+    })
+}
+
+/// SHOW CREATE TRIGGER and EVENT: none exists.
 fn create_other(kind: ShowKind, name: &ObjectName, env: &SessionEnv) -> SqlResult<SqlError> {
     let (_, name) = ddl::qualified(name, env)?;
     Ok(match kind {
         ShowKind::CreateTrigger => SqlError::new(1360, "Trigger does not exist"),
-        ShowKind::CreateEvent => SqlError::new(1539, format!("Unknown event '{name}'")),
-        ShowKind::CreateFunction => SqlError::new(1305, format!("FUNCTION {name} does not exist")),
-        _ => SqlError::new(1305, format!("PROCEDURE {name} does not exist")),
+        _ => SqlError::new(1539, format!("Unknown event '{name}'")),
     })
 }
 

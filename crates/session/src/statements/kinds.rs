@@ -4,9 +4,9 @@ use crate::registry::Counter as C;
 use crate::watch::StatementKind as W;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
-    AdminStatement, AlterAction, AlterTable, CreateTable, DeleteTarget, Explain, Ident, Insert,
+    AdminStatement, AlterAction, AlterTable, CompoundStatement, CreateTable, DeleteTarget, Explain, Ident, Insert,
     InsertSource, Items, MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb,
-    QueryBody, RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
+    ProgramKind, QueryBody, RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
     StatementKind, TableRef, TableStatement, TablespaceKind, TransactionStatement, Update,
 };
 
@@ -116,8 +116,8 @@ pub(crate) fn row(kind: &StatementKind) -> SqlResult<Row> {
         K::Session(statement) => return session_row(statement),
         K::Admin(statement) => return admin_row(kind, statement),
         K::Show(show) => show_row(show),
-        K::Call(_) => return refused("CALL"),
-        K::Compound(_) => return refused_by_words(kind, 1),
+        K::Call(_) => Row::new(C::CallProcedure, W::Other, Effect::Own),
+        K::Compound(statement) => return compound_row(kind, statement),
         K::Account(_) => {
             let first = refused_by_words(kind, 1);
             let granting = kind.to_string().starts_with(['G', 'R']);
@@ -243,15 +243,45 @@ fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Ro
 fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
     use RoutineStatement as S;
     match statement {
-        // There are no programs yet; IF EXISTS makes it harmless.
-        S::Drop { .. } => Ok(Row::new(C::DropView, W::Other, Effect::Defines).uncounted()),
+        // Of triggers and events there are none yet.
+        S::Drop { kind, .. } => Ok(match kind {
+            ProgramKind::Procedure => Row::new(C::DropProcedure, W::Other, Effect::Defines),
+            ProgramKind::Function => Row::new(C::DropFunction, W::Other, Effect::Defines),
+            _ => Row::new(C::DropView, W::Other, Effect::Defines).uncounted(),
+        }),
         S::Create(routine) if routine.returns.is_some() => refused("CREATE FUNCTION"),
-        S::Create(_) => refused("CREATE PROCEDURE"),
+        S::Create(_) => {
+            Ok(Row::new(C::CreateProcedure, W::Other, Effect::Defines).unpreparable())
+        }
         S::CreateLoadable { .. } => refused("CREATE FUNCTION ... SONAME"),
         S::CreateTrigger(_) => refused("CREATE TRIGGER"),
         S::CreateEvent(_) => refused("CREATE EVENT"),
+        S::Alter {
+            kind: ProgramKind::Procedure,
+            ..
+        } => Ok(Row::new(C::AlterProcedure, W::Other, Effect::Defines)),
+        S::Alter {
+            kind: ProgramKind::Function,
+            ..
+        } => Ok(Row::new(C::AlterFunction, W::Other, Effect::Defines)),
         S::Alter { kind, .. } => refused(format_args!("ALTER {kind}")),
         S::AlterEvent(_) => refused("ALTER EVENT"),
+    }
+}
+
+/// Statements of programs are theirs; those of diagnostics may stand alone.
+fn compound_row(kind: &StatementKind, statement: &CompoundStatement) -> SqlResult<Row> {
+    use CompoundStatement as S;
+    let row = |counter| {
+        Row::new(counter, W::Other, Effect::Own)
+            .unpreparable()
+            .about_diagnostics()
+    };
+    match statement {
+        S::Signal(..) => Ok(row(C::Signal)),
+        S::Resignal(..) => Ok(row(C::Resignal)),
+        S::GetDiagnostics(_) => Ok(row(C::GetDiagnostics)),
+        _ => refused_by_words(kind, 1),
     }
 }
 
@@ -412,13 +442,7 @@ mod tests {
         for (sql, name) in [
             ("grant select on *.* to u", "GRANT"),
             ("create user u", "CREATE USER"),
-            (
-                "create or replace procedure p() select 1",
-                "CREATE PROCEDURE",
-            ),
-            ("call p()", "CALL"),
             ("xa recover", "XA"),
-            ("signal sqlstate '45000'", "SIGNAL"),
             ("install plugin p soname 'x'", "INSTALL"),
             ("set role none", "SET ROLE"),
         ] {

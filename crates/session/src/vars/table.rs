@@ -737,7 +737,7 @@ pub(super) static VARS: &[Def] = &[
     ),
     def("max_seeks_for_key", Both, num(1, MAX), U(MAX), Fixed),
     def("max_sort_length", Both, num(4, 8_388_608), U(1024), Fixed),
-    def("max_sp_recursion_depth", Both, num(0, 255), U(0), Fixed),
+    def("max_sp_recursion_depth", Both, num(0, 255), U(0), Free),
     def(
         "max_user_connections",
         Both,

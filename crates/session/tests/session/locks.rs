@@ -255,7 +255,7 @@ fn too_many_row_locks_end_the_transaction() {
     a.ok("BEGIN");
     a.ok("UPDATE t SET v = 77 WHERE id = 1");
     let e = a.err("SELECT COUNT(*) FROM t WHERE v < 5 FOR UPDATE");
-    assert_eq!((e.code, e.state), (1206, "HY000"), "{}", e.message);
+    assert_eq!((e.code, e.state.as_str()), (1206, "HY000"), "{}", e.message);
     b.ok("UPDATE t SET v = v + 1 WHERE id = 1");
     a.ok("COMMIT");
     assert_eq!(a.one("SELECT v FROM t WHERE id = 1"), "2");

@@ -59,7 +59,10 @@ struct Collect {
 impl ResultSink for Collect {
     fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
         self.columns = columns.iter().map(|c| c.ty.clone()).collect();
-        self.outcome.types = self.columns.iter().map(letter).collect();
+        // Of several results the first says what the types are.
+        if self.outcome.types.is_empty() {
+            self.outcome.types = self.columns.iter().map(letter).collect();
+        }
         Ok(())
     }
     fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
@@ -225,19 +228,16 @@ impl Engine for Peer {
             types: answer.columns().as_ref().iter().map(wire_letter).collect(),
             ..Outcome::default()
         };
-        for row in answer.by_ref() {
-            let cell = |v: mysql::Value| match v {
-                mysql::Value::NULL => None,
-                mysql::Value::Bytes(b) => Some(b),
-                other => panic!("the text protocol has no {other:?}"),
-            };
-            outcome.rows.push(
-                row.map_err(failure)?
-                    .unwrap()
-                    .into_iter()
-                    .map(cell)
-                    .collect(),
-            );
+        let cell = |v: mysql::Value| match v {
+            mysql::Value::NULL => None,
+            mysql::Value::Bytes(b) => Some(b),
+            other => panic!("the text protocol has no {other:?}"),
+        };
+        while let Some(set) = answer.iter() {
+            for row in set {
+                let row = row.map_err(failure)?.unwrap();
+                outcome.rows.push(row.into_iter().map(cell).collect());
+            }
         }
         drop(answer);
         outcome.affected = self.conn.affected_rows();

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use super::scope::Binder;
+use crate::env::Locals;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, Into, IntoTarget, QueryBody};
+use crate::plan::IntoVariable;
 
 /// The INTO of a statement that is this query: at its end, or in its last SELECT.
 pub fn of(q: &ast::Query) -> Option<&Into> {
@@ -21,8 +23,8 @@ fn of_body(body: &QueryBody) -> Option<&Into> {
 }
 
 /// Error 1222 unless there is a variable for each column, 1235 for files.
-pub fn check(into: &Into, columns: usize) -> SqlResult<()> {
-    match variables(into)?.len() {
+pub fn check(into: &Into, columns: usize, locals: Option<&Locals>) -> SqlResult<()> {
+    match variables(into, locals)?.len() {
         n if n == columns => Ok(()),
         _ => Err(SqlError::new(
             1222,
@@ -31,19 +33,25 @@ pub fn check(into: &Into, columns: usize) -> SqlResult<()> {
     }
 }
 
-/// The user variables that a statement that is this query gives its row to.
-pub(crate) fn into_variables(q: &ast::Query) -> SqlResult<Vec<String>> {
-    of(q).map_or(Ok(Vec::new()), variables)
+/// The variables that a statement that is this query gives its row to.
+pub(crate) fn into_variables(
+    q: &ast::Query,
+    locals: Option<&Locals>,
+) -> SqlResult<Vec<IntoVariable>> {
+    of(q).map_or(Ok(Vec::new()), |into| variables(into, locals))
 }
 
-/// The user variables that an INTO names, in lower case.
-fn variables(into: &Into) -> SqlResult<Vec<String>> {
+/// The variables that an INTO names.
+fn variables(into: &Into, locals: Option<&Locals>) -> SqlResult<Vec<IntoVariable>> {
     let Into::Variables(list) = into else {
         return Err(SqlError::unsupported("SELECT ... INTO a file"));
     };
     let name = |target: Cow<'_, IntoTarget>| match &*target {
-        IntoTarget::User(name) => Ok(name.to_lowercase()),
+        IntoTarget::User(name) => Ok(IntoVariable::User(name.to_lowercase())),
         IntoTarget::Local(name) => {
+            if let Some(local) = locals.and_then(|l| l.named(name.as_str())) {
+                return Ok(IntoVariable::Local(local.slot));
+            }
             let m = format!("Undeclared variable: {}", name.as_str());
             Err(SqlError::new(1327, m))
         }

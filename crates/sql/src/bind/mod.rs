@@ -43,12 +43,14 @@ pub(crate) mod view;
 mod window;
 
 pub(crate) use into::into_variables;
+pub use into::of as into_of;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use millpond_store::{Engine, Txn};
 
+use crate::env::Locals;
 use crate::env::SessionEnv;
 use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
@@ -71,6 +73,8 @@ pub struct PlanContext<'a> {
     pub params: Option<&'a [Value<'a>]>,
     /// Whether estimates are to look at them: then the plan is for these values, and others like them.
     pub peek: bool,
+    /// The variables in sight, if it is a statement of a stored program: its frame stands in the place of `params`.
+    pub locals: Option<&'a Locals>,
 }
 
 /// A statement, bound.
@@ -113,7 +117,7 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
             let (query, heads) = b.query(q)?;
             match b.into {
                 None => columns = metas(heads),
-                Some(into) => into::check(into, heads.len())?,
+                Some(into) => into::check(into, heads.len(), b.cx.locals)?,
             }
             Root::Query(query)
         }

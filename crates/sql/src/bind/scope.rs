@@ -324,6 +324,17 @@ impl Scope for Binder<'_, '_> {
         self.cx.env
     }
     fn column(&mut self, qualifier: &[&str], name: &str) -> SqlResult<Expr> {
+        if let Some(local) = self.cx.locals.and_then(|l| l.find(qualifier, name)) {
+            let Some(ty) = &local.ty else {
+                let ty = SqlType {
+                    collation: self.collation(),
+                    ..SqlType::new(BaseType::LongText)
+                };
+                return Ok(Expr::new(ExprKind::Param(local.slot), ty, true));
+            };
+            let kind = ExprKind::Local(local.slot, local.name.as_str().into());
+            return Ok(Expr::new(kind, ty.clone(), true));
+        }
         let innermost = self.frames.len().saturating_sub(1);
         let clause = self.frames.last().map_or("field list", |f| f.clause);
         for at in (0..self.frames.len()).rev() {

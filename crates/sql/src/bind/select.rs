@@ -236,6 +236,7 @@ impl<'p> Binder<'p, '_> {
             let e = self.bind(e, "limit clause")?;
             let plain = match &e.kind {
                 ExprKind::Param(_) => true,
+                ExprKind::Local(..) => e.ty.is_integer(),
                 ExprKind::Literal(v) => {
                     matches!(v, Value::UInt(_)) || matches!(v, Value::Int(n) if *n >= 0)
                 }

@@ -303,7 +303,7 @@ impl Binder<'_, '_> {
             B::Following(e, unit) => (e, unit, false),
         };
         let offset = self.bind(offset, "window frame")?;
-        if !matches!(offset.kind, ExprKind::Literal(_) | ExprKind::Param(_)) {
+        if !offset.is_given() && !matches!(offset.kind, ExprKind::Literal(_)) {
             return Err(wrong(3590, " has a non-constant frame bound."));
         }
         if let ExprKind::Literal(v) = &offset.kind {

@@ -1,4 +1,4 @@
-//! Definitions of tables and views: columns, indexes, defaults, how they are kept as bytes and where columns lie in a row.
+//! Definitions of tables, views and stored programs: columns, indexes, defaults, how they are kept as bytes and where columns lie in a row.
 //!
 //! | file | owns |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
 //! | `foreign_keys` | foreign keys |
 //! | `rules`, `rule_body` | CHECK constraints, generated columns, and those as bytes |
+//! | `programs` | stored programs |
 //! | `sections` | what bodies have behind columns and partitions |
 //! | `view` | what a view has besides columns, and that as bytes |
 //! | `assign` | values that become a column's; defaults |
@@ -30,6 +31,7 @@ mod foreign_keys;
 mod layout;
 mod partition_body;
 mod partitioning;
+pub mod programs;
 mod rule_body;
 mod rules;
 mod sections;

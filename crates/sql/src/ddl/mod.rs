@@ -65,8 +65,7 @@ use crate::env::SessionEnv;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{
-    DatabaseOption, ObjectName, ProgramKind, RoutineStatement, SchemaStatement, StatementKind,
-    TableStatement,
+    DatabaseOption, ObjectName, SchemaStatement, StatementKind, TableStatement,
 };
 use crate::row::wrong_object;
 use crate::store_error::store_error;
@@ -138,7 +137,7 @@ pub fn database_collation(engine: &Engine, name: &str) -> SqlResult<Collation> {
 }
 
 /// Error 1044 for changes to a system schema.
-fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
+pub fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
     if !is_system_schema(database) && ![WORK_DATABASE, CATALOG_DATABASE].contains(&database) {
         return Ok(());
     }
@@ -156,7 +155,6 @@ impl<'a> Ddl<'a> {
             StatementKind::Table(statement) => self.table_statement(statement),
             StatementKind::AlterTable(alter) => self.alter_table(alter),
             StatementKind::Schema(statement) => self.schema_statement(statement),
-            StatementKind::Routine(statement) => self.drop_routine(statement),
             _ => Err(SqlError::unsupported("this statement")),
         }
     }
@@ -320,31 +318,6 @@ impl<'a> Ddl<'a> {
             Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => Ok(false),
             Err(e) => Err(store_error(e, name)),
         }
-    }
-
-    /// DROP of a stored program, of which there are none: IF EXISTS makes it harmless.
-    fn drop_routine(&self, statement: &RoutineStatement) -> SqlResult<Done> {
-        let RoutineStatement::Drop {
-            kind,
-            if_exists,
-            name,
-        } = statement
-        else {
-            return Err(SqlError::unsupported("stored programs"));
-        };
-        let (database, name) = qualified(name, self.env)?;
-        let (code, message) = match kind {
-            ProgramKind::Procedure => (1305, format!("PROCEDURE {database}.{name} does not exist")),
-            ProgramKind::Function => (1305, format!("FUNCTION {database}.{name} does not exist")),
-            ProgramKind::Trigger => (1360, "Trigger does not exist".to_string()),
-            ProgramKind::Event if *if_exists => (1305, format!("Event {name} does not exist")),
-            ProgramKind::Event => (1539, format!("Unknown event '{name}'")),
-        };
-        if !if_exists {
-            return Err(SqlError::new(code, message));
-        }
-        self.env.note(code, message);
-        Ok(Done::default())
     }
 
     fn rename_tables(&self, pairs: &[(ObjectName, ObjectName)]) -> SqlResult<Done> {

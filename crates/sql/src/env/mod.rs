@@ -10,11 +10,13 @@
 //! | `virtual_table` | tables computed on demand, as statements know them |
 //! | `temporary` | the session's temporary tables |
 //! | `user_locks` | GET_LOCK |
+//! | `locals` | local variables of stored programs |
 //! | `lists` | what the running statement knows of long lists of IN |
 //! | `locale` | names of months and days, forms of numbers |
 //! | `sql_mode` | the names and bits of sql_mode |
 
 pub(crate) mod lists;
+mod locals;
 pub mod locale;
 mod profiles;
 mod services;
@@ -38,6 +40,7 @@ use crate::value::Value;
 pub use crate::value::ConversionEnv;
 pub use crate::value::env::{Diagnostic, Level, SqlMode, StrictWrite};
 pub use lists::Lists;
+pub use locals::{Local, Locals};
 pub use profiles::{Profile, Profiles, Stage};
 pub use services::Services;
 pub use virtual_table::{

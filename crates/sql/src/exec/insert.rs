@@ -304,7 +304,7 @@ impl<'s> Insertion<'s> {
             last_insert_id: generated_id.unwrap_or(given),
             generated_id,
             info,
-            found_rows: 0,
+            ..Outcome::default()
         }
     }
 }

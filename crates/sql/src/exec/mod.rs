@@ -59,7 +59,7 @@ use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::explain;
 use crate::memory::MemoryAccount;
-use crate::plan::{Plan, Root};
+use crate::plan::{IntoVariable, Plan, Root};
 use crate::result::{ColumnMeta, ResultSink};
 use crate::store_error::store_error;
 use crate::value::Value;
@@ -140,6 +140,8 @@ pub struct Outcome {
     pub info: String,
     /// FOUND_ROWS() after it.
     pub found_rows: u64,
+    /// What SELECT ... INTO has for local variables, by their slots: whoever has the frame assigns it.
+    pub locals: Vec<(usize, Value<'static>)>,
 }
 
 /// How an execution went.
@@ -381,12 +383,17 @@ fn into_variables<'s>(
             Ok(Outcome::default())
         }
         1 => {
-            for (name, v) in plan.into.iter().zip(&rows[0]) {
-                st.env.set_user_var(name, v.clone())?;
+            let mut locals = Vec::new();
+            for (variable, v) in plan.into.iter().zip(&rows[0]) {
+                match variable {
+                    IntoVariable::User(name) => st.env.set_user_var(name, v.clone())?,
+                    IntoVariable::Local(slot) => locals.push((*slot, v.clone())),
+                }
             }
             Ok(Outcome {
                 affected: 1,
                 found_rows: 1,
+                locals,
                 ..Outcome::default()
             })
         }

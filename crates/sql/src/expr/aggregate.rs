@@ -359,7 +359,7 @@ fn place(e: &Expr) -> String {
         super::ExprKind::Column { source, column, .. } => {
             s.push_str(&format!(" {source}.{column}"))
         }
-        super::ExprKind::Param(i) => s.push_str(&format!(" ?{i}")),
+        super::ExprKind::Param(i) | super::ExprKind::Local(i, _) => s.push_str(&format!(" ?{i}")),
         super::ExprKind::Literal(v) => s.push_str(&format!(" {v:?}")),
         _ => {}
     });

@@ -50,6 +50,7 @@ impl Display for Expr {
             }
             K::Column { label, .. } => f.write_str(label),
             K::Param(_) => f.write_str("?"),
+            K::Local(_, name) => f.write_str(name),
             K::Compare(op, a, _) => write!(f, "({} {} {})", a[0], op.symbol(), a[1]),
             K::And(v) => joined(f, v, "and"),
             K::Or(v) => joined(f, v, "or"),

@@ -22,7 +22,7 @@ impl Expr {
         match &self.kind {
             ExprKind::Column { source, column, .. } => cx.known(*source, *column),
             ExprKind::Literal(v) | ExprKind::BitString(v) => Some(v.borrowed()),
-            ExprKind::Param(i) => Some(cx.params[*i].borrowed()),
+            ExprKind::Param(i) | ExprKind::Local(i, _) => Some(cx.params[*i].borrowed()),
             _ => None,
         }
     }
@@ -69,7 +69,9 @@ impl Expr {
     fn compute_other<'a>(&'a self, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
         use ExprKind as K;
         Ok(match &self.kind {
-            K::Literal(_) | K::BitString(_) | K::Param(_) => self.leaf(cx).unwrap_or(Value::Null),
+            K::Literal(_) | K::BitString(_) | K::Param(_) | K::Local(..) => {
+                self.leaf(cx).unwrap_or(Value::Null)
+            }
             K::Arithmetic(..) | K::Negate(_) | K::Function(..) | K::Column { .. } => {
                 unreachable!("computed by the caller")
             }

@@ -42,7 +42,7 @@ impl InList {
                 _ => None,
             })
             .collect();
-        let lasts = |e: &Expr| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+        let lasts = |e: &Expr| e.is_given() || matches!(e.kind, ExprKind::Literal(_));
         let later = constants.is_none() && list.len() >= SORT_NOW_FROM && list.iter().all(lasts);
         InList {
             value,

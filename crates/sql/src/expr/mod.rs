@@ -103,6 +103,8 @@ pub enum ExprKind {
     },
     /// A `?` placeholder by position.
     Param(usize),
+    /// A local variable of a stored program: its slot, its name.
+    Local(usize, Arc<str>),
     /// `a op b`.
     Compare(CompareOp, Box<[Expr; 2]>, Collation),
     /// All of them (flattened).
@@ -373,6 +375,10 @@ impl Expr {
         });
         pure
     }
+    /// Whether it is a value that comes with each execution: a placeholder or a local variable.
+    pub fn is_given(&self) -> bool {
+        matches!(self.kind, ExprKind::Param(_) | ExprKind::Local(..))
+    }
     /// Its value, if it is a literal.
     pub fn as_constant(&self) -> Option<&Value<'static>> {
         match &self.kind {
@@ -388,6 +394,7 @@ impl Expr {
             | K::BitString(_)
             | K::Column { .. }
             | K::Param(_)
+            | K::Local(..)
             | K::UserVariable(_)
             | K::SystemVariable(..) => {}
             K::Compare(_, a, _)
@@ -434,6 +441,7 @@ impl Expr {
             | K::BitString(_)
             | K::Column { .. }
             | K::Param(_)
+            | K::Local(..)
             | K::UserVariable(_)
             | K::SystemVariable(..) => Vec::new(),
             K::Compare(_, a, _)

@@ -135,13 +135,13 @@ impl<'a> Peek<'a> {
 
 fn has_params(e: &Expr) -> bool {
     let mut any = false;
-    e.walk(&mut |e| any |= matches!(e.kind, ExprKind::Param(_)));
+    e.walk(&mut |e| any |= e.is_given());
     any
 }
 
 fn params_of(e: &Expr, params: &mut Vec<usize>) {
     e.walk(&mut |e| {
-        if let ExprKind::Param(n) = e.kind {
+        if let ExprKind::Param(n) | ExprKind::Local(n, _) = e.kind {
             params.push(n);
         }
     });

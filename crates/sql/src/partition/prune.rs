@@ -154,7 +154,7 @@ impl Prune {
 /// Whether a value is known when planning.
 pub fn constant(e: &Expr) -> bool {
     let mut fixed = e.is_const();
-    e.walk(&mut |e| fixed &= !matches!(e.kind, ExprKind::Param(_)));
+    e.walk(&mut |e| fixed &= !e.is_given());
     fixed
 }
 

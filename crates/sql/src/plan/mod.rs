@@ -67,14 +67,23 @@ pub struct Plan {
     rests: Rests,
     /// The tables that its rows have to do with by foreign keys, if it writes to such.
     pub(crate) relations: Option<Box<Relations>>,
-    /// SELECT ... INTO: names of user variables.
-    pub(crate) into: Vec<String>,
+    /// SELECT ... INTO: where the row goes.
+    pub(crate) into: Vec<IntoVariable>,
     /// An execution read so many rows that the tables may have outgrown the plan.
     outgrown: AtomicBool,
     /// Rows an execution may read before that is looked into.
     patience: AtomicU64,
     /// [`statistics::generation`] when it was made, or last compared with what is known of its tables.
     generation: AtomicU64,
+}
+
+/// What SELECT ... INTO assigns to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum IntoVariable {
+    /// A user variable, by its name in lower case.
+    User(String),
+    /// A local variable, by its slot.
+    Local(usize),
 }
 
 /// What a plan does.
@@ -199,7 +208,7 @@ impl Plan {
         }
     }
     /// A SELECT as it was written, and the variables of its INTO.
-    pub(crate) fn selecting(mut self, into: Vec<String>) -> Plan {
+    pub(crate) fn selecting(mut self, into: Vec<IntoVariable>) -> Plan {
         self.limitable = true;
         self.into = into;
         self

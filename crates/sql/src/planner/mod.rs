@@ -19,8 +19,8 @@ use crate::rewrite;
 use crate::statistics;
 use crate::write::foreign_keys;
 
-pub use crate::bind::PlanContext;
 pub use crate::bind::view::ViewColumn;
+pub use crate::bind::{PlanContext, into_of};
 pub use crate::optimize::peek::holds;
 
 /// Plans a statement for which [`Statement::is_planned`] holds.
@@ -45,7 +45,7 @@ fn compile_kind(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> S
     let mut plan = planned(bound, peek, text.contains(":="), generation)?;
     plan.relations = foreign_keys::resolve(cx.engine, cx.txn, &plan.written())?;
     match kind {
-        StatementKind::Query(q) => Ok(plan.selecting(bind::into_variables(q)?)),
+        StatementKind::Query(q) => Ok(plan.selecting(bind::into_variables(q, cx.locals)?)),
         _ => Ok(plan),
     }
 }

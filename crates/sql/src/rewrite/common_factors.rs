@@ -120,7 +120,10 @@ fn comparable(a: &Expr, b: &Expr) -> bool {
     let simple = |e: &Expr| {
         matches!(
             e.kind,
-            ExprKind::Column { .. } | ExprKind::Literal(_) | ExprKind::Param(_)
+            ExprKind::Column { .. }
+                | ExprKind::Literal(_)
+                | ExprKind::Param(_)
+                | ExprKind::Local(..)
         )
     };
     simple(a) && simple(b) && hashable_type(&a.ty, &b.ty).is_some()
@@ -179,7 +182,8 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (ExprKind::Literal(x), ExprKind::Literal(y)) => {
             a.ty == b.ty && format!("{x:?}") == format!("{y:?}")
         }
-        (ExprKind::Param(x), ExprKind::Param(y)) => x == y,
+        (ExprKind::Param(x), ExprKind::Param(y))
+        | (ExprKind::Local(x, _), ExprKind::Local(y, _)) => x == y,
         _ => false,
     }
 }

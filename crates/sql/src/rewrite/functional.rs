@@ -97,7 +97,7 @@ impl Substitution {
 
     /// In an expression; whether there was anything.
     fn replace(&mut self, e: &mut Expr, missing: &[TableId]) -> bool {
-        e.walk(&mut |e| self.has_params |= matches!(e.kind, ExprKind::Param(_)));
+        e.walk(&mut |e| self.has_params |= e.is_given());
         self.replace_in(e, missing)
     }
 

@@ -10,6 +10,7 @@
 //! | `statistics` | what the layer above has found out about tables |
 //! | `references` | which tables refer to which |
 //! | `tablespaces` | general tablespaces and the tables in them |
+//! | `objects` | stored objects that are no tables |
 //! | `handler` | which table an undo record is about |
 //!
 //! **Promises.** At most one [`Core`](crate::table::Core) exists per table, so counters and roots have one truth. Whoever holds a table's metadata
@@ -20,6 +21,7 @@
 
 mod cache;
 mod handler;
+mod objects;
 mod own;
 pub(crate) mod references;
 pub(crate) mod row;
@@ -27,6 +29,8 @@ mod statistics;
 mod tablespaces;
 
 pub(crate) use handler::Handler;
+pub(crate) use objects::OBJECTS;
+pub use objects::ObjectKey;
 pub(crate) use own::OwnTable;
 pub(crate) use references::REFERENCES;
 pub use references::{Constraint, ConstraintKind, References};
@@ -135,6 +139,8 @@ pub(crate) struct Catalog {
     references: OnceLock<Arc<Table>>,
     /// The table of tablespaces, once there is one.
     tablespaces: OnceLock<Arc<Table>>,
+    /// The table of objects, once there is one.
+    objects: OnceLock<Arc<Table>>,
     cache: Cache,
     /// Parties for reads on nobody's behalf. One for all would keep its oldest view while reads overlap, and purge
     /// from going on.
@@ -160,6 +166,7 @@ impl Catalog {
             statistics: OnceLock::new(),
             references: OnceLock::new(),
             tablespaces: OnceLock::new(),
+            objects: OnceLock::new(),
             cache: Cache::new(),
             readers: Mutex::default(),
             last_missing: AtomicU64::new(0),

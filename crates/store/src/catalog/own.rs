@@ -37,6 +37,8 @@ pub(crate) enum OwnTable {
     References,
     /// General tablespaces and what is in them. The same.
     Tablespaces,
+    /// Stored objects that are no tables. Its place is in the tables' rows, too.
+    Objects,
 }
 
 impl OwnTable {
@@ -45,6 +47,7 @@ impl OwnTable {
         match name {
             super::REFERENCES => OwnTable::References,
             super::TABLESPACES => OwnTable::Tablespaces,
+            super::OBJECTS => OwnTable::Objects,
             _ => OwnTable::Statistics,
         }
     }
@@ -54,7 +57,7 @@ impl OwnTable {
             OwnTable::Databases => &[0],
             OwnTable::Tables => &[1, 3],
             OwnTable::Graveyard => &[2],
-            OwnTable::Statistics | OwnTable::References | OwnTable::Tablespaces => &[],
+            OwnTable::Statistics | OwnTable::References | OwnTable::Tablespaces | OwnTable::Objects => &[],
         }
     }
 }
@@ -67,6 +70,7 @@ impl KeyCodec for OwnTable {
             (OwnTable::References | OwnTable::Tablespaces, _) => {
                 out.extend_from_slice(super::references::key_of(row)?);
             }
+            (OwnTable::Objects, _) => out.extend_from_slice(super::objects::key_of(row)?),
             (OwnTable::Databases, _) => {
                 out.extend_from_slice(crate::table::format::Reader(row).bytes()?);
                 out.push(0);
@@ -131,6 +135,7 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
         OwnTable::Statistics => super::STATISTICS,
         OwnTable::References => super::REFERENCES,
         OwnTable::Tablespaces => super::TABLESPACES,
+        OwnTable::Objects => super::OBJECTS,
     };
     let indexes = table.spaces().iter().enumerate().map(|(i, &at)| IndexDef {
         name: if i == 0 { "PRIMARY" } else { "id" }.into(),

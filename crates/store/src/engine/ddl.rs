@@ -342,6 +342,7 @@ impl Inner {
             for table in &tables {
                 self.drop_one(txn, name, table, after)?;
             }
+            self.catalog.drop_objects(txn, name)?;
             self.catalog.databases.delete(txn, &key, &old)?;
             Ok(tables.len())
         })

@@ -13,6 +13,7 @@
 //! | `pace` | how fast it works |
 //! | `redefine` | other definitions for rows that stay |
 //! | `references` | tables that refer to others |
+//! | `objects` | stored objects that are no tables |
 //! | `statistics` | what the layer above has found out about tables |
 //! | `tablespaces` | general tablespaces |
 //! | `graveyard` | what is left to give back, for users |
@@ -30,6 +31,7 @@ mod ddl;
 mod follow;
 mod graveyard;
 mod index;
+mod objects;
 mod online;
 mod open;
 mod pace;

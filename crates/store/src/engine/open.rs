@@ -8,7 +8,7 @@ use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
 use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options};
 use crate::catalog::{
-    CATALOG_DATABASE, Catalog, CodecFactory, Handler, REFERENCES, STATISTICS, TABLESPACES,
+    CATALOG_DATABASE, Catalog, CodecFactory, Handler, OBJECTS, REFERENCES, STATISTICS, TABLESPACES,
 };
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -75,6 +75,7 @@ pub(super) fn open(
     };
     catalog.find_statistics()?;
     catalog.find_references()?;
+    catalog.find_objects()?;
     if force < 2 {
         sys.start_purge(handler.clone(), PURGE_THREADS);
     }
@@ -150,7 +151,7 @@ fn roll_back_ddl(
     force: u8,
 ) -> Result<Vec<Txn>> {
     let mut own = Vec::new();
-    for name in [STATISTICS, REFERENCES, TABLESPACES] {
+    for name in [STATISTICS, REFERENCES, TABLESPACES, OBJECTS] {
         let row = catalog.read(|txn| catalog.table(txn, CATALOG_DATABASE, name))?;
         own.extend(row.map(|r| r.def.id));
     }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use super::time::truncate_micros;
 use super::{DateTime, Zone};
-use crate::error::{SqlError, SqlResult};
+use crate::error::{ConditionItems, SqlError, SqlResult, SqlState, state_of};
 
 /// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,35 @@ pub struct Diagnostic {
     pub level: Level,
     /// MySQL's code.
     pub code: u16,
+    /// SQLSTATE.
+    pub state: SqlState,
     /// Text.
     pub message: String,
+    /// What SIGNAL said besides.
+    pub items: ConditionItems,
+}
+
+impl Diagnostic {
+    /// A condition that MySQL's code tells all about.
+    pub fn new(level: Level, code: u16, message: String) -> Diagnostic {
+        Diagnostic {
+            level,
+            code,
+            state: state_of(code),
+            message,
+            items: None,
+        }
+    }
+    /// An error as a condition.
+    pub fn of(e: &SqlError) -> Diagnostic {
+        Diagnostic {
+            level: Level::Error,
+            code: e.code,
+            state: e.state,
+            message: e.message.clone(),
+            items: e.items.clone(),
+        }
+    }
 }
 
 /// sql_mode bits that evaluation and conversion ask about.
@@ -141,11 +168,7 @@ impl ConversionEnv {
         self.diagnose(Level::Note, code, message.into());
     }
     fn diagnose(&self, level: Level, code: u16, message: String) {
-        self.say(Diagnostic {
-            level,
-            code,
-            message,
-        });
+        self.say(Diagnostic::new(level, code, message));
     }
     /// Notes what was said elsewhere, on behalf of the statement.
     pub fn say(&self, said: Diagnostic) {

@@ -432,7 +432,8 @@ fn check_numbers(f: ast::WindowFunction, args: &[Expr]) -> SqlResult<()> {
         _ => return Ok(()),
     };
     let fine = match args.get(at).map(|e| &e.kind) {
-        None | Some(ExprKind::Param(_) | ExprKind::UserVariable(_)) => true,
+        None
+        | Some(ExprKind::Param(_) | ExprKind::Local(..) | ExprKind::UserVariable(_)) => true,
         Some(ExprKind::Literal(v)) => match v {
             Value::Int(n) => *n >= least,
             Value::UInt(_) => true,

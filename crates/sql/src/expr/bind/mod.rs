@@ -297,6 +297,7 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             ExprKind::Literal(_) | ExprKind::BitString(_) => true,
             ExprKind::Column { .. }
             | ExprKind::Param(_)
+            | ExprKind::Local(..)
             | ExprKind::Subquery { .. }
             | ExprKind::UserVariable(_)
             | ExprKind::SetUserVariable(..)

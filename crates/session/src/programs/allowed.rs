@@ -1,0 +1,141 @@
+//! Which statements a program may hold.
+
+use millpond_sql::catalog::programs::ProgramKind;
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::parse::ast::{
+    AdminStatement, Query, RoutineStatement, SchemaStatement, SessionStatement, StatementKind,
+    TableStatement, TransactionStatement,
+};
+use millpond_sql::planner::into_of;
+
+/// 1314.
+fn bad(what: &str) -> SqlError {
+    SqlError::new(1314, format!("{what} is not allowed in stored procedures"))
+}
+
+/// 1336.
+fn dynamic(what: &str) -> SqlError {
+    SqlError::new(
+        1336,
+        format!("{what} is not allowed in stored function or trigger"),
+    )
+}
+
+/// 1415.
+fn no_result(kind: ProgramKind) -> SqlError {
+    let what = match kind {
+        ProgramKind::Trigger => "trigger",
+        _ => "function",
+    };
+    SqlError::new(
+        1415,
+        format!("Not allowed to return a result set from a {what}"),
+    )
+}
+
+/// 1422.
+pub(crate) fn commits() -> SqlError {
+    SqlError::new(
+        1422,
+        "Explicit or implicit commit is not allowed in stored function or trigger.",
+    )
+}
+
+/// What MySQL has against a statement in a program of a kind, when that is made.
+pub(super) fn check(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()> {
+    in_any(statement)?;
+    match kind {
+        ProgramKind::Procedure => Ok(()),
+        _ => in_expressions(statement, kind),
+    }
+}
+
+fn in_any(statement: &StatementKind) -> SqlResult<()> {
+    use RoutineStatement as R;
+    match statement {
+        StatementKind::Session(s) => match **s {
+            SessionStatement::Use(_) => Err(bad("USE")),
+            SessionStatement::Load(_) => Err(bad("LOAD DATA")),
+            SessionStatement::Help(_) => Err(bad("HELP")),
+            _ => Ok(()),
+        },
+        StatementKind::Transaction(t) => match **t {
+            TransactionStatement::LockTables(_) => Err(bad("LOCK")),
+            TransactionStatement::UnlockTables => Err(bad("UNLOCK")),
+            _ => Ok(()),
+        },
+        StatementKind::Schema(s) => match &**s {
+            SchemaStatement::View(view) if view.alter => Err(bad("ALTER VIEW")),
+            _ => Ok(()),
+        },
+        StatementKind::Routine(r) => {
+            let (code, verb, what) = match &**r {
+                R::Create(routine) if routine.returns.is_some() => (1303, "create", "FUNCTION"),
+                R::Create(_) => (1303, "create", "PROCEDURE"),
+                R::CreateTrigger(_) => (1303, "create", "TRIGGER"),
+                R::CreateEvent(_) => (1303, "create", "EVENT"),
+                R::CreateLoadable { .. } => (1303, "create", "FUNCTION"),
+                R::Alter { kind, .. } | R::Drop { kind, .. } => {
+                    (1357, "drop or alter", word(*kind))
+                }
+                R::AlterEvent(_) => (1357, "drop or alter", "EVENT"),
+            };
+            Err(SqlError::new(
+                code,
+                format!("Can't {verb} a {what} from within another stored routine"),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn word(kind: millpond_sql::parse::ast::ProgramKind) -> &'static str {
+    use millpond_sql::parse::ast::ProgramKind as K;
+    match kind {
+        K::Procedure => "PROCEDURE",
+        K::Function => "FUNCTION",
+        K::Trigger => "TRIGGER",
+        K::Event => "EVENT",
+    }
+}
+
+fn returns_rows(q: &Query) -> bool {
+    into_of(q).is_none()
+}
+
+/// In functions and triggers, which run within a statement.
+fn in_expressions(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()> {
+    use StatementKind as K;
+    match statement {
+        K::Query(q) if returns_rows(q) => Err(no_result(kind)),
+        K::Show(_) | K::Explain(_) => Err(no_result(kind)),
+        K::Session(s) => match **s {
+            SessionStatement::Prepare { .. }
+            | SessionStatement::Execute { .. }
+            | SessionStatement::Deallocate(_) => Err(dynamic("Dynamic SQL")),
+            _ => Ok(()),
+        },
+        K::Transaction(t) => match **t {
+            TransactionStatement::Savepoint(_)
+            | TransactionStatement::RollbackTo(_)
+            | TransactionStatement::ReleaseSavepoint(_) => Ok(()),
+            _ => Err(commits()),
+        },
+        K::Table(t) => match **t {
+            TableStatement::Create(ref create) if create.temporary => Ok(()),
+            TableStatement::Drop {
+                temporary: true, ..
+            } => Ok(()),
+            _ => Err(commits()),
+        },
+        K::AlterTable(_) | K::Schema(_) | K::Account(_) => Err(commits()),
+        K::Admin(a) => match **a {
+            AdminStatement::Flush { .. } => Err(dynamic("FLUSH")),
+            AdminStatement::Maintain { .. } | AdminStatement::Histogram { .. } => {
+                Err(no_result(kind))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,288 @@
+//! CREATE, ALTER and DROP of routines.
+//!
+//! A routine is compiled before it is kept, so what is kept compiles. Each statement is one step of the store's: a crash leaves the definition of before or
+//! that of after. Calls under way go on with the definition that they began with.
+
+use super::super::Session;
+use crate::programs::{compile, returns_text};
+use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind};
+use millpond_sql::ddl;
+use millpond_sql::env::now_us;
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::parse::Statement;
+use millpond_sql::parse::ast::{
+    self, Account, Characteristic, Definer, ObjectName, Routine, RoutineStatement, Security,
+};
+use millpond_sql::store_error::store_error;
+use millpond_store::ObjectKey;
+use millpond_syntax::{Lexer, TokenKind};
+
+/// Longest name, characters.
+const MAX_NAME: usize = 64;
+
+/// 1304.
+fn exists(def: &ProgramDef) -> SqlError {
+    SqlError::new(
+        1304,
+        format!("{} {} already exists", def.kind.word(), def.name),
+    )
+}
+
+/// 1458 and 1059.
+fn check_name(name: &str) -> SqlResult<()> {
+    if name.is_empty() || name.ends_with(' ') {
+        return Err(SqlError::new(
+            1458,
+            format!("Incorrect routine name '{name}'"),
+        ));
+    }
+    match name.chars().count() > MAX_NAME {
+        true => Err(SqlError::new(
+            1059,
+            format!("Identifier name '{name}' is too long"),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// What stands between the parentheses that follow a place in a text.
+fn within_parens(text: &str, from: usize, mode: millpond_syntax::LexMode) -> &str {
+    let rest = text.get(from..).unwrap_or("");
+    let mut lexer = Lexer::new(rest, mode);
+    let (mut depth, mut start) = (0, 0);
+    loop {
+        let token = lexer.next_token();
+        match token.kind {
+            TokenKind::LParen => {
+                depth += 1;
+                if depth == 1 {
+                    start = token.end as usize;
+                }
+            }
+            TokenKind::RParen => {
+                depth -= 1;
+                if depth == 0 {
+                    return rest[start..token.start as usize].trim();
+                }
+            }
+            TokenKind::End => return "",
+            _ => {}
+        }
+    }
+}
+
+/// What an ALTER or a CREATE says of a routine besides.
+fn characterize(def: &mut ProgramDef, list: &[Characteristic]) -> SqlResult<()> {
+    for c in list {
+        match c {
+            Characteristic::Comment(text) => def.comment.clone_from(text),
+            Characteristic::Language(name) if name.as_str().eq_ignore_ascii_case("SQL") => {}
+            Characteristic::Language(name) => {
+                return Err(SqlError::unsupported(format_args!("LANGUAGE {name}")));
+            }
+            Characteristic::Deterministic(yes) => def.deterministic = *yes,
+            Characteristic::Access(access) => def.access = access.to_string(),
+            Characteristic::Security(security) => def.invoker = *security == Security::Invoker,
+        }
+    }
+    Ok(())
+}
+
+fn kind_of(kind: ast::ProgramKind) -> Option<ProgramKind> {
+    match kind {
+        ast::ProgramKind::Procedure => Some(ProgramKind::Procedure),
+        ast::ProgramKind::Function => Some(ProgramKind::Function),
+        ast::ProgramKind::Trigger | ast::ProgramKind::Event => None,
+    }
+}
+
+impl Session {
+    /// CREATE, ALTER or DROP of a routine.
+    pub(in super::super) fn define_routine(
+        &mut self,
+        statement: &Statement,
+        routine: &RoutineStatement,
+    ) -> SqlResult<()> {
+        use RoutineStatement as R;
+        match routine {
+            R::Create(create) => self.create_routine(statement, create),
+            R::Alter {
+                kind,
+                name,
+                characteristics,
+            } => match kind_of(*kind) {
+                Some(kind) => self.alter_routine(kind, name, &characteristics.all()),
+                None => Err(SqlError::unsupported(format_args!("ALTER {kind}"))),
+            },
+            R::Drop {
+                kind,
+                if_exists,
+                name,
+            } => self.drop_program(*kind, *if_exists, name),
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    /// `user@host` of a DEFINER clause.
+    fn definer(&self, definer: Option<&Definer>) -> String {
+        match definer {
+            Some(Definer(Account::Named { user, host })) => {
+                let host = host.as_ref().map_or("%", |h| h.as_str());
+                format!("{}@{host}", user.as_str())
+            }
+            _ => self.env.user.clone(),
+        }
+    }
+
+    fn create_routine(&mut self, statement: &Statement, create: &Routine) -> SqlResult<()> {
+        if create.aggregate {
+            return Err(SqlError::unsupported("CREATE AGGREGATE FUNCTION"));
+        }
+        let (database, name) = ddl::qualified(&create.name, &self.env)?;
+        check_name(&name)?;
+        ddl::not_system(&database, &self.env)?;
+        let engine = self.instance.engine().clone();
+        let collation = ddl::database_collation(&engine, &database)?;
+        let text = &statement.text;
+        let lex = millpond_sql::parse::lex_mode(self.env.sql_mode.get());
+        let after_name = create.name.name.span.end as usize;
+        let now = now_us() / 1_000_000;
+        let variable = |name| self.facts.vars.named(name).show();
+        let mut def = ProgramDef {
+            kind: match create.returns {
+                Some(_) => ProgramKind::Function,
+                None => ProgramKind::Procedure,
+            },
+            database,
+            name,
+            definer: self.definer(create.definer.as_ref()),
+            parameters: within_parens(text, after_name, lex).to_string(),
+            returns: create.returns.as_ref().map_or(String::new(), |r| r.to_string()),
+            body: text[create.body.span.start as usize..].trim_end().to_string(),
+            mode: self.settings.mode,
+            client: variable("character_set_client").to_string(),
+            connection: variable("collation_connection").to_string(),
+            collation: collation.name().to_string(),
+            deterministic: false,
+            access: "CONTAINS SQL".into(),
+            invoker: false,
+            comment: String::new(),
+            created: now,
+            modified: now,
+        };
+        characterize(&mut def, &create.characteristics.all())?;
+        let program = compile(&def)?;
+        if let Some(returns) = &program.returns {
+            def.returns = returns_text(&returns.ty);
+        }
+        let key = programs::key(def.kind, &def.database, &def.name);
+        let replaced = create.or_replace;
+        let mut there = false;
+        self.change_program(&key, &mut |old| match old {
+            Some(old) if !replaced => {
+                there = true;
+                Some(old.to_vec())
+            }
+            _ => Some(def.encode()),
+        })?;
+        match there {
+            true if create.if_not_exists => {
+                let e = exists(&def);
+                self.env.note(e.code, e.message);
+                Ok(())
+            }
+            true => Err(exists(&def)),
+            false => Ok(()),
+        }
+    }
+
+    /// Changes a definition, and has everybody see it.
+    fn change_program(
+        &mut self,
+        key: &ObjectKey,
+        change: &mut millpond_store::ChangeBody<'_>,
+    ) -> SqlResult<()> {
+        let inner = &self.instance.0;
+        let changed = inner.engine.change_object(&self.owner, key, change);
+        inner.programs.changed();
+        changed.map_err(|e| store_error(e, &key.name))
+    }
+
+    fn alter_routine(
+        &mut self,
+        kind: ProgramKind,
+        name: &ObjectName,
+        list: &[Characteristic],
+    ) -> SqlResult<()> {
+        let (database, name) = ddl::qualified(name, &self.env)?;
+        let key = programs::key(kind, &database, &name);
+        let missing = ProgramDef::missing(kind, &format!("{database}.{name}"));
+        let mut done = Err(missing);
+        let mut change = |old: Option<&[u8]>| {
+            let Some(old) = old else {
+                return None;
+            };
+            let altered = ProgramDef::decode(old).and_then(|mut def| {
+                characterize(&mut def, list)?;
+                def.modified = now_us() / 1_000_000;
+                Ok(def.encode())
+            });
+            match altered {
+                Ok(new) => {
+                    done = Ok(());
+                    Some(new)
+                }
+                Err(e) => {
+                    done = Err(e);
+                    Some(old.to_vec())
+                }
+            }
+        };
+        match self.change_program(&key, &mut change) {
+            // A database that is not there has no routines.
+            Err(e) if e.code == 1049 => {}
+            r => r?,
+        }
+        done
+    }
+
+    /// DROP of a routine; of triggers and events there are none.
+    fn drop_program(
+        &mut self,
+        kind: ast::ProgramKind,
+        if_exists: bool,
+        name: &ObjectName,
+    ) -> SqlResult<()> {
+        let (database, name) = ddl::qualified(name, &self.env)?;
+        let missing = match kind {
+            ast::ProgramKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
+            ast::ProgramKind::Event if if_exists => {
+                SqlError::new(1305, format!("Event {name} does not exist"))
+            }
+            ast::ProgramKind::Event => SqlError::new(1539, format!("Unknown event '{name}'")),
+            _ => SqlError::new(1305, format!("{kind} {database}.{name} does not exist")),
+        };
+        let mut there = false;
+        if let Some(kind) = kind_of(kind) {
+            let key = programs::key(kind, &database, &name);
+            let inner = &self.instance.0;
+            // One that isn't there needs no table to be missing in.
+            let found = ProgramDef::find(&inner.engine, &key)?;
+            if found.is_some() {
+                let mut change = |old: Option<&[u8]>| {
+                    there = old.is_some();
+                    None
+                };
+                self.change_program(&key, &mut change)?;
+            }
+        }
+        match there {
+            true => Ok(()),
+            false if if_exists => {
+                self.env.note(missing.code, missing.message);
+                Ok(())
+            }
+            false => Err(missing),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Definitions of stored programs: routines and triggers, as the catalog keeps them and as texts.
+//!
+//! A definition is its texts as they were written (parameters, result, body) with what decides how they are read: sql_mode, the client's
+//! character set and the collations. It is never changed; ALTER makes another. Who uses one reads it as it is committed and holds no lock for it: a
+//! call goes by the definition that it began with.
+
+use millpond_store::{Engine, Error, ObjectKey};
+use millpond_syntax::quote::{Quotes, quote_text};
+
+use super::bytes::{Reader, Writer, corrupt};
+use crate::error::{SqlError, SqlResult};
+use crate::store_error::store_error;
+
+/// Version of a definition's bytes.
+const VERSION: u8 = 1;
+
+/// Kinds of stored programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum ProgramKind {
+    Procedure = 1,
+    Function = 2,
+    Trigger = 3,
+}
+
+impl ProgramKind {
+    /// `PROCEDURE`, `FUNCTION`, `TRIGGER`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ProgramKind::Procedure => "PROCEDURE",
+            ProgramKind::Function => "FUNCTION",
+            ProgramKind::Trigger => "TRIGGER",
+        }
+    }
+    fn of(code: u8) -> SqlResult<ProgramKind> {
+        Ok(match code {
+            1 => ProgramKind::Procedure,
+            2 => ProgramKind::Function,
+            3 => ProgramKind::Trigger,
+            _ => return Err(corrupt()),
+        })
+    }
+}
+
+/// A stored program's definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramDef {
+    /// What it is.
+    pub kind: ProgramKind,
+    /// Its database.
+    pub database: String,
+    /// Its name, as it was written.
+    pub name: String,
+    /// `user@host`.
+    pub definer: String,
+    /// What stands between the parentheses behind a routine's name.
+    pub parameters: String,
+    /// A function's RETURNS; empty for others.
+    pub returns: String,
+    /// Its body.
+    pub body: String,
+    /// sql_mode, all bits.
+    pub mode: u64,
+    /// `character_set_client`.
+    pub client: String,
+    /// `collation_connection`.
+    pub connection: String,
+    /// Its database's collation when it was made: that of variables that name none.
+    pub collation: String,
+    /// DETERMINISTIC.
+    pub deterministic: bool,
+    /// `CONTAINS SQL` and the like.
+    pub access: String,
+    /// SQL SECURITY INVOKER rather than DEFINER.
+    pub invoker: bool,
+    /// COMMENT.
+    pub comment: String,
+    /// When it was made, seconds since 1970 UTC.
+    pub created: u64,
+    /// When it was altered last.
+    pub modified: u64,
+}
+
+/// What a program is found by: names of programs compare without regard to case.
+pub fn key(kind: ProgramKind, database: &str, name: &str) -> ObjectKey {
+    ObjectKey {
+        database: database.to_string(),
+        kind: kind as u8,
+        name: name.to_lowercase(),
+    }
+}
+
+impl ProgramDef {
+    /// One of no name, for a statement that stands alone.
+    pub fn anonymous() -> ProgramDef {
+        ProgramDef {
+            kind: ProgramKind::Procedure,
+            database: String::new(),
+            name: String::new(),
+            definer: String::new(),
+            parameters: String::new(),
+            returns: String::new(),
+            body: String::new(),
+            mode: 0,
+            client: String::new(),
+            connection: String::new(),
+            collation: String::new(),
+            deterministic: false,
+            access: String::new(),
+            invoker: false,
+            comment: String::new(),
+            created: 0,
+            modified: 0,
+        }
+    }
+
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer::new(VERSION);
+        w.number(self.kind as u64);
+        for text in [
+            &self.database,
+            &self.name,
+            &self.definer,
+            &self.parameters,
+            &self.returns,
+            &self.body,
+        ] {
+            w.text(text);
+        }
+        w.number(self.mode);
+        for text in [&self.client, &self.connection, &self.collation, &self.access] {
+            w.text(text);
+        }
+        w.number(u64::from(self.deterministic) | u64::from(self.invoker) << 1);
+        w.text(&self.comment);
+        w.number(self.created);
+        w.number(self.modified);
+        w.finish()
+    }
+
+    /// From bytes.
+    pub fn decode(bytes: &[u8]) -> SqlResult<ProgramDef> {
+        let mut r = Reader::new(bytes, VERSION)?;
+        let kind = ProgramKind::of(r.small()?)?;
+        let mut text = || r.text().map(str::to_string);
+        let (database, name, definer) = (text()?, text()?, text()?);
+        let (parameters, returns, body) = (text()?, text()?, text()?);
+        let mode = r.number()?;
+        let mut text = || r.text().map(str::to_string);
+        let (client, connection, collation, access) = (text()?, text()?, text()?, text()?);
+        let flags = r.number()?;
+        Ok(ProgramDef {
+            kind,
+            database,
+            name,
+            definer,
+            parameters,
+            returns,
+            body,
+            mode,
+            client,
+            connection,
+            collation,
+            deterministic: flags & 1 != 0,
+            access,
+            invoker: flags & 2 != 0,
+            comment: r.text()?.to_string(),
+            created: r.number()?,
+            modified: r.number()?,
+        })
+    }
+
+    /// The program of a kind and name, if there is one.
+    pub fn find(engine: &Engine, key: &ObjectKey) -> SqlResult<Option<ProgramDef>> {
+        let body = engine.object(key).map_err(|e| store_error(e, &key.name))?;
+        body.map(|b| ProgramDef::decode(&b)).transpose()
+    }
+
+    /// Visits the programs of a database (`None`: of all), by database, kind and name.
+    pub fn each(
+        engine: &Engine,
+        database: Option<&str>,
+        f: &mut dyn FnMut(ProgramDef) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let mut failed = None;
+        let visited = engine.each_object(database, &mut |_, body| {
+            match ProgramDef::decode(body).and_then(&mut *f) {
+                Ok(()) => Ok(()),
+                Err(e) => {
+                    failed = Some(e);
+                    Err(Error::Interrupted)
+                }
+            }
+        });
+        match (failed, visited) {
+            (Some(e), _) => Err(e),
+            (None, r) => r.map_err(|e| store_error(e, "")),
+        }
+    }
+
+    /// `db.name`, as messages say it.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.database, self.name)
+    }
+
+    /// The definer as SHOW CREATE writes it.
+    fn definer_text(&self, quotes: Quotes) -> String {
+        let (user, host) = self.definer.rsplit_once('@').unwrap_or((&self.definer, ""));
+        format!("{}@{}", quotes.name(user), quotes.name(host))
+    }
+
+    /// The statement that makes a routine, as SHOW CREATE writes it.
+    pub fn create_text(&self, quotes: Quotes) -> String {
+        let mut out = format!(
+            "CREATE DEFINER={} {} {}({})",
+            self.definer_text(quotes),
+            self.kind.word(),
+            quotes.name(&self.name),
+            self.parameters
+        );
+        if self.kind == ProgramKind::Function {
+            out.push_str(" RETURNS ");
+            out.push_str(&self.returns);
+        }
+        out.push('\n');
+        if self.access != "CONTAINS SQL" {
+            out.push_str(&format!("    {}\n", self.access));
+        }
+        if self.deterministic {
+            out.push_str("    DETERMINISTIC\n");
+        }
+        if self.invoker {
+            out.push_str("    SQL SECURITY INVOKER\n");
+        }
+        if !self.comment.is_empty() {
+            out.push_str(&format!("    COMMENT {}\n", quote_text(&self.comment)));
+        }
+        out + &self.body
+    }
+
+    /// The statement that it is parsed from again, in its own sql_mode.
+    pub fn source(&self) -> String {
+        let returns = match self.kind {
+            ProgramKind::Function => format!(" RETURNS {}", self.returns),
+            _ => String::new(),
+        };
+        format!(
+            "CREATE {} p({}){returns} {}",
+            self.kind.word(),
+            self.parameters,
+            self.body
+        )
+    }
+
+    /// 1305.
+    pub fn missing(kind: ProgramKind, name: &str) -> SqlError {
+        SqlError::new(1305, format!("{} {name} does not exist", kind.word()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_return() {
+        let def = ProgramDef {
+            kind: ProgramKind::Function,
+            database: "d".into(),
+            name: "F".into(),
+            definer: "root@localhost".into(),
+            parameters: "a INT".into(),
+            returns: "int".into(),
+            body: "RETURN a".into(),
+            mode: 1 << 40,
+            client: "utf8mb4".into(),
+            connection: "utf8mb4_general_ci".into(),
+            collation: "utf8mb4_bin".into(),
+            deterministic: true,
+            access: "NO SQL".into(),
+            invoker: true,
+            comment: "it's".into(),
+            created: 5,
+            modified: 6,
+        };
+        assert_eq!(ProgramDef::decode(&def.encode()).unwrap(), def);
+        assert_eq!(
+            def.create_text(Quotes { ansi: false }),
+            "CREATE DEFINER=`root`@`localhost` FUNCTION `F`(a INT) RETURNS int\n    NO SQL\n    DETERMINISTIC\n    SQL SECURITY INVOKER\n    \
+             COMMENT 'it''s'\nRETURN a"
+        );
+        assert_eq!(def.source(), "CREATE FUNCTION p(a INT) RETURNS int RETURN a");
+        assert_eq!(key(def.kind, "d", "F"), key(def.kind, "d", "f"));
+        let mut cut = def.encode();
+        cut.truncate(cut.len() - 2);
+        assert!(ProgramDef::decode(&cut).is_err());
+    }
+}

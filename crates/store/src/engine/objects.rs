@@ -1,0 +1,72 @@
+//! Stored objects that are no tables: how the layer above makes, changes and finds them ([`crate::catalog::ObjectKey`]).
+//!
+//! **Locks.** What changes an object holds its database's lock shared, so that DROP DATABASE and it come one after the other, and a lock of the
+//! object's own name exclusively, which only those who change it ask for. Whoever uses an object holds nothing.
+
+use super::{Engine, Inner};
+use crate::catalog::{ChangeBody, OBJECTS, ObjectKey, full_name};
+use crate::error::{Error, Result};
+use crate::txn::{MdlMode, Owner};
+use std::sync::Arc;
+
+impl Engine {
+    /// An object as it is committed now.
+    pub fn object(&self, key: &ObjectKey) -> Result<Option<Vec<u8>>> {
+        let catalog = &self.0.catalog;
+        if catalog.objects().is_none() {
+            return Ok(None);
+        }
+        catalog.read(|txn| catalog.object(txn, key))
+    }
+
+    /// Visits the objects of a database (`None`: of all) as they are committed now, by key.
+    pub fn each_object(
+        &self,
+        database: Option<&str>,
+        f: &mut dyn FnMut(ObjectKey, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let catalog = &self.0.catalog;
+        if catalog.objects().is_none() {
+            return Ok(());
+        }
+        catalog.read(|txn| catalog.each_object(txn, database, f))
+    }
+
+    /// Makes of an object what `change` makes of it, in one step that a crash undoes or leaves whole; `None` is none. The owner has no
+    /// transaction open. The database must exist.
+    pub fn change_object(
+        &self,
+        owner: &Arc<Owner>,
+        key: &ObjectKey,
+        change: &mut ChangeBody<'_>,
+    ) -> Result<()> {
+        if key.kind == 0 || [&key.database, &key.name].iter().any(|n| n.contains('\0')) {
+            return Err(Error::Invalid("the key of an object".into()));
+        }
+        self.0.prepare_objects(owner)?;
+        let inner = &self.0;
+        inner.ddl(owner, |txn, _| {
+            inner.lock_database(txn, &key.database, MdlMode::Shared)?;
+            let name = format!("#{}:{}", key.kind, key.name);
+            let mdl = inner.sys.mdl();
+            let lock = mdl.get(&full_name(&key.database, &name));
+            mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)?;
+            if inner.catalog.database(txn, &key.database)?.is_none() {
+                return Err(Error::NoSuchDatabase(key.database.clone()));
+            }
+            inner.catalog.change_object(txn, key, change)
+        })
+    }
+}
+
+impl Inner {
+    fn prepare_objects(&self, owner: &Arc<Owner>) -> Result<()> {
+        match self.catalog.objects() {
+            Some(_) => Ok(()),
+            None => {
+                self.make_own(owner, OBJECTS)?;
+                self.catalog.find_objects()
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Stored objects that are no tables: made, changed and dropped, with their database too, and atomic through crashes.
+
+mod common;
+
+use millpond_store::io::Storage;
+use millpond_store::io::sim::{OpKind, SimStorage, Step};
+use millpond_store::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn open(sim: &SimStorage) -> Engine {
+    let options = common::options();
+    let codecs = Arc::new(common::ToyCodecs);
+    Engine::open(Arc::new(sim.clone()) as Arc<dyn Storage>, options, codecs).unwrap()
+}
+
+fn key(database: &str, name: &str) -> ObjectKey {
+    ObjectKey {
+        database: database.into(),
+        kind: 1,
+        name: name.into(),
+    }
+}
+
+fn put(e: &Engine, o: &Arc<Owner>, at: &ObjectKey, body: Option<&[u8]>) -> Result<()> {
+    e.change_object(o, at, &mut |_| body.map(<[u8]>::to_vec))
+}
+
+/// All objects, as `database.name=body`.
+fn all(e: &Engine, database: Option<&str>) -> Vec<String> {
+    let mut list = Vec::new();
+    e.each_object(database, &mut |k, body| {
+        let body = String::from_utf8_lossy(body).into_owned();
+        list.push(format!("{}.{}={body}", k.database, k.name));
+        Ok(())
+    })
+    .unwrap();
+    list
+}
+
+#[test]
+fn objects_come_change_and_go() {
+    let sim = SimStorage::new();
+    let e = open(&sim);
+    let o = e.owner();
+    assert_eq!(e.object(&key("d", "p")).unwrap(), None);
+    let missing = put(&e, &o, &key("d", "p"), Some(b"1"));
+    assert!(matches!(missing, Err(Error::NoSuchDatabase(_))));
+    for database in ["d", "da"] {
+        e.create_database(&o, database, &[]).unwrap();
+    }
+    put(&e, &o, &key("d", "p"), Some(b"1")).unwrap();
+    put(&e, &o, &key("d", "q"), Some(b"2")).unwrap();
+    put(&e, &o, &key("da", "p"), Some(b"3")).unwrap();
+    let mut seen = None;
+    e.change_object(&o, &key("d", "p"), &mut |old| {
+        seen = old.map(<[u8]>::to_vec);
+        Some(b"changed".to_vec())
+    })
+    .unwrap();
+    assert_eq!(seen.as_deref(), Some(&b"1"[..]));
+    assert_eq!(all(&e, Some("d")), ["d.p=changed", "d.q=2"]);
+    put(&e, &o, &key("d", "q"), None).unwrap();
+    assert_eq!(all(&e, None), ["d.p=changed", "da.p=3"]);
+    e.drop_database(&o, "d").unwrap();
+    assert_eq!(all(&e, None), ["da.p=3"]);
+    // A database of the same name has none of those.
+    e.create_database(&o, "d", &[]).unwrap();
+    assert_eq!(e.object(&key("d", "p")).unwrap(), None);
+    drop(o);
+    e.close().unwrap();
+    drop(e);
+    assert_eq!(all(&open(&sim), None), ["da.p=3"]);
+}
+
+/// After a power cut at any write each change is there or is not, and what had been answered is.
+#[test]
+fn a_crash_leaves_changes_whole() {
+    let states: [&[&str]; 6] = [
+        &[],
+        &["d.p=one"],
+        &["d.p=one", "d.q=two"],
+        &["d.p=other", "d.q=two"],
+        &["d.p=other"],
+        &[],
+    ];
+    let mut at = 0;
+    loop {
+        let sim = SimStorage::new();
+        let steps = Arc::new(AtomicU64::new(0));
+        let mut done = 0;
+        {
+            let e = open(&sim);
+            let o = e.owner();
+            e.create_database(&o, "d", &[]).unwrap();
+            let count = steps.clone();
+            sim.on_step(move |kind, _| {
+                let cut = kind != OpKind::Read && count.fetch_add(1, Ordering::Relaxed) == at;
+                if cut { Step::Cut } else { Step::Go }
+            });
+            let changes: [&dyn Fn() -> Result<()>; 5] = [
+                &|| put(&e, &o, &key("d", "p"), Some(b"one")),
+                &|| put(&e, &o, &key("d", "q"), Some(b"two")),
+                &|| put(&e, &o, &key("d", "p"), Some(b"other")),
+                &|| put(&e, &o, &key("d", "q"), None),
+                &|| e.drop_database(&o, "d").map(|_| ()),
+            ];
+            for change in changes {
+                if change().is_err() {
+                    break;
+                }
+                done += 1;
+            }
+        }
+        sim.clear_hook();
+        if !sim.is_cut() {
+            break;
+        }
+        let mut coin = at;
+        sim.restart(|| {
+            coin = coin.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            coin >> 63 == 1
+        });
+        let e = open(&sim);
+        let now = all(&e, None);
+        let next = states[(done + 1).min(5)];
+        assert!(now == states[done] || now == next, "{now:?} after {done}, cut at step {at}");
+        assert_eq!(e.databases().unwrap().contains(&"d".into()), done < 5 && (done < 4 || !now.is_empty()));
+        assert_eq!(e.check().unwrap(), Vec::<String>::new(), "cut at step {at}");
+        at += 1;
+    }
+    assert!(at >= 8, "{at} steps");
+}
