@@ -38,6 +38,8 @@ expect "a user that isn't there" "1045" \
     "$(mariadb --no-defaults -ubob -S "$socket" -e 'SELECT 1' 2>&1 | grep -oE '\b1045\b')"
 expect "a password where there is none" "1045" \
     "$(mariadb --no-defaults -uroot -psecret -S "$socket" -e 'SELECT 1' 2>&1 | grep -oE '\b1045\b')"
+expect "a compressed connection" "1 300000" \
+    "$(mariadb --no-defaults -uroot --compress -S "$socket" -N -e "SELECT 1, LENGTH('$(printf 'x%.0s' {1..100000})') * 3" 2>&1 | tr '\t' ' ')"
 
 expect "refresh" "" "$(admin refresh)"
 expect_match "a dump that flushes logs" 'Dump completed' \

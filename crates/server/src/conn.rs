@@ -12,7 +12,8 @@ mod login;
 
 use crate::answer::Answer;
 use crate::backend::{Backend, BackendSession};
-use crate::proto::{HEADER, command, response};
+use crate::compress;
+use crate::proto::{HEADER, capability, command, response};
 use crate::service::Service;
 use crate::sink::Shape;
 use crate::statements::Statements;
@@ -86,6 +87,11 @@ pub(crate) fn run<B: Backend>(
         Ok(None) => return,
         Err(panic) => return tell_panic(&mut writer, &*panic),
     };
+    if capabilities & capability::COMPRESS != 0 {
+        let (inflow, outflow) = compress::pair(reader.unread());
+        reader.unpack(inflow);
+        writer.pack(outflow);
+    }
     let mut conn = Connection {
         service,
         peer,

@@ -7,6 +7,7 @@
 //! | [`sink`], [`statements`], [`literal`] | results, prepared statements, statement text |
 //! | `answer` | answers that wait until their commit is durable |
 //! | [`wire`] | packets over a socket |
+//! | `compress` | compressed packets |
 //! | [`proto`] | packets as bytes |
 //! | [`metrics`] | metrics for Prometheus over HTTP |
 //! | `service` | what a connection serves its client from |
@@ -18,6 +19,7 @@
 
 mod answer;
 pub mod backend;
+mod compress;
 pub mod conn;
 pub mod literal;
 pub mod metrics;

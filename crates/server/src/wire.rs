@@ -7,9 +7,10 @@
 //!
 //! Nothing here knows what packets mean. After any error but [`ReadError::TooLarge`] the connection must be closed.
 
+use crate::compress::{self, Inflow, Outflow};
 use crate::proto::{HEADER, MAX_PAYLOAD};
 use socket2::Socket;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +48,8 @@ pub struct PacketReader {
     end: usize,
     /// Receive timeout in force on the socket.
     timeout: Option<Duration>,
+    /// What unpacks, on a connection that is compressed.
+    inflow: Option<Box<Inflow>>,
 }
 
 impl PacketReader {
@@ -58,7 +61,19 @@ impl PacketReader {
             start: 0,
             end: 0,
             timeout: None,
+            inflow: None,
         }
+    }
+
+    /// From here on packets come compressed.
+    pub fn unpack(&mut self, inflow: Inflow) {
+        (self.start, self.end) = (0, 0);
+        self.inflow = Some(Box::new(inflow));
+    }
+
+    /// What has been received and not read.
+    pub fn unread(&self) -> &[u8] {
+        &self.buf[self.start..self.end]
     }
 
     /// Reads the next packet, joined if it came in several, and returns where its payload lies (see
@@ -203,7 +218,7 @@ impl PacketReader {
     #[inline]
     fn receive(&mut self) -> io::Result<usize> {
         loop {
-            match (&*self.socket).read(&mut self.buf[self.end..]) {
+            match compress::read(&mut self.inflow, &self.socket, &mut self.buf[self.end..]) {
                 Ok(n) => {
                     self.end += n;
                     return Ok(n);
@@ -257,6 +272,8 @@ pub struct PacketWriter {
     sent: u64,
     /// Send timeout in force on the socket.
     timeout: Option<Duration>,
+    /// What packs, on a connection that is compressed.
+    outflow: Option<Box<Outflow>>,
 }
 
 impl PacketWriter {
@@ -270,7 +287,13 @@ impl PacketWriter {
             broken: false,
             sent: 0,
             timeout: None,
+            outflow: None,
         }
+    }
+
+    /// From here on packets go compressed.
+    pub fn pack(&mut self, outflow: Outflow) {
+        self.outflow = Some(Box::new(outflow));
     }
 
     /// Sequence id of the next packet.
@@ -343,12 +366,14 @@ impl PacketWriter {
         self.out.clear();
     }
 
-    /// Whether exactly one packet is unsent, and a short one.
+    /// Whether exactly one packet is unsent, and a short one, which goes as it is.
     pub fn one_short_packet(&self) -> bool {
         /// A socket buffer has room for that, unless its client does not read.
         const SHORT: usize = 4 << 10;
         let len = self.out.len();
-        (HEADER..=SHORT).contains(&len) && payload_len(&self.out) == len - HEADER
+        self.outflow.is_none()
+            && (HEADER..=SHORT).contains(&len)
+            && payload_len(&self.out) == len - HEADER
     }
 
     /// Takes back the last packet, which was not sent, and with it its sequence id.
@@ -393,12 +418,13 @@ impl PacketWriter {
             self.out.clear();
             return Err(ErrorKind::BrokenPipe.into());
         }
-        let sent = if self.out.is_empty() {
-            Ok(())
-        } else {
-            (&*self.socket).write_all(&self.out)
+        let mut bytes = self.out.len() as u64;
+        let sent = match &mut self.outflow {
+            _ if self.out.is_empty() => Ok(()),
+            None => (&*self.socket).write_all(&self.out),
+            Some(flow) => flow.send(&*self.socket, &self.out).map(|n| bytes = n),
         };
-        self.sent += self.out.len() as u64;
+        self.sent += bytes;
         self.out.clear();
         if self.out.capacity() > 2 * KEEP_BUFFER {
             self.out.shrink_to(FLUSH_AT);

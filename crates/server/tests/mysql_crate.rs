@@ -672,3 +672,29 @@ fn calls_answer_several_results_and_out_parameters() {
     assert_eq!(c.query_first::<i32, _>("SELECT 7").unwrap(), Some(7));
     assert_eq!(code(c.query_drop("CALL nosuch()")), 1305);
 }
+
+#[test]
+fn compressed_both_ways() {
+    let db = Db::start();
+    let opts = OptsBuilder::from_opts(db.opts()).compress(Some(mysql::Compression::default()));
+    let mut conn = Conn::new(opts).unwrap();
+    conn.query_drop("CREATE DATABASE z; USE z; CREATE TABLE t (id INT PRIMARY KEY, v LONGTEXT)")
+        .unwrap();
+    let texts = ["", "short", &"long ".repeat(100_000), &"é".repeat(70_000)];
+    for (id, text) in texts.iter().enumerate() {
+        // Each commits, whose answer waits for the log.
+        conn.exec_drop("INSERT INTO t VALUES (?, ?)", (id, text))
+            .unwrap();
+    }
+    let found: Vec<String> = conn.query("SELECT v FROM t ORDER BY id").unwrap();
+    assert_eq!(found, texts);
+    let found: Vec<String> = conn.exec("SELECT v FROM t ORDER BY id", ()).unwrap();
+    assert_eq!(found, texts);
+    let e = conn.query_drop("SELECT nothing").unwrap_err();
+    assert!(matches!(e, Error::MySqlError(e) if e.code == 1054));
+    let sent: (String, u64) = conn
+        .query_first("SHOW SESSION STATUS LIKE 'Bytes_sent'")
+        .unwrap()
+        .unwrap();
+    assert!(sent.1 < 100_000, "{} bytes for more than a million", sent.1);
+}

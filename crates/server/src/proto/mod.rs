@@ -27,7 +27,7 @@ pub mod capability {
     pub const LONG_FLAG: u32 = 1 << 2;
     /// The handshake response may name a database.
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
-    /// Compressed packets: not offered.
+    /// Packets compressed by zlib.
     pub const COMPRESS: u32 = 1 << 5;
     /// An ODBC client; no meaning since 3.22.
     pub const ODBC: u32 = 1 << 6;
@@ -67,6 +67,7 @@ pub mod capability {
         | FOUND_ROWS
         | LONG_FLAG
         | CONNECT_WITH_DB
+        | COMPRESS
         | ODBC
         | IGNORE_SPACE
         | PROTOCOL_41
