@@ -339,8 +339,10 @@ fn writers_on_a_full_disk_go_on_afterwards() {
         while !stop.load(Ordering::Relaxed) {
             let mut next = model.clone();
             let mut failed = None;
+            // Ever more rows, so that they need more room than there is however long the disk has had some.
+            let ids = 500 + 4 * commits[n].load(Ordering::Relaxed);
             for _ in 0..8 {
-                let id = rng.below(500) as i64;
+                let id = rng.below(ids) as i64;
                 let pad = rng.below(1500) as usize;
                 let done = if next.contains_key(&id) && rng.chance(20) {
                     next.remove(&id);
