@@ -121,23 +121,10 @@ impl Tree {
         space: &Arc<Space>,
         records: &mut impl Records,
     ) -> Result<PageNo> {
-        Tree::bulk_rooted(pager, space, records, &mut |root| {
-            write_one(pager, space, root, AllocKind::Root, 0)
-        })
-    }
-
-    /// As [`Tree::bulk`]; `write_root` allocates the root page, formatted by the operation, and returns its number. So
-    /// the caller may write the number down in the same mini-transaction. Not called if there are no records.
-    pub fn bulk_rooted(
-        pager: &Arc<Pager>,
-        space: &Arc<Space>,
-        records: &mut impl Records,
-        write_root: &mut dyn FnMut(Op<'_>) -> Result<PageNo>,
-    ) -> Result<PageNo> {
         let mut bulk = Bulk::new(pager, space, None);
         bulk.add_all(records)?;
         match bulk.finish()? {
-            Some(root) => write_root(root.image()),
+            Some(root) => write_one(pager, space, root.image(), AllocKind::Root, 0),
             None => Ok(0),
         }
     }

@@ -8,12 +8,13 @@ use super::Inner;
 use super::ddl::{Aftermath, Dead, grave_of};
 use super::no_table;
 use super::online::{Beside, Online, Settler};
-use crate::btree::Tree;
+use crate::btree::{Bulk, Root, Tree};
 use crate::catalog::row::{self, Grave};
 use crate::catalog::{IndexDef, KeyCodec, TableDef};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{PageNo, PageType};
+use crate::pool::Direct;
 use crate::sort::{Sorted, Sorter};
 use crate::space::{AllocKind, Space, SpaceId};
 use crate::table::entries::{Entries, sort_entry};
@@ -107,17 +108,21 @@ impl Inner {
         after.building();
 
         let space = self.pager.space(index.space, def.file);
-        let write_root = &mut |page: Op<'_>| self.write_root(&space, index.space, page);
-        grave.root = match sorted {
-            Some(sorted) => {
-                let mut entries = Entries::new(sorted, at, index.unique, txn.owner());
-                Tree::bulk_rooted(&self.pager, &space, &mut entries, write_root)?
-            }
-            None => write_root(Op::Init {
-                kind: PageType::Leaf,
-                level: 0,
-            })?,
+        let mut root = None;
+        if let Some(sorted) = sorted {
+            let mut entries = Entries::new(sorted, at, index.unique, txn.owner());
+            let direct = Direct::new(&self.pager, def.file);
+            let mut bulk = Bulk::new(&self.pager, &space, Some(&direct));
+            bulk.add_all(&mut entries)?;
+            root = bulk.finish()?;
+            direct.publish()?;
+        }
+        let empty = Op::Init {
+            kind: PageType::Leaf,
+            level: 0,
         };
+        let page = root.as_ref().map_or(empty, Root::image);
+        grave.root = self.write_root(&space, index.space, page)?;
         let tree = Tree::new(&self.pager, space.clone(), grave.root).looked_up_by(SEC_KEY_PART);
         let settler = Settler::new(&online, &tree, index.unique);
         self.catch_up(txn, settler, at)?;
