@@ -11,7 +11,7 @@ mod layout;
 mod values;
 mod version;
 
-use crate::catalog::WORK_DATABASE;
+use crate::catalog::{Versions, WORK_DATABASE};
 use crate::error::SqlError;
 use crate::types::Schema;
 use millpond_store::{
@@ -90,6 +90,13 @@ impl CodecFactory for Codecs {
             ))
         })?;
         Ok(Arc::new(SchemaCodec(Arc::new(schema))))
+    }
+
+    fn emptied(&self, def: &TableDef) -> Option<Vec<u8>> {
+        // What can't be read stays as it is.
+        let schema = Schema::of(def).ok()?;
+        let anew = schema.with_versions(Versions::default());
+        Some(anew.table_body())
     }
 
     fn references(&self, def: &TableDef) -> References {

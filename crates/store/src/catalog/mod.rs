@@ -120,6 +120,10 @@ pub trait KeyCodec: Send + Sync {
 pub trait CodecFactory: Send + Sync {
     /// The codec for a table.
     fn codec(&self, def: &TableDef) -> Result<Arc<dyn KeyCodec>>;
+    /// What a definition is once its table has no rows, nor ever had; `None`: what it is.
+    fn emptied(&self, _def: &TableDef) -> Option<Vec<u8>> {
+        None
+    }
     /// What a definition says about other tables.
     fn references(&self, _def: &TableDef) -> References {
         References::default()

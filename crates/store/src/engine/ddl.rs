@@ -533,28 +533,33 @@ impl Inner {
             if alone {
                 self.refuse_referenced(txn, &[(database.into(), name.into())])?;
             }
-            let partitioned = self.truncate_row(txn, database, name, after)?;
+            let partitioned = self.truncate_row(txn, database, name, true, after)?;
             if partitioned {
                 for partition in self.catalog.partition_names(txn, database, name)? {
-                    self.truncate_row(txn, database, &partition, after)?;
+                    self.truncate_row(txn, database, &partition, true, after)?;
                 }
             }
             Ok(())
         })
     }
 
-    /// Gives a table or partition a new incarnation. Whether it has partitions.
+    /// Gives a table or partition a new incarnation. `all`: no row of the table is left, in whichever partition. Whether it has
+    /// partitions.
     pub(super) fn truncate_row(
         &self,
         txn: &mut Txn,
         database: &str,
         name: &str,
+        all: bool,
         after: &mut Aftermath<'_>,
     ) -> Result<bool> {
         let found = self.find(txn, database, name)?;
         let mut new = found.row.clone();
         new.def.id = self.new_table_id()?;
         new.auto_increment = 0;
+        if all && let Some(body) = self.codecs.emptied(&new.def) {
+            new.def.body = body;
+        }
         if new.def.file.is_own() {
             new.def.file = self.pager.new_file_id()?;
         }

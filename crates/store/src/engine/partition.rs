@@ -134,7 +134,7 @@ impl Inner {
                 Ok(())
             }
             PartitionChange::Truncate(partition) => {
-                self.truncate_row(txn, &def.database, &stored(partition), after)?;
+                self.truncate_row(txn, &def.database, &stored(partition), false, after)?;
                 Ok(())
             }
             PartitionChange::Exchange { partition, table } => {
