@@ -98,8 +98,10 @@ impl<'a> Ddl<'a> {
             }
             // Their rows are written by a session that has them alone.
             Way::Instant(_) if alone => Way::Copy,
-            way @ (Way::Definition | Way::Instant(_)) if !anew => way,
+            way @ (Way::Definition | Way::Instant(_)) if !anew && !clauses.asks_copy() => way,
             _ if to.is_some() => Way::Copy,
+            Way::Rebuild => Way::Rebuild,
+            _ if clauses.asks_copy() => changed.anew(old, self.env)?,
             way => way,
         };
         let (added, others) = (&new.foreign_keys[changed.kept_keys..], &changed.others);
@@ -107,18 +109,23 @@ impl<'a> Ddl<'a> {
             true => way,
             false => Way::Copy,
         };
-        self.refuse_unchecked(clauses.is_inplace(), added.len())?;
+        self.refuse_unchecked(clauses.without_copy(), added.len())?;
         let limits = changed.limits(old, self.env);
-        let beside = match clauses.allow(&way, limits, alone)? {
+        let refers = !added.is_empty() && self.env.foreign_key_checks.get();
+        let allowed = clauses.allow(&way, limits, alone)?;
+        let beside = match allowed {
             // What the session has locked stays so; and so does what has been looked at.
-            _ if self.tables_locked || !added.is_empty() || to.is_some() => Beside::Nothing,
+            _ if self.tables_locked || refers || to.is_some() => Beside::Nothing,
             beside => beside.max(related),
         };
-        if !matches!(way, Way::Rebuild | Way::Copy) {
-            self.verify(database, table, old, &changed)?;
-            if !alone {
-                self.check_rows_refer((database, table), (database, table), added)?;
-            }
+        if !matches!(way, Way::Rebuild | Way::Copy) && (limits.looks || refers) {
+            self.looking((database, table), allowed, || {
+                self.verify(database, table, old, &changed)?;
+                match alone {
+                    true => Ok(()),
+                    false => self.check_rows_refer((database, table), (database, table), added),
+                }
+            })?;
         }
         match way {
             Way::Definition => {
@@ -280,7 +287,8 @@ impl<'a> Ddl<'a> {
             Some(to)
                 if asked.changes.is_empty()
                     && !asked.options.changes()
-                    && asked.options.tablespace.is_none() =>
+                    && asked.options.tablespace.is_none()
+                    && !asked.clauses.asks_copy() =>
             {
                 self.rename(&alter.name, to)?;
                 Done::default()

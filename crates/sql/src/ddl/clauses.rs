@@ -4,7 +4,7 @@
 use millpond_store::engine::Beside;
 
 use super::change::Way;
-use super::inplace::{CopyReason, Limits};
+use super::inplace::Limits;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{AlterAlgorithm as Algorithm, AlterHow, AlterLock as Lock};
 
@@ -37,9 +37,10 @@ impl Clauses {
         }
     }
 
-    /// Whether the rows are not to be written anew.
-    pub fn is_inplace(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Inplace | Algorithm::Instant)
+    /// The algorithm that was asked for, if it writes no row anew.
+    pub fn without_copy(&self) -> Option<Algorithm> {
+        use Algorithm as A;
+        matches!(self.algorithm, A::Inplace | A::Instant | A::NoCopy).then_some(self.algorithm)
     }
 
     /// Whether the rows are to be copied as MySQL's COPY does.
@@ -60,11 +61,11 @@ impl Clauses {
 
     /// Whether a change may be made this way, and beside what; errors 1845 and 1846. `alone`: nobody else knows the table.
     pub fn allow(&self, way: &Way, limits: Limits, alone: bool) -> SqlResult<Beside> {
-        self.allow_algorithm(way, limits.copies)?;
+        self.allow_algorithm(way, limits)?;
         if !alone {
-            self.allow_lock(way, limits.lock)?;
+            self.allow_lock(way, limits)?;
         }
-        let copies = *way == Way::Copy || self.algorithm == Algorithm::Copy;
+        let copies = *way == Way::Copy || self.algorithm == Algorithm::Copy || limits.looks;
         Ok(match self.lock {
             Lock::Default if copies => Beside::Reads,
             Lock::Default | Lock::None => Beside::Writes,
@@ -73,10 +74,10 @@ impl Clauses {
         })
     }
 
-    /// `copies`: why MySQL makes the change by copying alone, if it does.
-    fn allow_algorithm(&self, way: &Way, copies: Option<CopyReason>) -> SqlResult<()> {
+    fn allow_algorithm(&self, way: &Way, limits: Limits) -> SqlResult<()> {
+        let copies = limits.copies;
         let what = format_args!("ALGORITHM={}", self.algorithm);
-        let anew = matches!(way, Way::Rebuild | Way::Copy);
+        let anew = limits.looks || matches!(way, Way::Rebuild | Way::Copy);
         let instead = match (self.algorithm, way) {
             (Algorithm::Default | Algorithm::Copy, _) => return Ok(()),
             (Algorithm::Instant | Algorithm::Inplace | Algorithm::NoCopy, _)
@@ -97,11 +98,11 @@ impl Clauses {
         }
     }
 
-    fn allow_lock(&self, way: &Way, reason: Option<&str>) -> SqlResult<()> {
+    fn allow_lock(&self, way: &Way, limits: Limits) -> SqlResult<()> {
         let copies = "COPY algorithm requires a lock";
         let reason = match way {
-            _ if self.algorithm == Algorithm::Copy => copies,
-            Way::Copy => reason.unwrap_or(copies),
+            _ if self.algorithm == Algorithm::Copy || limits.looks => copies,
+            Way::Copy => limits.lock.unwrap_or(copies),
             _ => return Ok(()),
         };
         match self.lock {

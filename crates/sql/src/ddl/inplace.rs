@@ -19,6 +19,8 @@ pub(super) struct Limits {
     pub copies: Option<CopyReason>,
     /// Why nobody may write meanwhile, if there is more to say than that it copies.
     pub lock: Option<&'static str>,
+    /// The rows are held to conditions that are new, for which MySQL copies them.
+    pub looks: bool,
 }
 
 /// Whether a table numbers its rows itself.
@@ -115,7 +117,11 @@ impl Changed {
             true => Some("Adding an auto-increment column requires a lock"),
             false => copies.flatten(),
         };
-        Limits { copies, lock }
+        Limits {
+            copies,
+            lock,
+            looks: self.asks_more(old),
+        }
     }
 
     fn copy_reason(&self, old: &Schema, env: &SessionEnv) -> Option<CopyReason> {

@@ -313,7 +313,7 @@ impl<'a> Ddl<'a> {
             true => Limits::default(),
             false => Limits {
                 copies: Some(None),
-                lock: None,
+                ..Limits::default()
             },
         };
         let beside = self.beside_rows(t, &changed.anew(&t.schema, self.env)?, limits)?;

@@ -3,10 +3,12 @@
 
 use std::ops::Bound;
 
+use millpond_store::engine::{Beside, RowFollower};
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, Owner, ReadMode, Table, Txn};
 
 use super::Ddl;
 use super::change::Changed;
+use super::follow::Sources;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
 use crate::store_error::{interrupted, store_error};
@@ -21,7 +23,46 @@ const EVERYTHING: KeyRange = KeyRange {
     upper: Bound::Unbounded,
 };
 
+/// Follows rows that nobody changes.
+struct Unchanged;
+
+impl RowFollower for Unchanged {
+    fn row(&mut self, _: u16, _: &[u8], _: Option<&[u8]>) -> millpond_store::Result<()> {
+        Ok(())
+    }
+    fn pause(&mut self) -> millpond_store::Result<()> {
+        Ok(())
+    }
+}
+
 impl Ddl<'_> {
+    /// Runs `look`, which reads the rows of a locked table, beside others who read them, unless `allowed` is less. The table is locked
+    /// exclusively again afterwards, and nobody has written to it.
+    pub(super) fn looking(
+        &self,
+        (database, table): (&str, &str),
+        allowed: Beside,
+        look: impl FnOnce() -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let alone = self.tables_locked || self.temporary(database, table).is_some();
+        if alone || allowed == Beside::Nothing {
+            return look();
+        }
+        let wrap = |e| store_error(e, table);
+        let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
+        let looked = match self.engine.open_table(&mut txn, database, table) {
+            Err(e) => Err(wrap(e)),
+            Ok(open) => {
+                let nobody = Sources::new();
+                let follow = self.engine.follow(&mut txn, &open, nobody, Beside::Reads);
+                look().and_then(|()| follow.catch_up(self.owner, &mut Unchanged).map_err(wrap))
+            }
+        };
+        // It only read.
+        self.engine.commit(txn).map_err(wrap)?;
+        looked
+    }
+
     /// Error 3819 if a row of a locked table violates a CHECK constraint that is new, or enforced from now on.
     pub(super) fn verify(
         &self,

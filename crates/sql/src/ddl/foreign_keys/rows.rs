@@ -14,6 +14,7 @@ use millpond_store::{Direction, Fetch, Isolation, KeyRange, Owner, ReadMode, Sca
 
 use crate::catalog::{ForeignKey, positions};
 use crate::error::{SqlError, SqlResult};
+use crate::parse::ast::AlterAlgorithm;
 use crate::row::{key_for_other_index, same_order, schema_of};
 use crate::store_error::{interrupted, store_error};
 use crate::types::Schema;
@@ -203,14 +204,20 @@ impl Ddl<'_> {
     }
 
     /// Error 1846 where ALGORITHM asks for a way in which rows are not looked at.
-    pub(in super::super) fn refuse_unchecked(&self, inplace: bool, keys: usize) -> SqlResult<()> {
-        if inplace && keys > 0 && self.env.foreign_key_checks.get() {
-            return Err(SqlError::new(
+    pub(in super::super) fn refuse_unchecked(
+        &self,
+        algorithm: Option<AlterAlgorithm>,
+        keys: usize,
+    ) -> SqlResult<()> {
+        match algorithm {
+            Some(algorithm) if keys > 0 && self.env.foreign_key_checks.get() => Err(SqlError::new(
                 1846,
-                "ALGORITHM=INPLACE is not supported. Reason: Adding foreign keys needs foreign_key_checks=OFF. Try ALGORITHM=COPY.",
-            ));
+                format!(
+                    "ALGORITHM={algorithm} is not supported. Reason: Adding foreign keys needs foreign_key_checks=OFF. Try ALGORITHM=COPY."
+                ),
+            )),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
