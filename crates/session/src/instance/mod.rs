@@ -84,13 +84,26 @@ pub(crate) struct Inner {
     refresher: Refresher,
 }
 
+/// A number as mysqld's options have it: `512M` is 512 times 2 to the 20th; K, M, G, T, P and E, in either case.
+fn sized(text: &str) -> Option<u64> {
+    let last = text.bytes().last()?.to_ascii_uppercase();
+    let power = 1 + b"KMGTPE".iter().position(|unit| *unit == last)?;
+    let number: u64 = text[..text.len() - 1].parse().ok()?;
+    number.checked_mul(1 << (10 * power))
+}
+
 /// A variable's value from start-up text.
 fn start_value(name: &str, text: &str) -> SqlResult<(usize, VarValue)> {
     let name = name.to_ascii_lowercase().replace('-', "_");
     let index = vars::lookup(&name)?;
     let def = &vars::all()[index];
     let number = matches!(def.kind, Kind::UInt { .. } | Kind::Double { .. });
-    let value = match text.parse::<u64>() {
+    let counted = matches!(def.kind, Kind::UInt { .. });
+    let whole = match text.parse::<u64>() {
+        Err(_) if counted => sized(text).ok_or(()),
+        parsed => parsed.map_err(|_| ()),
+    };
+    let value = match whole {
         Ok(n) if number || matches!(def.kind, Kind::Bool) => Value::UInt(n),
         _ if number => match text.parse::<f64>() {
             Ok(n) => Value::Double(n),

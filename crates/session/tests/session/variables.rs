@@ -49,6 +49,38 @@ fn variables_are_read_and_set() {
     assert_eq!(c.one("SELECT NOW(2)"), "2001-09-09 04:46:40.25");
 }
 
+/// Numbers have K, M and the like behind them at start, as mysqld's options do, and nowhere else.
+#[test]
+fn numbers_with_units_at_start() {
+    let db = TestDb::with(&[
+        ("temptable_max_ram", "512M"),
+        ("max-heap-table-size", "16k"),
+        ("innodb_sort_buffer_size", "2m"),
+        ("long_query_time", "2.5"),
+    ]);
+    let mut c = db.client();
+    assert_eq!(
+        c.one("SELECT @@temptable_max_ram, @@max_heap_table_size, @@innodb_sort_buffer_size, @@long_query_time"),
+        "536870912|16384|2097152|2.5"
+    );
+    assert_eq!(c.code("SET GLOBAL temptable_max_ram = '1G'"), 1232);
+    let wrong = [
+        ("temptable_max_ram", "512X"),
+        ("temptable_max_ram", "M"),
+        ("temptable_max_ram", "99999999999999T"),
+        ("long_query_time", "1K"),
+    ];
+    for (name, text) in wrong {
+        let refused = millpond_session::Instance::open(millpond_session::InstanceOptions {
+            path: db.path.join("another"),
+            store: Default::default(),
+            variables: vec![(name.into(), text.into())],
+        });
+        let e = refused.err().expect("no number");
+        assert_eq!(e.code, 1232, "{text}: {}", e.message);
+    }
+}
+
 #[test]
 fn the_drop_algorithm_has_two_variables() {
     let start = [("millpond_drop_algorithm", "FLUSH_LIST")];
