@@ -66,8 +66,7 @@ impl Binder<'_, '_> {
         from: &[TableRef],
         locks: &ast::Items<ast::Lock>,
     ) -> SqlResult<Option<Tree>> {
-        let parts = from.iter().map(|t| self.table_ref(t, locks));
-        let mut parts = parts.collect::<SqlResult<Vec<_>>>()?;
+        let mut parts = self.side_by_side(from, locks, &[])?;
         let f = self.frame();
         f.visible = parts.iter().flat_map(|p| p.visible.clone()).collect();
         f.reachable = parts.iter().flat_map(|p| p.tables.clone()).collect();
@@ -82,21 +81,45 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn table_ref(&mut self, t: &TableRef, locks: &ast::Items<ast::Lock>) -> SqlResult<Part> {
+    /// Binds table references one after the other; each sees what is `before` it and those to its left.
+    fn side_by_side(
+        &mut self,
+        list: &[TableRef],
+        locks: &ast::Items<ast::Lock>,
+        before: &[(usize, usize)],
+    ) -> SqlResult<Vec<Part>> {
+        let mut before = before.to_vec();
+        let mut parts = Vec::new();
+        for t in list {
+            let part = self.table_ref(t, locks, &before)?;
+            before.extend_from_slice(&part.visible);
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+
+    /// `before`: the columns of tables to its left, which a lateral derived table sees.
+    fn table_ref(
+        &mut self,
+        t: &TableRef,
+        locks: &ast::Items<ast::Lock>,
+        before: &[(usize, usize)],
+    ) -> SqlResult<Part> {
         match t {
             TableRef::Table(t) => self.named_table(t, locks),
-            TableRef::Derived(d) => self.derived(d),
+            TableRef::Derived(d) => self.derived(d, before),
             TableRef::JsonTable(_) => Err(SqlError::unsupported("JSON_TABLE")),
             TableRef::Join(joins) => {
-                let mut left = self.table_ref(&joins.first, locks)?;
+                let mut left = self.table_ref(&joins.first, locks, before)?;
                 for j in &joins.rest {
-                    let right = self.table_ref(&j.right, locks)?;
+                    let seen: Vec<_> = before.iter().chain(&left.visible).copied().collect();
+                    let right = self.table_ref(&j.right, locks, &seen)?;
                     left = self.join(left, right, j)?;
                 }
                 Ok(left)
             }
-            TableRef::Parens(list) => self.several_in_parens(list, locks),
-            TableRef::Odbc(inner) => self.table_ref(inner, locks),
+            TableRef::Parens(list) => self.several_in_parens(list, locks, before),
+            TableRef::Odbc(inner) => self.table_ref(inner, locks, before),
         }
     }
 
@@ -105,13 +128,13 @@ impl Binder<'_, '_> {
         &mut self,
         list: &[TableRef],
         locks: &ast::Items<ast::Lock>,
+        before: &[(usize, usize)],
     ) -> SqlResult<Part> {
         if let [one] = list {
-            return self.table_ref(one, locks);
+            return self.table_ref(one, locks, before);
         }
         let (mut visible, mut tables, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-        for t in list {
-            let part = self.table_ref(t, locks)?;
+        for part in self.side_by_side(list, locks, before)? {
             visible.extend(part.visible);
             tables.extend(part.tables);
             parts.push(part.tree);
@@ -131,6 +154,9 @@ impl Binder<'_, '_> {
     fn join(&mut self, left: Part, right: Part, join: &ast::Join) -> SqlResult<Part> {
         let (kind, constraint) = (join.kind, join.on.as_ref());
         let side = Side::of(kind);
+        if side == Side::Right {
+            self.refuse_reading(&left, &right)?;
+        }
         let mut on = Vec::new();
         let tables: Vec<usize> = left.tables.iter().chain(&right.tables).copied().collect();
         let mut visible: Vec<(usize, usize)> = Vec::new();
@@ -250,10 +276,8 @@ impl Binder<'_, '_> {
         self.register(t)
     }
 
-    fn derived(&mut self, d: &ast::Derived) -> SqlResult<Part> {
-        if d.lateral {
-            return Err(SqlError::unsupported("LATERAL"));
-        }
+    /// Binds a derived table. A lateral one sees what is before it in FROM; each sees the blocks around its own.
+    fn derived(&mut self, d: &ast::Derived, before: &[(usize, usize)]) -> SqlResult<Part> {
         let Some(alias) = &d.alias else {
             return Err(SqlError::new(
                 1248,
@@ -261,16 +285,72 @@ impl Binder<'_, '_> {
             ));
         };
         let alias = alias.as_str();
-        let (derived, columns) = self.derive(&d.query, alias, &names_of(&d.columns))?;
+        let hidden = match d.lateral {
+            false => self.frames.pop(),
+            true => {
+                let f = self.frame();
+                f.visible = before.to_vec();
+                f.reachable = (0..f.tables.len()).collect();
+                None
+            }
+        };
+        let depth = self.frames.len();
+        let read = std::mem::take(&mut self.reading_target);
+        self.derives += 1;
+        let bound = self.query(&d.query);
+        self.derives -= 1;
+        self.frames.truncate(depth);
+        self.frames.extend(hidden);
+        let (query, heads) = bound?;
+        let columns = derived_columns(&query, heads, alias, &names_of(&d.columns))?;
+        let kind = self.computed(query, columns);
+        if let TableKind::Lateral { .. } = kind
+            && self.reading_target
+            && let Some(target) = self.target_around()
+        {
+            return Err(changed_and_read(&target.table));
+        }
+        self.reading_target |= read;
         let id = self.arena.table_id();
         self.register(Table {
             id,
             name: alias.to_string(),
             database: String::new(),
             table: String::new(),
-            kind: TableKind::Derived { derived, columns },
+            kind,
             hints: Hints::default(),
         })
+    }
+
+    /// What a query in FROM is: read once, or for each row of what it depends on.
+    pub fn computed(&mut self, query: Query, columns: Columns) -> TableKind {
+        if !self.arena.outer(&query).is_empty() {
+            let query = Box::new(query);
+            return TableKind::Lateral { query, columns };
+        }
+        self.arena.derived.push(Derived::of(query, 1));
+        TableKind::Derived {
+            derived: self.arena.derived.len() - 1,
+            columns,
+        }
+    }
+
+    /// Error 3668 if a lateral table on the right of a RIGHT JOIN reads a table on its left.
+    fn refuse_reading(&self, left: &Part, right: &Part) -> SqlResult<()> {
+        let f = self.frames.last().expect("a block is being bound");
+        for t in right.tables.iter().map(|&at| &f.tables[at]) {
+            let Some(query) = t.lateral() else { continue };
+            let read = self.arena.outer(query);
+            let reads = |at: &usize| read.iter().any(|c| c.table == f.tables[*at].id);
+            if left.tables.iter().any(reads) {
+                let m = format!(
+                    "INNER or LEFT JOIN must be used for LATERAL references made by '{}'",
+                    t.name
+                );
+                return Err(SqlError::new(3668, m));
+            }
+        }
+        Ok(())
     }
 
     fn register(&mut self, table: Table) -> SqlResult<Part> {
@@ -354,12 +434,9 @@ impl Binder<'_, '_> {
         {
             self.reading_target = true;
             self.refuse_target(table)?;
-            // A subquery of UPDATE or DELETE; derived tables are read to their end first.
-            if self.frames.len() > 1 && self.frames[0].tables.iter().any(is_target) {
-                return Err(SqlError::new(
-                    1093,
-                    format!("You can't specify target table '{table}' for update in FROM clause"),
-                ));
+            // Derived tables are read to their end first.
+            if self.derives == 0 && self.frames.len() > 1 && self.target_around().is_some() {
+                return Err(changed_and_read(table));
             }
         }
         let at = self.open(&database, table, false)?;
@@ -384,6 +461,12 @@ impl Binder<'_, '_> {
                 partitions: None,
             },
         })
+    }
+
+    /// The table that UPDATE or DELETE changes row by row, in a subquery of it.
+    fn target_around(&self) -> Option<&Table> {
+        let f = self.frames.first()?;
+        f.tables.iter().find(|t| is_target(t))
     }
 
     /// The database named, or the current one.
@@ -459,7 +542,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Binds a derived table, which sees nothing of the blocks around it.
+    /// Binds a WITH query, which sees nothing of the blocks around it.
     pub fn derive(
         &mut self,
         query: &ast::Query,
@@ -537,6 +620,12 @@ pub fn derived_columns(
         });
     }
     Ok(out)
+}
+
+/// Error 1093.
+fn changed_and_read(table: &str) -> SqlError {
+    let m = format!("You can't specify target table '{table}' for update in FROM clause");
+    SqlError::new(1093, m)
 }
 
 pub(super) fn is_target(t: &Table) -> bool {

@@ -10,8 +10,7 @@ use crate::expr::bind::coercion::hold_of;
 use crate::expr::bind::{arithmetic, shift};
 use crate::expr::{ArithmeticOp, Expr, ExprKind, Frame, FrameBound, IntervalUnit, WindowFunction};
 use crate::logical::{
-    Block, Body, Derived, DerivedColumn, Hints, Query, Table, TableId, TableKind, Tree, Window,
-    Windowed,
+    Block, Body, DerivedColumn, Hints, Query, Table, TableId, Tree, Window, Windowed,
 };
 use crate::parse::ast;
 use crate::types::{BaseType, SqlType};
@@ -396,11 +395,6 @@ impl Binder<'_, '_> {
         }
         block.select = lift.inputs;
         let input = Query::of(block);
-        if !self.arena.outer(&input).is_empty() {
-            return Err(SqlError::unsupported(
-                "window functions in a subquery that reads tables of the query around it",
-            ));
-        }
         let mut query = Query {
             types: columns.iter().map(|c| c.ty.clone()).collect(),
             body: Body::Windowed(Box::new(Windowed {
@@ -425,16 +419,13 @@ impl Binder<'_, '_> {
                 });
             }
         }
-        self.arena.derived.push(Derived::of(query, 1));
+        let kind = self.computed(query, columns);
         outer.tables.push(Table {
             id: row,
             name: "<window>".into(),
             database: String::new(),
             table: String::new(),
-            kind: TableKind::Derived {
-                derived: self.arena.derived.len() - 1,
-                columns,
-            },
+            kind,
             hints: Hints::default(),
         });
         outer.from = Some(Tree::Leaf(row));

@@ -58,7 +58,7 @@ pub fn query<'s>(
         Body::Block(b) => block(st, b, outer, q.calc_found_rows, out),
         Body::Set(u) => set_operation::run(st, q, u, outer, out),
         Body::Recursive(r) => recursive::run(st, q, r, out),
-        Body::Windowed(w) => window::run(st, q, w, out),
+        Body::Windowed(w) => window::run(st, q, w, outer, out),
         Body::Values(rows) => {
             let mut n = 0;
             for r in rows {

@@ -185,7 +185,7 @@ fn is_fixed(b: &Block, h: &HashJoin) -> bool {
     let source = match &b.sources[h.source - b.base].kind {
         SourceKind::Table { .. } => h.access.as_ref().is_some_and(|a| reads_only(a, &own)),
         SourceKind::Derived { .. } => true,
-        SourceKind::Virtual { .. } => false,
+        SourceKind::Lateral(_) | SourceKind::Virtual { .. } => false,
     };
     source && conditions(&h.build_filter) && h.keys.iter().all(own)
 }

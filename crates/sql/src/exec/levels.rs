@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::block;
 use super::hash;
+use super::lateral;
 use super::profile;
 use super::row_buffer::{self, BLOCK_BYTES, RowBuffer};
 use super::scan;
@@ -298,7 +299,7 @@ pub fn read_once<'s>(st: &State<'s>, b: &Block, source: &Source) -> Option<&'s Q
     }
 }
 
-/// The rows of a derived or virtual table, computed once per statement (derived) or now (virtual).
+/// The rows of a computed table: once per statement (derived), or now (lateral, virtual).
 pub fn computed<'s>(
     st: &mut State<'s>,
     s: &'s Source,
@@ -350,6 +351,7 @@ pub fn computed<'s>(
                 out.push(&kept)
             })?;
         }
+        SourceKind::Lateral(l) => return lateral::rows(st, l, rows),
         SourceKind::Table { .. } => {}
     }
     Ok(Rc::new(out))

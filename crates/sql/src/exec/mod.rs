@@ -8,6 +8,7 @@
 //! | `loose_scan` | an index of which groups are passed over |
 //! | `index_merge` | the same by several indexes |
 //! | `levels`, `hash` | the loops of a join |
+//! | `lateral` | derived tables that are computed for each row around them |
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `batch` | whole blocks by batches of rows, on several threads |
 //! | `block` | grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT |
@@ -34,6 +35,7 @@ mod hash;
 mod index_merge;
 mod insert;
 mod keyed_rows;
+mod lateral;
 mod levels;
 mod loose_scan;
 mod multi_table;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use super::block;
 use super::hash::hash_value;
 use super::keyed_rows::KeyedRows;
+use super::lateral::Last;
 use super::row_buffer::{BLOCK_BYTES, RowBuffer};
 use super::state::{Flow, Kept2d, State};
 use crate::error::{SqlError, SqlResult};
@@ -21,6 +22,7 @@ use crate::types::SqlType;
 use crate::types::derive::hashable_by;
 use crate::value::Value;
 pub use lazy::Lazy;
+pub use memo::put_read;
 use row::Left;
 
 /// The result of a subquery that stays the same during a statement.
@@ -37,6 +39,8 @@ pub enum Kept<'s> {
     Column(Column<'s>),
     /// Its values by what it reads of the rows around it.
     Memo(Rc<RefCell<memo::Memo>>),
+    /// Not of a subquery, but of a lateral table: the rows computed last.
+    Last(Last<'s>),
 }
 
 /// A column to look a value up in.

@@ -31,6 +31,7 @@ pub fn run<'s>(
     st: &mut State<'s>,
     q: &'s Query,
     w: &'s Windowed,
+    outer: &[RowRef<'_>],
     out: &mut Out<'_, 's>,
 ) -> SqlResult<Counts> {
     let results = q.types.len() - w.input.types.len();
@@ -39,7 +40,7 @@ pub fn run<'s>(
         return Ok(Counts::default());
     };
     let mut stage = Stage::new(st, q, first);
-    query(st, &w.input, &[], &mut |_, r| {
+    query(st, &w.input, outer, &mut |_, r| {
         let mut row: Values<'_> = SmallVec::with_capacity(results + r.len());
         row.resize(results, Value::Null);
         row.extend(r.iter().map(Value::borrowed));

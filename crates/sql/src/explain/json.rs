@@ -388,12 +388,16 @@ impl Writer<'_> {
         }
         let asked = self.asked(b, &mut conds.iter().copied(), left);
         push_some(&mut out, "attached_subqueries", asked);
-        if let SourceKind::Derived { derived } = &src.kind {
-            let query = &self.plan.derived[*derived].query;
+        let query = match &src.kind {
+            SourceKind::Derived { derived } => Some((&self.plan.derived[*derived].query, true)),
+            SourceKind::Lateral(l) => Some((&l.query, false)),
+            SourceKind::Table { .. } | SourceKind::Virtual { .. } => None,
+        };
+        if let Some((query, once)) = query {
             let mut made = vec![
                 ("using_temporary_table", Json::Bool(true)),
-                ("dependent", Json::Bool(false)),
-                ("cacheable", Json::Bool(true)),
+                ("dependent", Json::Bool(!once)),
+                ("cacheable", Json::Bool(once)),
             ];
             made.push(("query_block", Json::Object(self.query(query))));
             out.push(("materialized_from_subquery", Json::Object(made)));

@@ -226,10 +226,9 @@ impl Table<'_> {
             Body::Block(b) => {
                 let kind = if kind == "SIMPLE"
                     && (!b.subqueries.is_empty()
-                        || b.sources
-                            .iter()
-                            .any(|s| matches!(s.kind, SourceKind::Derived { .. })))
-                {
+                        || b.sources.iter().any(|s| {
+                            matches!(s.kind, SourceKind::Derived { .. } | SourceKind::Lateral(_))
+                        })) {
                     "PRIMARY"
                 } else {
                     kind
@@ -299,6 +298,11 @@ impl Table<'_> {
         for d in derived {
             self.query(&self.plan.derived[d].query, "DERIVED");
         }
+        for s in &b.sources {
+            if let SourceKind::Lateral(l) = &s.kind {
+                self.query(&l.query, "DEPENDENT DERIVED");
+            }
+        }
         for q in &b.subqueries {
             let kind = if q.correlated {
                 "DEPENDENT SUBQUERY"
@@ -349,6 +353,10 @@ impl Table<'_> {
                 SourceKind::Derived { derived: d } => {
                     line.table = format!("<derived:{}>", src.name);
                     derived.push(*d);
+                    line.access = "ALL".into();
+                }
+                SourceKind::Lateral(_) => {
+                    line.table = format!("<derived:{}>", src.name);
                     line.access = "ALL".into();
                 }
                 SourceKind::Virtual { .. } => line.access = "ALL".into(),

@@ -405,7 +405,13 @@ impl Tree<'_> {
                 let did = query.actual;
                 vec![Node::new("Materialize", vec![query]).did(did)]
             }
-            _ => Vec::new(),
+            SourceKind::Lateral(l) => {
+                let query = self.query(&l.query);
+                let did = query.actual;
+                let what = "Materialize (for each row around)";
+                vec![Node::new(what, vec![query]).did(did)]
+            }
+            SourceKind::Table { .. } | SourceKind::Virtual { .. } => Vec::new(),
         };
         Node::new(format!("Table scan on {}", s.name), inputs)
     }

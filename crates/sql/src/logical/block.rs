@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millpond_store::{LockMode, WaitPolicy};
 
-use super::{DerivedId, TableId};
+use super::{DerivedId, Query, TableId};
 use crate::env::VirtualTable;
 use crate::expr::{AggregateSpec, Coercibility, Expr};
 use crate::types::{Schema, SqlType, Visibility};
@@ -155,6 +155,15 @@ pub enum TableKind {
         /// Its columns.
         columns: Columns,
     },
+    /// A table whose rows depend on tables before it in FROM, or on the blocks around: LATERAL, or a derived table in a subquery that
+    /// reads the rows around that. It is joined after all that it reads and computed for each combination of their rows. A walk over
+    /// the block's expressions ([`Block::exprs`]) comes by those of the query, and one over its tables by the tables there.
+    Lateral {
+        /// What its rows are.
+        query: Box<Query>,
+        /// Its columns.
+        columns: Columns,
+    },
     /// A table computed on demand.
     Virtual(VirtualRef),
     /// A row that is there already: of a UNION, of an INSERT.
@@ -206,7 +215,9 @@ impl Table {
                 let c = &schema.columns[at];
                 (&c.name, &c.ty, c.nullable)
             }
-            TableKind::Derived { columns, .. } | TableKind::Row(columns) => {
+            TableKind::Derived { columns, .. }
+            | TableKind::Lateral { columns, .. }
+            | TableKind::Row(columns) => {
                 let c = &columns[at];
                 (&c.name, &c.ty, c.nullable)
             }
@@ -220,7 +231,9 @@ impl Table {
     pub fn hold(&self, at: usize) -> Coercibility {
         match &self.kind {
             TableKind::Stored { .. } => Coercibility::Implicit,
-            TableKind::Derived { columns, .. } | TableKind::Row(columns) => columns[at].hold,
+            TableKind::Derived { columns, .. }
+            | TableKind::Lateral { columns, .. }
+            | TableKind::Row(columns) => columns[at].hold,
             TableKind::Virtual(_) => Coercibility::Listed,
         }
     }
@@ -244,7 +257,9 @@ impl Table {
     pub fn columns(&self) -> usize {
         match &self.kind {
             TableKind::Stored { schema, .. } => schema.columns.len(),
-            TableKind::Derived { columns, .. } | TableKind::Row(columns) => columns.len(),
+            TableKind::Derived { columns, .. }
+            | TableKind::Lateral { columns, .. }
+            | TableKind::Row(columns) => columns.len(),
             TableKind::Virtual(table) => table.0.columns().len(),
         }
     }
@@ -252,6 +267,20 @@ impl Table {
     pub fn find(&self, name: &str) -> Option<usize> {
         let named = |c: &usize| self.column(*c).0.eq_ignore_ascii_case(name);
         (0..self.columns()).find(|c| named(c) && !self.hides(*c))
+    }
+    /// The query that its rows depend on other tables by, if they do.
+    pub fn lateral(&self) -> Option<&Query> {
+        match &self.kind {
+            TableKind::Lateral { query, .. } => Some(query),
+            _ => None,
+        }
+    }
+    /// The same with the right to change it.
+    pub fn lateral_mut(&mut self) -> Option<&mut Query> {
+        match &mut self.kind {
+            TableKind::Lateral { query, .. } => Some(query),
+            _ => None,
+        }
     }
     /// The locks that its rows are read with, for a stored table.
     pub fn lock_mut(&mut self) -> Option<&mut Option<(LockMode, WaitPolicy)>> {

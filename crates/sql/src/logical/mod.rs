@@ -6,6 +6,10 @@
 //! be merged and expressions moved without renumbering. It never knows of access paths, join orders or transactions, and of the
 //! store no more than which tables are meant and how many rows they have.
 //!
+//! **Lateral tables.** A table expression may depend on tables before it in FROM and on the blocks around. [`TableKind::Lateral`] is one
+//! whose rows a query says; whatever else depends on other tables' rows (a table function) is another kind beside it, whose expressions
+//! `Block::exprs` comes by. Its physical form says in `SourceKind::reads` which columns it reads; joins put it after those.
+//!
 //! | file | owns |
 //! |---|---|
 //! | `block` | query blocks and join trees |
@@ -165,7 +169,7 @@ pub struct SetOperation {
     pub limit: Limit,
 }
 
-/// A derived table, WITH query or view. It reads nothing of the blocks around.
+/// A derived table, WITH query or view. It reads nothing of the blocks around; one that does is a [`TableKind::Lateral`].
 #[derive(Clone, Debug)]
 pub struct Derived {
     /// Its query.

@@ -208,6 +208,10 @@ impl Printer<'_> {
                 self.line(format_args!("derived {}", t.name))?;
                 self.inside(|p| p.query(&p.arena.derived[*derived].query))
             }
+            TableKind::Lateral { query, .. } => {
+                self.line(format_args!("lateral {}", t.name))?;
+                self.inside(|p| p.query(query))
+            }
             _ if t.name == t.table || t.table.is_empty() => self.line(format_args!("{}", t.name)),
             _ => self.line(format_args!("{} {}", t.table, t.name)),
         }

@@ -16,8 +16,17 @@ pub struct ColumnRef {
 }
 
 impl Block {
-    /// Calls `f` for each expression, constants of LIMIT aside.
+    /// Calls `f` for each expression, those of its lateral tables included, constants of LIMIT aside.
     pub fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
+        self.own_exprs(f);
+        self.laterals(&mut |q| q.exprs(f));
+    }
+    /// Calls `f` for each query of a lateral table.
+    pub fn laterals(&self, f: &mut dyn FnMut(&Query)) {
+        self.tables.iter().filter_map(Table::lateral).for_each(f);
+    }
+    /// Calls `f` for each expression but those of its lateral tables.
+    pub fn own_exprs(&self, f: &mut dyn FnMut(&Expr)) {
         if let Some(tree) = &self.from {
             tree.conditions(f);
         }
@@ -33,8 +42,10 @@ impl Block {
         self.select.iter().for_each(&mut *f);
         self.order.iter().for_each(|o| f(&o.expr));
     }
-    /// The same with the right to change them.
+    /// Calls `f` for each expression, those of its lateral tables included, with the right to change them.
     pub fn exprs_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        let laterals = self.tables.iter_mut().filter_map(Table::lateral_mut);
+        laterals.for_each(|q| q.exprs_mut(f));
         if let Some(tree) = &mut self.from {
             tree.conditions_mut(f);
         }
@@ -95,10 +106,11 @@ impl Query {
             }
         }
     }
-    /// Calls `f` for each table, group and set operation's row of it and its arms.
+    /// Calls `f` for each table, group and set operation's row of it, its arms and its lateral tables.
     pub fn ids(&self, f: &mut dyn FnMut(TableId)) {
         match &self.body {
             Body::Block(b) => {
+                b.laterals(&mut |q| q.ids(f));
                 b.tables.iter().for_each(|t| f(t.id));
                 b.group.iter().for_each(|g| f(g.id));
             }
@@ -117,10 +129,13 @@ impl Query {
             }
         }
     }
-    /// Calls `f` for each table that its blocks read.
+    /// Calls `f` for each table that its blocks and its lateral tables read.
     pub fn tables(&self, f: &mut dyn FnMut(&Table)) {
         match &self.body {
-            Body::Block(b) => b.tables.iter().for_each(f),
+            Body::Block(b) => {
+                b.laterals(&mut |q| q.tables(f));
+                b.tables.iter().for_each(f);
+            }
             Body::Set(u) => u.arms.iter().for_each(|(q, _)| q.tables(f)),
             Body::Values(_) => {}
             Body::Windowed(w) => w.input.tables(f),

@@ -11,7 +11,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::{AggregateKind, AggregateSpec, Expr, ExprKind, Term};
 use crate::logical;
 use crate::plan::nodes::{
-    Block, ExprWithSubqueries, Group, LevelKind, OrderKey, Source, SourceKind, Subquery,
+    Block, ExprWithSubqueries, Group, Lateral, LevelKind, OrderKey, Source, SourceKind, Subquery,
 };
 
 /// Rows a virtual table is taken to have.
@@ -268,6 +268,11 @@ impl Lowered {
                 note(s, c);
             }
         }
+        for s in &self.sources {
+            for &(s, c) in s.kind.reads() {
+                note(s, c);
+            }
+        }
         if let Some(t) = &self.from {
             t.conditions(&mut |e| e.columns(&mut note));
         }
@@ -394,6 +399,10 @@ impl Optimizer<'_> {
     fn outline(&self, kind: &SourceKind) -> Outline {
         match kind {
             SourceKind::Derived { derived } => self.outlines[*derived].clone(),
+            SourceKind::Lateral(l) => Outline {
+                cost: l.cost,
+                ..Outline::of_rows(l.rows)
+            },
             _ => Outline::of_rows(VIRTUAL_ROWS),
         }
     }
@@ -461,14 +470,14 @@ impl Optimizer<'_> {
         if let Some(g) = &b.group {
             self.place(g.id, base + count);
         }
-        let subqueries = self.subqueries(&|f| b.exprs(f), base + count + 1)?;
+        let subqueries = self.subqueries(&|f| b.own_exprs(f), base + count + 1)?;
         let mut sources = Vec::new();
         let mut hints = Vec::new();
         for t in b.tables {
             hints.push(t.hints);
             sources.push(Source {
                 name: t.name,
-                kind: self.source(t.kind)?,
+                kind: self.source(t.kind, base + count + 2)?,
             });
         }
         let (group, aggregates) = match b.group {
@@ -503,7 +512,8 @@ impl Optimizer<'_> {
         })
     }
 
-    fn source(&mut self, kind: logical::TableKind) -> SqlResult<SourceKind> {
+    /// `inside`: the first source of the blocks inside of this one.
+    fn source(&mut self, kind: logical::TableKind, inside: usize) -> SqlResult<SourceKind> {
         use logical::TableKind as T;
         Ok(match kind {
             T::Stored {
@@ -520,6 +530,21 @@ impl Optimizer<'_> {
             T::Derived { derived, .. } => SourceKind::Derived {
                 derived: self.derived(derived)?,
             },
+            T::Lateral { query, .. } => {
+                let outer = self.outer(&query);
+                let deterministic = self.arena.is_deterministic(&query, self.assigns);
+                let id = self.subqueries;
+                self.subqueries += 1;
+                let (query, outline) = self.query(*query, inside)?;
+                SourceKind::Lateral(Box::new(Lateral {
+                    query,
+                    outer,
+                    deterministic,
+                    id,
+                    rows: outline.rows,
+                    cost: outline.cost,
+                }))
+            }
             T::Virtual(table) => SourceKind::Virtual {
                 table,
                 known: Vec::new(),

@@ -117,7 +117,7 @@ impl Optimizer<'_> {
             let distinct = match &b.sources[n].kind {
                 SourceKind::Table { table, .. } => estimate::distinct(&self.tables[*table], list),
                 SourceKind::Derived { derived } => self.outlines[*derived].distinct(list),
-                SourceKind::Virtual { .. } => f64::INFINITY,
+                SourceKind::Lateral(_) | SourceKind::Virtual { .. } => f64::INFINITY,
             };
             all *= distinct.min(run.combinations[n]).max(1.0);
         }

@@ -205,7 +205,7 @@ impl Joiner<'_> {
         match tree {
             Tree::Leaf(n) => items.push(Item {
                 bits: 1 << n,
-                after: 0,
+                after: self.read_by(n),
                 kind: ItemKind::Leaf(n),
             }),
             Tree::Inner {
@@ -242,6 +242,24 @@ impl Joiner<'_> {
                     kind: ItemKind::Nest { members, on, kind },
                 });
             }
+        }
+    }
+
+    /// The sources of the block that a computed source reads, by bit.
+    fn read_by(&self, n: usize) -> u64 {
+        let own = self.base..self.base + self.sources.len();
+        let reads = self.sources[n].kind.reads().iter();
+        reads
+            .filter(|(s, _)| own.contains(s))
+            .fold(0, |bits, (s, _)| bits | 1 << (s - self.base))
+    }
+
+    /// What it costs to read a computed source once more, once it has been read.
+    fn again(&self, n: usize) -> f64 {
+        let known = &self.computed[n];
+        match self.sources[n].kind {
+            SourceKind::Lateral(_) => known.cost + known.rows,
+            _ => known.rows,
         }
     }
 
@@ -455,7 +473,7 @@ impl Joiner<'_> {
         let Some(mut choice) = choice else {
             return (
                 Level {
-                    expected: Expected::of(self.computed[n].rows, self.computed[n].rows),
+                    expected: Expected::of(self.computed[n].rows, self.again(n)),
                     from: LevelFrom::Rows(n + self.base),
                     kind: LevelKind::Inner,
                     on: self.with_subqueries(conds),
@@ -533,9 +551,11 @@ impl Joiner<'_> {
     /// What reading a source costs by an access path and by hashing it, beside the rows of `available`.
     pub fn ways(&self, n: usize, conds: &[&Cond], available: u64, choice: Option<&Choice>) -> Ways {
         let bit = 1 << n;
+        let computed_each_time = matches!(self.sources[n].kind, SourceKind::Lateral(_));
         let hashed = available != 0
             && self.peek.env.switches.get().has(Flag::BlockNestedLoop)
             && !self.is_locked(n)
+            && !computed_each_time
             && conds
                 .iter()
                 .any(|c| self.hashable(n, c, available).is_some());
@@ -553,12 +573,12 @@ impl Joiner<'_> {
             c.access.unique || conds.iter().enumerate().any(narrows)
         });
         let keep = match choice {
-            None if available != 0 => self.computed[n].rows * BUILD,
+            None if available != 0 && !computed_each_time => self.computed[n].rows * BUILD,
             _ => 0.0,
         };
         Ways {
             keep,
-            each: choice.map_or(self.computed[n].rows, |c| c.cost),
+            each: choice.map_or(self.again(n), |c| c.cost),
             by_index,
             build,
         }

@@ -138,7 +138,7 @@ impl Optimizer<'_> {
     }
 
     /// What a query that is not planned yet reads of the blocks around: (source, column), sorted.
-    fn outer(&self, q: &logical::Query) -> Vec<(usize, usize)> {
+    pub fn outer(&self, q: &logical::Query) -> Vec<(usize, usize)> {
         let mut own = Vec::new();
         let mut read = Vec::new();
         self.reads(q, &mut own, &mut read);

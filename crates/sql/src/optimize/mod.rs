@@ -132,6 +132,7 @@ impl Optimizer<'_> {
             }
             logical::Body::Windowed(w) => {
                 let (input, outline) = self.query(w.input, base)?;
+                // A function is evaluated over one row.
                 self.place(w.row, 0);
                 let mut windows = w.windows;
                 for (_, f) in windows.iter_mut().flat_map(|w| &mut w.functions) {

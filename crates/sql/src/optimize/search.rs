@@ -492,6 +492,7 @@ impl Weigh for Search<'_, '_> {
         let with = |needs: &u64| needs & bits != 0 && needs & !(bits | own) == 0;
         match &self.items[at].kind {
             ItemKind::Nest { .. } => true,
+            ItemKind::Leaf(_) if self.after[at] != 0 => true,
             ItemKind::Leaf(_) => self.single[at] || self.needs[at].iter().any(with),
         }
     }

@@ -272,6 +272,8 @@ pub enum SourceKind {
         /// Position in [`super::Plan::derived`].
         derived: usize,
     },
+    /// A table computed for each combination of the rows that it reads.
+    Lateral(Box<Lateral>),
     /// A table computed on demand.
     Virtual {
         /// The table.
@@ -281,6 +283,36 @@ pub enum SourceKind {
         /// Columns read, sorted; `None`: all.
         read: Option<Vec<usize>>,
     },
+}
+
+impl SourceKind {
+    /// The columns of other sources, of the block and of those around, that its rows depend on: (source, column), sorted. It is
+    /// joined after them.
+    pub fn reads(&self) -> &[(usize, usize)] {
+        match self {
+            SourceKind::Lateral(l) => &l.outer,
+            SourceKind::Table { .. } | SourceKind::Derived { .. } | SourceKind::Virtual { .. } => {
+                &[]
+            }
+        }
+    }
+}
+
+/// A derived table that depends on rows around it.
+#[derive(Debug)]
+pub struct Lateral {
+    /// Its plan. Its sources are numbered after those of the block.
+    pub query: Query,
+    /// Columns it reads of the block's other tables and of the blocks around: (source, column), sorted.
+    pub outer: Vec<(usize, usize)>,
+    /// Whether its rows are the same for rows that are alike in what it reads.
+    pub deterministic: bool,
+    /// Position in the execution's table of kept results.
+    pub id: usize,
+    /// Rows expected each time.
+    pub rows: f64,
+    /// What one run is expected to cost, in rows read.
+    pub cost: f64,
 }
 
 /// One loop of a join.

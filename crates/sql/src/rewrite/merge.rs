@@ -50,7 +50,7 @@ fn is_read_only(kind: &TableKind, cx: &Context<'_>) -> bool {
     match kind {
         TableKind::Stored { table, lock, .. } => lock.is_none() && !cx.tables[*table].write,
         TableKind::Derived { .. } => true,
-        TableKind::Virtual(_) | TableKind::Row(_) => false,
+        TableKind::Lateral { .. } | TableKind::Virtual(_) | TableKind::Row(_) => false,
     }
 }
 

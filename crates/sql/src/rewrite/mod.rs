@@ -106,15 +106,28 @@ fn each_query(
 ) {
     for at in 0..cx.arena.derived.len() {
         let mut q = std::mem::take(&mut cx.arena.derived[at].query);
-        f(&mut q, cx);
+        with_laterals(&mut q, cx, f);
         cx.arena.derived[at].query = q;
     }
     for at in 0..cx.arena.subqueries.len() {
         let mut q = std::mem::take(&mut cx.arena.subqueries[at].query);
-        f(&mut q, cx);
+        with_laterals(&mut q, cx, f);
         cx.arena.subqueries[at].query = q;
     }
-    root.queries_mut(&mut |q| f(q, cx));
+    root.queries_mut(&mut |q| with_laterals(q, cx, f));
+}
+
+/// Calls `f` for the queries of lateral tables in a query, and then for it.
+fn with_laterals(
+    q: &mut Query,
+    cx: &mut Context<'_>,
+    f: &mut dyn FnMut(&mut Query, &mut Context<'_>),
+) {
+    blocks(q, &mut |b| {
+        let laterals = b.tables.iter_mut().filter_map(Table::lateral_mut);
+        laterals.for_each(|q| with_laterals(q, cx, f));
+    });
+    f(q, cx);
 }
 
 /// Calls `f` for each block of a statement, those that read a derived table before its own.
@@ -124,23 +137,35 @@ fn outside_in(
     f: &mut dyn FnMut(&mut Block, &mut Context<'_>),
 ) {
     if let Some(find) = root.find_mut() {
-        f(find, cx);
+        around_laterals(find, cx, f);
     }
-    root.queries_mut(&mut |q| blocks(q, &mut |b| f(b, cx)));
+    root.queries_mut(&mut |q| blocks(q, &mut |b| around_laterals(b, cx, f)));
     for at in 0..cx.arena.subqueries.len() {
         let mut q = std::mem::take(&mut cx.arena.subqueries[at].query);
-        blocks(&mut q, &mut |b| f(b, cx));
+        blocks(&mut q, &mut |b| around_laterals(b, cx, f));
         cx.arena.subqueries[at].query = q;
     }
     // A derived table is numbered after those that it reads.
     for at in (0..cx.arena.derived.len()).rev() {
         let mut q = std::mem::take(&mut cx.arena.derived[at].query);
-        blocks(&mut q, &mut |b| f(b, cx));
+        blocks(&mut q, &mut |b| around_laterals(b, cx, f));
         cx.arena.derived[at].query = q;
     }
 }
 
-/// Calls `f` for each block of a query and its arms.
+/// Calls `f` for a block and then for those of its lateral tables.
+fn around_laterals(
+    b: &mut Block,
+    cx: &mut Context<'_>,
+    f: &mut dyn FnMut(&mut Block, &mut Context<'_>),
+) {
+    f(b, cx);
+    for q in b.tables.iter_mut().filter_map(Table::lateral_mut) {
+        blocks(q, &mut |b| around_laterals(b, cx, f));
+    }
+}
+
+/// Calls `f` for each block of a query and its arms, but for those of lateral tables.
 fn blocks(q: &mut Query, f: &mut dyn FnMut(&mut Block)) {
     match &mut q.body {
         Body::Block(b) => f(b),

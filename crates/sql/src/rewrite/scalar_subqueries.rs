@@ -247,7 +247,7 @@ fn turnable(b: &Block, id: SubqueryId, cx: &Context<'_>) -> Option<Turned> {
     let usable = |t: &Table| match t.kind {
         TableKind::Stored { lock, .. } => lock.is_none(),
         TableKind::Derived { .. } => true,
-        TableKind::Virtual(_) | TableKind::Row(_) => false,
+        TableKind::Lateral { .. } | TableKind::Virtual(_) | TableKind::Row(_) => false,
     };
     let group = inner.group.as_ref()?;
     let known = b.tables.len() < MAX_TABLES

@@ -108,7 +108,12 @@ fn plain(q: &Query, exists: bool) -> Option<&Block> {
         (Some(n), None) => exists && one(n),
         _ => false,
     };
-    let computed = |t: &Table| matches!(t.kind, TableKind::Virtual(_) | TableKind::Row(_));
+    let computed = |t: &Table| {
+        matches!(
+            t.kind,
+            TableKind::Lateral { .. } | TableKind::Virtual(_) | TableKind::Row(_)
+        )
+    };
     let usable = b.group.is_none()
         && b.having.is_empty()
         && unlimited

@@ -227,7 +227,7 @@ fn is_useless(
             let q = &cx.arena.derived[*derived].query;
             is_grouped(q, id, on) && is_plain(q, cx)
         }
-        TableKind::Virtual(_) | TableKind::Row(_) => false,
+        TableKind::Lateral { .. } | TableKind::Virtual(_) | TableKind::Row(_) => false,
     }
 }
 

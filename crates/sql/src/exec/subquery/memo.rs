@@ -43,7 +43,7 @@ pub fn value<'s>(
         return run(st);
     };
     let mut key = st.scratch.take();
-    let readable = put_key(st, q, rows, &mut key);
+    let readable = put_read(st, &q.outer, rows, &mut key);
     let known = match readable {
         true => memo.borrow_mut().get(&key),
         false => None,
@@ -93,10 +93,15 @@ fn memo<'s>(st: &mut State<'s>, q: &Subquery) -> Option<Rc<RefCell<Memo>>> {
     }
 }
 
-/// Appends what a subquery reads of the rows around it; `false` if that is not there yet.
-fn put_key(st: &State<'_>, q: &Subquery, rows: &[RowRef<'_>], key: &mut Vec<u8>) -> bool {
+/// Appends what is read of the rows around, as (source, column); `false` if that is not there yet.
+pub fn put_read(
+    st: &State<'_>,
+    read: &[(usize, usize)],
+    rows: &[RowRef<'_>],
+    key: &mut Vec<u8>,
+) -> bool {
     let zone = st.env.zone.get();
-    for &(source, column) in &q.outer {
+    for &(source, column) in read {
         match rows[source] {
             RowRef::Stored(schema, row) => {
                 let v = schema.layout().column(schema, row, column, zone);
