@@ -16,6 +16,7 @@ use millpond_sql::parse::ast::{
 };
 use millpond_sql::partition::Partitioning;
 use millpond_sql::result::ColumnMeta;
+use millpond_sql::row::wrong_object;
 use millpond_sql::store_error::store_error;
 use millpond_sql::types::Schema;
 use millpond_sql::value::Value;
@@ -123,10 +124,25 @@ impl Session {
             }
         }
         let first = names.first().map_or("", |n| &n.0.1).to_string();
-        self.instance
-            .engine()
-            .lock_tables(&self.owner, &names)
-            .map_err(|e| store_error(e, &first))?;
+        let mut all = self.with_tables_of_views(&names)?;
+        loop {
+            // A view is not changed by who writes through it.
+            let mut taken = all.clone();
+            for (name, write) in &mut taken {
+                *write &= self.view(&name.0, &name.1)?.is_none();
+            }
+            self.instance
+                .engine()
+                .lock_tables(&self.owner, &taken)
+                .map_err(|e| store_error(e, &first))?;
+            // A view may have become another before it was locked.
+            let now = self.with_tables_of_views(&names);
+            if now.as_ref().is_ok_and(|now| *now == all) {
+                break;
+            }
+            self.instance.engine().unlock_tables(&self.owner);
+            all = now?;
+        }
         self.locked = locked;
         Ok(())
     }
@@ -331,6 +347,24 @@ impl Session {
             if !mine && let Err(e) = self.instance.0.engine.table_def(&database, &table) {
                 add("Error", store_error(e, &table).message);
                 add("status", "Operation failed".into());
+                continue;
+            }
+            if let Some((schema, view)) = self.view(&database, &table)? {
+                if op != MaintenanceVerb::Check {
+                    add(
+                        "Error",
+                        wrong_object(&database, &table, "BASE TABLE").message,
+                    );
+                    add("status", "Operation failed".into());
+                    continue;
+                }
+                match self.check_view(&database, &table, &schema, &view)? {
+                    None => add("status", "OK".into()),
+                    Some(e) => {
+                        add("Error", e.message);
+                        add("error", "Corrupt".into());
+                    }
+                }
                 continue;
             }
             if let Some(asked) = partitions

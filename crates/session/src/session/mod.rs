@@ -32,6 +32,7 @@ mod state;
 mod texts;
 mod transaction;
 mod unsettled;
+mod views;
 
 use std::sync::Arc;
 

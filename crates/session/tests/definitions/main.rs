@@ -12,3 +12,4 @@ mod rng;
 #[path = "../support/mod.rs"]
 mod support;
 mod temporary;
+mod views;

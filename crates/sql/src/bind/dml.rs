@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::duplicates::{OnDuplicate, Updating};
 use super::from;
-use super::scope::{Binder, Frame};
+use super::scope::{Binder, Frame, Target};
 use super::select::is_descending;
 use crate::computed::generated_given;
 use crate::env::is_system_schema;
@@ -12,8 +12,8 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_number, as_own_text, into_bytes, unknown_column};
 use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{
-    self, Block, Body, Delete, DerivedColumn, Insert, InsertRows, OrderKey, Query, Root, Table,
-    TableId, TableKind, Tree, Update,
+    self, Block, Body, Delete, DerivedColumn, Insert, InsertRows, Limit, OrderKey, Query, Root,
+    Several, Table, TableId, TableKind, Tree, Update,
 };
 use crate::logical::{Carried, column_count};
 use crate::parse::ast;
@@ -34,6 +34,25 @@ pub enum Change<'a> {
     Update(&'a ast::Items<ast::Assignment>),
     /// The tables whose rows go, by the names they have in the join.
     Delete(&'a ast::Items<ast::ObjectName>),
+    /// The rows of the one table there is go.
+    DeleteAll,
+}
+
+/// In which order the rows come that are changed, and how many.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// ORDER BY.
+    pub order: &'a ast::Items<ast::OrderItem>,
+    /// LIMIT.
+    pub limit: Option<&'a ast::Limit>,
+}
+
+impl Rows<'_> {
+    /// All of them, in any order.
+    const ALL: Rows<'static> = Rows {
+        order: &ast::Items::EMPTY,
+        limit: None,
+    };
 }
 
 impl<'p> Binder<'p, '_> {
@@ -49,11 +68,13 @@ impl<'p> Binder<'p, '_> {
                 ),
             ));
         }
-        self.targets.push((database.clone(), table.clone()));
+        self.targets.push(Target {
+            database: database.clone(),
+            table: table.clone(),
+            alias: table.clone(),
+            through: false,
+        });
         let at = self.open(&database, &table, true)?;
-        if self.tables[at].schema.view.is_some() {
-            return Err(SqlError::unsupported("writing through views"));
-        }
         Ok((at, database, table))
     }
 
@@ -94,7 +115,10 @@ impl<'p> Binder<'p, '_> {
             return Ok((Given::Default, Vec::new()));
         }
         let value = self.bind(e, clause)?;
-        let reads = reads(&value, row);
+        let mut reads = reads(&value, row);
+        if let Some(view) = self.inserted.as_ref().filter(|view| view.id == row) {
+            reads = view.of_columns(&reads);
+        }
         let reads_new = false;
         Ok((Given::Value { value, reads_new }, reads))
     }
@@ -152,15 +176,84 @@ impl<'p> Binder<'p, '_> {
                 return Err(unknown_column(&qualifier, last, "field list"));
             }
         }
-        schema
-            .column(last)
-            .ok_or_else(|| unknown_column(&qualifier, last, "field list"))
+        let at = match self.inserted.as_ref().filter(|view| view.id == row) {
+            Some(view) => view.column(last),
+            None => schema.column(last),
+        };
+        at.ok_or_else(|| unknown_column(&qualifier, last, "field list"))
     }
 
     /// Binds INSERT and REPLACE.
     pub fn insert(&mut self, i: &'p ast::Insert) -> SqlResult<Insert> {
+        self.operation = if i.replace { "REPLACE" } else { "INSERT" };
         let (table, database, table_name) = self.target(&i.table)?;
         self.tables[table].goes_by(&table_name, true);
+        if self.tables[table].schema.view.is_some() {
+            return self.insert_into_view(i, table, (database, table_name));
+        }
+        let target = self.target_table(table, &database, &table_name, &table_name);
+        self.insert_into(i, table, target.clone(), target)
+    }
+
+    /// Binds INSERT and REPLACE that write through a view; `at`: its position in the plan.
+    fn insert_into_view(
+        &mut self,
+        i: &'p ast::Insert,
+        at: usize,
+        name: (String, String),
+    ) -> SqlResult<Insert> {
+        let id = self.arena.table_id();
+        let Some(view) = self.tables[at].schema.view.clone() else {
+            return Err(SqlError::new(1105, "no view"));
+        };
+        let view = self.view_source(id, at, &view, name.1.clone(), name, None)?;
+        let named: Option<Vec<String>> = match (&i.columns, &i.source) {
+            (_, ast::InsertSource::Set(list)) => {
+                let name =
+                    |a: std::borrow::Cow<'_, ast::Assignment>| a.column.name.as_str().to_string();
+                Some(list.iter().map(name).collect())
+            }
+            (Some(list), _) if !list.is_empty() => {
+                Some(list.iter().map(|c| c.name.as_str().to_string()).collect())
+            }
+            _ => None,
+        };
+        let (target, inserted, through) = self.insert_through(view.clone(), named.as_deref())?;
+        let TableKind::Stored { table, .. } = target.kind else {
+            return Err(SqlError::new(1105, "no table below a view"));
+        };
+        let by = self.inserted_by(&view);
+        self.tables[table].write = true;
+        self.inserted = Some(inserted);
+        let bound = self.insert_into(i, table, target, view.clone());
+        self.inserted = None;
+        let mut bound = bound?;
+        let mut put = |g: &mut Given| {
+            if let Given::Value { value, .. } = g {
+                self.put_below(value, &by);
+            }
+        };
+        if let InsertRows::Values(rows) = &mut bound.rows {
+            rows.iter_mut().flatten().for_each(&mut put);
+        }
+        let update = bound.update.iter_mut().flatten();
+        update.for_each(|(_, g)| put(g));
+        if let TableKind::Derived { derived, .. } = view.kind {
+            self.discard(derived);
+        }
+        bound.through = Some(through);
+        Ok(bound)
+    }
+
+    /// Binds INSERT and REPLACE. `target`: the table; `named`: what the statement's names are columns of.
+    fn insert_into(
+        &mut self,
+        i: &'p ast::Insert,
+        table: usize,
+        target: Table,
+        named_table: Table,
+    ) -> SqlResult<Insert> {
+        let table_name = named_table.name.clone();
         let schema = self.tables[table].schema.clone();
         let partitions = from::partitions_of(&schema, &i.partitions, &table_name)?;
         let given = i.columns.as_ref().filter(|list| !list.is_empty());
@@ -168,8 +261,11 @@ impl<'p> Binder<'p, '_> {
         for c in given.into_iter().flatten() {
             let n = c.name.as_str();
             let here = |q: &ast::Ident| q.as_str() == table_name;
-            let at = schema
-                .column(n)
+            let at = match &self.inserted {
+                Some(view) => view.column(n),
+                None => schema.column(n),
+            };
+            let at = at
                 .filter(|_| c.table.as_ref().is_none_or(here))
                 .ok_or_else(|| unknown_column(&[], n, "field list"))?;
             if columns.contains(&at) {
@@ -180,19 +276,27 @@ impl<'p> Binder<'p, '_> {
         let named = given.is_some();
         if !named && !matches!(i.source, ast::InsertSource::Set(_)) {
             let shown = |c: &usize| schema.columns[*c].visibility == Visibility::Visible;
-            columns = (0..schema.columns.len()).filter(shown).collect();
+            columns = match &self.inserted {
+                Some(view) => view.of_columns(&(0..named_table.columns()).collect::<Vec<_>>()),
+                None => (0..schema.columns.len()).filter(shown).collect(),
+            };
         }
-        let target = self.target_table(table, &database, &table_name, &table_name);
         let row = target.id;
-        self.open_frame_over(target.clone());
+        let names = self
+            .inserted
+            .as_ref()
+            .map(|view| view.names(schema.columns.len()));
+        let seen = named_table.id;
+        self.open_frame_over(named_table.clone());
         let mut on = (!i.on_duplicate.is_empty()).then(|| OnDuplicate {
             list: &i.on_duplicate,
             alias: i.alias.as_ref(),
             columns: Vec::new(),
-            old: target,
+            old: named_table,
             schema: schema.clone(),
+            names,
         });
-        let rows = self.insert_rows(i, &mut columns, named, (table, row), &mut on);
+        let rows = self.insert_rows(i, &mut columns, named, (table, seen), &mut on);
         self.frames.pop();
         let rows = rows?;
         // Unless the query has bound it, among its tables.
@@ -220,6 +324,7 @@ impl<'p> Binder<'p, '_> {
             update,
             carried,
             partitions,
+            through: None,
         })
     }
 
@@ -361,7 +466,7 @@ impl<'p> Binder<'p, '_> {
         f.reachable = (0..count)
             .filter(|&s| s != 1 || on.alias.is_some())
             .collect();
-        f.visible = (0..on.schema.columns.len()).map(|c| (0, c)).collect();
+        f.visible = (0..on.old.columns()).map(|c| (0, c)).collect();
         if on.column_aliases().is_some() {
             // Column aliases are names of their own.
             f.visible.extend(on.columns.iter().map(|&c| (1, c)));
@@ -440,14 +545,28 @@ impl<'p> Binder<'p, '_> {
 
     /// Binds UPDATE of one table or several.
     pub fn update_statement(&mut self, u: &ast::Update) -> SqlResult<Root> {
+        self.operation = "UPDATE";
         if let Some(with) = &u.with {
             self.with(with)?;
         }
-        let [ast::TableRef::Table(t)] = &u.tables[..] else {
-            let change = Change::Update(&u.set);
-            let several = self.several(&u.tables, change, u.filter.as_ref(), u.ignore)?;
+        let change = Change::Update(&u.set);
+        let one = match &u.tables[..] {
+            [ast::TableRef::Table(t)] => Some(t),
+            _ => None,
+        };
+        let Some(t) = one else {
+            let several =
+                self.several(&u.tables, change, u.filter.as_ref(), Rows::ALL, u.ignore)?;
             return Ok(Root::Several(Box::new(several)));
         };
+        if self.is_view(&t.name)? {
+            let rows = Rows {
+                order: &u.order_by,
+                limit: u.limit.as_ref(),
+            };
+            let several = self.several(&u.tables, change, u.filter.as_ref(), rows, u.ignore)?;
+            return self.one_of(several);
+        }
         let depth = self.frames.len();
         let r = self.update_in_frame(u, t);
         self.frames.truncate(depth);
@@ -467,7 +586,55 @@ impl<'p> Binder<'p, '_> {
             moves_partitions: self.moves_partitions(&schema, &set)?,
             set,
             ignore: u.ignore,
+            through: None,
         })
+    }
+
+    /// A statement that changes one table alone, if what a view has become is one.
+    fn one_of(&mut self, several: Several) -> SqlResult<Root> {
+        let Several {
+            find,
+            mut targets,
+            deletes,
+            ignore,
+        } = several;
+        if find.tables.len() > 1 || targets.len() != 1 {
+            let clause = match (find.order.is_empty(), find.limit.is_none()) {
+                (false, _) => "ORDER BY",
+                (_, false) => "LIMIT",
+                _ => {
+                    return Ok(Root::Several(Box::new(Several {
+                        find,
+                        targets,
+                        deletes,
+                        ignore,
+                    })));
+                }
+            };
+            let operation = self.operation;
+            return Err(SqlError::new(
+                1221,
+                format!("Incorrect usage of {operation} and {clause}"),
+            ));
+        }
+        let target = targets.swap_remove(0);
+        let table = target.table;
+        if deletes {
+            return Ok(Root::Delete(Box::new(Delete {
+                table,
+                find,
+                ignore,
+            })));
+        }
+        let schema = self.tables[table].schema.clone();
+        Ok(Root::Update(Box::new(Update {
+            table,
+            moves_partitions: self.moves_partitions(&schema, &target.set)?,
+            find,
+            set: target.set,
+            ignore,
+            through: target.through,
+        })))
     }
 
     /// Whether an UPDATE may move rows to a partition that the scan has yet to come to.
@@ -481,6 +648,7 @@ impl<'p> Binder<'p, '_> {
 
     /// Binds DELETE from one table or several.
     pub fn delete_statement(&mut self, d: &ast::Delete) -> SqlResult<Root> {
+        self.operation = "DELETE";
         if let Some(with) = &d.with {
             self.with(with)?;
         }
@@ -492,10 +660,25 @@ impl<'p> Binder<'p, '_> {
             } => (table, alias.as_ref(), partitions),
             ast::DeleteTarget::Several { targets, from, .. } => {
                 let change = Change::Delete(targets);
-                let several = self.several(from, change, d.filter.as_ref(), d.ignore)?;
+                let several = self.several(from, change, d.filter.as_ref(), Rows::ALL, d.ignore)?;
                 return Ok(Root::Several(Box::new(several)));
             }
         };
+        if self.is_view(name)? {
+            let from = [ast::TableRef::Table(Box::new(ast::TableFactor {
+                name: name.clone(),
+                partitions: partitions.clone(),
+                alias: alias.cloned(),
+                index_hints: ast::Items::EMPTY,
+            }))];
+            let rows = Rows {
+                order: &d.order_by,
+                limit: d.limit.as_ref(),
+            };
+            let change = Change::DeleteAll;
+            let several = self.several(&from, change, d.filter.as_ref(), rows, d.ignore)?;
+            return self.one_of(several);
+        }
         let depth = self.frames.len();
         let r = self.single(name, alias, partitions).and_then(|table| {
             Ok(Delete {
@@ -506,6 +689,23 @@ impl<'p> Binder<'p, '_> {
         });
         self.frames.truncate(depth);
         Ok(Root::Delete(Box::new(r?)))
+    }
+
+    /// The order in which the rows of an UPDATE or DELETE are found, and how many.
+    pub(super) fn found_order(
+        &mut self,
+        order: &ast::Items<ast::OrderItem>,
+        limit: Option<&ast::Limit>,
+    ) -> SqlResult<(Vec<OrderKey>, Limit)> {
+        let mut keys = Vec::new();
+        for o in order {
+            let expr = self.bind(&o.expr, "order clause")?;
+            let desc = is_descending(&o);
+            if !expr.is_const() {
+                keys.push(OrderKey { expr, desc });
+            }
+        }
+        Ok((keys, self.limit(limit)?))
     }
 
     /// The block that finds the rows of an UPDATE or DELETE; its select list is empty.
@@ -519,15 +719,7 @@ impl<'p> Binder<'p, '_> {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
-        let mut keys = Vec::new();
-        for o in order {
-            let expr = self.bind(&o.expr, "order clause")?;
-            let desc = is_descending(&o);
-            if !expr.is_const() {
-                keys.push(OrderKey { expr, desc });
-            }
-        }
-        let limit = self.limit(limit)?;
+        let (keys, limit) = self.found_order(order, limit)?;
         let tables = std::mem::take(&mut self.frame().tables);
         Ok(Block {
             from: tables.first().map(|t| Tree::Leaf(t.id)),
@@ -616,7 +808,7 @@ fn select_bytes(query: &mut Query, binary: &[usize], scope: &mut dyn Scope) {
 }
 
 /// The columns of a table that an expression reads.
-fn reads(e: &Expr, table: TableId) -> Vec<usize> {
+pub(super) fn reads(e: &Expr, table: TableId) -> Vec<usize> {
     let mut reads = Vec::new();
     e.columns(&mut |s, c| {
         if s == table {

@@ -16,6 +16,8 @@ pub struct OnDuplicate<'p> {
     pub(super) columns: Vec<usize>,
     pub(super) old: Table,
     pub(super) schema: Arc<Schema>,
+    /// The names of its columns in the view that the statement writes through.
+    pub(super) names: Option<Vec<String>>,
 }
 
 /// The same, bound.
@@ -35,7 +37,7 @@ impl OnDuplicate<'_> {
     /// The row that was to be inserted, under its alias.
     pub(super) fn inserted_row(&self, id: TableId) -> SqlResult<Table> {
         let own = self.schema.columns.iter().map(|c| c.name.clone());
-        let mut names: Vec<String> = own.collect();
+        let mut names: Vec<String> = self.names.clone().unwrap_or_else(|| own.collect());
         if let Some(list) = self.column_aliases() {
             if list.len() != self.columns.len() {
                 return Err(SqlError::new(

@@ -1,6 +1,6 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
-use super::scope::Binder;
+use super::scope::{Binder, Target};
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
@@ -306,7 +306,7 @@ impl Binder<'_, '_> {
         let kind = self.computed(query, columns);
         if let TableKind::Lateral { .. } = kind
             && self.reading_target
-            && let Some(target) = self.target_around()
+            && let Some(target) = self.changed_around()
         {
             return Err(changed_and_read(&target.table));
         }
@@ -427,17 +427,10 @@ impl Binder<'_, '_> {
                 kind: TableKind::Virtual(VirtualRef(v)),
             });
         }
-        if self
-            .targets
-            .iter()
-            .any(|(d, t)| *d == database && t == table)
-        {
+        let meant = |t: &Target| t.database == database && t.table == table;
+        if let Some(at) = self.targets.iter().position(meant) {
             self.reading_target = true;
-            self.refuse_target(table)?;
-            // Derived tables are read to their end first.
-            if self.derives == 0 && self.frames.len() > 1 && self.target_around().is_some() {
-                return Err(changed_and_read(table));
-            }
+            self.refuse_target(&self.targets[at], table)?;
         }
         let at = self.open(&database, table, false)?;
         if self.views.is_empty() {
@@ -461,12 +454,6 @@ impl Binder<'_, '_> {
                 partitions: None,
             },
         })
-    }
-
-    /// The table that UPDATE or DELETE changes row by row, in a subquery of it.
-    fn target_around(&self) -> Option<&Table> {
-        let f = self.frames.first()?;
-        f.tables.iter().find(|t| is_target(t))
     }
 
     /// The database named, or the current one.
@@ -623,19 +610,9 @@ pub fn derived_columns(
 }
 
 /// Error 1093.
-fn changed_and_read(table: &str) -> SqlError {
+pub(super) fn changed_and_read(table: &str) -> SqlError {
     let m = format!("You can't specify target table '{table}' for update in FROM clause");
     SqlError::new(1093, m)
-}
-
-pub(super) fn is_target(t: &Table) -> bool {
-    matches!(
-        t.kind,
-        TableKind::Stored {
-            lock: Some((LockMode::Exclusive, _)),
-            ..
-        }
-    )
 }
 
 /// 1146.

@@ -9,6 +9,7 @@ use super::full_names::FullNames;
 use super::heads::Head;
 use super::recursive::Recursion;
 use super::rollup::Rollup;
+use super::updatable::InsertedView;
 use super::view::Viewed;
 use super::window::Windows;
 use crate::env::SessionEnv;
@@ -19,7 +20,7 @@ use crate::expr::param::{is_text, param_type};
 use crate::expr::{
     AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind, WindowFunction,
 };
-use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId, TableKind};
+use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId};
 use crate::logical::{Notes, PlanTable};
 use crate::parse::ast;
 use crate::types::derive::string_collation;
@@ -204,6 +205,18 @@ pub struct Cte {
     pub recursion: Option<Recursion>,
 }
 
+/// What a statement writes to.
+pub struct Target {
+    /// Database.
+    pub database: String,
+    /// Name.
+    pub table: String,
+    /// What the statement calls it, or the view through which it writes to it.
+    pub alias: String,
+    /// Whether it does so through a view.
+    pub through: bool,
+}
+
 /// State of binding one statement.
 pub struct Binder<'p, 'c> {
     /// Engine, transaction, session.
@@ -222,8 +235,12 @@ pub struct Binder<'p, 'c> {
     pub derives: usize,
     /// Blocks being bound, innermost last.
     pub frames: Vec<Frame>,
-    /// The tables that the statement writes to.
-    pub targets: Vec<(String, String)>,
+    /// The tables that the statement writes to, and the views through which it does.
+    pub targets: Vec<Target>,
+    /// The views of the block at hand that the statement writes through, each with the table below that it changes.
+    pub written: Vec<(TableId, TableId)>,
+    /// The view that an INSERT writes through.
+    pub inserted: Option<InsertedView>,
     /// Whether a query read one of them.
     pub reading_target: bool,
     /// ON DUPLICATE KEY UPDATE, for the outermost SELECT of its INSERT to bind among its tables.
@@ -259,6 +276,8 @@ impl<'p, 'c> Binder<'p, 'c> {
             derives: 0,
             frames: Vec::new(),
             targets: Vec::new(),
+            written: Vec::new(),
+            inserted: None,
             reading_target: false,
             duplicates: None,
             updating: None,
@@ -528,7 +547,11 @@ impl Scope for Binder<'_, '_> {
                 "VALUES() outside of ON DUPLICATE KEY UPDATE",
             ));
         };
-        let Some(at) = schema.column(column) else {
+        let at = match &self.inserted {
+            Some(view) => view.column(column),
+            None => schema.column(column),
+        };
+        let Some(at) = at else {
             return Err(unknown_column(&[], column, clause));
         };
         let c = &schema.columns[at];
@@ -545,10 +568,8 @@ impl Scope for Binder<'_, '_> {
                 format!("Field '{column}' doesn't have a default value"),
             ));
         };
-        let mut tables = self.frames.iter().flat_map(|f| &f.tables);
-        if let Some(t) = tables.find(|t| t.id == source)
-            && let TableKind::Stored { schema, .. } = &t.kind
-        {
+        let (source, at) = self.below((source, at));
+        if let Some(schema) = self.schema_of(source) {
             let ty = schema.columns[at].ty.clone();
             self.notes.momentary |= schema.columns[at].default == crate::types::DefaultValue::Now;
             let cx = crate::value::StoreContext {

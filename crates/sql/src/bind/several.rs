@@ -1,7 +1,9 @@
 //! UPDATE and DELETE of several tables: a join finds the rows of all of them before any is changed.
 
-use super::dml::{Assignments, Change, Given, for_column, lock_shared, qualifier, values_of};
-use super::scope::Binder;
+use super::dml::{
+    Assignments, Change, Given, Rows, for_column, lock_shared, qualifier, reads, values_of,
+};
+use super::scope::{self, Binder};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{Expr, ExprKind, Scope};
@@ -16,10 +18,11 @@ impl Binder<'_, '_> {
         from: &[ast::TableRef],
         change: Change<'_>,
         filter: Option<&ast::Expr>,
+        rows: Rows<'_>,
         ignore: bool,
     ) -> SqlResult<Several> {
         self.open_frame();
-        let r = self.several_in_frame(from, change, filter, ignore);
+        let r = self.several_in_frame(from, change, filter, rows, ignore);
         self.frames.truncate(0);
         r
     }
@@ -29,6 +32,7 @@ impl Binder<'_, '_> {
         from: &[ast::TableRef],
         change: Change<'_>,
         filter: Option<&ast::Expr>,
+        rows: Rows<'_>,
         ignore: bool,
     ) -> SqlResult<Several> {
         let from = self.bind_from(from, &ast::Items::EMPTY)?;
@@ -36,7 +40,8 @@ impl Binder<'_, '_> {
         match change {
             Change::Update(list) => {
                 for a in list {
-                    let at = self.assigned_in(&a.column)?.0;
+                    let (at, column) = self.assigned_in(&a.column)?;
+                    let at = self.written_column(at, column)?.0;
                     self.aim(&mut targets, at, "UPDATE")?;
                 }
                 self.check_aliases(&targets)?;
@@ -51,28 +56,39 @@ impl Binder<'_, '_> {
                             format!("Not unique table/alias: '{}'", name.name.as_str()),
                         ));
                     }
+                    let at = self.deleted_from(at)?;
                     self.aim(&mut targets, at, "DELETE")?;
                 }
+            }
+            Change::DeleteAll => {
+                let at = self.frame().tables[0].id;
+                let at = self.deleted_from(at)?;
+                self.aim(&mut targets, at, "DELETE")?;
             }
         }
         let filter = match filter {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
-        if self.locks_reads() {
-            self.frame().tables.iter_mut().for_each(lock_shared);
-        }
-        let find = Block {
+        let (order, limit) = self.found_order(rows.order, rows.limit)?;
+        let mut find = Block {
             tables: std::mem::take(&mut self.frame().tables),
             from,
             filter,
-            select: targets.iter().flat_map(|t| values_of(&t.set)).collect(),
+            order,
+            limit,
             ..Block::default()
         };
+        self.place_views(&mut find, &mut targets)?;
+        if self.locks_reads() {
+            find.tables.iter_mut().for_each(lock_shared);
+        }
+        let values = targets.iter().flat_map(|t| values_of(&t.set));
+        find.select.extend(values);
         Ok(Several {
             find,
             targets,
-            deletes: matches!(change, Change::Delete(_)),
+            deletes: !matches!(change, Change::Update(_)),
             ignore,
         })
     }
@@ -80,6 +96,16 @@ impl Binder<'_, '_> {
     /// Makes a table one that is changed.
     fn aim(&mut self, targets: &mut Vec<Target>, id: TableId, what: &str) -> SqlResult<()> {
         if targets.iter().any(|t| t.id == id) {
+            return Ok(());
+        }
+        if self.written.iter().any(|w| w.1 == id) {
+            // Which of the statement's tables it is follows when the view has made place for it.
+            targets.push(Target {
+                id,
+                table: usize::MAX,
+                set: Assignments::new(),
+                through: None,
+            });
             return Ok(());
         }
         let f = self.frame();
@@ -98,18 +124,57 @@ impl Binder<'_, '_> {
         let (name, alias) = ((s.database.clone(), s.table.clone()), s.name.clone());
         self.tables[table].write = true;
         self.tables[table].goes_by(&alias, true);
-        self.targets.push(name);
+        self.targets.push(scope::Target {
+            database: name.0,
+            table: name.1,
+            alias,
+            through: false,
+        });
         targets.push(Target {
             id,
             table,
             set: Assignments::new(),
+            through: None,
         });
         Ok(())
     }
 
+    /// Puts the tables of the views that the statement writes through in their places.
+    fn place_views(&mut self, find: &mut Block, targets: &mut [Target]) -> SqlResult<()> {
+        if self.written.is_empty() {
+            return Ok(());
+        }
+        let (by, throughs) = self.merge_written(find)?;
+        for (id, through) in throughs {
+            let Some(target) = targets.iter_mut().find(|t| t.id == id) else {
+                continue;
+            };
+            if let Some(table) = self.written_table(find, id) {
+                target.table = table;
+                self.refuse_own_reads(table, &through.view.1)?;
+            }
+            target.through = Some(through);
+        }
+        for target in &mut *targets {
+            let mut set: Vec<usize> = Vec::new();
+            for (column, given) in &mut target.set {
+                if let Given::Value { value, reads_new } = given {
+                    self.put_below(value, &by);
+                    *reads_new = reads(value, target.id).iter().any(|c| set.contains(c));
+                }
+                set.push(*column);
+            }
+        }
+        self.check_aliases(targets)
+    }
+
     /// A table that is updated under two names would need its rows read again between the two.
     fn check_aliases(&self, targets: &[Target]) -> SqlResult<()> {
-        let twice = |n: usize| targets[..n].iter().any(|t| t.table == targets[n].table);
+        let known = |t: &Target| t.table != usize::MAX;
+        let twice = |n: usize| {
+            let same = |t: &Target| t.table == targets[n].table && known(t);
+            targets[..n].iter().any(same)
+        };
         if (0..targets.len()).any(twice) {
             return Err(SqlError::unsupported("UPDATE of a table under two names"));
         }
@@ -123,12 +188,15 @@ impl Binder<'_, '_> {
         list: &ast::Items<ast::Assignment>,
     ) -> SqlResult<()> {
         for a in list {
-            let (id, column) = self.assigned_in(&a.column)?;
+            let named = self.assigned_in(&a.column)?;
+            let (id, column) = self.below(named);
             let Some(target) = targets.iter_mut().find(|t| t.id == id) else {
                 continue;
             };
             let (mut given, reads) = self.given(&a.value, "field list", id)?;
-            let schema = self.tables[target.table].schema.clone();
+            let Some(schema) = self.schema_of(id) else {
+                continue;
+            };
             for_column(&mut given, &schema.columns[column], self);
             self.check_given(&given, &schema.columns[column], id)?;
             if let Given::Value { reads_new, .. } = &mut given {

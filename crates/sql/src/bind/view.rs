@@ -12,7 +12,7 @@ use millpond_syntax::print;
 use super::from::derived_columns;
 use super::full_names::FullNames;
 use super::heads::Head;
-use super::scope::Binder;
+use super::scope::{Binder, Target};
 use super::{PlanContext, from};
 use crate::catalog::View;
 use crate::error::{SqlError, SqlResult};
@@ -85,7 +85,7 @@ impl Binder<'_, '_> {
             let columns = &self.tables[at].schema.columns;
             columns.iter().map(|c| c.name.clone()).collect()
         };
-        let guarded = self.frames.len() > 1 && self.frames[0].tables.iter().any(from::is_target);
+        let guarded = self.in_subquery_of_change();
         let viewed = Viewed {
             name: (database.clone(), table.clone()),
             alias: name.clone(),
@@ -166,19 +166,66 @@ impl Binder<'_, '_> {
         bound
     }
 
-    /// Error 1443 for a subquery that reads, through a view, the table that the statement changes.
-    pub(super) fn refuse_target(&self, table: &str) -> SqlResult<()> {
-        let merged = |v: &Viewed| v.view.algorithm != ViewAlgorithm::TempTable;
-        match self.views.iter().find(|v| v.guarded) {
-            Some(v) if self.views.iter().all(merged) => Err(SqlError::new(
+    /// A table that the UPDATE, DELETE or INSERT around changes row by row.
+    pub(super) fn changed_around(&self) -> Option<&Table> {
+        let changed = |t: &&Table| {
+            let stored = matches!(
+                t.kind,
+                TableKind::Stored {
+                    lock: Some((LockMode::Exclusive, _)),
+                    ..
+                }
+            );
+            stored || self.written.iter().any(|w| w.0 == t.id)
+        };
+        self.frames.first()?.tables.iter().find(changed)
+    }
+
+    /// Whether what is bound is a subquery of an UPDATE, DELETE or INSERT. Derived tables are read to their end first.
+    fn in_subquery_of_change(&self) -> bool {
+        self.derives == 0 && self.frames.len() > 1 && self.changed_around().is_some()
+    }
+
+    /// Errors 1093 and 1443 for a subquery that reads what the statement changes, by its name or through a view.
+    pub(super) fn refuse_target(&self, target: &Target, table: &str) -> SqlResult<()> {
+        let prevents = |view: &str| {
+            let (operation, alias) = (self.operation, &target.alias);
+            SqlError::new(
                 1443,
                 format!(
-                    "The definition of table '{}' prevents operation {} on table '{table}'.",
-                    v.alias, self.operation
+                    "The definition of table '{view}' prevents operation {operation} on table '{alias}'."
                 ),
-            )),
-            _ => Ok(()),
+            )
+        };
+        let merged = |v: &Viewed| v.view.algorithm != ViewAlgorithm::TempTable;
+        if let Some(v) = self.views.iter().find(|v| v.guarded) {
+            return match self.views.iter().all(merged) {
+                true => Err(prevents(&v.alias)),
+                false => Ok(()),
+            };
         }
+        match self.in_subquery_of_change() {
+            true if target.through => Err(prevents(&target.alias)),
+            true => Err(from::changed_and_read(table)),
+            false => Ok(()),
+        }
+    }
+
+    /// Binds the query of a view of the statement once more.
+    pub(super) fn view_again(&mut self, table: &Table, derived: DerivedId) -> SqlResult<DerivedId> {
+        let Some(view) = self.arena.derived[derived].view.clone() else {
+            return Err(SqlError::new(1105, "no view"));
+        };
+        let names: Vec<String> = (0..table.columns())
+            .map(|c| table.column(c).0.to_string())
+            .collect();
+        let viewed = Viewed {
+            name: (table.database.clone(), table.table.clone()),
+            alias: table.name.clone(),
+            view,
+            guarded: false,
+        };
+        Ok(self.derive_view(viewed, &names, None)?.0)
     }
 }
 

@@ -1,8 +1,12 @@
 //! What INSERT, UPDATE and DELETE share.
 
 use super::Outcome;
-use super::state::State;
+use super::block;
+use super::state::{Flow, State};
+use crate::error::{SqlError, SqlResult};
+use crate::expr::RowRef;
 use crate::logical::PlanTable;
+use crate::plan::dml::Through;
 use crate::plan::nodes::{Block, SourceKind};
 use crate::write::foreign_keys::Enforced;
 use crate::write::{Buffers, Hooks, OnDuplicate, RowWriter, Target, WriteContext, WritePolicy};
@@ -80,6 +84,38 @@ impl<'s> State<'s> {
             table: &t.table,
             load: None,
         }
+    }
+
+    /// Whether a row that is written through a view may be: error 1369, with IGNORE a warning. `rows` are the sources that the view's
+    /// conditions read, the row as it is to be among them.
+    pub fn admits(
+        &mut self,
+        through: Option<&'s Through>,
+        rows: &[RowRef<'_>],
+        ignore: bool,
+    ) -> SqlResult<bool> {
+        let Some(Through {
+            view,
+            check: Some(check),
+            ..
+        }) = through
+        else {
+            return Ok(true);
+        };
+        let mut holds = true;
+        block::query(self, check, rows, &mut |_, row| {
+            holds = row.iter().all(|v| v.truth() == Some(true));
+            Ok(Flow::Stop)
+        })?;
+        if holds {
+            return Ok(true);
+        }
+        let message = format!("CHECK OPTION failed '{}.{}'", view.0, view.1);
+        if !ignore {
+            return Err(SqlError::new(1369, message));
+        }
+        self.env.warn(1369, message);
+        Ok(false)
     }
 
     /// How an UPDATE or DELETE writes.

@@ -5,7 +5,7 @@ use super::block;
 use super::dml::DmlOptions;
 use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::expr::RowRef;
 use crate::logical::PlanTable;
 use crate::logical::column_count;
@@ -170,9 +170,24 @@ impl<'s> Insertion<'s> {
             let all: Vec<usize> = (0..self.t.schema.columns.len()).collect();
             self.writer.complete(st.env, &mut row, &all)?;
         } else {
-            self.writer.complete(st.env, &mut row, &plan.others)?;
+            self.complete(st, &mut row)?;
         }
         self.put(st, &mut row, &[])
+    }
+
+    /// Gives the columns that the statement does not name their defaults: error 1423 for one without, where a view doesn't show it.
+    fn complete(&mut self, st: &mut State<'s>, row: &mut NewRow<'_>) -> SqlResult<()> {
+        let done = self.writer.complete(st.env, row, &self.plan.others);
+        match (&self.plan.through, done) {
+            (Some(t), Err(e)) if e.code == 1364 => Err(SqlError::new(
+                1423,
+                format!(
+                    "Field of view '{}.{}' underlying table doesn't have a default value",
+                    t.view.0, t.view.1
+                ),
+            )),
+            (_, done) => done,
+        }
     }
 
     /// A row of SELECT, whose columns have these types.
@@ -195,7 +210,7 @@ impl<'s> Insertion<'s> {
             let v = assigned(v.borrowed(), ty, &columns[c].ty);
             self.writer.set(st.env, &mut row, c, v)?;
         }
-        self.writer.complete(st.env, &mut row, &plan.others)?;
+        self.complete(st, &mut row)?;
         self.put(st, &mut row, carried)
     }
 
@@ -206,6 +221,9 @@ impl<'s> Insertion<'s> {
         row: &mut NewRow<'_>,
         carried: &[Value<'_>],
     ) -> SqlResult<()> {
+        if self.plan.through.is_some() && !self.admits(st, row)? {
+            return Ok(());
+        }
         match self.writer.insert(&mut st.write_to(self.t), row)? {
             Inserted::Stored(replaced) => {
                 self.affected += 1 + replaced;
@@ -224,6 +242,16 @@ impl<'s> Insertion<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a row may be written through the statement's view.
+    fn admits(&mut self, st: &mut State<'s>, row: &mut NewRow<'_>) -> SqlResult<bool> {
+        let through = self.plan.through.as_ref();
+        self.writer.preview(st.env, row)?;
+        let sources = through.map_or(1, |t| t.sources);
+        let mut rows: Rows<'_> = std::iter::repeat_n(RowRef::Nulls, sources).collect();
+        rows[0] = RowRef::Values(row.values());
+        st.admits(through, &rows, self.plan.ignore)
     }
 
     /// ON DUPLICATE KEY UPDATE.
@@ -256,6 +284,14 @@ impl<'s> Insertion<'s> {
                 value.expr.eval(&st.context(&rows))?.into_owned()
             };
             self.writer.assign(st.env, &mut row, *c, v)?;
+        }
+        if self.plan.through.is_some()
+            && self.writer.differs(st.env, image, &mut row)?
+            && !self.admits(st, &mut row)?
+        {
+            drop(row);
+            self.writer.return_found(found);
+            return Ok(());
         }
         let old = StoredRow {
             key: &at.key,

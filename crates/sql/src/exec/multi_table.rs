@@ -9,7 +9,7 @@ use super::block;
 use super::dml::{self, DmlOptions};
 use super::levels;
 use super::sort::Sorter;
-use super::state::{Flow, State};
+use super::state::{Flow, Rows, State};
 use super::update;
 use crate::error::SqlResult;
 use crate::expr::RowRef;
@@ -97,6 +97,13 @@ fn find<'s>(
                 let (set, source) = (&target.set, target.source);
                 writer.begin_update(old, &mut row);
                 update::assigned(st, b, source, set, writer, rows, &mut row)?;
+                if target.through.is_some() && writer.differs(st.env, old, &mut row)? {
+                    let mut now: Rows<'_> = Rows::from_slice(rows);
+                    now[source] = RowRef::Values(row.values());
+                    if !st.admits(target.through.as_ref(), &now, p.ignore)? {
+                        continue;
+                    }
+                }
                 writer.encode(&row, &mut new)?;
                 let differs = new[..] != *old;
                 put_bytes(if differs { &new } else { &[] }, &mut record);

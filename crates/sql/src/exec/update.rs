@@ -184,6 +184,13 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> Sq
         let base = p.find.base;
         writer.begin_update(old.image, &mut row);
         assigned(st, &p.find, base, &p.set, &writer, rows, &mut row)?;
+        if p.through.is_some() && writer.differs(st.env, old.image, &mut row)? {
+            let mut now: Rows<'_> = Rows::from_slice(rows);
+            now[base] = RowRef::Values(row.values());
+            if !st.admits(p.through.as_ref(), &now, p.ignore)? {
+                return Ok(true);
+            }
+        }
         let done = writer.update(&mut st.write_to(t), old, &mut row)?;
         changed += u64::from(done == Updated::Changed);
         Ok(true)

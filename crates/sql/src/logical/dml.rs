@@ -63,6 +63,19 @@ pub struct Insert {
     pub carried: Carried,
     /// PARTITION (...): positions of the partitions that rows may go to.
     pub partitions: Option<Arc<[usize]>>,
+    /// The view that it writes through.
+    pub through: Option<Through>,
+}
+
+/// What is asked of rows that are written through a view.
+#[derive(Debug)]
+pub struct Through {
+    /// Database and name of the view.
+    pub view: (String, String),
+    /// WITH CHECK OPTION: conditions that hold for each row.
+    pub check: Vec<Expr>,
+    /// The tables below the view, which they read.
+    pub tables: Vec<TableId>,
 }
 
 /// Where an INSERT's rows come from.
@@ -92,6 +105,8 @@ pub struct Update {
     pub moves_partitions: bool,
     /// IGNORE.
     pub ignore: bool,
+    /// The view that it writes through.
+    pub through: Option<Through>,
 }
 
 /// DELETE from one table.
@@ -127,6 +142,8 @@ pub struct Target {
     pub table: usize,
     /// What UPDATE sets.
     pub set: Assignments<Expr>,
+    /// The view that it writes through.
+    pub through: Option<Through>,
 }
 
 impl Root {
@@ -157,6 +174,15 @@ impl Root {
         if let Some(find) = self.find_mut() {
             find.exprs_mut(f);
         }
+        let throughs: Vec<&mut Through> = match self {
+            Root::Insert(i) => i.through.iter_mut().collect(),
+            Root::Update(u) => u.through.iter_mut().collect(),
+            Root::Several(s) => s.targets.iter_mut().flat_map(|t| &mut t.through).collect(),
+            Root::Query(_) | Root::Do(_) | Root::Delete(_) => Vec::new(),
+        };
+        throughs
+            .into_iter()
+            .for_each(|t| t.check.iter_mut().for_each(&mut *f));
         let mut one = |g: &mut Given<Expr>| {
             if let Given::Value { value, .. } = g {
                 f(value);

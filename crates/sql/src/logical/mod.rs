@@ -32,7 +32,7 @@ pub use block::{Block, Group, Hints, Limit, OrderKey, Table, TableKind, Tree};
 pub use block::{Columns, DerivedColumn, VirtualRef};
 pub use dml::column_count;
 pub use dml::{
-    Assignments, Carried, Delete, Given, Insert, InsertRows, Root, Several, Target, Update,
+    Assignments, Carried, Delete, Given, Insert, InsertRows, Root, Several, Target, Through, Update,
 };
 pub use equal::EqualColumns;
 pub use notes::Notes;

@@ -6,7 +6,7 @@ use crate::error::SqlResult;
 use crate::expr::Expr;
 use crate::logical;
 use crate::plan::dml::{
-    Assignments, Delete, Given, Insert, InsertRows, MultiTableDml, Target, Update,
+    Assignments, Delete, Given, Insert, InsertRows, MultiTableDml, Target, Through, Update,
 };
 use crate::plan::nodes::{Block, LevelFrom};
 use crate::types::Schema;
@@ -54,6 +54,19 @@ impl Optimizer<'_> {
                 Some(self.assignments(set, source, &once))
             }
         };
+        let through = match i.through {
+            None => None,
+            Some(t) => {
+                // The row, and NULLs for the view's other tables.
+                self.place(i.row, 0);
+                let others = t.tables.iter().filter(|id| **id != i.row);
+                for (n, id) in others.enumerate() {
+                    self.place(*id, 1 + n);
+                }
+                let sources = t.tables.len();
+                Some(self.through(t, sources)?)
+            }
+        };
         let others = (0..schema.columns.len()).filter(|c| !i.columns.contains(c));
         Ok(Insert {
             table: i.table,
@@ -67,6 +80,26 @@ impl Optimizer<'_> {
             carried: i.carried,
             subqueries,
             partitions: i.partitions,
+            through,
+        })
+    }
+
+    /// Plans what is asked of rows written through a view, over so many sources.
+    fn through(&mut self, t: logical::Through, sources: usize) -> SqlResult<Through> {
+        let check = match t.check.is_empty() {
+            true => None,
+            false => {
+                let block = logical::Block {
+                    select: t.check,
+                    ..logical::Block::default()
+                };
+                Some(self.query(logical::Query::of(block), sources)?.0)
+            }
+        };
+        Ok(Through {
+            view: t.view,
+            check,
+            sources,
         })
     }
 
@@ -75,6 +108,10 @@ impl Optimizer<'_> {
         let schema = self.tables[u.table].schema.clone();
         let find = self.block(u.find, 0, false)?.0;
         let set = self.assignments(u.set, find.subquery_source(), &find.first);
+        let through = match u.through {
+            None => None,
+            Some(t) => Some(self.through(t, find.width())?),
+        };
         let collect = find.sorts() || changes_scanned(&find, &schema, &set) || u.moves_partitions;
         Ok(Update {
             table: u.table,
@@ -82,6 +119,7 @@ impl Optimizer<'_> {
             set,
             collect,
             ignore: u.ignore,
+            through,
         })
     }
 
@@ -99,9 +137,14 @@ impl Optimizer<'_> {
         let find = self.block(s.find, 0, false)?.0;
         let mut targets = Vec::new();
         for t in s.targets {
+            let through = match t.through {
+                None => None,
+                Some(t) => Some(self.through(t, find.width())?),
+            };
             targets.push(Target {
                 source: self.slots[t.id].unwrap_or(0),
                 table: t.table,
+                through,
                 set: self.assignments(t.set, find.subquery_source(), &find.first),
             });
         }

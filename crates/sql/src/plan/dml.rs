@@ -37,6 +37,19 @@ pub struct Insert {
     pub others: Vec<usize>,
     /// PARTITION (...): positions of the partitions that rows may go to.
     pub partitions: Option<Arc<[usize]>>,
+    /// The view that it writes through. What is asked of rows reads source 0.
+    pub through: Option<Through>,
+}
+
+/// What is asked of rows that are written through a view.
+#[derive(Debug)]
+pub struct Through {
+    /// Database and name of the view.
+    pub view: (String, String),
+    /// WITH CHECK OPTION: a row of conditions, over the row as it is to be.
+    pub check: Option<Query>,
+    /// Sources that it reads.
+    pub sources: usize,
 }
 
 /// Where an INSERT's rows come from.
@@ -66,6 +79,8 @@ pub struct Update {
     pub collect: bool,
     /// IGNORE.
     pub ignore: bool,
+    /// The view that it writes through.
+    pub through: Option<Through>,
 }
 
 /// DELETE from one table.
@@ -101,4 +116,6 @@ pub struct Target {
     pub table: usize,
     /// What UPDATE sets.
     pub set: Assignments,
+    /// The view that it writes through.
+    pub through: Option<Through>,
 }

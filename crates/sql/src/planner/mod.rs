@@ -19,7 +19,7 @@ use crate::rewrite;
 use crate::statistics;
 use crate::write::foreign_keys;
 
-pub use crate::bind::view::ViewColumn;
+pub use crate::bind::view::{ViewColumn, invalid as invalid_view};
 pub use crate::bind::{PlanContext, into_of};
 pub use crate::optimize::peek::holds;
 

@@ -3,7 +3,7 @@
 
 use super::{Context, is_straight};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Block, Body, DerivedId, TableId, TableKind, Tree};
+use crate::logical::{Arena, Block, Body, DerivedId, TableId, TableKind, Tree};
 
 /// Most tables of a block.
 const MAX_TABLES: usize = 61;
@@ -18,7 +18,7 @@ pub fn apply(b: &mut Block, cx: &mut Context<'_>) {
         let id = b.tables[at].id;
         match b.tables[at].kind {
             TableKind::Derived { derived, .. } if merges(b, id, derived, cx) => {
-                merge(b, at, derived, cx);
+                inline(b, at, derived, cx.arena);
             }
             _ => at += 1,
         }
@@ -65,7 +65,7 @@ fn is_movable(e: &Expr, missing: bool, inner: &Block) -> bool {
 }
 
 /// Whether a table is on the side of an outer join that may be missing.
-fn is_missing(t: &Tree, id: TableId) -> bool {
+pub fn is_missing(t: &Tree, id: TableId) -> bool {
     match t {
         Tree::Leaf(_) => false,
         Tree::Inner { parts, .. } => parts.iter().any(|p| is_missing(p, id)),
@@ -74,8 +74,9 @@ fn is_missing(t: &Tree, id: TableId) -> bool {
     }
 }
 
-fn merge(b: &mut Block, at: usize, derived: DerivedId, cx: &mut Context<'_>) {
-    let q = std::mem::take(&mut cx.arena.derived[derived].query);
+/// Puts the tables of a derived table, which is a plain join, in its place.
+pub fn inline(b: &mut Block, at: usize, derived: DerivedId, arena: &mut Arena) {
+    let q = std::mem::take(&mut arena.derived[derived].query);
     let (Body::Block(inner), Some(tree)) = (q.body, b.from.take()) else {
         return;
     };
@@ -93,12 +94,11 @@ fn merge(b: &mut Block, at: usize, derived: DerivedId, cx: &mut Context<'_>) {
     b.from = Some(tree);
     b.filter.extend(filter);
     let by = inner.select;
-    let arena = &mut *cx.arena;
     b.exprs_mut(&mut |e| arena.deep_mut(e, &mut |e| replace(e, id, &by)));
 }
 
 /// Puts expressions in the place of a table's columns.
-fn replace(e: &mut Expr, table: TableId, by: &[Expr]) {
+pub fn replace(e: &mut Expr, table: TableId, by: &[Expr]) {
     e.walk_mut(&mut |x| {
         if let ExprKind::Column { source, column, .. } = x.kind
             && source == table

@@ -23,7 +23,7 @@ mod constants;
 mod equalities;
 mod exists;
 mod functional;
-mod merge;
+pub mod merge;
 mod outer_joins;
 mod pushdown;
 pub mod scalar_subqueries;

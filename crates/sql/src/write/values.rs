@@ -207,6 +207,20 @@ impl<'w> RowWriter<'w> {
         Ok(())
     }
 
+    /// Gives a row the values that follow from those it has, as they are when it is written: for who looks at it before.
+    pub fn preview(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
+        self.settle(env, row)?;
+        self.generate(env, row, 0..self.target.schema.columns.len())
+    }
+
+    /// Whether a row to be changed is to be another. It has the values then that follow from those it is given.
+    pub fn differs(&self, env: &SessionEnv, image: &[u8], row: &mut NewRow<'_>) -> SqlResult<bool> {
+        self.preview(env, row)?;
+        let mut new = Vec::new();
+        self.encode(row, &mut new)?;
+        Ok(new != image)
+    }
+
     /// Writes a row's image as it would be if it were stored now.
     pub fn encode(&self, row: &NewRow<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
         out.clear();
