@@ -647,7 +647,10 @@ fn calls_answer_several_results_and_out_parameters() {
         results.push(set.map(Result::unwrap).collect());
     }
     drop(answer);
-    assert_eq!(results.iter().map(Vec::len).collect::<Vec<_>>()[..2], [1, 2]);
+    assert_eq!(
+        results.iter().map(Vec::len).collect::<Vec<_>>()[..2],
+        [1, 2]
+    );
     let outs: (String, i32, i32) = c.query_first("SELECT @b, @n, @seen").unwrap().unwrap();
     assert_eq!(outs, ("xxx".into(), 42, 21));
     // Prepared: the parameters come behind the results.

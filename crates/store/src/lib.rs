@@ -39,8 +39,8 @@ pub mod usage;
 pub mod wait;
 
 pub use catalog::{
-    CATALOG_DATABASE, ChangeBody, CodecFactory, Constraint, ConstraintKind, IndexDef, KeyCodec, ObjectKey,
-    References, TableDef,
+    CATALOG_DATABASE, ChangeBody, CodecFactory, Constraint, ConstraintKind, IndexDef, KeyCodec,
+    ObjectKey, References, TableDef,
 };
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};

@@ -124,8 +124,14 @@ fn a_crash_leaves_changes_whole() {
         let e = open(&sim);
         let now = all(&e, None);
         let next = states[(done + 1).min(5)];
-        assert!(now == states[done] || now == next, "{now:?} after {done}, cut at step {at}");
-        assert_eq!(e.databases().unwrap().contains(&"d".into()), done < 5 && (done < 4 || !now.is_empty()));
+        assert!(
+            now == states[done] || now == next,
+            "{now:?} after {done}, cut at step {at}"
+        );
+        assert_eq!(
+            e.databases().unwrap().contains(&"d".into()),
+            done < 5 && (done < 4 || !now.is_empty())
+        );
         assert_eq!(e.check().unwrap(), Vec::<String>::new(), "cut at step {at}");
         at += 1;
     }

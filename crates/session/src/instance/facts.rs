@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use millpond_sql::env::SessionEnv;
 
+use parking_lot::Mutex;
+
 use super::Instance;
+use crate::programs::Running;
 use crate::registry::Seat;
 use crate::vars::SessionVars;
 
@@ -14,6 +17,8 @@ pub struct Facts {
     pub(crate) instance: Instance,
     pub(crate) vars: SessionVars,
     pub(crate) seat: Arc<Seat>,
+    /// Its stored programs. Only the session itself looks.
+    pub(crate) running: Mutex<Running>,
 }
 
 impl Facts {

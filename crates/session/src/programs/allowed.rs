@@ -118,23 +118,34 @@ fn in_expressions(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()>
         K::Transaction(t) => match **t {
             TransactionStatement::Savepoint(_)
             | TransactionStatement::RollbackTo(_)
-            | TransactionStatement::ReleaseSavepoint(_) => Ok(()),
+            | TransactionStatement::ReleaseSavepoint(_) => Err(SqlError::unsupported(
+                "SAVEPOINT in a stored function or trigger",
+            )),
             _ => Err(commits()),
         },
         K::Table(t) => match **t {
-            TableStatement::Create(ref create) if create.temporary => Ok(()),
+            TableStatement::Create(ref create) if create.temporary => Err(SqlError::unsupported(
+                "CREATE TEMPORARY TABLE in a stored function or trigger",
+            )),
             TableStatement::Drop {
                 temporary: true, ..
-            } => Ok(()),
+            } => Err(SqlError::unsupported(
+                "DROP TEMPORARY TABLE in a stored function or trigger",
+            )),
             _ => Err(commits()),
         },
+        K::Set(_) => Err(SqlError::unsupported(
+            "SET of a system variable in a stored function or trigger",
+        )),
         K::AlterTable(_) | K::Schema(_) | K::Account(_) => Err(commits()),
         K::Admin(a) => match **a {
             AdminStatement::Flush { .. } => Err(dynamic("FLUSH")),
             AdminStatement::Maintain { .. } | AdminStatement::Histogram { .. } => {
                 Err(no_result(kind))
             }
-            _ => Ok(()),
+            _ => Err(SqlError::unsupported(
+                "this statement in a stored function or trigger",
+            )),
         },
         _ => Ok(()),
     }

@@ -50,7 +50,7 @@ pub(crate) fn compile(def: &ProgramDef) -> SqlResult<Program> {
         parameters.push(p.mode.unwrap_or(ParameterMode::In));
     }
     if let Some(returns) = &routine.returns {
-        c.returns = Some(c.column("", returns)?);
+        c.returns = Some(c.column(&def.name, returns)?);
     }
     let body = c.step(&routine.body)?;
     if c.returns.is_some() && !c.returning {
@@ -482,7 +482,9 @@ impl Compiler<'_> {
         steps: &mut Vec<Step>,
     ) -> SqlResult<()> {
         let SetStatement::Items(items) = set else {
-            return self.statement(s).map(|sql| steps.push(Step::Statement(sql)));
+            return self
+                .statement(s)
+                .map(|sql| steps.push(Step::Statement(sql)));
         };
         // A scope holds for the items behind it too, and then none of them is a local variable.
         let mut scoped = false;
@@ -525,7 +527,10 @@ impl Compiler<'_> {
         let value = match value {
             SetValue::Expr(e) => self.expr(e)?,
             SetValue::Word(word) => {
-                let text = format!("SELECT {}", millpond_syntax::quote::quote_text(word.as_str()));
+                let text = format!(
+                    "SELECT {}",
+                    millpond_syntax::quote::quote_text(word.as_str())
+                );
                 self.text(&text)?
             }
             SetValue::Default => return Err(SqlError::syntax("near 'DEFAULT'")),
@@ -603,11 +608,15 @@ impl Compiler<'_> {
         };
         let items = match &get.items {
             ast::DiagnosticsItems::Statement(items) => {
-                let all = items.iter().map(|pair| Ok((target(self, &pair.0)?, pair.1)));
+                let all = items
+                    .iter()
+                    .map(|pair| Ok((target(self, &pair.0)?, pair.1)));
                 DiagnosticsItems::Statement(all.collect::<SqlResult<_>>()?)
             }
             ast::DiagnosticsItems::Condition(number, items) => {
-                let all = items.iter().map(|pair| Ok((target(self, &pair.0)?, pair.1)));
+                let all = items
+                    .iter()
+                    .map(|pair| Ok((target(self, &pair.0)?, pair.1)));
                 let all = all.collect::<SqlResult<_>>()?;
                 DiagnosticsItems::Condition(self.expr(number)?, all)
             }

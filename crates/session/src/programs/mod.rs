@@ -12,6 +12,7 @@
 //! | `names` | what is declared where a statement stands |
 //! | `allowed` | which statements a program may hold |
 //! | `variables` | the types of variables, parameters and results |
+//! | `running` | what a session's programs share while they run |
 //! | `cache` | compiled programs by name, and which are still right |
 //!
 //! **Promises.** Compiling reads the definition alone: no table, no session. A program found in the cache is that of the definition committed when
@@ -23,8 +24,11 @@ mod cache;
 pub(crate) mod code;
 mod compile;
 mod names;
+mod running;
 mod variables;
 
-pub(crate) use cache::{Held, Programs, Routine};
+pub(crate) use allowed::commits;
+pub(crate) use cache::{Programs, Routine};
 pub(crate) use compile::{alone, compile};
+pub(crate) use running::{Handled, Running};
 pub(crate) use variables::returns_text;

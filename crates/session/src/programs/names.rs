@@ -152,7 +152,10 @@ impl Names {
 
     /// Declares a label, up to [`Names::forget_label`]; error 1309 if it is in sight already.
     pub fn label(&mut self, name: &str, target: Target, loops: bool) -> SqlResult<()> {
-        if self.labels[self.barrier..].iter().any(|l| same(&l.name, name)) {
+        if self.labels[self.barrier..]
+            .iter()
+            .any(|l| same(&l.name, name))
+        {
             return Err(SqlError::new(1309, format!("Redefining label {name}")));
         }
         self.labels.push(Label {

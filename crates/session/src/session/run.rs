@@ -14,6 +14,7 @@ use crate::registry::Counter;
 use crate::statements::{Compiled, Kept};
 use crate::vars::{self, VarValue};
 use millpond_sql::ddl::{Ddl, Done, Fill, Home, Prepared, Work};
+use millpond_sql::env;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::exec::{self, DmlOptions, ExecContext, Outcome, Run};
 use millpond_sql::parse::Statement;
@@ -246,15 +247,22 @@ impl Session {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }
         plan.check_params(params)?;
-        self.txn.touched |= !plan.tables.is_empty();
+        self.txn.touched |= !plan.tables.is_empty() || plan.calls();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
         };
         let lock_reads = txn.isolation() == Isolation::Serializable
             && (self.txn.explicit || !self.settings.autocommit);
+        if plan.calls() {
+            self.env.limits.set(env::Limits {
+                read_only: self.txn.read_only,
+                locked: self.read_locked || !self.locked.is_empty(),
+                lock_reads,
+            });
+        }
         let limit = plan.time_limit.unwrap_or(self.settings.max_execution_ms);
         // Statements of programs have no limits of their own.
-        let within = !self.calls.is_empty();
+        let within = self.locals.is_some();
         let limited = plan.is_query() && limit > 0 && !within;
         self.env
             .deadline

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use millpond_sql::env::user_locks::UserLocks;
-use millpond_sql::env::{Services, VirtualTable};
+use millpond_sql::env::{Around, Services, StoredFunction, VirtualTable};
+use millpond_sql::error::SqlResult;
+use millpond_sql::value::Value;
 use millpond_store::Engine;
 
+use super::program;
 use crate::instance::Facts;
 use crate::show;
 
@@ -25,5 +28,19 @@ impl Services for Facts {
     }
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         show::find(database, name)
+    }
+    fn function(&self, database: &str, name: &str) -> SqlResult<Option<Arc<StoredFunction>>> {
+        program::function(self, database, name)
+    }
+    fn programs(&self) -> u64 {
+        self.instance.0.programs.generation()
+    }
+    fn call(
+        &self,
+        function: &StoredFunction,
+        args: Vec<Value<'static>>,
+        around: Around<'_>,
+    ) -> SqlResult<Value<'static>> {
+        program::call_function(self, function, args, around)
     }
 }

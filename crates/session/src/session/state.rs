@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use millpond_store::{Isolation, ObjectKey, Owner};
+use millpond_store::{Isolation, Owner};
 
-use super::program::Handled;
 use super::record::Current;
 use super::set::connection_charset;
 use super::transaction::Transaction;
@@ -15,7 +14,6 @@ use super::{ConnectionInfo, Prepared};
 use crate::instance::{Facts, Instance};
 use crate::registry::Counter;
 use crate::registry::Seat;
-use crate::programs::Held;
 use crate::statements::{Cache, Context};
 use crate::vars::{self, SessionVars, VarValue};
 use millpond_sql::env::{
@@ -81,12 +79,6 @@ pub struct Session {
     flushes: u64,
     /// The variables in sight of the statement that runs, if it is one of a stored program.
     pub(super) locals: Option<Arc<Locals>>,
-    /// The routines that run, outermost first.
-    pub(super) calls: Vec<ObjectKey>,
-    /// The handlers that run, outermost first.
-    pub(super) handling: Vec<Handled>,
-    /// Routines that it has called.
-    pub(super) routines: Held,
     /// The user variables of the EXECUTE that runs, in lower case.
     pub(super) using: Option<Vec<String>>,
     /// PREPARE's statements by lower-case name.
@@ -140,6 +132,7 @@ impl Session {
             instance: instance.clone(),
             vars: SessionVars::new(instance.0.globals.clone(), id),
             seat: seat.clone(),
+            running: Default::default(),
         });
         let for_vars = facts.clone();
         let memory = MemoryAccount::new(&instance.0.memory);
@@ -172,6 +165,7 @@ impl Session {
             profiles: Default::default(),
             lists: Default::default(),
             deadline: Default::default(),
+            limits: Default::default(),
         };
         let mut session = Session {
             facts,
@@ -214,9 +208,6 @@ impl Session {
                 temporary: None,
             }),
             locals: None,
-            calls: Vec::new(),
-            handling: Vec::new(),
-            routines: Held::default(),
             using: None,
             named: HashMap::new(),
             found_rows: info.found_rows,

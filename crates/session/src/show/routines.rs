@@ -126,26 +126,31 @@ fn each(
 
 /// What SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS select from.
 pub(super) fn status(kind: ProgramKind) -> Virtual {
-    Virtual::new("information_schema", "SHOW_ROUTINES", STATUS, move |cx, emit| {
-        each(&cx.facts.instance, cx.known(0).as_deref(), &mut |def| {
-            if def.kind != kind {
-                return Ok(());
-            }
-            emit(&[
-                s(&*def.database),
-                s(&*def.name),
-                s(def.kind.word()),
-                s(&*def.definer),
-                time(def.modified, cx.env),
-                time(def.created, cx.env),
-                security(def),
-                s(&*def.comment),
-                s(&*def.client),
-                s(&*def.connection),
-                s(&*def.collation),
-            ])
-        })
-    })
+    Virtual::new(
+        "information_schema",
+        "SHOW_ROUTINES",
+        STATUS,
+        move |cx, emit| {
+            each(&cx.facts.instance, cx.known(0).as_deref(), &mut |def| {
+                if def.kind != kind {
+                    return Ok(());
+                }
+                emit(&[
+                    s(&*def.database),
+                    s(&*def.name),
+                    s(def.kind.word()),
+                    s(&*def.definer),
+                    time(def.modified, cx.env),
+                    time(def.created, cx.env),
+                    security(def),
+                    s(&*def.comment),
+                    s(&*def.client),
+                    s(&*def.connection),
+                    s(&*def.collation),
+                ])
+            })
+        },
+    )
 }
 
 fn routine_row(def: &ProgramDef, cx: &Context<'_>) -> SqlResult<Vec<Value<'static>>> {
@@ -162,7 +167,9 @@ fn routine_row(def: &ProgramDef, cx: &Context<'_>) -> SqlResult<Vec<Value<'stati
             let instance = &cx.facts.instance;
             let program = instance.0.programs.find(instance.engine(), &key)?;
             let returns = program.as_ref().and_then(|p| p.returns.as_ref());
-            row.extend(described(&returns.map_or_else(SqlType::null, |c| c.ty.clone())));
+            row.extend(described(
+                &returns.map_or_else(SqlType::null, |c| c.ty.clone()),
+            ));
         }
         _ => {
             row.push(s(""));
@@ -202,7 +209,14 @@ fn parameter_rows(
         return Ok(());
     };
     let mut put = |at: u64, mode: Value<'static>, name: Value<'static>, ty: &SqlType| {
-        let mut row = vec![s("def"), s(&*def.database), s(&*def.name), n(at), mode, name];
+        let mut row = vec![
+            s("def"),
+            s(&*def.database),
+            s(&*def.name),
+            n(at),
+            mode,
+            name,
+        ];
         row.extend(described(ty));
         row.push(s(def.kind.word()));
         emit(&row)

@@ -4,10 +4,11 @@ use crate::registry::Counter as C;
 use crate::watch::StatementKind as W;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
-    AdminStatement, AlterAction, AlterTable, CompoundStatement, CreateTable, DeleteTarget, Explain, Ident, Insert,
-    InsertSource, Items, MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb,
-    ProgramKind, QueryBody, RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
-    StatementKind, TableRef, TableStatement, TablespaceKind, TransactionStatement, Update,
+    AdminStatement, AlterAction, AlterTable, CompoundStatement, CreateTable, DeleteTarget, Explain,
+    Ident, Insert, InsertSource, Items, MaintenanceOption, MaintenanceVerb, PartitionAction,
+    PartitionVerb, ProgramKind, QueryBody, RoutineStatement, SchemaStatement, SessionStatement,
+    SetStatement, Show, ShowKind, StatementKind, TableRef, TableStatement, TablespaceKind,
+    TransactionStatement, Update,
 };
 
 /// What a statement does to the open transaction, and what a READ ONLY one says to it, before it is carried out.
@@ -249,10 +250,10 @@ fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
             ProgramKind::Function => Row::new(C::DropFunction, W::Other, Effect::Defines),
             _ => Row::new(C::DropView, W::Other, Effect::Defines).uncounted(),
         }),
-        S::Create(routine) if routine.returns.is_some() => refused("CREATE FUNCTION"),
-        S::Create(_) => {
-            Ok(Row::new(C::CreateProcedure, W::Other, Effect::Defines).unpreparable())
+        S::Create(routine) if routine.returns.is_some() => {
+            Ok(Row::new(C::CreateFunction, W::Other, Effect::Defines).unpreparable())
         }
+        S::Create(_) => Ok(Row::new(C::CreateProcedure, W::Other, Effect::Defines).unpreparable()),
         S::CreateLoadable { .. } => refused("CREATE FUNCTION ... SONAME"),
         S::CreateTrigger(_) => refused("CREATE TRIGGER"),
         S::CreateEvent(_) => refused("CREATE EVENT"),

@@ -20,11 +20,14 @@ use crate::expr::param::{is_text, param_type};
 use crate::expr::{
     AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind, WindowFunction,
 };
-use crate::logical::{Arena, Ask, Columns, DerivedId, Subquery, Table, TableId};
+use crate::logical::{
+    Arena, Ask, Block, Columns, DerivedId, Query, Subquery, Table, TableId, TableKind,
+};
 use crate::logical::{Notes, PlanTable};
 use crate::parse::ast;
 use crate::types::derive::string_collation;
 use crate::types::{BaseType, Collation, Schema, SqlType};
+use crate::value::Value;
 use millpond_syntax::Span;
 
 /// How select-list aliases take part in looking up an unqualified name.
@@ -539,6 +542,58 @@ impl Scope for Binder<'_, '_> {
             hold,
         };
         Ok(Expr::new(kind, ty, !exists))
+    }
+    fn stored_function(
+        &mut self,
+        database: Option<&str>,
+        name: &str,
+        mut args: Vec<Expr>,
+    ) -> SqlResult<Option<Expr>> {
+        let env = self.cx.env;
+        let Some(services) = &env.services else {
+            return Ok(None);
+        };
+        let current = env.database.borrow().clone();
+        let Some(database) = database.map(str::to_string).or(current) else {
+            return Ok(None);
+        };
+        let programs = services.programs();
+        let Some(function) = services.function(&database, name)? else {
+            return Ok(None);
+        };
+        if args.len() != function.parameters {
+            return Err(SqlError::new(
+                1318,
+                format!(
+                    "Incorrect number of arguments for FUNCTION {}; expected {}, got {}",
+                    function.name,
+                    function.parameters,
+                    args.len()
+                ),
+            ));
+        }
+        // Of what was found first, if that has changed meanwhile: then the plan is made anew.
+        self.notes.programs.get_or_insert(programs);
+        self.notes.private = true;
+        if args.is_empty() {
+            args.push(Expr::literal(Value::Int(1), SqlType::bigint()));
+        }
+        let ty = function.returns.clone();
+        let query = Query::of(Block {
+            select: args,
+            ..Block::default()
+        });
+        self.arena.subqueries.push(Subquery {
+            query,
+            ask: Ask::Call(function),
+            exists: false,
+        });
+        let kind = ExprKind::Subquery {
+            id: self.arena.subqueries.len() - 1,
+            operands: Vec::new(),
+            hold: Coercibility::Implicit,
+        };
+        Ok(Some(Expr::new(kind, ty, true)))
     }
     fn inserted_value(&mut self, column: &str) -> SqlResult<Expr> {
         let clause = self.frames.last().map_or("field list", |f| f.clause);

@@ -130,7 +130,12 @@ impl ProgramDef {
             w.text(text);
         }
         w.number(self.mode);
-        for text in [&self.client, &self.connection, &self.collation, &self.access] {
+        for text in [
+            &self.client,
+            &self.connection,
+            &self.collation,
+            &self.access,
+        ] {
             w.text(text);
         }
         w.number(u64::from(self.deterministic) | u64::from(self.invoker) << 1);
@@ -185,13 +190,13 @@ impl ProgramDef {
         f: &mut dyn FnMut(ProgramDef) -> SqlResult<()>,
     ) -> SqlResult<()> {
         let mut failed = None;
-        let visited = engine.each_object(database, &mut |_, body| {
-            match ProgramDef::decode(body).and_then(&mut *f) {
-                Ok(()) => Ok(()),
-                Err(e) => {
-                    failed = Some(e);
-                    Err(Error::Interrupted)
-                }
+        let visited = engine.each_object(database, &mut |_, body| match ProgramDef::decode(body)
+            .and_then(&mut *f)
+        {
+            Ok(()) => Ok(()),
+            Err(e) => {
+                failed = Some(e);
+                Err(Error::Interrupted)
             }
         });
         match (failed, visited) {
@@ -291,7 +296,10 @@ mod tests {
             "CREATE DEFINER=`root`@`localhost` FUNCTION `F`(a INT) RETURNS int\n    NO SQL\n    DETERMINISTIC\n    SQL SECURITY INVOKER\n    \
              COMMENT 'it''s'\nRETURN a"
         );
-        assert_eq!(def.source(), "CREATE FUNCTION p(a INT) RETURNS int RETURN a");
+        assert_eq!(
+            def.source(),
+            "CREATE FUNCTION p(a INT) RETURNS int RETURN a"
+        );
         assert_eq!(key(def.kind, "d", "F"), key(def.kind, "d", "f"));
         let mut cut = def.encode();
         cut.truncate(cut.len() - 2);

@@ -16,8 +16,8 @@
 //! | `sql_mode` | the names and bits of sql_mode |
 
 pub(crate) mod lists;
-mod locals;
 pub mod locale;
+mod locals;
 mod profiles;
 mod services;
 pub mod sql_mode;
@@ -42,7 +42,7 @@ pub use crate::value::env::{Diagnostic, Level, SqlMode, StrictWrite};
 pub use lists::Lists;
 pub use locals::{Local, Locals};
 pub use profiles::{Profile, Profiles, Stage};
-pub use services::Services;
+pub use services::{Around, Services, StoredFunction};
 pub use virtual_table::{
     Asked, Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable, is_system_schema,
 };
@@ -93,10 +93,23 @@ pub struct SessionEnv {
     pub services: Option<Arc<dyn Services>>,
     /// When the statement must have ended (`max_execution_time`).
     pub deadline: Cell<Option<std::time::Instant>>,
+    /// What the running statement's transaction and LOCK TABLES let programs do that it calls.
+    pub limits: Cell<Limits>,
     /// The session's temporary tables.
     pub temporary: TemporaryTables,
     /// Profiles of the session's statements.
     pub profiles: Profiles,
+}
+
+/// What a statement's programs may not do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Write: the transaction is READ ONLY.
+    pub read_only: bool,
+    /// Use tables: LOCK TABLES, or FLUSH TABLES WITH READ LOCK, is in force.
+    pub locked: bool,
+    /// Read without locks: the transaction is SERIALIZABLE and more than the statement.
+    pub lock_reads: bool,
 }
 
 impl Deref for SessionEnv {
@@ -222,6 +235,7 @@ pub(crate) mod tests {
             }),
             services: None,
             deadline: Cell::default(),
+            limits: Cell::default(),
             temporary: TemporaryTables::default(),
             profiles: Profiles::default(),
             lists: Default::default(),

@@ -4,10 +4,48 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use millpond_store::Engine;
+use millpond_store::{Engine, Owner, Txn};
 
-use super::VirtualTable;
 use super::user_locks::UserLocks;
+use super::{SessionEnv, VirtualTable};
+use crate::error::{SqlError, SqlResult};
+use crate::memory::MemoryAccount;
+use crate::types::SqlType;
+use crate::value::Value;
+
+/// A stored function, as those know it who bind and run calls of it.
+pub struct StoredFunction {
+    /// `db.name`.
+    pub name: String,
+    /// How many parameters it has.
+    pub parameters: usize,
+    /// What it returns.
+    pub returns: SqlType,
+    /// DETERMINISTIC: the same arguments give the same value throughout a statement.
+    pub deterministic: bool,
+    /// What runs: the provider's own.
+    pub program: Box<dyn Any + Send + Sync>,
+}
+
+impl std::fmt::Debug for StoredFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// What a program runs with that a statement calls: it is part of that statement, in its transaction, and sees what it sees.
+pub struct Around<'a> {
+    /// The transaction.
+    pub txn: &'a mut Txn,
+    /// The session.
+    pub env: &'a SessionEnv,
+    /// Who runs it.
+    pub owner: &'a Owner,
+    /// What its buffers are charged to.
+    pub memory: &'a Arc<MemoryAccount>,
+    /// Adds the ids of the tables that the statement uses, which the program must not change.
+    pub tables: &'a dyn Fn(&mut Vec<u64>),
+}
 
 /// Provided by whoever runs sessions, for expressions, binding and virtual tables. Nothing asks for any of it while it reads a stored row.
 pub trait Services: Any + Send + Sync {
@@ -22,4 +60,24 @@ pub trait Services: Any + Send + Sync {
     /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a system schema or has
     /// no such table.
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>>;
+    /// The stored function of this name, if there is one.
+    fn function(&self, _database: &str, _name: &str) -> SqlResult<Option<Arc<StoredFunction>>> {
+        Ok(None)
+    }
+    /// A number that rises whenever stored programs change: what was made of them before holds no longer.
+    fn programs(&self) -> u64 {
+        0
+    }
+    /// Calls a stored function.
+    fn call(
+        &self,
+        function: &StoredFunction,
+        _args: Vec<Value<'static>>,
+        _around: Around<'_>,
+    ) -> SqlResult<Value<'static>> {
+        Err(SqlError::unsupported(format_args!(
+            "a call of {}",
+            function.name
+        )))
+    }
 }

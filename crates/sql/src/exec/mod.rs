@@ -325,6 +325,7 @@ fn start<'s>(plan: &'s Plan, cx: &'s mut ExecContext<'_>) -> SqlResult<Option<St
         _ => Ok(true),
     };
     if !plan.suits(cx.txn)
+        || !plan.calls_current(cx.env)
         || !pin(plan, cx.txn)?
         || !related(cx.txn)?
         || plan.is_outgrown(cx.engine)

@@ -14,6 +14,7 @@ use super::keyed_rows::KeyedRows;
 use super::lateral::Last;
 use super::row_buffer::{BLOCK_BYTES, RowBuffer};
 use super::state::{Flow, Kept2d, State};
+use crate::env::{Around, StoredFunction};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, RowRef};
 use crate::plan::nodes::{Ask, ExprWithSubqueries, Query, Subquery};
@@ -72,6 +73,16 @@ pub fn value<'s>(
                 return Ok(v.clone());
             }
             let v = memo::value(st, q, rows, |st| scalar(st, plan_query, rows))?;
+            if keep {
+                st.subqueries[q.id] = Some(Rc::new(Kept::Value(v.clone())));
+            }
+            Ok(v)
+        }
+        Ask::Call(function) => {
+            if keep && let Some(Kept::Value(v)) = st.subqueries[q.id].as_deref() {
+                return Ok(v.clone());
+            }
+            let v = memo::value(st, q, rows, |st| called(st, function, plan_query, rows))?;
             if keep {
                 st.subqueries[q.id] = Some(Rc::new(Kept::Value(v.clone())));
             }
@@ -200,6 +211,34 @@ pub fn value<'s>(
             Ok(result.map_or(Value::Null, Value::bool))
         }
     }
+}
+
+/// What a stored function makes of the arguments that a query of one row gives.
+fn called<'s>(
+    st: &mut State<'s>,
+    function: &StoredFunction,
+    q: &'s Query,
+    rows: &[RowRef<'_>],
+) -> SqlResult<Value<'static>> {
+    let args = block::collect(st, q, rows, 1)?.pop();
+    let mut args = args.map_or_else(Vec::new, <[_]>::into_vec);
+    args.truncate(function.parameters);
+    let Some(services) = &st.env.services else {
+        return Err(SqlError::unsupported("stored functions"));
+    };
+    let plan = st.plan;
+    let tables = |ids: &mut Vec<u64>| ids.extend(plan.tables.iter().map(|t| t.table.def().id));
+    services.call(
+        function,
+        args,
+        Around {
+            txn: st.txn,
+            env: st.env,
+            owner: st.owner,
+            memory: st.memory,
+            tables: &tables,
+        },
+    )
 }
 
 /// The one value of a query; error 1242 if there are more.

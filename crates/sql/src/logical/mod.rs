@@ -42,6 +42,7 @@ pub use walk::{ColumnRef, EachExpr};
 use std::sync::Arc;
 
 use crate::catalog::View;
+use crate::env::StoredFunction;
 use crate::expr::{CompareOp, Expr, RowTest, WindowFunction};
 use crate::parse::ast::ViewAlgorithm;
 use crate::types::{Collation, SqlType};
@@ -212,6 +213,8 @@ pub struct Subquery {
 pub enum Ask {
     /// Its one value.
     Scalar,
+    /// What a stored function makes of its one row, the arguments.
+    Call(Arc<StoredFunction>),
     /// Whether it has rows.
     Exists {
         /// NOT EXISTS.

@@ -24,4 +24,6 @@ pub struct Notes {
     pub bytes_params: Vec<usize>,
     /// Whether the statement locks what it reads and does not change, if it would depend on the isolation level.
     pub locks_reads: Option<bool>,
+    /// Which stored programs it goes by ([`crate::env::Services::programs`]), if it calls any.
+    pub programs: Option<u64>,
 }

@@ -226,6 +226,7 @@ impl Printer<'_> {
             let q = &self.arena.subqueries[id];
             let ask = match &q.ask {
                 Ask::Scalar => "scalar",
+                Ask::Call(_) => "call",
                 Ask::Exists { .. } => "exists",
                 Ask::In { .. } => "in",
                 Ask::Row { .. } => "row",

@@ -1,6 +1,6 @@
 //! Walks over logical plans: which expressions there are, and what columns they read.
 
-use super::{Arena, Block, Body, Query, SubqueryId, Table, TableId, TableKind, Tree};
+use super::{Arena, Ask, Block, Body, Query, SubqueryId, Table, TableId, TableKind, Tree};
 use crate::expr::{Expr, ExprKind};
 
 /// Calls what it is given for each of some expressions.
@@ -164,6 +164,13 @@ impl Expr {
     }
 }
 
+impl Ask {
+    /// Whether it gives the same for the same rows.
+    pub fn is_deterministic(&self) -> bool {
+        !matches!(self, Ask::Call(f) if !f.deterministic)
+    }
+}
+
 impl Arena {
     /// The subqueries in expressions, and those within them, each once. An alias of a block around may stand for one of that.
     fn within(&self, walk: &EachExpr<'_>) -> Vec<SubqueryId> {
@@ -223,6 +230,10 @@ impl Arena {
         for id in self.within(&|f| q.exprs(f)) {
             look(&self.subqueries[id].query);
         }
+        let called = self.within(&|f| q.exprs(f));
+        fixed &= called
+            .iter()
+            .all(|id| self.subqueries[*id].ask.is_deterministic());
         fixed
             && derived
                 .into_iter()

@@ -83,7 +83,6 @@ impl Optimizer<'_> {
         let query = self.take_subquery(id);
         let mut outer = self.outer(&query);
         let correlated = !outer.is_empty();
-        let volatile = !self.arena.is_deterministic(&query, self.assigns);
         let steady = operands.iter().all(|e| e.is_deterministic(self.assigns));
         let operands = self.lower_all(operands);
         for e in &operands {
@@ -96,12 +95,15 @@ impl Optimizer<'_> {
             let q = &self.arena.subqueries[id];
             (q.ask.clone(), q.exists)
         };
+        let volatile =
+            !ask.is_deterministic() || !self.arena.is_deterministic(&query, self.assigns);
         let mut one = || {
             let none = || with_subqueries(Expr::null(), source, &[]);
             operands.next().unwrap_or_else(none)
         };
         let ask = match ask {
             logical::Ask::Scalar => Ask::Scalar,
+            logical::Ask::Call(function) => Ask::Call(function),
             logical::Ask::Exists { negated } => Ask::Exists { negated },
             logical::Ask::In { negated, collation } => Ask::In {
                 value: one(),

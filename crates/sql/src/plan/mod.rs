@@ -318,6 +318,17 @@ impl Plan {
     pub(crate) fn suits(&self, txn: &Txn) -> bool {
         self.notes.locks_reads.is_none_or(|l| l == locks_reads(txn))
     }
+    /// Whether it calls stored programs.
+    #[inline]
+    pub fn calls(&self) -> bool {
+        self.notes.programs.is_some()
+    }
+    /// Whether the stored programs that it calls are those of now.
+    #[inline]
+    pub(crate) fn calls_current(&self, env: &SessionEnv) -> bool {
+        let now = || env.services.as_ref().map(|s| s.programs());
+        self.notes.programs.is_none() || self.notes.programs == now()
+    }
     /// Whether it is right for these values of its placeholders and of the user variables.
     #[inline]
     pub fn fits(&self, params: &[Value<'_>], env: &SessionEnv) -> bool {

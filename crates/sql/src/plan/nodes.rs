@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use millpond_store::{LockMode, WaitPolicy};
 
+use crate::env::StoredFunction;
 use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
 use crate::logical::{Limit, VirtualRef};
 pub use crate::logical::{SetOp, Window};
@@ -647,6 +648,8 @@ pub struct Derived {
 pub enum Ask {
     /// Its one value.
     Scalar,
+    /// What a stored function makes of its one row, the arguments.
+    Call(Arc<StoredFunction>),
     /// Whether it has rows.
     Exists {
         /// NOT EXISTS.

@@ -102,7 +102,9 @@ impl Catalog {
             return Ok(None);
         };
         let found = super::lookup(table, txn, 0, &key.bytes())?;
-        found.map(|(_, row)| body_of(&row).map(<[u8]>::to_vec)).transpose()
+        found
+            .map(|(_, row)| body_of(&row).map(<[u8]>::to_vec))
+            .transpose()
     }
 
     /// Visits the objects of a database (`None`: of all), by key.

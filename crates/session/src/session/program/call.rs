@@ -3,32 +3,38 @@
 use std::sync::Arc;
 
 use super::super::Session;
-use super::interpreter::{Flow, Invocation};
+use super::conditions::clear_conditions;
+use super::host::Host;
+use super::interpreter::{Flow, Invocation, as_stored};
 use crate::programs::code::{Argument, Call, Program, Variable};
 use crate::programs::{Routine, alone};
 use crate::vars::{self, VarValue};
 use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind};
 use millpond_sql::ddl;
-use millpond_sql::env::sql_mode;
+use millpond_sql::env::{Locals, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{self, ExprKind, ParameterMode};
 use millpond_sql::result::{ColumnMeta, ResultSink};
 use millpond_sql::stack;
-use millpond_sql::types::Collation;
+use millpond_sql::types::{Collation, Encoding};
 use millpond_sql::value::Value;
 use millpond_store::ObjectKey;
 
 /// How many routines may be within each other.
 pub(super) const MOST_CALLS: usize = 512;
 
-/// What a routine runs under instead of its caller's.
-struct Outside {
-    database: Option<String>,
-    mode: VarValue,
-    client: VarValue,
-    connection: VarValue,
-    charset: VarValue,
+/// What a routine's caller runs under.
+pub(super) struct Outside {
+    pub database: Option<String>,
+    pub mode: VarValue,
+    pub client: VarValue,
+    /// What the client's bytes mean.
+    pub encoding: Encoding,
+    pub connection: VarValue,
+    pub charset: VarValue,
+    /// The variables in sight.
+    pub locals: Option<Arc<Locals>>,
 }
 
 /// 1318.
@@ -69,33 +75,107 @@ fn check_arguments(program: &Program, given: &[Option<Variable>]) -> SqlResult<(
     Ok(())
 }
 
-impl Session {
-    /// The procedure of a name.
-    fn procedure(&mut self, database: Option<&str>, name: &str) -> SqlResult<(ObjectKey, Arc<Routine>)> {
-        let database = match database {
-            Some(d) => d.to_string(),
-            None => ddl::current_database(&self.env)?,
-        };
-        let key = programs::key(ProgramKind::Procedure, &database, name);
-        let inner = &self.instance.0;
-        match self.routines.find(&inner.programs, &inner.engine, &key)? {
-            Some(routine) => Ok((key, routine)),
-            None => {
-                let full = format!("{database}.{name}");
-                Err(ProgramDef::missing(ProgramKind::Procedure, &full))
-            }
+/// The procedure of a name.
+fn procedure(
+    host: &dyn Host,
+    database: Option<&str>,
+    name: &str,
+) -> SqlResult<(ObjectKey, Arc<Routine>)> {
+    let database = match database {
+        Some(d) => d.to_string(),
+        None => ddl::current_database(host.env())?,
+    };
+    let key = programs::key(ProgramKind::Procedure, &database, name);
+    let facts = host.facts();
+    let inner = &facts.instance.0;
+    let mut running = facts.running.lock();
+    match running
+        .routines
+        .find(&inner.programs, &inner.engine, &key)?
+    {
+        Some(routine) => Ok((key, routine)),
+        None => {
+            let full = format!("{database}.{name}");
+            Err(ProgramDef::missing(ProgramKind::Procedure, &full))
         }
     }
+}
 
-    /// Puts a program's settings in the place of the session's; what [`Session::leave_program`] takes.
-    fn enter_program(&mut self, def: &ProgramDef) -> Outside {
+/// Errors 1456 and 1436 for a procedure that is within itself, or within others, too often.
+fn check_nesting(host: &dyn Host, key: &ObjectKey, def: &ProgramDef) -> SqlResult<usize> {
+    let facts = host.facts();
+    let running = facts.running.lock();
+    let again = running.calls.iter().filter(|k| *k == key).count() as u64;
+    let most = facts.vars.named("max_sp_recursion_depth").as_u64();
+    let most = most.unwrap_or(0);
+    if again > most {
+        let name = &def.name;
+        return Err(SqlError::new(
+            1456,
+            format!(
+                "Recursive limit {most} (as set by the max_sp_recursion_depth variable) was exceeded for routine {name}"
+            ),
+        ));
+    }
+    too_deep(running.calls.len())?;
+    Ok(running.calls.len())
+}
+
+/// 1436.
+pub(super) fn too_deep(calls: usize) -> SqlResult<()> {
+    match calls >= MOST_CALLS {
+        true => Err(SqlError::new(
+            1436,
+            format!("Thread stack overrun: {MOST_CALLS} routines within each other"),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Invokes a procedure with these values for its parameters; their values at its end.
+fn invoke(
+    host: &mut dyn Host,
+    key: ObjectKey,
+    routine: &Routine,
+    args: Vec<Value<'static>>,
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Vec<Value<'static>>> {
+    let program = &routine.program;
+    let calls = check_nesting(host, &key, &program.def)?;
+    let mut frame = Vec::with_capacity(program.slots.len());
+    for ((mode, column), v) in program.parameters.iter().zip(&program.slots).zip(args) {
+        frame.push(match mode {
+            ParameterMode::Out => Value::Null,
+            _ => as_stored(host.env(), v, column)?,
+        });
+    }
+    let outside = host.enter(&program.def);
+    host.facts().running.lock().calls.push(key);
+    let run = || {
+        let mut invocation = Invocation::new(host, routine, sink, frame);
+        invocation.run().map(|_| invocation.frame)
+    };
+    let done = match calls > 0 {
+        true => stack::lent(0, run),
+        false => run(),
+    };
+    host.facts().running.lock().calls.pop();
+    host.leave(outside);
+    done
+}
+
+impl Session {
+    /// Puts a program's settings in the place of the session's; what `leave_program` takes.
+    pub(super) fn enter_program(&mut self, def: &ProgramDef) -> Outside {
         let named = |name| self.facts.vars.named(name);
         let outside = Outside {
             database: self.env.database.borrow().clone(),
             mode: named("sql_mode"),
             client: named("character_set_client"),
+            encoding: self.env.client.get(),
             connection: named("collation_connection"),
             charset: named("character_set_connection"),
+            locals: self.locals.take(),
         };
         let text = |s: &str| VarValue::Text(s.into());
         let collation = Collation::by_name(&def.connection);
@@ -104,14 +184,17 @@ impl Session {
             database: Some(def.database.clone()),
             mode: text(&sql_mode::format(def.mode)),
             client: text(&def.client),
+            encoding: Encoding::of_charset(&def.client),
             connection: text(&def.connection),
             charset,
+            locals: None,
         });
         outside
     }
 
     /// Puts them back.
-    fn leave_program(&mut self, outside: &Outside) {
+    pub(super) fn leave_program(&mut self, outside: &Outside) {
+        self.locals.clone_from(&outside.locals);
         self.run_under(outside);
     }
 
@@ -139,57 +222,6 @@ impl Session {
         }
     }
 
-    /// Invokes a routine with these values for its parameters; their values at its end.
-    fn invoke(
-        &mut self,
-        key: ObjectKey,
-        routine: &Routine,
-        args: Vec<Value<'static>>,
-        sink: &mut dyn ResultSink,
-    ) -> SqlResult<Vec<Value<'static>>> {
-        let program = &routine.program;
-        let again = self.calls.iter().filter(|k| **k == key).count() as u64;
-        let most = self.facts.vars.named("max_sp_recursion_depth").as_u64();
-        let most = most.unwrap_or(0);
-        if again > most {
-            let name = &program.def.name;
-            return Err(SqlError::new(
-                1456,
-                format!(
-                    "Recursive limit {most} (as set by the max_sp_recursion_depth variable) was exceeded for routine {name}"
-                ),
-            ));
-        }
-        if self.calls.len() >= MOST_CALLS {
-            return Err(SqlError::new(
-                1436,
-                format!("Thread stack overrun: {MOST_CALLS} routines within each other"),
-            ));
-        }
-        let mut frame = Vec::with_capacity(program.slots.len());
-        for ((mode, column), v) in program.parameters.iter().zip(&program.slots).zip(args) {
-            frame.push(match mode {
-                ParameterMode::Out => Value::Null,
-                _ => self.as_stored(v, column)?,
-            });
-        }
-        let outside = self.enter_program(&program.def);
-        let (locals, nested) = (self.locals.take(), !self.calls.is_empty());
-        self.calls.push(key);
-        let run = || {
-            let mut invocation = Invocation::new(self, routine, sink, frame);
-            invocation.run().map(|_| invocation.frame)
-        };
-        let done = match nested {
-            true => stack::lent(0, run),
-            false => run(),
-        };
-        self.calls.pop();
-        self.locals = locals;
-        self.leave_program(&outside);
-        done
-    }
-
     /// CALL as the client sent it.
     pub(in super::super) fn call_statement(
         &mut self,
@@ -199,7 +231,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
         let database = call.name.database.as_ref().map(|d| d.as_str());
-        let (key, routine) = self.procedure(database, call.name.name.as_str())?;
+        let (key, routine) = procedure(self, database, call.name.name.as_str())?;
         let args = call.args.all();
         let variable = |e: &ast::Expr| match &e.kind {
             ExprKind::UserVariable(name) => Some(Variable::User(name.to_lowercase())),
@@ -213,8 +245,8 @@ impl Session {
             true => Vec::new(),
             false => self.evaluate(&exprs, params)?,
         };
-        self.clear_conditions();
-        let outs = self.invoke(key, &routine, values, sink)?;
+        clear_conditions(self);
+        let outs = invoke(self, key, &routine, values, sink)?;
         self.give_out(&routine.program, &variables, outs, sink)?;
         let affected = u64::try_from(self.env.row_count.get()).unwrap_or(0);
         let row_count = self.env.row_count.get();
@@ -280,7 +312,7 @@ impl Invocation<'_, '_> {
     /// CALL within a program.
     pub fn call(&mut self, call: &Call) -> SqlResult<()> {
         let (database, name) = &call.name;
-        let (key, routine) = self.session.procedure(database.as_deref(), name)?;
+        let (key, routine) = procedure(self.host, database.as_deref(), name)?;
         let variables: Vec<_> = call.args.iter().map(|a| a.variable.clone()).collect();
         check_arguments(&routine.program, &variables)?;
         let mut values = Vec::with_capacity(call.args.len());
@@ -290,8 +322,8 @@ impl Invocation<'_, '_> {
                 _ => self.argument(argument)?,
             });
         }
-        self.session.clear_conditions();
-        let outs = self.session.invoke(key, &routine, values, &mut *self.sink)?;
+        clear_conditions(self.host);
+        let outs = invoke(&mut *self.host, key, &routine, values, &mut *self.sink)?;
         let modes = routine.program.parameters.iter();
         for ((variable, mode), v) in variables.iter().zip(modes).zip(outs) {
             if let (Some(variable), false) = (variable, *mode == ParameterMode::In) {
@@ -304,7 +336,7 @@ impl Invocation<'_, '_> {
     fn argument(&mut self, argument: &Argument) -> SqlResult<Value<'static>> {
         match &argument.variable {
             Some(Variable::Local(slot)) => Ok(self.frame[*slot].clone()),
-            _ => self.value(&argument.value),
+            _ => self.strictly(&argument.value),
         }
     }
 }

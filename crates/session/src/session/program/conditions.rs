@@ -4,24 +4,14 @@
 //! the list as it was is the *stacked* area ([`Handled`]). When it is done, what it began with is gone and what its own statements
 //! left stays.
 
-use super::super::Session;
+use super::host::Host;
 use super::interpreter::{Flow, Invocation};
+use crate::programs::Handled;
 use crate::programs::code::{Condition, Diagnostics, DiagnosticsItems, Handler, Signal, Sql};
 use millpond_sql::env::{Diagnostic, Level};
 use millpond_sql::error::{ConditionItems, SqlError, SqlResult, SqlState};
 use millpond_sql::parse::ast::{SignalItem, StatementItem};
 use millpond_sql::value::Value;
-
-/// What a handler that runs was activated by.
-pub(in super::super) struct Handled {
-    /// The conditions as they were.
-    conditions: Vec<Diagnostic>,
-    /// Which of them it was.
-    at: usize,
-    /// How many of the session's conditions are still those it began with.
-    inherited: usize,
-    row_count: i64,
-}
 
 /// Longest MESSAGE_TEXT, characters.
 const MAX_MESSAGE: usize = 128;
@@ -40,18 +30,16 @@ fn closeness(condition: &Condition, raised: &Diagnostic) -> Option<u8> {
     fits.0.then_some(fits.1)
 }
 
-impl Session {
-    /// A statement begins that leaves conditions of its own.
-    pub(super) fn clear_conditions(&mut self) {
-        self.env.conversion.diagnostics.get_mut().clear();
-        self.conditions_are_new();
-    }
+/// A statement begins that leaves conditions of its own.
+pub(super) fn clear_conditions(host: &dyn Host) {
+    host.env().diagnostics.borrow_mut().clear();
+    conditions_are_new(host);
+}
 
-    /// None of the conditions is one that the running handler began with.
-    pub(super) fn conditions_are_new(&mut self) {
-        if let Some(handled) = self.handling.last_mut() {
-            handled.inherited = 0;
-        }
+/// None of the conditions is one that the running handler began with.
+pub(super) fn conditions_are_new(host: &dyn Host) {
+    if let Some(handled) = host.facts().running.lock().handling.last_mut() {
+        handled.inherited = 0;
     }
 }
 
@@ -71,32 +59,42 @@ impl<'p> Invocation<'p, '_> {
 
     /// An error: runs its handler, or gives it back.
     pub fn caught(&mut self, e: SqlError) -> SqlResult<Flow> {
-        if self.session.seat().interrupted() || e.code == 1160 {
+        if self.host.is_fatal(&e) {
             return Err(e);
         }
         let raised = Diagnostic::of(&e);
         let Some((at, handler)) = self.handler(&raised) else {
             return Err(e);
         };
-        self.session.env.row_count.set(-1);
-        self.conditions().push(raised);
-        let which = self.conditions().len() - 1;
+        self.host.env().row_count.set(-1);
+        let which = {
+            let mut conditions = self.host.env().diagnostics.borrow_mut();
+            conditions.push(raised);
+            conditions.len() - 1
+        };
         self.handle(at, handler, which)
     }
 
     /// After a step that went well: runs the handler of a warning that it left, if there is one; of several that of the last.
     pub fn warned(&mut self) -> SqlResult<Flow> {
-        let inherited = self.session.handling.last().map_or(0, |h| h.inherited);
-        let found = {
-            let conditions = self.session.env.conversion.diagnostics.get_mut();
-            if conditions.len() <= inherited || self.active.iter().all(|a| a.handlers.is_empty()) {
-                return Ok(Flow::Next);
-            }
-            let conditions = conditions.clone();
-            let raised = conditions.iter().enumerate().skip(inherited).rev();
-            let mut raised = raised.filter(|(_, c)| c.level != Level::Error);
-            raised.find_map(|(n, c)| self.handler(c).map(|found| (n, found)))
-        };
+        if self.active.iter().all(|a| a.handlers.is_empty()) {
+            return Ok(Flow::Next);
+        }
+        let conditions = self.host.env().diagnostics.borrow().clone();
+        if conditions.is_empty() {
+            return Ok(Flow::Next);
+        }
+        let inherited = self
+            .host
+            .facts()
+            .running
+            .lock()
+            .handling
+            .last()
+            .map_or(0, |h| h.inherited);
+        let raised = conditions.iter().enumerate().skip(inherited).rev();
+        let mut raised = raised.filter(|(_, c)| c.level != Level::Error);
+        let found = raised.find_map(|(n, c)| self.handler(c).map(|found| (n, found)));
         match found {
             Some((which, (at, handler))) => self.handle(at, handler, which),
             None => Ok(Flow::Next),
@@ -106,24 +104,25 @@ impl<'p> Invocation<'p, '_> {
     fn handle(&mut self, at: usize, handler: &'p Handler, which: usize) -> SqlResult<Flow> {
         let target = self.active[at].target;
         let within = self.active.split_off(at);
-        let conditions = self.conditions().clone();
-        let row_count = self.session.env.row_count.get();
-        self.session.end_diagnostics();
-        self.session.handling.push(Handled {
+        let conditions = self.host.env().diagnostics.borrow().clone();
+        let row_count = self.host.env().row_count.get();
+        self.host.end_diagnostics();
+        self.host.facts().running.lock().handling.push(Handled {
             inherited: conditions.len(),
             conditions,
             at: which,
             row_count,
         });
         let done = self.step(&handler.body);
-        let handled = self.session.handling.pop();
+        let handled = self.host.facts().running.lock().handling.pop();
         self.active.truncate(at);
         self.active.extend(within);
         let flow = done?;
         let inherited = handled.map_or(0, |h| h.inherited);
-        let conditions = self.conditions();
+        let mut conditions = self.host.env().diagnostics.borrow_mut();
         let inherited = inherited.min(conditions.len());
         conditions.drain(..inherited);
+        drop(conditions);
         Ok(match flow {
             Flow::Next if handler.exits => Flow::Leave(target),
             flow => flow,
@@ -150,7 +149,7 @@ impl<'p> Invocation<'p, '_> {
                 }
             }
             if let Some((end, _)) = text.char_indices().nth(MAX_MESSAGE) {
-                if self.session.env.sql_mode.get().strict {
+                if self.host.env().sql_mode.get().strict {
                     let m = format!("Data too long for condition item '{item}'");
                     return Err(SqlError::new(1648, m));
                 }
@@ -165,15 +164,21 @@ impl<'p> Invocation<'p, '_> {
     pub fn signal(&mut self, signal: &Signal) -> SqlResult<()> {
         let texts = self.items(&signal.items)?;
         if !signal.again {
-            self.session.clear_conditions();
+            clear_conditions(self.host);
             let state = signal.state.unwrap_or(SqlState::GENERAL);
             return self.raise(of_state(state), &texts);
         }
-        let Some(handled) = self.session.handling.last() else {
+        let handled = {
+            let running = self.host.facts().running.lock();
+            running
+                .handling
+                .last()
+                .map(|h| (h.conditions.clone(), h.at))
+        };
+        let Some((mut conditions, at)) = handled else {
             return Err(SqlError::new(1645, "RESIGNAL when handler not active"));
         };
-        let mut conditions = handled.conditions.clone();
-        let at = handled.at.min(conditions.len().saturating_sub(1));
+        let at = at.min(conditions.len().saturating_sub(1));
         let mut raised = match signal.state {
             // One more, on top of what there was.
             Some(state) => Diagnostic {
@@ -186,17 +191,13 @@ impl<'p> Invocation<'p, '_> {
         if signal.state.is_some() && !texts.iter().any(|(i, _)| *i == SignalItem::MessageText) {
             raised.message = of_state(raised.state).message;
         }
-        *self.conditions() = conditions;
-        self.session.conditions_are_new();
+        *self.host.env().diagnostics.borrow_mut() = conditions;
+        conditions_are_new(self.host);
         self.raise(raised, &texts)
     }
 
     /// Raises a condition with these items: a warning is noted, all else is an error.
-    fn raise(
-        &mut self,
-        mut raised: Diagnostic,
-        texts: &[(SignalItem, String)],
-    ) -> SqlResult<()> {
+    fn raise(&mut self, mut raised: Diagnostic, texts: &[(SignalItem, String)]) -> SqlResult<()> {
         let mut others: Vec<(&'static str, String)> =
             raised.items.take().map(|b| *b).unwrap_or_default();
         for (item, text) in texts {
@@ -216,16 +217,25 @@ impl<'p> Invocation<'p, '_> {
             (e.state, e.items) = (raised.state, items);
             return Err(e);
         }
-        self.session.env.row_count.set(0);
-        self.conditions().push(Diagnostic { items, ..raised });
+        self.host.env().row_count.set(0);
+        let raised = Diagnostic { items, ..raised };
+        self.host.env().diagnostics.borrow_mut().push(raised);
         Ok(())
     }
 
     /// GET DIAGNOSTICS.
     pub fn diagnostics(&mut self, get: &Diagnostics) -> SqlResult<()> {
-        let area = match (get.stacked, self.session.handling.last()) {
-            (false, _) => self.session.env.diagnostics.borrow().clone(),
-            (true, Some(handled)) => handled.conditions.clone(),
+        let handled = {
+            let running = self.host.facts().running.lock();
+            running
+                .handling
+                .last()
+                .map(|h| (h.conditions.clone(), h.row_count))
+        };
+        let now = self.host.env().row_count.get();
+        let (area, rows) = match (get.stacked, handled) {
+            (false, _) => (self.host.env().diagnostics.borrow().clone(), now),
+            (true, Some(handled)) => handled,
             (true, None) => {
                 return Err(SqlError::new(
                     1887,
@@ -235,11 +245,6 @@ impl<'p> Invocation<'p, '_> {
         };
         match &get.items {
             DiagnosticsItems::Statement(items) => {
-                let stacked = self.session.handling.last().map(|h| h.row_count);
-                let rows = match stacked.filter(|_| get.stacked) {
-                    Some(rows) => rows,
-                    None => self.session.env.row_count.get(),
-                };
                 for (variable, item) in items {
                     let v = match item {
                         StatementItem::Number => Value::Int(area.len() as i64),
@@ -252,7 +257,10 @@ impl<'p> Invocation<'p, '_> {
                 let n = self.value(number)?.to_i64();
                 let at = usize::try_from(n).ok().and_then(|n| n.checked_sub(1));
                 let Some(condition) = at.and_then(|at| area.get(at)) else {
-                    return Err(SqlError::new(1758, "Invalid condition number"));
+                    // It is added to the conditions; the statement goes well.
+                    let e = SqlError::new(1758, "Invalid condition number");
+                    self.host.env().say(Diagnostic::of(&e));
+                    return Ok(());
                 };
                 for (variable, item) in items {
                     self.assign_to(variable, item_of(condition, *item))?;
@@ -316,7 +324,10 @@ fn item_of(condition: &Diagnostic, item: SignalItem) -> Value<'static> {
         return Value::string(text.clone());
     }
     // Classes that the standard keeps for itself begin with these.
-    let standard = |text: &str| text.starts_with(['0', '1', '2', '3', '4']) || text.as_bytes()[0].is_ascii_uppercase() && text.as_bytes()[0] <= b'H';
+    let standard = |text: &str| {
+        text.starts_with(['0', '1', '2', '3', '4'])
+            || text.as_bytes()[0].is_ascii_uppercase() && text.as_bytes()[0] <= b'H'
+    };
     let origin = |own: bool| Value::str(if own { "ISO 9075" } else { "MySQL" });
     match item {
         SignalItem::MessageText => Value::string(condition.message.clone()),

@@ -157,8 +157,13 @@ impl Session {
             name,
             definer: self.definer(create.definer.as_ref()),
             parameters: within_parens(text, after_name, lex).to_string(),
-            returns: create.returns.as_ref().map_or(String::new(), |r| r.to_string()),
-            body: text[create.body.span.start as usize..].trim_end().to_string(),
+            returns: create
+                .returns
+                .as_ref()
+                .map_or(String::new(), |r| r.to_string()),
+            body: text[create.body.span.start as usize..]
+                .trim_end()
+                .to_string(),
             mode: self.settings.mode,
             client: variable("character_set_client").to_string(),
             connection: variable("collation_connection").to_string(),

@@ -1,21 +1,80 @@
-//! What runs a program's statements: the session itself.
+//! What runs a program's statements: the session, or the statement that called a function ([`super::inner`]).
 
 use std::sync::Arc;
 
 use super::super::Session;
-use super::super::run::{Rows, sink_error};
+use super::super::run::sink_error;
+use super::call::Outside;
+use crate::instance::Facts;
 use crate::registry::Counter;
 use crate::statements::Compiled;
-use millpond_sql::env::{Locals, now_us};
-use millpond_sql::error::SqlResult;
+use millpond_sql::catalog::programs::ProgramDef;
+use millpond_sql::env::{Locals, SessionEnv, now_us};
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::memory::MemoryAccount;
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::value::Value;
 
 /// What SELECT ... INTO has for variables, by their slots.
 pub(super) type ForLocals = Vec<(usize, Value<'static>)>;
 
+/// What runs the statements of a program.
+pub(super) trait Host {
+    /// What statements see of the session.
+    fn env(&self) -> &SessionEnv;
+    /// What others see of it, and its programs.
+    fn facts(&self) -> &Facts;
+    /// What it charges.
+    fn memory(&self) -> &Arc<MemoryAccount>;
+    /// Runs what reads only (an expression, a cursor's query) and keeps its rows. It is no statement: what ROW_COUNT() and the like say
+    /// stays.
+    fn rows(
+        &mut self,
+        compiled: &Compiled,
+        locals: &Arc<Locals>,
+        params: &[Value<'_>],
+    ) -> SqlResult<Answered>;
+    /// Runs a statement; what it has for variables.
+    fn statement(
+        &mut self,
+        compiled: &Compiled,
+        locals: &Arc<Locals>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<ForLocals>;
+    /// Puts a program's settings in the place of its caller's; what [`Host::leave`] takes.
+    fn enter(&mut self, def: &ProgramDef) -> Outside;
+    /// Puts them back.
+    fn leave(&mut self, outside: Outside);
+    /// The numbers that `@@warning_count` and `@@error_count` say are those of now.
+    fn end_diagnostics(&mut self);
+    /// Whether no handler may take an error.
+    fn is_fatal(&self, e: &SqlError) -> bool;
+}
+
 /// Rows of a query.
-pub(super) type Table = Vec<Vec<Value<'static>>>;
+#[derive(Default)]
+pub(super) struct Answered {
+    /// How many columns they have.
+    pub columns: usize,
+    /// The rows.
+    pub rows: Vec<Vec<Value<'static>>>,
+}
+
+impl ResultSink for Answered {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
+        self.columns = columns.len();
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        let row = row.iter().map(|v| v.clone().into_owned());
+        self.rows.push(row.collect());
+        Ok(())
+    }
+    fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Lets result sets through, and each says that more is to come; OK is the whole statement's to say.
 struct Within<'s> {
@@ -42,18 +101,26 @@ impl ResultSink for Within<'_> {
     }
 }
 
-impl Session {
-    /// Runs what reads only (an expression, a cursor's query) and keeps its rows. It is no statement: what ROW_COUNT() and the like say
-    /// stays.
-    pub(super) fn program_rows(
+impl Host for Session {
+    fn env(&self) -> &SessionEnv {
+        &self.env
+    }
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+    fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.memory
+    }
+
+    fn rows(
         &mut self,
         compiled: &Compiled,
         locals: &Arc<Locals>,
         params: &[Value<'_>],
-    ) -> SqlResult<Table> {
+    ) -> SqlResult<Answered> {
         let outside = self.locals.replace(locals.clone());
         let sent = self.env.rows_sent.get();
-        let mut rows = Rows::default();
+        let mut rows = Answered::default();
         let mut kept = compiled.take(&self.context);
         let ran = self.in_transaction(|s| s.run_kept(compiled, &mut kept, params, &mut rows));
         if let Some(kept) = kept {
@@ -61,11 +128,11 @@ impl Session {
         }
         self.env.rows_sent.set(sent);
         self.locals = outside;
-        ran.map(|_| rows.0)
+        ran.map(|_| rows)
     }
 
-    /// Runs a statement, as if the client had sent it.
-    pub(super) fn program_statement(
+    /// As if the client had sent it.
+    fn statement(
         &mut self,
         compiled: &Compiled,
         locals: &Arc<Locals>,
@@ -94,6 +161,23 @@ impl Session {
         done
     }
 
+    fn enter(&mut self, def: &ProgramDef) -> Outside {
+        self.enter_program(def)
+    }
+    fn leave(&mut self, outside: Outside) {
+        self.leave_program(&outside);
+    }
+    fn end_diagnostics(&mut self) {
+        Session::end_diagnostics(self);
+    }
+    fn is_fatal(&self, e: &SqlError) -> bool {
+        /// The client is gone.
+        const NOBODY_LISTENS: u16 = 1160;
+        self.facts.seat.interrupted() || e.code == NOBODY_LISTENS
+    }
+}
+
+impl Session {
     fn program_plan(
         &mut self,
         compiled: &Compiled,

@@ -1,13 +1,14 @@
 //! One invocation of a program.
 
-use super::super::Session;
-use super::host::Table;
+use super::conditions::{clear_conditions, conditions_are_new};
+use super::host::{Answered, Host};
 use crate::programs::Routine;
 use crate::programs::code::{Block, Handler, Otherwise, Sql, Step, Target, Variable};
-use millpond_sql::env::Diagnostic;
+use millpond_sql::env::SessionEnv;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::memory::Charge;
 use millpond_sql::result::ResultSink;
+use millpond_sql::types::Column;
 use millpond_sql::value::{self, StoreContext, Value};
 
 /// How a step ended.
@@ -39,7 +40,7 @@ struct Cursor {
 
 /// One invocation of a program.
 pub(super) struct Invocation<'p, 's> {
-    pub session: &'s mut Session,
+    pub host: &'s mut dyn Host,
     pub routine: &'p Routine,
     pub sink: &'s mut dyn ResultSink,
     /// Values of the program's variables.
@@ -59,14 +60,14 @@ fn no_case() -> SqlError {
 impl<'p, 's> Invocation<'p, 's> {
     /// One that has not begun; parameters are the frame's first values.
     pub fn new(
-        session: &'s mut Session,
+        host: &'s mut dyn Host,
         routine: &'p Routine,
         sink: &'s mut dyn ResultSink,
         mut frame: Vec<Value<'static>>,
     ) -> Invocation<'p, 's> {
         frame.resize(routine.program.slots.len(), Value::Null);
         Invocation {
-            session,
+            host,
             routine,
             sink,
             frame,
@@ -84,7 +85,7 @@ impl<'p, 's> Invocation<'p, 's> {
 
     /// 1317 if somebody has told the session to stop.
     fn look(&self) -> SqlResult<()> {
-        match self.session.seat().interrupted() {
+        match self.host.facts().seat.interrupted() {
             true => Err(millpond_sql::store_error::interrupted()),
             false => Ok(()),
         }
@@ -133,7 +134,7 @@ impl<'p, 's> Invocation<'p, 's> {
                     self.frame[*slot] = Value::Null;
                     continue;
                 }
-                Some(sql) => self.value(sql).and_then(|v| self.assign(*slot, v)),
+                Some(sql) => self.strictly(sql).and_then(|v| self.assign(*slot, v)),
             };
             let flow = match begun {
                 Ok(()) => self.warned()?,
@@ -173,7 +174,7 @@ impl<'p, 's> Invocation<'p, 's> {
     fn is_true(&self, value: &Value<'_>) -> bool {
         match value {
             Value::Bytes(b) => {
-                value::number_of_text(b, &self.session.env.conversion).is_ok_and(|n| n != 0.0)
+                value::number_of_text(b, &self.host.env().conversion).is_ok_and(|n| n != 0.0)
             }
             v => v.truth() == Some(true),
         }
@@ -242,19 +243,19 @@ impl<'p, 's> Invocation<'p, 's> {
     fn simple(&mut self, step: &'p Step) -> SqlResult<Flow> {
         match step {
             Step::Assign(slot, sql) => {
-                let v = self.value(sql)?;
+                let v = self.strictly(sql)?;
                 self.assign(*slot, v)?;
             }
             Step::AssignUser(name, sql) => {
                 let v = self.value(sql)?;
-                self.session.env.set_user_var(name, v)?;
-                self.session.env.row_count.set(0);
+                self.host.env().set_user_var(name, v)?;
+                self.host.env().row_count.set(0);
             }
             Step::Return(sql) => {
-                let v = self.value(sql)?;
+                let v = self.strictly(sql)?;
                 let column = self.routine.program.returns.as_ref();
                 self.returned = Some(match column {
-                    Some(column) => self.converted(v, column)?,
+                    Some(column) => as_stored(self.host.env(), v, column)?,
                     None => v,
                 });
                 return Ok(Flow::Return);
@@ -281,10 +282,10 @@ impl<'p, 's> Invocation<'p, 's> {
     fn statement(&mut self, sql: &Sql) -> SqlResult<()> {
         let compiled = &self.routine.statements[sql.at];
         if !compiled.row.keeps_diagnostics {
-            self.session.clear_conditions();
+            clear_conditions(self.host);
         }
-        let (session, sink) = (&mut *self.session, &mut *self.sink);
-        let into = session.program_statement(compiled, &sql.locals, &self.frame, sink)?;
+        let (host, sink) = (&mut *self.host, &mut *self.sink);
+        let into = host.statement(compiled, &sql.locals, &self.frame, sink)?;
         for (slot, v) in into {
             self.assign(slot, v)?;
         }
@@ -292,38 +293,38 @@ impl<'p, 's> Invocation<'p, 's> {
     }
 
     /// The rows of what reads only. It is no statement of its own: it takes the place of conditions only if it raises some.
-    fn rows(&mut self, sql: &Sql) -> SqlResult<Table> {
-        let before = std::mem::take(self.session.env.conversion.diagnostics.get_mut());
+    fn rows(&mut self, sql: &Sql) -> SqlResult<Answered> {
+        let before = self.host.env().diagnostics.take();
         let compiled = &self.routine.statements[sql.at];
-        let rows = self.session.program_rows(compiled, &sql.locals, &self.frame);
-        let now = self.session.env.conversion.diagnostics.get_mut();
-        match now.is_empty() && rows.is_ok() {
-            true => *now = before,
-            false => self.session.conditions_are_new(),
+        let rows = self.host.rows(compiled, &sql.locals, &self.frame);
+        let none = self.host.env().diagnostics.borrow().is_empty();
+        match none && rows.is_ok() {
+            true => *self.host.env().diagnostics.borrow_mut() = before,
+            false => conditions_are_new(self.host),
         }
         rows
     }
 
     /// An expression's value.
     pub fn value(&mut self, sql: &Sql) -> SqlResult<Value<'static>> {
-        let rows = self.rows(sql)?;
+        let rows = self.rows(sql)?.rows;
         let first = rows.into_iter().next().and_then(|r| r.into_iter().next());
         first.ok_or_else(|| SqlError::new(1105, "no value"))
     }
 
-    /// A value as a column would store it.
-    fn converted(
-        &self,
-        v: Value<'static>,
-        column: &millpond_sql::types::Column,
-    ) -> SqlResult<Value<'static>> {
-        self.session.as_stored(v, column)
+    /// The value of an expression that is assigned: where INSERT would refuse what it warns of, that is an error.
+    pub fn strictly(&mut self, sql: &Sql) -> SqlResult<Value<'static>> {
+        let strict = self.host.env().sql_mode.get().strict;
+        let outside = self.host.env().strict_write.replace(strict);
+        let v = self.value(sql);
+        self.host.env().strict_write.set(outside);
+        v
     }
 
     /// Assigns to a variable.
     pub fn assign(&mut self, slot: usize, v: Value<'static>) -> SqlResult<()> {
         let column = &self.routine.program.slots[slot];
-        self.frame[slot] = self.session.as_stored(v, column)?;
+        self.frame[slot] = as_stored(self.host.env(), v, column)?;
         Ok(())
     }
 
@@ -331,7 +332,7 @@ impl<'p, 's> Invocation<'p, 's> {
     pub fn assign_to(&mut self, variable: &Variable, v: Value<'static>) -> SqlResult<()> {
         match variable {
             Variable::Local(slot) => self.assign(*slot, v),
-            Variable::User(name) => self.session.env.set_user_var(name, v),
+            Variable::User(name) => self.host.env().set_user_var(name, v),
             Variable::Param(_) => Err(SqlError::unsupported("a placeholder here")),
         }
     }
@@ -340,11 +341,10 @@ impl<'p, 's> Invocation<'p, 's> {
         if self.cursors[cursor].is_some() {
             return Err(SqlError::new(1325, "Cursor is already open"));
         }
-        self.session.clear_conditions();
+        clear_conditions(self.host);
         let routine = self.routine;
-        let sql = &routine.program.cursors[cursor];
-        let rows = self.rows(sql)?;
-        let mut charge = self.session.charge();
+        let answered = self.rows(&routine.program.cursors[cursor])?;
+        let mut charge = Charge::new(self.host.memory());
         let row_bytes = |row: &Vec<Value<'static>>| {
             let own = row.len() * size_of::<Value<'static>>() + size_of::<Vec<Value<'static>>>();
             let texts = row.iter().map(|v| match v {
@@ -353,15 +353,10 @@ impl<'p, 's> Invocation<'p, 's> {
             });
             own + texts.sum::<usize>()
         };
-        charge.grow(rows.iter().map(row_bytes).sum())?;
-        let plan = routine.statements[sql.at].take(&self.session.context);
-        let columns = plan.as_ref().map_or(0, |k| k.plan.columns.len());
-        if let Some(plan) = plan {
-            routine.statements[sql.at].put_back(plan);
-        }
+        charge.grow(answered.rows.iter().map(row_bytes).sum())?;
         self.cursors[cursor] = Some(Cursor {
-            columns: rows.first().map_or(columns, Vec::len),
-            rows: rows.into_iter(),
+            columns: answered.columns,
+            rows: answered.rows.into_iter(),
             _charge: charge,
         });
         Ok(())
@@ -371,7 +366,7 @@ impl<'p, 's> Invocation<'p, 's> {
         let Some(open) = &mut self.cursors[cursor] else {
             return Err(SqlError::new(1326, "Cursor is not open"));
         };
-        if open.columns != 0 && open.columns != into.len() {
+        if open.columns != into.len() {
             return Err(SqlError::new(1328, "Incorrect number of FETCH variables"));
         }
         let Some(row) = open.rows.next() else {
@@ -380,34 +375,27 @@ impl<'p, 's> Invocation<'p, 's> {
                 "No data - zero rows fetched, selected, or processed",
             ));
         };
-        self.session.clear_conditions();
+        clear_conditions(self.host);
         for (slot, v) in into.iter().zip(row) {
             self.assign(*slot, v)?;
         }
         Ok(())
     }
-
-    /// The conditions now.
-    pub fn conditions(&mut self) -> &mut Vec<Diagnostic> {
-        self.session.env.conversion.diagnostics.get_mut()
-    }
 }
 
-impl Session {
-    /// A value as a column would store it: errors and warnings as those of INSERT.
-    pub(super) fn as_stored(
-        &self,
-        v: Value<'static>,
-        column: &millpond_sql::types::Column,
-    ) -> SqlResult<Value<'static>> {
-        if v.is_null() {
-            return Ok(v);
-        }
-        let cx = StoreContext {
-            session: &self.env.conversion,
-            strict: self.env.sql_mode.get().strict,
-            row: 1,
-        };
-        Ok(value::store(v, column, &cx)?.into_owned())
+/// A value as a column would store it: errors and warnings as those of INSERT.
+pub(super) fn as_stored(
+    env: &SessionEnv,
+    v: Value<'static>,
+    column: &Column,
+) -> SqlResult<Value<'static>> {
+    if v.is_null() {
+        return Ok(v);
     }
+    let cx = StoreContext {
+        session: &env.conversion,
+        strict: env.sql_mode.get().strict,
+        row: 1,
+    };
+    Ok(value::store(v, column, &cx)?.into_owned())
 }

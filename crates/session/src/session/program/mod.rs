@@ -6,7 +6,8 @@
 //! | `interpreter` | one invocation: its frame, its blocks, what each step does |
 //! | `conditions` | which handler a condition goes to; SIGNAL, RESIGNAL, GET DIAGNOSTICS |
 //! | `call` | CALL: arguments, nesting, what a routine changes of its session and gives back |
-//! | `host` | what runs a program's statements: the session |
+//! | `host` | what runs a program's statements; the session as such |
+//! | `inner` | functions: programs within a statement |
 //!
 //! **An invocation** has a frame of values, one a variable, which is what its statements run with in the place of placeholders' values. Steps
 //! are a tree and are walked as one: LEAVE, ITERATE, RETURN and EXIT handlers unwind it by [`Flow`](interpreter::Flow). A condition is looked at where the step
@@ -25,6 +26,7 @@ mod call;
 mod conditions;
 mod define;
 mod host;
+mod inner;
 mod interpreter;
 
-pub(super) use conditions::Handled;
+pub(super) use inner::{call_function, function};

@@ -215,6 +215,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         }),
         services: None,
         deadline: env.deadline.clone(),
+        limits: Cell::default(),
         temporary: Default::default(),
         profiles: Default::default(),
     }

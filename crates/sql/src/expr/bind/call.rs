@@ -178,7 +178,9 @@ fn get_format(of: ast::FormatOf, which: &ast::Expr, scope: &mut dyn Scope) -> Sq
 /// A function whose arguments are a list.
 pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
     if let Some(database) = &c.database {
-        return Err(no_function(database.as_str(), c.name.as_str()));
+        let args = bind_args(&c.args, scope)?;
+        let found = scope.stored_function(Some(database.as_str()), c.name.as_str(), args)?;
+        return found.ok_or_else(|| no_function(database.as_str(), c.name.as_str()));
     }
     let name = c.name.as_str().to_ascii_uppercase();
     let mut args = bind_args(&c.args, scope)?;
@@ -280,6 +282,9 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
             Err(SqlError::unsupported(format_args!("function {name}()")))
         }
         None => {
+            if let Some(called) = scope.stored_function(None, written, args)? {
+                return Ok(called);
+            }
             let database = scope.session().database.borrow().clone();
             Err(match database {
                 Some(d) => no_function(&d, written),
@@ -432,8 +437,7 @@ fn check_numbers(f: ast::WindowFunction, args: &[Expr]) -> SqlResult<()> {
         _ => return Ok(()),
     };
     let fine = match args.get(at).map(|e| &e.kind) {
-        None
-        | Some(ExprKind::Param(_) | ExprKind::Local(..) | ExprKind::UserVariable(_)) => true,
+        None | Some(ExprKind::Param(_) | ExprKind::Local(..) | ExprKind::UserVariable(_)) => true,
         Some(ExprKind::Literal(v)) => match v {
             Value::Int(n) => *n >= least,
             Value::UInt(_) => true,

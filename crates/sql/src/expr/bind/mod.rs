@@ -136,6 +136,15 @@ pub trait Scope {
     fn subquery(&mut self, _query: &ast::Query, _kind: SubqueryKind) -> SqlResult<Expr> {
         Err(SqlError::unsupported("subquery here"))
     }
+    /// A call of a stored function with bound arguments; `None` if there is no such function.
+    fn stored_function(
+        &mut self,
+        _database: Option<&str>,
+        _name: &str,
+        _args: Vec<Expr>,
+    ) -> SqlResult<Option<Expr>> {
+        Ok(None)
+    }
     /// `VALUES(column)` of INSERT ... ON DUPLICATE KEY UPDATE.
     fn inserted_value(&mut self, _column: &str) -> SqlResult<Expr> {
         Err(SqlError::unsupported(
