@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use millpond_store::engine::{NewTable, Redefinition};
+use millpond_store::engine::{NewTable, Place, Redefinition};
 use millpond_store::{Error, Isolation};
 
 use super::create::{new_table, unix_now};
@@ -58,7 +58,7 @@ impl Ddl<'_> {
                 "View merge algorithm can't be used here for now (assumed undefined algorithm)",
             );
         }
-        let new = new_table(&name.0, &name.1, &schema, Some(false));
+        let new = new_table(&name.0, &name.1, &schema, Some(Place::file_per_table(false)));
         self.put_view(view, &name, new)
     }
 
@@ -108,6 +108,7 @@ impl Ddl<'_> {
             env: self.env,
             params: None,
             peek: false,
+            locals: None,
         };
         let defined = bound::define(view, text, name, cx);
         let ended = self.engine.commit(txn);
