@@ -1,7 +1,8 @@
 #!/bin/bash
-# Smoke suite for MariaDB's command line client: suite_mariadb.sh SOCKET PORT
+# Smoke suite for MariaDB's command line client: suite_mariadb.sh SOCKET PORT FILES
+# FILES: the directory that secure_file_priv of the server names.
 set -u
-socket=$1 port=$2
+socket=$1 port=$2 files=$3
 failures=0 checks=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -109,6 +110,32 @@ db -e 'DROP DATABASE suite_zz' >/dev/null
 expect "latin1 out and back" "$(printf 'caf\351')" \
     "$(printf "SELECT 'caf\351'" | mariadb --no-defaults -uroot -S "$socket" -N --default-character-set=latin1)"
 
+
+db -e 'CREATE DATABASE suite_tab; CREATE TABLE suite_tab.u (a INT, b TEXT)' >/dev/null
+db suite_tab -e "INSERT INTO u VALUES (1, 'tab\tand\nline'), (2, NULL), (3, 'quote\\' back\\\\')" >/dev/null
+import() { mariadb-import --no-defaults -uroot -S "$socket" "$@" 2>&1; }
+sums='SELECT COUNT(*), SUM(a), SUM(CRC32(b)) FROM u'
+before=$(db suite_tab -e "$sums")
+for format in "" "--fields-terminated-by=, --fields-enclosed-by=\" --lines-terminated-by=\r\n"; do
+    rm -f "$files"/*
+    # shellcheck disable=SC2086
+    expect "a dump into files ($format)" "" \
+        "$(mariadb-dump --no-defaults -uroot -S "$socket" --tab="$files" $format suite_tab 2>&1)"
+    db suite_tab -e 'DROP TABLE u' >/dev/null
+    expect "its definition" "" "$(db suite_tab <"$files/u.sql")"
+    # shellcheck disable=SC2086
+    expect "its rows, by the server" "suite_tab.u: Records: 3  Deleted: 0  Skipped: 0  Warnings: 0" \
+        "$(import $format suite_tab "$files/u.txt")"
+    expect "are what they were" "$before" "$(db suite_tab -e "$sums")"
+    db -e 'SET GLOBAL local_infile = ON' >/dev/null
+    # shellcheck disable=SC2086
+    expect "its rows, by the client" "suite_tab.u: Records: 3  Deleted: 0  Skipped: 0  Warnings: 0" \
+        "$(import --local --delete $format suite_tab "$files/u.txt")"
+    expect "are so still" "$before" "$(db suite_tab -e "$sums")"
+    db -e 'SET GLOBAL local_infile = OFF' >/dev/null
+done
+expect_match "local files are off" 'Error: (3948|4166|1148)' "$(import --local suite_tab "$files/u.txt")"
+db -e 'DROP DATABASE suite_tab' >/dev/null
 
 expect "dump with all tables locked" "1" \
     "$(mariadb-dump --no-defaults -uroot -S "$socket" --lock-all-tables --skip-comments suite_sh t 2>&1 | grep -c '^CREATE TABLE')"

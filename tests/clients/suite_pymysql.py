@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -63,6 +64,40 @@ class Suite(unittest.TestCase):
             cur.execute("SELECT 1 + 1")
             self.assertEqual(cur.fetchall(), ((2,),))
         conn.close()
+
+    def test_local_files(self):
+        def load(conn, path, more=""):
+            with conn.cursor() as cur:
+                cur.execute(f"LOAD DATA LOCAL INFILE '{path}' {more} INTO TABLE t FIELDS TERMINATED BY ','")
+                return cur.rowcount
+
+        self.run_sql("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))")
+        sender = connect(local_infile=True, database="suite_py", autocommit=True)
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            file.writelines(f"{n},text {n}\n" for n in range(100_000))
+            file.flush()
+            with self.assertRaises(pymysql.MySQLError) as caught:
+                load(sender, file.name)
+            self.assertEqual(caught.exception.args[0], 3948)
+            self.run_sql("SET GLOBAL local_infile = ON")
+            try:
+                self.assertEqual(load(sender, file.name), 100_000)
+                self.assertEqual(load(sender, file.name), 0)
+                with self.assertRaises(pymysql.MySQLError):
+                    load(self.conn, file.name)
+                with self.assertRaises(pymysql.MySQLError):
+                    load(sender, file.name + ".gone")
+                self.assertEqual(self.rows("SELECT COUNT(*), SUM(a), MAX(b) FROM t")[0][0], 100_000)
+                # A statement that fails in the middle of the file leaves the connection as it was.
+                file.write("x,bad\n")
+                file.flush()
+                with self.assertRaises(pymysql.MySQLError) as caught:
+                    load(sender, file.name, "REPLACE")
+                self.assertEqual(caught.exception.args[0], 1366)
+                sender.ping(reconnect=False)
+            finally:
+                self.run_sql("SET GLOBAL local_infile = OFF")
+        sender.close()
 
     def test_every_type(self):
         self.run_sql(

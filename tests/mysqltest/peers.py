@@ -112,7 +112,7 @@ class Millpond(Server):
         self.socket.unlink(missing_ok=True)
         sets = [word for pair in self.settings.items() for word in ("--set", "=".join(pair))]
         self.spawn([self.binary, "serve", "--data", self.data, "--socket", self.socket, "--skip-networking", "--pool", "64M",
-                    "--log-level", "warn", *sets])
+                    "--log-level", "warn", "--set", f"secure_file_priv={self.dir}", "--set", "local_infile=ON", *sets])
         self.wait_for(self.socket.exists)
         self.sql("CREATE DATABASE test; CREATE DATABASE mtr")
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use parking_lot::Mutex;
 use socket2::Socket;
 
 use crate::proto::MAX_PAYLOAD;
@@ -38,6 +39,9 @@ pub struct Inflow {
     sequence: Arc<AtomicU8>,
 }
 
+/// For the readers of a connection, of which one reads at a time.
+pub type SharedInflow = Arc<Mutex<Inflow>>;
+
 /// The sending half.
 pub struct Outflow {
     out: Vec<u8>,
@@ -46,7 +50,7 @@ pub struct Outflow {
 }
 
 /// Both halves for a connection. `received`: what has come after the login already.
-pub fn pair(received: &[u8]) -> (Inflow, Outflow) {
+pub fn pair(received: &[u8]) -> (SharedInflow, Outflow) {
     let sequence = Arc::new(AtomicU8::new(0));
     let mut input = received.to_vec();
     input.resize(INPUT.max(received.len()), 0);
@@ -66,7 +70,7 @@ pub fn pair(received: &[u8]) -> (Inflow, Outflow) {
         stream: Compress::new(Compression::default(), true),
         sequence,
     };
-    (inflow, outflow)
+    (Arc::new(Mutex::new(inflow)), outflow)
 }
 
 fn damaged() -> io::Error {
@@ -192,10 +196,10 @@ impl Outflow {
 }
 
 /// As the reader and the writer hold them; empty for a connection that is not compressed.
-pub fn read(flow: &mut Option<Box<Inflow>>, socket: &Socket, out: &mut [u8]) -> io::Result<usize> {
+pub fn read(flow: &Option<SharedInflow>, socket: &Socket, out: &mut [u8]) -> io::Result<usize> {
     match flow {
         None => (&*socket).read(out),
-        Some(flow) => flow.read(socket, out),
+        Some(flow) => flow.lock().read(socket, out),
     }
 }
 
@@ -216,11 +220,11 @@ mod tests {
     }
 
     fn unpacked(bytes: &[u8], step: usize, room: usize) -> io::Result<Vec<u8>> {
-        let (mut inflow, _) = pair(&[]);
+        let (inflow, _) = pair(&[]);
         let (mut all, mut out) = (Vec::new(), vec![0; room]);
         let mut socket = Drip(bytes, step);
         loop {
-            match inflow.read(&mut socket, &mut out)? {
+            match inflow.lock().read(&mut socket, &mut out)? {
                 0 => return Ok(all),
                 n => all.extend_from_slice(&out[..n]),
             }
@@ -273,9 +277,9 @@ mod tests {
         let (_, mut outflow) = pair(&[]);
         let mut wire = Vec::new();
         outflow.send(&mut wire, &[9; 200]).unwrap();
-        let (mut inflow, _) = pair(&wire[..10]);
+        let (inflow, _) = pair(&wire[..10]);
         let mut out = [0; 300];
-        assert_eq!(inflow.read(&wire[10..], &mut out).unwrap(), 200);
+        assert_eq!(inflow.lock().read(&wire[10..], &mut out).unwrap(), 200);
     }
 
     #[test]

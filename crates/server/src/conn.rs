@@ -12,6 +12,7 @@ mod login;
 
 use crate::answer::Answer;
 use crate::backend::{Backend, BackendSession};
+use crate::client_file::Incoming;
 use crate::compress;
 use crate::proto::{HEADER, capability, command, response};
 use crate::service::Service;
@@ -55,6 +56,7 @@ struct Connection<'a, B: Backend> {
     peer: &'a Peer,
     reader: PacketReader,
     writer: PacketWriter,
+    incoming: Incoming,
     session: B::Session,
     /// What the client's bytes mean.
     encodings: Arc<Encodings>,
@@ -92,11 +94,13 @@ pub(crate) fn run<B: Backend>(
         reader.unpack(inflow);
         writer.pack(outflow);
     }
+    let inflow = reader.inflow();
     let mut conn = Connection {
         service,
         peer,
         reader,
         writer,
+        incoming: Incoming::new(socket.clone(), inflow, capabilities),
         encodings: session.encodings(),
         session,
         capabilities,
@@ -263,6 +267,8 @@ impl<B: Backend> Connection<'_, B> {
         let var = |name| self.session.variable_u64(name);
         self.limits.max_packet = var("max_allowed_packet").unwrap_or(MAX_PACKET) as usize;
         self.limits.read = Duration::from_secs(var("net_read_timeout").unwrap_or(READ_SECONDS));
+        self.incoming.max_packet = self.limits.max_packet;
+        self.incoming.read_timeout = self.limits.read;
         self.limits.idle = Duration::from_secs(self.session.wait_timeout());
         let write = var("net_write_timeout").unwrap_or(2 * READ_SECONDS);
         self.writer.set_timeout(Duration::from_secs(write));

@@ -5,6 +5,7 @@
 //! | [`server`] | listeners, the list of connections, `max_connections`, shutdown |
 //! | [`conn`] | one connection: login, commands, timeouts, panics |
 //! | [`sink`], [`statements`], [`literal`] | results, prepared statements, statement text |
+//! | [`client_file`] | files that clients send for LOAD DATA LOCAL |
 //! | `answer` | answers that wait until their commit is durable |
 //! | [`wire`] | packets over a socket |
 //! | `compress` | compressed packets |
@@ -19,6 +20,7 @@
 
 mod answer;
 pub mod backend;
+pub mod client_file;
 mod compress;
 pub mod conn;
 pub mod literal;

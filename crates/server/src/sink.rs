@@ -1,10 +1,11 @@
 //! Results on their way to the client: a [`ResultSink`] that encodes each row as it comes.
 
+use crate::client_file::Incoming;
 use crate::proto::{binary, capability, lenenc, response, status, text};
 use crate::wire::PacketWriter;
-use millpond_session::result::ColumnMeta;
+use millpond_session::result::{ColumnMeta, local_disabled};
 use millpond_session::types::{Encoding, Encodings, SqlType, Wire};
-use millpond_session::{Completion, ResultSink, Value};
+use millpond_session::{Completion, ResultSink, SqlResult, Value};
 use std::io;
 
 /// What encoding rows needs to know of their columns; kept between results so that its memory is reused. A prepared
@@ -55,6 +56,8 @@ pub struct WireSink<'a> {
     encoding: Encoding,
     /// Columns whose address identifies them for as long as this sink lives: a prepared statement's.
     lasting: Option<&'a [ColumnMeta]>,
+    /// Where the client's files come from, if the command may ask for such.
+    incoming: Option<&'a mut Incoming>,
     in_rows: bool,
 }
 
@@ -78,7 +81,16 @@ impl<'a> WireSink<'a> {
             encodings,
             encoding: Encoding::Utf8,
             lasting,
+            incoming: None,
             in_rows: false,
+        }
+    }
+
+    /// The same, for a command that may ask for the client's files.
+    pub fn asking(self, incoming: &'a mut Incoming) -> WireSink<'a> {
+        WireSink {
+            incoming: Some(incoming),
+            ..self
         }
     }
 
@@ -164,6 +176,12 @@ impl ResultSink for WireSink<'_> {
             return self.encoded_row(row);
         }
         self.plain_row(row)
+    }
+
+    fn client_file(&mut self, name: &str) -> SqlResult<Box<dyn io::Read + '_>> {
+        let incoming = self.incoming.as_mut().ok_or_else(local_disabled)?;
+        let file = incoming.ask(self.out, name, self.encodings.client());
+        Ok(Box::new(file.ok_or_else(local_disabled)?))
     }
 
     #[inline]

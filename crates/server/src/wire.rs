@@ -7,7 +7,7 @@
 //!
 //! Nothing here knows what packets mean. After any error but [`ReadError::TooLarge`] the connection must be closed.
 
-use crate::compress::{self, Inflow, Outflow};
+use crate::compress::{self, Outflow, SharedInflow};
 use crate::proto::{HEADER, MAX_PAYLOAD};
 use socket2::Socket;
 use std::io::{self, ErrorKind, Write};
@@ -49,7 +49,7 @@ pub struct PacketReader {
     /// Receive timeout in force on the socket.
     timeout: Option<Duration>,
     /// What unpacks, on a connection that is compressed.
-    inflow: Option<Box<Inflow>>,
+    inflow: Option<SharedInflow>,
 }
 
 impl PacketReader {
@@ -65,15 +65,15 @@ impl PacketReader {
         }
     }
 
-    /// From here on packets come compressed.
-    pub fn unpack(&mut self, inflow: Inflow) {
+    /// From here on packets come compressed, and this knows what has been received already.
+    pub fn unpack(&mut self, inflow: SharedInflow) {
         (self.start, self.end) = (0, 0);
-        self.inflow = Some(Box::new(inflow));
+        self.inflow = Some(inflow);
     }
 
-    /// What has been received and not read.
-    pub fn unread(&self) -> &[u8] {
-        &self.buf[self.start..self.end]
+    /// What unpacks, if packets come compressed: for another reader of the same stream.
+    pub fn inflow(&self) -> Option<SharedInflow> {
+        self.inflow.clone()
     }
 
     /// Reads the next packet, joined if it came in several, and returns where its payload lies (see
@@ -114,6 +114,30 @@ impl PacketReader {
     #[inline]
     pub fn bytes(&self, at: Range<usize>) -> &[u8] {
         &self.buf[at]
+    }
+
+    /// Whether more has been received than the packet read last.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.start != self.end
+    }
+
+    /// What has been received beyond the packet read last.
+    pub fn unread(&self) -> &[u8] {
+        &self.buf[self.start..self.end]
+    }
+
+    /// Goes on after another reader of the same socket, which received `rest` without reading it.
+    pub fn resume(&mut self, rest: &[u8]) -> io::Result<()> {
+        self.buf.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        let end = self.end + rest.len();
+        if self.buf.len() < end {
+            self.buf.resize(end, 0);
+        }
+        self.buf[self.end..end].copy_from_slice(rest);
+        self.end = end;
+        self.socket.set_read_timeout(self.timeout)
     }
 
     /// Gives memory back after a large packet. Call when the packet is done with.
@@ -218,7 +242,7 @@ impl PacketReader {
     #[inline]
     fn receive(&mut self) -> io::Result<usize> {
         loop {
-            match compress::read(&mut self.inflow, &self.socket, &mut self.buf[self.end..]) {
+            match compress::read(&self.inflow, &self.socket, &mut self.buf[self.end..]) {
                 Ok(n) => {
                     self.end += n;
                     return Ok(n);

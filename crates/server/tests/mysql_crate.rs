@@ -695,9 +695,78 @@ fn compressed_both_ways() {
     assert_eq!(found, texts);
     let e = conn.query_drop("SELECT nothing").unwrap_err();
     assert!(matches!(e, Error::MySqlError(e) if e.code == 1054));
+    conn.query_drop("SET GLOBAL local_infile = ON").unwrap();
+    let file = [&b"7\t"[..], &b"word ".repeat(50_000), b"\n8\tshort\n"].concat();
+    conn.set_local_infile_handler(sending(file));
+    conn.query_drop("LOAD DATA LOCAL INFILE 'any' INTO TABLE t").unwrap();
+    let found: Option<u32> = conn.query_first("SELECT SUM(LENGTH(v)) FROM t WHERE id > 6").unwrap();
+    assert_eq!(found, Some(250_005));
     let sent: (String, u64) = conn
         .query_first("SHOW SESSION STATUS LIKE 'Bytes_sent'")
         .unwrap()
         .unwrap();
     assert!(sent.1 < 100_000, "{} bytes for more than a million", sent.1);
+
+/// Has the client send this for whatever file it is asked for.
+fn sending(bytes: Vec<u8>) -> Option<mysql::LocalInfileHandler> {
+    use std::io::Write;
+    Some(mysql::LocalInfileHandler::new(move |_, to| {
+        to.write_all(&bytes)
+    }))
+}
+
+#[test]
+fn files_of_the_client() {
+    let db = Db::start();
+    let mut c = db.fresh();
+    c.query_drop("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))")
+        .unwrap();
+    let load = "LOAD DATA LOCAL INFILE 'any' INTO TABLE t";
+    c.set_local_infile_handler(sending(b"1\tone\n".to_vec()));
+    assert_eq!(code(c.query_drop(load)), 3948);
+    c.query_drop("SET GLOBAL local_infile = ON").unwrap();
+    c.query_drop(load).unwrap();
+    assert_eq!(
+        c.info_str(),
+        "Records: 1  Deleted: 0  Skipped: 0  Warnings: 0"
+    );
+    // As with IGNORE, unless it is REPLACE.
+    c.set_local_infile_handler(sending(b"1\tuno\n2\tdue\nx\n".to_vec()));
+    c.query_drop(load).unwrap();
+    assert_eq!(c.warnings(), 3);
+    assert_eq!(
+        c.info_str(),
+        "Records: 3  Deleted: 0  Skipped: 1  Warnings: 3"
+    );
+    let rows: Vec<(i32, Option<String>)> = c.query("SELECT * FROM t ORDER BY a").unwrap();
+    assert_eq!(
+        rows,
+        [(0, None), (1, Some("one".into())), (2, Some("due".into()))]
+    );
+
+    // A statement that fails early takes the rest of the file, and the connection goes on.
+    let mut long = b"1\tuno\nx\tbad\n".to_vec();
+    (0..300_000).for_each(|n| long.extend_from_slice(format!("{n}\ttext\n").as_bytes()));
+    c.set_local_infile_handler(sending(long));
+    let replace = "LOAD DATA LOCAL INFILE 'any' REPLACE INTO TABLE t";
+    assert_eq!(code(c.query_drop(replace)), 1366);
+    let one: Option<String> = c.query_first("SELECT b FROM t WHERE a = 1").unwrap();
+    assert_eq!(one.as_deref(), Some("one"));
+    // So does a table that isn't there, without any file.
+    c.set_local_infile_handler(sending(b"1\n".to_vec()));
+    assert_eq!(
+        code(c.query_drop("LOAD DATA LOCAL INFILE 'any' INTO TABLE nothing")),
+        1146
+    );
+    // Between other statements of one text.
+    let mut c = Conn::new(db.opts().db_name(Some("suite"))).unwrap();
+    c.set_local_infile_handler(sending(b"8\teight\n9\tnine\n".to_vec()));
+    let text = format!("SELECT 1; {load}; SELECT COUNT(*) FROM t WHERE a > 7");
+    let mut answers = c.query_iter(text).unwrap();
+    let mut counts = Vec::new();
+    while let Some(rows) = answers.iter() {
+        counts.extend(rows.map(|row| mysql::from_row::<i64>(row.unwrap())));
+    }
+    drop(answers);
+    assert_eq!(counts, [1, 2]);
 }

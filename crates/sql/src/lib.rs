@@ -21,6 +21,7 @@
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`row`] | rows, keys and buffered values as bytes |
 //! | [`catalog`] | definitions of tables |
+//! | `files` | files that statements read and write: which, and their format |
 //! | [`env`](mod@env) | what statements see of the session that runs them |
 //! | [`parse`] | text to statements, by `millpond-syntax` |
 //! | [`memory`], [`stack`] | what statements may take of memory and stack |
@@ -36,6 +37,7 @@ pub mod env;
 pub mod exec;
 mod explain;
 pub mod expr;
+mod files;
 mod logical;
 pub mod memory;
 mod optimize;

@@ -1,5 +1,6 @@
 //! What a statement sends out, independent of the wire.
 
+use crate::error::{SqlError, SqlResult};
 use crate::types::SqlType;
 use crate::value::Value;
 
@@ -68,6 +69,19 @@ pub trait ResultSink {
     fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()>;
     /// One row; borrowed until the call returns.
     fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()>;
+    /// The bytes of a file of the client's, which LOAD DATA LOCAL asks for: error 3948 from a client that gives none, as an embedded one
+    /// never does. Whoever gives one reads it to its end, though the statement may not.
+    fn client_file(&mut self, _name: &str) -> SqlResult<Box<dyn std::io::Read + '_>> {
+        Err(local_disabled())
+    }
     /// The statement is done.
     fn finish(&mut self, done: &Completion) -> std::io::Result<()>;
+}
+
+/// Error 3948: LOCAL is not for this server or this client.
+pub fn local_disabled() -> SqlError {
+    SqlError::new(
+        3948,
+        "Loading local data is disabled; this must be enabled on both the client and server sides",
+    )
 }

@@ -22,9 +22,10 @@ impl<B: Backend> Connection<'_, B> {
     pub(super) fn query(&mut self, body: Range<usize>) {
         let before = self.session.status_flags();
         let no_escapes = before & status::NO_BACKSLASH_ESCAPES != 0;
+        self.incoming.ahead = self.reader.has_more();
         let text = self.reader.bytes(body);
         let done = literal::text(text, no_escapes, self.encodings.client()).and_then(|sql| {
-            let mut sink = WireSink::new(
+            let sink = WireSink::new(
                 &mut self.writer,
                 &mut self.shape,
                 Format::Text,
@@ -33,8 +34,13 @@ impl<B: Backend> Connection<'_, B> {
                 &self.encodings,
                 None,
             );
+            let mut sink = sink.asking(&mut self.incoming);
             self.session.execute(&sql, &mut sink)
         });
+        if let Some(rest) = self.incoming.take_used() {
+            // If that fails, so does the next read.
+            let _ = self.reader.resume(&rest);
+        }
         if let Err(e) = done {
             self.err(&e);
         }

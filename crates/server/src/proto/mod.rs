@@ -31,6 +31,8 @@ pub mod capability {
     pub const COMPRESS: u32 = 1 << 5;
     /// An ODBC client; no meaning since 3.22.
     pub const ODBC: u32 = 1 << 6;
+    /// The client may be asked for files (LOAD DATA LOCAL).
+    pub const LOCAL_FILES: u32 = 1 << 7;
     /// Spaces before `(`.
     pub const IGNORE_SPACE: u32 = 1 << 8;
     /// Protocol 4.1.
@@ -69,6 +71,7 @@ pub mod capability {
         | CONNECT_WITH_DB
         | COMPRESS
         | ODBC
+        | LOCAL_FILES
         | IGNORE_SPACE
         | PROTOCOL_41
         | INTERACTIVE

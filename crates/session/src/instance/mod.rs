@@ -111,11 +111,32 @@ fn start_value(name: &str, text: &str) -> SqlResult<(usize, VarValue)> {
         },
         _ => Value::str(text),
     };
-    let value = vars::convert(def, &value, true)?.value;
+    let mut value = vars::convert(def, &value, true)?.value;
+    if def.name == "secure_file_priv" {
+        value = secure_directory(text)?;
+    }
     if def.access == Access::Fixed && value != VarValue::from(def.default) {
         return Err(SqlError::unsupported(format_args!("{name}={text}")));
     }
     Ok((index, value))
+}
+
+/// What `secure_file_priv` may be: NULL, nothing, or a directory that is there, whose links are resolved once and for all.
+fn secure_directory(text: &str) -> SqlResult<VarValue> {
+    match text {
+        "" => Ok(VarValue::Text("".into())),
+        _ if text.eq_ignore_ascii_case("null") => Ok(VarValue::Null),
+        _ => match std::fs::canonicalize(text) {
+            Ok(path) if path.is_dir() => Ok(self::text(&format!("{}/", path.display()))),
+            _ => Err(SqlError::new(
+                1105,
+                format!(
+                    "Failed to access directory for --secure-file-priv. Please make sure that directory exists and is \
+                     accessible by the server. Supplied value : {text}"
+                ),
+            )),
+        },
+    }
 }
 
 /// Takes the store's options from the variables that name them.

@@ -61,6 +61,7 @@ counters! {
     Insert = "Com_insert",
     InsertSelect = "Com_insert_select",
     Kill = "Com_kill",
+    Load = "Com_load",
     LockTables = "Com_lock_tables",
     Optimize = "Com_optimize",
     PrepareSql = "Com_prepare_sql",

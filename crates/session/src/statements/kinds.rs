@@ -329,7 +329,8 @@ fn session_row(statement: &SessionStatement) -> SqlResult<Row> {
         S::HandlerOpen { .. } | S::HandlerRead { .. } | S::HandlerClose(_) => {
             return refused("HANDLER");
         }
-        S::Load(_) => return refused("LOAD"),
+        S::Load(load) if load.xml => return refused("LOAD XML"),
+        S::Load(_) => Row::new(C::Load, W::Insert, Effect::Own).unpreparable(),
     })
 }
 

@@ -108,7 +108,13 @@ pub(super) static VARS: &[Def] = &[
         T("utf8mb4"),
         Free,
     ),
-    def("character_set_database", Both, CHARSET, T("utf8mb4"), Fixed),
+    def(
+        "character_set_database",
+        Both,
+        Kind::ClientCharset { nullable: false },
+        T("utf8mb4"),
+        Free,
+    ),
     def(
         "character_set_filesystem",
         Both,
@@ -623,7 +629,7 @@ pub(super) static VARS: &[Def] = &[
     def("lc_messages", Both, TEXT, T("en_US"), Fixed),
     def("lc_time_names", Both, Kind::Locale, T("en_US"), Free),
     def("license", Global, TEXT, T("MIT OR Apache-2.0"), ReadOnly),
-    def("local_infile", Global, BOOL, B(false), Fixed),
+    def("local_infile", Global, BOOL, B(false), Free),
     def("lock_wait_timeout", Both, num(1, YEAR), U(YEAR), Free),
     def("log_bin", Global, BOOL, B(false), ReadOnly),
     def("log_bin_basename", Global, TEXT, T(""), ReadOnly),

@@ -638,8 +638,8 @@ fn tables_are_altered_in_all_of_mysqls_words() {
         ("ALTER TABLE u MODIFY a INT ZEROFILL", 1235),
         ("ALTER TABLE u DISCARD TABLESPACE", 1235),
         ("ALTER TABLE u COMMENT 'x' nonsense", 1064),
-        ("SELECT 1 INTO OUTFILE '/tmp/x'", 1235),
-        ("SELECT * INTO DUMPFILE '/tmp/x' FROM u", 1235),
+        ("SELECT 1 INTO OUTFILE '/tmp/x'", 1290),
+        ("SELECT * INTO DUMPFILE '/tmp/x' FROM u", 1290),
     ] {
         assert_eq!(c.code(sql), code, "{sql}");
     }

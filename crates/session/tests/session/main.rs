@@ -4,6 +4,7 @@ mod collations;
 mod deep;
 mod diagnostics;
 mod expressions;
+mod files;
 mod isolation;
 mod locking;
 mod locks;

@@ -1,7 +1,8 @@
 //! Runs a file's records on an engine and tells the differences, or writes what the engine answers into the file.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::engine::{Embedded, Engine, Failure, Outcome, Peer};
 use crate::file::{self, Expect, Item, Record};
@@ -14,14 +15,20 @@ const DATABASE: &str = "slt";
 pub fn file(path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let items = file::parse(&text)?;
+    let files = text.contains(FILES).then(Files::new);
     if let Ok(url) = std::env::var("MILLPOND_SLT_PEER") {
         let mut peer = Peer::connect(&url);
         let name = if peer.mariadb() { "mariadb" } else { "mysql" };
         // One file at a time, for they share the database.
+        let mut peer = Located::new(&mut peer, files.as_ref());
         return compare(&mut peer, name, &items);
     }
-    let db = TestDb::new();
+    let db = match &files {
+        Some(files) => TestDb::with(&[("secure_file_priv", &files.name())]),
+        None => TestDb::new(),
+    };
     let mut millpond = Embedded::connect(&db);
+    let mut millpond = Located::new(&mut millpond, files.as_ref());
     if std::env::var_os("MILLPOND_SLT_UPDATE").is_none() {
         return compare(&mut millpond, "millpond", &items);
     }
@@ -30,6 +37,70 @@ pub fn file(path: &Path) -> Result<(), String> {
         std::fs::write(path, updated).map_err(|e| e.to_string())?;
     }
     Ok(())
+}
+
+/// Stands in statements and answers for the file's own temporary directory, to which `secure_file_priv` is set.
+const FILES: &str = "{files}";
+
+/// A temporary directory that is gone when this is dropped.
+struct Files(PathBuf);
+
+impl Files {
+    fn new() -> Files {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("millpond-slt-{}-{n}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path).expect("a new directory");
+        Files(path)
+    }
+    fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An engine to whose statements the directory has its true name.
+struct Located<'e> {
+    engine: &'e mut dyn Engine,
+    name: Option<String>,
+}
+
+impl<'e> Located<'e> {
+    fn new(engine: &'e mut dyn Engine, files: Option<&Files>) -> Located<'e> {
+        Located {
+            engine,
+            name: files.map(Files::name),
+        }
+    }
+}
+
+impl Engine for Located<'_> {
+    fn run(&mut self, sql: &str) -> Result<Outcome, Failure> {
+        let Some(name) = &self.name else {
+            return self.engine.run(sql);
+        };
+        let back = |text: &str| text.replace(name, FILES);
+        match self.engine.run(&sql.replace(FILES, name)) {
+            Ok(mut outcome) => {
+                for cell in outcome.rows.iter_mut().flatten().flatten() {
+                    if let Ok(text) = std::str::from_utf8(cell) {
+                        *cell = back(text).into_bytes();
+                    }
+                }
+                Ok(outcome)
+            }
+            Err(e) => Err(Failure {
+                message: back(&e.message),
+                ..e
+            }),
+        }
+    }
 }
 
 fn begin(engine: &mut dyn Engine) {

@@ -56,7 +56,7 @@ impl Rows<'_> {
 }
 
 impl<'p> Binder<'p, '_> {
-    fn target(&mut self, name: &ast::ObjectName) -> SqlResult<(usize, String, String)> {
+    pub(super) fn target(&mut self, name: &ast::ObjectName) -> SqlResult<(usize, String, String)> {
         let (database, table) = from::split_name(name);
         let database = self.database(database)?;
         if is_system_schema(&database) {
@@ -85,7 +85,13 @@ impl<'p> Binder<'p, '_> {
         locks
     }
 
-    fn target_table(&mut self, at: usize, database: &str, table: &str, alias: &str) -> Table {
+    pub(super) fn target_table(
+        &mut self,
+        at: usize,
+        database: &str,
+        table: &str,
+        alias: &str,
+    ) -> Table {
         Table {
             id: self.arena.table_id(),
             name: alias.to_string(),
@@ -124,7 +130,7 @@ impl<'p> Binder<'p, '_> {
     }
 
     /// `SET a = 1, b = a` in order; a later value sees the earlier assignments.
-    fn assignments(
+    pub(super) fn assignments(
         &mut self,
         list: &ast::Items<ast::Assignment>,
         schema: &Arc<Schema>,
@@ -156,7 +162,7 @@ impl<'p> Binder<'p, '_> {
 
     /// Error 3105.
     #[cold]
-    fn generated_given(&self, column: &Column, row: TableId) -> SqlError {
+    pub(super) fn generated_given(&self, column: &Column, row: TableId) -> SqlError {
         let mut tables = self.frames.iter().flat_map(|f| &f.tables);
         let table = tables.find(|t| t.id == row).map_or("", |t| &t.table);
         generated_given(&column.name, table)

@@ -1,12 +1,15 @@
-//! INTO: where it may stand, and the variables it names.
+//! INTO: where it may stand, and the variables or the file it names.
 
 use std::borrow::Cow;
 
 use super::scope::Binder;
-use crate::env::Locals;
+use crate::env::{Locals, SessionEnv};
 use crate::error::{SqlError, SqlResult};
+use crate::files::{self, Format};
+use crate::logical::IntoFile;
 use crate::parse::ast::{self, Into, IntoTarget, QueryBody};
 use crate::plan::IntoVariable;
+use crate::types::Encoding;
 
 /// The INTO of a statement that is this query: at its end, or in its last SELECT.
 pub fn of(q: &ast::Query) -> Option<&Into> {
@@ -22,7 +25,7 @@ fn of_body(body: &QueryBody) -> Option<&Into> {
     }
 }
 
-/// Error 1222 unless there is a variable for each column, 1235 for files.
+/// Error 1222 unless there is a variable for each column.
 pub fn check(into: &Into, columns: usize, locals: Option<&Locals>) -> SqlResult<()> {
     match variables(into, locals)?.len() {
         n if n == columns => Ok(()),
@@ -44,7 +47,7 @@ pub(crate) fn into_variables(
 /// The variables that an INTO names.
 fn variables(into: &Into, locals: Option<&Locals>) -> SqlResult<Vec<IntoVariable>> {
     let Into::Variables(list) = into else {
-        return Err(SqlError::unsupported("SELECT ... INTO a file"));
+        return Ok(Vec::new());
     };
     let name = |target: Cow<'_, IntoTarget>| match &*target {
         IntoTarget::User(name) => Ok(IntoVariable::User(name.to_lowercase())),
@@ -57,6 +60,27 @@ fn variables(into: &Into, locals: Option<&Locals>) -> SqlResult<Vec<IntoVariable
         }
     };
     list.iter().map(name).collect()
+}
+
+/// The file that a statement which is this query writes its rows to. Errors 1083, 1115.
+pub(crate) fn into_file(q: &ast::Query, env: &SessionEnv) -> SqlResult<Option<Box<IntoFile>>> {
+    let (name, rows) = match of(q) {
+        None | Some(Into::Variables(_)) => return Ok(None),
+        Some(Into::Dumpfile(name)) => (name, None),
+        Some(Into::Outfile(file)) => {
+            let encoding = match &file.charset {
+                Some(charset) => files::encoding(charset.as_str())?,
+                None => Encoding::Utf8,
+            };
+            let format = Format::of(&file.format, env)?;
+            (&file.path, Some((format, encoding)))
+        }
+    };
+    Ok(Some(Box::new(IntoFile {
+        name: name.to_string(),
+        rows,
+        columns: Default::default(),
+    })))
 }
 
 impl Binder<'_, '_> {

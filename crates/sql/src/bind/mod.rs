@@ -18,6 +18,7 @@
 //! | `rollup` | WITH ROLLUP, GROUPING() |
 //! | `window` | window functions: the two queries that a SELECT with them is |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
+//! | `load` | LOAD DATA |
 //! | `duplicates` | ON DUPLICATE KEY UPDATE on its way to the SELECT that it is bound in |
 //! | `view` | views: those that are named, those that are defined |
 //! | `full_names` | a view's query written so that it means the same to all |
@@ -32,6 +33,7 @@ mod group;
 mod heading;
 mod heads;
 mod into;
+mod load;
 mod query;
 mod recursive;
 mod rollup;
@@ -42,8 +44,9 @@ mod updatable;
 pub(crate) mod view;
 mod window;
 
-pub(crate) use into::into_variables;
 pub use into::of as into_of;
+pub(crate) use into::{into_file, into_variables};
+pub(crate) use load::loads_variables;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -55,7 +58,7 @@ use crate::env::SessionEnv;
 use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
 use crate::logical::{Arena, Notes, PlanTable, Root};
-use crate::parse::ast::{self, StatementKind};
+use crate::parse::ast::{self, SessionStatement, StatementKind};
 use crate::result::ColumnMeta;
 use crate::value::Value;
 use heads::Head;
@@ -116,8 +119,9 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
             b.into = into::of(q);
             let (query, heads) = b.query(q)?;
             match b.into {
-                None => columns = metas(heads),
-                Some(into) => into::check(into, heads.len(), b.cx.locals)?,
+                Some(into @ ast::Into::Variables(_)) => into::check(into, heads.len(), b.cx.locals)?,
+                // A file's rows have columns, too.
+                _ => columns = metas(heads),
             }
             Root::Query(query)
         }
@@ -131,6 +135,9 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
         StatementKind::Insert(i) => Root::Insert(Box::new(b.insert(i)?)),
         StatementKind::Update(u) => b.update_statement(u)?,
         StatementKind::Delete(d) => b.delete_statement(d)?,
+        StatementKind::Session(s) if let SessionStatement::Load(load) = &**s => {
+            Root::Insert(Box::new(b.load(load)?))
+        }
         _ => return Err(SqlError::unsupported("this statement as a plan")),
     };
     Ok(b.finish(root, columns))

@@ -250,6 +250,8 @@ pub struct Binder<'p, 'c> {
     pub duplicates: Option<OnDuplicate<'p>>,
     /// The same, bound.
     pub updating: Option<Updating>,
+    /// User variables that are texts, whatever they are now: LOAD DATA gives them such.
+    pub text_variables: Vec<String>,
     /// What the plan must know of all this.
     pub notes: Notes,
     /// The views around what is being bound, outermost first.
@@ -284,6 +286,7 @@ impl<'p, 'c> Binder<'p, 'c> {
             reading_target: false,
             duplicates: None,
             updating: None,
+            text_variables: Vec::new(),
             notes: Notes::default(),
             views: Vec::new(),
             defining: None,
@@ -418,6 +421,9 @@ impl Scope for Binder<'_, '_> {
         let text = value.is_none_or(is_text);
         self.notes.text_params.push((n, text));
         text
+    }
+    fn is_text_variable(&self, name: &str) -> bool {
+        self.text_variables.iter().any(|v| v == name)
     }
     fn variable_type(&mut self, name: &Arc<str>, ty: &SqlType) {
         if !self

@@ -1,8 +1,9 @@
-//! INSERT and REPLACE: the rows that VALUES, SET and SELECT give, and what ON DUPLICATE KEY UPDATE makes of those in their way.
+//! INSERT, REPLACE and LOAD DATA: the rows that VALUES, SET and SELECT give (`load` those of a file), and what ON DUPLICATE KEY UPDATE makes of those in their way.
 
 use super::Outcome;
 use super::block;
 use super::dml::DmlOptions;
+use super::load;
 use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
 use crate::error::{SqlError, SqlResult};
@@ -10,6 +11,7 @@ use crate::expr::RowRef;
 use crate::logical::PlanTable;
 use crate::logical::column_count;
 use crate::plan::dml::{Assignments, Given, Insert, InsertRows};
+use crate::result::ResultSink;
 use crate::types::{DefaultValue, SqlType};
 use crate::value::{Value, assigned};
 use crate::write::{
@@ -17,22 +19,32 @@ use crate::write::{
 };
 
 /// An INSERT under way.
-struct Insertion<'s> {
-    plan: &'s Insert,
-    t: &'s PlanTable,
-    writer: RowWriter<'s>,
+pub(super) struct Insertion<'s> {
+    pub(super) plan: &'s Insert,
+    pub(super) t: &'s PlanTable,
+    pub(super) writer: RowWriter<'s>,
     /// Values of the statement's subqueries.
-    subqueries: Vec<Value<'static>>,
+    pub(super) subqueries: Vec<Value<'static>>,
     found_rows: bool,
     duplicates: u64,
+    /// Rows that made way for others.
+    deleted: u64,
+    /// Rows that IGNORE passed over.
+    skipped: u64,
     affected: u64,
 }
 
-/// Runs an INSERT or REPLACE.
-pub fn run<'s>(st: &mut State<'s>, plan: &'s Insert, dml: &DmlOptions<'s>) -> SqlResult<Outcome> {
+/// Runs an INSERT, REPLACE or LOAD DATA.
+pub fn run<'s>(
+    st: &mut State<'s>,
+    plan: &'s Insert,
+    dml: &DmlOptions<'s>,
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
     let t = &st.plan.tables[plan.table];
     let mut subqueries = Vec::new();
-    if !plan.subqueries.is_empty() {
+    let file = matches!(plan.rows, InsertRows::File(_));
+    if !plan.subqueries.is_empty() && !file {
         // The row being made, the row to be inserted and those selected (ON DUPLICATE KEY UPDATE), a group that is none,
         // subqueries.
         let source = subquery_source(plan);
@@ -44,7 +56,7 @@ pub fn run<'s>(st: &mut State<'s>, plan: &'s Insert, dml: &DmlOptions<'s>) -> Sq
     let times = (st.params.len() / st.plan.params.max(1)).max(1);
     let several = match &plan.rows {
         InsertRows::Values(list) => list.len() * times > 1,
-        InsertRows::Query { .. } => true,
+        InsertRows::Query { .. } | InsertRows::File(_) => true,
     };
     let policy = WritePolicy {
         duplicates: match (plan.replace, &plan.update) {
@@ -69,10 +81,13 @@ pub fn run<'s>(st: &mut State<'s>, plan: &'s Insert, dml: &DmlOptions<'s>) -> Sq
         subqueries,
         found_rows: dml.found_rows,
         duplicates: 0,
+        deleted: 0,
+        skipped: 0,
         affected: 0,
     };
     match &plan.rows {
         InsertRows::Values(list) => insertion.values(st, list, times)?,
+        InsertRows::File(file) => load::run(&mut insertion, st, file, sink)?,
         InsertRows::Query { query, buffered } => {
             let types = &query.types;
             if *buffered {
@@ -98,7 +113,7 @@ pub fn run<'s>(st: &mut State<'s>, plan: &'s Insert, dml: &DmlOptions<'s>) -> Sq
 }
 
 /// Source of subquery values; see [`Insert`].
-fn subquery_source(plan: &Insert) -> usize {
+pub(super) fn subquery_source(plan: &Insert) -> usize {
     2 + plan.carried.widths.len() + usize::from(plan.update.is_some())
 }
 
@@ -215,7 +230,7 @@ impl<'s> Insertion<'s> {
     }
 
     /// Inserts a row, counting as MySQL does: 1 for it, and 1 for each that makes way.
-    fn put(
+    pub(super) fn put(
         &mut self,
         st: &mut State<'s>,
         row: &mut NewRow<'_>,
@@ -228,12 +243,17 @@ impl<'s> Insertion<'s> {
             Inserted::Stored(replaced) => {
                 self.affected += 1 + replaced;
                 self.duplicates += replaced;
+                self.deleted += replaced;
             }
             Inserted::Same(replaced) => {
                 self.affected += 1 + replaced;
                 self.duplicates += 1 + replaced;
+                self.deleted += replaced;
             }
-            Inserted::Skipped => self.duplicates += 1,
+            Inserted::Skipped => {
+                self.duplicates += 1;
+                self.skipped += 1;
+            }
             Inserted::Duplicate => {
                 self.duplicates += 1;
                 if let Some(set) = &self.plan.update {
@@ -325,19 +345,26 @@ impl<'s> Insertion<'s> {
             Some(numbers) => (numbers.first_generated(), numbers.last_given()),
             None => (None, 0),
         };
-        let mut info = String::new();
-        if several {
-            info = format!(
-                "Records: {}  Duplicates: {}  Warnings: {}",
-                self.writer.row(),
-                self.duplicates,
-                st.env.diagnostics.borrow().len()
-            );
-        }
+        let (rows, warnings) = (self.writer.row(), st.env.diagnostics.borrow().len());
+        let info = match &self.plan.rows {
+            InsertRows::File(_) => format!(
+                "Records: {rows}  Deleted: {}  Skipped: {}  Warnings: {warnings}",
+                self.deleted, self.skipped
+            ),
+            _ if several => format!(
+                "Records: {rows}  Duplicates: {}  Warnings: {warnings}",
+                self.duplicates
+            ),
+            _ => String::new(),
+        };
         st.writer_done(&mut self.writer);
         Outcome {
             affected: self.affected,
-            last_insert_id: generated_id.unwrap_or(given),
+            last_insert_id: match &self.plan.rows {
+                // As in MySQL, LOAD DATA tells by LAST_INSERT_ID() alone.
+                InsertRows::File(_) => 0,
+                _ => generated_id.unwrap_or(given),
+            },
             generated_id,
             info,
             ..Outcome::default()

@@ -19,6 +19,8 @@
 //! | `profile` | what EXPLAIN ANALYZE counts; nothing is counted otherwise |
 //! | `insert`, `update`, `multi_table` | which rows INSERT, UPDATE and DELETE write, and their values; [`crate::write`] writes them |
 //! | `dml` | what those share |
+//! | `load` | LOAD DATA: the rows of a file |
+//! | `into_file` | SELECT ... INTO OUTFILE, DUMPFILE |
 //!
 //! An execution pins the plan's tables first and does nothing if one has changed since. It never commits or rolls
 //! back: a statement that fails half way leaves its changes to the caller, who returns to the savepoint it took.
@@ -34,9 +36,11 @@ mod group;
 mod hash;
 mod index_merge;
 mod insert;
+mod into_file;
 mod keyed_rows;
 mod lateral;
 mod levels;
+mod load;
 mod loose_scan;
 mod multi_table;
 mod partitions;
@@ -191,6 +195,9 @@ fn run_root<'s>(
     let sent = || env.rows_sent.set(env.rows_sent.get() + 1);
     Ok(match &plan.root {
         Root::Query(q) if plan.analyzes => analyze(st, plan, q, sink)?,
+        Root::Query(q) if let Some(into) = &plan.into_file => {
+            into_file::run(st, plan, q, into, select_limit)?
+        }
         Root::Query(q) if plan.into.is_empty() => {
             sink.columns(&plan.columns).map_err(sink_error)?;
             query(st, plan, q, select_limit, sink)?
@@ -202,7 +209,7 @@ fn run_root<'s>(
         }
         Root::Insert(i) => {
             let _strict = env.write_strictly(i.ignore);
-            insert::run(st, i, dml)?
+            insert::run(st, i, dml, sink)?
         }
         Root::Update(u) => {
             let _strict = env.write_strictly(u.ignore);
@@ -400,7 +407,7 @@ fn into_variables<'s>(
                 ..Outcome::default()
             })
         }
-        _ => Err(SqlError::new(1172, "Result consisted of more than one row")),
+        _ => Err(into_file::too_many_rows()),
     }
 }
 

@@ -163,6 +163,13 @@ impl<'s> State<'s> {
         Ok(())
     }
 
+    /// Forgets what is kept because it stays the same while the statement runs: what it follows from has changed.
+    pub fn forget_kept(&mut self) {
+        self.derived.fill(None);
+        self.subqueries.fill(None);
+        self.hashes.fill(None);
+    }
+
     /// A charge of nothing so far.
     pub fn charge(&self) -> Charge {
         Charge::new(self.memory)

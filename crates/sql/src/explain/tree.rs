@@ -142,7 +142,7 @@ impl Tree<'_> {
                 let name = &self.plan.tables[i.table].table.def().name;
                 let inputs = match &i.rows {
                     InsertRows::Query { query, .. } => vec![self.query(query)],
-                    InsertRows::Values(_) => Vec::new(),
+                    InsertRows::Values(_) | InsertRows::File(_) => Vec::new(),
                 };
                 Node::new(format!("Insert into {name}"), inputs)
             }

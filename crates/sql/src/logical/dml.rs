@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::files::LoadFile;
 use super::{Block, Query, TableId};
 use crate::error::SqlError;
 use crate::expr::Expr;
@@ -90,6 +91,8 @@ pub enum InsertRows {
         /// Read to its end first.
         buffered: bool,
     },
+    /// LOAD DATA.
+    File(Box<LoadFile<Expr>>),
 }
 
 /// UPDATE of one table.
@@ -190,8 +193,10 @@ impl Root {
         };
         match self {
             Root::Insert(i) => {
-                if let InsertRows::Values(rows) = &mut i.rows {
-                    rows.iter_mut().flatten().for_each(&mut one);
+                match &mut i.rows {
+                    InsertRows::Values(rows) => rows.iter_mut().flatten().for_each(&mut one),
+                    InsertRows::File(file) => file.set.iter_mut().for_each(|(_, g)| one(g)),
+                    InsertRows::Query { .. } => {}
                 }
                 let update = i.update.iter_mut().flatten();
                 update.for_each(|(_, g)| one(g));

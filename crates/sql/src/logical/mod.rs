@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `block` | query blocks and join trees |
 //! | `dml` | INSERT, UPDATE and DELETE around them |
+//! | `files` | the files of statements that write or read such |
 //! | `table` | the stored tables, with what is known of their rows |
 //! | `notes` | what was taken for granted of session and parameters |
 //! | `equal` | sets of columns that conditions say are equal |
@@ -23,6 +24,7 @@
 mod block;
 mod dml;
 mod equal;
+mod files;
 mod notes;
 mod print;
 mod table;
@@ -35,6 +37,7 @@ pub use dml::{
     Assignments, Carried, Delete, Given, Insert, InsertRows, Root, Several, Target, Through, Update,
 };
 pub use equal::EqualColumns;
+pub use files::{IntoFile, LoadFile, LoadTarget};
 pub use notes::Notes;
 pub use table::{OUTGROWN_ROWS, PlanTable};
 pub use walk::{ColumnRef, EachExpr};

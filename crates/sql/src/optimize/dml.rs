@@ -6,7 +6,7 @@ use crate::error::SqlResult;
 use crate::expr::Expr;
 use crate::logical;
 use crate::plan::dml::{
-    Assignments, Delete, Given, Insert, InsertRows, MultiTableDml, Target, Through, Update,
+    Assignments, Delete, Given, Insert, InsertRows, LoadFile, MultiTableDml, Target, Through, Update,
 };
 use crate::plan::nodes::{Block, LevelFrom};
 use crate::types::Schema;
@@ -36,6 +36,23 @@ impl Optimizer<'_> {
                     out.push(row.collect());
                 }
                 InsertRows::Values(out)
+            }
+            logical::InsertRows::File(file) => {
+                let source = 2;
+                let walk = |f: &mut dyn FnMut(&Expr)| {
+                    file.set.iter().for_each(|(_, g)| value_of(g, f));
+                };
+                subqueries = self.subqueries(&walk, source)?;
+                let once: Vec<usize> = (0..subqueries.len()).collect();
+                InsertRows::File(Box::new(LoadFile {
+                    set: self.assignments(file.set, source, &once),
+                    name: file.name,
+                    local: file.local,
+                    format: file.format,
+                    charset: file.charset,
+                    skip: file.skip,
+                    targets: file.targets,
+                }))
             }
         };
         let update = match i.update {

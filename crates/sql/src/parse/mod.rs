@@ -63,6 +63,7 @@ pub fn is_planned(kind: &StatementKind) -> bool {
     match kind {
         K::Query(_) | K::Insert(_) | K::Update(_) | K::Delete(_) | K::Do(_) => true,
         K::Explain(explain) => matches!(**explain, ast::Explain::Statement { .. }),
+        K::Session(s) => matches!(**s, ast::SessionStatement::Load(_)),
         _ => false,
     }
 }

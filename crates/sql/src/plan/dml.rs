@@ -5,6 +5,9 @@ use std::sync::Arc;
 use super::nodes::{Block, ExprWithSubqueries, Query, Subquery};
 use crate::logical::{self, Carried};
 
+/// LOAD DATA.
+pub type LoadFile = logical::LoadFile<ExprWithSubqueries>;
+
 /// What an assignment or a VALUES item gives a column.
 pub type Given = logical::Given<ExprWithSubqueries>;
 /// What a statement sets: (column, value), in order.
@@ -64,6 +67,8 @@ pub enum InsertRows {
         /// Read to its end first.
         buffered: bool,
     },
+    /// LOAD DATA. Its subqueries are run for each row.
+    File(Box<LoadFile>),
 }
 
 /// UPDATE of one table, and how its rows are found.

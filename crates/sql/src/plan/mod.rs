@@ -25,7 +25,7 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::bind::is_of;
 use crate::expr::param::{is_text, param_type};
-use crate::logical::{Notes, OUTGROWN_ROWS, PlanTable};
+use crate::logical::{IntoFile, Notes, OUTGROWN_ROWS, PlanTable};
 use crate::result::ColumnMeta;
 use crate::statistics;
 use crate::types::SqlType;
@@ -69,6 +69,8 @@ pub struct Plan {
     pub(crate) relations: Option<Box<Relations>>,
     /// SELECT ... INTO: where the row goes.
     pub(crate) into: Vec<IntoVariable>,
+    /// SELECT ... INTO OUTFILE, DUMPFILE.
+    pub(crate) into_file: Option<Box<IntoFile>>,
     /// An execution read so many rows that the tables may have outgrown the plan.
     outgrown: AtomicBool,
     /// Rows an execution may read before that is looked into.
@@ -151,6 +153,7 @@ impl Plan {
             rests: Rests::OnNothing,
             relations: None,
             into: Vec::new(),
+            into_file: None,
         }
     }
     /// One that rests on this.
@@ -207,10 +210,15 @@ impl Plan {
             updates,
         }
     }
-    /// A SELECT as it was written, and the variables of its INTO.
-    pub(crate) fn selecting(mut self, into: Vec<IntoVariable>) -> Plan {
+    /// A SELECT as it was written, and the variables or the file of its INTO.
+    pub(crate) fn selecting(
+        mut self,
+        into: Vec<IntoVariable>,
+        into_file: Option<Box<IntoFile>>,
+    ) -> Plan {
         self.limitable = true;
         self.into = into;
+        self.into_file = into_file;
         self
     }
     /// The same, to be run for how it goes (EXPLAIN ANALYZE).
@@ -222,6 +230,7 @@ impl Plan {
             analyzes: true,
             limitable: false,
             into: Vec::new(),
+            into_file: None,
             ..self
         }
     }
@@ -243,6 +252,7 @@ impl Plan {
             analyzes: false,
             limitable: false,
             into: Vec::new(),
+            into_file: None,
             ..self
         }
     }

@@ -42,10 +42,17 @@ fn compile_kind(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> S
     let bound = bind::statement(kind, text, cx)?;
     cx.env.profiles.enter("optimizing");
     let peek = Peek::new(cx.env, cx.params.filter(|_| cx.peek));
-    let mut plan = planned(bound, peek, text.contains(":="), generation)?;
+    let assigns = text.contains(":=") || bind::loads_variables(kind);
+    let mut plan = planned(bound, peek, assigns, generation)?;
     plan.relations = foreign_keys::resolve(cx.engine, cx.txn, &plan.written())?;
     match kind {
-        StatementKind::Query(q) => Ok(plan.selecting(bind::into_variables(q, cx.locals)?)),
+        StatementKind::Query(q) => {
+            let mut file = bind::into_file(q, cx.env)?;
+            if let Some(file) = &mut file {
+                file.columns = std::mem::take(&mut plan.columns);
+            }
+            Ok(plan.selecting(bind::into_variables(q, cx.locals)?, file))
+        }
         _ => Ok(plan),
     }
 }

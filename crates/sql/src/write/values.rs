@@ -7,7 +7,7 @@ use super::{NewRow, RowWriter};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::row::encode_row;
-use crate::types::DefaultValue;
+use crate::types::{BaseType, DefaultValue};
 use crate::value::{self, StoreContext, Value};
 
 impl<'w> RowWriter<'w> {
@@ -155,6 +155,62 @@ impl<'w> RowWriter<'w> {
             }
         }
         Ok(())
+    }
+
+    /// Gives a column what it has where a row of a file ends before its field, with warning or error 1261: as in MySQL not its default, unless that
+    /// is NULL, but the type's zero, and the time in a TIMESTAMP.
+    pub fn set_missing(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        column: usize,
+    ) -> SqlResult<()> {
+        let cx = self.conversion(env);
+        let m = format!("Row {} doesn't contain data for all columns", self.row);
+        cx.raise(1261, m)?;
+        let definition = &self.target.schema.columns[column];
+        let none = matches!(definition.default, DefaultValue::Null | DefaultValue::None);
+        if definition.auto_increment || definition.nullable && none {
+            return self.set(env, row, column, Value::Null);
+        }
+        self.set_zero(env, row, column)
+    }
+
+    /// Gives a column its type's zero: the time in a TIMESTAMP that can't be NULL, no member in an ENUM.
+    fn set_zero(&self, env: &SessionEnv, row: &mut NewRow<'_>, column: usize) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        let zero = match definition.ty.base {
+            BaseType::Timestamp if !definition.nullable => {
+                let now = Value::DateTime(env.local_now_fsp(definition.ty.decimals));
+                value::store(now, definition, &self.conversion(env))?
+            }
+            BaseType::Enum => Value::str(""),
+            _ => value::implicit_zero(&definition.ty),
+        };
+        row.put(column, zero);
+        Ok(())
+    }
+
+    /// Gives a column the NULL of a file. Where it can't be there is the type's zero, with warning or error 1263, and the time in a TIMESTAMP.
+    pub fn set_loaded_null(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        column: usize,
+    ) -> SqlResult<()> {
+        let definition = &self.target.schema.columns[column];
+        let numbered = self.auto.as_ref().is_some_and(|a| a.column == column);
+        if definition.nullable || numbered || !self.hooks.before.is_empty() {
+            return self.set(env, row, column, Value::Null);
+        }
+        if definition.ty.base != BaseType::Timestamp {
+            let m = format!(
+                "Column set to default value; NULL supplied to NOT NULL column '{}' at row {}",
+                definition.name, self.row
+            );
+            self.conversion(env).raise(1263, m)?;
+        }
+        self.set_zero(env, row, column)
     }
 
     /// Begins the next image of a row: its values as they are.

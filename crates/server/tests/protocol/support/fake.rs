@@ -1,4 +1,5 @@
-//! A database that knows a handful of words: `ok`, `fail`, `panic`, `rows N`, `echo TEXT`, `wait`, `limit N` (sets
+//! A database that knows a handful of words: `ok`, `fail`, `panic`, `rows N`, `echo TEXT`, `wait`, `file NAME` (a file
+//! of the client's as a row; one that begins with `bad` is not read further), `limit N` (sets
 //! `max_allowed_packet`); `params`, prepared, returns its two parameters.
 
 use millpond_server::backend::{Backend, BackendSession};
@@ -9,6 +10,7 @@ use millpond_session::{
 };
 use millpond_session::{Counter, KillHook, OnDurable, Unsettled};
 use std::collections::{HashMap, HashSet};
+use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex};
 
 #[derive(Default)]
@@ -142,6 +144,19 @@ impl FakeSession {
             "echo" => {
                 sink.columns(&columns()[1..]).map_err(sent)?;
                 sink.row(&[Value::str(rest)]).map_err(sent)?;
+            }
+            "file" => {
+                let mut file = sink.client_file(rest)?;
+                let mut text = vec![0; 3];
+                let n = file.read(&mut text).map_err(sent)?;
+                text.truncate(n);
+                if text == b"bad" {
+                    return Err(SqlError::new(1158, "it is bad"));
+                }
+                file.read_to_end(&mut text).map_err(sent)?;
+                drop(file);
+                sink.columns(&columns()[1..]).map_err(sent)?;
+                sink.row(&[Value::Bytes(text.into())]).map_err(sent)?;
             }
             "wait" => {
                 self.fake.change(|s| s.running = true);

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const DEPRECATE_EOF: u32 = 1 << 24;
 pub const MULTI: u32 = 3 << 16;
+pub const LOCAL_FILES: u32 = 1 << 7;
 /// PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, PLUGIN_AUTH.
 const BASE: u32 = 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 const CONNECT_WITH_DB: u32 = 8;

@@ -110,6 +110,10 @@ pub trait Scope {
     }
     /// Takes note of an expression that was bound.
     fn bound(&mut self, _e: &Expr) {}
+    /// Whether a user variable has a text by the time it is read, whatever it is now.
+    fn is_text_variable(&self, _name: &str) -> bool {
+        false
+    }
     /// Notes the type that a user variable has now: a plan with it is for values of that type.
     fn variable_type(&mut self, _name: &Arc<str>, _ty: &SqlType) {}
     /// Notes that a placeholder stands where bytes are wanted: a text for it is what the client sent.

@@ -58,14 +58,17 @@ pub(super) fn system_variable(v: &ast::SystemVariable, scope: &mut dyn Scope) ->
 pub(super) fn user_variable(name: &str, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let name: Arc<str> = name.to_ascii_lowercase().into();
     scope.keep_private();
+    let is_text = scope.is_text_variable(&name);
     let ty = match scope.session().user_vars.borrow().get(&*name) {
-        Some(v) if !v.is_null() => type_of(v, scope.collation()),
+        Some(v) if !v.is_null() && !is_text => type_of(v, scope.collation()),
         _ => SqlType {
             collation: scope.collation(),
             ..SqlType::new(BaseType::LongText)
         },
     };
-    scope.variable_type(&name, &ty);
+    if !is_text {
+        scope.variable_type(&name, &ty);
+    }
     Ok(Expr::new(ExprKind::UserVariable(name), ty, true))
 }
 

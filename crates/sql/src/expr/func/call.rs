@@ -190,6 +190,12 @@ pub(super) fn bytes<'a>(b: Vec<u8>) -> Computed<'a> {
 /// What a result may have whatever `max_allowed_packet` says: MySQL's default for that, in bytes.
 const MAX_RESULT: usize = 64 << 20;
 
+/// `max_allowed_packet`.
+pub(super) fn max_packet(session: &SessionEnv) -> u64 {
+    let set = (session.sys_var)("", "max_allowed_packet");
+    set.map_or(MAX_RESULT as u64, |v| v.to_u64())
+}
+
 /// Longest text that a function makes: `max_allowed_packet` where it is set higher than by default.
 #[cold]
 pub(in crate::expr) fn max_result(session: &SessionEnv) -> usize {

@@ -16,6 +16,7 @@ mod compress;
 mod date_format;
 mod dates;
 mod encode;
+mod files;
 mod format;
 mod info;
 mod net;
@@ -173,6 +174,7 @@ const TOPICS: &[&[Function]] = &[
     date_format::FUNCTIONS,
     dates::FUNCTIONS,
     encode::FUNCTIONS,
+    files::FUNCTIONS,
     format::FUNCTIONS,
     info::FUNCTIONS,
     net::FUNCTIONS,
@@ -350,14 +352,13 @@ pub(super) fn find(name: &str, count: usize) -> SqlResult<Option<Func>> {
 /// Whether MySQL has a function of this upper-case name and there is none here.
 pub(super) fn is_missing(name: &str) -> bool {
     const FAMILIES: [&str; 4] = ["JSON_", "ST_", "MBR", "GTID_"];
-    const NAMES: [&str; 19] = [
+    const NAMES: [&str; 18] = [
         "AES_DECRYPT",
         "AES_ENCRYPT",
         "EXTRACTVALUE",
         "FORMAT_BYTES",
         "FORMAT_PICO_TIME",
         "GROUPING",
-        "LOAD_FILE",
         "MASTER_POS_WAIT",
         "PS_CURRENT_THREAD_ID",
         "PS_THREAD_ID",

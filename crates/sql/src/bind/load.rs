@@ -1,0 +1,124 @@
+//! LOAD DATA: which columns and variables a file's fields go to, and what SET makes of them.
+
+use super::from;
+use super::scope::Binder;
+use crate::error::{SqlError, SqlResult};
+use crate::expr::bind::unknown_column;
+use crate::files::Format;
+use crate::logical::{Carried, Insert, InsertRows, LoadFile, LoadTarget, TableId};
+use crate::parse::ast::{self, Duplicates, IntoTarget};
+use crate::types::{Schema, Visibility};
+
+/// Whether a statement gives fields of a file to variables.
+pub(crate) fn loads_variables(kind: &ast::StatementKind) -> bool {
+    let ast::StatementKind::Session(s) = kind else {
+        return false;
+    };
+    let variable = |t: std::borrow::Cow<'_, IntoTarget>| matches!(*t, IntoTarget::User(_));
+    matches!(&**s, ast::SessionStatement::Load(load) if load.columns.iter().any(variable))
+}
+
+impl<'p> Binder<'p, '_> {
+    /// Binds LOAD DATA.
+    pub fn load(&mut self, load: &'p ast::Load) -> SqlResult<Insert> {
+        let (table, database, name) = self.target(&load.table)?;
+        self.tables[table].goes_by(&name, true);
+        let schema = self.tables[table].schema.clone();
+        let partitions = from::partitions_of(&schema, &load.partitions, &name)?;
+        let format = Format::of(&load.format, self.cx.env)?;
+        let targets = self.load_targets(load, &schema, &format)?;
+        let target = self.target_table(table, &database, &name, &name);
+        let row = target.id;
+        self.open_frame_over(target);
+        let set = self.load_set(load, &targets, table, row);
+        self.frames.pop();
+        let set = set?;
+        if self.reading_target {
+            let m = format!("You can't specify target table '{name}' for update in FROM clause");
+            return Err(SqlError::new(1093, m));
+        }
+        let mut columns: Vec<usize> = Vec::new();
+        let loaded = targets.iter().filter_map(LoadTarget::column);
+        for c in loaded.chain(set.iter().map(|(c, _)| *c)) {
+            if !columns.contains(&c) {
+                columns.push(c);
+            }
+        }
+        let replace = load.duplicates == Some(Duplicates::Replace);
+        Ok(Insert {
+            table,
+            row,
+            others_read: Vec::new(),
+            columns,
+            rows: InsertRows::File(Box::new(LoadFile {
+                name: load.file.clone(),
+                local: load.local,
+                format,
+                charset: load.charset.as_ref().map(|c| c.as_str().to_string()),
+                skip: load.ignore.unwrap_or(0),
+                targets,
+                set,
+            })),
+            replace,
+            // There is no stopping a client that sends a file.
+            ignore: !replace && (load.local || load.duplicates == Some(Duplicates::Ignore)),
+            update: None,
+            carried: Carried::default(),
+            partitions,
+        })
+    }
+
+    fn load_targets(
+        &mut self,
+        load: &ast::Load,
+        schema: &Schema,
+        format: &Format,
+    ) -> SqlResult<Vec<LoadTarget>> {
+        if load.columns.is_empty() {
+            let shown = |c: &usize| schema.columns[*c].visibility == Visibility::Visible;
+            let all = (0..schema.columns.len()).filter(shown);
+            return Ok(all.map(LoadTarget::Column).collect());
+        }
+        let mut targets: Vec<LoadTarget> = Vec::new();
+        for t in &load.columns {
+            let target = match &*t {
+                IntoTarget::User(_) if format.is_unparted() => {
+                    return Err(SqlError::new(
+                        1409,
+                        "Can't load value from file with fixed size rows to variable",
+                    ));
+                }
+                IntoTarget::User(name) => LoadTarget::Variable(name.to_lowercase()),
+                IntoTarget::Local(name) => {
+                    let n = name.as_str();
+                    let at = schema
+                        .column(n)
+                        .ok_or_else(|| unknown_column(&[], n, "field list"))?;
+                    LoadTarget::Column(at)
+                }
+            };
+            if let LoadTarget::Variable(name) = &target {
+                self.text_variables.push(name.clone());
+            }
+            targets.push(target);
+        }
+        Ok(targets)
+    }
+
+    fn load_set(
+        &mut self,
+        load: &'p ast::Load,
+        targets: &[LoadTarget],
+        table: usize,
+        row: TableId,
+    ) -> SqlResult<super::dml::Assignments> {
+        let schema = self.tables[table].schema.clone();
+        for c in targets.iter().filter_map(LoadTarget::column) {
+            if schema.columns[c].generated.is_some() {
+                return Err(self.generated_given(&schema.columns[c], row));
+            }
+        }
+        self.reading_target = false;
+        self.assignments(&load.set, &schema, row)
+    }
+}
