@@ -278,3 +278,46 @@ fn a_row_that_a_variable_names_is_locked_alone() {
         3572
     );
 }
+
+#[test]
+fn rows_that_others_hold_are_passed_over_or_refused() {
+    let db = TestDb::new();
+    let (mut c, mut other) = (db.client(), db.client());
+    c.ok("CREATE TABLE q (id INT PRIMARY KEY, s VARCHAR(5), KEY (s))");
+    c.ok("CREATE TABLE w (id INT PRIMARY KEY)");
+    c.ok("INSERT INTO q VALUES (1, 'a'), (2, 'b'), (3, 'a'), (4, 'b')");
+    c.ok("INSERT INTO w VALUES (1), (2), (3)");
+    c.ok("BEGIN");
+    let next = "SELECT id FROM q ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+    assert_eq!(c.rows(next), ["1"]);
+    other.ok("BEGIN");
+    assert_eq!(other.rows(next), ["2"]);
+    assert_eq!(c.rows("SELECT id FROM q FOR UPDATE SKIP LOCKED").len(), 3);
+    assert!(other.rows("SELECT id FROM q WHERE s = 'a' FOR SHARE SKIP LOCKED").is_empty());
+    assert_eq!(other.code("SELECT id FROM q FOR SHARE NOWAIT"), 3572);
+    other.ok("ROLLBACK");
+    c.ok("ROLLBACK");
+
+    // OF: the others are read, or locked otherwise.
+    c.ok("BEGIN");
+    c.ok("SELECT * FROM w WHERE id = 1 FOR UPDATE");
+    let joined = "SELECT q.id FROM q JOIN w ON q.id = w.id ORDER BY q.id";
+    assert_eq!(
+        other.rows(&format!("{joined} FOR UPDATE OF q NOWAIT")),
+        ["1", "2", "3"]
+    );
+    assert_eq!(
+        other.rows(&format!("{joined} FOR UPDATE OF q NOWAIT FOR SHARE OF w SKIP LOCKED")),
+        ["2", "3"]
+    );
+    assert_eq!(other.code(&format!("{joined} FOR SHARE OF w NOWAIT")), 3572);
+    for (clauses, code) in [
+        ("FOR UPDATE OF nothing", 3568),
+        ("FOR UPDATE OF q FOR SHARE OF q", 3569),
+        ("FOR UPDATE OF q, q FOR SHARE OF w, q", 3569),
+        ("FOR UPDATE FOR SHARE OF w", 3569),
+    ] {
+        assert_eq!(other.code(&format!("{joined} {clauses}")), code, "{clauses}");
+    }
+    c.ok("ROLLBACK");
+}

@@ -15,7 +15,6 @@ use crate::switches::Flag;
 use crate::types::derive::string_collation;
 use crate::types::{Schema, SqlType};
 use millpond_store::{LockMode, WaitPolicy};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Most tables of a block.
@@ -668,7 +667,7 @@ fn equal(a: Expr, b: Expr) -> Expr {
     }
 }
 
-/// Error 3568 if FOR UPDATE OF and the like name what is not there.
+/// Error 3568 if FOR UPDATE OF and the like name what is not there, 3569 if two of them are about one table.
 pub fn check_locks(locks: &ast::Items<ast::Lock>, tables: &[Table]) -> SqlResult<()> {
     for lock in locks {
         for of in &lock.tables {
@@ -681,15 +680,24 @@ pub fn check_locks(locks: &ast::Items<ast::Lock>, tables: &[Table]) -> SqlResult
             }
         }
     }
+    let several = |t: &&Table| locks.iter().filter(|l| is_about(l, &t.name)).nth(1).is_some();
+    if let Some(table) = tables.iter().find(several) {
+        return Err(SqlError::new(
+            3569,
+            format!("Table `{}` appears in multiple locking clauses.", table.name),
+        ));
+    }
     Ok(())
+}
+
+/// Whether a locking clause is about a table.
+fn is_about(lock: &ast::Lock, table: &str) -> bool {
+    lock.tables.is_empty() || lock.tables.iter().any(|of| of.name.as_str() == table)
 }
 
 /// How FOR UPDATE and FOR SHARE lock a table.
 fn lock_of(locks: &ast::Items<ast::Lock>, name: &str) -> Option<(LockMode, WaitPolicy)> {
-    let here = |l: &Cow<'_, ast::Lock>| {
-        l.tables.is_empty() || l.tables.iter().any(|of| of.name.as_str() == name)
-    };
-    let lock = locks.iter().filter(here).last()?;
+    let lock = locks.iter().find(|l| is_about(l, name))?;
     let mode = match lock.strength {
         ast::LockStrength::Share => LockMode::Shared,
         ast::LockStrength::Update => LockMode::Exclusive,
