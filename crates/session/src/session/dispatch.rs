@@ -100,6 +100,11 @@ impl Session {
         if let StatementKind::Call(call) = statement.kind() {
             return self.call_statement(call, params, more, sink);
         }
+        if let StatementKind::Session(session) = statement.kind()
+            && let SessionStatement::HandlerRead { .. } = &**session
+        {
+            return self.handler_read(session, params, more, sink);
+        }
         match self.answer(statement, params)? {
             Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
             Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
@@ -243,11 +248,11 @@ impl Session {
                 ];
                 return Ok(Answer::Rows(columns, Vec::new()));
             }
-            S::Execute { .. }
-            | S::HandlerOpen { .. }
-            | S::HandlerRead { .. }
-            | S::HandlerClose(_)
-            | S::Load(_) => return Err(SqlError::unsupported(statement)),
+            S::HandlerOpen { table, alias } => self.handler_open(table, alias.as_ref())?,
+            S::HandlerClose(table) => self.handler_close(table)?,
+            S::Execute { .. } | S::HandlerRead { .. } | S::Load(_) => {
+                return Err(SqlError::unsupported(statement));
+            }
         }
         Ok(Answer::ok())
     }

@@ -23,6 +23,7 @@ mod admin;
 mod analyze;
 mod checksum;
 mod dispatch;
+mod handler;
 mod program;
 mod record;
 mod run;

@@ -619,6 +619,6 @@ fn changed() -> SqlError {
     )
 }
 
-fn no_transaction() -> SqlError {
+pub(super) fn no_transaction() -> SqlError {
     SqlError::new(1105, "no transaction")
 }

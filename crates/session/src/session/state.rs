@@ -20,6 +20,7 @@ use millpond_sql::env::{
     ConversionEnv, Diagnostic, Locals, SessionEnv, is_system_schema, locale, now_us, sql_mode,
 };
 use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::exec::handler::Handler;
 use millpond_sql::exec::{Limits, Scratch};
 use millpond_sql::memory::{Charge, MemoryAccount};
 use millpond_sql::store_error::store_error;
@@ -83,6 +84,8 @@ pub struct Session {
     pub(super) using: Option<Vec<String>>,
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,
+    /// HANDLER's tables by lower-case alias.
+    pub(super) handlers: HashMap<String, Handler>,
     pub(super) found_rows: bool,
     /// What LOCK TABLES holds.
     pub(super) locked: Vec<super::admin::Locked>,
@@ -210,6 +213,7 @@ impl Session {
             locals: None,
             using: None,
             named: HashMap::new(),
+            handlers: HashMap::new(),
             found_rows: info.found_rows,
             locked: Vec::new(),
             read_locked: false,
@@ -318,6 +322,7 @@ impl Session {
 
     /// FLUSH TABLES: plans made before are not used again here, nor by sessions that begin from now on.
     pub(super) fn note_flush_tables(&mut self) {
+        self.handlers.clear();
         self.flushes = 1 + self.instance.0.flushes.fetch_add(1, Ordering::Relaxed);
         self.refresh_context();
     }
@@ -349,6 +354,7 @@ impl Session {
         self.unlock_tables();
         self.instance.0.user_locks.release_all(self.id());
         self.named.clear();
+        self.handlers.clear();
         self.cache.clear();
         self.env.clear_user_vars();
         self.env.diagnostics.borrow_mut().clear();

@@ -326,9 +326,9 @@ fn session_row(statement: &SessionStatement) -> SqlResult<Row> {
         S::Prepare { .. } => Row::new(C::PrepareSql, W::Other, Effect::Own).unpreparable(),
         S::Execute { .. } => Row::new(C::ExecuteSql, W::Other, Effect::Own).unpreparable(),
         S::Deallocate(_) => Row::new(C::DeallocSql, W::Other, Effect::Own).unpreparable(),
-        S::HandlerOpen { .. } | S::HandlerRead { .. } | S::HandlerClose(_) => {
-            return refused("HANDLER");
-        }
+        S::HandlerOpen { .. } => Row::new(C::HaOpen, W::Other, Effect::Own).unpreparable(),
+        S::HandlerRead { .. } => Row::new(C::HaRead, W::Select, Effect::Own).unpreparable(),
+        S::HandlerClose(_) => Row::new(C::HaClose, W::Other, Effect::Own).unpreparable(),
         S::Load(load) if load.xml => return refused("LOAD XML"),
         S::Load(_) => Row::new(C::Load, W::Insert, Effect::Own).unpreparable(),
     })

@@ -19,6 +19,7 @@
 //! | `profile` | what EXPLAIN ANALYZE counts; nothing is counted otherwise |
 //! | `insert`, `update`, `multi_table` | which rows INSERT, UPDATE and DELETE write, and their values; [`crate::write`] writes them |
 //! | `dml` | what those share |
+//! | [`handler`] | HANDLER: rows read along an index, with no plan |
 //! | `load` | LOAD DATA: the rows of a file |
 //! | `into_file` | SELECT ... INTO OUTFILE, DUMPFILE |
 //!
@@ -33,6 +34,7 @@ mod codec;
 mod distinct;
 mod dml;
 mod group;
+pub mod handler;
 mod hash;
 mod index_merge;
 mod insert;
