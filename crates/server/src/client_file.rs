@@ -33,11 +33,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// Of a connection that has run nothing yet.
-    pub fn new(
-        socket: Arc<Socket>,
-        inflow: Option<SharedInflow>,
-        capabilities: u32,
-    ) -> Incoming {
+    pub fn new(socket: Arc<Socket>, inflow: Option<SharedInflow>, capabilities: u32) -> Incoming {
         Incoming {
             socket,
             inflow,

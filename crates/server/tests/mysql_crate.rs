@@ -698,14 +698,18 @@ fn compressed_both_ways() {
     conn.query_drop("SET GLOBAL local_infile = ON").unwrap();
     let file = [&b"7\t"[..], &b"word ".repeat(50_000), b"\n8\tshort\n"].concat();
     conn.set_local_infile_handler(sending(file));
-    conn.query_drop("LOAD DATA LOCAL INFILE 'any' INTO TABLE t").unwrap();
-    let found: Option<u32> = conn.query_first("SELECT SUM(LENGTH(v)) FROM t WHERE id > 6").unwrap();
+    conn.query_drop("LOAD DATA LOCAL INFILE 'any' INTO TABLE t")
+        .unwrap();
+    let found: Option<u32> = conn
+        .query_first("SELECT SUM(LENGTH(v)) FROM t WHERE id > 6")
+        .unwrap();
     assert_eq!(found, Some(250_005));
     let sent: (String, u64) = conn
         .query_first("SHOW SESSION STATUS LIKE 'Bytes_sent'")
         .unwrap()
         .unwrap();
     assert!(sent.1 < 100_000, "{} bytes for more than a million", sent.1);
+}
 
 /// Has the client send this for whatever file it is asked for.
 fn sending(bytes: Vec<u8>) -> Option<mysql::LocalInfileHandler> {

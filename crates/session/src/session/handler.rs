@@ -48,6 +48,7 @@ impl Session {
                 env: &s.env,
                 params: None,
                 peek: false,
+                locals: None,
             };
             let plan = planner::compile(&statement, cx)?;
             let [used] = &plan.tables[..] else {

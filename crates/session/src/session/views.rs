@@ -108,6 +108,7 @@ impl Session {
                     env: &s.env,
                     params: None,
                     peek: false,
+                    locals: None,
                 },
             )
         });

@@ -5,6 +5,7 @@ use super::server::nothing;
 use super::table::{Columns, Ty, Virtual};
 
 const NAME: Ty = Ty::Str(64);
+const NULL_NAME: Ty = Ty::NullStr(64);
 
 const TABLES: &[(&str, Columns)] = &[
     (

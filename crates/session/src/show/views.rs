@@ -52,6 +52,7 @@ pub(super) fn columns(
             env,
             params: None,
             peek: false,
+            locals: None,
         },
     );
     // Nothing was written: there is nothing a commit could fail to keep.

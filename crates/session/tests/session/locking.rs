@@ -293,7 +293,11 @@ fn rows_that_others_hold_are_passed_over_or_refused() {
     other.ok("BEGIN");
     assert_eq!(other.rows(next), ["2"]);
     assert_eq!(c.rows("SELECT id FROM q FOR UPDATE SKIP LOCKED").len(), 3);
-    assert!(other.rows("SELECT id FROM q WHERE s = 'a' FOR SHARE SKIP LOCKED").is_empty());
+    assert!(
+        other
+            .rows("SELECT id FROM q WHERE s = 'a' FOR SHARE SKIP LOCKED")
+            .is_empty()
+    );
     assert_eq!(other.code("SELECT id FROM q FOR SHARE NOWAIT"), 3572);
     other.ok("ROLLBACK");
     c.ok("ROLLBACK");
@@ -307,7 +311,9 @@ fn rows_that_others_hold_are_passed_over_or_refused() {
         ["1", "2", "3"]
     );
     assert_eq!(
-        other.rows(&format!("{joined} FOR UPDATE OF q NOWAIT FOR SHARE OF w SKIP LOCKED")),
+        other.rows(&format!(
+            "{joined} FOR UPDATE OF q NOWAIT FOR SHARE OF w SKIP LOCKED"
+        )),
         ["2", "3"]
     );
     assert_eq!(other.code(&format!("{joined} FOR SHARE OF w NOWAIT")), 3572);
@@ -317,7 +323,11 @@ fn rows_that_others_hold_are_passed_over_or_refused() {
         ("FOR UPDATE OF q, q FOR SHARE OF w, q", 3569),
         ("FOR UPDATE FOR SHARE OF w", 3569),
     ] {
-        assert_eq!(other.code(&format!("{joined} {clauses}")), code, "{clauses}");
+        assert_eq!(
+            other.code(&format!("{joined} {clauses}")),
+            code,
+            "{clauses}"
+        );
     }
     c.ok("ROLLBACK");
 }

@@ -680,11 +680,20 @@ pub fn check_locks(locks: &ast::Items<ast::Lock>, tables: &[Table]) -> SqlResult
             }
         }
     }
-    let several = |t: &&Table| locks.iter().filter(|l| is_about(l, &t.name)).nth(1).is_some();
+    let several = |t: &&Table| {
+        locks
+            .iter()
+            .filter(|l| is_about(l, &t.name))
+            .nth(1)
+            .is_some()
+    };
     if let Some(table) = tables.iter().find(several) {
         return Err(SqlError::new(
             3569,
-            format!("Table `{}` appears in multiple locking clauses.", table.name),
+            format!(
+                "Table `{}` appears in multiple locking clauses.",
+                table.name
+            ),
         ));
     }
     Ok(())

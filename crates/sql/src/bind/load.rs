@@ -23,6 +23,9 @@ impl<'p> Binder<'p, '_> {
     pub fn load(&mut self, load: &'p ast::Load) -> SqlResult<Insert> {
         let (table, database, name) = self.target(&load.table)?;
         self.tables[table].goes_by(&name, true);
+        if self.tables[table].schema.view.is_some() {
+            return Err(SqlError::unsupported("LOAD DATA into a view"));
+        }
         let schema = self.tables[table].schema.clone();
         let partitions = from::partitions_of(&schema, &load.partitions, &name)?;
         let format = Format::of(&load.format, self.cx.env)?;
@@ -65,6 +68,7 @@ impl<'p> Binder<'p, '_> {
             update: None,
             carried: Carried::default(),
             partitions,
+            through: None,
         })
     }
 

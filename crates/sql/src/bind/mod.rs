@@ -119,7 +119,9 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
             b.into = into::of(q);
             let (query, heads) = b.query(q)?;
             match b.into {
-                Some(into @ ast::Into::Variables(_)) => into::check(into, heads.len(), b.cx.locals)?,
+                Some(into @ ast::Into::Variables(_)) => {
+                    into::check(into, heads.len(), b.cx.locals)?
+                }
                 // A file's rows have columns, too.
                 _ => columns = metas(heads),
             }

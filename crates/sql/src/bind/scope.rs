@@ -20,9 +20,7 @@ use crate::expr::param::{is_text, param_type};
 use crate::expr::{
     AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind, WindowFunction,
 };
-use crate::logical::{
-    Arena, Ask, Block, Columns, DerivedId, Query, Subquery, Table, TableId, TableKind,
-};
+use crate::logical::{Arena, Ask, Block, Columns, DerivedId, Query, Subquery, Table, TableId};
 use crate::logical::{Notes, PlanTable};
 use crate::parse::ast;
 use crate::types::derive::string_collation;

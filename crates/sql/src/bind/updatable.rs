@@ -84,7 +84,7 @@ impl Binder<'_, '_> {
             TableKind::Derived { derived, .. } => {
                 self.takes_place(*derived, merge::is_missing(tree, t.id))
             }
-            TableKind::Virtual(_) | TableKind::Row(_) => false,
+            TableKind::Lateral { .. } | TableKind::Virtual(_) | TableKind::Row(_) => false,
         };
         let fits = view.algorithm != ViewAlgorithm::TempTable
             && plain
@@ -121,7 +121,7 @@ impl Binder<'_, '_> {
                 let below = self.updatable_block(*derived)?;
                 self.base_column(below.select.get(column)?, below)
             }
-            TableKind::Virtual(_) | TableKind::Row(_) => None,
+            TableKind::Lateral { .. } | TableKind::Virtual(_) | TableKind::Row(_) => None,
         }
     }
 

@@ -58,7 +58,12 @@ impl Ddl<'_> {
                 "View merge algorithm can't be used here for now (assumed undefined algorithm)",
             );
         }
-        let new = new_table(&name.0, &name.1, &schema, Some(Place::file_per_table(false)));
+        let new = new_table(
+            &name.0,
+            &name.1,
+            &schema,
+            Some(Place::file_per_table(false)),
+        );
         self.put_view(view, &name, new)
     }
 

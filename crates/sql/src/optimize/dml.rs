@@ -6,7 +6,8 @@ use crate::error::SqlResult;
 use crate::expr::Expr;
 use crate::logical;
 use crate::plan::dml::{
-    Assignments, Delete, Given, Insert, InsertRows, LoadFile, MultiTableDml, Target, Through, Update,
+    Assignments, Delete, Given, Insert, InsertRows, LoadFile, MultiTableDml, Target, Through,
+    Update,
 };
 use crate::plan::nodes::{Block, LevelFrom};
 use crate::types::Schema;

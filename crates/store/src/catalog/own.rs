@@ -57,7 +57,10 @@ impl OwnTable {
             OwnTable::Databases => &[0],
             OwnTable::Tables => &[1, 3],
             OwnTable::Graveyard => &[2],
-            OwnTable::Statistics | OwnTable::References | OwnTable::Tablespaces | OwnTable::Objects => &[],
+            OwnTable::Statistics
+            | OwnTable::References
+            | OwnTable::Tablespaces
+            | OwnTable::Objects => &[],
         }
     }
 }
