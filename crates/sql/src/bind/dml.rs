@@ -9,7 +9,7 @@ use super::select::is_descending;
 use crate::computed::generated_given;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::{as_number, as_own_text, into_bytes, unknown_column};
+use crate::expr::bind::{as_own_text, assigned_bits, into_bytes, unknown_column};
 use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{
     self, Block, Body, Delete, DerivedColumn, Insert, InsertRows, Limit, OrderKey, Query, Root,
@@ -770,8 +770,8 @@ pub(super) fn for_column(g: &mut Given, column: &Column, scope: &mut dyn Scope) 
     let Given::Value { value, .. } = g else {
         return;
     };
-    if column.ty.is_numeric() && matches!(value.kind, ExprKind::BitString(_)) {
-        as_number(value);
+    if column.ty.is_numeric() {
+        assigned_bits(value);
     }
     if is_binary(column) {
         into_bytes(value, scope);

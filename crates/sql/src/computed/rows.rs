@@ -4,8 +4,8 @@ use super::Role;
 use super::read::Definition;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::as_number;
-use crate::expr::{EvalContext, Expr, ExprKind, RowRef};
+use crate::expr::bind::assigned_bits;
+use crate::expr::{EvalContext, Expr, RowRef};
 use crate::parse::with_expression;
 use crate::types::{Column, DefaultValue, Schema};
 use crate::value::Value;
@@ -44,8 +44,8 @@ impl Computed {
         let bind = |text: &str, role| with_expression(text, |e| definition.bind(e, role));
         let value_of = |c: &Column, text: &str, role| {
             let mut e = bind(text, role)?;
-            if c.ty.is_numeric() && matches!(e.kind, ExprKind::BitString(_)) {
-                as_number(&mut e);
+            if c.ty.is_numeric() {
+                assigned_bits(&mut e);
             }
             Ok::<Expr, SqlError>(e)
         };

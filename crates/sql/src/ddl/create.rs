@@ -19,6 +19,7 @@ use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
 use crate::store_error::store_error;
 use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
+use crate::value::{default_text, implicit_zero};
 
 /// Most columns of a table.
 const MAX_COLUMNS: usize = 1017;
@@ -70,8 +71,9 @@ pub enum Prepared {
 /// Digits that any INT may have.
 const INT_DIGITS: u32 = 10;
 
-/// The column that holds a query's.
-fn selected_column(meta: &ColumnMeta) -> SqlResult<Column> {
+/// The column that holds a query's. That of a table's column has its default and comment; what is computed and never NULL has its type's
+/// zero for a default.
+fn selected_column(meta: &ColumnMeta, of: Option<&Column>) -> SqlResult<Column> {
     // As in MySQL, what has few digits (a constant, a truth value) is an INT.
     let mut ty = meta.ty.clone();
     if ty.base == BaseType::BigInt && !ty.unsigned && ty.length < INT_DIGITS {
@@ -82,20 +84,42 @@ fn selected_column(meta: &ColumnMeta) -> SqlResult<Column> {
         ty.collation = Collation::Binary;
         ty.length = 0;
     }
+    let nullable = meta.flags & FLAG_NOT_NULL == 0;
+    let has_zero = !nullable && !ty.is_temporal() && !ty.is_blob();
+    let default = match of {
+        Some(Column {
+            default: default @ (DefaultValue::Literal(_) | DefaultValue::Now),
+            ..
+        }) => default.clone(),
+        None if has_zero => {
+            default_text(&implicit_zero(&ty), &ty).map_or(DefaultValue::None, DefaultValue::Literal)
+        }
+        _ => DefaultValue::None,
+    };
     Ok(Column {
         name: meta.name.clone(),
         ty,
-        nullable: meta.flags & FLAG_NOT_NULL == 0,
-        default: DefaultValue::None,
+        nullable,
+        default,
         auto_increment: false,
         on_update_now: false,
-        comment: String::new(),
+        comment: of.map_or(String::new(), |c| c.comment.clone()),
         generated: None,
         visibility: Default::default(),
     })
 }
 
 impl Ddl<'_> {
+    /// The table's column that a query's is.
+    fn selected_from(&self, meta: &ColumnMeta) -> Option<Column> {
+        if meta.org_table.is_empty() {
+            return None;
+        }
+        let (_, schema) = self.definition(&meta.database, &meta.org_table).ok()?;
+        let named = |c: &Column| c.name.eq_ignore_ascii_case(&meta.org_name);
+        schema.columns.into_iter().find(named)
+    }
+
     /// CREATE TABLE without a query.
     pub(super) fn create_table(&self, create: &ast::CreateTable) -> SqlResult<Done> {
         if create.temporary && create.partition.is_some() {
@@ -230,7 +254,8 @@ impl Ddl<'_> {
                 ));
             }
             names::column(&meta.name)?;
-            columns.push(selected_column(meta)?);
+            let of = self.selected_from(meta);
+            columns.push(selected_column(meta, of.as_ref())?);
             explicit_null.push(false);
         }
         // Columns that the query does not give come first, then its own in its order.

@@ -259,7 +259,7 @@ impl Expr {
     }
 }
 
-/// The number that a hexadecimal or bit literal is: of its last eight bytes.
+/// The number that a hexadecimal or bit literal is in expressions: of its last eight bytes.
 pub(crate) fn bit_string(b: &[u8]) -> u64 {
     b.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }

@@ -16,10 +16,7 @@ fn marked(ty: SqlType, numeric: &Numeric, width: u32) -> SqlType {
 
 fn integer(base: BaseType, width: &Option<u64>, numeric: &Numeric) -> SqlResult<SqlType> {
     if width.is_some_and(|w| w > 255) {
-        return Err(SqlError::new(
-            1439,
-            "Display width out of range for column (max = 255)",
-        ));
+        return Err(too_wide(255));
     }
     let most = base.facts().digits.1.into();
     let shown = width.filter(|w| *w > 0).map_or(most, |w| w as u32);
@@ -98,12 +95,16 @@ const MAX_BITS: u64 = 64;
 
 fn bits(length: &Option<u64>) -> SqlResult<SqlType> {
     match length.unwrap_or(1) {
-        n if n > MAX_BITS => Err(SqlError::new(
-            1439,
-            format!("Display width out of range for column (max = {MAX_BITS})"),
-        )),
+        n if n > MAX_BITS => Err(too_wide(MAX_BITS)),
         n => Ok(SqlType::bits(n.max(1) as u32)),
     }
+}
+
+fn too_wide(max: u64) -> SqlError {
+    SqlError::new(
+        1439,
+        format!("Display width out of range for column (max = {max})"),
+    )
 }
 
 fn too_long(max: u32) -> SqlError {
@@ -158,7 +159,10 @@ fn text(size: LobSize, collation: Collation) -> SqlType {
 }
 
 /// TEXT(n) or BLOB(n): the smallest of the four that holds `n`; a length of 0 says nothing.
-fn sized(length: u64, collation: Collation) -> SqlType {
+fn sized(length: u64, collation: Collation) -> SqlResult<SqlType> {
+    if length > u32::MAX.into() {
+        return Err(too_wide(u32::MAX.into()));
+    }
     let bytes = if collation == Collation::Binary {
         length
     } else {
@@ -170,7 +174,7 @@ fn sized(length: u64, collation: Collation) -> SqlType {
         65_536..=16_777_215 => LobSize::Medium,
         _ => LobSize::Long,
     };
-    text(size, collation)
+    Ok(text(size, collation))
 }
 
 fn temporal(kind: TemporalType, digits: &Option<u64>) -> SqlResult<SqlType> {
@@ -275,9 +279,9 @@ pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
         D::VarChar(length, _) => characters(B::VarChar, required(length)?, collation)?,
         D::Binary(length) => characters(B::Binary, length.unwrap_or(1), Collation::Binary)?,
         D::VarBinary(length) => characters(B::VarBinary, required(length)?, Collation::Binary)?,
-        D::Blob(LobSize::Normal, Some(n)) => sized(*n, Collation::Binary),
+        D::Blob(LobSize::Normal, Some(n)) => sized(*n, Collation::Binary)?,
         D::Blob(size, _) => text(*size, Collation::Binary),
-        D::Text(LobSize::Normal, Some(n), _) => sized(*n, collation),
+        D::Text(LobSize::Normal, Some(n), _) => sized(*n, collation)?,
         D::Text(size, _, _) => text(*size, collation),
         D::Enum(members, _) => enumeration(&members.all(), collation)?,
         D::Set(members, _) => set(&members.all(), collation)?,
@@ -291,8 +295,8 @@ pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
 /// What becomes of a VARCHAR or VARBINARY that is too long where errors are warnings: the smallest TEXT or BLOB that holds it.
 pub fn text_instead(ty: &DataType, collation: Collation) -> Option<SqlType> {
     match ty {
-        DataType::VarChar(Some(n), _) => Some(sized(*n, collation)),
-        DataType::VarBinary(Some(n)) => Some(sized(*n, Collation::Binary)),
+        DataType::VarChar(Some(n), _) => sized(*n, collation).ok(),
+        DataType::VarBinary(Some(n)) => sized(*n, Collation::Binary).ok(),
         _ => None,
     }
 }

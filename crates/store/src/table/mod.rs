@@ -278,8 +278,10 @@ impl Table {
         let first = next_in_series(next, step, offset)
             .ok_or_else(|| Error::Invalid("AUTO_INCREMENT values are exhausted".into()))?;
         let last = first.saturating_add(step.saturating_mul(count.saturating_sub(1)));
-        self.cover(&mut auto, last.saturating_add(1))?;
-        auto.next = Some(last.saturating_add(1));
+        // The next of the same series, which it stays whatever the step of the next reservation is: so does InnoDB's.
+        let next = last.saturating_add(step);
+        self.cover(&mut auto, next)?;
+        auto.next = Some(next);
         Ok(first)
     }
 

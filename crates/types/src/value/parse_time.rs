@@ -315,6 +315,8 @@ pub struct ParsedTime {
     pub clamped: bool,
     /// Something follows that does not belong to it.
     pub trailing: bool,
+    /// It was a date and time, of which the date is lost.
+    pub dated: bool,
 }
 
 fn time_of(negative: bool, hours: i64, minute: i64, second: i64, micro: i64) -> (Time, bool) {
@@ -340,6 +342,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
             value: d.value.time(),
             clamped: false,
             trailing: d.trailing,
+            dated: !d.value.date.is_zero(),
         });
     }
     if run == 0 && s.first() != Some(&b'.') {
@@ -391,6 +394,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         value,
         clamped,
         trailing: i < s.len(),
+        dated: false,
     })
 }
 
@@ -403,6 +407,7 @@ pub fn time_from_number(n: i64, micro: i64) -> Option<ParsedTime> {
             value: d.value.time(),
             clamped: false,
             trailing: false,
+            dated: !d.value.date.is_zero(),
         });
     }
     let a = a as i64;
@@ -415,6 +420,7 @@ pub fn time_from_number(n: i64, micro: i64) -> Option<ParsedTime> {
         value,
         clamped,
         trailing: false,
+        dated: false,
     })
 }
 

@@ -52,6 +52,22 @@ pub fn write_f64(v: f64, out: &mut Vec<u8>) {
     write_scientific(&format!("{v:e}"), out);
 }
 
+/// Appends a double with so many digits after the point: the shortest digits that give it back, and zeros after them; rounded where
+/// there are more.
+fn write_fixed(v: f64, decimals: usize, out: &mut Vec<u8>) {
+    let shortest = format!("{v}");
+    let have = shortest.find('.').map_or(0, |at| shortest.len() - at - 1);
+    if have > decimals {
+        out.extend_from_slice(format!("{v:.decimals$}").as_bytes());
+        return;
+    }
+    out.extend_from_slice(shortest.as_bytes());
+    if have == 0 && decimals > 0 {
+        out.push(b'.');
+    }
+    out.resize(out.len() + decimals - have, b'0');
+}
+
 /// Appends a single-precision float: six significant digits.
 pub fn write_f32(v: f64, out: &mut Vec<u8>) {
     if v == 0.0 {
@@ -237,7 +253,7 @@ fn write_unfilled(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
         Value::Double(v)
             if matches!(ty.base, BaseType::Double | BaseType::Float) && ty.decimals < NOT_FIXED =>
         {
-            out.extend_from_slice(format!("{v:.*}", ty.decimals as usize).as_bytes());
+            write_fixed(*v, ty.decimals.into(), out);
         }
         Value::DateTime(d) if ty.is_temporal() => write_datetime(*d, ty.decimals, out),
         Value::Time(t) if ty.is_temporal() => write_time(*t, ty.decimals, out),
@@ -294,6 +310,23 @@ mod tests {
         ] {
             let mut out = Vec::new();
             write_f32(v as f64, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn fixed_doubles() {
+        for (v, decimals, want) in [
+            (1234567.89, 10, "1234567.8900000000"),
+            (1234566789123456789.0, 0, "1234566789123456800"),
+            (-1e22, 1, "-10000000000000000000000.0"),
+            (0.125, 2, "0.12"),
+            (1.0 / 3.0, 10, "0.3333333333"),
+            (0.0, 3, "0.000"),
+            (99999999.99, 2, "99999999.99"),
+        ] {
+            let mut out = Vec::new();
+            write_fixed(v, decimals, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), want);
         }
     }

@@ -9,8 +9,8 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
 use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
 use crate::types::{BaseType, Beside, Collation, SqlType};
-use crate::value::Value;
 use crate::value::family::{beside as read_beside, constant_text};
+use crate::value::{Decimal, Value};
 
 /// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
 /// not per row, an ENUM against a number is its position.
@@ -47,6 +47,22 @@ pub(crate) fn as_number(e: &mut Expr) {
         let nullable = inner.nullable;
         let kind = ExprKind::EnumIndex(Box::new(inner));
         *e = Expr::new(kind, SqlType::bigint(), nullable);
+    }
+}
+
+/// What a hexadecimal or bit literal is that is assigned to a number: one of more than eight bytes is beyond all numbers.
+pub(crate) fn assigned_bits(e: &mut Expr) {
+    let ExprKind::BitString(Value::Bytes(b)) = &e.kind else {
+        return;
+    };
+    match b.len() > 8 {
+        true => {
+            let most = Decimal::from(u64::MAX);
+            let one = Decimal::from(1i64);
+            let v = Value::Decimal(most.checked_add(one).unwrap_or(most));
+            *e = Expr::literal(v, SqlType::decimal(20, 0));
+        }
+        false => as_number(e),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use call::shift;
 pub(crate) use cast::as_own_text;
 use coercion::agree;
 pub(super) use coercion::collation_of;
-pub(crate) use comparisons::{as_number, compare};
+pub(crate) use comparisons::{as_number, assigned_bits, compare};
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
 pub(crate) use literal::bytes_of_bits;
 pub use names::{is_of, type_of, unknown_column};

@@ -27,7 +27,7 @@ pub(super) fn assign<'a>(
             cx.out_of_range(column)?;
             Some(0)
         }
-        Value::Decimal(_) => Some(value.to_u64()),
+        Value::Decimal(d) => d.round_to_i128().and_then(|v| u64::try_from(v).ok()),
         other => of_bytes(&other.to_text()),
     };
     let most = integer_range(column.ty).1 as u64;

@@ -29,12 +29,9 @@ pub(super) fn assign<'a>(
         }
         other => other.to_decimal(),
     };
+    let exact = d;
     if d.scale() != ty.decimals {
-        let exact = d;
         d = d.round(ty.decimals);
-        if d != exact && !matches!(value, Value::Double(_)) {
-            cx.note_truncated(column);
-        }
     }
     if ty.unsigned && d.is_negative() {
         cx.out_of_range(column)?;
@@ -44,6 +41,8 @@ pub(super) fn assign<'a>(
     if d.abs() > max {
         cx.out_of_range(column)?;
         d = if d.is_negative() { max.negated() } else { max };
+    } else if d != exact && !matches!(value, Value::Double(_)) {
+        cx.note_truncated(column);
     }
     Ok(Value::Decimal(d))
 }

@@ -24,6 +24,9 @@ pub(super) fn assign<'a>(
                 if p.clamped {
                     cx.out_of_range(column)?;
                 }
+                if p.dated {
+                    cx.note_truncated(column);
+                }
             }
             p.map(|p| p.value)
         }
@@ -33,6 +36,19 @@ pub(super) fn assign<'a>(
                 cx.note_truncated(column);
             }
             Some(d.time())
+        }
+        Value::Date(d) => {
+            if !d.is_zero() {
+                cx.note_truncated(column);
+            }
+            Some(Time::default())
+        }
+        Value::Int(_) | Value::UInt(_) => {
+            let p = parse_time::time_from_number(value.to_i64(), 0);
+            if p.as_ref().is_some_and(|p| p.dated) {
+                cx.note_truncated(column);
+            }
+            p.map(|p| p.value)
         }
         other => other.to_time(),
     };
