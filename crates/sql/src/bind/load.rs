@@ -18,6 +18,19 @@ pub(crate) fn loads_variables(kind: &ast::StatementKind) -> bool {
     matches!(&**s, ast::SessionStatement::Load(load) if load.columns.iter().any(variable))
 }
 
+/// Error 1084 for a TEXT or BLOB column of rows in which nothing says where they end.
+fn check_ends(format: &Format, targets: &[LoadTarget], schema: &Schema) -> SqlResult<()> {
+    let endless = format.fields_terminated.is_empty() && format.lines_terminated.is_empty();
+    let mut columns = targets.iter().filter_map(LoadTarget::column);
+    if endless && columns.any(|c| schema.columns[c].ty.is_blob()) {
+        return Err(SqlError::new(
+            1084,
+            "You can't use fixed rowlength with BLOBs; please use 'fields terminated by'",
+        ));
+    }
+    Ok(())
+}
+
 impl<'p> Binder<'p, '_> {
     /// Binds LOAD DATA.
     pub fn load(&mut self, load: &'p ast::Load) -> SqlResult<Insert> {
@@ -30,6 +43,7 @@ impl<'p> Binder<'p, '_> {
         let partitions = from::partitions_of(&schema, &load.partitions, &name)?;
         let format = Format::of(&load.format, self.cx.env)?;
         let targets = self.load_targets(load, &schema, &format)?;
+        check_ends(&format, &targets, &schema)?;
         let target = self.target_table(table, &database, &name, &name);
         let row = target.id;
         self.open_frame_over(target);

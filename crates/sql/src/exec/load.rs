@@ -58,7 +58,7 @@ pub(super) fn run<'s>(
     let widths = widths(&file.format, &file.targets, &insertion.t.schema);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut rows = read::Rows::new(source, &file.format, widths, most);
-    rows.skip_lines(file.skip)?;
+    rows.skip_lines(file.skip, file.targets.len())?;
     let mut row = Row::default();
     while rows.next(file.targets.len(), &mut row)? {
         st.tick_bytes(row.bytes())?;
@@ -116,7 +116,10 @@ impl<'s> Insertion<'s> {
                 LoadTarget::Column(c) => {
                     let binary = !self.t.schema.columns[*c].ty.is_character();
                     match field {
-                        None => self.writer.set_missing(env, &mut new, *c)?,
+                        None => {
+                            let fixed = file.format.is_unparted();
+                            self.writer.set_missing(env, &mut new, *c, fixed)?;
+                        }
                         Some(None) => self.writer.set_loaded_null(env, &mut new, *c)?,
                         Some(Some(bytes)) => {
                             let v = value(bytes, encoding, binary);

@@ -116,7 +116,7 @@ struct Field {
 pub struct Row {
     bytes: Vec<u8>,
     fields: Vec<Field>,
-    /// Whether something stood behind the fields asked for.
+    /// Whether something stood behind the fields asked for, up to the line's end.
     pub more: bool,
 }
 
@@ -189,13 +189,19 @@ impl<'r> Rows<'r> {
         }
     }
 
-    /// Passes over lines. What encloses fields means nothing here: a line ends where LINES TERMINATED BY is.
-    pub fn skip_lines(&mut self, count: u64) -> SqlResult<()> {
+    /// Passes over lines. What encloses fields means nothing here: a line ends where LINES TERMINATED BY is. If that is nothing, as many rows of
+    /// `fields` fields are passed over.
+    pub fn skip_lines(&mut self, count: u64, fields: usize) -> SqlResult<()> {
+        let mut row = Row::default();
         for _ in 0..count {
             if self.over {
                 break;
             }
-            self.end_line()?;
+            if self.format.lines_terminated.is_empty() {
+                self.next(fields, &mut row)?;
+            } else {
+                self.end_line()?;
+            }
         }
         Ok(())
     }
@@ -374,7 +380,7 @@ impl<'r> Rows<'r> {
         }
     }
 
-    /// Goes to the end of the line; whether there was anything before it.
+    /// Goes to the end of the line; whether there was anything before it. What stands before the end of the file is not told of, as in MySQL.
     fn end_line(&mut self) -> SqlResult<bool> {
         self.at_start = !self.format.lines_starting.is_empty();
         if std::mem::take(&mut self.line_over) || self.line_end.is_empty() {
@@ -384,7 +390,7 @@ impl<'r> Rows<'r> {
         loop {
             let Some(c) = self.source.next()? else {
                 self.over = true;
-                return Ok(more);
+                return Ok(false);
             };
             if Some(c) == self.format.escaped {
                 self.source.next()?;
@@ -469,7 +475,7 @@ mod tests {
         let mut rows = Rows::new(source(text), format, widths.to_vec(), 100);
         let mut out = String::new();
         let mut row = Row::default();
-        rows.skip_lines(skip).unwrap();
+        rows.skip_lines(skip, count).unwrap();
         while rows.next(count, &mut row).unwrap() {
             let shown = |f: Option<&[u8]>| match f {
                 None => "-".to_string(),
@@ -493,6 +499,7 @@ mod tests {
             (&plain, "1\n\n", "[1][]"),
             (&plain, "1\t\\N\n\\N\t\\NN\n", "[1|-][-|NN]"),
             (&plain, "1\ta\tb\n2\tc\n", "[1|a]+[2|c]"),
+            (&plain, "1\ta\n2\tc\td", "[1|a][2|c]"),
             (&plain, "a\\\tb\\\nc\t\\\\\\t\n", "[a\tb\nc|\\\t]"),
             (&plain, "NULL\tx\n", "[NULL|x]"),
             (&csv, "\"a,b\",c\r\n", "[a,b|c]"),
@@ -521,6 +528,7 @@ mod tests {
         assert_eq!(read(&plain, &[], "h\n", 2, 5), "");
         let endless = format(",", "", "\\", "", "");
         assert_eq!(read(&endless, &[], "1,2,3,4,5", 2, 0), "[1|2][3|4][5]");
+        assert_eq!(read(&endless, &[], "1,2,3,4,5", 2, 1), "[3|4][5]");
         let alike = format(",", "", "\\", "", ",");
         assert_eq!(read(&alike, &[], "1,2,3,4,", 2, 0), "[1|2][3|4]");
     }
@@ -546,7 +554,7 @@ mod tests {
         assert_eq!(e.code, 1153);
         // What is passed over may be of any length.
         let mut rows = Rows::new(source(&text), &plain, Vec::new(), 100);
-        rows.skip_lines(1).unwrap();
+        rows.skip_lines(1, 2).unwrap();
         assert!(!rows.next(2, &mut Row::default()).unwrap());
     }
 }

@@ -6,6 +6,8 @@ use crate::value::{Value, write_text};
 
 /// What may follow the escape character with a meaning of its own.
 const AFTER_ESCAPE: &[u8] = b"ntrb0ZN";
+/// Columns of this many bytes and more have no fixed width: MEDIUMTEXT and what is longer.
+const WIDEST: u32 = 1 << 24;
 /// What numbers are written with.
 const OF_NUMBERS: &[u8] = b".0123456789e+-";
 
@@ -29,7 +31,7 @@ pub struct Writer<'w> {
 impl<'w> Writer<'w> {
     /// For rows with these columns.
     pub fn new(format: &'w Format, types: Vec<SqlType>, encoding: Encoding) -> Writer<'w> {
-        let blobs = types.iter().any(SqlType::is_blob);
+        let wide = types.iter().any(|ty| ty.protocol_length() >= WIDEST);
         let terminator = format.fields_terminated.first().copied();
         let separator = format.enclosed.or(terminator);
         let among = |set: &[u8], c: Option<u8>| c.is_some_and(|c| set.contains(&c));
@@ -43,7 +45,7 @@ impl<'w> Writer<'w> {
             || optionally && numbers && among(OF_NUMBERS, terminator);
         Writer {
             format,
-            fixed: format.is_unparted() && !blobs,
+            fixed: format.is_unparted() && !wide,
             types,
             encoding,
             ambiguous,

@@ -158,19 +158,20 @@ impl<'w> RowWriter<'w> {
     }
 
     /// Gives a column what it has where a row of a file ends before its field, with warning or error 1261: as in MySQL not its default, unless that
-    /// is NULL, but the type's zero, and the time in a TIMESTAMP.
+    /// is NULL and the row is not one of `fixed` width, but the type's zero, and the time in a TIMESTAMP.
     pub fn set_missing(
         &self,
         env: &SessionEnv,
         row: &mut NewRow<'_>,
         column: usize,
+        fixed: bool,
     ) -> SqlResult<()> {
         let cx = self.conversion(env);
         let m = format!("Row {} doesn't contain data for all columns", self.row);
         cx.raise(1261, m)?;
         let definition = &self.target.schema.columns[column];
         let none = matches!(definition.default, DefaultValue::Null | DefaultValue::None);
-        if definition.auto_increment || definition.nullable && none {
+        if definition.auto_increment || definition.nullable && none && !fixed {
             return self.set(env, row, column, Value::Null);
         }
         self.set_zero(env, row, column)
