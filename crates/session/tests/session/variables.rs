@@ -54,14 +54,14 @@ fn variables_are_read_and_set() {
 fn numbers_with_units_at_start() {
     let db = TestDb::with(&[
         ("temptable_max_ram", "512M"),
-        ("max-heap-table-size", "16k"),
+        ("innodb-ddl-buffer-size", "1024k"),
         ("innodb_sort_buffer_size", "2m"),
         ("long_query_time", "2.5"),
     ]);
     let mut c = db.client();
     assert_eq!(
-        c.one("SELECT @@temptable_max_ram, @@max_heap_table_size, @@innodb_sort_buffer_size, @@long_query_time"),
-        "536870912|16384|2097152|2.5"
+        c.one("SELECT @@temptable_max_ram, @@innodb_ddl_buffer_size, @@innodb_sort_buffer_size, @@long_query_time"),
+        "536870912|1048576|2097152|2.5"
     );
     assert_eq!(c.code("SET GLOBAL temptable_max_ram = '1G'"), 1232);
     let wrong = [
