@@ -2,6 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
+//! | `data_file` | where the shared data file is |
 //! | `facts` | what virtual tables and system variables ask of a session |
 //!
 //! An [`Instance`] lives from [`Instance::open`] to [`Instance::close`]; sessions hold clones of it, and a
@@ -17,6 +18,7 @@ use millpond_store::io::{RealStorage, Storage};
 use millpond_store::log::FlushAtCommit;
 use millpond_store::{DropAlgorithm, Engine, Options};
 
+mod data_file;
 mod facts;
 
 use crate::programs::Programs;
@@ -210,13 +212,16 @@ impl Instance {
     /// Opens (creating or recovering) a data directory.
     pub fn open(options: InstanceOptions) -> SqlResult<Instance> {
         let path = &options.path;
-        let storage = RealStorage::new(path).map_err(|e| {
+        let cannot = |e: std::io::Error| {
             SqlError::new(
                 1016,
                 format!("Can't open the data directory '{}': {e}", path.display()),
             )
-        })?;
-        Instance::open_on(options, Arc::new(storage))
+        };
+        let asked = data_file::asked(&options.variables)?;
+        let storage = RealStorage::new(path).map_err(cannot)?;
+        let storage = asked.place(storage).map_err(cannot)?;
+        Instance::open_on(options, storage)
     }
     /// The same on a storage that the caller brings; the path is what is shown of it.
     pub fn open_on(options: InstanceOptions, storage: Arc<dyn Storage>) -> SqlResult<Instance> {

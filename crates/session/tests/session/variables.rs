@@ -81,6 +81,37 @@ fn numbers_with_units_at_start() {
     }
 }
 
+/// A shared data file of a fixed length: where it ends, the disk is full, and what is dropped makes room.
+#[test]
+fn a_data_file_of_a_fixed_length() {
+    let db = TestDb::with(&[("innodb_data_file_path", "data:6M")]);
+    let mut c = db.client();
+    assert_eq!(c.one("SELECT @@innodb_data_file_path"), "data:6M");
+    c.ok("SET GLOBAL innodb_file_per_table = OFF");
+    let full = "SELECT TOTAL_EXTENTS * EXTENT_SIZE, FREE_EXTENTS > 0 FROM information_schema.FILES WHERE TABLESPACE_NAME = 'innodb_system'";
+    assert_eq!(c.one(full), "6291456|1");
+    for _ in 0..2 {
+        c.ok("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, s MEDIUMTEXT)");
+        let insert = "INSERT INTO t (s) VALUES (REPEAT('x', 100000)), (REPEAT('y', 100000))";
+        let mut rows = 0;
+        while c.run(insert).is_ok() {
+            rows += 2;
+        }
+        assert_eq!(c.code(insert), 1114);
+        assert!((20..60).contains(&rows), "{rows}");
+        assert_eq!(c.one("SELECT COUNT(*) FROM t"), rows.to_string());
+        c.ok("DROP TABLE t");
+    }
+    assert_eq!(c.one(full), "6291456|1");
+    let wrong = millpond_session::Instance::open(millpond_session::InstanceOptions {
+        path: db.path.join("another"),
+        store: Default::default(),
+        variables: vec![("innodb_data_file_path".into(), "/dev/null:0newraw".into())],
+    });
+    let e = wrong.err().expect("no block device");
+    assert!(e.message.contains("no block device"), "{}", e.message);
+}
+
 #[test]
 fn the_drop_algorithm_has_two_variables() {
     let start = [("millpond_drop_algorithm", "FLUSH_LIST")];

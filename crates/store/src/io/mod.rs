@@ -7,10 +7,12 @@
 //! a failed `sync` the state of unsynced writes is unknown and the caller must stop writing.
 
 pub mod aligned;
+pub mod bounded;
 pub mod real;
 pub mod sim;
 
 pub use aligned::AlignedBuf;
+pub use bounded::{Bound, Bounded};
 pub use real::RealStorage;
 pub use sim::SimStorage;
 
@@ -72,6 +74,11 @@ pub trait File: Send + Sync {
     fn sync(&self) -> io::Result<()>;
     /// Length in bytes.
     fn len(&self) -> io::Result<u64>;
+    /// Whether the length can't change, as a block device's: [`File::set_len`] does nothing then, or fails as on a full disk. What
+    /// was never written may read as anything.
+    fn is_fixed(&self) -> bool {
+        false
+    }
     /// Sets the length: zero-fills on growth (allocating the blocks where the file system can, so
     /// that a full disk shows here), cuts on shrink.
     fn set_len(&self, len: u64) -> io::Result<()>;

@@ -2,9 +2,11 @@
 
 use super::{AlignedBuf, File, SECTOR, Storage};
 use std::fs;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{
+    DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, symlink,
+};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -31,10 +33,14 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// A directory of the file system.
+/// A directory of the file system. A file of it may be a symbolic link to a block device.
 pub struct RealStorage {
     root: PathBuf,
     lock: parking_lot::Mutex<Option<fs::File>>,
+    /// The file that is to be a link to a block device when it is made, and the device.
+    device: Option<(String, PathBuf)>,
+    /// The devices, which nobody else may use meanwhile.
+    claimed: parking_lot::Mutex<Vec<fs::File>>,
 }
 
 impl RealStorage {
@@ -45,8 +51,58 @@ impl RealStorage {
         Ok(RealStorage {
             root,
             lock: parking_lot::Mutex::new(None),
+            device: None,
+            claimed: parking_lot::Mutex::default(),
         })
     }
+
+    /// Has the file of this name lie on a block device: `new`, when it is made, and whatever the device holds is lost; otherwise it must be
+    /// there already.
+    pub fn on_device(mut self, name: &str, device: &Path, new: bool) -> io::Result<RealStorage> {
+        let wrong = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let shown = device.display();
+        let device = device.canonicalize()?;
+        if !is_device(&fs::metadata(&device)?) {
+            return wrong(format!("{shown} is no block device"));
+        }
+        let here = self.root.join(name);
+        match (here.canonicalize(), new) {
+            (Ok(there), false) if there == device => {}
+            (Ok(there), _) => {
+                let there = there.display();
+                return wrong(format!("file {name} is there already, on {there}"));
+            }
+            (Err(_), true) => self.device = Some((name.into(), device)),
+            (Err(_), false) => return wrong(format!("there is no file {name} yet on {shown}")),
+        }
+        Ok(self)
+    }
+
+    /// Claims the block devices on which files of the top folder lie.
+    fn claim_devices(&self) -> io::Result<()> {
+        let mut devices: Vec<PathBuf> = self.device.iter().map(|d| d.1.clone()).collect();
+        for entry in fs::read_dir(&self.root)? {
+            let path = entry?.path();
+            if fs::metadata(&path).is_ok_and(|m| is_device(&m)) {
+                devices.push(path);
+            }
+        }
+        for device in devices {
+            // Of a device this refuses what is mounted or claimed by somebody else.
+            let claim = fs::OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_EXCL)
+                .open(&device);
+            let name = device.display();
+            let claim = claim.map_err(|e| io::Error::new(e.kind(), format!("{name}: {e}")))?;
+            self.claimed.lock().push(claim);
+        }
+        Ok(())
+    }
+}
+
+fn is_device(of: &fs::Metadata) -> bool {
+    of.file_type().is_block_device()
 }
 
 impl Storage for RealStorage {
@@ -55,6 +111,12 @@ impl Storage for RealStorage {
         if create && let Some(folder) = path.parent() {
             make_folder(folder)?;
         }
+        if create
+            && let Some((_, device)) = self.device.as_ref().filter(|d| d.0 == name)
+            && !path.exists()
+        {
+            symlink(device, &path)?;
+        }
         let file = fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -62,7 +124,7 @@ impl Storage for RealStorage {
             .truncate(false)
             .mode(OWNERS_FILE)
             .open(&path)?;
-        Ok(Arc::new(RealFile::new(file, path)))
+        Ok(Arc::new(RealFile::new(file, path)?))
     }
 
     fn open_direct(&self, name: &str) -> io::Result<Arc<dyn File>> {
@@ -74,7 +136,7 @@ impl Storage for RealStorage {
                     .read_exact_at(&mut AlignedBuf::new(SECTOR), SECTOR as u64)
                     .is_ok() =>
             {
-                Ok(Arc::new(RealFile::new(file, path)))
+                Ok(Arc::new(RealFile::new(file, path)?))
             }
             // tmpfs, say, has no such mode.
             _ => self.open(name, false),
@@ -134,6 +196,7 @@ impl Storage for RealStorage {
             .open(path)?;
         match file.try_lock() {
             Ok(()) => {
+                self.claim_devices()?;
                 *held = Some(file);
                 Ok(())
             }
@@ -183,15 +246,22 @@ struct RealFile {
     path: PathBuf,
     /// The same file for writes past the cache, from the first one on; `None` inside where that can't be had.
     direct: OnceLock<Option<fs::File>>,
+    /// The length of a block device, which the file is.
+    device: Option<u64>,
 }
 
 impl RealFile {
-    fn new(file: fs::File, path: PathBuf) -> RealFile {
-        RealFile {
+    fn new(mut file: fs::File, path: PathBuf) -> io::Result<RealFile> {
+        let device = match is_device(&file.metadata()?) {
+            true => Some(file.seek(SeekFrom::End(0))?),
+            false => None,
+        };
+        Ok(RealFile {
             file,
             path,
             direct: OnceLock::new(),
-        }
+            device,
+        })
     }
 
     fn past_cache(&self) -> Option<&fs::File> {
@@ -240,10 +310,22 @@ impl File for RealFile {
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        match self.device {
+            Some(bytes) => Ok(bytes),
+            None => Ok(self.file.metadata()?.len()),
+        }
+    }
+
+    fn is_fixed(&self) -> bool {
+        self.device.is_some()
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        match self.device {
+            Some(bytes) if len > bytes => return Err(io::ErrorKind::StorageFull.into()),
+            Some(_) => return Ok(()),
+            None => {}
+        }
         let old = self.file.metadata()?.len();
         if len <= old {
             return self.file.set_len(len);

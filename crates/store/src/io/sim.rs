@@ -68,6 +68,8 @@ struct Disk {
     handles: usize,
     /// A file that cannot be opened.
     shut: Option<String>,
+    /// Files that are block devices once they are made, and their lengths.
+    devices: BTreeMap<String, u64>,
     cut: bool,
     locked: bool,
     /// Incremented by `restart`: handles of an earlier life fail for ever.
@@ -82,7 +84,12 @@ struct Data {
     synced: Vec<u8>,
     /// Unsynced changes in order.
     pending: Vec<Change>,
+    /// It is a block device.
+    fixed: bool,
 }
+
+/// What a block device holds that was never written.
+const LEFT_OVER: u8 = 0xa5;
 
 enum Change {
     Write(u64, Vec<u8>),
@@ -127,6 +134,11 @@ impl SimStorage {
     /// Keeps a file that is there from being opened, or no longer.
     pub fn shut(&self, name: Option<&str>) {
         self.disk.lock().shut = name.map(Into::into);
+    }
+
+    /// Has a file that is not there yet be a block device of so many bytes, on which something lies already.
+    pub fn set_device(&self, name: &str, bytes: u64) {
+        self.disk.lock().devices.insert(name.into(), bytes);
     }
 
     /// Handles that are open.
@@ -182,7 +194,7 @@ impl SimStorage {
             let data = Data {
                 synced: now.clone(),
                 now,
-                pending: Vec::new(),
+                ..Data::default()
             };
             let data = Arc::new(Mutex::new(data));
             copy.disk.lock().files.insert(name.clone(), data);
@@ -290,7 +302,14 @@ impl Storage for SimStorage {
                 return Err(io::ErrorKind::NotFound.into());
             }
             disk.step(OpKind::Create, name, life)?;
-            disk.files.insert(name.to_string(), Arc::default());
+            let mut data = Data::default();
+            if let Some(bytes) = disk.devices.get(name) {
+                data.fixed = true;
+                data.now = vec![LEFT_OVER; *bytes as usize];
+                data.synced.clone_from(&data.now);
+            }
+            let data = Arc::new(Mutex::new(data));
+            disk.files.insert(name.to_string(), data);
             disk.created.insert(name.to_string());
         } else if disk.cut {
             return Err(io::Error::other("simulated power cut"));
@@ -414,8 +433,15 @@ impl File for SimFile {
         if step.is_err() && (was_cut || !disk.cut || disk.life != self.life) {
             return step;
         }
-        let old = self.data.lock().now.len() as u64;
-        disk.may_grow(old, offset + buf.len() as u64)?;
+        let (old, fixed) = {
+            let data = self.data.lock();
+            (data.now.len() as u64, data.fixed)
+        };
+        let end = offset + buf.len() as u64;
+        if fixed && end > old {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        disk.may_grow(old, end)?;
         drop(disk);
         let mut data = self.data.lock();
         overlay(&mut data.now, offset, buf);
@@ -448,7 +474,18 @@ impl File for SimFile {
         Ok(self.data.lock().now.len() as u64)
     }
 
+    fn is_fixed(&self) -> bool {
+        self.data.lock().fixed
+    }
+
     fn set_len(&self, len: u64) -> io::Result<()> {
+        if self.is_fixed() {
+            self.step(OpKind::SetLen)?;
+            return match len > self.len()? {
+                true => Err(io::ErrorKind::StorageFull.into()),
+                false => Ok(()),
+            };
+        }
         {
             let mut disk = self.disk.lock();
             disk.step(OpKind::SetLen, &self.name, self.life)?;

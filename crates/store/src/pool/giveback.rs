@@ -112,6 +112,9 @@ impl Pager {
     /// Cuts off what is free at a file's end but for `spare` bytes, step by step. Whether all of it is cut.
     pub fn shrink_file(&self, file: FileId, spare: u64, pace: &mut dyn Pace) -> Result<bool> {
         let file = self.core().files.get(file, false)?;
+        if file.is_fixed() {
+            return Ok(true);
+        }
         let spare = u32::try_from(spare / EXTENT_BYTES).unwrap_or(u32::MAX);
         loop {
             let step = pace.step_bytes().clamp(*CUT_STEP.start(), *CUT_STEP.end());
@@ -125,10 +128,13 @@ impl Pager {
         }
     }
 
-    /// A file's bytes, and of those the free ones at its end, counted up to `most`.
+    /// A file's bytes, and of those the free ones at its end, counted up to `most`; none, if they can't be cut off.
     pub fn free_tail(&self, file: FileId, most: u64) -> Result<(u64, u64)> {
         let file = self.core().files.get(file, false)?;
-        let most = u32::try_from(most / EXTENT_BYTES).unwrap_or(u32::MAX);
+        let most = match file.is_fixed() {
+            true => 0,
+            false => u32::try_from(most / EXTENT_BYTES).unwrap_or(u32::MAX),
+        };
         let alloc = file.alloc().lock();
         let bytes = |extents: u32| u64::from(extents) * EXTENT_BYTES;
         Ok((bytes(alloc.extents()), bytes(alloc.vacant_tail(most))))

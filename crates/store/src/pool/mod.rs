@@ -130,11 +130,20 @@ impl Pager {
     pub fn create(storage: Arc<dyn Storage>, opts: PagerOptions) -> Result<Arc<Pager>> {
         let doublewrite = Doublewrite::open(&*storage)?;
         let log = Log::create(&*storage, opts.log_bytes, opts.flush_at_commit)?;
-        Pager::start(storage, opts, log, doublewrite, RecoveryReport::default())
+        Pager::start(
+            storage,
+            opts,
+            log,
+            doublewrite,
+            RecoveryReport::default(),
+            true,
+        )
     }
 
     /// Opens an existing database and recovers what its log holds. The caller holds the storage's lock.
     pub fn open(storage: Arc<dyn Storage>, opts: PagerOptions) -> Result<Arc<Pager>> {
+        // Its making was cut short.
+        let fresh = !Log::was_used(&*storage)?;
         let mut doublewrite = Doublewrite::open(&*storage)?;
         let (log, found) = Log::open(&*storage, opts.flush_at_commit)?;
         // The pool is not in use yet.
@@ -142,7 +151,7 @@ impl Pager {
         let report =
             recovery::recover(&*storage, &log, found.checkpoint, memory, &mut doublewrite)?;
         log.write_checkpoint(log.end_lsn(), &[])?;
-        Pager::start(storage, opts, log, doublewrite, report)
+        Pager::start(storage, opts, log, doublewrite, report, fresh)
     }
 
     fn start(
@@ -151,6 +160,7 @@ impl Pager {
         log: Log,
         doublewrite: Doublewrite,
         recovery: RecoveryReport,
+        fresh: bool,
     ) -> Result<Arc<Pager>> {
         if opts.pool_bytes < MIN_POOL_BYTES {
             return Err(Error::Invalid(format!(
@@ -169,6 +179,9 @@ impl Pager {
         let hash = HashIndex::new(opts.hash_index, opts.pool_bytes)
             .map_err(|e| Error::io("map memory for the adaptive hash index", &e))?;
         let files = Files::new(storage.clone());
+        if fresh {
+            files.set_fresh();
+        }
         let core = Core::new(files, log, arena, hash, instances, doublewrite);
         let core = Arc::new(core);
         for id in [FileId::SHARED, FileId::UNDO] {

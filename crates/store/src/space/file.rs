@@ -35,6 +35,8 @@ pub(crate) struct DataFile {
     growing: Mutex<()>,
     /// The file was created and its folder not synced since.
     folder_owed: AtomicBool,
+    /// It is never longer nor shorter.
+    fixed: bool,
 }
 
 impl DataFile {
@@ -49,6 +51,7 @@ impl DataFile {
         let len = handle
             .len()
             .map_err(|e| Error::io(format!("length of {name}"), &e))?;
+        let fixed = handle.is_fixed();
         let mut alloc = FileAlloc::new();
         let pages = (len / PAGE_SIZE as u64).min(u64::from(u32::MAX)) as u32;
         let mut buf = vec![0u8; PAGE_SIZE];
@@ -89,6 +92,7 @@ impl DataFile {
             alloc: AllocMutex::new(alloc),
             growing: Mutex::new(()),
             folder_owed: AtomicBool::new(created),
+            fixed,
         }))
     }
 
@@ -117,6 +121,11 @@ impl DataFile {
     /// Its folder has been synced.
     pub fn settle(&self) {
         self.folder_owed.store(false, Ordering::Release);
+    }
+
+    /// Whether its length can't change: all of it is there from the start, and what is free at its end stays.
+    pub fn is_fixed(&self) -> bool {
+        self.fixed
     }
 
     /// The allocation state.

@@ -3,14 +3,15 @@
 //! Lock order: `opening` (held across the I/O of opening one), then `open`. No caller holds a latch or
 //! another mutex, but an allocation that creates its table's file.
 
-use super::FileId;
 use super::file::DataFile;
 use super::handles::Handles;
+use super::{FileId, MAP_PAGES};
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{File, Storage};
+use crate::page::PAGE_SIZE;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// All data files in use. Those of tables that nobody has used for some time are forgotten.
@@ -21,6 +22,8 @@ pub(crate) struct Files {
     sweep_at: AtomicUsize,
     opening: Mutex<()>,
     relief: OnceLock<Relief>,
+    /// The database is new: what a file of fixed length holds was not written by it.
+    fresh: AtomicBool,
 }
 
 /// Files kept before any is forgotten.
@@ -28,6 +31,18 @@ const SWEEP_AT: usize = 4096;
 
 /// Gives space back for the file, which cannot grow; `false`: there is none to be had.
 pub(crate) type Relief = Box<dyn Fn(FileId) -> bool + Send + Sync>;
+
+/// Has a file of fixed length hold no header and no allocation map, which then say that all is free.
+fn blank(file: &dyn File) -> std::io::Result<()> {
+    let pages = file.len()? / PAGE_SIZE as u64;
+    let zeros = vec![0; 2 * PAGE_SIZE];
+    // The header is beside the first map.
+    for map in (0..pages).step_by(MAP_PAGES as usize) {
+        let some = (pages - map).min(2) as usize;
+        file.write_at(&zeros[..some * PAGE_SIZE], map * PAGE_SIZE as u64)?;
+    }
+    file.sync()
+}
 
 impl Files {
     pub fn new(storage: Arc<dyn Storage>) -> Files {
@@ -37,7 +52,13 @@ impl Files {
             sweep_at: AtomicUsize::new(SWEEP_AT),
             opening: Mutex::new(()),
             relief: OnceLock::new(),
+            fresh: AtomicBool::new(false),
         }
+    }
+
+    /// Says that nothing was ever logged: the files that every database has are to be made.
+    pub fn set_fresh(&self) {
+        self.fresh.store(true, Ordering::Relaxed);
     }
 
     /// Installs what helps when the disk is full; once.
@@ -80,6 +101,9 @@ impl Files {
             handle
                 .set_len(0)
                 .map_err(|e| Error::io(format!("empty {name}"), &e))?;
+        }
+        if self.fresh.load(Ordering::Relaxed) && id == FileId::SHARED && handle.is_fixed() {
+            blank(&*handle).map_err(|e| Error::io(format!("prepare {name}"), &e))?;
         }
         let file = DataFile::open(id, handle, &self.handles, !exists)?;
         self.handles.note(&file);
