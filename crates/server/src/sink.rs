@@ -54,6 +54,8 @@ pub struct WireSink<'a> {
     encodings: &'a Encodings,
     /// Of the result at hand.
     encoding: Encoding,
+    /// Whether some of its texts may have to be converted.
+    converts: bool,
     /// Columns whose address identifies them for as long as this sink lives: a prepared statement's.
     lasting: Option<&'a [ColumnMeta]>,
     /// Where the client's files come from, if the command may ask for such.
@@ -80,6 +82,7 @@ impl<'a> WireSink<'a> {
             status,
             encodings,
             encoding: Encoding::Utf8,
+            converts: false,
             lasting,
             incoming: None,
             in_rows: false,
@@ -143,11 +146,13 @@ impl WireSink<'_> {
         let types = &self.shape.types;
         let each = row.iter().zip(types).map(|(v, ty)| match v {
             Value::Bytes(text) if response::is_text(ty) => {
-                let mut out = Vec::with_capacity(text.len());
-                self.encoding.encode(text, &mut out);
-                Value::Bytes(out.into())
+                let encoding = match self.encoding {
+                    Encoding::Own => ty.collation.character_set().encoding(),
+                    other => other,
+                };
+                Value::Bytes(encoding.encoded(text))
             }
-            other => other.clone(),
+            other => other.borrowed(),
         });
         let row: Vec<Value<'_>> = each.collect();
         self.plain_row(&row)
@@ -161,6 +166,12 @@ impl ResultSink for WireSink<'_> {
 
     fn columns(&mut self, columns: &[ColumnMeta]) -> io::Result<()> {
         self.encoding = self.encodings.results();
+        let own_utf8 = |c: &ColumnMeta| c.ty.collation.character_set().encoding().is_utf8();
+        self.converts = match self.encoding {
+            Encoding::Utf8 => false,
+            Encoding::Own => !columns.iter().all(own_utf8),
+            _ => true,
+        };
         self.definitions(columns);
         if !self.deprecate_eof {
             let status = self.status;
@@ -172,7 +183,7 @@ impl ResultSink for WireSink<'_> {
 
     #[inline]
     fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
-        if self.encoding != Encoding::Utf8 {
+        if self.converts {
             return self.encoded_row(row);
         }
         self.plain_row(row)

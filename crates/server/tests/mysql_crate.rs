@@ -589,7 +589,7 @@ fn latin1_and_ascii_clients_are_converted_for() {
         .unwrap();
     assert_eq!(
         settings,
-        ("latin1".into(), "latin1".into(), "utf8mb4".into())
+        ("latin1".into(), "latin1".into(), "latin1".into())
     );
     let rows: Vec<(Vec<u8>, Vec<u8>)> = c.query("SELECT s, b FROM t ORDER BY id").unwrap();
     // Texts are converted, with question marks for what there is not; bytes are not touched.
@@ -606,6 +606,9 @@ fn latin1_and_ascii_clients_are_converted_for() {
     drop(column);
     // Two bytes of latin1 are two characters.
     let hex: String = c.query_first("SELECT HEX('é')").unwrap().unwrap();
+    assert_eq!(hex, "C3A9");
+    let utf8 = "SELECT HEX(CONVERT('é' USING utf8mb4))";
+    let hex: String = c.query_first(utf8).unwrap().unwrap();
     assert_eq!(hex, "C383C2A9");
     let hex: String = c.query_first("SELECT HEX(_binary'é')").unwrap().unwrap();
     assert_eq!(hex, "C3A9");

@@ -7,7 +7,6 @@ use crate::proto::{Cursor, binary, capability, command, lenenc, response, status
 use crate::sink::{Format, TextRows, WireSink};
 use crate::statements::{Statement, malformed};
 use millpond_session::Counter;
-use millpond_session::types::Encoding;
 use millpond_session::{Prepared, SqlError, SqlResult, Value};
 use smallvec::SmallVec;
 use std::ops::{ControlFlow, Range};
@@ -78,7 +77,7 @@ impl<B: Backend> Connection<'_, B> {
             return Err(e);
         }
         let client = self.encodings.client();
-        if client == Encoding::Latin1 {
+        if !client.is_utf8() {
             let texts = types.iter().map(|ty| !ty.is_bytes());
             self.session.converted_texts(texts);
             binary::decode_texts(client, types, &mut params);

@@ -2,7 +2,7 @@
 
 use super::lenenc::{put_bytes, put_lenenc};
 use millpond_session::result::ColumnMeta;
-use millpond_session::types::{Collation, Encoding, SqlType};
+use millpond_session::types::{Charset, Collation, Encoding, SqlType};
 use millpond_session::{Completion, SqlError};
 
 /// Appends an OK payload; `header` is 0x00, or 0xfe for the one that ends a result set.
@@ -49,11 +49,7 @@ pub fn column(out: &mut Vec<u8>, c: &ColumnMeta, encoding: Encoding) {
             put_bytes(out, &encoded);
         }
     };
-    // One byte a character where UTF-8 may take four.
-    let (charset, length) = match encoding.collation_id() {
-        Some(id) if is_text(&c.ty) => (id, c.ty.protocol_length() / MAX_UTF8),
-        _ => (c.ty.protocol_charset(), c.ty.protocol_length()),
-    };
+    let (charset, length) = text_charset(&c.ty, encoding);
     put_bytes(out, b"def");
     name(out, &c.database);
     name(out, &c.table);
@@ -69,8 +65,20 @@ pub fn column(out: &mut Vec<u8>, c: &ColumnMeta, encoding: Encoding) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// Longest character in UTF-8, by which lengths of texts are counted.
-const MAX_UTF8: u32 = 4;
+/// The id that says what a column's bytes are in results of this encoding, and how many they are at most.
+fn text_charset(ty: &SqlType, encoding: Encoding) -> (u16, u32) {
+    let own = ty.char_bytes();
+    if !is_text(ty) || encoding == Encoding::Own {
+        return (ty.protocol_charset(), ty.protocol_length(own));
+    }
+    let sent = encoding.charset().unwrap_or(Charset::Utf8mb4);
+    // Of the same character set a column tells its own collation.
+    let id = match ty.collation.character_set() == sent {
+        true => ty.protocol_charset(),
+        false => sent.facts().default.id(),
+    };
+    (id, ty.protocol_length(sent.facts().max_bytes))
+}
 
 /// Whether values are texts, which are converted for the client.
 pub fn is_text(ty: &SqlType) -> bool {

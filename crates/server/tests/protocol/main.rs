@@ -1,6 +1,7 @@
 //! The protocol layer against a stand-in for the database, byte by byte.
 
 mod bytes;
+mod charsets;
 mod client_files;
 mod commits;
 mod support;

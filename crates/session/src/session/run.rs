@@ -23,6 +23,7 @@ use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::stack;
+use millpond_sql::types::SqlType;
 use millpond_sql::value::Value;
 
 /// How often a statement is compiled anew in a row because its tables changed under it.
@@ -127,16 +128,18 @@ impl Session {
         self.compile_to_keep(compiled, Some(params))
     }
 
-    /// The parameters, with the bytes the client sent for texts where the plan wants bytes; `None` if there are no such.
+    /// The parameters, with the bytes that texts are in the connection's character set where the plan wants bytes; `None` if there are no
+    /// such.
     #[inline]
     fn sent_params<'v>(&self, plan: &Plan, params: &[Value<'v>]) -> Option<Vec<Value<'v>>> {
         if self.texts.is_empty() || plan.bytes_params().is_empty() {
             return None;
         }
+        let connection = self.env.collation.get().character_set().encoding();
         let mut sent = params.to_vec();
         for n in plan.bytes_params() {
             if let (Some(Value::Bytes(text)), Some(true)) = (sent.get_mut(*n), self.texts.get(*n))
-                && let Some(bytes) = self.env.client.get().sent(text)
+                && let Some(bytes) = connection.sent(text)
             {
                 *text = bytes.into();
             }
@@ -404,6 +407,15 @@ impl Session {
         exprs: &[&ast::Expr],
         params: &[Value<'_>],
     ) -> SqlResult<Vec<Value<'static>>> {
+        Ok(self.evaluate_typed(exprs, params)?.0)
+    }
+
+    /// The same with the types of the values.
+    pub(super) fn evaluate_typed(
+        &mut self,
+        exprs: &[&ast::Expr],
+        params: &[Value<'_>],
+    ) -> SqlResult<(Vec<Value<'static>>, Vec<SqlType>)> {
         self.in_transaction(|s| {
             for _ in 0..MAX_RECOMPILES {
                 let plan = planner::compile_exprs(
@@ -422,7 +434,11 @@ impl Session {
                 if let Run::Done(_) = s.run(&plan, params, &mut rows)? {
                     // What was evaluated went nowhere.
                     s.env.rows_sent.set(0);
-                    return rows.0.pop().ok_or_else(|| SqlError::new(1105, "no value"));
+                    let values = rows.0.pop();
+                    let types = plan.columns.iter().map(|c| c.ty.clone()).collect();
+                    return values
+                        .map(|values| (values, types))
+                        .ok_or_else(|| SqlError::new(1105, "no value"));
                 }
             }
             Err(changed())

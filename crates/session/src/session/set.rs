@@ -15,7 +15,7 @@ use millpond_sql::parse::ast::{
     self, AccessMode, Expr, ExprKind, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
 };
 use millpond_sql::switches::Switches;
-use millpond_sql::types::{Collation, Encoding};
+use millpond_sql::types::{Collation, Encoding, SqlType};
 use millpond_sql::value::Value;
 
 /// The isolation level that a variable names.
@@ -67,11 +67,6 @@ fn text(s: &str) -> VarValue {
     VarValue::Text(s.into())
 }
 
-/// What literals of a client's character set are taken as: UTF-8 where there is no other.
-pub(super) fn connection_charset(client: &'static str) -> &'static str {
-    vars::charset_name(client).unwrap_or("utf8mb4")
-}
-
 /// A character set's default collation.
 fn charset_collation(charset: &str) -> SqlResult<Collation> {
     ddl::collation_of(Some(charset), None, Collation::Utf8mb4GeneralCi)
@@ -111,8 +106,10 @@ impl Session {
     ) -> SqlResult<()> {
         match item {
             SetItem::User(UserVariable(name), value) => {
-                let value = self.evaluate_one(value, params)?;
-                self.env.set_user_var(&name.to_lowercase(), value)
+                let (mut values, types) = self.evaluate_typed(&[value], params)?;
+                let value = values.pop().unwrap_or(Value::Null);
+                let ty = types.first().cloned().unwrap_or_else(SqlType::null);
+                self.env.set_typed_var(&name.to_lowercase(), value, &ty)
             }
             SetItem::Variable {
                 base, name, value, ..
@@ -423,9 +420,8 @@ impl Session {
 
     fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
         let charset = vars::client_charset_name(charset.unwrap_or("utf8mb4"))?;
-        let connection = connection_charset(charset);
-        let chosen = ddl::collation_of(Some(connection), collation, Collation::Utf8mb4GeneralCi)?;
-        self.put_charset(charset, Some(charset), connection);
+        let chosen = ddl::collation_of(Some(charset), collation, Collation::Utf8mb4GeneralCi)?;
+        self.put_charset(charset, Some(charset), charset);
         self.facts
             .vars
             .put(vars::known("collation_connection"), text(chosen.name()));
@@ -519,8 +515,11 @@ impl Session {
         let encoding = |name| Encoding::of_charset(vars.named(name).as_str());
         let client = encoding("character_set_client");
         self.env.client.set(client);
-        self.encodings
-            .set(client, encoding("character_set_results"));
+        let results = match vars.named("character_set_results") {
+            VarValue::Null => Encoding::of_results(None),
+            name => Encoding::of_results(Some(name.as_str())),
+        };
+        self.encodings.set(client, results);
         self.owner
             .set_row_timeout(number("innodb_lock_wait_timeout"));
         self.owner.set_metadata_timeout(number("lock_wait_timeout"));

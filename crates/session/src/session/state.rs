@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use millpond_store::{Isolation, Owner};
 
 use super::record::Current;
-use super::set::connection_charset;
 use super::transaction::Transaction;
 use super::unsettled::Deferral;
 use super::{ConnectionInfo, Prepared};
@@ -159,6 +158,7 @@ impl Session {
             rows_sent: 0.into(),
             rows_examined: 0.into(),
             user_vars: HashMap::new().into(),
+            user_collations: HashMap::new().into(),
             vars_charge: Some(Charge::new(&memory)).into(),
             sys_var: Box::new(move |scope, name| {
                 for_vars.vars.read(scope, name).map(|v| v.to_value())
@@ -247,16 +247,12 @@ impl Session {
         let id = self.info.collation_id;
         if id != 0 {
             let charset = Encoding::charset_of_collation(id)?;
-            let connection = connection_charset(charset);
-            // A collation of UTF-8 that there is not compares as general_ci does, and says so.
-            let collation = match id {
-                192 => Collation::Utf8mb4UnicodeCi,
-                _ => Collation::ALL
-                    .into_iter()
-                    .find(|c| c.id() == id)
-                    .unwrap_or(Collation::Utf8mb4GeneralCi),
+            // A collation that there is not compares as its character set's default does, and says so.
+            let collation = match Collation::by_id(id) {
+                Some(known) => known,
+                None => Collation::of_charset(charset)?,
             };
-            self.put_charset(charset, Some(charset), connection);
+            self.put_charset(charset, Some(charset), charset);
             self.facts.vars.put(
                 vars::known("collation_connection"),
                 VarValue::Text(collation.name().into()),

@@ -8,7 +8,9 @@ use millpond_store::space::FileId;
 use super::rules::check_lines;
 use millpond_sql::env::VirtualTable;
 use millpond_sql::partition::partition_text;
-use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Index, Schema, Visibility};
+use millpond_sql::types::{
+    BaseType, Charset, Collation, Column, DefaultValue, Index, Schema, Visibility,
+};
 use millpond_syntax::quote::{Quotes, quote_name, quote_text};
 
 /// `CURRENT_TIMESTAMP`, with the column's fractional digits.
@@ -19,6 +21,15 @@ pub(crate) fn now_text(column: &Column) -> String {
     }
 }
 
+/// ` COLLATE name` where the character set does not say it: MySQL names utf8mb4's collation at all times.
+fn said(collation: Collation) -> String {
+    let charset = collation.character_set();
+    match charset.facts().default == collation && charset != Charset::Utf8mb4 {
+        true => String::new(),
+        false => format!(" COLLATE {}", collation.name()),
+    }
+}
+
 fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
     let mut out = format!("{} {}", quotes.name(&column.name), column.ty.column_type());
     let ty = &column.ty;
@@ -26,9 +37,9 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
         // Writing to a String cannot fail.
         let _ = write!(
             out,
-            " CHARACTER SET {} COLLATE {}",
+            " CHARACTER SET {}{}",
             ty.collation.charset(),
-            ty.collation.name()
+            said(ty.collation)
         );
     }
     if let Some(g) = &column.generated {
@@ -154,9 +165,12 @@ pub(crate) fn table_text(
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }
     let _ = write!(out, " DEFAULT CHARSET={}", schema.collation.charset());
-    if schema.collation != Collation::Binary {
-        let _ = write!(out, " COLLATE={}", schema.collation.name());
-    }
+    // Writing to a String cannot fail.
+    let _ = write!(
+        out,
+        "{}",
+        said(schema.collation).replace("COLLATE ", "COLLATE=")
+    );
     if !schema.comment.is_empty() {
         let _ = write!(out, " COMMENT={}", quote_text(&schema.comment));
     }
@@ -208,9 +222,7 @@ pub(crate) fn database_text(
         quotes.name(name),
         collation.charset()
     );
-    if collation != Collation::Binary {
-        let _ = write!(out, " COLLATE {}", collation.name());
-    }
+    out.push_str(&said(collation));
     out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
     out
 }

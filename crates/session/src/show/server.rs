@@ -10,11 +10,15 @@ use millpond_sql::env::Emit;
 use millpond_sql::env::Level;
 use millpond_sql::error::SqlResult;
 use millpond_sql::parse::ast::Scope;
-use millpond_sql::types::Collation;
+use millpond_sql::types::{Charset, Collation};
 use millpond_sql::value::Value;
 
-/// Collations there are.
-pub(super) const COLLATIONS: [Collation; 6] = Collation::ALL;
+/// The collations there are, in the order of their names.
+fn by_name() -> Vec<Collation> {
+    let mut all = Collation::ALL.to_vec();
+    all.sort_unstable_by_key(|c| c.name());
+    all
+}
 
 pub(super) fn tables(database: &str) -> Vec<Virtual> {
     match database {
@@ -301,18 +305,16 @@ pub(super) fn character_sets() -> Virtual {
             ("MAXLEN", Ty::Num),
         ],
         |_, emit| {
-            emit(&[
-                s("binary"),
-                s("binary"),
-                s("Binary pseudo charset"),
-                n(1u64),
-            ])?;
-            emit(&[
-                s("utf8mb4"),
-                s("utf8mb4_general_ci"),
-                s("UTF-8 Unicode"),
-                n(4u64),
-            ])
+            for charset in Charset::ALL {
+                let facts = charset.facts();
+                emit(&[
+                    s(facts.name),
+                    s(facts.default.name()),
+                    s(facts.description),
+                    n(u64::from(facts.max_bytes)),
+                ])?;
+            }
+            Ok(())
         },
     )
 }
@@ -332,8 +334,8 @@ pub(super) fn collations() -> Virtual {
             ("PAD_ATTRIBUTE", Ty::Str(9)),
         ],
         |_, emit| {
-            for c in COLLATIONS {
-                let default = Collation::of_charset(c.charset()).is_ok_and(|d| d == c);
+            for c in by_name() {
+                let default = c.character_set().facts().default == c;
                 let pad = if c.pads() { "PAD SPACE" } else { "NO PAD" };
                 emit(&[
                     s(c.name()),
@@ -341,7 +343,7 @@ pub(super) fn collations() -> Virtual {
                     n(c.id()),
                     s(if default { "Yes" } else { "" }),
                     s("Yes"),
-                    n(1u64),
+                    n(u64::from(c.sort_length())),
                     s(pad),
                 ])?;
             }
@@ -359,7 +361,7 @@ fn collation_applicability() -> Virtual {
             ("CHARACTER_SET_NAME", Ty::Str(64)),
         ],
         |_, emit| {
-            for c in COLLATIONS {
+            for c in by_name() {
                 emit(&[s(c.name()), s(c.charset())])?;
             }
             Ok(())

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use millpond_sql::env::{locale, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::switches::Switches;
-use millpond_sql::types::Collation;
+use millpond_sql::types::{Charset, Collation};
 use millpond_sql::value::{Value, Zone};
 
 /// MySQL's version number as far as behaviour goes.
@@ -334,8 +334,8 @@ pub(crate) fn convert(def: &Def, value: &Value<'_>, strict: bool) -> SqlResult<C
                 return Err(wrong_type(def));
             };
             let name = match def.kind {
-                Kind::Charset => charset_name(&t)?,
-                _ => client_charset_name(&t)?,
+                Kind::ClientCharset { nullable: false } => client_charset_name(&t)?,
+                _ => charset_name(&t)?,
             };
             plain(VarValue::Text(name.into()))
         }
@@ -386,28 +386,24 @@ pub(crate) fn switched(
     }
 }
 
-/// A connection character set under its canonical name. `utf8` and `utf8mb3` are kept as names: every
-/// text is utf8mb4 inside, of which they are a subset.
+/// A character set under its canonical name.
 pub(crate) fn charset_name(name: &str) -> SqlResult<&'static str> {
-    let lower = name.to_ascii_lowercase();
-    match lower.as_str() {
-        "utf8mb4" => Ok("utf8mb4"),
-        "utf8" | "utf8mb3" => Ok("utf8mb3"),
-        "binary" => Ok("binary"),
-        _ => Err(SqlError::new(
-            1115,
-            format!("Unknown character set: '{name}'"),
-        )),
-    }
+    Ok(Charset::by_name(name)?.name())
 }
 
-/// The same of a character set that a client may have: latin1 and ascii too, which are converted at the door.
+/// The same of a character set that statements may come in; error 1231 for one in which ASCII is not ASCII.
 pub(crate) fn client_charset_name(name: &str) -> SqlResult<&'static str> {
-    match name.to_ascii_lowercase().as_str() {
-        "latin1" => Ok("latin1"),
-        "ascii" => Ok("ascii"),
-        _ => charset_name(name),
+    let charset = Charset::by_name(name)?;
+    if !charset.is_clients() {
+        return Err(SqlError::new(
+            1231,
+            format!(
+                "Variable 'character_set_client' can't be set to the value of '{}'",
+                charset.name()
+            ),
+        ));
     }
+    Ok(charset.name())
 }
 
 fn unknown_time_zone(name: &str) -> SqlError {
@@ -645,7 +641,7 @@ mod tests {
             Ok(VarValue::Text("READ-COMMITTED".into()))
         );
         assert_eq!(
-            set("character_set_connection", Value::str("latin1"), true)
+            set("character_set_connection", Value::str("klingon"), true)
                 .unwrap_err()
                 .code,
             1115

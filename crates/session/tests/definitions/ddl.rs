@@ -52,7 +52,7 @@ fn show_create_table_prints_what_makes_the_table() {
   UNIQUE KEY `d` (`d`),
   KEY `a` (`a`,`b` DESC),
   KEY `c` (`c`(3))
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci",
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb3",
     );
     round_trip(
         &mut c,

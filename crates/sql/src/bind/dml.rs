@@ -9,7 +9,7 @@ use super::select::is_descending;
 use crate::computed::generated_given;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::{as_own_text, assigned_bits, into_bytes, unknown_column};
+use crate::expr::bind::{as_own_text, assigned_bits, for_type, unknown_column};
 use crate::expr::{Expr, ExprKind, Scope};
 use crate::logical::{
     self, Block, Body, Delete, DerivedColumn, Insert, InsertRows, Limit, OrderKey, Query, Root,
@@ -18,7 +18,7 @@ use crate::logical::{
 use crate::logical::{Carried, column_count};
 use crate::parse::ast;
 use crate::switches::Flag;
-use crate::types::{Collation, Column, Family, Schema, Visibility};
+use crate::types::{Column, Family, Schema, SqlType, Visibility};
 use crate::write::locks_reads;
 use millpond_store::{LockMode, WaitPolicy};
 
@@ -375,9 +375,12 @@ impl<'p> Binder<'p, '_> {
         {
             return Err(self.generated_given(&schema.columns[*c], target));
         }
-        let at = |n: &usize| is_binary(&schema.columns[columns[*n]]);
-        let binary: Vec<usize> = (0..columns.len()).filter(at).collect();
-        select_bytes(&mut query, &binary, self);
+        let column = |n: usize| &schema.columns[columns[n]].ty;
+        let strings: Vec<(usize, &SqlType)> = (0..columns.len())
+            .map(|n| (n, column(n)))
+            .filter(|(_, ty)| ty.is_string())
+            .collect();
+        select_strings(&mut query, &strings, self);
         if self.locks_reads() {
             lock_sources(&mut query);
         }
@@ -765,7 +768,7 @@ fn named_columns(t: &Table) -> Table {
 }
 
 /// What a value is for its column: a hexadecimal literal is a number for a numeric one.
-/// A text is what the client sent for a binary one, and a time is its text for a string.
+/// A text is its bytes for a binary one, bytes are a text for one of another character set, and a time is its text for a string.
 pub(super) fn for_column(g: &mut Given, column: &Column, scope: &mut dyn Scope) {
     let Given::Value { value, .. } = g else {
         return;
@@ -773,39 +776,39 @@ pub(super) fn for_column(g: &mut Given, column: &Column, scope: &mut dyn Scope) 
     if column.ty.is_numeric() {
         assigned_bits(value);
     }
-    if is_binary(column) {
-        into_bytes(value, scope);
-    }
+    for_type(value, &column.ty, scope);
     if column.ty.family() == Family::String {
         as_own_text(value);
     }
 }
 
-fn is_binary(column: &Column) -> bool {
-    column.ty.is_string() && column.ty.collation == Collation::Binary
-}
-
-/// The same for the rows of a query, by the positions of the binary columns.
-fn select_bytes(query: &mut Query, binary: &[usize], scope: &mut dyn Scope) {
-    let mut each = |e: Option<&mut Expr>| {
+/// The same for the rows of a query, by the positions and types of the columns of strings.
+pub(super) fn select_strings(
+    query: &mut Query,
+    columns: &[(usize, &SqlType)],
+    scope: &mut dyn Scope,
+) {
+    let mut each = |e: Option<&mut Expr>, ty: &SqlType| {
         if let Some(e) = e {
-            into_bytes(e, scope);
+            for_type(e, ty, scope);
         }
     };
     match &mut query.body {
         Body::Block(b) => {
-            for n in binary {
-                each(b.select.get_mut(*n));
+            for (n, ty) in columns {
+                each(b.select.get_mut(*n), ty);
             }
         }
         Body::Values(rows) => {
             for row in rows {
-                binary.iter().for_each(|n| each(row.get_mut(*n)));
+                for (n, ty) in columns {
+                    each(row.get_mut(*n), ty);
+                }
             }
         }
         Body::Set(u) => {
             for (arm, _) in &mut u.arms {
-                select_bytes(arm, binary, scope);
+                select_strings(arm, columns, scope);
             }
         }
         // It is a derived table's.

@@ -1,5 +1,6 @@
 //! Whole queries: WITH, UNION, INTERSECT, EXCEPT, VALUES, TABLE, and the queries that SHOW and SET make.
 
+use super::dml::select_strings;
 use super::from;
 use super::heads::{Head, unify};
 use super::scope::{Aliases, Binder, Cte};
@@ -127,7 +128,17 @@ impl Binder<'_, '_> {
     }
 
     /// A set operation without ORDER BY and LIMIT.
-    pub fn set_operation(&mut self, op: SetOp, arms: Vec<(Query, bool)>, heads: &[Head]) -> Query {
+    pub fn set_operation(
+        &mut self,
+        op: SetOp,
+        mut arms: Vec<(Query, bool)>,
+        heads: &[Head],
+    ) -> Query {
+        let types = heads.iter().map(|h| &h.meta.ty).enumerate();
+        let strings: Vec<(usize, &SqlType)> = types.filter(|(_, ty)| ty.is_string()).collect();
+        for (arm, _) in &mut arms {
+            select_strings(arm, &strings, self);
+        }
         Query {
             // It is written in the first SELECT and means the whole.
             calc_found_rows: arms.first().is_some_and(|(q, _)| q.calc_found_rows),

@@ -109,10 +109,7 @@ impl<'a> Reader<'a> {
     /// A collation by its id.
     pub fn collation(&mut self) -> SqlResult<Collation> {
         let id: u16 = self.small()?;
-        Collation::ALL
-            .into_iter()
-            .find(|c| c.id() == id)
-            .ok_or_else(corrupt)
+        Collation::by_id(id).ok_or_else(corrupt)
     }
     /// The version byte, which must be that of plain bodies.
     pub fn version(&mut self) -> SqlResult<()> {

@@ -1,7 +1,7 @@
 //! Where each column lies in a stored row: what follows from the types alone. The row's bytes are [`crate::row`]'s.
 
 use super::Column;
-use crate::types::{Collation, SqlType};
+use crate::types::SqlType;
 use crate::value::family::stored::{Form, form_of};
 
 /// A column's place.
@@ -31,10 +31,7 @@ pub(crate) fn key_length(ty: &SqlType, prefix: Option<u32>) -> usize {
         return ty.fixed_len();
     }
     let chars = prefix.unwrap_or(ty.length).min(ty.length) as usize;
-    match ty.collation {
-        Collation::Binary => chars,
-        _ => chars * 4,
-    }
+    chars * ty.char_bytes() as usize
 }
 
 impl RowLayout {

@@ -4,7 +4,7 @@
 //! columns of the table are known ([`Definition::text`]), which may be defined behind it. Then it is bound, too, and what may not
 //! stand in it is refused.
 
-use millpond_syntax::print::definition;
+use millpond_syntax::print::{definition, definition_of_client};
 
 use super::Role;
 use super::scope::{Columns, find};
@@ -22,7 +22,12 @@ pub fn read(e: &ast::Expr, role: Role<'_>, table: &str, env: &SessionEnv) -> Sql
         Collation::Binary => "binary",
         _ => "utf8mb4",
     };
-    let text = definition(e, charset, &mut |qualifier, name| {
+    let client = env.client.get();
+    let sent = |text: &str| {
+        let differs = !client.is_utf8() && !text.is_ascii();
+        differs.then(|| client.encoded(text.as_bytes()).into_owned())
+    };
+    let text = definition_of_client(e, charset, &sent, &mut |qualifier, name| {
         if qualifier.last().is_some_and(|q| q != table) && foreign.is_none() {
             foreign = Some(role.unknown(&format!("{}.{name}", qualifier.join("."))));
         }

@@ -5,7 +5,7 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::expr::{Expr, Scope, SubqueryKind};
 use crate::parse::ast;
-use crate::types::{Collation, Column, Visibility};
+use crate::types::{Collation, Column, Encoding, Visibility};
 
 /// The columns of a table whose definition is read.
 pub(super) struct Columns<'a> {
@@ -23,6 +23,10 @@ pub(super) fn find(columns: &[Column], name: &str) -> Option<usize> {
 impl Scope for Columns<'_> {
     fn session(&self) -> &SessionEnv {
         self.definition.env
+    }
+    /// A definition's text is nobody's but UTF-8's.
+    fn client(&self) -> Encoding {
+        Encoding::Utf8
     }
     fn column(&mut self, qualifier: &[&str], name: &str) -> SqlResult<Expr> {
         let Definition {

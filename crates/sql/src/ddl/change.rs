@@ -432,13 +432,11 @@ impl<'a> Change<'a> {
 
     /// CONVERT TO CHARACTER SET.
     fn convert(&mut self, to: Collation) -> SqlResult<()> {
-        if to == Collation::Binary {
-            return unsupported("CONVERT TO CHARACTER SET binary");
-        }
         self.collation = to;
         for c in &mut self.columns {
             if c.column.ty.is_character() {
-                c.column.ty.collation = to;
+                let ty = c.column.ty.in_collation(to);
+                c.column.ty = column::fitting(ty, &c.column.name, self.env)?;
             }
         }
         Ok(())

@@ -4,14 +4,14 @@ use crate::computed::{self, Role};
 use crate::env::SessionEnv;
 use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::bytes_of_bits;
+use crate::expr::bind::{bytes_of_bits, introduced_text};
 use crate::expr::bit_string;
 use crate::parse;
 use crate::parse::ast::{
     self, ColumnAttribute as Attribute, DataType, Expr, ExprKind, FloatSize, Literal, UnaryOp,
 };
 use crate::types::{
-    BaseType, Collation, Column, DefaultValue, Family, Generated, SqlType, Visibility,
+    BaseType, Collation, Column, DefaultValue, Encoding, Family, Generated, SqlType, Visibility,
 };
 use crate::value::{self, StoreContext, Value};
 
@@ -76,7 +76,7 @@ fn collation(def: &ast::ColumnDef, table: Collation) -> SqlResult<Collation> {
     });
     let chosen = collation_of(charset, own, table)?;
     if binary && own.is_none() && chosen != Collation::Binary {
-        return Collation::by_name(&format!("{}_bin", chosen.charset()));
+        return Ok(Collation::bin_of(chosen.character_set()));
     }
     Ok(chosen)
 }
@@ -93,26 +93,38 @@ fn comment(text: &str, column: &str) -> SqlResult<String> {
 }
 
 /// The TEXT or BLOB that a VARCHAR or VARBINARY becomes for which it is too long, unless the mode is strict; `e` says that it is.
-fn text_instead(
+fn instead(
     e: SqlError,
-    def: &ast::ColumnDef,
+    data_type: &DataType,
+    name: &str,
     collation: Collation,
     env: &SessionEnv,
 ) -> SqlResult<SqlType> {
     if e.code != 1074 || env.sql_mode.get().strict {
         return Err(e);
     }
-    let ty = parse::text_instead(&def.data_type, collation).ok_or(e)?;
+    let ty = parse::text_instead(data_type, collation).ok_or(e)?;
     let (from, to) = match ty.collation {
         Collation::Binary => ("VARBINARY", "BLOB"),
         _ => ("VARCHAR", "TEXT"),
     };
-    let name = def.name.as_str();
     env.note(
         1246,
         format!("Converting column '{name}' from {from} to {to}"),
     );
     Ok(ty)
+}
+
+/// A type whose character set is another than it was: a VARCHAR that got too long for it is refused, or becomes a TEXT, as one that is
+/// defined so.
+pub(super) fn fitting(ty: SqlType, column: &str, env: &SessionEnv) -> SqlResult<SqlType> {
+    if ty.base != BaseType::VarChar {
+        return Ok(ty);
+    }
+    let data_type = DataType::VarChar(Some(ty.length.into()), ast::Charset::default());
+    parse::sql_type(&data_type, ty.collation)
+        .or_else(|e| instead(e, &data_type, column, ty.collation, env))
+        .map_err(|e| parse::of_column(e, column))
 }
 
 /// Reads a column definition. `table`: its name, and the collation that character columns get unless they say otherwise.
@@ -134,7 +146,7 @@ pub(super) fn read(
         }
         other => parse::sql_type(other, chosen),
     };
-    let ty = ty.or_else(|e| text_instead(e, def, chosen, env));
+    let ty = ty.or_else(|e| instead(e, &def.data_type, name, chosen, env));
     let ty = binary_type(ty.map_err(|e| parse::of_column(e, name))?);
     let mut spec = ColumnSpec {
         column: Column {
@@ -270,7 +282,7 @@ fn now_digits(e: &Expr) -> Option<u32> {
 }
 
 /// A literal's value; `None` for any other expression.
-fn literal(e: &Expr) -> Option<Value<'static>> {
+fn literal(e: &Expr, client: Encoding) -> Option<Value<'static>> {
     Some(match &e.kind {
         ExprKind::Null => Value::Null,
         ExprKind::Bool(b) => Value::Int(i64::from(*b)),
@@ -279,9 +291,12 @@ fn literal(e: &Expr) -> Option<Value<'static>> {
             Err(_) => Value::UInt(*n),
         },
         ExprKind::Literal(literal) => plain(literal)?,
-        ExprKind::Introduced(introduced) => plain(&introduced.literal)?,
-        ExprKind::Unary(UnaryOp::Plus, inner) => literal(inner)?,
-        ExprKind::Unary(UnaryOp::Minus, inner) => match literal(inner)? {
+        ExprKind::Introduced(l) => {
+            let collation = Collation::of_charset(l.charset.as_str()).ok()?;
+            Value::Bytes(introduced_text(l, collation, client).ok()?.into())
+        }
+        ExprKind::Unary(UnaryOp::Plus, inner) => literal(inner, client)?,
+        ExprKind::Unary(UnaryOp::Minus, inner) => match literal(inner, client)? {
             Value::Int(i) => Value::Int(-i),
             Value::UInt(u) => Value::string(format!("-{u}")),
             Value::Bytes(digits) if is_number(inner) => {
@@ -291,6 +306,11 @@ fn literal(e: &Expr) -> Option<Value<'static>> {
         },
         _ => return None,
     })
+}
+
+/// Whether it is bytes, which are in the column's character set.
+fn is_hexadecimal(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Literal(l) if matches!(**l, Literal::Hex(_)))
 }
 
 fn is_number(e: &Expr) -> bool {
@@ -345,12 +365,20 @@ pub(super) fn read_default(
             Err(invalid_default(&column.name))
         };
     }
-    let Some(mut value) = literal(e) else {
+    let Some(mut value) = literal(e, env.client.get()) else {
         return unsupported("DEFAULT expression without parentheses");
     };
     if let (true, Value::Bytes(bits)) = (column.ty.is_numeric() && is_bits(e), &value) {
         value = Value::UInt(bit_string(bits));
     }
+    let value = match (value, is_hexadecimal(e) && !column.ty.collation.is_plain()) {
+        (Value::Bytes(bytes), true) => {
+            let encoding = column.ty.collation.character_set().encoding();
+            let text = encoding.text_of(&bytes).map(|t| t.into_owned());
+            Value::string(text.map_err(|_| invalid_default(&column.name))?)
+        }
+        (value, _) => value,
+    };
     if value.is_null() {
         return if column.nullable {
             Ok(DefaultValue::Null)

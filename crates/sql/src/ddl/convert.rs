@@ -89,7 +89,8 @@ impl<'c> Conversion<'c> {
                         new.put(i, value);
                     } else {
                         let value = Self::converted(value, &was.ty, &column.ty, &cx)?;
-                        let set = writer.set(self.env, new, i, value);
+                        let value = value::recoded(value, &was.ty, column.target(), &cx);
+                        let set = value.and_then(|v| writer.set(self.env, new, i, v));
                         set.map_err(|e| match e.code {
                             1048 => SqlError::new(1138, "Invalid use of NULL value"),
                             _ => e,

@@ -7,7 +7,7 @@ use super::change::{Changed, Way};
 use super::follow::Places;
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::types::{BaseType, Check, Collation, Column, DefaultValue, KeyPart, Schema, SqlType};
+use crate::types::{BaseType, Check, Column, DefaultValue, KeyPart, Schema, SqlType};
 
 /// Why only ALGORITHM=COPY makes a change: MySQL's words, if it has any.
 pub(super) type CopyReason = Option<&'static str>;
@@ -179,10 +179,7 @@ fn grows_to(was: &SqlType, is: &SqlType) -> bool {
     let members = |ty: &SqlType| ty.members.clone().unwrap_or_default();
     match is.base {
         B::VarChar | B::VarBinary => {
-            let bytes = |ty: &SqlType| match ty.collation {
-                Collation::Binary => u64::from(ty.length),
-                _ => 4 * u64::from(ty.length),
-            };
+            let bytes = |ty: &SqlType| u64::from(ty.char_bytes()) * u64::from(ty.length);
             is.length >= was.length && (bytes(was) > 255) == (bytes(is) > 255)
         }
         B::Enum => {

@@ -34,7 +34,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::error::{SqlError, SqlResult};
 use crate::memory::Charge;
 use crate::switches::Switches;
-use crate::types::{Collation, Encoding};
+use crate::types::{Collation, Encoding, SqlType};
 use crate::value::Value;
 
 pub use crate::value::ConversionEnv;
@@ -82,6 +82,8 @@ pub struct SessionEnv {
     pub rows_examined: Cell<u64>,
     /// `@name` variables.
     pub user_vars: RefCell<HashMap<String, Value<'static>>>,
+    /// The collations of those that hold strings.
+    pub user_collations: RefCell<HashMap<String, Collation>>,
     /// What they take of the session's memory; `None` outside of a session.
     pub vars_charge: RefCell<Option<Charge>>,
     /// The current statement's long lists.
@@ -160,9 +162,31 @@ impl SessionEnv {
         }
         Ok(())
     }
+    /// Assigns to `@name` a value of an expression of a type: a string keeps its collation.
+    pub fn set_typed_var(&self, name: &str, value: Value<'static>, ty: &SqlType) -> SqlResult<()> {
+        let string = ty.is_string() && matches!(value, Value::Bytes(_));
+        self.set_user_var(name, value)?;
+        let mut collations = self.user_collations.borrow_mut();
+        match collations.get_mut(name) {
+            Some(known) if string => *known = ty.collation,
+            None if string => {
+                collations.insert(name.to_string(), ty.collation);
+            }
+            Some(_) => {
+                collations.remove(name);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+    /// The collation of `@name`, if it holds a string.
+    pub fn collation_of_var(&self, name: &str) -> Option<Collation> {
+        self.user_collations.borrow().get(name).copied()
+    }
     /// Forgets all variables.
     pub fn clear_user_vars(&self) {
         self.user_vars.borrow_mut().clear();
+        self.user_collations.borrow_mut().clear();
         if let Some(charge) = &mut *self.vars_charge.borrow_mut() {
             charge.clear();
         }
@@ -226,6 +250,7 @@ pub(crate) mod tests {
             rows_sent: Cell::new(0),
             rows_examined: Cell::new(0),
             user_vars: RefCell::default(),
+            user_collations: RefCell::default(),
             vars_charge: RefCell::default(),
             sys_var: Box::new(|_, name| {
                 Err(SqlError::new(

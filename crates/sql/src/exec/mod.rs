@@ -396,9 +396,10 @@ fn into_variables<'s>(
         }
         1 => {
             let mut locals = Vec::new();
-            for (variable, v) in plan.into.iter().zip(&rows[0]) {
+            let columns = plan.into.iter().zip(&q.types);
+            for ((variable, ty), v) in columns.zip(&rows[0]) {
                 match variable {
-                    IntoVariable::User(name) => st.env.set_user_var(name, v.clone())?,
+                    IntoVariable::User(name) => st.env.set_typed_var(name, v.clone(), ty)?,
                     IntoVariable::Local(slot) => locals.push((*slot, v.clone())),
                 }
             }

@@ -361,6 +361,11 @@ fn place(e: &Expr) -> String {
         }
         super::ExprKind::Param(i) | super::ExprKind::Local(i, _) => s.push_str(&format!(" ?{i}")),
         super::ExprKind::Literal(v) => s.push_str(&format!(" {v:?}")),
+        // What is made of the same in another character set reads the same.
+        super::ExprKind::Cast(_) | super::ExprKind::Function(..) => {
+            s.push(' ');
+            s.push_str(x.ty.collation.name());
+        }
         _ => {}
     });
     s

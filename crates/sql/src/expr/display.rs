@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use super::{ArithmeticOp, BitOp, Expr, ExprKind};
+use super::{ArithmeticOp, BitOp, Expr, ExprKind, Func};
 use crate::value::Value;
 
 fn list(f: &mut Formatter<'_>, items: &[Expr]) -> Result {
@@ -114,7 +114,18 @@ impl Display for Expr {
                 }
                 f.write_str(" end)")
             }
-            K::Cast(e) => write!(f, "cast({e} as {})", self.ty.column_type()),
+            K::Cast(e) => {
+                write!(f, "cast({e} as {}", self.ty.column_type())?;
+                if !self.ty.collation.is_plain() {
+                    write!(f, " character set {}", self.ty.collation.charset())?;
+                }
+                f.write_str(")")
+            }
+            K::Function(Func::TextOf, args) => {
+                let charset = self.ty.collation.charset();
+                write!(f, "convert({} using {charset})", args[0])
+            }
+            K::Function(Func::BytesOf, args) => write!(f, "convert({} using binary)", args[0]),
             K::Collate(e) => write!(f, "({e} collate {})", self.ty.collation.name()),
             K::EnumIndex(e) => write!(f, "{e}"),
             K::EnumBeside(args) => write!(f, "{}", args[0]),

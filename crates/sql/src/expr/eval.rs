@@ -140,7 +140,7 @@ impl Expr {
             }
             K::SetUserVariable(name, a) => {
                 let v = a.eval(cx)?.into_owned();
-                cx.session.set_user_var(name, v.clone())?;
+                cx.session.set_typed_var(name, v.clone(), &a.ty)?;
                 v
             }
             K::SystemVariable(scope, name) => (cx.session.sys_var)(scope, name)?,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::types::{BaseType, SqlType};
+use crate::error::SqlError;
+use crate::types::{BaseType, Encoding, SqlType};
 
 /// What binding took for granted of the session, its transaction and the parameters.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub struct Notes {
     pub variable_types: Vec<(Arc<str>, SqlType)>,
     /// Placeholders compared with dates and years, and which.
     pub constant_params: Vec<(usize, BaseType)>,
+    /// Those that are compared in a character set, with the error for a text that has other characters.
+    pub fitting_params: Vec<(usize, Encoding, SqlError)>,
     /// Placeholders compared with string columns, and whether they were taken to be texts or NULL.
     pub text_params: Vec<(usize, bool)>,
     /// Placeholders that stand where bytes are wanted.

@@ -1,7 +1,7 @@
 //! Types as columns have them.
 
 use crate::error::{SqlError, SqlResult};
-use crate::types::{BaseType, Collation, NOT_FIXED, SqlType};
+use crate::types::{BaseType, Collation, MAX_VARCHAR_BYTES, NOT_FIXED, SqlType};
 
 use super::ast::{DataType, FloatSize, IntSize, LobSize, Numeric, TemporalType};
 
@@ -121,8 +121,7 @@ fn characters(base: BaseType, length: u64, collation: Collation) -> SqlResult<Sq
     };
     let max = match base {
         BaseType::Char | BaseType::Binary => 255,
-        BaseType::VarChar => 16_383,
-        _ => 65_535,
+        _ => MAX_VARCHAR_BYTES / collation.character_set().facts().max_bytes,
     };
     if length > max as u64 {
         return Err(too_long(max));
@@ -163,11 +162,8 @@ fn sized(length: u64, collation: Collation) -> SqlResult<SqlType> {
     if length > u32::MAX.into() {
         return Err(too_wide(u32::MAX.into()));
     }
-    let bytes = if collation == Collation::Binary {
-        length
-    } else {
-        length.saturating_mul(4)
-    };
+    let longest = collation.character_set().facts().max_bytes;
+    let bytes = length.saturating_mul(longest.into());
     let size = match bytes {
         1..=255 => LobSize::Tiny,
         0..=65_535 => LobSize::Normal,

@@ -359,8 +359,11 @@ impl Plan {
     }
     fn fits_variables(&self, env: &SessionEnv) -> bool {
         let vars = env.user_vars.borrow();
-        let fits =
-            |(name, ty): &(Arc<str>, SqlType)| vars.get(&**name).is_none_or(|v| is_of(v, ty));
+        let fits = |(name, ty): &(Arc<str>, SqlType)| {
+            let collation = env.collation_of_var(name);
+            let same = !ty.is_string() || collation.is_none_or(|c| c == ty.collation);
+            same && vars.get(&**name).is_none_or(|v| is_of(v, ty))
+        };
         self.notes.variable_types.iter().all(fits)
     }
     /// Refuses values that cannot be what they are compared with, whether or not there are rows to compare.
@@ -368,6 +371,11 @@ impl Plan {
     pub fn check_params(&self, params: &[Value<'_>]) -> SqlResult<()> {
         for (n, base) in &self.notes.constant_params {
             beside(params[*n].borrowed(), *base)?;
+        }
+        for (n, encoding, otherwise) in &self.notes.fitting_params {
+            if matches!(&params[*n], Value::Bytes(text) if encoding.misfit(text).is_some()) {
+                return Err(otherwise.clone());
+            }
         }
         Ok(())
     }

@@ -35,6 +35,17 @@ pub fn definition(
     charset: &str,
     column: &mut dyn FnMut(&[String], &str) -> String,
 ) -> String {
+    definition_of_client(e, charset, &|_| None, column)
+}
+
+/// The same of what a client sent in another character set than UTF-8. `sent`: gives the bytes that a text was sent as, if they are not its UTF-8: an
+/// introducer is about these.
+pub fn definition_of_client(
+    e: &Expr,
+    charset: &str,
+    sent: &dyn Fn(&str) -> Option<Vec<u8>>,
+    column: &mut dyn FnMut(&[String], &str) -> String,
+) -> String {
     let name = |quoted: &str| unquote(quoted, false).into_owned();
     let text = V(e).to_string();
     let tokens = tokens(&text);
@@ -61,7 +72,13 @@ pub fn definition(
             }
             TokenKind::Text if introduced(before) => {
                 start = before.map_or(start, |t| t.end as usize);
-                Some(word.to_string())
+                Some(match sent(&unquote(word, true)) {
+                    Some(bytes) => {
+                        let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+                        format!(" x'{digits}'")
+                    }
+                    None => word.to_string(),
+                })
             }
             TokenKind::Text if takes_charset(before, &text) => Some(format!("_{charset}{word}")),
             TokenKind::Keyword(_) | TokenKind::Ident if next == Some(TokenKind::LParen) => {
@@ -116,6 +133,14 @@ mod tests {
     fn shown(text: &str) -> String {
         let e = parse_expression(text, LexMode::default()).unwrap();
         definition(&e, "utf8mb4", &mut |_, name| name.to_lowercase())
+    }
+
+    #[test]
+    fn introducers_are_about_what_was_sent() {
+        let e = parse_expression("concat(_latin1'\u{e9}', 'x\u{e9}')", LexMode::default()).unwrap();
+        let latin1 = |text: &str| Some(text.chars().map(|c| c as u8).collect());
+        let shown = definition_of_client(&e, "utf8mb4", &latin1, &mut |_, name| name.into());
+        assert_eq!(shown, "concat(_latin1 x'e9',_utf8mb4'x\u{e9}')");
     }
 
     #[test]

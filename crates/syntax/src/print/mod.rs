@@ -14,5 +14,5 @@ mod query;
 mod statement;
 mod view;
 
-pub use definition::definition;
+pub use definition::{definition, definition_of_client};
 pub use view::View;

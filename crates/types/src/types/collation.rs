@@ -1,6 +1,7 @@
-//! Collations: names and ids, comparison, sort keys.
+//! Collations: comparison, sort keys.
 //!
-//! The collations of the Unicode Collation Algorithm are in [`super::uca`]. The others of utf8mb4 pad: a string compares as if spaces followed it for ever. A sort key is a run of symbols closed by an END
+//! The collations of the Unicode Collation Algorithm are in [`super::uca`]. The others of texts pad (but for `utf8mb4_0900_bin`, which is
+//! as bytes are): a string compares as if spaces followed it for ever. A sort key is a run of symbols closed by an END
 //! symbol, so that it is prefix-free and can be one part of a longer key. Padding means that END must compare as "spaces for ever"
 //! would: between what weighs less than a space and what weighs more. A run of spaces inside of the string is
 //! written as one symbol that tells which side of END the character after it falls on, then the run's length, counted
@@ -8,9 +9,8 @@
 
 use std::cmp::Ordering;
 
-use super::uca::{self, Pad, Rules, Version};
-use super::{Collation, general_ci};
-use crate::error::{SqlError, SqlResult};
+use super::collations::Order;
+use super::{Collation, general_ci, latin1, uca};
 
 const SPACE: u8 = b' ';
 /// A run of spaces followed by something below a space.
@@ -41,13 +41,22 @@ static ASCII: [u8; 128] = {
 
 /// A character's weight under general_ci.
 #[inline]
-fn weight(c: u32) -> u32 {
+pub(super) fn weight(c: u32) -> u32 {
     if c > 0xffff {
         return 0xfffd;
     }
     match general_ci::page((c >> 8) as usize) {
         Some(page) => page[(c & 0xff) as usize] as u32,
         None => c,
+    }
+}
+
+/// A character's weight by a table of latin1's. What latin1 does not have comes last.
+#[inline]
+pub(super) fn latin1_weight(weights: &[u8; 256], c: u32) -> u32 {
+    match latin1::byte(c) {
+        Some(b) => weights[usize::from(b)].into(),
+        None => 0x100 + c,
     }
 }
 
@@ -78,9 +87,11 @@ pub fn next_char(s: &[u8]) -> (u32, usize) {
 #[inline]
 pub fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
     a == b
-        || match collation.rules() {
-            Some(rules) => uca::same(rules, a, b),
-            None => collation == Collation::Utf8mb4GeneralCi && weight(a) == weight(b),
+        || match collation.order() {
+            Order::Uca(rules) => uca::same(*rules, a, b),
+            Order::GeneralCi => weight(a) == weight(b),
+            Order::Latin1(weights) => latin1_weight(weights, a) == latin1_weight(weights, b),
+            Order::Bytes | Order::CodePoints => false,
         }
 }
 
@@ -165,6 +176,28 @@ fn compare_general_ci(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
+fn compare_latin1(weights: &[u8; 256], a: &[u8], b: &[u8]) -> Ordering {
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let (cx, nx) = next_char(&a[i..]);
+        let (cy, ny) = next_char(&b[j..]);
+        if cx != cy {
+            match latin1_weight(weights, cx).cmp(&latin1_weight(weights, cy)) {
+                Ordering::Equal => {}
+                unequal => return unequal,
+            }
+        }
+        i += nx;
+        j += ny;
+    }
+    // Here too what is below a space is below it by its weight, and nothing else is.
+    if i < a.len() {
+        rest_against_spaces(&a[i..])
+    } else {
+        rest_against_spaces(&b[j..]).reverse()
+    }
+}
+
 /// Writes the symbols of one padded string, byte by byte.
 struct Symbols<'a> {
     out: &'a mut Vec<u8>,
@@ -230,6 +263,31 @@ impl Symbols<'_> {
             .push(if above { 255 - left as u8 } else { left as u8 });
     }
 
+    /// A weight of latin1's, nearly all of which take a byte. The three that the shift leaves no room for, and characters that
+    /// latin1 does not have, follow an escape; none of their bytes is one of the symbols.
+    #[inline]
+    fn push_latin1(&mut self, w: u32) {
+        const ESCAPE: u8 = 0xff;
+        const LAST: u32 = (ESCAPE - SHIFT - 1) as u32;
+        if w <= LAST {
+            return self.push(w as u8);
+        }
+        if self.spaces > 0 {
+            self.run(true);
+        }
+        self.out.push(ESCAPE);
+        match w {
+            0..=0xff => self.out.push((w - LAST) as u8),
+            _ => {
+                self.out.push((0x100 - LAST) as u8);
+                let mut utf8 = [0; 4];
+                let c = char::from_u32(w - 0x100).unwrap_or(char::REPLACEMENT_CHARACTER);
+                self.out
+                    .extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+            }
+        }
+    }
+
     /// A code point as UTF-8, whose bytes sort as code points do.
     #[inline]
     fn push_weight(&mut self, w: u32) {
@@ -239,7 +297,12 @@ impl Symbols<'_> {
             self.push(0xc0 | (w >> 6) as u8);
             self.push(0x80 | (w & 0x3f) as u8);
         } else {
-            self.push(0xe0 | (w >> 12) as u8);
+            if w < 0x1_0000 {
+                self.push(0xe0 | (w >> 12) as u8);
+            } else {
+                self.push(0xf0 | (w >> 18) as u8);
+                self.push(0x80 | (w >> 12 & 0x3f) as u8);
+            }
             self.push(0x80 | (w >> 6 & 0x3f) as u8);
             self.push(0x80 | (w & 0x3f) as u8);
         }
@@ -247,90 +310,6 @@ impl Symbols<'_> {
 }
 
 impl Collation {
-    /// MySQL's name: `utf8mb4_general_ci`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Collation::Binary => "binary",
-            Collation::Utf8mb4Bin => "utf8mb4_bin",
-            Collation::Utf8mb4GeneralCi => "utf8mb4_general_ci",
-            Collation::Utf8mb4UnicodeCi => "utf8mb4_unicode_ci",
-            Collation::Utf8mb4Unicode520Ci => "utf8mb4_unicode_520_ci",
-            Collation::Utf8mb40900AiCi => "utf8mb4_0900_ai_ci",
-        }
-    }
-    /// Its character set's name: `utf8mb4` or `binary`.
-    pub fn charset(self) -> &'static str {
-        match self {
-            Collation::Binary => "binary",
-            _ => "utf8mb4",
-        }
-    }
-    /// Protocol id: MySQL's.
-    pub fn id(self) -> u16 {
-        match self {
-            Collation::Binary => 63,
-            Collation::Utf8mb4Bin => 46,
-            Collation::Utf8mb4GeneralCi => 45,
-            Collation::Utf8mb4UnicodeCi => 224,
-            Collation::Utf8mb4Unicode520Ci => 246,
-            Collation::Utf8mb40900AiCi => 255,
-        }
-    }
-    /// How the Unicode Collation Algorithm is applied, if it is.
-    fn rules(self) -> Option<Rules> {
-        let (pad, version) = match self {
-            Collation::Utf8mb4UnicodeCi => (Pad::Space, Version::V4),
-            Collation::Utf8mb4Unicode520Ci => (Pad::Space, Version::V520),
-            Collation::Utf8mb40900AiCi => (Pad::None, Version::V13),
-            _ => return None,
-        };
-        Some(Rules { pad, version })
-    }
-    /// Whether letters that differ in case are the same.
-    pub fn ignores_case(self) -> bool {
-        !matches!(self, Collation::Binary | Collation::Utf8mb4Bin)
-    }
-    /// Whether strings compare as if spaces followed them.
-    pub fn pads(self) -> bool {
-        !matches!(self, Collation::Binary | Collation::Utf8mb40900AiCi)
-    }
-    /// All of them.
-    pub const ALL: [Collation; 6] = [
-        Collation::Binary,
-        Collation::Utf8mb4Bin,
-        Collation::Utf8mb4GeneralCi,
-        Collation::Utf8mb4UnicodeCi,
-        Collation::Utf8mb4Unicode520Ci,
-        Collation::Utf8mb40900AiCi,
-    ];
-    /// By name, case-insensitive; error 1273 for a collation Millpond does not have. Those of `utf8` and `utf8mb3` are
-    /// utf8mb4's, which order all their texts the same.
-    pub fn by_name(name: &str) -> SqlResult<Collation> {
-        let lower = name.to_ascii_lowercase();
-        let alias = lower
-            .strip_prefix("utf8_")
-            .or(lower.strip_prefix("utf8mb3_"));
-        let meant = alias.map(|rest| format!("utf8mb4_{rest}")).unwrap_or(lower);
-        Collation::ALL
-            .into_iter()
-            .find(|c| c.name() == meant)
-            .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{name}'")))
-    }
-    /// A character set's default collation; error 1115 if there is no such set. `utf8` and `utf8mb3` are taken as
-    /// utf8mb4, which holds all their texts.
-    pub fn of_charset(name: &str) -> SqlResult<Collation> {
-        let is = |n: &&str| name.eq_ignore_ascii_case(n);
-        if ["utf8mb4", "utf8", "utf8mb3"].iter().any(is) {
-            Ok(Collation::Utf8mb4GeneralCi)
-        } else if name.eq_ignore_ascii_case("binary") {
-            Ok(Collation::Binary)
-        } else {
-            Err(SqlError::new(
-                1115,
-                format!("Unknown character set: '{name}'"),
-            ))
-        }
-    }
     /// Compares two strings under this collation ([`Collation::pads`] tells what follows their ends).
     #[inline]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
@@ -338,9 +317,12 @@ impl Collation {
             Collation::Binary => a.cmp(b),
             Collation::Utf8mb4Bin => compare_padded(a, b),
             Collation::Utf8mb4GeneralCi => compare_general_ci(a, b),
-            _ => match self.rules() {
-                Some(rules) => uca::compare(rules, a, b),
-                None => a.cmp(b),
+            _ => match self.order() {
+                Order::Bytes => a.cmp(b),
+                Order::CodePoints => compare_padded(a, b),
+                Order::GeneralCi => compare_general_ci(a, b),
+                Order::Latin1(weights) => compare_latin1(weights, a, b),
+                Order::Uca(rules) => uca::compare(*rules, a, b),
             },
         }
     }
@@ -355,8 +337,8 @@ impl Collation {
             return uca::sort_key(rules, s, true, out);
         }
         out.reserve(s.len() + 2);
-        match self {
-            Collation::Binary => {
+        match self.order() {
+            Order::Bytes => {
                 for b in s {
                     out.push(*b);
                     if *b == 0 {
@@ -377,7 +359,7 @@ impl Collation {
         if let Some(rules) = self.rules() {
             return uca::sort_key(rules, s, false, out);
         }
-        if self == Collation::Binary {
+        if self.has_byte_keys() {
             for b in s {
                 out.push(*b);
                 if *b == 0 {
@@ -388,7 +370,20 @@ impl Collation {
         }
         let s = trim_end(s);
         let mut symbols = Symbols { out, spaces: 0 };
-        if self == Collation::Utf8mb4Bin {
+        if let Order::Latin1(weights) = self.order() {
+            let mut i = 0;
+            while let Some(&b) = s.get(i) {
+                let (c, n) = if b < 0x80 {
+                    (b.into(), 1)
+                } else {
+                    next_char(&s[i..])
+                };
+                symbols.push_latin1(latin1_weight(weights, c));
+                i += n;
+            }
+            return;
+        }
+        if matches!(self.order(), Order::CodePoints) {
             let mut i = 0;
             while i < s.len() {
                 i += symbols.push_run(&s[i..], 0xff, |b| b);
@@ -420,7 +415,7 @@ impl Collation {
             return uca::sort_key_len(rules, key, flip);
         }
         let mut i = 0;
-        if self == Collation::Binary {
+        if self.has_byte_keys() {
             loop {
                 if *key.get(i)? ^ flip == 0 {
                     match *key.get(i + 1)? ^ flip {
@@ -452,12 +447,22 @@ impl Collation {
         }
     }
 
-    /// Reads a string back from its sort key (of `Binary` and `Utf8mb4Bin`; trailing spaces of the latter are gone).
+    /// Whether sort keys are of bytes, of which zeros are escaped.
+    fn has_byte_keys(self) -> bool {
+        matches!(self.order(), Order::Bytes)
+    }
+
+    /// Whether [`Collation::unsort`] reads strings back from their sort keys; `pads` tells whether trailing spaces are gone.
+    pub fn is_invertible(self) -> bool {
+        matches!(self.order(), Order::Bytes | Order::CodePoints)
+    }
+
+    /// Reads a string back from its sort key, if it [is invertible](Collation::is_invertible).
     pub fn unsort(self, key: &[u8], flip: u8) -> Vec<u8> {
         let mut out = Vec::with_capacity(key.len());
         let mut i = 0;
         let end = key.len();
-        if self == Collation::Binary {
+        if self.has_byte_keys() {
             while i + 2 < end || (i < end && key[i] ^ flip != 0) {
                 let b = key[i] ^ flip;
                 out.push(b);
@@ -551,7 +556,7 @@ mod tests {
     proptest! {
         #[test]
         fn sort_keys_compare_as_strings_do(a in text(), b in text(), flip in prop_oneof![Just(0u8), Just(0xffu8)]) {
-            for c in Collation::ALL {
+            for &c in Collation::ALL {
                 let (mut x, mut y) = (Vec::new(), Vec::new());
                 c.sort_key(a.as_bytes(), &mut x);
                 c.sort_key(b.as_bytes(), &mut y);
@@ -562,10 +567,10 @@ mod tests {
                 let n = x.len();
                 x.extend_from_slice(&y);
                 prop_assert_eq!(c.sort_key_len(&x, flip), Some(n));
-                if c == Collation::Binary {
+                if c.is_invertible() && !c.pads() {
                     prop_assert_eq!(c.unsort(&x[..n], flip), a.as_bytes());
                 }
-                if c == Collation::Utf8mb4Bin {
+                if c.is_invertible() && c.pads() {
                     prop_assert_eq!(c.unsort(&x[..n], flip), a.trim_end_matches(' ').as_bytes());
                 }
             }

@@ -1,6 +1,8 @@
 //! Types of results: arithmetic, and what several values of different types have in common.
 
-use super::{BaseType, Collation, Compares, Counts, SqlType};
+use std::cmp::Ordering;
+
+use super::{BaseType, Charset, Collation, Compares, Counts, SqlType};
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 
 /// Digits that division adds after the point (`div_precision_increment`).
@@ -97,8 +99,8 @@ pub fn text_length(t: &SqlType) -> u32 {
     }
 }
 
-/// The collation of two strings compared or joined: binary wins over text, `utf8mb4_bin` over
-/// case-insensitive, the first of two that are.
+/// The collation of two strings compared or joined: binary wins over text, Unicode over other character sets, the wider
+/// Unicode over the narrower, `_bin` over what ignores case, the first of two that are alike in all that.
 pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
     match (a.is_string(), b.is_string()) {
         (true, false) => return a.collation,
@@ -106,15 +108,23 @@ pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
         (false, false) => return Collation::Utf8mb4GeneralCi,
         _ => {}
     }
-    let rank = |c: Collation| match c {
-        Collation::Binary => 2,
-        Collation::Utf8mb4Bin => 1,
-        _ => 0,
-    };
-    if rank(a.collation) >= rank(b.collation) {
+    let rank = |c: Collation| (width(c), c.is_bin());
+    if a.collation == b.collation || rank(a.collation) >= rank(b.collation) {
         a.collation
     } else {
         b.collation
+    }
+}
+
+/// Which of two collations' character sets takes the strings of the other: the greater.
+fn width(c: Collation) -> u8 {
+    let charset = c.character_set();
+    match charset {
+        Charset::Binary => 4,
+        _ if charset.is_supplementary() => 3,
+        _ if charset.is_unicode() => 2,
+        Charset::Ascii => 0,
+        _ => 1,
     }
 }
 
@@ -126,10 +136,12 @@ pub fn string_collation(a: &SqlType, b: &SqlType) -> Collation {
     if !b.is_string() || a.collation == b.collation {
         return a.collation;
     }
-    if a.collation == Collation::Binary || b.collation == Collation::Binary {
-        Collation::Binary
-    } else {
-        Collation::Utf8mb4Bin
+    let (x, y) = (a.collation.character_set(), b.collation.character_set());
+    match width(a.collation).cmp(&width(b.collation)) {
+        Ordering::Greater => a.collation,
+        Ordering::Less => b.collation,
+        Ordering::Equal if x == y => Collation::bin_of(x),
+        Ordering::Equal => Collation::Utf8mb4Bin,
     }
 }
 

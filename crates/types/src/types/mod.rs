@@ -1,18 +1,30 @@
 //! SQL types, collations and character sets: what columns and expressions are. `base` is the table of types; values are
 //! [`crate::value`]'s, and what a type's values do is [`crate::value::family`]'s.
+//!
+//! Texts are UTF-8 inside, in memory, in rows and in keys, whatever the character set of their column. A character set is a part of
+//! the type: it says which characters a column takes, how long it may be, and what its bytes are where bytes are asked for
+//! (LENGTH, HEX, a binary string beside it, a client). So texts of different character sets are compared and joined without a conversion,
+//! all that works on texts works on one form, and files of before there were character sets are as they were. What it costs is that a
+//! latin1 `é` takes two bytes in a row, and a UTF-16 letter of Latin one.
 
 use std::sync::Arc;
 
 mod base;
+mod charset;
 pub mod collation;
+mod collations;
 pub mod derive;
 mod encoding;
 mod flags;
 mod general_ci;
+mod latin1;
 mod names;
 mod uca;
+mod weight_string;
 
 pub use base::{BaseType, Beside, Compares, Counts, Facts, Family, StringFacts, Wire};
+pub use charset::{Charset, CharsetFacts};
+pub use collations::Collation;
 pub use encoding::{Encoding, Encodings};
 pub use flags::*;
 pub use names::{MAX_VARCHAR_BYTES, NOT_FIXED, fraction_len};
@@ -34,16 +46,4 @@ pub struct SqlType {
     pub collation: Collation,
     /// Members of an ENUM.
     pub members: Option<Arc<[String]>>,
-}
-
-/// Collations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Collation {
-    Binary,
-    Utf8mb4Bin,
-    Utf8mb4GeneralCi,
-    Utf8mb4UnicodeCi,
-    Utf8mb4Unicode520Ci,
-    Utf8mb40900AiCi,
 }

@@ -10,8 +10,6 @@ use std::sync::Arc;
 pub const NOT_FIXED: u8 = 31;
 /// Longest VARCHAR in bytes, and longest BLOB.
 pub const MAX_VARCHAR_BYTES: u32 = 65_535;
-/// Bytes a character can take.
-const CHAR_BYTES: u32 = 4;
 
 impl SqlType {
     /// A type with everything at its default: length, decimals and collation of `base`. Character types are
@@ -77,11 +75,7 @@ impl SqlType {
     /// VARCHAR(length) of a collation (VARBINARY under `Collation::Binary`); a TEXT or BLOB type where that is too short.
     pub fn varchar(length: u32, collation: Collation) -> SqlType {
         let binary = collation == Collation::Binary;
-        let bytes = if binary {
-            length as u64
-        } else {
-            length as u64 * CHAR_BYTES as u64
-        };
+        let bytes = length as u64 * u64::from(collation.character_set().facts().max_bytes);
         let base = match (bytes > MAX_VARCHAR_BYTES as u64, binary) {
             (false, false) => BaseType::VarChar,
             (false, true) => BaseType::VarBinary,
@@ -130,6 +124,36 @@ impl SqlType {
         }
     }
 
+    /// What CONVERT TO CHARACTER SET makes of a character type: one that holds as many characters in a collation's character set, for which a
+    /// TEXT may have to become a longer one; under `Binary` as many bytes.
+    pub fn in_collation(&self, to: Collation) -> SqlType {
+        let longest = u64::from(to.character_set().facts().max_bytes);
+        let kept = SqlType {
+            collation: to,
+            ..self.clone()
+        };
+        if to == Collation::Binary {
+            return SqlType {
+                base: self.base.binary(),
+                ..kept
+            };
+        }
+        let Some(facts) = self.base.facts().string else {
+            return kept;
+        };
+        let shortest = u64::from(self.collation.character_set().facts().min_bytes);
+        if facts.lob == 0 || longest <= self.char_bytes().into() {
+            return kept;
+        }
+        let bytes = u64::from(self.length) / shortest * longest;
+        let texts = [BaseType::Text, BaseType::MediumText, BaseType::LongText];
+        let holds = |base: &BaseType| bytes <= base.facts().length.into();
+        SqlType {
+            collation: to,
+            ..SqlType::new(texts.into_iter().find(holds).unwrap_or(BaseType::LongText))
+        }
+    }
+
     /// The type as SHOW CREATE TABLE and information_schema's COLUMN_TYPE write it: `int unsigned`, `varchar(20)`,
     /// `enum('a','b')`.
     pub fn column_type(&self) -> String {
@@ -175,8 +199,8 @@ impl SqlType {
     pub fn protocol_type(&self) -> u8 {
         self.base.facts().protocol
     }
-    /// Protocol column length: display width in bytes.
-    pub fn protocol_length(&self) -> u32 {
+    /// Protocol column length: display width in bytes, of texts in a character set of such longest characters.
+    pub fn protocol_length(&self, char_bytes: u32) -> u32 {
         use BaseType::*;
         match self.base {
             _ if self.zerofill > 0 => self.zerofill.into(),
@@ -184,7 +208,12 @@ impl SqlType {
             Decimal => self.length + (self.decimals > 0) as u32 + (!self.unsigned) as u32,
             TinyInt | SmallInt | Int if self.unsigned && self.length > 1 => self.length - 1,
             LongText | LongBlob => u32::MAX,
-            _ if self.base.facts().character => self.length.saturating_mul(CHAR_BYTES),
+            // As many characters as a TEXT has bytes, at most.
+            _ if self.is_blob() && self.is_character() => {
+                let chars = self.length / self.collation.character_set().facts().min_bytes;
+                chars.saturating_mul(char_bytes)
+            }
+            _ if self.base.facts().character => self.length.saturating_mul(char_bytes),
             _ => self.length,
         }
     }
@@ -209,7 +238,7 @@ impl SqlType {
         if self.is_blob() {
             f |= FLAG_BLOB;
         }
-        if !self.collation.ignores_case() {
+        if self.collation.is_bin() {
             f |= FLAG_BINARY;
         }
         f | self.base.facts().flags
@@ -325,7 +354,10 @@ impl SqlType {
     pub fn character_lengths(&self) -> Option<(u64, u64)> {
         let facts = self.base.facts();
         match facts.string {
-            Some(s) if s.lob > 0 => Some((facts.length.into(), facts.length.into())),
+            Some(s) if s.lob > 0 => {
+                let shortest = self.collation.character_set().facts().min_bytes;
+                Some(((facts.length / shortest).into(), facts.length.into()))
+            }
             _ if self.is_string() => {
                 let length = u64::from(self.length);
                 Some((length, length * u64::from(self.char_bytes())))
@@ -338,12 +370,8 @@ impl SqlType {
         (self.base.facts().shows == Shows::Seconds).then_some(self.decimals.into())
     }
     /// Bytes that MySQL reckons with for one of its characters.
-    fn char_bytes(&self) -> u32 {
-        if self.collation == Collation::Binary {
-            1
-        } else {
-            CHAR_BYTES
-        }
+    pub fn char_bytes(&self) -> u32 {
+        self.collation.character_set().facts().max_bytes
     }
     /// Bytes that MySQL counts for a key part of it: `key_len` in EXPLAIN.
     pub fn key_len(&self) -> u32 {

@@ -6,6 +6,7 @@ use super::Value;
 use super::assign::printable;
 use super::env::ConversionEnv;
 use crate::error::SqlResult;
+use crate::types::Charset;
 
 /// Complaint 1292 about a conversion that loses something.
 #[cold]
@@ -29,12 +30,13 @@ pub fn number_of_text(b: &[u8], session: &ConversionEnv) -> SqlResult<f64> {
 /// What error and warning 1300 say of bytes that are no UTF-8.
 pub fn not_utf8(b: &[u8]) -> Option<String> {
     let good = std::str::from_utf8(b).err()?.valid_up_to();
-    let bad: String = b[good..]
-        .iter()
-        .take(3)
-        .map(|b| format!("{b:02X}"))
-        .collect();
-    Some(format!("Invalid utf8mb4 character string: '{bad}'"))
+    Some(invalid(Charset::Utf8mb4, &b[good..]))
+}
+
+/// What error and warning 1300 say of bytes that mean nothing in a character set.
+pub fn invalid(charset: Charset, bad: &[u8]) -> String {
+    let shown: String = bad.iter().take(3).map(|b| format!("{b:02X}")).collect();
+    format!("Invalid {} character string: '{shown}'", charset.name())
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ pub use crate::decimal::{self, Decimal};
 pub use assign::{
     StoreContext, Target, assign, date_allowed, null_refused, printable, printable_bytes,
 };
-pub use cast::{not_utf8, number_of_text, truncated};
+pub use cast::{invalid, not_utf8, number_of_text, truncated};
 pub use env::ConversionEnv;
 pub use family::{
     Lookup, cast, conform, default_text, implicit_zero, integer_range, integer_value, lookup,
-    member_number, of_default, sort_key,
+    member_number, of_default, recoded, sort_key,
 };
 pub use text::{assigned, shown, write_text};
 pub use time::{Date, DateTime, Time};

@@ -205,6 +205,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         rows_sent: Cell::default(),
         rows_examined: Cell::default(),
         user_vars: RefCell::default(),
+        user_collations: RefCell::default(),
         vars_charge: RefCell::default(),
         lists: Default::default(),
         sys_var: Box::new(move |_, name| {

@@ -8,29 +8,20 @@ use parking_lot::Mutex;
 
 use super::comparisons::{as_number, equal_within};
 use super::operators::{arithmetic, branch};
-use super::{Scope, bind, cast, is_null, is_param, sent};
+use super::{Scope, bind, cast, coercion, is_null, is_param, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::func::{self, Func};
 use crate::expr::{
     AggregateKind, AggregateSpec, ArithmeticOp, Expr, ExprKind, Frame, IntervalUnit, RandState,
     WindowFunction, WindowKind, aggregate, interval,
 };
-use crate::types::{Collation, SqlType, derive};
+use crate::types::{SqlType, derive};
 use crate::value::Value;
-
-/// Where bytes are wanted of what CONVERT made latin1, they are latin1's: texts are Unicode everywhere else.
-pub(super) fn latin1_bytes(mut e: Expr) -> Expr {
-    if let ExprKind::Function(f @ Func::ToLatin1, _) = &mut e.kind {
-        *f = Func::Latin1Bytes;
-        e.ty = SqlType::varchar(e.ty.length, Collation::Binary);
-    }
-    e
-}
 
 /// A call of a catalogue function with bound arguments.
 pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> Expr {
     if f.reads_bytes() {
-        args = args.into_iter().map(latin1_bytes).collect();
+        args.iter_mut().for_each(|a| sent::into_bytes(a, scope));
     }
     sent::beside_bytes(&mut args, scope);
     infer_params(f, &mut args);
@@ -157,10 +148,31 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
         },
         S::Interval(args) => of(Func::Interval, args, scope),
         S::Match { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
-        S::WeightString { .. } => Err(SqlError::unsupported("function WEIGHT_STRING()")),
+        S::WeightString {
+            levels: Some(_), ..
+        } => Err(SqlError::unsupported("LEVEL of WEIGHT_STRING()")),
+        S::WeightString { value, padded, .. } => weight_string(value, *padded, scope),
         S::JsonValue { .. } => Err(SqlError::unsupported("function JSON_VALUE()")),
         S::Grouping(list) => scope.grouping(list),
     }
+}
+
+fn weight_string(
+    value: &ast::Expr,
+    padded: Option<(ast::WeightAs, u64)>,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
+    let mut args = vec![bind(value, scope)?];
+    if let Some((kind, length)) = padded {
+        if kind == ast::WeightAs::Binary {
+            sent::into_bytes(&mut args[0], scope);
+        }
+        let of_bytes = i64::from(kind == ast::WeightAs::Binary);
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
+        let constant = |n| Expr::literal(Value::Int(n), SqlType::bigint());
+        args.extend([constant(length), constant(of_bytes)]);
+    }
+    Ok(function(Func::WeightString, args, scope))
 }
 
 fn get_format(of: ast::FormatOf, which: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
@@ -235,6 +247,8 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
     match name {
         "IF" => {
             need(3)?;
+            sent::beside_bytes(&mut args[1..], scope);
+            coercion::meet(&[&args[1], &args[2]], "if")?;
             let last = args.pop();
             let then = args.pop().unwrap_or_else(Expr::null);
             let when = args.pop().unwrap_or_else(Expr::null);
@@ -277,7 +291,16 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
         _ => {}
     }
     match func::find(name, count)? {
-        Some(f) => Ok(function(f, args, scope)),
+        Some(f) => {
+            // Beside bytes all are bytes.
+            sent::beside_bytes(&mut args, scope);
+            if f.joins() {
+                let list: Vec<&Expr> = args.iter().collect();
+                coercion::meet(&list, &f.name().to_ascii_lowercase())?;
+                coercion::fit_params(&list, &f.name().to_ascii_lowercase(), scope);
+            }
+            Ok(function(f, args, scope))
+        }
         None if func::is_missing(name) => {
             Err(SqlError::unsupported(format_args!("function {name}()")))
         }

@@ -3,17 +3,22 @@
 use millpond_syntax::ast::{self, CastCharset, CastType};
 
 use super::comparisons::as_number;
-use super::{Scope, call, is_param};
+use super::{Scope, is_param, sent};
 use crate::error::{SqlError, SqlResult};
-use crate::expr::{Expr, ExprKind, Func};
+use crate::expr::{Expr, ExprKind};
 use crate::types::{BaseType, Collation, SqlType, derive};
 
-pub(super) fn collate(e: Expr, name: &str) -> SqlResult<Expr> {
+pub(super) fn collate(e: Expr, name: &str, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let collation = Collation::by_name(name)?;
-    if e.ty.is_string() && e.ty.collation == Collation::Binary && collation != Collation::Binary {
+    let own = match e.ty.is_string() {
+        true => e.ty.collation,
+        false => scope.collation(),
+    };
+    if own.character_set() != collation.character_set() {
         let m = format!(
-            "COLLATION '{}' is not valid for CHARACTER SET 'binary'",
-            collation.name()
+            "COLLATION '{}' is not valid for CHARACTER SET '{}'",
+            collation.name(),
+            own.charset()
         );
         return Err(SqlError::new(1253, m));
     }
@@ -34,23 +39,22 @@ pub(super) fn collate(e: Expr, name: &str) -> SqlResult<Expr> {
 }
 
 pub(super) fn convert_using(e: Expr, charset: &str, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    if charset.eq_ignore_ascii_case("latin1") {
-        let binary = e.ty.is_string() && e.ty.collation == Collation::Binary;
-        let f = if binary {
-            Func::FromLatin1
-        } else {
-            Func::ToLatin1
-        };
-        return Ok(call::function(f, vec![e], scope));
-    }
     let collation = Collation::of_charset(charset)?;
-    let e = match collation {
-        Collation::Binary => call::latin1_bytes(e),
-        _ => e,
-    };
+    let e = converted(e, collation, scope);
     let ty = text_of(&e, collation);
     let nullable = e.nullable || ty.is_character() && may_be_no_text(&e);
     Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, nullable))
+}
+
+/// A string that is to be one of a collation: of a text its bytes where that is binary, of bytes the text they are where that has bytes of
+/// its own.
+fn converted(mut e: Expr, collation: Collation, scope: &mut dyn Scope) -> Expr {
+    if collation == Collation::Binary {
+        sent::into_bytes(&mut e, scope);
+    } else if sent::is_bytes(&e.ty) && !collation.is_plain() {
+        e = sent::into_text(e, collation);
+    }
+    e
 }
 
 /// Whether bytes may come of it that are no text, of which a cast makes NULL.
@@ -70,21 +74,22 @@ pub(super) fn text_of(e: &Expr, collation: Collation) -> SqlType {
             // Bytes, of what was counted in characters.
             let widens = collation == Collation::Binary && e.ty.collation != Collation::Binary;
             let length = derive::text_length(&e.ty).max(1);
-            SqlType::varchar(length.saturating_mul(if widens { 4 } else { 1 }), collation)
+            let bytes = if widens { e.ty.char_bytes() } else { 1 };
+            SqlType::varchar(length.saturating_mul(bytes), collation)
         }
     }
 }
 
 /// `BINARY x`.
-pub(super) fn to_binary(e: Expr) -> Expr {
+pub(super) fn to_binary(e: Expr, scope: &mut dyn Scope) -> Expr {
     let ty = text_of(&e, Collation::Binary);
-    cast(e, ty)
+    cast(e, ty, scope)
 }
 
 /// `CAST(x AS type)`, `CONVERT(x, type)`.
 pub(super) fn cast_to(e: Expr, to: &CastType, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let ty = target(&e, to, scope.collation())?;
-    Ok(cast(e, ty))
+    Ok(cast(e, ty, scope))
 }
 
 /// The type that CAST makes of an expression.
@@ -100,7 +105,7 @@ fn target(e: &Expr, to: &CastType, connection: Collation) -> SqlResult<SqlType> 
         CastType::Char { length, charset } => {
             return chars(e, *length, charset_of(charset, connection)?);
         }
-        CastType::Nchar(length) => return chars(e, *length, connection),
+        CastType::Nchar(length) => return chars(e, *length, Collation::Utf8mb3GeneralCi),
         CastType::Date => D::Temporal(T::Date, None),
         CastType::Year => D::Temporal(T::Year, None),
         CastType::Time(digits) => D::Temporal(T::Time, *digits),
@@ -129,17 +134,20 @@ fn chars(e: &Expr, length: Option<u64>, collation: Collation) -> SqlResult<SqlTy
     }
 }
 
-/// The collation of CAST's CHAR. Texts are Unicode whatever is said, but bytes are bytes.
+/// The collation of CAST's CHAR.
 fn charset_of(charset: &CastCharset, connection: Collation) -> SqlResult<Collation> {
-    match charset {
-        CastCharset::Named(name, _)
-            if Collation::of_charset(name.as_str())? == Collation::Binary =>
-        {
-            Ok(Collation::Binary)
-        }
-        CastCharset::Byte => Ok(Collation::Binary),
-        _ => Ok(connection),
-    }
+    let (chosen, bin) = match charset {
+        CastCharset::Named(name, bin) => (Collation::of_charset(name.as_str())?, *bin),
+        CastCharset::Ascii(bin) => (Collation::Latin1SwedishCi, *bin),
+        CastCharset::Unicode(bin) => (Collation::Ucs2GeneralCi, *bin),
+        CastCharset::Byte => (Collation::Binary, false),
+        CastCharset::Unsaid => (connection, false),
+        CastCharset::Binary => (connection, true),
+    };
+    Ok(match bin {
+        true => Collation::bin_of(chosen.character_set()),
+        false => chosen,
+    })
 }
 
 /// What is assigned to a string: of a time the text with its type's digits. Numbers are assigned as numbers, whatever they look like.
@@ -153,9 +161,9 @@ pub(crate) fn as_own_text(e: &mut Expr) {
     }
 }
 
-fn cast(mut e: Expr, ty: SqlType) -> Expr {
-    if ty.is_string() && !ty.is_character() {
-        e = call::latin1_bytes(e);
+fn cast(mut e: Expr, ty: SqlType, scope: &mut dyn Scope) -> Expr {
+    if ty.is_string() {
+        e = converted(e, ty.collation, scope);
     }
     if ty.is_numeric() {
         as_number(&mut e);

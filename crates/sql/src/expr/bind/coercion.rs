@@ -1,9 +1,11 @@
 //! Under which collation several strings are compared or joined: that of the one that holds to its own most firmly (MySQL's
 //! coercibility), whatever their order.
 
+use super::Scope;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
-use crate::types::{BaseType, Collation, SqlType};
+use crate::types::{BaseType, Charset, Collation, SqlType};
+use crate::value::Value;
 
 /// How firmly a string holds to its collation, the firmest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,27 +37,78 @@ impl Coercibility {
     }
 }
 
-type Held = (Coercibility, Collation);
+/// What a string holds to, and how firmly.
+#[derive(Clone, Copy)]
+struct Held {
+    hold: Coercibility,
+    collation: Collation,
+    /// Whether it is known to be nothing but ASCII, which every character set has.
+    ascii: bool,
+}
+
+impl Held {
+    /// Of a column.
+    fn column(hold: Coercibility, collation: Collation) -> Held {
+        let ascii = collation.character_set() == Charset::Ascii;
+        Held {
+            hold,
+            collation,
+            ascii,
+        }
+    }
+
+    /// Whether its character set takes what `other` may be: Unicode takes all, Unicode beyond the basic plane also what is
+    /// Unicode; ASCII can become anything.
+    fn takes(self, other: Held) -> bool {
+        let firmer = self.hold < other.hold;
+        let same = self.hold == other.hold;
+        let (own, others) = (
+            self.collation.character_set(),
+            other.collation.character_set(),
+        );
+        let wider = !others.is_unicode()
+            || own.is_supplementary()
+                && !others.is_supplementary()
+                && own.facts().min_bytes == others.facts().min_bytes;
+        own.is_unicode() && (firmer || same && wider) || other.ascii && (firmer || same)
+    }
+}
 
 /// What an expression holds to; `None` if its texts hold to nothing: numbers, dates.
 fn held(e: &Expr) -> Option<Held> {
-    let collation = e.ty.text_collation()?;
-    let hold = match &e.kind {
+    let mut held = Held::column(Coercibility::Implicit, e.ty.text_collation()?);
+    held.hold = match &e.kind {
         ExprKind::Column { hold, .. } | ExprKind::Subquery { hold, .. } => *hold,
-        ExprKind::Collate(_) => Coercibility::Explicit,
-        ExprKind::Literal(_)
-        | ExprKind::BitString(_)
+        ExprKind::Collate(text) => {
+            held.ascii |= self::held(text).is_some_and(|h| h.ascii);
+            Coercibility::Explicit
+        }
+        ExprKind::Literal(v) => {
+            held.ascii |= matches!(v, Value::Bytes(text) if text.is_ascii());
+            Coercibility::Constant
+        }
+        ExprKind::BitString(_)
         | ExprKind::Param(_)
         | ExprKind::UserVariable(_)
         | ExprKind::DateAdd(..) => Coercibility::Constant,
         ExprKind::SystemVariable(..) => Coercibility::System,
-        ExprKind::Function(_, args) => made_of(args.iter()),
+        ExprKind::Function(_, args) => {
+            let all = made(args.iter());
+            held.ascii |= all.is_none_or(|h| h.ascii);
+            all.map_or(Coercibility::System, |h| h.hold)
+        }
         ExprKind::Case(branches, last) => {
-            made_of(branches.iter().map(|(_, r)| r).chain(last.as_deref()))
+            let all = made(branches.iter().map(|(_, r)| r).chain(last.as_deref()));
+            held.ascii |= all.is_none_or(|h| h.ascii);
+            all.map_or(Coercibility::System, |h| h.hold)
+        }
+        ExprKind::Cast(e) => {
+            held.ascii |= !e.ty.is_string() || self::held(e).is_some_and(|h| h.ascii);
+            Coercibility::Implicit
         }
         _ => Coercibility::Implicit,
     };
-    Some((hold, collation))
+    Some(held)
 }
 
 /// COERCIBILITY(): the less, the firmer.
@@ -63,7 +116,7 @@ pub(super) fn coercibility(e: &Expr) -> i64 {
     if e.ty.base == BaseType::Null {
         return 6;
     }
-    match held(e).map(|h| h.0) {
+    match held(e).map(|h| h.hold) {
         None => 5,
         Some(Coercibility::Explicit) => 0,
         Some(Coercibility::Mixed) => 1,
@@ -75,7 +128,7 @@ pub(super) fn coercibility(e: &Expr) -> i64 {
 
 /// What a column of a query's result holds to that has this expression; a constant if it is no string.
 pub(crate) fn hold_of(e: &Expr) -> Coercibility {
-    held(e).map_or(Coercibility::Constant, |h| h.0)
+    held(e).map_or(Coercibility::Constant, |h| h.hold)
 }
 
 /// What a column holds to that has strings of these two columns; where they agree on none, to what its type says.
@@ -83,68 +136,145 @@ pub(crate) fn united(
     a: (Coercibility, &SqlType),
     b: (Coercibility, &SqlType),
 ) -> (Coercibility, Option<Collation>) {
-    let column =
-        |(hold, ty): (Coercibility, &SqlType)| ty.is_string().then_some((hold, ty.collation));
+    let column = |(hold, ty): (Coercibility, &SqlType)| {
+        ty.is_string().then(|| Held::column(hold, ty.collation))
+    };
     match (column(a), column(b)) {
         (Some(a), Some(b)) => match both(a, b) {
-            (Coercibility::Mixed, _) => (Coercibility::Implicit, None),
-            (hold, collation) => (hold, Some(collation)),
+            h if h.hold == Coercibility::Mixed => (Coercibility::Implicit, None),
+            h => (h.hold, Some(h.collation)),
         },
-        (Some((hold, collation)), None) | (None, Some((hold, collation))) => {
-            (hold, Some(collation))
-        }
+        (Some(h), None) | (None, Some(h)) => (h.hold, Some(h.collation)),
         (None, None) => (Coercibility::Constant, None),
     }
 }
 
 /// The hold of what is made of these.
 pub(crate) fn made_of<'e>(parts: impl Iterator<Item = &'e Expr>) -> Coercibility {
-    let mut all: Option<Held> = None;
-    for part in parts.filter_map(held) {
-        all = Some(all.map_or(part, |a| both(a, part)));
-    }
-    all.map_or(Coercibility::System, |a| a.0)
+    made(parts).map_or(Coercibility::System, |h| h.hold)
+}
+
+/// What is made of these holds to; `None` if none is a string.
+fn made<'e>(parts: impl Iterator<Item = &'e Expr>) -> Option<Held> {
+    parts.filter_map(held).reduce(both)
 }
 
 /// What two hold to together.
 fn both(a: Held, b: Held) -> Held {
-    let binary = |h: Held| h.1 == Collation::Binary;
-    if a.1 == b.1 {
-        return (a.0.min(b.0), a.1);
+    let ascii = a.ascii && b.ascii;
+    let firmer = match a.hold <= b.hold {
+        true => Held { ascii, ..a },
+        false => Held { ascii, ..b },
+    };
+    if a.collation == b.collation {
+        return firmer;
     }
-    if a.0 != b.0 {
-        return if a.0 < b.0 { a } else { b };
+    let mixed = |collation| Held {
+        hold: Coercibility::Mixed,
+        collation,
+        ascii,
+    };
+    let (x, y) = (a.collation.character_set(), b.collation.character_set());
+    if x == y {
+        return match (a.collation.is_bin(), b.collation.is_bin()) {
+            _ if a.hold != b.hold => firmer,
+            _ if a.hold == Coercibility::Explicit => mixed(Collation::bin_of(x)),
+            (true, _) => Held { ascii, ..a },
+            (_, true) => Held { ascii, ..b },
+            _ => mixed(Collation::bin_of(x)),
+        };
     }
-    match (binary(a), binary(b)) {
-        (true, _) => a,
-        (_, true) => b,
-        _ if a.0 == Coercibility::Explicit => (Coercibility::Mixed, Collation::Utf8mb4Bin),
-        _ if a.1 == Collation::Utf8mb4Bin => a,
-        _ if b.1 == Collation::Utf8mb4Bin => b,
-        _ => (Coercibility::Mixed, Collation::Utf8mb4Bin),
+    let binary = |c: Charset| c == Charset::Binary;
+    if binary(x) || binary(y) {
+        return match a.hold == b.hold {
+            true if binary(x) => Held { ascii, ..a },
+            true => Held { ascii, ..b },
+            false => firmer,
+        };
     }
+    if a.hold == Coercibility::Mixed || b.hold == Coercibility::Mixed {
+        return firmer;
+    }
+    if a.takes(b) {
+        return Held { ascii, ..a };
+    }
+    if b.takes(a) {
+        return Held { ascii, ..b };
+    }
+    // A constant becomes what it stands beside, if it can.
+    if a.hold != b.hold && a.hold.max(b.hold) >= Coercibility::System {
+        return firmer;
+    }
+    mixed(Collation::Utf8mb4Bin)
 }
 
 fn together(list: &[&Expr]) -> Option<Held> {
-    list.iter().filter_map(|e| held(e)).reduce(both)
+    made(list.iter().copied())
+}
+
+/// Whether a constant among these has a character that the character set they are to be in has not.
+fn loses(list: &[&Expr], collation: Collation) -> bool {
+    if collation.is_plain() {
+        return false;
+    }
+    let encoding = collation.character_set().encoding();
+    list.iter().any(|e| match &e.kind {
+        ExprKind::Literal(Value::Bytes(text)) => {
+            e.ty.is_character() && encoding.misfit(text).is_some()
+        }
+        _ => false,
+    })
 }
 
 /// The collation that strings are compared or joined under; where they agree on none, the binary one.
 pub(in crate::expr) fn collation_of(list: &[&Expr]) -> Option<Collation> {
-    together(list).map(|h| h.1)
+    together(list).map(|h| h.collation)
 }
 
 /// The same for a comparison, which cannot be made where they agree on none: 1267, 1270 or 1271.
 pub(super) fn agree(list: &[&Expr], operation: &str) -> SqlResult<()> {
-    if together(list).is_none_or(|h| h.0 != Coercibility::Mixed) {
-        return Ok(());
+    match together(list) {
+        Some(all) if all.hold == Coercibility::Mixed || loses(list, all.collation) => {
+            Err(mix(list, operation))
+        }
+        _ => Ok(()),
     }
+}
+
+/// The same for a function that makes one text of several, or compares them: that takes collations of one character set that do not agree.
+pub(super) fn meet(list: &[&Expr], operation: &str) -> SqlResult<()> {
+    let charset = |e: &Expr| e.ty.collation.character_set();
+    let mut strings = list.iter().filter(|e| e.ty.is_string());
+    let Some(first) = strings.next() else {
+        return Ok(());
+    };
+    match strings.all(|e| charset(e) == charset(first)) {
+        true => Ok(()),
+        false => agree(list, operation),
+    }
+}
+
+/// Holds placeholders among what agreed to the character set that is compared in: what they are given may have none of its characters there.
+pub(super) fn fit_params(list: &[&Expr], operation: &str, scope: &mut dyn Scope) {
+    let Some(all) = together(list).filter(|all| !all.collation.is_plain()) else {
+        return;
+    };
+    let encoding = all.collation.character_set().encoding();
+    for e in list {
+        if let ExprKind::Param(n) = e.kind {
+            scope.fitting_param(n, encoding, mix(list, operation));
+        }
+    }
+}
+
+/// Error 1267, 1270 or 1271.
+fn mix(list: &[&Expr], operation: &str) -> SqlError {
     let all: Vec<String> = list
         .iter()
         .filter_map(|e| held(e))
-        .map(|(hold, c)| format!("({},{})", c.name(), hold.name()))
+        .map(|h| format!("({},{})", h.collation.name(), h.hold.name()))
         .collect();
-    Err(match all.len() {
+    match all.len() {
         2 => SqlError::new(
             1267,
             format!(
@@ -163,5 +293,5 @@ pub(super) fn agree(list: &[&Expr], operation: &str) -> SqlResult<()> {
             1271,
             format!("Illegal mix of collations for operation '{operation}'"),
         ),
-    })
+    }
 }

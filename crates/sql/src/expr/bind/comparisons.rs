@@ -4,7 +4,10 @@ use millpond_syntax::ast;
 
 use super::names::type_of;
 use super::operators::{and, comparison, not, or};
-use super::{RowTest, Scope, SubqueryKind, agree, bind, coercion, is_param, predicate, sent};
+use super::{
+    RowTest, Scope, SubqueryKind, agree, bind, coercion, coercion::fit_params, is_param, predicate,
+    sent,
+};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
 use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
@@ -157,6 +160,7 @@ pub(super) fn compare_constants(
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
     agree(&[&a, &b], op.symbol())?;
+    fit_params(&[&a, &b], op.symbol(), scope);
     harmonise(&mut a, &mut b);
     constant_beside(&mut a, &b, scope)?;
     constant_beside(&mut b, &a, scope)?;
@@ -185,6 +189,7 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
         constant_beside(v, bound, scope)?;
     }
     agree(&[v, low, high], "between")?;
+    fit_params(&[v, low, high], "between", scope);
     let collation = comparison_collation(&[v, low, high]);
     let nullable = v.nullable || low.nullable || high.nullable;
     let kind = ExprKind::Between {
@@ -298,6 +303,7 @@ pub(super) fn compare_rows(
         let (mut x, mut y) = (bind(&x, scope)?, bind(&y, scope)?);
         sent::beside_bytes([&mut x, &mut y], scope);
         agree(&[&x, &y], op.symbol())?;
+        fit_params(&[&x, &y], op.symbol(), scope);
         pairs.push((x, y));
     }
     let part = |op: CompareOp, p: &(Expr, Expr)| compare(op, p.0.clone(), p.1.clone());
@@ -363,6 +369,7 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         strings.extend(&items);
     }
     agree(&strings, " IN ")?;
+    fit_params(&strings, " IN ", scope);
     let collation = comparison_collation(&strings);
     let l = InList::new(value, items, negated, collation);
     Ok(predicate(ExprKind::InList(Box::new(l)), nullable))
@@ -414,6 +421,7 @@ pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
         }
     };
     agree(&[&value, &pattern], "like")?;
+    fit_params(&[&value, &pattern], "like", scope);
     let collation = comparison_collation(&[&value, &pattern]);
     let nullable = value.nullable || pattern.nullable;
     let l = Like {

@@ -7,7 +7,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
 use crate::parse;
 use crate::types::{BaseType, Collation, Encoding, SqlType};
-use crate::value::not_utf8;
+use crate::value::invalid;
 use crate::value::{Value, parse_time};
 
 /// A literal other than NULL, TRUE, FALSE and small whole numbers.
@@ -15,7 +15,8 @@ pub(super) fn literal(l: &ast::Literal, scope: &mut dyn Scope) -> SqlResult<Expr
     use ast::Literal as L;
     Ok(match l {
         L::BigInt(digits) | L::Decimal(digits) | L::Float(digits) => number(digits)?,
-        L::Text(s, _) | L::National(s) => string(s.as_bytes().to_vec(), scope.collation()),
+        L::Text(s, _) => text(s.as_bytes(), scope.collation()),
+        L::National(s) => text(s.as_bytes(), Collation::Utf8mb3GeneralCi),
         L::Hex(bytes) => bit_string(bytes.to_vec()),
         L::Bits(digits) => bit_string(bytes_of_bits(digits.as_str())),
         L::Date(text) => typed(BaseType::Date, text)?,
@@ -61,6 +62,12 @@ pub(super) fn param(n: u32, scope: &mut dyn Scope) -> SqlResult<Expr> {
     Ok(Expr::new(ExprKind::Param(i), ty, true))
 }
 
+/// A text of a character set, with question marks for what that does not have.
+fn text(text: &[u8], collation: Collation) -> Expr {
+    let encoding = collation.character_set().encoding();
+    string(encoding.fitted(text.into()).into_owned(), collation)
+}
+
 fn string(bytes: Vec<u8>, collation: Collation) -> Expr {
     let v = Value::Bytes(bytes.into());
     let ty = type_of(&v, collation);
@@ -100,41 +107,35 @@ fn bit_string(bytes: Vec<u8>) -> Expr {
     }
 }
 
-/// `_utf8mb4'text'`, `_binary'text'`.
+/// `_utf8mb4'text'`, `_binary'text'`, `_latin1 x'e9'`: what the bytes that were sent mean in a character set.
 pub(super) fn introduced(l: &ast::CollatedLiteral, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let charset = l.charset.as_str();
-    let mut e = literal(&l.literal, scope)?;
-    if charset.eq_ignore_ascii_case("latin1") {
-        return Ok(latin1(e, scope));
-    }
-    let collation = Collation::of_charset(charset)?;
-    if let ExprKind::Literal(v @ Value::Bytes(_)) | ExprKind::BitString(v @ Value::Bytes(_)) =
-        e.kind
-    {
-        if collation != Collation::Binary
-            && let Some(m) = not_utf8(&v.to_text())
-        {
-            return Err(SqlError::new(1300, m));
-        }
-        let ty = type_of(&v, collation);
-        e = Expr::literal(v, ty);
-    }
-    Ok(e)
+    let collation = Collation::of_charset(l.charset.as_str())?;
+    let text = introduced_text(l, collation, scope.client())?;
+    Ok(string(text, collation))
 }
 
-/// `_latin1'text'`: what the bytes that were sent mean in latin1.
-fn latin1(e: Expr, scope: &mut dyn Scope) -> Expr {
-    let sent = match e.kind {
-        ExprKind::BitString(Value::Bytes(b)) => b.into_owned(),
-        ExprKind::Literal(Value::Bytes(b)) => {
-            let sent = scope.session().client.get().sent(&b);
-            sent.unwrap_or_else(|| b.into_owned())
-        }
-        kind => return Expr { kind, ..e },
+/// The same as a value: UTF-8, or bytes. Error 1300 for bytes that mean nothing.
+pub(crate) fn introduced_text(
+    l: &ast::CollatedLiteral,
+    collation: Collation,
+    client: Encoding,
+) -> SqlResult<Vec<u8>> {
+    use ast::Literal as L;
+    let sent = match &l.literal {
+        L::Hex(bytes) => bytes.to_vec(),
+        L::Bits(digits) => bytes_of_bits(digits.as_str()),
+        L::Text(s, _) | L::National(s) => client.encoded(s.as_bytes()).into_owned(),
+        other => return Err(SqlError::unsupported(other)),
     };
-    let mut text = String::with_capacity(sent.len());
-    Encoding::Latin1.decode(&sent, &mut text);
-    string(text.into_bytes(), scope.collation())
+    let charset = collation.character_set();
+    if collation == Collation::Binary {
+        return Ok(sent);
+    }
+    let bytes = charset.encoding().padded(&sent);
+    match charset.encoding().text_of(&bytes) {
+        Ok(text) => Ok(text.into_owned().into_bytes()),
+        Err(good) => Err(SqlError::new(1300, invalid(charset, &bytes[good..]))),
+    }
 }
 
 /// `{d '2024-01-31'}`, `{t '10:00:00'}`, `{ts '2024-01-31 10:00:00'}`; a text that is none stays a text, and any other name changes

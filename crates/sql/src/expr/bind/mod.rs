@@ -26,20 +26,20 @@ use coercion::agree;
 pub(super) use coercion::collation_of;
 pub(crate) use comparisons::{as_number, assigned_bits, compare};
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
-pub(crate) use literal::bytes_of_bits;
+pub(crate) use literal::{bytes_of_bits, introduced_text};
 pub use names::{is_of, type_of, unknown_column};
 pub(crate) use operators::arithmetic;
 use operators::{assignment, binary, case, chain, unary};
-pub(crate) use sent::into_bytes;
+pub(crate) use sent::for_type;
 
 use std::sync::Arc;
 
 use millpond_syntax::ast;
 
-use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, Func, WindowFunction};
+use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, WindowFunction};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
-use crate::types::{BaseType, Collation, SqlType};
+use crate::types::{BaseType, Collation, Encoding, SqlType};
 use crate::value::Value;
 
 /// What a subquery in an expression is asked.
@@ -93,6 +93,10 @@ pub enum RowTest {
 pub trait Scope {
     /// The session (functions such as DATABASE() and the collation of literals ask it at bind time only for sql_mode).
     fn session(&self) -> &SessionEnv;
+    /// What the bytes of the text were that it stands in, which introducers are about.
+    fn client(&self) -> Encoding {
+        self.session().client.get()
+    }
     /// Resolves a column: `qualifier` is empty, `[table]` or `[database, table]`. Errors 1054 (see [`unknown_column`]) and 1052.
     fn column(&mut self, qualifier: &[&str], name: &str) -> SqlResult<Expr>;
     /// Position of the value of the n-th placeholder of the text, from 0.
@@ -103,6 +107,8 @@ pub trait Scope {
     }
     /// Notes that a placeholder is compared with something of a type that not every value goes with.
     fn constant_param(&mut self, _n: usize, _base: BaseType) {}
+    /// Notes that a placeholder is compared in a character set, and the error for a text that it does not have all characters of.
+    fn fitting_param(&mut self, _n: usize, _encoding: Encoding, _otherwise: SqlError) {}
     /// Whether a placeholder that is compared with a string column has a text for a value, as far as is known. The answer becomes
     /// part of the plan.
     fn text_param(&mut self, _n: usize) -> bool {
@@ -214,7 +220,10 @@ fn tree(expr: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
         A::Exists(q) => scope.subquery(q, SubqueryKind::Exists { negated: false }),
         A::Subquery(q) => scope.subquery(q, SubqueryKind::Scalar),
         A::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
-        A::Collate(c) => cast::collate(bind(&c.value, scope)?, c.collation.as_str()),
+        A::Collate(c) => {
+            let value = bind(&c.value, scope)?;
+            cast::collate(value, c.collation.as_str(), scope)
+        }
         A::Case(c) => case(c, scope),
         A::Call(c) => call::call(c, scope),
         A::Special(s) => call::special(s, scope),
@@ -299,8 +308,6 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             | ExprKind::BitString(_)
             | ExprKind::Column { .. }
             | ExprKind::Collate(_)
-            // What is around it may want its bytes.
-            | ExprKind::Function(Func::ToLatin1, _)
     ) {
         return e;
     }

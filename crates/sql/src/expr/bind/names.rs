@@ -60,7 +60,10 @@ pub(super) fn user_variable(name: &str, scope: &mut dyn Scope) -> SqlResult<Expr
     scope.keep_private();
     let is_text = scope.is_text_variable(&name);
     let ty = match scope.session().user_vars.borrow().get(&*name) {
-        Some(v) if !v.is_null() && !is_text => type_of(v, scope.collation()),
+        Some(v) if !v.is_null() && !is_text => {
+            let own = scope.session().collation_of_var(&name);
+            type_of(v, own.unwrap_or(scope.collation()))
+        }
         _ => SqlType {
             collation: scope.collation(),
             ..SqlType::new(BaseType::LongText)
@@ -80,7 +83,13 @@ pub fn type_of(v: &Value<'_>, collation: Collation) -> SqlType {
         Value::UInt(_) => SqlType::ubigint(),
         Value::Double(_) => SqlType::double(),
         Value::Decimal(d) => SqlType::decimal(d.precision(), d.scale()),
-        Value::Bytes(b) => SqlType::varchar(char_count(b) as u32, collation),
+        Value::Bytes(b) => {
+            let length = match collation {
+                Collation::Binary => b.len(),
+                _ => char_count(b),
+            };
+            SqlType::varchar(length as u32, collation)
+        }
         Value::Date(_) => SqlType::new(BaseType::Date),
         Value::DateTime(d) => SqlType::datetime(if d.micro == 0 { 0 } else { 6 }),
         Value::Time(t) => {

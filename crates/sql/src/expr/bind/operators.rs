@@ -213,7 +213,7 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
     Ok(match op {
         U::Plus => e,
         U::Not | U::Bang => not(e),
-        U::Binary => cast::to_binary(e),
+        U::Binary => cast::to_binary(e, scope),
         U::Minus => {
             as_number(&mut e);
             let ty = match e.ty.base {
@@ -260,6 +260,8 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
         branches.iter_mut().map(|b| &mut b.1).chain(&mut last),
         scope,
     );
+    let results: Vec<&Expr> = branches.iter().map(|b| &b.1).chain(&last).collect();
+    coercion::meet(&results, "case")?;
     Ok(branch(branches, last))
 }
 

@@ -1,13 +1,13 @@
-//! Texts of clients of another character set where bytes are wanted: beside a binary string or for a binary column it is what
-//! the client sent that counts, not its UTF-8.
+//! Texts where bytes are wanted, and bytes where texts are: beside a binary string or for a binary column it is the bytes of a text's own
+//! character set that count, not its UTF-8.
 
-use super::{Scope, coercion};
+use super::{Scope, call};
 use crate::expr::func::Func;
-use crate::expr::{Coercibility, Expr, ExprKind};
-use crate::types::{Collation, Encoding, SqlType};
+use crate::expr::{Expr, ExprKind};
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
-fn is_bytes(ty: &SqlType) -> bool {
+pub(super) fn is_bytes(ty: &SqlType) -> bool {
     ty.is_string() && ty.collation == Collation::Binary
 }
 
@@ -16,9 +16,6 @@ pub(super) fn beside_bytes<'e>(
     list: impl IntoIterator<Item = &'e mut Expr>,
     scope: &mut dyn Scope,
 ) {
-    if scope.session().client.get() == Encoding::Utf8 {
-        return;
-    }
     let mut list: Vec<&mut Expr> = list.into_iter().collect();
     if list.iter().any(|e| is_bytes(&e.ty)) {
         for e in &mut list {
@@ -27,33 +24,42 @@ pub(super) fn beside_bytes<'e>(
     }
 }
 
-/// A constant that becomes bytes.
+/// What a column is given: bytes for a binary one, a text for one whose character set has bytes of its own.
+pub(crate) fn for_type(e: &mut Expr, ty: &SqlType, scope: &mut dyn Scope) {
+    if is_bytes(ty) {
+        into_bytes(e, scope);
+    } else if ty.is_string() && is_bytes(&e.ty) && !ty.collation.is_plain() {
+        let inner = std::mem::replace(e, Expr::null());
+        *e = into_text(inner, ty.collation);
+    }
+}
+
+/// A text as its bytes in its character set.
 pub(crate) fn into_bytes(e: &mut Expr, scope: &mut dyn Scope) {
-    let client = scope.session().client.get();
-    if client == Encoding::Utf8 || !e.ty.is_string() || is_bytes(&e.ty) {
+    if !e.ty.is_string() || is_bytes(&e.ty) {
         return;
     }
-    let constant = coercion::hold_of(e) == Coercibility::Constant;
-    match &mut e.kind {
-        ExprKind::Param(n) => scope.bytes_param(*n),
-        ExprKind::Literal(Value::Bytes(text)) => {
-            if let Some(sent) = client.sent(text) {
-                let v = Value::Bytes(sent.into());
-                let ty = super::type_of(&v, Collation::Binary);
-                *e = Expr::literal(v, ty);
-            }
-        }
-        ExprKind::Function(Func::Concat | Func::ConcatWs | Func::Coalesce | Func::IfNull, args)
-            if constant =>
-        {
-            args.iter_mut().for_each(|a| into_bytes(a, scope));
-        }
-        ExprKind::Case(branches, last) if constant => {
-            branches
-                .iter_mut()
-                .for_each(|b| into_bytes(&mut b.1, scope));
-            last.iter_mut().for_each(|l| into_bytes(l, scope));
-        }
-        _ => {}
+    if let ExprKind::Param(n) = e.kind {
+        return scope.bytes_param(n);
     }
+    let encoding = e.ty.collation.character_set().encoding();
+    if encoding.is_utf8() {
+        return;
+    }
+    if let ExprKind::Literal(Value::Bytes(text)) = &e.kind {
+        let v = Value::Bytes(encoding.encoded(text).into_owned().into());
+        let ty = super::type_of(&v, Collation::Binary);
+        *e = Expr::literal(v, ty);
+        return;
+    }
+    let text = std::mem::replace(e, Expr::null());
+    *e = call::function(Func::BytesOf, vec![text], scope);
+}
+
+/// Bytes as a text of a collation's character set.
+pub(super) fn into_text(e: Expr, collation: Collation) -> Expr {
+    let shortest = collation.character_set().facts().min_bytes;
+    let length = e.ty.length.div_ceil(shortest).max(1);
+    let ty = SqlType::varchar(length, collation);
+    Expr::new(ExprKind::Function(Func::TextOf, vec![e]), ty, true)
 }

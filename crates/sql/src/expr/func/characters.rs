@@ -14,7 +14,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("BIT_LENGTH", 1..=1, int::<10>, |c| Ok(Value::Int(c.text(0)?.len() as i64 * 8))).reads_bytes(),
     row("CHAR_LENGTH", 1..=1, int::<10>, char_length).aka(&["CHARACTER_LENGTH"]),
     row("ASCII", 1..=1, int::<10>, ascii).reads_bytes(),
-    row("ORD", 1..=1, int::<10>, ord).reads_bytes(),
+    row("ORD", 1..=1, int::<10>, ord),
     row("CHAR", 1..=ANY, coded, char),
 ];
 
@@ -36,7 +36,9 @@ fn ord<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         return Ok(Value::Int(0));
     }
     let n = if binary(c, 0) { 1 } else { next_char(&s).1 };
-    Ok(Value::Int(s[..n].iter().fold(0, |v, b| v << 8 | *b as i64)))
+    let encoding = c.args[0].ty.collation.character_set().encoding();
+    let code = encoding.encoded(&s[..n]);
+    Ok(Value::Int(code.iter().fold(0, |v, b| v << 8 | *b as i64)))
 }
 
 fn char<'a>(c: &Call<'_, 'a>) -> Computed<'a> {

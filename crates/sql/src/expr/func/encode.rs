@@ -1,10 +1,11 @@
-//! Bytes as digits and back, digests and checksums, and texts in latin1.
+//! Bytes as digits and back, digests and checksums, texts as the bytes of their character sets and as the weights they sort by.
 
 use super::call::bytes;
 use super::typing::{bytes_within_first, plain};
 use super::{Call, Computed, Exit, Function, Null, row};
-use crate::types::{Collation, Encoding, SqlType};
-use crate::value::Value;
+use crate::types::collation::{char_count, char_prefix};
+use crate::types::{Collation, SqlType};
+use crate::value::{Value, invalid};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -16,10 +17,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("SHA1", 1..=1, plain::<40>, sha1).aka(&["SHA"]).reads_bytes(),
     row("SHA2", 2..=2, plain::<128>, sha2).null(Null::Maybe).reads_bytes(),
     row("CRC32", 1..=1, |_| SqlType { length: 10, ..SqlType::ubigint() }, |c| Ok(Value::UInt(millpond_types::crc32::update(0, &c.text(0)?) as u64))).reads_bytes(),
-    // What CONVERT(x USING latin1) becomes.
-    row("CONVERT USING latin1", 1..=1, |t| SqlType::varchar(t.length(0), Collation::Utf8mb4GeneralCi), to_latin1).not_by_name(),
-    row("CONVERT USING latin1, BINARY", 1..=1, bytes_within_first, latin1_bytes).not_by_name(),
-    row("CONVERT BINARY USING latin1", 1..=1, |t| SqlType::varchar(t.length(0), Collation::Utf8mb4GeneralCi), from_latin1).not_by_name(),
+    // What a text is where bytes are wanted, and bytes where a text of a character set is; the binder says which.
+    row("CONVERT USING BINARY", 1..=1, |t| SqlType::varchar(t.length(0).saturating_mul(t.args[0].ty.char_bytes()), Collation::Binary), bytes_of).not_by_name(),
+    row("CONVERT BINARY USING", 1..=1, |t| SqlType::varchar(t.length(0), t.collation), text_of).null(Null::Maybe).not_by_name(),
+    row("WEIGHT_STRING", 1..=3, |t| SqlType::varchar(t.length(0).saturating_mul(8), Collation::Binary), weight_string).null(Null::Maybe).not_by_name(),
 ];
 
 fn hex_of<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
@@ -65,24 +66,48 @@ fn sha2<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     })
 }
 
-fn to_latin1<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let s = c.text(0)?;
-    let (mut sent, mut back) = (Vec::new(), String::new());
-    Encoding::Latin1.encode(&s, &mut sent);
-    Encoding::Latin1.decode(&sent, &mut back);
-    Ok(Value::string(back))
+fn bytes_of<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let encoding = c.args[0].ty.collation.character_set().encoding();
+    bytes(encoding.encoded(&c.text(0)?).into_owned())
 }
 
-fn latin1_bytes<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+fn text_of<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let charset = c.expr.ty.collation.character_set();
+    let given = c.text(0)?;
+    let sent = charset.encoding().padded(&given);
+    match charset.encoding().text_of(&sent) {
+        Ok(text) => Ok(Value::string(text.into_owned())),
+        Err(good) => {
+            c.cx.session
+                .complain(1300, invalid(charset, &sent[good..]))?;
+            Err(Exit::Null)
+        }
+    }
+}
+
+fn weight_string<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let ty = &c.args[0].ty;
+    if !ty.is_string() {
+        return Err(Exit::Null);
+    }
+    let text = c.text(0)?;
     let mut out = Vec::new();
-    Encoding::Latin1.encode(&c.text(0)?, &mut out);
+    if c.len() == 1 {
+        ty.collation.weight_string(&text, &mut out);
+        return bytes(out);
+    }
+    let most = usize::try_from(c.int(1)?).unwrap_or(usize::MAX);
+    c.room_for(most.saturating_mul(2))?;
+    if c.int(2)? != 0 {
+        out.extend_from_slice(&text[..text.len().min(most)]);
+        out.resize(most, 0);
+        return bytes(out);
+    }
+    let end = char_prefix(&text, most);
+    ty.collation.weight_string(&text[..end], &mut out);
+    let spaces = most - char_count(&text[..end]);
+    ty.collation.weight_padding(spaces, &mut out);
     bytes(out)
-}
-
-fn from_latin1<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let mut out = String::new();
-    Encoding::Latin1.decode(&c.text(0)?, &mut out);
-    Ok(Value::string(out))
 }
 
 fn hex(data: &[u8]) -> Vec<u8> {

@@ -73,6 +73,8 @@ struct Function {
     takes_numbers: bool,
     /// See [`Func::takes_alike`].
     takes_alike: bool,
+    /// See [`Func::joins`].
+    joins: bool,
     eval: Eval,
 }
 
@@ -122,6 +124,7 @@ const fn row(
         reads_bytes: false,
         takes_numbers: false,
         takes_alike: false,
+        joins: false,
         eval,
     }
 }
@@ -155,6 +158,11 @@ impl Function {
     /// See [`Func::takes_alike`].
     const fn takes_alike(mut self) -> Function {
         self.takes_alike = true;
+        self
+    }
+    /// See [`Func::joins`].
+    const fn joins(mut self) -> Function {
+        self.joins = true;
         self
     }
     /// The name is for messages: what has it is no call.
@@ -223,6 +231,7 @@ pub struct Func(u16);
 #[allow(missing_docs, non_upper_case_globals)]
 impl Func {
     pub const Abs: Func = Func::named("ABS");
+    pub const BytesOf: Func = Func::named("CONVERT USING BINARY");
     pub const Ceil: Func = Func::named("CEIL");
     pub const Char: Func = Func::named("CHAR");
     pub const Coalesce: Func = Func::named("COALESCE");
@@ -232,25 +241,24 @@ impl Func {
     pub const DayOfWeek: Func = Func::named("DAYOFWEEK");
     pub const DayOfYear: Func = Func::named("DAYOFYEAR");
     pub const Floor: Func = Func::named("FLOOR");
-    pub const FromLatin1: Func = Func::named("CONVERT BINARY USING latin1");
     pub const GetFormat: Func = Func::named("GET_FORMAT");
     pub const IfNull: Func = Func::named("IFNULL");
     pub const Interval: Func = Func::named("INTERVAL");
     pub const LTrim: Func = Func::named("LTRIM");
     pub const LastInsertId: Func = Func::named("LAST_INSERT_ID");
-    pub const Latin1Bytes: Func = Func::named("CONVERT USING latin1, BINARY");
     pub const Locate: Func = Func::named("LOCATE");
     pub const RTrim: Func = Func::named("RTRIM");
     pub const Rand: Func = Func::named("RAND");
     pub const Soundex: Func = Func::named("SOUNDEX");
     pub const Substring: Func = Func::named("SUBSTRING");
+    pub const TextOf: Func = Func::named("CONVERT BINARY USING");
     pub const TimeToSec: Func = Func::named("TIME_TO_SEC");
     pub const ToDays: Func = Func::named("TO_DAYS");
-    pub const ToLatin1: Func = Func::named("CONVERT USING latin1");
     pub const ToSeconds: Func = Func::named("TO_SECONDS");
     pub const Trim: Func = Func::named("TRIM");
     pub const UnixTimestamp: Func = Func::named("UNIX_TIMESTAMP");
     pub const Weekday: Func = Func::named("WEEKDAY");
+    pub const WeightString: Func = Func::named("WEIGHT_STRING");
     pub const YearWeek: Func = Func::named("YEARWEEK");
 }
 
@@ -296,6 +304,10 @@ impl Func {
     /// Whether its arguments are of one type: a placeholder among them gets that of the others.
     pub(super) fn takes_alike(self) -> bool {
         self.row().takes_alike
+    }
+    /// Whether its arguments that are texts come together in one text or one comparison, for which their character sets must meet.
+    pub(super) fn joins(self) -> bool {
+        self.row().joins || self.row().takes_alike
     }
     fn takes(self, count: usize) -> bool {
         let (least, most) = self.row().arity;
@@ -370,7 +382,6 @@ pub(super) fn is_missing(name: &str) -> bool {
         "VALIDATE_PASSWORD_STRENGTH",
         "WAIT_FOR_EXECUTED_GTID_SET",
         "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS",
-        "WEIGHT_STRING",
     ];
     NAMES.contains(&name) || FAMILIES.iter().any(|f| name.starts_with(f))
 }
@@ -420,7 +431,7 @@ mod tests {
         assert_eq!(find("concat", 2), Ok(Some(Func::Concat)));
         assert_eq!(find("CeiLing", 1), Ok(Some(Func::Ceil)));
         assert_eq!(find("CEILING", 2), Err(wrong_arity("CEILING")));
-        assert_eq!(find("CONVERT USING latin1", 1), Ok(None));
+        assert_eq!(find("CONVERT USING BINARY", 1), Ok(None));
         assert_eq!(format!("{:?}", Func::ConcatWs), "CONCAT_WS");
     }
 }

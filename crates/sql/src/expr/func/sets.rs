@@ -12,11 +12,11 @@ use crate::value::{Value, member_number};
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
     row("FIELD", 2..=ANY, int::<10>, field).takes_alike(),
-    row("ELT", 2..=ANY, one_of, elt).null(Null::Maybe),
-    row("FIND_IN_SET", 2..=2, int::<10>, find_in_set),
+    row("ELT", 2..=ANY, one_of, elt).null(Null::Maybe).joins(),
+    row("FIND_IN_SET", 2..=2, int::<10>, find_in_set).joins(),
     row("INTERVAL", 2..=ANY, int::<2>, interval),
-    row("MAKE_SET", 2..=ANY, |t| t.text(t.lengths().saturating_add(t.args.len() as u32)), make_set).null(Null::Maybe),
-    row("EXPORT_SET", 3..=5, exported, export_set).null(Null::OfAnyOrLong),
+    row("MAKE_SET", 2..=ANY, |t| t.text(t.lengths().saturating_add(t.args.len() as u32)), make_set).null(Null::Maybe).joins(),
+    row("EXPORT_SET", 3..=5, exported, export_set).null(Null::OfAnyOrLong).joins(),
 ];
 
 fn one_of(t: &Typing<'_>) -> SqlType {

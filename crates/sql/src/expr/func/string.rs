@@ -6,22 +6,22 @@ use super::call::bytes;
 use super::substring::{binary, count, find, offset};
 use super::typing::{all_texts, int, within_first};
 use super::{ANY, Call, Computed, Function, Null, Typing, row};
-use crate::types::{Collation, SqlType};
+use crate::types::{Collation, Encoding, SqlType};
 use crate::value::Value;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("CONCAT", 1..=ANY, all_texts, concat).null(Null::OfAnyOrLong),
-    row("CONCAT_WS", 2..=ANY, separated, concat_ws).null(Null::OfFirstOrLong),
-    row("INSERT", 4..=4, |t| t.text(t.length(0).saturating_add(t.length(3))), insert).null(Null::OfAnyOrLong),
-    row("REPLACE", 3..=3, replaced, replace).null(Null::OfAnyOrLong),
+    row("CONCAT", 1..=ANY, all_texts, concat).null(Null::OfAnyOrLong).joins(),
+    row("CONCAT_WS", 2..=ANY, separated, concat_ws).null(Null::OfFirstOrLong).joins(),
+    row("INSERT", 4..=4, |t| t.text(t.length(0).saturating_add(t.length(3))), insert).null(Null::OfAnyOrLong).joins(),
+    row("REPLACE", 3..=3, replaced, replace).null(Null::OfAnyOrLong).joins(),
     row("REPEAT", 2..=2, |t| t.text(t.repeated(1, t.length(0))), repeat).null(Null::Maybe),
     row("SPACE", 1..=1, |t| t.plain(t.repeated(0, 0)), space).null(Null::Maybe),
     row("REVERSE", 1..=1, within_first, reverse),
     row("UPPER", 1..=1, within_first, |c| in_case(c, true)).aka(&["UCASE"]),
     row("LOWER", 1..=1, within_first, |c| in_case(c, false)).aka(&["LCASE"]),
     row("QUOTE", 1..=1, quoted, quote).null(Null::OfAnyOrLong),
-    row("STRCMP", 2..=2, int::<10>, strcmp),
+    row("STRCMP", 2..=2, int::<10>, strcmp).joins(),
     row("SOUNDEX", 1..=1, |t| t.plain(t.length(0).max(4)), soundex),
 ];
 
@@ -141,11 +141,12 @@ fn in_case<'a>(c: &Call<'_, 'a>, upper: bool) -> Computed<'a> {
     Ok(Value::Bytes(if binary(c, 0) {
         s
     } else {
-        change_case(s, upper)
+        let encoding = c.args[0].ty.collation.character_set().encoding();
+        change_case(s, upper, encoding)
     }))
 }
 
-fn change_case(s: Cow<'_, [u8]>, upper: bool) -> Cow<'_, [u8]> {
+fn change_case(s: Cow<'_, [u8]>, upper: bool, encoding: Encoding) -> Cow<'_, [u8]> {
     if s.is_ascii() {
         return Cow::Owned(if upper {
             s.to_ascii_uppercase()
@@ -163,7 +164,7 @@ fn change_case(s: Cow<'_, [u8]>, upper: bool) -> Cow<'_, [u8]> {
                     Box::new(c.to_lowercase())
                 };
                 match (m.next(), m.next()) {
-                    (Some(one), None) => one,
+                    (Some(one), None) if encoding.maps_case(c.into(), one.into()) => one,
                     _ => c,
                 }
             };

@@ -14,14 +14,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("SUBSTRING", 2..=3, within_first, substring).aka(&["SUBSTR", "MID"]),
     row("LEFT", 2..=2, within_first, left),
     row("RIGHT", 2..=2, within_first, right),
-    row("SUBSTRING_INDEX", 3..=3, within_first, substring_index),
+    row("SUBSTRING_INDEX", 3..=3, within_first, substring_index).joins(),
     row("TRIM", 1..=2, within_first, |c| trim(c, true, true)),
     row("LTRIM", 1..=2, within_first, |c| trim(c, true, false)),
     row("RTRIM", 1..=2, within_first, |c| trim(c, false, true)),
-    row("LPAD", 3..=3, padded, |c| pad(c, true)).null(Null::Maybe),
-    row("RPAD", 3..=3, padded, |c| pad(c, false)).null(Null::Maybe),
-    row("INSTR", 2..=2, int::<10>, |c| locate(c, 0, 1)),
-    row("LOCATE", 2..=3, int::<10>, |c| locate(c, 1, 0)).aka(&["POSITION"]),
+    row("LPAD", 3..=3, padded, |c| pad(c, true)).null(Null::Maybe).joins(),
+    row("RPAD", 3..=3, padded, |c| pad(c, false)).null(Null::Maybe).joins(),
+    row("INSTR", 2..=2, int::<10>, |c| locate(c, 0, 1)).joins(),
+    row("LOCATE", 2..=3, int::<10>, |c| locate(c, 1, 0)).aka(&["POSITION"]).joins(),
 ];
 
 fn padded(t: &Typing<'_>) -> SqlType {

@@ -1,5 +1,6 @@
-//! Collations by the Unicode Collation Algorithm (UTS #10): primary weights only, which is what MySQL's `_ai_ci` and
-//! `unicode_ci` collations compare.
+//! Collations by the Unicode Collation Algorithm (UTS #10): by primary weights, which is all that MySQL's `_ai_ci` and
+//! `unicode_ci` collations compare; where they are all equal, in `_as_ci` and `_as_cs` by secondary ones (accents), and in `_as_cs` then by tertiary
+//! ones (case). Each level has a table of its own.
 //!
 //! The weights are those of the Default Unicode Collation Element Tables (`weights-*.bin`, made by `scripts/uca-tables`;
 //! LICENSE-UNICODE covers them), as they stand: punctuation and spaces count. The versions of `unicode` (4.0.0) and `unicode_520` are
@@ -10,7 +11,8 @@
 //!
 //! Strings compare weight by weight. What ends first is less ([`Pad::None`], the `0900` collations), or is followed by spaces for
 //! ever ([`Pad::Space`], the others). A sort key is two bytes per weight and an end that is less than all weights, or, for
-//! padding, the symbols that the parent module's head describes, of two bytes each.
+//! padding, the symbols that the parent module's head describes, of two bytes each. Further levels follow the end of the first, each with an end;
+//! their weights, which are small, are moved up so that no byte that one begins with is that of the end.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -50,11 +52,13 @@ pub enum Version {
 }
 
 impl Version {
-    fn tables(self) -> &'static Tables {
-        match self {
-            Version::V4 => &V4,
-            Version::V520 => &V520,
-            Version::V13 => &V13,
+    fn tables(self, level: Levels) -> &'static Tables {
+        match (level, self) {
+            (Levels::Primary, Version::V4) => &V4,
+            (Levels::Primary, Version::V520) => &V520,
+            (Levels::Primary, Version::V13) => &V13,
+            (Levels::Secondary, _) => &V13_SECONDARY,
+            (Levels::Tertiary, _) => &V13_TERTIARY,
         }
     }
     /// Weight of a space.
@@ -66,6 +70,28 @@ impl Version {
     }
 }
 
+/// Which weights are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// Letters.
+    Primary,
+    /// And then accents.
+    Secondary,
+    /// And then case.
+    Tertiary,
+}
+
+impl Levels {
+    /// The levels beyond the first.
+    fn further(self) -> &'static [Levels] {
+        match self {
+            Levels::Primary => &[],
+            Levels::Secondary => &[Levels::Secondary],
+            Levels::Tertiary => &[Levels::Secondary, Levels::Tertiary],
+        }
+    }
+}
+
 /// How strings compare.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
@@ -73,6 +99,8 @@ pub struct Rules {
     pub pad: Pad,
     /// Weights.
     pub version: Version,
+    /// How many of them. More than primary ones there are of 13.0.0, without padding.
+    pub levels: Levels,
 }
 
 /// Symbols of a padded key. Weights less than a space's move down by two: there is room below the least, and none above the greatest.
@@ -107,6 +135,12 @@ struct Tables {
 static V4: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-4.0.0.bin")));
 static V520: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-5.2.0.bin")));
 static V13: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0.bin")));
+static V13_SECONDARY: LazyLock<Tables> =
+    LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0-2.bin")));
+static V13_TERTIARY: LazyLock<Tables> =
+    LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0-3.bin")));
+/// What makes two bytes of a small weight that do not begin with a zero.
+const SMALL: u16 = 0x100;
 
 impl Tables {
     fn read(data: &[u8]) -> Tables {
@@ -220,6 +254,7 @@ struct Weights<'s> {
     s: &'s [u8],
     at: usize,
     version: Version,
+    level: Levels,
     tables: &'static Tables,
     /// Unknown characters follow: what may be part of a contraction with them is left out.
     goes_on: bool,
@@ -239,11 +274,15 @@ enum Pending {
 
 impl<'s> Weights<'s> {
     fn new(s: &'s [u8], rules: Rules) -> Weights<'s> {
+        Weights::of_level(s, rules, Levels::Primary)
+    }
+    fn of_level(s: &'s [u8], rules: Rules, level: Levels) -> Weights<'s> {
         Weights {
             s,
             at: 0,
             version: rules.version,
-            tables: rules.version.tables(),
+            level,
+            tables: rules.version.tables(level),
             goes_on: false,
             pending: Pending::Nothing,
         }
@@ -307,6 +346,9 @@ impl<'s> Weights<'s> {
             return Some(self.tables.entry(letters[1]));
         }
         match self.tables.entry(c) {
+            // UTS #10, 10.1.3: beyond the first level as letters without accent or case.
+            IMPLICIT if self.level == Levels::Secondary => Some(0x20),
+            IMPLICIT if self.level == Levels::Tertiary => Some(2),
             IMPLICIT => {
                 let [first, second] = implicit(self.version, c);
                 self.pending = Pending::One(second);
@@ -352,9 +394,21 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     while same > 0 && !plain(same - 1) {
         same -= 1;
     }
+    let (a, b) = (&a[same..], &b[same..]);
+    compare_primary(rules, a, b).then_with(|| {
+        let weights = |s, level| Weights::of_level(s, rules, level);
+        let further = rules.levels.further().iter();
+        further
+            .map(|level| weights(a, *level).cmp(weights(b, *level)))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    })
+}
+
+fn compare_primary(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     let space = rules.version.space();
-    let mut x = Weights::new(&a[same..], rules);
-    let mut y = Weights::new(&b[same..], rules);
+    let mut x = Weights::new(a, rules);
+    let mut y = Weights::new(b, rules);
     loop {
         let order = match (x.next(), y.next(), rules.pad) {
             (None, None, _) => return Ordering::Equal,
@@ -370,13 +424,29 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
+/// Whether the weights of two strings are the same, spaces at their ends included.
+fn alike(rules: Rules, a: &[u8], b: &[u8]) -> bool {
+    let unpadded = Rules {
+        pad: Pad::None,
+        ..rules
+    };
+    compare(unpadded, a, b).is_eq()
+}
+
+/// Appends the weights as WEIGHT_STRING shows them: two bytes each, zeros between levels.
+pub fn weight_string(rules: Rules, s: &[u8], out: &mut Vec<u8>) {
+    out.extend(Weights::new(s, rules).flat_map(u16::to_be_bytes));
+    for level in rules.levels.further() {
+        out.extend([0, 0]);
+        out.extend(Weights::of_level(s, rules, *level).flat_map(u16::to_be_bytes));
+    }
+}
+
 /// Whether two characters weigh the same.
 pub fn same(rules: Rules, a: u32, b: u32) -> bool {
     let text = |c: u32| char::from_u32(c).map(|c| c.to_string());
     match (text(a), text(b)) {
-        (Some(a), Some(b)) => {
-            Weights::new(a.as_bytes(), rules).eq(Weights::new(b.as_bytes(), rules))
-        }
+        (Some(a), Some(b)) => alike(rules, a.as_bytes(), b.as_bytes()),
         _ => false,
     }
 }
@@ -391,6 +461,11 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
         }
         if ends {
             out.push(0);
+            for level in rules.levels.further() {
+                let weights = Weights::of_level(s, rules, *level);
+                out.extend(weights.flat_map(|w| (w + SMALL).to_be_bytes()));
+                out.push(0);
+            }
         }
         return;
     }
@@ -428,11 +503,17 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
 /// Length of the sort key at the start of `key`, each byte of which was xored with `flip`, if it is whole.
 pub fn sort_key_len(rules: Rules, key: &[u8], flip: u8) -> Option<usize> {
     let symbols = rules.symbols();
+    let mut ends = rules.levels.further().len() + 1;
     let mut i = 0;
     loop {
         let high = *key.get(i)? ^ flip;
         if rules.pad == Pad::None && high == 0 {
-            return Some(i + 1);
+            i += 1;
+            ends -= 1;
+            if ends == 0 {
+                return Some(i);
+            }
+            continue;
         }
         let word = |i: usize| {
             Some(u16::from_be_bytes([
@@ -466,14 +547,17 @@ mod tests {
     const NO_PAD: Rules = Rules {
         pad: Pad::None,
         version: Version::V13,
+        levels: Levels::Primary,
     };
     const PADDED: Rules = Rules {
         pad: Pad::Space,
         version: Version::V4,
+        levels: Levels::Primary,
     };
     const PADDED_520: Rules = Rules {
         pad: Pad::Space,
         version: Version::V520,
+        levels: Levels::Primary,
     };
 
     fn weights(s: &str) -> Vec<u16> {
@@ -587,7 +671,27 @@ mod tests {
         check(PADDED, "a!", "a", Greater);
         check(NO_PAD, "😀", "😁", Less);
         check(PADDED, "😀", "😁", Equal);
+        let as_ci = Rules {
+            levels: Levels::Secondary,
+            ..NO_PAD
+        };
+        let as_cs = Rules {
+            levels: Levels::Tertiary,
+            ..NO_PAD
+        };
+        for rules in [as_ci, as_cs] {
+            check(rules, "cote", "coté", Less);
+            check(rules, "coté", "côte", Less);
+            check(rules, "côte", "cotf", Less);
+            check(rules, "á", "a\u{301}", Equal);
+            check(rules, "一", "一", Equal);
+        }
+        check(as_ci, "Coté", "cOTÉ", Equal);
+        check(as_cs, "a", "A", Less);
+        check(as_cs, "A", "á", Less);
+        check(as_cs, "aB", "Ab", Less);
         assert!(same(NO_PAD, 'e' as u32, 'É' as u32));
+        assert!(!same(as_ci, 'e' as u32, 'É' as u32) && same(as_ci, 'é' as u32, 'É' as u32));
         assert!(!same(NO_PAD, 'e' as u32, 'f' as u32));
     }
 }

@@ -24,6 +24,7 @@ mod time;
 mod year;
 
 pub use integer::{integer_range, integer_value};
+pub use string::recoded;
 
 /// Converts a value that is not NULL for assignment to a column.
 pub(super) fn assign<'a>(

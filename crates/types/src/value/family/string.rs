@@ -24,19 +24,17 @@ pub(super) fn assign<'a>(
     if ty.collation != Collation::Binary
         && let Err(e) = std::str::from_utf8(&bytes)
     {
-        let bad = &bytes[e.valid_up_to()..];
-        let shown = Value::Bytes(Cow::Owned(
-            bad.iter()
-                .take(6)
-                .flat_map(|b| format!("\\x{b:02X}").into_bytes())
-                .collect(),
-        ));
-        cx.incorrect(1366, "string", &shown, column)?;
+        cx.incorrect(1366, "string", &shown(&bytes[e.valid_up_to()..]), column)?;
         keep(&mut bytes, e.valid_up_to());
     }
+    if !ty.collation.is_plain() {
+        bytes = fit(bytes, column, cx)?;
+    }
     let max = ty.length as usize;
+    // A TEXT whose bytes are not those of UTF-8 was measured.
+    let measured = ty.is_blob() && !ty.collation.is_plain();
     // A string of no more bytes than characters allowed needs no counting.
-    if bytes.len() > max {
+    if bytes.len() > max && !measured {
         let counted = ty.is_character() && !ty.is_blob();
         if !counted || char_count(&bytes) > max {
             let cut = if counted {
@@ -48,14 +46,7 @@ pub(super) fn assign<'a>(
             };
             let blanks = ty.is_character() && bytes[cut..].iter().all(|b| *b == b' ');
             if !blanks {
-                let m = format!(
-                    "Data too long for column '{}' at row {}",
-                    column.name, cx.row
-                );
-                if cx.strict {
-                    return Err(SqlError::new(1406, m));
-                }
-                cx.truncated(column)?;
+                too_long(column, cx)?;
             } else if ty.base == BaseType::VarChar {
                 cx.note_truncated(column);
             }
@@ -71,6 +62,76 @@ pub(super) fn assign<'a>(
         _ => {}
     }
     Ok(Value::Bytes(bytes))
+}
+
+/// Bytes as messages about them have them.
+fn shown(bytes: &[u8]) -> Value<'static> {
+    let digits = bytes.iter().take(6);
+    Value::string(digits.map(|b| format!("\\x{b:02X}")).collect())
+}
+
+/// A string of a column of type `was` for one of another type: its bytes in its own character set where that is binary; the text that bytes
+/// are where it isn't.
+pub fn recoded<'a>(
+    value: Value<'a>,
+    was: &SqlType,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let bytes = |ty: &SqlType| ty.is_string() && !ty.is_character();
+    let Value::Bytes(given) = value else {
+        return Ok(value);
+    };
+    if was.is_character() && bytes(column.ty) && !was.collation.is_plain() {
+        let encoding = was.collation.character_set().encoding();
+        return Ok(Value::Bytes(encoding.encoded(&given).into_owned().into()));
+    }
+    if !bytes(was) || !column.ty.is_character() || column.ty.collation.is_plain() {
+        return Ok(Value::Bytes(given));
+    }
+    let encoding = column.ty.collation.character_set().encoding();
+    let padded = encoding.padded(&given);
+    if let Err(good) = encoding.text_of(&padded) {
+        cx.incorrect(1366, "string", &shown(&padded[good..]), column)?;
+    }
+    let mut text = String::with_capacity(given.len());
+    encoding.decode(&padded, &mut text);
+    Ok(Value::string(text))
+}
+
+/// A text for a column whose character set may not have all of its characters, or whose bytes are others than those of UTF-8.
+#[cold]
+fn fit<'a>(
+    mut bytes: Cow<'a, [u8]>,
+    column: Target<'_>,
+    cx: &StoreContext<'_>,
+) -> SqlResult<Cow<'a, [u8]>> {
+    let ty = column.ty;
+    let encoding = ty.collation.character_set().encoding();
+    if let Some(at) = encoding.misfit(&bytes) {
+        cx.incorrect(1366, "string", &shown(&bytes[at..]), column)?;
+        bytes = encoding.fitted(bytes);
+    }
+    // A TEXT's length is one of bytes, in its own character set.
+    let max = ty.length as usize;
+    if ty.is_blob() && encoding.encoded_len(&bytes) > max {
+        let cut = encoding.prefix_within(&bytes, max);
+        too_long(column, cx)?;
+        keep(&mut bytes, cut);
+    }
+    Ok(bytes)
+}
+
+/// Error 1406 if strict, else warning 1265.
+fn too_long(column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<()> {
+    if cx.strict {
+        let m = format!(
+            "Data too long for column '{}' at row {}",
+            column.name, cx.row
+        );
+        return Err(SqlError::new(1406, m));
+    }
+    cx.truncated(column)
 }
 
 /// Cuts a text to its first `n` bytes.
@@ -104,6 +165,11 @@ pub(super) fn cast<'a>(
         session.complain(1300, m)?;
         return Ok(Value::Null);
     }
+    // What its character set does not have becomes a question mark.
+    let bytes = match ty.collation.is_plain() {
+        true => bytes,
+        false => ty.collation.character_set().encoding().fitted(bytes),
+    };
     let max = ty.length as usize;
     if ty.is_blob() || max == 0 && !matches!(ty.base, BaseType::Char | BaseType::Binary) {
         return Ok(Value::Bytes(bytes));

@@ -156,7 +156,7 @@ mod tests {
     /// What the pieces rest on.
     #[test]
     fn printable_characters_differ_but_for_case() {
-        for collation in Collation::ALL {
+        for &collation in Collation::ALL {
             for a in b' '..=b'~' {
                 for b in 0..0x80 {
                     let same = same_weight(collation, a.into(), b.into());

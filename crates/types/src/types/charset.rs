@@ -1,0 +1,97 @@
+//! The table of character sets. What their bytes mean is [`Encoding`]'s.
+
+use super::{Collation, Encoding};
+use crate::error::{SqlError, SqlResult};
+
+/// What is known of a character set.
+#[derive(Clone, Copy, Debug)]
+pub struct CharsetFacts {
+    /// MySQL's name: `latin1`.
+    pub name: &'static str,
+    /// SHOW CHARACTER SET's description.
+    pub description: &'static str,
+    /// The collation of what names none.
+    pub default: Collation,
+    /// Bytes of its shortest character.
+    pub min_bytes: u32,
+    /// Bytes of its longest character, by which MySQL reckons lengths.
+    pub max_bytes: u32,
+    /// What its bytes mean.
+    pub encoding: Encoding,
+}
+
+/// Declares [`Charset`] and the rows behind it.
+macro_rules! charsets {
+    ($($variant:ident $name:literal $description:literal $default:ident $min:literal..=$max:literal $encoding:ident;)*) => {
+        /// Character sets of columns, literals and connections.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        #[repr(u8)]
+        pub enum Charset {
+            $($variant,)*
+        }
+
+        impl Charset {
+            /// All of them.
+            pub const ALL: &'static [Charset] = &[$(Charset::$variant,)*];
+        }
+
+        static FACTS: [CharsetFacts; Charset::ALL.len()] = [$(CharsetFacts {
+            name: $name,
+            description: $description,
+            default: Collation::$default,
+            min_bytes: $min,
+            max_bytes: $max,
+            encoding: Encoding::$encoding,
+        },)*];
+    };
+}
+
+charsets! {
+    Ascii "ascii" "US ASCII" AsciiGeneralCi 1..=1 Ascii;
+    Binary "binary" "Binary pseudo charset" Binary 1..=1 Utf8;
+    Latin1 "latin1" "cp1252 West European" Latin1SwedishCi 1..=1 Latin1;
+    Ucs2 "ucs2" "UCS-2 Unicode" Ucs2GeneralCi 2..=2 Ucs2;
+    Utf16 "utf16" "UTF-16 Unicode" Utf16GeneralCi 2..=4 Utf16;
+    Utf16le "utf16le" "UTF-16LE Unicode" Utf16leGeneralCi 2..=4 Utf16le;
+    Utf32 "utf32" "UTF-32 Unicode" Utf32GeneralCi 4..=4 Utf32;
+    Utf8mb3 "utf8mb3" "UTF-8 Unicode" Utf8mb3GeneralCi 1..=3 Utf8mb3;
+    Utf8mb4 "utf8mb4" "UTF-8 Unicode" Utf8mb4GeneralCi 1..=4 Utf8;
+}
+
+impl Charset {
+    /// What is known of it.
+    #[inline]
+    pub fn facts(self) -> &'static CharsetFacts {
+        &FACTS[self as usize]
+    }
+    /// MySQL's name.
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+    /// What its bytes mean.
+    #[inline]
+    pub fn encoding(self) -> Encoding {
+        self.facts().encoding
+    }
+    /// By name, case-insensitive, `utf8` being utf8mb3; error 1115 if there is no such set.
+    pub fn by_name(name: &str) -> SqlResult<Charset> {
+        let lower = name.to_ascii_lowercase();
+        let meant = if lower == "utf8" { "utf8mb3" } else { &*lower };
+        let mut all = Charset::ALL.iter().copied();
+        all.find(|c| c.name() == meant)
+            .ok_or_else(|| SqlError::new(1115, format!("Unknown character set: '{name}'")))
+    }
+    /// Whether it holds Unicode's characters, be it not all of them.
+    pub fn is_unicode(self) -> bool {
+        !matches!(self, Charset::Binary | Charset::Ascii | Charset::Latin1)
+    }
+    /// Whether it holds characters beyond the basic plane.
+    pub fn is_supplementary(self) -> bool {
+        self.is_unicode() && !matches!(self, Charset::Utf8mb3 | Charset::Ucs2)
+    }
+    /// Whether a client may send statements in it: ASCII must be ASCII.
+    pub fn is_clients(self) -> bool {
+        self.facts().min_bytes == 1
+    }
+}
