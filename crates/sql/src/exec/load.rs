@@ -73,7 +73,7 @@ fn widths(format: &Format, targets: &[LoadTarget], schema: &Schema) -> Vec<usize
         return Vec::new();
     }
     let width = |t: &LoadTarget| match t {
-        LoadTarget::Column(c) => schema.columns[*c].ty.protocol_length() as usize,
+        LoadTarget::Column(c) => schema.columns[*c].ty.own_length() as usize,
         LoadTarget::Variable(_) => 0,
     };
     targets.iter().map(width).collect()

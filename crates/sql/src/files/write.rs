@@ -31,7 +31,7 @@ pub struct Writer<'w> {
 impl<'w> Writer<'w> {
     /// For rows with these columns.
     pub fn new(format: &'w Format, types: Vec<SqlType>, encoding: Encoding) -> Writer<'w> {
-        let wide = types.iter().any(|ty| ty.protocol_length() >= WIDEST);
+        let wide = types.iter().any(|ty| ty.own_length() >= WIDEST);
         let terminator = format.fields_terminated.first().copied();
         let separator = format.enclosed.or(terminator);
         let among = |set: &[u8], c: Option<u8>| c.is_some_and(|c| set.contains(&c));
@@ -79,7 +79,7 @@ impl<'w> Writer<'w> {
 
     fn put(&mut self, column: usize, v: &Value<'_>, out: &mut Vec<u8>) {
         let ty = &self.types[column];
-        let width = ty.protocol_length() as usize;
+        let width = ty.own_length() as usize;
         if v.is_null() {
             match self.format.escaped {
                 _ if self.fixed => out.resize(out.len() + width, b' '),

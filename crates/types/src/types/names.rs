@@ -217,6 +217,10 @@ impl SqlType {
             _ => self.length,
         }
     }
+    /// The same in the type's own character set.
+    pub fn own_length(&self) -> u32 {
+        self.protocol_length(self.char_bytes())
+    }
     /// Protocol character set id: the collation's id, 63 for anything that is not character data.
     pub fn protocol_charset(&self) -> u16 {
         if self.is_string() {
@@ -438,7 +442,13 @@ mod tests {
             ..SqlType::new(BaseType::Int)
         };
         let bits = SqlType::bits(10);
-        let told = |t: &SqlType| (t.protocol_type(), t.protocol_length(), t.protocol_charset());
+        let told = |t: &SqlType| {
+            (
+                t.protocol_type(),
+                t.protocol_length(4),
+                t.protocol_charset(),
+            )
+        };
         assert_eq!(told(&bits), (BIT, 10, 63));
         assert_eq!(told(&filled), (3, 5, 63));
         let marks = FLAG_UNSIGNED | FLAG_ZEROFILL;

@@ -364,7 +364,7 @@ pub(super) fn find(name: &str, count: usize) -> SqlResult<Option<Func>> {
 /// Whether MySQL has a function of this upper-case name and there is none here.
 pub(super) fn is_missing(name: &str) -> bool {
     const FAMILIES: [&str; 4] = ["JSON_", "ST_", "MBR", "GTID_"];
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 17] = [
         "AES_DECRYPT",
         "AES_ENCRYPT",
         "EXTRACTVALUE",
