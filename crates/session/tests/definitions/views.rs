@@ -154,6 +154,62 @@ fn locked_views_are_locked_with_the_tables_below() {
     assert_eq!(a.rows("SELECT b FROM w"), ["1"]);
 }
 
+#[test]
+fn locking_reads_of_views_lock_rows_of_tables() {
+    let db = TestDb::new();
+    let (mut a, mut b) = (db.client(), db.client());
+    prepared(&mut a);
+    for read in [
+        "SELECT * FROM v WHERE a = 1 FOR UPDATE",
+        "SELECT * FROM v AS x WHERE x.a = 1 FOR UPDATE OF x",
+        "UPDATE v SET b = b WHERE a = 1",
+        "DELETE FROM v WHERE a = 1",
+    ] {
+        a.ok("BEGIN");
+        a.ok(read);
+        assert_eq!(
+            b.code("SELECT * FROM t WHERE a = 1 FOR SHARE NOWAIT"),
+            3572,
+            "{read}"
+        );
+        assert_eq!(b.rows("SELECT b FROM t WHERE a = 1"), ["10"], "{read}");
+        a.ok("ROLLBACK");
+    }
+}
+
+#[test]
+fn views_nest_deeply_but_not_endlessly() {
+    const DEEPEST: usize = 32;
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    c.ok("INSERT INTO t VALUES (1, 10), (2, 20)");
+    for (kind, name) in [("MERGE", "m"), ("TEMPTABLE", "t")] {
+        let create = format!("CREATE ALGORITHM={kind} VIEW");
+        c.ok(&format!(
+            "{create} {name}1 AS SELECT a, b FROM t WHERE a > 0"
+        ));
+        for n in 2..=DEEPEST {
+            c.ok(&format!(
+                "{create} {name}{n} AS SELECT a, b FROM {name}{} WHERE b < {}",
+                n - 1,
+                1000 * n
+            ));
+        }
+        assert_eq!(
+            c.rows(&format!("SELECT b FROM {name}{DEEPEST} ORDER BY a")),
+            ["10", "20"]
+        );
+        c.ok(&format!(
+            "CREATE VIEW {name}_last AS SELECT a FROM {name}{DEEPEST}"
+        ));
+        assert_eq!(c.code(&format!("SELECT a FROM {name}_last")), 1235);
+    }
+    c.ok(&format!("UPDATE m{DEEPEST} SET b = 21 WHERE a = 2"));
+    c.ok(&format!("INSERT INTO m{DEEPEST} VALUES (3, 30)"));
+    assert_eq!(c.rows("SELECT b FROM t ORDER BY a"), ["10", "21", "30"]);
+}
+
 /// An instance on a disk that may lose its power, and a session.
 fn open(storage: &SimStorage) -> (Instance, Client) {
     let options = InstanceOptions {
@@ -218,7 +274,7 @@ fn views_are_whole_after_a_power_cut() {
             let mut odd = n as u64 + cut_at;
             storage.restart(|| {
                 odd += 1;
-                odd % 2 == 0
+                odd.is_multiple_of(2)
             });
             let (_instance, mut c) = open(&storage);
             let after = names(&mut c);

@@ -165,7 +165,8 @@ impl<'p> Binder<'p, '_> {
     pub(super) fn generated_given(&self, column: &Column, row: TableId) -> SqlError {
         let mut tables = self.frames.iter().flat_map(|f| &f.tables);
         let table = tables.find(|t| t.id == row).map_or("", |t| &t.table);
-        generated_given(&column.name, table)
+        let below = self.targets.iter().rev().find(|t| t.through);
+        generated_given(&column.name, below.map_or(table, |t| &t.table))
     }
 
     fn assigned(
@@ -261,7 +262,13 @@ impl<'p> Binder<'p, '_> {
     ) -> SqlResult<Insert> {
         let table_name = named_table.name.clone();
         let schema = self.tables[table].schema.clone();
-        let partitions = from::partitions_of(&schema, &i.partitions, &table_name)?;
+        let mut partitions = from::partitions_of(&schema, &i.partitions, &table_name)?;
+        if let TableKind::Stored {
+            partitions: own, ..
+        } = &target.kind
+        {
+            partitions = partitions.or_else(|| own.clone());
+        }
         let given = i.columns.as_ref().filter(|list| !list.is_empty());
         let mut columns = Vec::new();
         for c in given.into_iter().flatten() {

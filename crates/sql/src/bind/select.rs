@@ -352,7 +352,7 @@ impl<'p> Binder<'p, '_> {
                 meta.org_table = s.table.clone();
                 meta.org_name = own.to_string();
                 meta.flags |= column_flags(schema, column);
-            } else if let TableKind::Virtual(_) = &s.kind {
+            } else if matches!(s.kind, TableKind::Virtual(_)) || !s.database.is_empty() {
                 meta.database = s.database.clone();
                 meta.org_table = s.table.clone();
                 meta.org_name = own.to_string();

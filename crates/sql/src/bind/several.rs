@@ -79,7 +79,8 @@ impl Binder<'_, '_> {
             limit,
             ..Block::default()
         };
-        self.place_views(&mut find, &mut targets)?;
+        let deletes = !matches!(change, Change::Update(_));
+        self.place_views(&mut find, &mut targets, !deletes)?;
         if self.locks_reads() {
             find.tables.iter_mut().for_each(lock_shared);
         }
@@ -88,7 +89,7 @@ impl Binder<'_, '_> {
         Ok(Several {
             find,
             targets,
-            deletes: !matches!(change, Change::Update(_)),
+            deletes,
             ignore,
         })
     }
@@ -139,12 +140,17 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    /// Puts the tables of the views that the statement writes through in their places.
-    fn place_views(&mut self, find: &mut Block, targets: &mut [Target]) -> SqlResult<()> {
+    /// Puts the tables of the views that the statement writes through in their places. `checks`: rows are asked what CHECK OPTION says.
+    fn place_views(
+        &mut self,
+        find: &mut Block,
+        targets: &mut [Target],
+        checks: bool,
+    ) -> SqlResult<()> {
         if self.written.is_empty() {
             return Ok(());
         }
-        let (by, throughs) = self.merge_written(find)?;
+        let (by, throughs) = self.merge_written(find, checks)?;
         for (id, through) in throughs {
             let Some(target) = targets.iter_mut().find(|t| t.id == id) else {
                 continue;

@@ -354,10 +354,11 @@ impl Binder<'_, '_> {
     }
 
     /// Puts the tables of the views that the statement writes through in their places. Returns what became of the views' columns, and
-    /// for each table that is written so what is asked of its rows.
+    /// for each table that is written so what is asked of its rows if `checks`.
     pub(super) fn merge_written(
         &mut self,
         b: &mut Block,
+        checks: bool,
     ) -> SqlResult<(Replaced, Vec<(TableId, Through)>)> {
         let (mut by, mut throughs) = (Replaced::new(), Vec::new());
         for (id, base) in self.written.clone() {
@@ -374,7 +375,15 @@ impl Binder<'_, '_> {
             if !self.takes_place(derived, missing) {
                 return Err(not_updatable(&t.name, self.operation));
             }
-            throughs.push((base, self.through(&t, derived, false)?));
+            let through = match checks {
+                true => self.through(&t, derived, false)?,
+                false => Through {
+                    view: (t.database.clone(), t.table.clone()),
+                    check: Vec::new(),
+                    tables: Vec::new(),
+                },
+            };
+            throughs.push((base, through));
             self.replaced(id, derived, &mut by);
         }
         let ordered = !b.order.is_empty() || !b.limit.is_none();

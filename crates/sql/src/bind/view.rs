@@ -24,8 +24,10 @@ use crate::types::{Collation, Schema, SqlType};
 use crate::value::env::SqlMode;
 use millpond_store::{LockMode, WaitPolicy};
 
-/// How deeply views may nest.
-const MAX_DEPTH: usize = 64;
+/// How deeply views may nest: each is a level more for whoever plans and runs what is not merged.
+const MAX_DEPTH: usize = 32;
+/// How many levels are bound on one stack.
+const LEVELS: usize = 4;
 /// Longest name of a column.
 const MAX_NAME: usize = 64;
 
@@ -130,7 +132,11 @@ impl Binder<'_, '_> {
             return Err(invalid(&database, &name));
         };
         self.views.push(viewed);
-        let bound = stack::with_room(statement.run, || self.alone(query));
+        let run = statement.run;
+        let bound = match self.views.len().is_multiple_of(LEVELS) {
+            true => stack::with_room(run, || stack::lent(run, || self.alone(query))),
+            false => stack::with_room(run, || self.alone(query)),
+        };
         self.views.pop();
         let (mut query, heads) = bound.map_err(|e| match is_missing(e.code) {
             true => invalid(&database, &name),

@@ -4,7 +4,7 @@
 //! (AND and OR of many one pair, other operators of many one a pair), every item of the outermost select lists has its name, joins are
 //! in parentheses and a comma is a join, COUNT(*) is `count(0)`, LIMIT has its offset first. The tree says what it says: whoever asks
 //! has put the names of tables and databases there that are to be shown. What MySQL shows in capitals (windows) or rewrites to
-//! functions of its own (REGEXP, NOT LIKE) stays as it was written. What is printed parses to a tree of the same meaning, and printing that
+//! functions of its own (REGEXP, NOT LIKE) stays as it was written. A right join is a left one with its sides swapped, which is the same where `*` is written out. What is printed parses to a tree of the same meaning, and printing that
 //! gives the same text.
 
 use std::fmt::{Display, Formatter, Result};
@@ -265,31 +265,33 @@ impl Display for V<'_, TableRef> {
             TableRef::JsonTable(t) => t.fmt(f),
             TableRef::Odbc(t) => V(&**t).fmt(f),
             TableRef::Parens(list) => tables(list, f),
-            TableRef::Join(joins) => {
-                f.write_str(&"(".repeat(joins.rest.len()))?;
-                V(&joins.first).fmt(f)?;
-                joins
-                    .rest
-                    .iter()
-                    .try_for_each(|join| write!(f, "{})", V(join)))
-            }
+            TableRef::Join(list) => joins(list, f),
         }
     }
 }
 
-impl Display for V<'_, Join> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let kind = match self.0.kind {
-            JoinKind::Inner | JoinKind::Cross => "join",
-            JoinKind::Left => "left join",
-            JoinKind::Right => "right join",
-            JoinKind::Natural => "natural join",
-            JoinKind::NaturalLeft => "natural left join",
-            JoinKind::NaturalRight => "natural right join",
-            JoinKind::Straight => "straight_join",
+/// Joins in parentheses, each around those before it. A right join is a left join with its sides swapped.
+fn joins(list: &Joins, f: &mut Formatter<'_>) -> Result {
+    let mut left = V(&list.first).to_string();
+    for join in &list.rest {
+        let right = V(&join.right).to_string();
+        let (word, first, second) = match join.kind {
+            JoinKind::Inner | JoinKind::Cross => ("join", left, right),
+            JoinKind::Left => ("left join", left, right),
+            JoinKind::Right => ("left join", right, left),
+            JoinKind::Natural => ("natural join", left, right),
+            JoinKind::NaturalLeft => ("natural left join", left, right),
+            JoinKind::NaturalRight => ("natural left join", right, left),
+            JoinKind::Straight => ("straight_join", left, right),
         };
-        write!(f, " {kind} {}", V(&self.0.right))?;
-        match &self.0.on {
+        left = format!("({first} {word} {second}{})", V(&join.on));
+    }
+    f.write_str(&left)
+}
+
+impl Display for V<'_, Option<JoinOn>> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.0 {
             None => Ok(()),
             Some(JoinOn::On(e)) => write!(f, " on({})", V(e)),
             Some(JoinOn::Using(columns)) => {

@@ -6,6 +6,7 @@ use millpond_store::Error;
 use crate::catalog::{ForeignKey, ReferentialAction, positions};
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
+use crate::row::wrong_object;
 use crate::store_error::store_error;
 use crate::types::{BaseType, Schema, SqlType};
 
@@ -102,7 +103,10 @@ impl Ddl<'_> {
             return Ok(None);
         }
         match self.engine.table_def(database, table) {
-            Ok(def) => Schema::of(&def).map(Some),
+            Ok(def) => match Schema::of(&def)? {
+                schema if schema.view.is_some() => Err(wrong_object(database, table, "BASE TABLE")),
+                schema => Ok(Some(schema)),
+            },
             Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => Ok(None),
             Err(e) => Err(store_error(e, table)),
         }
