@@ -307,7 +307,9 @@ pub(super) fn tables_table(only: Only) -> Virtual {
         ("TABLE_COMMENT", Ty::NullText),
     ];
     /// What the definition says.
-    const OF_DEFINITION: &[usize] = &[3, 4, 5, 6, 10, 14, 17, 19, 20];
+    const OF_DEFINITION: &[usize] = &[14, 17, 19, 20];
+    /// What tables have and views don't.
+    const OF_KIND: &[usize] = &[3, 4, 5, 6, 10];
     const COMMENT: usize = 20;
     /// What only an open table knows; the size of its files among it, or what is made of that.
     const OF_OPEN: &[usize] = &[7, 8, 9, 11, 12, 13];
@@ -331,7 +333,15 @@ pub(super) fn tables_table(only: Only) -> Virtual {
         let only = only.narrowed(cx, 1, 2);
         if only.temporary.is_none() && !cx.reads(OF_OPEN) && !cx.reads(OF_DEFINITION) {
             // Counting tables, and asking for names, shall not read a million definitions.
+            let typed = cx.reads(OF_KIND);
+            let is_view = |database: &str, name: &str| {
+                let def = instance.engine().table_def(database, name);
+                def.is_ok_and(|def| catalog::is_view(&def))
+            };
             return each_name(instance, &only, |database, named| match named {
+                Named::Stored(name) if typed && is_view(database, name) => {
+                    emit(&named_row(database, name, "VIEW"))
+                }
                 Named::Stored(name) => emit(&named_row(database, name, "BASE TABLE")),
                 Named::Virtual(v) => emit(&named_row(database, v.name(), "SYSTEM VIEW")),
             });
@@ -397,11 +407,6 @@ pub(super) fn tables_table(only: Only) -> Virtual {
     })
 }
 
-/// Whether a definition is a view's. One that can't be read is none.
-fn is_view(def: &TableDef) -> bool {
-    Schema::of(def).is_ok_and(|schema| schema.view.is_some())
-}
-
 /// SHOW TABLES: names and types alone, without opening anything.
 pub(super) fn table_names(database: String) -> Virtual {
     Virtual::new(
@@ -421,7 +426,7 @@ pub(super) fn table_names(database: String) -> Virtual {
             let typed = cx.reads(&[1]);
             for name in names.map_err(|e| store_error(e, &database))? {
                 let def = typed.then(|| engine.table_def(&database, &name).ok());
-                let view = def.flatten().is_some_and(|def| is_view(&def));
+                let view = def.flatten().is_some_and(|def| catalog::is_view(&def));
                 emit(&[s(name), s(if view { "VIEW" } else { "BASE TABLE" })])?;
             }
             Ok(())

@@ -15,6 +15,11 @@ pub const SECTIONS: u8 = 3;
 /// Version of the bodies of partitioned tables that end with sections.
 pub const PARTITIONED_SECTIONS: u8 = 4;
 
+/// Whether a table's body ends with sections.
+pub fn has_sections(body: &[u8]) -> bool {
+    matches!(body.first(), Some(&(SECTIONS | PARTITIONED_SECTIONS)))
+}
+
 /// Appends to a body.
 pub struct Writer(pub Vec<u8>);
 

@@ -46,7 +46,7 @@ pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
 pub use rules::{Check, CheckName, Generated};
 pub(crate) use versions::Source;
 pub use versions::{Fill, Step, Versions};
-pub use view::View;
+pub use view::{View, is_view};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,10 @@
 //! order. CREATE, ALTER and DROP VIEW take the view's exclusive lock alone, and no other with it: CREATE VIEW lets go of what it
 //! has looked at before. So a view may come to name one that names it: whoever reads it then gets error 1462.
 
-use super::bytes::{Reader, Writer, corrupt};
+use millpond_store::TableDef;
+
+use super::Schema;
+use super::bytes::{Reader, Writer, corrupt, has_sections};
 use crate::error::SqlResult;
 use crate::parse::ast::{CheckOption, Security, ViewAlgorithm};
 use crate::types::Collation;
@@ -41,6 +44,11 @@ pub struct View {
     pub updatable: bool,
     /// The tables and views that it names, each once.
     pub tables: Vec<(String, String)>,
+}
+
+/// Whether a definition is a view's. One that can't be read is none. Most tables' are told by their first byte.
+pub fn is_view(def: &TableDef) -> bool {
+    has_sections(&def.body) && Schema::of(def).is_ok_and(|schema| schema.view.is_some())
 }
 
 /// Choices as they are kept: their position.

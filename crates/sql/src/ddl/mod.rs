@@ -54,13 +54,12 @@ mod verify;
 mod view;
 mod work;
 
-use std::ops::Not;
 use std::sync::Arc;
 
 use millpond_store::engine::Rename;
 use millpond_store::{CATALOG_DATABASE, Engine, Error, Owner};
 
-use crate::catalog::WORK_DATABASE;
+use crate::catalog::{WORK_DATABASE, is_view};
 use crate::env::SessionEnv;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
@@ -69,7 +68,7 @@ use crate::parse::ast::{
 };
 use crate::row::wrong_object;
 use crate::store_error::store_error;
-use crate::types::{Collation, Schema};
+use crate::types::Collation;
 
 pub use create::Prepared;
 pub use temporary::not_temporary;
@@ -306,7 +305,7 @@ impl<'a> Ddl<'a> {
     fn is_table(&self, database: &str, name: &str) -> SqlResult<bool> {
         match self.engine.table_def(database, name) {
             // What can't be read can be dropped.
-            Ok(def) => Ok(Schema::of(&def).is_ok_and(|s| s.view.is_some()).not()),
+            Ok(def) => Ok(!is_view(&def)),
             Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => Ok(false),
             Err(e) => Err(store_error(e, name)),
         }

@@ -22,7 +22,7 @@ use crate::types::{Column, DefaultValue, Schema};
 enum Found {
     Nothing,
     Table,
-    View,
+    View(Arc<View>),
 }
 
 impl Ddl<'_> {
@@ -41,13 +41,13 @@ impl Ddl<'_> {
             ));
         }
         let defined = self.bind_view(view, text, &name)?;
-        if view.check.is_some() && !defined.updatable {
+        let schema = self.view_schema(view, defined, &name)?;
+        if view.check.is_some() && !schema.view.as_ref().is_some_and(|v| v.updatable) {
             return Err(SqlError::new(
                 1368,
                 format!("CHECK OPTION on non-updatable view '{}.{}'", name.0, name.1),
             ));
         }
-        let schema = self.view_schema(view, defined, &name)?;
         if schema
             .view
             .as_ref()
@@ -91,7 +91,7 @@ impl Ddl<'_> {
     fn found(&self, database: &str, name: &str) -> SqlResult<Found> {
         match self.engine.table_def(database, name) {
             Ok(def) => Ok(match Schema::of(&def)?.view {
-                Some(_) => Found::View,
+                Some(view) => Found::View(view),
                 None => Found::Table,
             }),
             Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => Ok(Found::Nothing),
@@ -142,8 +142,13 @@ impl Ddl<'_> {
         let columns = defined.columns.into_iter().map(column).collect();
         let collation = database_collation(self.engine, &name.0)?;
         let client = (self.env.sys_var)("", "character_set_client")?;
-        // ALTER VIEW and CREATE OR REPLACE VIEW say all there is to say, too.
-        let algorithm = match view.algorithm {
+        // What ALTER VIEW does not say stays as it was.
+        let before = match self.found(&name.0, &name.1)? {
+            Found::View(before) if view.alter => Some(before),
+            _ => None,
+        };
+        let before = before.as_deref();
+        let algorithm = match view.algorithm.or(before.map(|b| b.algorithm)) {
             // What can't be merged isn't.
             Some(ViewAlgorithm::Merge) if !defined.mergeable => ViewAlgorithm::Undefined,
             given => given.unwrap_or(ViewAlgorithm::Undefined),
@@ -153,11 +158,17 @@ impl Ddl<'_> {
             short: defined.short,
             algorithm,
             check: view.check,
-            definer: self.definer(view),
-            security: view.security.unwrap_or(Security::Definer),
+            definer: match (&view.definer, before) {
+                (None, Some(before)) => before.definer.clone(),
+                _ => self.definer(view),
+            },
+            security: view
+                .security
+                .or(before.map(|b| b.security))
+                .unwrap_or(Security::Definer),
             client: String::from_utf8_lossy(&client.to_text()).into_owned(),
             collation: self.env.collation.get(),
-            updatable: defined.updatable,
+            updatable: defined.updatable && algorithm != ViewAlgorithm::TempTable,
             tables: defined.tables,
         };
         let indexes = vec![key::hidden()];
@@ -198,7 +209,7 @@ impl Ddl<'_> {
             return Ok(Done::default());
         }
         match self.found(&name.0, &name.1)? {
-            Found::View => {
+            Found::View(_) => {
                 let body = Redefinition::of_body(new.body);
                 self.engine
                     .redefine_table(self.owner, (&name.0, &name.1), &body, None, &[])
@@ -228,7 +239,7 @@ impl Ddl<'_> {
             missing.clear();
             for target in &targets {
                 match self.found(&target.0, &target.1)? {
-                    Found::View => views.push(target.clone()),
+                    Found::View(_) => views.push(target.clone()),
                     Found::Table => return Err(wrong_object(&target.0, &target.1, "VIEW")),
                     Found::Nothing => missing.push(target.clone()),
                 }
@@ -242,7 +253,7 @@ impl Ddl<'_> {
             let wrap = |e| store_error(e, &views[0].1);
             let _held = self.engine.hold_names(self.owner, &views).map_err(wrap)?;
             // Somebody may have dropped one, and made a table of its name, since.
-            let same = |v: &(String, String)| Ok(matches!(self.found(&v.0, &v.1)?, Found::View));
+            let same = |v: &(String, String)| Ok(matches!(self.found(&v.0, &v.1)?, Found::View(_)));
             let all: SqlResult<Vec<bool>> = views.iter().map(same).collect();
             if all?.contains(&false) {
                 continue;
