@@ -60,7 +60,9 @@ impl Clauses {
     }
 
     /// Whether a change may be made this way, and beside what; errors 1845 and 1846. `alone`: nobody else knows the table.
-    pub fn allow(&self, way: &Way, limits: Limits, alone: bool) -> SqlResult<Beside> {
+    pub fn allow(&self, way: &Way, mut limits: Limits, alone: bool) -> SqlResult<Beside> {
+        // Rows that are written anew are held to it on their way, those that change meanwhile too.
+        limits.looks &= !matches!(way, Way::Rebuild | Way::Copy);
         self.allow_algorithm(way, limits)?;
         if !alone {
             self.allow_lock(way, limits)?;
