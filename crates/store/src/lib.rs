@@ -40,7 +40,7 @@ pub mod wait;
 
 pub use catalog::{
     CATALOG_DATABASE, ChangeBody, CodecFactory, Constraint, ConstraintKind, IndexDef, KeyCodec,
-    ObjectKey, References, TableDef,
+    Object, ObjectKey, References, TableDef,
 };
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};

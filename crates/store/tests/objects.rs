@@ -29,8 +29,8 @@ fn put(e: &Engine, o: &Arc<Owner>, at: &ObjectKey, body: Option<&[u8]>) -> Resul
 /// All objects, as `database.name=body`.
 fn all(e: &Engine, database: Option<&str>) -> Vec<String> {
     let mut list = Vec::new();
-    e.each_object(database, &mut |k, body| {
-        let body = String::from_utf8_lossy(body).into_owned();
+    e.each_object(database, &mut |object| {
+        let (k, body) = (&object.key, String::from_utf8_lossy(&object.body));
         list.push(format!("{}.{}={body}", k.database, k.name));
         Ok(())
     })
@@ -43,7 +43,7 @@ fn objects_come_change_and_go() {
     let sim = SimStorage::new();
     let e = open(&sim);
     let o = e.owner();
-    assert_eq!(e.object(&key("d", "p")).unwrap(), None);
+    assert!(e.object(&key("d", "p")).unwrap().is_none());
     let missing = put(&e, &o, &key("d", "p"), Some(b"1"));
     assert!(matches!(missing, Err(Error::NoSuchDatabase(_))));
     for database in ["d", "da"] {
@@ -66,11 +66,60 @@ fn objects_come_change_and_go() {
     assert_eq!(all(&e, None), ["da.p=3"]);
     // A database of the same name has none of those.
     e.create_database(&o, "d", &[]).unwrap();
-    assert_eq!(e.object(&key("d", "p")).unwrap(), None);
+    assert!(e.object(&key("d", "p")).unwrap().is_none());
     drop(o);
     e.close().unwrap();
     drop(e);
     assert_eq!(all(&open(&sim), None), ["da.p=3"]);
+}
+
+#[test]
+fn objects_of_tables_go_with_them() {
+    let sim = SimStorage::new();
+    let e = open(&sim);
+    let o = e.owner();
+    e.create_database(&o, "d", &[]).unwrap();
+    for name in ["t", "tt", "u"] {
+        let table = engine::NewTable {
+            database: "d".into(),
+            ..common::table(name, &[])
+        };
+        e.create_table(&o, table).unwrap();
+    }
+    let add = |table: &str, name: &str| {
+        e.change_object_of(&o, table, &key("d", name), &mut |_| Some(name.into()))
+    };
+    let of = |table: &str| -> Vec<String> {
+        let list = e.objects_of("d", table).unwrap();
+        assert!(list.iter().all(|object| object.table == table));
+        list.into_iter().map(|object| object.key.name).collect()
+    };
+    let none: [&str; 0] = [];
+    let mut txn = e.begin(&o, Isolation::ReadCommitted);
+    let open_before = e.open_table(&mut txn, "d", "t").unwrap();
+    e.commit(txn).unwrap();
+    add("t", "one").unwrap();
+    // Who has the table open learns that it is another now.
+    let mut txn = e.begin(&o, Isolation::ReadCommitted);
+    assert!(!open_before.pin(&mut txn).unwrap());
+    e.commit(txn).unwrap();
+    add("t", "two").unwrap();
+    add("tt", "three").unwrap();
+    assert!(matches!(add("nosuch", "four"), Err(Error::NoSuchTable(_))));
+    assert_eq!(of("t"), ["one", "two"]);
+    assert_eq!(of("tt"), ["three"]);
+    assert_eq!(of("u"), none);
+    let name = |table: &str| ("d".to_string(), table.to_string());
+    e.rename_tables(&o, &[(name("t"), name("v"))]).unwrap();
+    assert_eq!(of("t"), none);
+    assert_eq!(of("v"), ["one", "two"]);
+    e.change_object_of(&o, "v", &key("d", "one"), &mut |_| None)
+        .unwrap();
+    assert_eq!(of("v"), ["two"]);
+    e.drop_tables(&o, &[name("v")]).unwrap();
+    assert_eq!(all(&e, None), ["d.three=three"]);
+    e.drop_database(&o, "d").unwrap();
+    assert_eq!(all(&e, None), none);
 }
 
 /// After a power cut at any write each change is there or is not, and what had been answered is.

@@ -26,6 +26,8 @@ pub(crate) struct Program {
     pub cursors: Vec<Sql>,
     /// What it does.
     pub body: Step,
+    /// Slots of NEW that a trigger may change.
+    pub changed: Vec<usize>,
 }
 
 /// A statement of a program, and what names mean in it.

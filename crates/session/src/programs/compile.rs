@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millpond_sql::catalog::programs::{ProgramDef, ProgramKind};
+use millpond_sql::catalog::programs::{ProgramDef, ProgramKind, RowEvent};
 use millpond_sql::env::{SqlMode, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult, SqlState};
 use millpond_sql::parse::ast::{
@@ -11,7 +11,8 @@ use millpond_sql::parse::ast::{
 };
 use millpond_sql::parse::{self, Statement};
 use millpond_sql::planner::into_of;
-use millpond_sql::types::{Collation, SqlType};
+use millpond_sql::types::{Collation, Column, SqlType};
+use millpond_syntax::{Lexer, Token, TokenKind};
 
 use super::allowed;
 use super::code::{
@@ -22,27 +23,49 @@ use super::names::Names;
 use super::variables;
 use crate::statements::{Parsed, kinds};
 
+/// 1105.
+fn no_program() -> SqlError {
+    SqlError::new(1105, "a program's text is none")
+}
+
+/// Compiles a trigger of a table with these columns: its frame begins with the values of OLD, then those of NEW.
+pub(crate) fn compile_trigger(def: &ProgramDef, columns: &[Column]) -> SqlResult<Program> {
+    let mode = sql_mode::flags(def.mode);
+    let whole = parse::parse_one(&def.source(), mode)?;
+    let Some(trigger) = &def.trigger else {
+        return Err(no_program());
+    };
+    let StatementKind::Routine(create) = whole.kind() else {
+        return Err(no_program());
+    };
+    let RoutineStatement::CreateTrigger(create) = &**create else {
+        return Err(no_program());
+    };
+    let mut c = Compiler::new(def, &whole, mode)?;
+    for (row, there) in [
+        ("old", trigger.event != RowEvent::Insert),
+        ("new", trigger.event != RowEvent::Delete),
+    ] {
+        for column in columns {
+            c.names.of_row(there.then_some(row), column);
+        }
+    }
+    c.check_rows(columns)?;
+    let body = c.step(&create.body)?;
+    c.finish(Vec::new(), body)
+}
+
 /// Compiles a routine, with all that MySQL checks when one is made.
 pub(crate) fn compile(def: &ProgramDef) -> SqlResult<Program> {
     let mode = sql_mode::flags(def.mode);
     let whole = parse::parse_one(&def.source(), mode)?;
     let StatementKind::Routine(routine) = whole.kind() else {
-        return Err(SqlError::new(1105, "a program's text is none"));
+        return Err(no_program());
     };
     let RoutineStatement::Create(routine) = &**routine else {
-        return Err(SqlError::new(1105, "a program's text is none"));
+        return Err(no_program());
     };
-    let mut c = Compiler {
-        def,
-        whole: &whole,
-        mode,
-        collation: Collation::by_name(&def.collation)?,
-        names: Names::default(),
-        statements: Vec::new(),
-        cursors: Vec::new(),
-        returns: None,
-        returning: false,
-    };
+    let mut c = Compiler::new(def, &whole, mode)?;
     let mut parameters = Vec::new();
     for p in &routine.parameters {
         let column = c.column(p.name.as_str(), &p.data_type)?;
@@ -69,9 +92,11 @@ struct Compiler<'d> {
     names: Names,
     statements: Vec<Statement>,
     cursors: Vec<Sql>,
-    returns: Option<millpond_sql::types::Column>,
+    returns: Option<Column>,
     /// Whether there is a RETURN.
     returning: bool,
+    /// Slots of NEW that are assigned to.
+    changed: Vec<usize>,
 }
 
 /// What stands where a declaration may.
@@ -83,7 +108,63 @@ enum Stage {
     Statements,
 }
 
-impl Compiler<'_> {
+impl<'d> Compiler<'d> {
+    fn new(def: &'d ProgramDef, whole: &'d Statement, mode: SqlMode) -> SqlResult<Compiler<'d>> {
+        let collation = match &*def.collation {
+            "" => Collation::Utf8mb4GeneralCi,
+            name => Collation::by_name(name)?,
+        };
+        Ok(Compiler {
+            def,
+            whole,
+            mode,
+            collation,
+            names: Names::default(),
+            statements: Vec::new(),
+            cursors: Vec::new(),
+            returns: None,
+            returning: false,
+            changed: Vec::new(),
+        })
+    }
+
+    /// Errors 1363 and 1054 for what a trigger says of rows and columns that it has not.
+    fn check_rows(&self, columns: &[Column]) -> SqlResult<()> {
+        let Some(trigger) = &self.def.trigger else {
+            return Ok(());
+        };
+        let body = &*self.def.body;
+        let mut lexer = Lexer::new(body, parse::lex_mode(self.mode));
+        let mut tokens = vec![lexer.next_token()];
+        while tokens[tokens.len() - 1].kind != TokenKind::End {
+            tokens.push(lexer.next_token());
+        }
+        let text = |t: &Token| &body[t.start as usize..t.end as usize];
+        for (at, three) in tokens.windows(3).enumerate() {
+            let dot = |t: &Token| t.kind == TokenKind::Dot;
+            if !dot(&three[1]) || at > 0 && dot(&tokens[at - 1]) {
+                continue;
+            }
+            let (row, missing) = match text(&three[0]).to_ascii_uppercase().as_str() {
+                "OLD" => ("OLD", trigger.event == RowEvent::Insert),
+                "NEW" => ("NEW", trigger.event == RowEvent::Delete),
+                _ => continue,
+            };
+            if missing {
+                let event = trigger.event.word();
+                let m = format!("There is no {row} row in on {event} trigger");
+                return Err(SqlError::new(1363, m));
+            }
+            let name = text(&three[2]).trim_matches('`');
+            let named = |c: &Column| c.name.eq_ignore_ascii_case(name);
+            if !columns.iter().any(named) {
+                let m = format!("Unknown column '{name}' in '{row}'");
+                return Err(SqlError::new(1054, m));
+            }
+        }
+        Ok(())
+    }
+
     fn finish(self, parameters: Vec<ParameterMode>, body: Step) -> SqlResult<Program> {
         let slots = self.names.slots;
         let statements = self.statements.into_iter().map(|mut s| {
@@ -100,14 +181,11 @@ impl Compiler<'_> {
             cursors: self.cursors,
             body,
             slots,
+            changed: self.changed,
         })
     }
 
-    fn column(
-        &self,
-        name: &str,
-        ty: &ast::TypeAndCollation,
-    ) -> SqlResult<millpond_sql::types::Column> {
+    fn column(&self, name: &str, ty: &ast::TypeAndCollation) -> SqlResult<Column> {
         variables::column(name, ty, self.collation, self.def.mode)
     }
 
@@ -506,6 +584,16 @@ impl Compiler<'_> {
                         _ => None,
                     }
                 }
+                SetItem::Variable {
+                    scope: None,
+                    system: false,
+                    base: Some(row),
+                    name,
+                    value,
+                } if self.names_row(row.as_str()) => {
+                    let slot = self.column_of_new(row.as_str(), name.as_str())?;
+                    Some(self.assign(slot, value)?)
+                }
                 _ => None,
             };
             steps.push(match step {
@@ -538,14 +626,47 @@ impl Compiler<'_> {
         Ok(Step::Assign(slot, value))
     }
 
+    /// Whether a name is that of a row that triggers see.
+    fn names_row(&self, name: &str) -> bool {
+        let row = ["new", "old"]
+            .iter()
+            .any(|row| row.eq_ignore_ascii_case(name));
+        row && self.def.kind == ProgramKind::Trigger
+    }
+
+    /// A column of NEW that is to be assigned to: error 1362 where that can't be.
+    fn column_of_new(&mut self, row: &str, name: &str) -> SqlResult<usize> {
+        let before = self.def.trigger.as_ref().is_some_and(|t| t.before);
+        let old = row.eq_ignore_ascii_case("old");
+        if !before || old {
+            let row = row.to_ascii_uppercase();
+            let after = if old { "" } else { "after " };
+            let m = format!("Updating of {row} row is not allowed in {after}trigger");
+            return Err(SqlError::new(1362, m));
+        }
+        let locals = self.names.locals();
+        let Some(local) = locals.of_row(row, name) else {
+            let m = format!("Unknown column '{name}' in 'NEW'");
+            return Err(SqlError::new(1054, m));
+        };
+        if !self.changed.contains(&local.slot) {
+            self.changed.push(local.slot);
+        }
+        Ok(local.slot)
+    }
+
     /// What an expression is if it can be assigned to.
-    fn variable(&self, e: &Expr) -> Option<Variable> {
+    fn variable(&mut self, e: &Expr) -> Option<Variable> {
         Some(match &e.kind {
             ExprKind::UserVariable(name) => Variable::User(name.to_lowercase()),
             ExprKind::Param(n) => Variable::Param(*n as usize),
-            ExprKind::Column(c) if c.table().is_none() => {
-                Variable::Local(self.names.slot(c.name())?)
-            }
+            ExprKind::Column(c) => match c.table() {
+                None => Variable::Local(self.names.slot(c.name())?),
+                Some(row) if self.names_row(row.as_str()) => {
+                    Variable::Local(self.column_of_new(row.as_str(), c.name()).ok()?)
+                }
+                Some(_) => return None,
+            },
             _ => return None,
         })
     }
@@ -598,7 +719,7 @@ impl Compiler<'_> {
     }
 
     fn diagnostics(&mut self, get: &ast::GetDiagnostics) -> SqlResult<Diagnostics> {
-        let target = |c: &Self, e: &Expr| {
+        let target = |c: &mut Self, e: &Expr| {
             c.variable(e).ok_or_else(|| match &e.kind {
                 ExprKind::Column(name) => {
                     SqlError::new(1327, format!("Undeclared variable: {}", name.name()))
@@ -608,16 +729,17 @@ impl Compiler<'_> {
         };
         let items = match &get.items {
             ast::DiagnosticsItems::Statement(items) => {
-                let all = items
-                    .iter()
-                    .map(|pair| Ok((target(self, &pair.0)?, pair.1)));
-                DiagnosticsItems::Statement(all.collect::<SqlResult<_>>()?)
+                let mut all = Vec::with_capacity(items.len());
+                for pair in items {
+                    all.push((target(self, &pair.0)?, pair.1));
+                }
+                DiagnosticsItems::Statement(all)
             }
             ast::DiagnosticsItems::Condition(number, items) => {
-                let all = items
-                    .iter()
-                    .map(|pair| Ok((target(self, &pair.0)?, pair.1)));
-                let all = all.collect::<SqlResult<_>>()?;
+                let mut all = Vec::with_capacity(items.len());
+                for pair in items {
+                    all.push((target(self, &pair.0)?, pair.1));
+                }
                 DiagnosticsItems::Condition(self.expr(number)?, all)
             }
         };
@@ -682,17 +804,7 @@ fn signalled(
 /// A statement of diagnostics that stands alone (SIGNAL, RESIGNAL, GET DIAGNOSTICS), as a program of that one step.
 pub(crate) fn alone(statement: &Statement, mode: SqlMode) -> SqlResult<Program> {
     let def = ProgramDef::anonymous();
-    let mut c = Compiler {
-        def: &def,
-        whole: statement,
-        mode,
-        collation: Collation::Utf8mb4GeneralCi,
-        names: Names::default(),
-        statements: Vec::new(),
-        cursors: Vec::new(),
-        returns: None,
-        returning: false,
-    };
+    let mut c = Compiler::new(&def, statement, mode)?;
     let step = c.step(&statement.tree)?;
     c.finish(Vec::new(), step)
 }

@@ -13,6 +13,7 @@
 //! | `allowed` | which statements a program may hold |
 //! | `variables` | the types of variables, parameters and results |
 //! | `running` | what a session's programs share while they run |
+//! | `triggers` | the triggers of the tables that a plan writes to |
 //! | `cache` | compiled programs by name, and which are still right |
 //!
 //! **Promises.** Compiling reads the definition alone: no table, no session. A program found in the cache is that of the definition committed when
@@ -25,10 +26,12 @@ pub(crate) mod code;
 mod compile;
 mod names;
 mod running;
+mod triggers;
 mod variables;
 
 pub(crate) use allowed::commits;
 pub(crate) use cache::{Programs, Routine};
-pub(crate) use compile::{alone, compile};
-pub(crate) use running::{Handled, Running};
+pub(crate) use compile::{alone, compile, compile_trigger};
+pub(crate) use running::{Handled, Means, Running};
+pub(crate) use triggers::{TableTriggers, Triggers};
 pub(crate) use variables::returns_text;

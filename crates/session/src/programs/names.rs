@@ -97,6 +97,18 @@ impl Names {
         Ok(slot)
     }
 
+    /// A column of a trigger's row, if the trigger has that row; its slot is taken in any case.
+    pub fn of_row(&mut self, row: Option<&'static str>, column: &Column) {
+        let slot = self.slots.len();
+        if row.is_some() {
+            self.see(row, &column.name, slot, Some(column.ty.clone()));
+        }
+        self.slots.push(Column {
+            nullable: true,
+            ..column.clone()
+        });
+    }
+
     /// A variable that no text names, whose type is its value's.
     pub fn hidden(&mut self, name: &str, column: Column) -> usize {
         let slot = self.slots.len();

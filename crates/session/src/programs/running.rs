@@ -1,6 +1,7 @@
 //! What a session's programs share while they run, whatever runs them.
 
 use millpond_sql::env::Diagnostic;
+use millpond_sql::exec::Limits;
 use millpond_store::ObjectKey;
 
 use super::cache::Held;
@@ -16,6 +17,17 @@ pub(crate) struct Running {
     pub routines: Held,
     /// The tables of the statements around the function that runs.
     pub used: Vec<u64>,
+    /// What statements within statements go by of the session's variables; `None` if they have been set meanwhile.
+    pub means: Option<Means>,
+}
+
+/// What statements within statements go by of the session's variables.
+#[derive(Clone, Copy)]
+pub(crate) struct Means {
+    /// What single buffers may take.
+    pub limits: Limits,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub auto_increment: (u64, u64),
 }
 
 /// What a handler that runs was activated by.

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use millpond_store::{Isolation, RowOrder};
 
 use super::Session;
+use super::program::{Firing, triggers_of};
+use crate::programs::Triggers;
 use crate::registry::Counter;
 use crate::statements::{Compiled, Kept};
 use crate::vars::{self, VarValue};
@@ -25,6 +27,7 @@ use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::stack;
 use millpond_sql::types::SqlType;
 use millpond_sql::value::Value;
+use millpond_sql::write::{Hooks, RowListener, RowRule};
 
 /// How often a statement is compiled anew in a row because its tables changed under it.
 const MAX_RECOMPILES: usize = 10;
@@ -74,7 +77,9 @@ impl Session {
             let Some(current) = kept else { continue };
             let sent = self.sent_params(&current.plan, params);
             let params = sent.as_deref().unwrap_or(params);
-            if let Run::Done(outcome) = self.run(&current.plan, params, sink)? {
+            let triggers = current.triggers.clone();
+            let triggers = triggers.as_deref().and_then(|t| t.downcast_ref());
+            if let Run::Done(outcome) = self.run_with(&current.plan, triggers, params, sink)? {
                 return Ok(outcome);
             }
             self.count(Counter::StmtReprepare);
@@ -154,8 +159,10 @@ impl Session {
         params: Option<&[Value<'_>]>,
     ) -> SqlResult<Kept> {
         self.count(Counter::Plans);
+        let plan = self.compile(compiled, params)?;
         let kept = Kept {
-            plan: Arc::new(self.compile(compiled, params)?),
+            triggers: triggers_of(&self.instance.0.engine, &plan)?,
+            plan: Arc::new(plan),
             context: self.context.clone(),
         };
         compiled.share(&kept);
@@ -224,11 +231,22 @@ impl Session {
         })
     }
 
-    /// Runs a plan in the open transaction.
-    #[inline]
+    /// Runs a plan that writes nothing in the open transaction.
     pub(super) fn run(
         &mut self,
         plan: &Plan,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Run> {
+        self.run_with(plan, None, params, sink)
+    }
+
+    /// Runs a plan in the open transaction. `triggers`: those of the tables that it writes to.
+    #[inline]
+    fn run_with(
+        &mut self,
+        plan: &Plan,
+        triggers: Option<&Triggers>,
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Run> {
@@ -256,7 +274,7 @@ impl Session {
         };
         let lock_reads = txn.isolation() == Isolation::Serializable
             && (self.txn.explicit || !self.settings.autocommit);
-        if plan.calls() {
+        if plan.calls() || triggers.is_some() {
             self.env.limits.set(env::Limits {
                 read_only: self.txn.read_only,
                 locked: self.read_locked || !self.locked.is_empty(),
@@ -270,6 +288,18 @@ impl Session {
         self.env
             .deadline
             .set(limited.then(|| Instant::now() + Duration::from_millis(limit)));
+        let firing = Firing {
+            facts: &self.facts,
+            owner: &self.owner,
+            memory: &self.memory,
+            triggers,
+            plan,
+        };
+        let (rules, listeners): ([&dyn RowRule; 1], [&dyn RowListener; 1]) = ([&firing], [&firing]);
+        let hooks = match triggers {
+            Some(_) => firing.hooks(&rules, &listeners),
+            None => Hooks::NONE,
+        };
         let mut cx = ExecContext {
             engine: &self.instance.0.engine,
             txn,
@@ -281,7 +311,7 @@ impl Session {
                 found_rows: self.found_rows,
                 auto_increment: self.settings.auto_increment,
                 insert_id: self.settings.insert_id,
-                ..DmlOptions::default()
+                hooks: &hooks,
             },
             memory: &self.memory,
             limits: self.settings.limits,

@@ -523,6 +523,7 @@ impl Session {
         self.owner
             .set_row_timeout(number("innodb_lock_wait_timeout"));
         self.owner.set_metadata_timeout(number("lock_wait_timeout"));
+        self.facts.running.lock().means = None;
         self.refresh_context();
     }
 }

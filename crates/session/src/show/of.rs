@@ -319,19 +319,6 @@ const PLUGINS: &Selection = &[
     (5, "Library"),
     (9, "License"),
 ];
-const TRIGGERS: super::table::Columns = &[
-    ("Trigger", Ty::Str(64)),
-    ("Event", Ty::Str(6)),
-    ("Table", Ty::Str(64)),
-    ("Statement", Ty::Text),
-    ("Timing", Ty::Str(6)),
-    ("Created", Ty::NullTime),
-    ("sql_mode", Ty::Text),
-    ("Definer", Ty::Str(288)),
-    ("character_set_client", Ty::Str(64)),
-    ("collation_connection", Ty::Str(64)),
-    ("Database Collation", Ty::Str(64)),
-];
 const EVENTS: super::table::Columns = &[
     ("Db", Ty::Str(64)),
     ("Name", Ty::Str(64)),
@@ -415,8 +402,11 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
         K::Privileges => Shown::whole(server::privileges(), none),
         K::Plugins => Shown::some(server::plugins(), PLUGINS, 0, none),
         K::Triggers => {
-            database(given, env)?;
-            Shown::whole(server::nothing("SHOW_TRIGGERS", TRIGGERS), filter)
+            let table = routines::show_triggers(database(given, env)?);
+            Shown {
+                like: 2,
+                ..Shown::whole(table, filter)
+            }
         }
         K::Events => {
             database(given, env)?;
@@ -427,7 +417,8 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
         K::CreateProcedure => create_routine(ProgramKind::Procedure, named(show)?, env)?,
         K::CreateFunction => create_routine(ProgramKind::Function, named(show)?, env)?,
         K::CreateView => create_view(named(show)?, env)?,
-        K::CreateTrigger | K::CreateEvent => {
+        K::CreateTrigger => create_trigger(named(show)?, env)?,
+        K::CreateEvent => {
             return Err(create_other(show.kind, named(show)?, env)?);
         }
         // The server is no replica and writes no binary log.
@@ -569,11 +560,27 @@ fn create_routine(kind: ProgramKind, name: &ObjectName, env: &SessionEnv) -> Sql
     })
 }
 
-/// SHOW CREATE TRIGGER and EVENT: none exists.
+/// SHOW CREATE TRIGGER.
+fn create_trigger(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
+    let (database, name) = ddl::qualified(name, env)?;
+    let instance = &facts(env)?.instance;
+    let row = routines::create_trigger(&database, &name, instance, env, quotes(env))?;
+    let columns = [
+        ("Trigger", Ty::Str(64)),
+        ("sql_mode", Ty::Str(1024)),
+        ("SQL Original Statement", Ty::Str(1024)),
+        ("character_set_client", Ty::Str(64)),
+        ("collation_connection", Ty::Str(64)),
+        ("Database Collation", Ty::Str(64)),
+        ("Created", Ty::NullStr(32)),
+    ];
+    Ok(one_row(&columns, row))
+}
+
+/// SHOW CREATE EVENT: none exists.
 fn create_other(kind: ShowKind, name: &ObjectName, env: &SessionEnv) -> SqlResult<SqlError> {
     let (_, name) = ddl::qualified(name, env)?;
     Ok(match kind {
-        ShowKind::CreateTrigger => SqlError::new(1360, "Trigger does not exist"),
         _ => SqlError::new(1539, format!("Unknown event '{name}'")),
     })
 }

@@ -1,8 +1,8 @@
-//! Stored routines: SHOW CREATE PROCEDURE and FUNCTION, SHOW PROCEDURE and FUNCTION STATUS, information_schema.ROUTINES and PARAMETERS.
+//! Stored routines and triggers: SHOW CREATE PROCEDURE and FUNCTION, SHOW PROCEDURE and FUNCTION STATUS, information_schema.ROUTINES and PARAMETERS.
 
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use crate::instance::Instance;
-use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind};
+use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind, Trigger};
 use millpond_sql::env::{SessionEnv, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::types::{Collation, SqlType};
@@ -238,6 +238,7 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
     }
     let schema = "information_schema";
     vec![
+        triggers(),
         Virtual::new(schema, "ROUTINES", ROUTINES, |cx, emit| {
             each(&cx.facts.instance, cx.known(2).as_deref(), &mut |def| {
                 emit(&routine_row(def, cx)?)
@@ -249,6 +250,158 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
             })
         }),
     ]
+}
+
+/// Calls `f` with the triggers of a database, or of all, and each one's place among those of its table, time and event, from 1.
+fn each_trigger(
+    instance: &Instance,
+    database: Option<&str>,
+    f: &mut dyn FnMut(&ProgramDef, &Trigger, u64) -> SqlResult<()>,
+) -> SqlResult<()> {
+    let mut all = Vec::new();
+    ProgramDef::each(instance.engine(), database, &mut |def| {
+        if let Some(trigger) = def.trigger.clone() {
+            all.push((def, trigger));
+        }
+        Ok(())
+    })?;
+    let of = |(def, t): &(ProgramDef, Trigger)| {
+        (
+            def.database.clone(),
+            t.table.clone(),
+            t.event as u8,
+            !t.before,
+        )
+    };
+    all.sort_by_key(|entry| (of(entry), entry.1.order));
+    let mut place = 0;
+    for (n, entry) in all.iter().enumerate() {
+        let follows = n > 0 && of(&all[n - 1]) == of(entry);
+        place = if follows { place + 1 } else { 1 };
+        f(&entry.0, &entry.1, place)?;
+    }
+    Ok(())
+}
+
+const SHOW_TRIGGERS: Columns = &[
+    ("Trigger", NAME),
+    ("Event", Ty::Str(6)),
+    ("Table", NAME),
+    ("Statement", Ty::Text),
+    ("Timing", Ty::Str(6)),
+    ("Created", Ty::NullTime),
+    ("sql_mode", Ty::Text),
+    ("Definer", Ty::Str(288)),
+    ("character_set_client", NAME),
+    ("collation_connection", NAME),
+    ("Database Collation", NAME),
+];
+
+/// What SHOW TRIGGERS selects from.
+pub(super) fn show_triggers(database: String) -> Virtual {
+    let schema = "information_schema";
+    Virtual::new(schema, "SHOW_TRIGGERS", SHOW_TRIGGERS, move |cx, emit| {
+        each_trigger(&cx.facts.instance, Some(&database), &mut |def, t, _| {
+            emit(&[
+                s(&*def.name),
+                s(t.event.word()),
+                s(&*t.table),
+                s(&*def.body),
+                s(t.time()),
+                time(def.created, cx.env),
+                s(sql_mode::format(def.mode)),
+                s(&*def.definer),
+                s(&*def.client),
+                s(&*def.connection),
+                s(&*def.collation),
+            ])
+        })
+    })
+}
+
+const TRIGGERS: Columns = &[
+    ("TRIGGER_CATALOG", NAME),
+    ("TRIGGER_SCHEMA", NAME),
+    ("TRIGGER_NAME", NAME),
+    ("EVENT_MANIPULATION", Ty::Str(6)),
+    ("EVENT_OBJECT_CATALOG", NAME),
+    ("EVENT_OBJECT_SCHEMA", NAME),
+    ("EVENT_OBJECT_TABLE", NAME),
+    ("ACTION_ORDER", Ty::Num),
+    ("ACTION_CONDITION", Ty::NullText),
+    ("ACTION_STATEMENT", Ty::Text),
+    ("ACTION_ORIENTATION", Ty::Str(3)),
+    ("ACTION_TIMING", Ty::Str(6)),
+    ("ACTION_REFERENCE_OLD_TABLE", Ty::NullStr(64)),
+    ("ACTION_REFERENCE_NEW_TABLE", Ty::NullStr(64)),
+    ("ACTION_REFERENCE_OLD_ROW", Ty::Str(3)),
+    ("ACTION_REFERENCE_NEW_ROW", Ty::Str(3)),
+    ("CREATED", Ty::NullTime),
+    ("SQL_MODE", Ty::Text),
+    ("DEFINER", Ty::Str(288)),
+    ("CHARACTER_SET_CLIENT", NAME),
+    ("COLLATION_CONNECTION", NAME),
+    ("DATABASE_COLLATION", NAME),
+];
+
+fn triggers() -> Virtual {
+    Virtual::new("information_schema", "TRIGGERS", TRIGGERS, |cx, emit| {
+        let database = cx.known(1);
+        each_trigger(
+            &cx.facts.instance,
+            database.as_deref(),
+            &mut |def, t, order| {
+                emit(&[
+                    s("def"),
+                    s(&*def.database),
+                    s(&*def.name),
+                    s(t.event.word()),
+                    s("def"),
+                    s(&*def.database),
+                    s(&*t.table),
+                    n(order),
+                    Value::Null,
+                    s(&*def.body),
+                    s("ROW"),
+                    s(t.time()),
+                    Value::Null,
+                    Value::Null,
+                    s("OLD"),
+                    s("NEW"),
+                    time(def.created, cx.env),
+                    s(sql_mode::format(def.mode)),
+                    s(&*def.definer),
+                    s(&*def.client),
+                    s(&*def.connection),
+                    s(&*def.collation),
+                ])
+            },
+        )
+    })
+}
+
+/// The row of SHOW CREATE TRIGGER: error 1360 if there is none.
+pub(super) fn create_trigger(
+    database: &str,
+    name: &str,
+    instance: &Instance,
+    env: &SessionEnv,
+    quotes: Quotes,
+) -> SqlResult<Vec<String>> {
+    let key = programs::key(ProgramKind::Trigger, database, name);
+    let Some(def) = ProgramDef::find(instance.engine(), &key)? else {
+        return Err(SqlError::new(1360, "Trigger does not exist"));
+    };
+    let created = time(def.created, env);
+    Ok(vec![
+        def.name.clone(),
+        sql_mode::format(def.mode),
+        def.trigger_text(quotes),
+        def.client,
+        def.connection,
+        def.collation,
+        String::from_utf8_lossy(&created.to_text()).into_owned(),
+    ])
 }
 
 /// The row of SHOW CREATE PROCEDURE or FUNCTION: error 1305 if there is none.

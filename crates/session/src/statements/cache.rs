@@ -7,6 +7,7 @@
 //! [`Context`] is the one it was made in; whether its tables still are is found out when it runs.
 
 use parking_lot::Mutex;
+use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -71,6 +72,8 @@ pub(crate) struct Parsed {
 pub(crate) struct Kept {
     pub plan: Arc<Plan>,
     pub context: Arc<Context>,
+    /// The triggers of the tables that it writes to, if there are any; what they are is the business of whoever runs them.
+    pub triggers: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Parsed {

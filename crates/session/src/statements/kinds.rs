@@ -244,10 +244,11 @@ fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Ro
 fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
     use RoutineStatement as S;
     match statement {
-        // Of triggers and events there are none yet.
+        // Of events there are none yet.
         S::Drop { kind, .. } => Ok(match kind {
             ProgramKind::Procedure => Row::new(C::DropProcedure, W::Other, Effect::Defines),
             ProgramKind::Function => Row::new(C::DropFunction, W::Other, Effect::Defines),
+            ProgramKind::Trigger => Row::new(C::DropTrigger, W::Other, Effect::Defines),
             _ => Row::new(C::DropView, W::Other, Effect::Defines).uncounted(),
         }),
         S::Create(routine) if routine.returns.is_some() => {
@@ -255,7 +256,9 @@ fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
         }
         S::Create(_) => Ok(Row::new(C::CreateProcedure, W::Other, Effect::Defines).unpreparable()),
         S::CreateLoadable { .. } => refused("CREATE FUNCTION ... SONAME"),
-        S::CreateTrigger(_) => refused("CREATE TRIGGER"),
+        S::CreateTrigger(_) => {
+            Ok(Row::new(C::CreateTrigger, W::Other, Effect::Defines).unpreparable())
+        }
         S::CreateEvent(_) => refused("CREATE EVENT"),
         S::Alter {
             kind: ProgramKind::Procedure,

@@ -10,6 +10,7 @@ mod locking;
 mod locks;
 mod prepared;
 mod processes;
+mod programs;
 mod show;
 mod slow_log;
 #[path = "../support/mod.rs"]

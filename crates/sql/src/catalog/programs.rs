@@ -4,7 +4,7 @@
 //! character set and the collations. It is never changed; ALTER makes another. Who uses one reads it as it is committed and holds no lock for it: a
 //! call goes by the definition that it began with.
 
-use millpond_store::{Engine, Error, ObjectKey};
+use millpond_store::{Engine, Error, Object, ObjectKey};
 use millpond_syntax::quote::{Quotes, quote_text};
 
 use super::bytes::{Reader, Writer, corrupt};
@@ -80,6 +80,50 @@ pub struct ProgramDef {
     pub created: u64,
     /// When it was altered last.
     pub modified: u64,
+    /// What makes a trigger run.
+    pub trigger: Option<Trigger>,
+}
+
+/// What makes a trigger run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    /// Its table. It follows that to another name.
+    pub table: String,
+    /// BEFORE rather than AFTER.
+    pub before: bool,
+    /// INSERT, UPDATE or DELETE.
+    pub event: RowEvent,
+    /// Its place among those of its table, time and event: those with less come first.
+    pub order: u64,
+}
+
+/// What becomes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum RowEvent {
+    Insert,
+    Update,
+    Delete,
+}
+
+impl RowEvent {
+    /// All, by code.
+    const ALL: [RowEvent; 3] = [RowEvent::Insert, RowEvent::Update, RowEvent::Delete];
+    /// `INSERT` and so on.
+    pub fn word(self) -> &'static str {
+        match self {
+            RowEvent::Insert => "INSERT",
+            RowEvent::Update => "UPDATE",
+            RowEvent::Delete => "DELETE",
+        }
+    }
+}
+
+impl Trigger {
+    /// `BEFORE`, `AFTER`.
+    pub fn time(&self) -> &'static str {
+        if self.before { "BEFORE" } else { "AFTER" }
+    }
 }
 
 /// What a program is found by: names of programs compare without regard to case.
@@ -112,6 +156,7 @@ impl ProgramDef {
             comment: String::new(),
             created: 0,
             modified: 0,
+            trigger: None,
         }
     }
 
@@ -142,10 +187,28 @@ impl ProgramDef {
         w.text(&self.comment);
         w.number(self.created);
         w.number(self.modified);
+        match &self.trigger {
+            None => w.number(0),
+            Some(t) => {
+                w.number(1);
+                w.number(u64::from(t.before));
+                w.number(t.event as u64);
+                w.number(t.order);
+            }
+        }
         w.finish()
     }
 
-    /// From bytes.
+    /// An object of the catalog as a program.
+    pub fn of(object: &Object) -> SqlResult<ProgramDef> {
+        let mut def = ProgramDef::decode(&object.body)?;
+        if let Some(trigger) = &mut def.trigger {
+            trigger.table.clone_from(&object.table);
+        }
+        Ok(def)
+    }
+
+    /// From bytes; those do not tell a trigger's table.
     pub fn decode(bytes: &[u8]) -> SqlResult<ProgramDef> {
         let mut r = Reader::new(bytes, VERSION)?;
         let kind = ProgramKind::of(r.small()?)?;
@@ -174,13 +237,32 @@ impl ProgramDef {
             comment: r.text()?.to_string(),
             created: r.number()?,
             modified: r.number()?,
+            trigger: match r.number()? {
+                0 => None,
+                _ => Some(Trigger {
+                    table: String::new(),
+                    before: r.number()? != 0,
+                    event: *RowEvent::ALL.get(r.small::<usize>()?).ok_or_else(corrupt)?,
+                    order: r.number()?,
+                }),
+            },
         })
     }
 
     /// The program of a kind and name, if there is one.
     pub fn find(engine: &Engine, key: &ObjectKey) -> SqlResult<Option<ProgramDef>> {
-        let body = engine.object(key).map_err(|e| store_error(e, &key.name))?;
-        body.map(|b| ProgramDef::decode(&b)).transpose()
+        let found = engine.object(key).map_err(|e| store_error(e, &key.name))?;
+        found.map(|object| ProgramDef::of(&object)).transpose()
+    }
+
+    /// A table's triggers, in the order in which they run.
+    pub fn triggers(engine: &Engine, database: &str, table: &str) -> SqlResult<Vec<ProgramDef>> {
+        let found = engine.objects_of(database, table);
+        let found = found.map_err(|e| store_error(e, table))?;
+        let mut all: Vec<ProgramDef> =
+            found.iter().map(ProgramDef::of).collect::<SqlResult<_>>()?;
+        all.sort_by_key(|def| def.trigger.as_ref().map_or(0, |t| t.order));
+        Ok(all)
     }
 
     /// Visits the programs of a database (`None`: of all), by database, kind and name.
@@ -190,7 +272,7 @@ impl ProgramDef {
         f: &mut dyn FnMut(ProgramDef) -> SqlResult<()>,
     ) -> SqlResult<()> {
         let mut failed = None;
-        let visited = engine.each_object(database, &mut |_, body| match ProgramDef::decode(body)
+        let visited = engine.each_object(database, &mut |object| match ProgramDef::of(&object)
             .and_then(&mut *f)
         {
             Ok(()) => Ok(()),
@@ -245,8 +327,31 @@ impl ProgramDef {
         out + &self.body
     }
 
+    /// The statement that makes a trigger, as it was written but for the definer; `order`: FOLLOWS or PRECEDES aside.
+    pub fn trigger_text(&self, quotes: Quotes) -> String {
+        let Some(t) = &self.trigger else {
+            return String::new();
+        };
+        format!(
+            "CREATE DEFINER={} TRIGGER {} {} {} ON {} FOR EACH ROW {}",
+            self.definer_text(quotes),
+            quotes.name(&self.name),
+            t.time(),
+            t.event.word(),
+            quotes.name(&t.table),
+            self.body
+        )
+    }
+
     /// The statement that it is parsed from again, in its own sql_mode.
     pub fn source(&self) -> String {
+        if let Some(t) = &self.trigger {
+            let (time, event) = (t.time(), t.event.word());
+            return format!(
+                "CREATE TRIGGER p {time} {event} ON p FOR EACH ROW {}",
+                self.body
+            );
+        }
         let returns = match self.kind {
             ProgramKind::Function => format!(" RETURNS {}", self.returns),
             _ => String::new(),
@@ -289,6 +394,7 @@ mod tests {
             comment: "it's".into(),
             created: 5,
             modified: 6,
+            trigger: None,
         };
         assert_eq!(ProgramDef::decode(&def.encode()).unwrap(), def);
         assert_eq!(
@@ -301,6 +407,17 @@ mod tests {
             "CREATE FUNCTION p(a INT) RETURNS int RETURN a"
         );
         assert_eq!(key(def.kind, "d", "F"), key(def.kind, "d", "f"));
+        let trigger = ProgramDef {
+            kind: ProgramKind::Trigger,
+            trigger: Some(Trigger {
+                table: String::new(),
+                before: true,
+                event: RowEvent::Delete,
+                order: 7,
+            }),
+            ..def.clone()
+        };
+        assert_eq!(ProgramDef::decode(&trigger.encode()).unwrap(), trigger);
         let mut cut = def.encode();
         cut.truncate(cut.len() - 2);
         assert!(ProgramDef::decode(&cut).is_err());

@@ -293,7 +293,13 @@ impl<'a> Ddl<'a> {
                 self.rename(&alter.name, to)?;
                 Done::default()
             }
-            _ => self.alter(&database, &table, &asked)?,
+            to => {
+                let target = (database.clone(), table.clone());
+                if to.is_some() && self.has_triggers(&target)? {
+                    return unsupported("ALTER TABLE ... RENAME and more of a table with triggers");
+                }
+                self.alter(&database, &table, &asked)?
+            }
         };
         if let Some(next) = asked.options.auto_increment {
             let (database, table) = match asked.to {

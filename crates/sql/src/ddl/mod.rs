@@ -337,6 +337,9 @@ impl<'a> Ddl<'a> {
                     ),
                 ));
             }
+            if from.0 != to.0 && self.has_triggers(&from)? {
+                return Err(SqlError::new(1435, "Trigger in wrong schema"));
+            }
             self.engine
                 .database(&to.0)
                 .map_err(|e| store_error(e, &to.0))?;
@@ -379,6 +382,12 @@ impl<'a> Ddl<'a> {
             true => Err(wrong_object(database, name, "BASE TABLE")),
             false => Ok(()),
         }
+    }
+
+    /// Whether a table has triggers.
+    fn has_triggers(&self, (database, table): &(String, String)) -> SqlResult<bool> {
+        let found = self.engine.objects_of(database, table);
+        Ok(!found.map_err(|e| store_error(e, table))?.is_empty())
     }
 
     /// Checks tables that get names to which others refer already.

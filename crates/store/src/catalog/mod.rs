@@ -30,7 +30,7 @@ mod tablespaces;
 
 pub(crate) use handler::Handler;
 pub(crate) use objects::OBJECTS;
-pub use objects::ObjectKey;
+pub use objects::{Object, ObjectKey};
 pub(crate) use own::OwnTable;
 pub(crate) use references::REFERENCES;
 pub use references::{Constraint, ConstraintKind, References};

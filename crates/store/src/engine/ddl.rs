@@ -446,6 +446,7 @@ impl Inner {
         name: &str,
         after: &mut Aftermath<'_>,
     ) -> Result<()> {
+        self.catalog.drop_objects_of(txn, database, name)?;
         let partitioned = self.drop_row(txn, database, name, after)?;
         if partitioned {
             for partition in self.catalog.partition_names(txn, database, name)? {
@@ -665,6 +666,10 @@ impl Inner {
         let found = self.find(txn, from_db, from)?;
         self.need_database(txn, to_db)?;
         let exists = || Error::TableExists(format!("{to_db}.{to}"));
+        // What is built anew comes from a database of its own, and takes its place as the objects' table.
+        if from_db == to_db {
+            self.catalog.move_objects(txn, from_db, from, to)?;
+        }
         if (from_db, from) == (to_db, to) {
             return Err(exists());
         }

@@ -4,14 +4,14 @@
 //! object's own name exclusively, which only those who change it ask for. Whoever uses an object holds nothing.
 
 use super::{Engine, Inner};
-use crate::catalog::{ChangeBody, OBJECTS, ObjectKey, full_name};
+use crate::catalog::{ChangeBody, OBJECTS, Object, ObjectKey, full_name};
 use crate::error::{Error, Result};
-use crate::txn::{MdlMode, Owner};
+use crate::txn::{MdlMode, Owner, Txn};
 use std::sync::Arc;
 
 impl Engine {
     /// An object as it is committed now.
-    pub fn object(&self, key: &ObjectKey) -> Result<Option<Vec<u8>>> {
+    pub fn object(&self, key: &ObjectKey) -> Result<Option<Object>> {
         let catalog = &self.0.catalog;
         if catalog.objects().is_none() {
             return Ok(None);
@@ -23,13 +23,51 @@ impl Engine {
     pub fn each_object(
         &self,
         database: Option<&str>,
-        f: &mut dyn FnMut(ObjectKey, &[u8]) -> Result<()>,
+        f: &mut dyn FnMut(Object) -> Result<()>,
     ) -> Result<()> {
         let catalog = &self.0.catalog;
         if catalog.objects().is_none() {
             return Ok(());
         }
         catalog.read(|txn| catalog.each_object(txn, database, f))
+    }
+
+    /// A table's objects as they are committed now, by key.
+    pub fn objects_of(&self, database: &str, table: &str) -> Result<Vec<Object>> {
+        let catalog = &self.0.catalog;
+        if catalog.objects().is_none() {
+            return Ok(Vec::new());
+        }
+        catalog.read(|txn| {
+            let keys = catalog.objects_of(txn, database, table)?;
+            let found = keys.iter().map(|key| catalog.object(txn, key));
+            let found: Result<Vec<Option<Object>>> = found.collect();
+            Ok(found?.into_iter().flatten().collect())
+        })
+    }
+
+    /// [`Engine::change_object`] of an object of a table, which must exist. The table is locked exclusively; whoever has opened
+    /// it opens it anew, and makes plans anew.
+    pub fn change_object_of(
+        &self,
+        owner: &Arc<Owner>,
+        table: &str,
+        key: &ObjectKey,
+        change: &mut ChangeBody<'_>,
+    ) -> Result<()> {
+        self.0.prepare_objects(owner)?;
+        let inner = &self.0;
+        inner.ddl(owner, |txn, _| {
+            let database = &*key.database;
+            inner.lock_tables(txn, [(database, table)].into_iter())?;
+            inner.lock_object(txn, key)?;
+            inner.catalog.change_object(txn, key, table, change)?;
+            // Last, so that recovery tells DDL by it.
+            let found = inner.find(txn, database, table)?;
+            let mut new = found.row.clone();
+            new.version += 1;
+            inner.replace_row(txn, &found, &new)
+        })
     }
 
     /// Makes of an object what `change` makes of it, in one step that a crash undoes or leaves whole; `None` is none. The owner has no
@@ -47,19 +85,23 @@ impl Engine {
         let inner = &self.0;
         inner.ddl(owner, |txn, _| {
             inner.lock_database(txn, &key.database, MdlMode::Shared)?;
-            let name = format!("#{}:{}", key.kind, key.name);
-            let mdl = inner.sys.mdl();
-            let lock = mdl.get(&full_name(&key.database, &name));
-            mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)?;
+            inner.lock_object(txn, key)?;
             if inner.catalog.database(txn, &key.database)?.is_none() {
                 return Err(Error::NoSuchDatabase(key.database.clone()));
             }
-            inner.catalog.change_object(txn, key, change)
+            inner.catalog.change_object(txn, key, "", change)
         })
     }
 }
 
 impl Inner {
+    fn lock_object(&self, txn: &Txn, key: &ObjectKey) -> Result<()> {
+        let name = format!("#{}:{}", key.kind, key.name);
+        let mdl = self.sys.mdl();
+        let lock = mdl.get(&full_name(&key.database, &name));
+        mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)
+    }
+
     fn prepare_objects(&self, owner: &Arc<Owner>) -> Result<()> {
         match self.catalog.objects() {
             Some(_) => Ok(()),

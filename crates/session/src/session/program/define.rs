@@ -1,19 +1,21 @@
-//! CREATE, ALTER and DROP of routines.
+//! CREATE, ALTER and DROP of routines and triggers.
 //!
 //! A routine is compiled before it is kept, so what is kept compiles. Each statement is one step of the store's: a crash leaves the definition of before or
 //! that of after. Calls under way go on with the definition that they began with.
 
 use super::super::Session;
-use crate::programs::{compile, returns_text};
-use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind};
+use crate::programs::{compile, compile_trigger, returns_text};
+use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind, RowEvent, Trigger};
 use millpond_sql::ddl;
 use millpond_sql::env::now_us;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{
-    self, Account, Characteristic, Definer, ObjectName, Routine, RoutineStatement, Security,
+    self, Account, Characteristic, Definer, Ident, ObjectName, Routine, RoutineStatement, Security,
+    TriggerOrder,
 };
 use millpond_sql::store_error::store_error;
+use millpond_sql::types::Schema;
 use millpond_store::ObjectKey;
 use millpond_syntax::{Lexer, TokenKind};
 
@@ -88,6 +90,37 @@ fn characterize(def: &mut ProgramDef, list: &[Characteristic]) -> SqlResult<()> 
     Ok(())
 }
 
+/// How far apart the places of triggers are that were made one behind the other.
+const APART: u64 = 1 << 32;
+
+/// The place of a new trigger among those of its table, time and event, which are in order.
+fn place(others: &[ProgramDef], order: Option<&(TriggerOrder, Ident)>) -> SqlResult<u64> {
+    let at = |def: &ProgramDef| def.trigger.as_ref().map_or(0, |t| t.order);
+    let Some((order, other)) = order else {
+        return Ok(others.last().map_or(APART, |last| at(last) + APART));
+    };
+    let named = |def: &ProgramDef| def.name.to_lowercase() == other.as_str().to_lowercase();
+    let Some(known) = others.iter().position(named) else {
+        return Err(SqlError::new(
+            3011,
+            format!(
+                "Referenced trigger '{}' for the given action time and event type does not exist.",
+                other.as_str()
+            ),
+        ));
+    };
+    let behind = match order {
+        TriggerOrder::Follows => known + 1,
+        TriggerOrder::Precedes => known,
+    };
+    let low = behind.checked_sub(1).map_or(0, |n| at(&others[n]));
+    let high = others.get(behind).map_or(low + 2 * APART, at);
+    match low + (high - low) / 2 {
+        middle if middle > low => Ok(middle),
+        _ => Err(SqlError::unsupported("so many triggers between two")),
+    }
+}
+
 fn kind_of(kind: ast::ProgramKind) -> Option<ProgramKind> {
     match kind {
         ast::ProgramKind::Procedure => Some(ProgramKind::Procedure),
@@ -106,6 +139,7 @@ impl Session {
         use RoutineStatement as R;
         match routine {
             R::Create(create) => self.create_routine(statement, create),
+            R::CreateTrigger(create) => self.create_trigger(statement, create),
             R::Alter {
                 kind,
                 name,
@@ -174,6 +208,7 @@ impl Session {
             comment: String::new(),
             created: now,
             modified: now,
+            trigger: None,
         };
         characterize(&mut def, &create.characteristics.all())?;
         let program = compile(&def)?;
@@ -213,6 +248,114 @@ impl Session {
         changed.map_err(|e| store_error(e, &key.name))
     }
 
+    fn create_trigger(&mut self, statement: &Statement, create: &ast::Trigger) -> SqlResult<()> {
+        let (database, table) = ddl::qualified(&create.table, &self.env)?;
+        let name = create.name.name.as_str().to_string();
+        if create
+            .name
+            .database
+            .as_ref()
+            .is_some_and(|d| d.as_str() != database)
+        {
+            return Err(SqlError::new(1435, "Trigger in wrong schema"));
+        }
+        check_name(&name)?;
+        ddl::not_system(&database, &self.env)?;
+        if self.env.temporary.get(&database, &table).is_some() {
+            return Err(SqlError::new(
+                1361,
+                format!("Trigger's '{table}' is view or temporary table"),
+            ));
+        }
+        let engine = self.instance.engine().clone();
+        let stored = engine.table_def(&database, &table);
+        let schema = Schema::of(&stored.map_err(|e| store_error(e, &table))?)?;
+        let event = match create.event {
+            ast::TriggerEvent::Insert => RowEvent::Insert,
+            ast::TriggerEvent::Update => RowEvent::Update,
+            ast::TriggerEvent::Delete => RowEvent::Delete,
+        };
+        let before = create.time == ast::TriggerTime::Before;
+        let key = programs::key(ProgramKind::Trigger, &database, &name);
+        let mut others = ProgramDef::triggers(&engine, &database, &table)?;
+        others.retain(|d| d.name.to_lowercase() != key.name);
+        others.retain(|d| {
+            d.trigger
+                .as_ref()
+                .is_some_and(|t| t.before == before && t.event == event)
+        });
+        let order = place(&others, create.order.as_ref())?;
+        let now = now_us() / 1_000_000;
+        let variable = |name| self.facts.vars.named(name).show();
+        let def = ProgramDef {
+            kind: ProgramKind::Trigger,
+            collation: ddl::database_collation(&engine, &database)?
+                .name()
+                .to_string(),
+            database,
+            name,
+            definer: self.definer(create.definer.as_ref()),
+            body: statement.text[create.body.span.start as usize..]
+                .trim_end()
+                .to_string(),
+            mode: self.settings.mode,
+            client: variable("character_set_client").to_string(),
+            connection: variable("collation_connection").to_string(),
+            created: now,
+            modified: now,
+            trigger: Some(Trigger {
+                table: table.clone(),
+                before,
+                event,
+                order,
+            }),
+            ..ProgramDef::anonymous()
+        };
+        compile_trigger(&def, &schema.columns)?;
+        if let Some(there) = ProgramDef::find(&engine, &key)? {
+            let own = there.trigger.as_ref().is_some_and(|t| t.table == table);
+            if create.if_not_exists {
+                self.env.note(1359, "Trigger already exists");
+                return Ok(());
+            }
+            if !(create.or_replace && own) {
+                return Err(SqlError::new(1359, "Trigger already exists"));
+            }
+        }
+        let replaces = create.or_replace;
+        let mut taken = false;
+        let changed = engine.change_object_of(&self.owner, &table, &key, &mut |old| match old {
+            Some(old) if !replaces => {
+                taken = true;
+                Some(old.to_vec())
+            }
+            _ => Some(def.encode()),
+        });
+        changed.map_err(|e| store_error(e, &table))?;
+        match taken {
+            true => Err(SqlError::new(1359, "Trigger already exists")),
+            false => Ok(()),
+        }
+    }
+
+    fn drop_trigger(&mut self, if_exists: bool, name: &ObjectName) -> SqlResult<()> {
+        let (database, name) = ddl::qualified(name, &self.env)?;
+        let key = programs::key(ProgramKind::Trigger, &database, &name);
+        let engine = self.instance.engine().clone();
+        let found = ProgramDef::find(&engine, &key)?;
+        let Some(table) = found.and_then(|def| def.trigger).map(|t| t.table) else {
+            let missing = SqlError::new(1360, "Trigger does not exist");
+            if !if_exists {
+                return Err(missing);
+            }
+            self.env.note(missing.code, missing.message);
+            return Ok(());
+        };
+        engine
+            .change_object_of(&self.owner, &table, &key, &mut |_| None)
+            .map_err(|e| store_error(e, &table))
+    }
+
     fn alter_routine(
         &mut self,
         kind: ProgramKind,
@@ -224,9 +367,7 @@ impl Session {
         let missing = ProgramDef::missing(kind, &format!("{database}.{name}"));
         let mut done = Err(missing);
         let mut change = |old: Option<&[u8]>| {
-            let Some(old) = old else {
-                return None;
-            };
+            let old = old?;
             let altered = ProgramDef::decode(old).and_then(|mut def| {
                 characterize(&mut def, list)?;
                 def.modified = now_us() / 1_000_000;
@@ -251,16 +392,18 @@ impl Session {
         done
     }
 
-    /// DROP of a routine; of triggers and events there are none.
+    /// DROP of a program; of events there are none.
     fn drop_program(
         &mut self,
         kind: ast::ProgramKind,
         if_exists: bool,
         name: &ObjectName,
     ) -> SqlResult<()> {
+        if kind == ast::ProgramKind::Trigger {
+            return self.drop_trigger(if_exists, name);
+        }
         let (database, name) = ddl::qualified(name, &self.env)?;
         let missing = match kind {
-            ast::ProgramKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
             ast::ProgramKind::Event if if_exists => {
                 SqlError::new(1305, format!("Event {name} does not exist"))
             }

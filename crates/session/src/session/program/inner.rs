@@ -17,8 +17,9 @@ use std::sync::Arc;
 use super::call::{Outside, too_deep};
 use super::host::{Answered, ForLocals, Host};
 use super::interpreter::{Invocation, as_stored};
+use super::trigger::{Firing, triggers_of};
 use crate::instance::Facts;
-use crate::programs::Routine;
+use crate::programs::{Means, Routine};
 use crate::statements::{Compiled, Context, Kept};
 use crate::vars::VarValue;
 use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind};
@@ -33,6 +34,8 @@ use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::stack;
 use millpond_sql::types::{Collation, Encoding};
 use millpond_sql::value::Value;
+use millpond_sql::write::{RowListener, RowRule};
+use millpond_store::ObjectKey;
 
 /// How often a statement is planned anew in a row because its tables changed under it.
 const MAX_RECOMPILES: usize = 10;
@@ -43,7 +46,7 @@ fn no_result() -> SqlError {
 }
 
 /// Takes no rows.
-struct Nowhere;
+pub(super) struct Nowhere;
 
 impl ResultSink for Nowhere {
     fn columns(&mut self, _columns: &[ColumnMeta]) -> std::io::Result<()> {
@@ -58,12 +61,11 @@ impl ResultSink for Nowhere {
 }
 
 /// What runs a program's statements within another statement.
-struct Inner<'a> {
+pub(super) struct Inner<'a> {
     facts: &'a Facts,
     around: Around<'a>,
     context: Arc<Context>,
-    limits: Limits,
-    auto_increment: (u64, u64),
+    means: Means,
     scratch: Scratch,
 }
 
@@ -82,23 +84,35 @@ fn context(facts: &Facts, env: &SessionEnv, def: &ProgramDef) -> Arc<Context> {
     })
 }
 
+/// What statements within statements go by.
+fn means(facts: &Facts) -> Means {
+    if let Some(known) = facts.running.lock().means {
+        return known;
+    }
+    let number = |name| facts.vars.named(name).as_u64().unwrap_or(0);
+    let bytes = |name| usize::try_from(number(name)).unwrap_or(usize::MAX);
+    let table = bytes("tmp_table_size");
+    let means = Means {
+        limits: Limits {
+            sort: bytes("sort_buffer_size").max(table),
+            join: bytes("join_buffer_size").max(table),
+            table,
+            batch_rows: number("millpond_batch_rows"),
+            workers: 1,
+        },
+        auto_increment: (
+            number("auto_increment_increment").max(1),
+            number("auto_increment_offset").max(1),
+        ),
+    };
+    facts.running.lock().means = Some(means);
+    means
+}
+
 impl<'a> Inner<'a> {
     fn new(facts: &'a Facts, around: Around<'a>, def: &ProgramDef) -> Inner<'a> {
-        let number = |name| facts.vars.named(name).as_u64().unwrap_or(0);
-        let bytes = |name| usize::try_from(number(name)).unwrap_or(usize::MAX);
-        let table = bytes("tmp_table_size");
         Inner {
-            limits: Limits {
-                sort: bytes("sort_buffer_size").max(table),
-                join: bytes("join_buffer_size").max(table),
-                table,
-                batch_rows: number("millpond_batch_rows"),
-                workers: 1,
-            },
-            auto_increment: (
-                number("auto_increment_increment").max(1),
-                number("auto_increment_offset").max(1),
-            ),
+            means: means(facts),
             context: context(facts, around.env, def),
             scratch: Scratch::default(),
             facts,
@@ -124,6 +138,7 @@ impl<'a> Inner<'a> {
             planner::compile(&compiled.statement, cx)
         })?;
         let kept = Kept {
+            triggers: triggers_of(&self.facts.instance.0.engine, &plan)?,
             plan: Arc::new(plan),
             context: self.context.clone(),
         };
@@ -208,6 +223,17 @@ impl<'a> Inner<'a> {
                 None => &mut Nowhere,
             };
             let lock_reads = self.around.env.limits.get().lock_reads;
+            let triggers = current.triggers.clone();
+            let firing = Firing {
+                facts: self.facts,
+                owner: self.around.owner,
+                memory: self.around.memory,
+                triggers: triggers.as_deref().and_then(|t| t.downcast_ref()),
+                plan: &plan,
+            };
+            let (rules, listeners): ([&dyn RowRule; 1], [&dyn RowListener; 1]) =
+                ([&firing], [&firing]);
+            let hooks = firing.hooks(&rules, &listeners);
             let mut cx = ExecContext {
                 engine: &self.facts.instance.0.engine,
                 txn: &mut *self.around.txn,
@@ -216,11 +242,12 @@ impl<'a> Inner<'a> {
                 params,
                 lock_reads,
                 dml: DmlOptions {
-                    auto_increment: self.auto_increment,
+                    auto_increment: self.means.auto_increment,
+                    hooks: &hooks,
                     ..DmlOptions::default()
                 },
                 memory: self.around.memory,
-                limits: self.limits,
+                limits: self.means.limits,
                 select_limit: u64::MAX,
                 scratch: &mut self.scratch,
             };
@@ -399,6 +426,19 @@ pub(in super::super) fn call_function(
     };
     let def = &routine.program.def;
     let key = programs::key(def.kind, &def.database, &def.name);
+    within(facts, around, def, key, |inner| {
+        invoke(inner, routine, args)
+    })
+}
+
+/// Runs a program within a statement: `run` invokes it.
+pub(super) fn within<R>(
+    facts: &Facts,
+    around: Around<'_>,
+    def: &ProgramDef,
+    key: ObjectKey,
+    run: impl FnOnce(&mut Inner<'_>) -> SqlResult<R>,
+) -> SqlResult<R> {
     let env = around.env;
     let (calls, used, handling) = {
         let mut running = facts.running.lock();
@@ -412,21 +452,17 @@ pub(in super::super) fn call_function(
         let used = running.used.len();
         (around.tables)(&mut running.used);
         running.calls.push(key);
-        (
-            running.calls.len(),
-            used,
-            std::mem::take(&mut running.handling),
-        )
+        let handling = std::mem::take(&mut running.handling);
+        (running.calls.len(), used, handling)
     };
     let before = Before::of(env);
-    let run = || {
+    let done = stack::lent(0, || {
         let mut inner = Inner::new(facts, around, def);
         let outside = inner.enter(def);
-        let done = invoke(&mut inner, routine, args);
+        let done = run(&mut inner);
         inner.leave(outside);
         done
-    };
-    let done = stack::lent(0, run);
+    });
     before.restore(env);
     let mut running = facts.running.lock();
     running.calls.truncate(calls - 1);

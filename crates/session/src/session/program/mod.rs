@@ -7,6 +7,7 @@
 //! | `conditions` | which handler a condition goes to; SIGNAL, RESIGNAL, GET DIAGNOSTICS |
 //! | `call` | CALL: arguments, nesting, what a routine changes of its session and gives back |
 //! | `host` | what runs a program's statements; the session as such |
+//! | `trigger` | triggers: which run for a row, with which values |
 //! | `inner` | functions: programs within a statement |
 //!
 //! **An invocation** has a frame of values, one a variable, which is what its statements run with in the place of placeholders' values. Steps
@@ -28,5 +29,7 @@ mod define;
 mod host;
 mod inner;
 mod interpreter;
+mod trigger;
 
 pub(super) use inner::{call_function, function};
+pub(super) use trigger::{Firing, triggers_of};
