@@ -152,6 +152,11 @@ impl WireSink<'_> {
                 };
                 Value::Bytes(encoding.encoded(text))
             }
+            Value::Json(j) => {
+                let mut out = Vec::new();
+                self.encoding.encode(&j.to_text(), &mut out);
+                Value::Bytes(out.into())
+            }
             other => other.borrowed(),
         });
         let row: Vec<Value<'_>> = each.collect();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`types`] | the table of types; collations, character sets, the types of results |
 //! | [`value`] | values: conversion, comparison, text; dates and zones |
+//! | [`value::json`] | JSON documents: binary form, text, paths, changes |
 //! | [`value::family`] | what a type's values do: assignment, casts, order, bytes in rows and keys |
 //! | [`decimal`] | exact numbers to 65 digits |
 //! | [`crc32`] | the checksum of CRC32() and CHECKSUM TABLE |

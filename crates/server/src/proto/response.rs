@@ -49,7 +49,15 @@ pub fn column(out: &mut Vec<u8>, c: &ColumnMeta, encoding: Encoding) {
             put_bytes(out, &encoded);
         }
     };
-    let (charset, length) = text_charset(&c.ty, encoding);
+    let (charset, length) = match c.ty.is_json() {
+        // The documents of columns are bytes to the protocol, those that are computed texts.
+        true if !c.table.is_empty() => (Collation::Binary.id(), u32::MAX),
+        true => {
+            let sent = encoding.charset().unwrap_or(Charset::Utf8mb4);
+            (sent.facts().default.id(), u32::MAX)
+        }
+        false => text_charset(&c.ty, encoding),
+    };
     put_bytes(out, b"def");
     name(out, &c.database);
     name(out, &c.table);
@@ -82,14 +90,14 @@ fn text_charset(ty: &SqlType, encoding: Encoding) -> (u16, u32) {
 
 /// Whether values are texts, which are converted for the client.
 pub fn is_text(ty: &SqlType) -> bool {
-    ty.is_string() && ty.collation != Collation::Binary
+    ty.is_json() || ty.is_string() && ty.collation != Collation::Binary
 }
 
 /// Digits after the point or fractional digits of seconds. Drivers that fetch by the binary protocol print as many, and take
 /// 31 for "not fixed", which is also what MySQL says of strings that are computed.
 fn decimals(c: &ColumnMeta) -> u8 {
     const NOT_FIXED: u8 = 31;
-    if c.ty.is_string() {
+    if c.ty.is_string() || c.ty.is_json() {
         if c.table.is_empty() { NOT_FIXED } else { 0 }
     } else {
         c.ty.decimals

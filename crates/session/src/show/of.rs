@@ -419,7 +419,7 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
         K::CreateView => create_view(named(show)?, env)?,
         K::CreateTrigger => create_trigger(named(show)?, env)?,
         K::CreateEvent => {
-            return Err(create_other(show.kind, named(show)?, env)?);
+            return Err(create_other(named(show)?, env)?);
         }
         // The server is no replica and writes no binary log.
         K::ReplicaStatus => Shown::whole(server::nothing("SHOW_REPLICA", REPLICA), none),
@@ -578,11 +578,9 @@ fn create_trigger(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
 }
 
 /// SHOW CREATE EVENT: none exists.
-fn create_other(kind: ShowKind, name: &ObjectName, env: &SessionEnv) -> SqlResult<SqlError> {
+fn create_other(name: &ObjectName, env: &SessionEnv) -> SqlResult<SqlError> {
     let (_, name) = ddl::qualified(name, env)?;
-    Ok(match kind {
-        _ => SqlError::new(1539, format!("Unknown event '{name}'")),
-    })
+    Ok(SqlError::new(1539, format!("Unknown event '{name}'")))
 }
 
 fn create_view(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {

@@ -119,7 +119,7 @@ fn literal(value: &Value<'_>, mode: SqlMode, out: &mut Vec<u8>) {
             out.push(b'\'');
         }
         Value::Bytes(b) => quoted(b, mode, out),
-        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) | Value::Json(_) => {
             quoted(&value.to_text(), mode, out);
         }
     }

@@ -98,7 +98,7 @@ impl Engine for Embedded {
     }
 }
 
-/// I integer, U unsigned integer, N DECIMAL, R FLOAT and DOUBLE, T text, E ENUM, M SET (several members), B bytes, D date, H time of day, S date and time, Y year, Z BIT, X NULL.
+/// J JSON, I integer, U unsigned integer, N DECIMAL, R FLOAT and DOUBLE, T text, E ENUM, M SET (several members), B bytes, D date, H time of day, S date and time, Y year, Z BIT, X NULL.
 fn letter(ty: &SqlType) -> char {
     match ty.base {
         BaseType::Null => 'X',
@@ -134,6 +134,7 @@ fn letter(ty: &SqlType) -> char {
         BaseType::Enum => 'E',
         BaseType::Set => 'M',
         BaseType::Bit => 'Z',
+        BaseType::Json => 'J',
     }
 }
 
@@ -154,6 +155,7 @@ fn wire_letter(column: &mysql::Column) -> char {
             }
         }
         ColumnType::MYSQL_TYPE_DECIMAL | ColumnType::MYSQL_TYPE_NEWDECIMAL => 'N',
+        ColumnType::MYSQL_TYPE_JSON => 'J',
         ColumnType::MYSQL_TYPE_FLOAT | ColumnType::MYSQL_TYPE_DOUBLE => 'R',
         ColumnType::MYSQL_TYPE_DATE | ColumnType::MYSQL_TYPE_NEWDATE => 'D',
         ColumnType::MYSQL_TYPE_TIME | ColumnType::MYSQL_TYPE_TIME2 => 'H',

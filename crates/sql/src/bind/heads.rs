@@ -71,6 +71,9 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
     if a.base == B::Bit && b.is_integer() || b.base == B::Bit && a.is_integer() {
         return common_integer(a, b);
     }
+    if a.is_json() || b.is_json() {
+        return crate::types::derive::common_json(a, b);
+    }
     if a.is_integer() && b.is_integer() {
         return if a.unsigned == b.unsigned {
             let mut t = if a.unsigned {

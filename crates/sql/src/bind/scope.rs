@@ -336,6 +336,8 @@ fn aggregate_label(a: &AggregateSpec) -> String {
         AggregateKind::VarPop => "variance",
         AggregateKind::VarSamp => "var_samp",
         AggregateKind::AnyValue => "any_value",
+        AggregateKind::JsonArray => "json_arrayagg",
+        AggregateKind::JsonObject => "json_objectagg",
     };
     let args: Vec<String> = a.args.iter().map(ToString::to_string).collect();
     let distinct = if a.distinct { "distinct " } else { "" };

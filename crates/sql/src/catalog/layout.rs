@@ -49,7 +49,7 @@ impl RowLayout {
         let mut variable = 0;
         let mut slots = Vec::with_capacity(columns.len());
         for (form, width) in columns {
-            let place = if form == Form::Variable {
+            let place = if form.is_variable() {
                 &mut variable
             } else {
                 &mut at
@@ -59,7 +59,7 @@ impl RowLayout {
                 width,
                 at: *place,
             });
-            *place += (width as u32).max((form == Form::Variable) as u32);
+            *place += (width as u32).max(form.is_variable() as u32);
         }
         RowLayout {
             slots,

@@ -26,7 +26,7 @@ mod role;
 mod rows;
 mod scope;
 
-pub use read::{Definition, columns_read, is_condition, read};
+pub use read::{Definition, columns_read, read};
 pub use role::Role;
 pub use role::generated_given;
 pub use rows::{CHECK_VIOLATED, Computed};

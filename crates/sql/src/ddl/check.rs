@@ -55,7 +55,7 @@ fn read(
         existing: false,
         name: given.map(|name| CheckName::given(name, table)),
         condition: computed::read(&check.condition, role, table, env)?,
-        is_condition: computed::is_condition(&check.condition),
+        is_condition: crate::expr::is_condition(&check.condition),
         enforced: check.enforced.unwrap_or(true),
         of_column: of_column.map(str::to_string),
     })

@@ -386,7 +386,7 @@ pub(super) fn read_default(
             Err(invalid_default(&column.name))
         };
     }
-    if column.ty.is_blob() {
+    if column.ty.is_blob() || column.ty.is_json() {
         return Err(SqlError::new(
             1101,
             format!(

@@ -186,6 +186,15 @@ fn resolve(spec: &KeySpec, columns: &[Column]) -> SqlResult<Vec<KeyPart>> {
             ));
         }
         let ty = &columns[at].ty;
+        if ty.is_json() {
+            return Err(SqlError::new(
+                3152,
+                format!(
+                    "JSON column '{}' supports indexing only via generated columns on a specified JSON path.",
+                    columns[at].name
+                ),
+            ));
+        }
         let prefix = match prefix {
             None if ty.is_blob() => {
                 return Err(SqlError::new(

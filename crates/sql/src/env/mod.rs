@@ -129,6 +129,11 @@ const VARIABLES_SHARE: usize = 4;
 impl SessionEnv {
     /// Assigns to `@name`; error 1038 if the session's variables have grown too large.
     pub fn set_user_var(&self, name: &str, value: Value<'static>) -> SqlResult<()> {
+        let value = match value {
+            // Variables have no documents, but their texts.
+            Value::Json(j) => Value::Bytes(j.to_text().into()),
+            value => value,
+        };
         let cost = |v: &Value<'_>| match v {
             Value::Bytes(b) => b.len(),
             _ => 0,

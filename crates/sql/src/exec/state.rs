@@ -296,6 +296,7 @@ pub fn row_bytes(row: &[Value<'_>]) -> usize {
             size_of::<Value<'static>>()
                 + match v {
                     Value::Bytes(b) => b.len(),
+                    Value::Json(j) => j.as_bytes().len(),
                     _ => 0,
                 }
         })

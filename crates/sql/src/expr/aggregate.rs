@@ -10,6 +10,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::row::{encode_sort_value, values_of};
 use crate::types::derive::DIV_INCREMENT;
 use crate::types::{BaseType, Collation, SqlType};
+use crate::value::json::{self, Json};
 use crate::value::{Decimal, Value, conform};
 
 /// Which aggregate.
@@ -33,6 +34,10 @@ pub enum AggregateKind {
     VarSamp,
     /// ANY_VALUE().
     AnyValue,
+    /// JSON_ARRAYAGG().
+    JsonArray,
+    /// JSON_OBJECTAGG().
+    JsonObject,
 }
 
 use AggregateKind as K;
@@ -42,7 +47,14 @@ impl AggregateKind {
     pub(super) fn takes_numbers(self) -> bool {
         !matches!(
             self,
-            K::CountStar | K::Count | K::Min | K::Max | K::GroupConcat | K::AnyValue
+            K::CountStar
+                | K::Count
+                | K::Min
+                | K::Max
+                | K::GroupConcat
+                | K::AnyValue
+                | K::JsonArray
+                | K::JsonObject
         )
     }
 }
@@ -79,6 +91,7 @@ pub(super) fn result_type(kind: AggregateKind, args: &[Expr], collation: Collati
         }
         (K::BitAnd | K::BitOr | K::BitXor, _) => SqlType::ubigint(),
         (K::CountStar | K::Count, _) => SqlType::bigint(),
+        (K::JsonArray | K::JsonObject, _) => SqlType::json(),
         _ => SqlType::double(),
     }
 }
@@ -229,6 +242,7 @@ fn max_len(session: &SessionEnv) -> usize {
 fn heap_bytes(v: &Value<'_>) -> usize {
     match v {
         Value::Bytes(b) => b.len(),
+        Value::Json(j) => j.as_bytes().len(),
         _ => 0,
     }
 }
@@ -243,6 +257,10 @@ enum State {
     Spread(i64, f64, f64),
     Pieces(Pieces),
     Any(Option<Value<'static>>),
+    /// The values of an array.
+    Array(Vec<Json<'static>>),
+    /// The members of an object, as they came.
+    Object(Vec<(String, Json<'static>)>),
 }
 
 impl State {
@@ -289,7 +307,7 @@ impl State {
                     *first = Some(v.into_owned());
                 }
             }
-            State::Pieces(_) => {}
+            State::Pieces(_) | State::Array(_) | State::Object(_) => {}
         }
         Ok(())
     }
@@ -315,6 +333,8 @@ impl AggregateSpec {
             K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => State::Spread(0, 0.0, 0.0),
             K::GroupConcat => State::Pieces(Pieces::default()),
             K::AnyValue => State::Any(None),
+            K::JsonArray => State::Array(Vec::new()),
+            K::JsonObject => State::Object(Vec::new()),
         };
         // A value seen twice is no other minimum.
         let distinct = self.distinct && !matches!(self.kind, K::Min | K::Max | K::AnyValue);
@@ -415,6 +435,9 @@ impl Accumulator {
         if spec.kind == K::GroupConcat {
             return self.concat(spec, cx, budget);
         }
+        if let State::Array(_) | State::Object(_) = self.state {
+            return self.gather(spec, cx, budget);
+        }
         let v = spec.args[0].eval(cx)?;
         let null = match spec.args.len() {
             1 => v.is_null(),
@@ -438,6 +461,32 @@ impl Accumulator {
             }
             _ => self.state.take(spec, v, budget),
         }
+    }
+
+    /// Takes a value or member of a document in. Error 3158.
+    fn gather(
+        &mut self,
+        spec: &AggregateSpec,
+        cx: &EvalContext<'_>,
+        budget: &mut MemoryBudget,
+    ) -> SqlResult<()> {
+        match &mut self.state {
+            State::Array(list) => {
+                let v = func::json_part(&spec.args[0], cx)?.into_owned();
+                budget.take(size_of::<Json<'static>>() + v.as_bytes().len())?;
+                list.push(v);
+            }
+            State::Object(members) => {
+                let key = spec.args[0].text(cx)?.ok_or_else(json::null_key)?;
+                let key = String::from_utf8_lossy(&key).into_owned();
+                let v = func::json_part(&spec.args[1], cx)?.into_owned();
+                let own = size_of::<(String, Json<'static>)>() + key.len();
+                budget.take(own + v.as_bytes().len())?;
+                members.push((key, v));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Gives a row back that was taken in; whether that is possible, which it is for counts and exact sums.
@@ -593,6 +642,10 @@ impl Accumulator {
                 join(&p.list, spec, session)?
             }
             State::Any(v) => v.clone().unwrap_or(Value::Null),
+            State::Array(list) if list.is_empty() => Value::Null,
+            State::Array(list) => Value::Json(json::array_of(list).checked()?),
+            State::Object(members) if members.is_empty() => Value::Null,
+            State::Object(members) => Value::Json(json::object_of(members).checked()?),
         })
     }
 }

@@ -104,6 +104,7 @@ impl Expr {
                     None => Value::Null,
                 }
             }
+            K::Cast(a) if self.ty.is_json() => return func::cast_to_json(a, cx),
             K::Cast(a) => {
                 let v = if self.ty.is_string() && !a.ty.is_string() {
                     match a.text(cx)? {

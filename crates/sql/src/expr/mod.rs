@@ -28,7 +28,7 @@ use crate::value::Value;
 
 pub use aggregate::{Accumulator, AggregateKind, AggregateSpec};
 pub use bind::coercion::Coercibility;
-pub use bind::{RowTest, Scope, SubqueryKind, bind};
+pub use bind::{RowTest, Scope, SubqueryKind, bind, is_condition};
 pub use distinct::MemoryBudget;
 pub(crate) use eval::bit_string;
 pub use func::{Func, RandState};

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::{ArithmeticOp, BitOp, EvalContext, Expr, kinds};
 use crate::error::{SqlError, SqlResult};
 use crate::types::derive::DIV_INCREMENT;
-use crate::types::{BaseType, Collation};
+use crate::types::{BaseType, Category, Collation};
 use crate::value::convert::exact_integer;
 use crate::value::{Decimal, Value, number_of_text, truncated};
 
@@ -19,6 +19,14 @@ pub(super) fn out_of_range(kind: &str, e: &Expr) -> SqlError {
 pub(crate) fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> SqlResult<Value<'a>> {
     Ok(match v {
         Value::Bytes(b) => Value::Double(number_of_text(&b, cx.session)?),
+        Value::Json(j) => match j.to_sql(Category::Fraction) {
+            Ok(v) => return number(v, cx),
+            Err(_) => {
+                let m = "Invalid JSON value for CAST to DOUBLE from column json at row 1";
+                cx.session.complain(3156, m)?;
+                Value::Double(0.0)
+            }
+        },
         Value::Date(d) => Value::Int(d.to_number()),
         Value::DateTime(d) if d.micro == 0 => Value::Int(d.to_number()),
         Value::Time(t) if t.micros % 1_000_000 == 0 => Value::Int(t.to_number()),

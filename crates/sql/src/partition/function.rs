@@ -244,7 +244,7 @@ pub fn check_expr(e: &Expr, columns: &[Column]) -> SqlResult<()> {
         }
         if let ExprKind::Column { column, .. } = e.kind {
             any = true;
-            if columns[column].ty.is_blob() && result.is_ok() {
+            if (columns[column].ty.is_blob() || columns[column].ty.is_json()) && result.is_ok() {
                 result = Err(blob());
             }
         }
@@ -340,7 +340,7 @@ pub fn check_columns(method: PartitionMethod, list: &[usize], columns: &[Column]
     for &c in list {
         let c = &columns[c];
         use BaseType as B;
-        if c.ty.is_blob() {
+        if c.ty.is_blob() || c.ty.is_json() {
             return Err(blob());
         }
         let fits = method == PartitionMethod::Key

@@ -112,6 +112,8 @@ fn is_alike(a: &SqlType, b: &SqlType) -> bool {
         && a.decimals == b.decimals
         && a.collation == b.collation
         && !a.is_enumerated()
+        // Equal numbers of different types have different texts.
+        && !a.is_json()
 }
 
 /// Equalities of two columns of which one is a constant become that of the other, if that is of a table for which `own_table` holds.

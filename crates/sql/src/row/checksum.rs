@@ -12,6 +12,7 @@
 //! | TIME, DATETIME, TIMESTAMP | big-endian, the sign bit flipped (TIMESTAMP: seconds of UTC), then the fraction in one to three bytes |
 //! | CHAR, BINARY | filled up to the longest value in bytes, with spaces or zeros |
 //! | other strings | the bytes alone, without their length |
+//! | JSON | the binary form, which is not MySQL's |
 
 use super::RowLayout;
 use crate::catalog::{Column, Schema, Visibility};
@@ -89,7 +90,8 @@ impl<'s> TableChecksum<'s> {
 
 /// Whether values are kept with a length of their own.
 fn has_variable_length(ty: &SqlType) -> bool {
-    ty.family() == Family::String && ty.base.facts().string.is_some_and(|s| !s.fixed)
+    ty.is_json()
+        || ty.family() == Family::String && ty.base.facts().string.is_some_and(|s| !s.fixed)
 }
 
 /// Appends a value in the form of MySQL's record buffer; nothing for NULL.
@@ -129,6 +131,7 @@ fn field(ty: &SqlType, value: &Value<'_>, out: &mut Vec<u8>) {
                 out.resize(out.len() + length.saturating_sub(v.len()), fill);
             }
         }
+        (_, Value::Json(v)) => out.extend_from_slice(v.as_bytes()),
         // A column's values are of its type.
         (_, Value::Int(_) | Value::UInt(_) | Value::Double(_)) => {}
     }

@@ -50,7 +50,7 @@ impl Schema {
             }
             let slot = layout.slots()[part.column];
             let bytes = layout.bytes(slot, row);
-            if slot.form == Form::Variable {
+            if slot.form.is_variable() {
                 let text = part_text(part, &column.ty, bytes);
                 column.ty.collation.sort_key(text, out);
             } else {
@@ -87,7 +87,7 @@ impl Schema {
             if (slot.form, slot.width) != (there.form, there.width) {
                 let value = layout.column(self, row, c, Zone::UTC);
                 encode_part(part, column, &value, Zone::UTC, out);
-            } else if slot.form == Form::Variable {
+            } else if slot.form.is_variable() {
                 let text = part_text(part, &column.ty, layout.bytes(slot, row));
                 column.ty.collation.sort_key(text, out);
             } else {
@@ -112,7 +112,7 @@ pub fn same_order(
         let each = parts.map(|p| {
             let slot = schema.layout().slots()[p.column];
             let collation = schema.columns[p.column].ty.collation;
-            let collation = (slot.form == Form::Variable).then_some(collation);
+            let collation = slot.form.is_variable().then_some(collation);
             (slot.form, slot.width, collation, p.desc, p.prefix)
         });
         each.collect()
@@ -218,7 +218,7 @@ pub fn encode_key_like(
 ) -> bool {
     let part = &schema.indexes[index].parts[part];
     let column = &schema.columns[part.column];
-    if part.desc || form_of(&column.ty).0 != Form::Variable {
+    if part.desc || !form_of(&column.ty).0.is_variable() {
         return false;
     }
     if column.nullable {
@@ -233,7 +233,7 @@ pub fn encode_key_like(
 pub fn key_part_decodable(schema: &Schema, index: usize, part: usize) -> bool {
     let part = &schema.indexes[index].parts[part];
     let ty = &schema.columns[part.column].ty;
-    form_of(ty).0 != Form::Variable
+    !form_of(ty).0.is_variable()
         || part.prefix.is_none()
             && (ty.collation == Collation::Binary
                 || (ty.collation == Collation::Utf8mb4Bin && ty.base == BaseType::Char))

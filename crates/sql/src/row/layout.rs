@@ -15,7 +15,7 @@ use super::version::{header, tail};
 use crate::catalog::{Column, Fill, RowLayout, Schema, Slot};
 use crate::error::{SqlError, SqlResult};
 use crate::value::family::stored::{Form, form_of, read, write};
-use crate::value::{Value, Zone};
+use crate::value::{Json, Value, Zone};
 
 /// Header bit: ends are 32 bits wide.
 pub(super) const WIDE: u8 = 1;
@@ -30,7 +30,7 @@ impl RowLayout {
     /// A column's bytes as stored: the fixed-width form, or the variable one's text.
     #[inline]
     pub(crate) fn bytes<'a>(&self, slot: Slot, row: &'a [u8]) -> &'a [u8] {
-        if slot.form != Form::Variable {
+        if !slot.form.is_variable() {
             return &row[slot.at as usize..slot.at as usize + slot.width as usize];
         }
         let ends = self.ends();
@@ -64,10 +64,21 @@ impl RowLayout {
         }
         let slot = self.slots()[column];
         let bytes = self.bytes(slot, row);
-        if slot.form == Form::Variable {
-            return Value::Bytes(Cow::Borrowed(bytes));
+        match slot.form {
+            Form::Variable => Value::Bytes(Cow::Borrowed(bytes)),
+            Form::Json => Value::Json(Json::of_bytes(bytes)),
+            form => read(form, bytes, &schema.columns[column].ty, tz),
         }
-        read(slot.form, bytes, &schema.columns[column].ty, tz)
+    }
+}
+
+/// The bytes of a value of variable length; `None` if it is not of the form.
+#[inline]
+fn variable_bytes<'v>(form: Form, value: &'v Value<'_>) -> Option<&'v [u8]> {
+    match (form, value) {
+        (Form::Variable, Value::Bytes(b)) => Some(b),
+        (Form::Json, Value::Json(j)) => Some(j.as_bytes()),
+        _ => None,
     }
 }
 
@@ -94,9 +105,7 @@ pub fn encode_row(
     debug_assert_eq!(values.len(), layout.slots().len());
     let mut total = 0;
     for (v, slot) in values.iter().zip(layout.slots()) {
-        if let (Form::Variable, Value::Bytes(b)) = (slot.form, v) {
-            total += b.len();
-        }
+        total += variable_bytes(slot.form, v).map_or(0, <[u8]>::len);
     }
     let wide = total > u16::MAX as usize;
     let step = if wide { 4 } else { 2 };
@@ -110,7 +119,7 @@ pub fn encode_row(
         if v.is_null() {
             out[bitmap + i / 8] |= 1 << (i % 8);
             out.resize(out.len() + slot.width as usize, 0);
-        } else if slot.form != Form::Variable {
+        } else if !slot.form.is_variable() {
             write(slot.form, slot.width, v, &column.ty, tz, out)
                 .ok_or_else(|| mismatch(column, v))?;
         }
@@ -118,20 +127,18 @@ pub fn encode_row(
     debug_assert_eq!(out.len(), start + layout.ends());
     let mut end = 0u32;
     for (i, (v, slot)) in values.iter().zip(layout.slots()).enumerate() {
-        if slot.form != Form::Variable {
+        if !slot.form.is_variable() {
             continue;
         }
-        match v {
-            Value::Null => {}
-            Value::Bytes(b) => end += b.len() as u32,
-            other => return Err(mismatch(&schema.columns[i], other)),
+        if !v.is_null() {
+            let bytes = variable_bytes(slot.form, v);
+            let bytes = bytes.ok_or_else(|| mismatch(&schema.columns[i], v))?;
+            end += bytes.len() as u32;
         }
         out.extend_from_slice(&end.to_le_bytes()[..step]);
     }
     for (v, slot) in values.iter().zip(layout.slots()) {
-        if let (Form::Variable, Value::Bytes(b)) = (slot.form, v) {
-            out.extend_from_slice(b);
-        }
+        out.extend_from_slice(variable_bytes(slot.form, v).unwrap_or_default());
     }
     if let Some(tail) = tail(layout.version()) {
         out.extend_from_slice(&tail);
@@ -145,8 +152,10 @@ pub fn stored_value(column: &Column, value: &Value<'_>, tz: Zone) -> SqlResult<F
     let mut bytes = Vec::new();
     match value {
         Value::Null => return Ok(None),
-        Value::Bytes(b) if form == Form::Variable => bytes.extend_from_slice(b),
-        value if form == Form::Variable => return Err(mismatch(column, value)),
+        value if form.is_variable() => {
+            let own = variable_bytes(form, value).ok_or_else(|| mismatch(column, value))?;
+            bytes.extend_from_slice(own);
+        }
         value => {
             let written = write(form, width, value, &column.ty, tz, &mut bytes);
             written.ok_or_else(|| mismatch(column, value))?;

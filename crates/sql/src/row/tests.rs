@@ -2,7 +2,7 @@ use super::*;
 use crate::catalog::tests::sample;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::time::{Date, DateTime, MAX_TIME, Time};
-use crate::value::{Decimal, Lookup, Value, Zone, lookup, member_number};
+use crate::value::{Decimal, Lookup, Value, Zone, json, lookup, member_number};
 use proptest::prelude::*;
 
 const TZ: Zone = Zone::Fixed(7200);
@@ -124,6 +124,19 @@ fn value_of(ty: &SqlType) -> BoxedStrategy<Value<'static>> {
         B::Set => prop_oneof![Just(""), Just("x"), Just("y y"), Just("x,y y")]
             .prop_map(Value::str)
             .boxed(),
+        B::Json => prop_oneof![
+            any::<i64>().prop_map(|n| json::View::Int(n).to_json()),
+            text().prop_map(|s| json::View::String(&s).to_json()),
+            prop::collection::vec(text(), 0..4).prop_map(|list| {
+                let list: Vec<_> = list
+                    .iter()
+                    .map(|s| json::View::String(s).to_json())
+                    .collect();
+                json::array_of(&list)
+            }),
+        ]
+        .prop_map(Value::Json)
+        .boxed(),
         other => panic!("no values for {other:?}"),
     };
     prop_oneof![8 => some, 1 => Just(Value::Null)].boxed()

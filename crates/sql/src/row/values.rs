@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::value::{Date, DateTime, Decimal, Time, Value};
+use crate::value::{Date, DateTime, Decimal, Json, Time, Value};
 
 const NULL: u8 = 0;
 const INT: u8 = 1;
@@ -13,6 +13,7 @@ const BYTES: u8 = 5;
 const DATE: u8 = 6;
 const DATETIME: u8 = 7;
 const TIME: u8 = 8;
+const JSON: u8 = 9;
 
 fn put_date(d: &Date, out: &mut Vec<u8>) {
     out.extend_from_slice(&d.year.to_le_bytes());
@@ -58,6 +59,10 @@ pub fn put_value(v: &Value<'_>, out: &mut Vec<u8>) {
         Value::Time(t) => {
             out.push(TIME);
             out.extend_from_slice(&t.micros.to_le_bytes());
+        }
+        Value::Json(j) => {
+            out.push(JSON);
+            put_bytes(j.as_bytes(), out);
         }
     }
 }
@@ -122,6 +127,7 @@ impl<'b> Reader<'b> {
                 Value::Decimal(Decimal::decode(self.take(usize::from(len)), scale))
             }
             BYTES => Value::Bytes(Cow::Borrowed(self.bytes())),
+            JSON => Value::Json(Json::of_bytes(self.bytes())),
             DATE => Value::Date(self.date()),
             DATETIME => {
                 let date = self.date();

@@ -8,7 +8,6 @@ use smallvec::SmallVec;
 use super::layout::WIDE;
 use crate::catalog::{RowLayout, Schema, Source};
 use crate::error::{SqlError, SqlResult};
-use crate::value::family::stored::Form;
 
 /// The first number that has no room in the header; there it stands for all from it on.
 const LONG: u32 = 127;
@@ -50,7 +49,7 @@ impl RowLayout {
     fn assemble(&self, values: &[Option<&[u8]>], out: &mut Vec<u8>) {
         let of_variable = || {
             let columns = values.iter().zip(self.slots());
-            columns.filter(|(_, slot)| slot.form == Form::Variable)
+            columns.filter(|(_, slot)| slot.form.is_variable())
         };
         let total: usize = of_variable().map(|(v, _)| v.map_or(0, <[u8]>::len)).sum();
         let wide = total > usize::from(u16::MAX);
@@ -65,7 +64,7 @@ impl RowLayout {
                     out[bitmap + i / 8] |= 1 << (i % 8);
                     out.resize(out.len() + usize::from(slot.width), 0);
                 }
-                Some(bytes) if slot.form != Form::Variable => out.extend_from_slice(bytes),
+                Some(bytes) if !slot.form.is_variable() => out.extend_from_slice(bytes),
                 Some(_) => {}
             }
         }

@@ -46,7 +46,7 @@ impl Point {
             Value::Date(d) => Some(d.days() as f64),
             Value::DateTime(d) => Some(d.date.days() as f64 * 86_400e6 + d.day_micros() as f64),
             Value::Time(t) => Some(t.micros as f64),
-            Value::Null | Value::Bytes(_) => None,
+            Value::Null | Value::Bytes(_) | Value::Json(_) => None,
         }
     }
 }

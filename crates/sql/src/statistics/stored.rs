@@ -11,7 +11,7 @@ use super::table::{IndexStatistics, TableStatistics};
 use crate::catalog::bytes::{Reader, Writer, corrupt};
 use crate::error::SqlResult;
 use crate::types::{Column, Schema, SqlType};
-use crate::value::{Date, DateTime, Decimal, Time, Value};
+use crate::value::{Date, DateTime, Decimal, Json, Time, Value};
 use millpond_store::TableDef;
 
 const VERSION: u8 = 1;
@@ -255,6 +255,10 @@ fn write_value(w: &mut Writer, value: &Value<'_>) {
             d.write(&mut text);
             w.bytes(&text);
         }
+        Value::Json(j) => {
+            w.number(9);
+            w.bytes(j.as_bytes());
+        }
     }
 }
 
@@ -265,6 +269,7 @@ fn read_value(r: &mut Reader<'_>) -> SqlResult<Value<'static>> {
         return match tag {
             7 => Ok(Value::Bytes(bytes.to_vec().into())),
             8 => Ok(Value::Decimal(Decimal::parse_prefix(bytes).value)),
+            9 => Ok(Value::Json(Json::of_bytes(bytes.to_vec()))),
             _ => Err(corrupt()),
         };
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::row::is_zero;
 use super::{NewRow, RowWriter};
 use crate::env::SessionEnv;
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::row::encode_row;
 use crate::types::{BaseType, DefaultValue};
 use crate::value::{self, StoreContext, Value};
@@ -241,8 +241,23 @@ impl<'w> RowWriter<'w> {
                 return Err(value::null_refused(definition));
             }
         }
-        row.put(column, value::store(v, definition, &self.conversion(env))?);
+        let stored = value::store(v, definition, &self.conversion(env));
+        row.put(column, stored.map_err(|e| self.of_table(e))?);
         Ok(())
+    }
+
+    /// An error about the text of a document says which table's column it was for.
+    #[cold]
+    fn of_table(&self, e: SqlError) -> SqlError {
+        const INVALID_JSON: u16 = 3140;
+        if e.code != INVALID_JSON {
+            return e;
+        }
+        let name = self.target.name;
+        let table = name.rsplit_once('.').map_or(name, |(_, table)| table);
+        let column = "for column '";
+        let m = e.message.replacen(column, &format!("{column}{table}."), 1);
+        SqlError::new(e.code, m)
     }
 
     /// Gives a column of a row to be changed its default.

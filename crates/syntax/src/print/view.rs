@@ -328,7 +328,13 @@ impl Display for V<'_, Expr> {
                 UnaryOp::Bang => write!(f, "(!({}))", V(&**e)),
                 UnaryOp::Binary => write!(f, "binary ({})", V(&**e)),
             },
-            ExprKind::Binary(BinaryOp::JsonExtract | BinaryOp::JsonUnquote, _) => self.0.fmt(f),
+            ExprKind::Binary(BinaryOp::JsonExtract, sides) => {
+                write!(f, "json_extract({},{})", V(&sides[0]), V(&sides[1]))
+            }
+            ExprKind::Binary(BinaryOp::JsonUnquote, sides) => {
+                let (document, path) = (V(&sides[0]), V(&sides[1]));
+                write!(f, "json_unquote(json_extract({document},{path}))")
+            }
             ExprKind::Binary(BinaryOp::MemberOf, sides) => {
                 write!(f, "({} member of ({}))", V(&sides[0]), V(&sides[1]))
             }

@@ -2,7 +2,7 @@
 //!
 //! What a type's values do (assignment, casts, order, bytes) is its family's, in [`crate::value::family`].
 
-use super::flags::{FLAG_ENUM, FLAG_SET, FLAG_TIMESTAMP};
+use super::flags::{FLAG_BINARY, FLAG_BLOB, FLAG_ENUM, FLAG_SET, FLAG_TIMESTAMP};
 use super::names::NOT_FIXED;
 
 /// Types whose values are converted, compared, ordered and stored by the same rules.
@@ -27,6 +27,8 @@ pub enum Family {
     DateTime,
     Timestamp,
     Time,
+    /// JSON documents, in a binary form of their own.
+    Json,
 }
 
 /// What a family's values are, roughly: what functions and operators ask.
@@ -42,6 +44,8 @@ pub enum Category {
     String,
     /// Dates and times.
     Temporal,
+    /// JSON.
+    Json,
 }
 
 impl Family {
@@ -55,6 +59,7 @@ impl Family {
             Family::Date | Family::DateTime | Family::Timestamp | Family::Time => {
                 Category::Temporal
             }
+            Family::Json => Category::Json,
         }
     }
 }
@@ -445,6 +450,17 @@ types! {
         digits: (20, 20),
         compares: Compares::Exact,
         histogram: "int",
+        ..NULL
+    };
+    Json: Facts {
+        name: "json",
+        family: Family::Json,
+        protocol: 245,
+        flags: FLAG_BLOB | FLAG_BINARY,
+        length: u32::MAX,
+        digits: MANY,
+        counts: Counts::Approximate,
+        histogram: "json",
         ..NULL
     };
 }

@@ -206,6 +206,9 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     if a.base == B::Null {
         return b.clone().computed();
     }
+    if a.base == B::Json || b.base == B::Json {
+        return common_json(a, b);
+    }
     if a.is_integer() && b.is_integer() {
         return common_integer(a, b);
     }
@@ -227,6 +230,21 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     }
     let length = text_length(a).max(text_length(b));
     SqlType::varchar(length, common_collation(a, b))
+}
+
+/// A document beside another is one; beside anything else it is a text.
+pub fn common_json(a: &SqlType, b: &SqlType) -> SqlType {
+    if a.base == b.base {
+        return SqlType::json();
+    }
+    let binary = |t: &SqlType| t.is_string() && t.collation == Collation::Binary;
+    if binary(a) || binary(b) {
+        return SqlType::new(BaseType::LongBlob);
+    }
+    SqlType {
+        collation: Collation::Utf8mb4Bin,
+        ..SqlType::new(BaseType::LongText)
+    }
 }
 
 /// How wide the range of an integer type is, narrowest first. A BIGINT of few digits (a constant, a truth value) is no wider than

@@ -22,7 +22,7 @@ mod names;
 mod uca;
 mod weight_string;
 
-pub use base::{BaseType, Beside, Compares, Counts, Facts, Family, StringFacts, Wire};
+pub use base::{BaseType, Beside, Category, Compares, Counts, Facts, Family, StringFacts, Wire};
 pub use charset::{Charset, CharsetFacts};
 pub use collations::Collation;
 pub use encoding::{Encoding, Encodings};

@@ -30,6 +30,10 @@ impl SqlType {
             members: None,
         }
     }
+    /// JSON.
+    pub fn json() -> SqlType {
+        SqlType::new(BaseType::Json)
+    }
     /// The type of NULL.
     pub fn null() -> SqlType {
         SqlType::new(BaseType::Null)
@@ -285,6 +289,11 @@ impl SqlType {
     pub fn is_temporal(&self) -> bool {
         self.category() == Category::Temporal
     }
+    /// Whether it is JSON.
+    #[inline]
+    pub fn is_json(&self) -> bool {
+        self.base == BaseType::Json
+    }
     /// Whether it is a TEXT or BLOB type (key parts need a prefix, no literal default).
     #[inline]
     pub fn is_blob(&self) -> bool {
@@ -351,7 +360,8 @@ impl SqlType {
             | Family::Date
             | Family::DateTime
             | Family::Timestamp
-            | Family::Time => (None, None),
+            | Family::Time
+            | Family::Json => (None, None),
         }
     }
     /// information_schema's CHARACTER_MAXIMUM_LENGTH and CHARACTER_OCTET_LENGTH.
@@ -394,6 +404,7 @@ impl SqlType {
             Some(s) if s.lob > 0 => 8 + usize::from(s.lob),
             Some(s) if s.fixed => bytes,
             Some(_) => bytes + if bytes > 255 { 2 } else { 1 },
+            None if self.is_json() => 12,
             None => self.fixed_len(),
         }
     }
@@ -418,7 +429,8 @@ impl SqlType {
             | Family::String
             | Family::Enum
             | Family::Date
-            | Family::Time => width,
+            | Family::Time
+            | Family::Json => width,
         }
     }
 }

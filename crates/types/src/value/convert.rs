@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::time::{Date, DateTime, MICROS, Time};
 use super::{Decimal, Value, parse_time, text};
-use crate::types::Collation;
+use crate::types::{Category, Collation};
 
 /// The double at the start of a text, and how many bytes belong to it (0: none).
 pub fn double_prefix(s: &[u8]) -> (f64, usize) {
@@ -109,6 +109,7 @@ impl<'a> Value<'a> {
             Value::Date(v) => Value::Date(*v),
             Value::DateTime(v) => Value::DateTime(*v),
             Value::Time(v) => Value::Time(*v),
+            Value::Json(j) => Value::Json(j.borrowed()),
         }
     }
     /// Truth as WHERE sees it; `None` for NULL. A string that is no number is false.
@@ -124,6 +125,7 @@ impl<'a> Value<'a> {
             Value::Date(d) => d.to_number() != 0,
             Value::DateTime(d) => !d.is_zero(),
             Value::Time(t) => t.micros != 0,
+            Value::Json(j) => j.truth(),
         })
     }
     /// As a wide integer, rounding; strings by their numeric prefix.
@@ -151,6 +153,7 @@ impl<'a> Value<'a> {
                 micros: super::time::round_micros(t.micros, 0),
             }
             .to_number() as i128,
+            Value::Json(j) => j.to_number().to_i128(),
         }
     }
     /// As a signed integer, rounding and clamping; strings by their numeric prefix; NULL is 0.
@@ -194,6 +197,7 @@ impl<'a> Value<'a> {
                 let f = (t.micros.unsigned_abs() % MICROS as u64) as f64 / MICROS as f64;
                 t.to_number() as f64 + if t.micros < 0 { -f } else { f }
             }
+            Value::Json(j) => j.to_number().to_f64(),
         }
     }
     /// As a decimal; strings by their numeric prefix; NULL is 0.
@@ -208,6 +212,7 @@ impl<'a> Value<'a> {
             Value::Date(d) => Decimal::from(d.to_number()),
             Value::DateTime(d) => micro_decimal(d.to_number(), d.micro as i64),
             Value::Time(t) => micro_decimal(t.to_number(), t.micros % MICROS),
+            Value::Json(j) => j.to_number().to_decimal(),
         }
     }
     /// The text MySQL would print; NULL is empty. Borrows where the value is a string. Scale and fractional digits come
@@ -240,6 +245,7 @@ impl<'a> Value<'a> {
                 let p = parse_time::datetime_from_number(whole, 0)?;
                 p.value.add_micros(if p.has_time { micro } else { 0 })
             }
+            Value::Json(j) => j.to_sql(Category::Temporal).ok()?.to_datetime(),
         }
     }
     /// As a date.
@@ -261,6 +267,7 @@ impl<'a> Value<'a> {
                 let (whole, micro) = split_micros(self.to_decimal())?;
                 parse_time::time_from_number(whole, micro).map(|p| p.value)
             }
+            Value::Json(j) => j.to_sql(Category::Temporal).ok()?.to_time(),
         }
     }
 
@@ -312,6 +319,9 @@ fn doubles(a: f64, b: f64) -> Ordering {
 fn compare_mixed(a: &Value<'_>, b: &Value<'_>) -> Ordering {
     use Value::*;
     match (a, b) {
+        (Json(a), Json(b)) => a.cmp(b),
+        (Json(a), b) => a.cmp(&crate::value::json::scalar(b)),
+        (a, Json(b)) => crate::value::json::scalar(a).cmp(b),
         (Int(a), UInt(b)) => signed_unsigned(*a, *b),
         (UInt(a), Int(b)) => signed_unsigned(*b, *a).reverse(),
         (UInt(a), UInt(b)) => a.cmp(b),

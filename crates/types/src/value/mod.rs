@@ -7,6 +7,7 @@ mod cast;
 pub mod convert;
 pub mod env;
 pub mod family;
+pub mod json;
 pub mod parse_time;
 pub mod text;
 pub mod time;
@@ -22,6 +23,7 @@ pub use family::{
     Lookup, cast, conform, default_text, implicit_zero, integer_range, integer_value, lookup,
     member_number, of_default, recoded, sort_key,
 };
+pub use json::Json;
 pub use text::{assigned, shown, write_text};
 pub use time::{Date, DateTime, Time};
 pub use zone::Zone;
@@ -47,6 +49,8 @@ pub enum Value<'a> {
     DateTime(DateTime),
     /// A time of day or interval.
     Time(Time),
+    /// A JSON document.
+    Json(Json<'a>),
 }
 
 impl Value<'_> {
@@ -75,6 +79,7 @@ impl Value<'_> {
             Value::Date(v) => Value::Date(v),
             Value::DateTime(v) => Value::DateTime(v),
             Value::Time(v) => Value::Time(v),
+            Value::Json(j) => Value::Json(j.into_owned()),
         }
     }
 }

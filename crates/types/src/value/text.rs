@@ -194,6 +194,7 @@ pub(super) fn write_plain(v: &Value<'_>, out: &mut Vec<u8>) {
         Value::Date(d) => write_date(*d, out),
         Value::DateTime(d) => write_datetime(*d, if d.micro == 0 { 0 } else { 6 }, out),
         Value::Time(t) => write_time(*t, if t.micros % 1_000_000 == 0 { 0 } else { 6 }, out),
+        Value::Json(j) => j.root().write_text(out),
     }
 }
 

@@ -24,6 +24,7 @@ fn text(v: &Value<'_>) -> usize {
     match v {
         // What the allocator adds included.
         Value::Bytes(b) => b.len() + 16,
+        Value::Json(j) => j.as_bytes().len() + 16,
         _ => 0,
     }
 }
@@ -52,8 +53,10 @@ pub fn is_batchable(spec: &AggregateSpec, parallel: bool) -> bool {
                 spec.args[0].ty.base == crate::types::BaseType::Decimal
             }
             (K::Sum | K::Avg, Some(Kind::Double)) => !parallel,
-            // Of strings that a collation takes for equal it is the first that counts.
-            (K::Min | K::Max, Some(kind)) => !parallel || kind != Kind::Bytes,
+            // Of strings that a collation takes for equal it is the first that counts, as of numbers in documents.
+            (K::Min | K::Max, Some(kind)) => {
+                !parallel || kind != Kind::Bytes && !spec.args[0].ty.is_json()
+            }
             _ => false,
         }
 }

@@ -340,6 +340,7 @@ impl Column {
             Kept::Values(v) => {
                 let heap = |v: &Value<'_>| match v {
                     Value::Bytes(b) => b.len(),
+                    Value::Json(j) => j.as_bytes().len(),
                     _ => 0,
                 };
                 v.len() * size_of::<Value<'static>>() + v.iter().map(heap).sum::<usize>()

@@ -126,6 +126,7 @@ impl Memo {
     fn put(&mut self, key: &[u8], v: &Value<'static>) {
         let own = match v {
             Value::Bytes(b) => b.len(),
+            Value::Json(j) => j.as_bytes().len(),
             _ => 0,
         };
         let full = self.values.len() >= MOST_VALUES;

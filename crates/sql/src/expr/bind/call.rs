@@ -7,6 +7,7 @@ use millpond_syntax::ast;
 use parking_lot::Mutex;
 
 use super::comparisons::{as_number, equal_within};
+use super::json;
 use super::operators::{arithmetic, branch};
 use super::{Scope, bind, cast, coercion, is_null, is_param, sent};
 use crate::error::{SqlError, SqlResult};
@@ -22,6 +23,9 @@ use crate::value::Value;
 pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> Expr {
     if f.reads_bytes() {
         args.iter_mut().for_each(|a| sent::into_bytes(a, scope));
+    }
+    if !f.takes_json() {
+        args = args.into_iter().map(json::as_text).collect();
     }
     sent::beside_bytes(&mut args, scope);
     infer_params(f, &mut args);
@@ -100,7 +104,12 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
         S::Cast { array: true, .. } => Err(SqlError::unsupported("CAST ... ARRAY")),
         S::Cast { zone: Some(_), .. } => Err(SqlError::unsupported("AT TIME ZONE")),
         S::Cast { value, to, .. } | S::ConvertTo(value, to) => {
-            cast::cast_to(bind(value, scope)?, to, scope)
+            let bound = bind(value, scope)?;
+            let bound = match to {
+                ast::CastType::Json => json::truth(value, bound),
+                _ => bound,
+            };
+            cast::cast_to(bound, to, scope)
         }
         S::ConvertUsing(value, charset) => {
             let value = bind(value, scope)?;
@@ -152,7 +161,22 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
             levels: Some(_), ..
         } => Err(SqlError::unsupported("LEVEL of WEIGHT_STRING()")),
         S::WeightString { value, padded, .. } => weight_string(value, *padded, scope),
-        S::JsonValue { .. } => Err(SqlError::unsupported("function JSON_VALUE()")),
+        S::JsonValue {
+            value,
+            path,
+            returning,
+            on_empty,
+            on_error,
+        } => {
+            let args = json::Value {
+                value,
+                path,
+                returning: returning.as_ref(),
+                on_empty: on_empty.as_ref(),
+                on_error: on_error.as_ref(),
+            };
+            json::value(args, scope)
+        }
         S::Grouping(list) => scope.grouping(list),
     }
 }
@@ -195,7 +219,10 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
         return found.ok_or_else(|| no_function(database.as_str(), c.name.as_str()));
     }
     let name = c.name.as_str().to_ascii_uppercase();
-    let mut args = bind_args(&c.args, scope)?;
+    let mut args = match name.starts_with("JSON_") {
+        true => json::bind_args(&c.args, scope)?,
+        false => bind_args(&c.args, scope)?,
+    };
     if !c.arg_names.is_empty() {
         // Names are for loadable functions, of which there are none.
         let name = c.name.as_str();
@@ -210,7 +237,10 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
             let date = args.remove(0);
             Ok(shift(date, days, IntervalUnit::Day, name == "SUBDATE"))
         }
-        _ => named(&name, c.name.as_str(), args, scope),
+        _ => {
+            func::check_pairs(&name, args.len())?;
+            named(&name, c.name.as_str(), args, scope)
+        }
     }
 }
 
@@ -346,11 +376,17 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
         A::Variance | A::VarPop => AggregateKind::VarPop,
         A::VarSamp => AggregateKind::VarSamp,
         A::GroupConcat => AggregateKind::GroupConcat,
-        A::JsonArrayAgg => return Err(SqlError::unsupported("function JSON_ARRAYAGG()")),
-        A::JsonObjectAgg => return Err(SqlError::unsupported("function JSON_OBJECTAGG()")),
+        A::JsonArrayAgg => AggregateKind::JsonArray,
+        A::JsonObjectAgg => AggregateKind::JsonObject,
         A::StCollect => return Err(SqlError::unsupported("function ST_COLLECT()")),
     };
-    let args = bind_args(&a.args, scope)?;
+    let mut args = match kind {
+        AggregateKind::JsonArray | AggregateKind::JsonObject => json::bind_args(&a.args, scope)?,
+        _ => bind_args(&a.args, scope)?,
+    };
+    if kind == AggregateKind::GroupConcat {
+        args = args.into_iter().map(json::as_text).collect();
+    }
     let mut order_by = Vec::with_capacity(a.order_by.len());
     for o in &a.order_by {
         let desc = o.direction == Some(ast::Direction::Descending);

@@ -3,7 +3,7 @@
 use millpond_syntax::ast::{self, CastCharset, CastType};
 
 use super::comparisons::as_number;
-use super::{Scope, is_param, sent};
+use super::{Scope, is_param, json, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
 use crate::types::{BaseType, Collation, SqlType, derive};
@@ -22,6 +22,7 @@ pub(super) fn collate(e: Expr, name: &str, scope: &mut dyn Scope) -> SqlResult<E
         );
         return Err(SqlError::new(1253, m));
     }
+    let e = json::as_text(e);
     let base = if e.ty.is_string() && !e.ty.is_enumerated() {
         e.ty.clone()
     } else {
@@ -93,7 +94,7 @@ pub(super) fn cast_to(e: Expr, to: &CastType, scope: &mut dyn Scope) -> SqlResul
 }
 
 /// The type that CAST makes of an expression.
-fn target(e: &Expr, to: &CastType, connection: Collation) -> SqlResult<SqlType> {
+pub(super) fn target(e: &Expr, to: &CastType, connection: Collation) -> SqlResult<SqlType> {
     use ast::{DataType as D, TemporalType as T};
     let numeric = ast::Numeric::default();
     let float = |size, n| D::Float(size, n, None, numeric);
@@ -115,7 +116,7 @@ fn target(e: &Expr, to: &CastType, connection: Collation) -> SqlResult<SqlType> 
         CastType::Double => float(ast::FloatSize::Double, None),
         CastType::Real => float(ast::FloatSize::Real, None),
         CastType::Float(n) => float(ast::FloatSize::Float, *n),
-        CastType::Json => return Err(SqlError::unsupported("type JSON")),
+        CastType::Json => return Ok(SqlType::json()),
         CastType::Spatial(name) => {
             return Err(SqlError::unsupported(format_args!("type {name}")));
         }
@@ -161,14 +162,14 @@ pub(crate) fn as_own_text(e: &mut Expr) {
     }
 }
 
-fn cast(mut e: Expr, ty: SqlType, scope: &mut dyn Scope) -> Expr {
+pub(super) fn cast(mut e: Expr, ty: SqlType, scope: &mut dyn Scope) -> Expr {
     if ty.is_string() {
         e = converted(e, ty.collation, scope);
     }
     if ty.is_numeric() {
         as_number(&mut e);
     }
-    if is_param(&e) {
+    if is_param(&e) && !ty.is_json() {
         e.ty = ty.clone();
     }
     // What is no number or date of the kind becomes NULL (dates) or zero (numbers).

@@ -92,6 +92,10 @@ fn held(e: &Expr) -> Option<Held> {
         | ExprKind::UserVariable(_)
         | ExprKind::DateAdd(..) => Coercibility::Constant,
         ExprKind::SystemVariable(..) => Coercibility::System,
+        // Texts of documents are as firm as columns.
+        ExprKind::Function(_, args) if args.iter().any(|a| a.ty.is_json()) => {
+            Coercibility::Implicit
+        }
         ExprKind::Function(_, args) => {
             let all = made(args.iter());
             held.ascii |= all.is_none_or(|h| h.ascii);

@@ -2,6 +2,7 @@
 
 use millpond_syntax::ast;
 
+use super::json;
 use super::names::type_of;
 use super::operators::{and, comparison, not, or};
 use super::{
@@ -241,6 +242,10 @@ pub(super) fn compare_with(
         return Err(columns_wanted(list.len()));
     }
     let b = bind(right, scope)?;
+    let b = match a.ty.is_json() {
+        true => json::truth(right, b),
+        false => b,
+    };
     compare_scalars(op, a, b, scope)
 }
 
@@ -270,6 +275,7 @@ pub(super) fn compare_rows(
         }
         (None, None) => {
             let (a, b) = (bind(left, scope)?, bind(right, scope)?);
+            let (a, b) = json::truths((left, a), (right, b));
             return compare_scalars(op, a, b, scope);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
@@ -396,8 +402,8 @@ pub(super) fn quantified(q: &ast::Quantified, scope: &mut dyn Scope) -> SqlResul
 }
 
 pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let mut value = bind(&l.value, scope)?;
-    let mut pattern = bind(&l.pattern, scope)?;
+    let mut value = json::as_text(bind(&l.value, scope)?);
+    let mut pattern = json::as_text(bind(&l.pattern, scope)?);
     sent::beside_bytes([&mut value, &mut pattern], scope);
     if is_param(&pattern) {
         pattern.ty = SqlType::varchar(255, scope.collation());

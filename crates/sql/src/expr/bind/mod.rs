@@ -8,6 +8,8 @@
 //! | `comparisons` | what sides are converted to; ranges, lists, rows, patterns |
 //! | `call` | functions and aggregates |
 //! | `cast` | CAST, CONVERT, COLLATE |
+//! | `json` | documents among arguments, JSON_VALUE |
+//! | `condition` | what is a condition by its form |
 //! | `coercion` | which collation counts |
 //! | `sent` | texts as the client sent them |
 
@@ -15,6 +17,8 @@ mod call;
 mod cast;
 pub(crate) mod coercion;
 mod comparisons;
+mod condition;
+mod json;
 mod literal;
 mod names;
 mod operators;
@@ -26,6 +30,7 @@ use coercion::agree;
 pub(super) use coercion::collation_of;
 pub(crate) use comparisons::{as_number, assigned_bits, compare};
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
+pub use condition::is_condition;
 pub(crate) use literal::{bytes_of_bits, introduced_text};
 pub use names::{is_of, type_of, unknown_column};
 pub(crate) use operators::arithmetic;

@@ -96,6 +96,7 @@ pub fn type_of(v: &Value<'_>, collation: Collation) -> SqlType {
             let fsp = if t.micros % 1_000_000 == 0 { 0 } else { 6 };
             SqlType::temporal(BaseType::Time, fsp)
         }
+        Value::Json(_) => SqlType::json(),
     }
 }
 

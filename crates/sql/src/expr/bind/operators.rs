@@ -5,6 +5,7 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 
 use super::comparisons::{as_number, compare_rows, compare_with, equal_within, regexp};
+use super::json;
 use super::{
     Scope, SubqueryKind, bind, by_value, call, cast, coercion, finish, is_free, is_param, literal,
     predicate, sent,
@@ -68,7 +69,10 @@ pub(super) fn binary(
     if let Some(c) = comparison(op) {
         return compare_rows(c, left, right, scope);
     }
-    let (a, b) = (bind(left, scope)?, bind(right, scope)?);
+    let (mut a, b) = (bind(left, scope)?, bind(right, scope)?);
+    if op == ast::BinaryOp::MemberOf {
+        a = json::truth(left, a);
+    }
     combine(op, a, b, scope)
 }
 
@@ -129,8 +133,8 @@ fn combine(op: ast::BinaryOp, mut a: Expr, mut b: Expr, scope: &mut dyn Scope) -
         B::BitXor => bits(BitOp::Xor, a, b),
         B::Shl => bits(BitOp::ShiftLeft, a, b),
         B::Shr => bits(BitOp::ShiftRight, a, b),
-        B::Regexp => regexp(a, b, false),
-        B::NotRegexp => regexp(a, b, true),
+        B::Regexp => regexp(json::as_text(a), json::as_text(b), false),
+        B::NotRegexp => regexp(json::as_text(a), json::as_text(b), true),
         B::SoundsLike => {
             for e in [&mut a, &mut b] {
                 let text = std::mem::replace(e, Expr::null());
@@ -139,9 +143,12 @@ fn combine(op: ast::BinaryOp, mut a: Expr, mut b: Expr, scope: &mut dyn Scope) -
             equal_within("=", a, b)?
         }
         B::Concat => call::function(Func::Concat, vec![a, b], scope),
-        B::MemberOf => return Err(SqlError::unsupported("MEMBER OF")),
-        B::JsonExtract => return Err(SqlError::unsupported("->")),
-        B::JsonUnquote => return Err(SqlError::unsupported("->>")),
+        B::MemberOf => call::function(Func::MemberOf, vec![a, b], scope),
+        B::JsonExtract => call::function(Func::JsonExtract, vec![a, b], scope),
+        B::JsonUnquote => {
+            let part = call::function(Func::JsonExtract, vec![a, b], scope);
+            call::function(Func::JsonUnquote, vec![part], scope)
+        }
         B::Eq | B::NullSafeEq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => {
             return Err(SqlError::unsupported("this comparison"));
         }
@@ -159,7 +166,7 @@ fn bits(op: BitOp, mut a: Expr, mut b: Expr) -> Expr {
 
 /// `@name := value`.
 pub(super) fn assignment(a: &ast::Assign, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let value = bind(&a.value, scope)?;
+    let value = json::as_text(bind(&a.value, scope)?);
     let (ty, nullable) = (value.ty.clone(), value.nullable);
     let name = Arc::from(a.name.to_ascii_lowercase());
     let kind = ExprKind::SetUserVariable(name, Box::new(value));

@@ -11,8 +11,8 @@ use crate::value::Value;
 pub(super) const FUNCTIONS: &[Function] = &[
     row("GREATEST", 2..=ANY, in_common, |c| extreme(c, Ordering::Greater)).takes_alike(),
     row("LEAST", 2..=ANY, in_common, |c| extreme(c, Ordering::Less)).takes_alike(),
-    row("COALESCE", 1..=ANY, in_common, coalesce).null(Null::OfAll).takes_alike(),
-    row("IFNULL", 2..=2, in_common, coalesce).aka(&["NVL"]).null(Null::OfAll).takes_alike(),
+    row("COALESCE", 1..=ANY, in_common, coalesce).null(Null::OfAll).takes_alike().takes_json(),
+    row("IFNULL", 2..=2, in_common, coalesce).aka(&["NVL"]).null(Null::OfAll).takes_alike().takes_json(),
 ];
 
 /// The type that all arguments have in common.

@@ -19,6 +19,7 @@ mod encode;
 mod files;
 mod format;
 mod info;
+mod json;
 mod net;
 mod numeric;
 mod random;
@@ -43,6 +44,7 @@ use crate::types::{Collation, SqlType};
 use call::{Call, Computed, Eval, Exit};
 pub(super) use call::{call, max_result};
 use encode::unhex;
+pub(super) use json::{cast as cast_to_json, check_pairs, json_text, on, part as json_part};
 pub use random::RandState;
 use typing::Typing;
 pub(super) use typing::joint;
@@ -75,6 +77,8 @@ struct Function {
     takes_alike: bool,
     /// See [`Func::joins`].
     joins: bool,
+    /// See [`Func::takes_json`].
+    takes_json: bool,
     eval: Eval,
 }
 
@@ -91,6 +95,8 @@ enum Null {
     OfAll,
     /// Whatever the arguments are.
     Maybe,
+    /// It never is.
+    Never,
 }
 
 /// What a result follows from.
@@ -125,6 +131,7 @@ const fn row(
         takes_numbers: false,
         takes_alike: false,
         joins: false,
+        takes_json: false,
         eval,
     }
 }
@@ -165,6 +172,11 @@ impl Function {
         self.joins = true;
         self
     }
+    /// See [`Func::takes_json`].
+    const fn takes_json(mut self) -> Function {
+        self.takes_json = true;
+        self
+    }
     /// The name is for messages: what has it is no call.
     const fn not_by_name(mut self) -> Function {
         self.called_by_name = false;
@@ -185,6 +197,7 @@ const TOPICS: &[&[Function]] = &[
     files::FUNCTIONS,
     format::FUNCTIONS,
     info::FUNCTIONS,
+    json::FUNCTIONS,
     net::FUNCTIONS,
     numeric::FUNCTIONS,
     random::FUNCTIONS,
@@ -244,10 +257,15 @@ impl Func {
     pub const GetFormat: Func = Func::named("GET_FORMAT");
     pub const IfNull: Func = Func::named("IFNULL");
     pub const Interval: Func = Func::named("INTERVAL");
+    pub const JsonBoolean: Func = Func::named("CAST BOOLEAN AS JSON");
+    pub const JsonExtract: Func = Func::named("JSON_EXTRACT");
+    pub const JsonUnquote: Func = Func::named("JSON_UNQUOTE");
+    pub const JsonValue: Func = Func::named("JSON_VALUE");
     pub const LTrim: Func = Func::named("LTRIM");
     pub const LastInsertId: Func = Func::named("LAST_INSERT_ID");
     pub const Locate: Func = Func::named("LOCATE");
     pub const RTrim: Func = Func::named("RTRIM");
+    pub const MemberOf: Func = Func::named("MEMBER OF");
     pub const Rand: Func = Func::named("RAND");
     pub const Soundex: Func = Func::named("SOUNDEX");
     pub const Substring: Func = Func::named("SUBSTRING");
@@ -308,6 +326,10 @@ impl Func {
     /// Whether its arguments that are texts come together in one text or one comparison, for which their character sets must meet.
     pub(super) fn joins(self) -> bool {
         self.row().joins || self.row().takes_alike
+    }
+    /// Whether documents among its arguments stay what they are; otherwise they are their texts.
+    pub(super) fn takes_json(self) -> bool {
+        self.row().takes_json
     }
     fn takes(self, count: usize) -> bool {
         let (least, most) = self.row().arity;
@@ -405,6 +427,7 @@ pub(super) fn result_type(f: Func, args: &[Expr], collation: Collation) -> (SqlT
         Null::OfFirstOrLong => args[0].nullable || long(),
         Null::OfAll => args.iter().all(|a| a.nullable),
         Null::Maybe => true,
+        Null::Never => false,
     };
     (ty, null)
 }

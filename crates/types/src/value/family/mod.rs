@@ -17,6 +17,7 @@ mod decimal;
 mod enumeration;
 mod float;
 mod integer;
+mod json;
 mod set;
 pub mod stored;
 mod string;
@@ -32,6 +33,10 @@ pub(super) fn assign<'a>(
     column: Target<'_>,
     cx: &StoreContext<'_>,
 ) -> SqlResult<Value<'a>> {
+    let value = match value {
+        Value::Json(j) if !column.ty.is_json() => json::assigned_elsewhere(j, column, cx)?,
+        value => value,
+    };
     match column.ty.family() {
         F::Null => Ok(Value::Null),
         F::Integer => integer::assign(value, column, cx),
@@ -44,6 +49,7 @@ pub(super) fn assign<'a>(
         F::Set => set::assign(value, column, cx),
         F::Date | F::DateTime | F::Timestamp => datetime::assign(value, column, cx),
         F::Time => time::assign(value, column, cx),
+        F::Json => json::assign(value, column),
     }
 }
 
@@ -52,6 +58,13 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlR
     if value.is_null() {
         return Ok(value);
     }
+    let value = match value {
+        Value::Json(j) if !ty.is_json() => match json::cast_elsewhere(j, ty, session)? {
+            Value::Null => return Ok(Value::Null),
+            value => value,
+        },
+        value => value,
+    };
     match ty.family() {
         F::Null => Ok(value),
         F::Integer | F::Bit => integer::cast(value, ty.unsigned, session),
@@ -61,6 +74,7 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlR
         F::String | F::Enum | F::Set => string::cast(value, ty, session),
         F::Date | F::DateTime | F::Timestamp => datetime::cast(value, ty, session),
         F::Time => time::cast(value, ty, session),
+        F::Json => json::cast(value),
     }
 }
 
@@ -79,6 +93,7 @@ pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
         F::Date => value.to_date().map_or(value, Value::Date),
         F::DateTime | F::Timestamp => value.to_datetime().map_or(value, Value::DateTime),
         F::Time => value.to_time().map_or(value, Value::Time),
+        F::Json => json::conform(value),
     }
 }
 
@@ -95,6 +110,7 @@ pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
         F::Date => Value::Date(Date::default()),
         F::DateTime | F::Timestamp => Value::DateTime(DateTime::default()),
         F::Time => Value::Time(Time::default()),
+        F::Json => json::null(),
     }
 }
 
@@ -132,6 +148,7 @@ pub fn sort_key(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
             stored::put_datetime(value.to_datetime().unwrap_or_default(), out);
         }
         F::Time => stored::put_time(value.to_time().unwrap_or_default(), out),
+        F::Json => json::sort_key(value, out),
     }
 }
 
@@ -160,6 +177,10 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
     if value.is_null() {
         return Lookup::Null;
     }
+    // A document is compared as one: the number 5 is not the text "5".
+    if let Value::Json(_) = value {
+        return Lookup::Unusable;
+    }
     match ty.family() {
         F::Null => Lookup::Unusable,
         F::Integer | F::Bit => integer::lookup(value, ty),
@@ -171,6 +192,8 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
         F::Set => set::lookup(value, ty),
         F::Date | F::DateTime | F::Timestamp => datetime::lookup(value, ty, zone),
         F::Time => time::lookup(value, ty),
+        // No index has documents.
+        F::Json => Lookup::Unusable,
     }
 }
 
@@ -190,7 +213,8 @@ pub fn member_number(text: &[u8], ty: &SqlType) -> Option<Value<'static>> {
         | F::Date
         | F::DateTime
         | F::Timestamp
-        | F::Time => None,
+        | F::Time
+        | F::Json => None,
     }
 }
 
@@ -202,7 +226,9 @@ pub fn constant_text(text: &[u8], ty: &SqlType) -> Option<(Value<'static>, SqlTy
         F::Time => time::constant_text(text),
         // Two digits of a year stand for four, see [`beside`].
         F::Year => None,
-        F::Null | F::Decimal | F::Float | F::Double | F::String | F::Enum | F::Set => None,
+        F::Null | F::Decimal | F::Float | F::Double | F::String | F::Enum | F::Set | F::Json => {
+            None
+        }
     }
 }
 
@@ -221,7 +247,8 @@ pub fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
         | F::String
         | F::Enum
         | F::Set
-        | F::Time => Ok(v),
+        | F::Time
+        | F::Json => Ok(v),
     }
 }
 

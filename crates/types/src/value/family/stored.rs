@@ -36,6 +36,16 @@ pub enum Form {
     Set,
     /// A string.
     Variable,
+    /// A document in its binary form.
+    Json,
+}
+
+impl Form {
+    /// Whether values differ in how many bytes they take.
+    #[inline]
+    pub fn is_variable(self) -> bool {
+        matches!(self, Form::Variable | Form::Json)
+    }
 }
 
 /// Form and width of a type's values; no width for strings.
@@ -56,6 +66,7 @@ pub fn form_of(ty: &SqlType) -> (Form, u8) {
         F::DateTime => Form::DateTime(ty.decimals),
         F::Timestamp => Form::Timestamp(ty.decimals),
         F::Time => Form::Time,
+        F::Json => Form::Json,
     };
     (form, ty.fixed_len() as u8)
 }
@@ -134,7 +145,7 @@ pub fn read<'a>(form: Form, b: &[u8], ty: &'a SqlType, tz: Zone) -> Value<'a> {
         }
         Form::Enum => enumeration::text(ty, read_be(b) as usize),
         Form::Set => set::text(ty, read_be(b)),
-        Form::Variable => Value::Null,
+        Form::Variable | Form::Json => Value::Null,
     }
 }
 

@@ -301,12 +301,13 @@ impl<'e> Form<'e> {
             K::Case(branches, last) => {
                 let last = last.as_deref();
                 let mut results = branches.iter().map(|(_, r)| r).chain(last);
-                if results.any(|r| e.ty.is_string() && !r.ty.is_string()) {
+                if results.any(|r| e.ty.is_string() && !r.ty.is_string() || e.ty.is_json()) {
                     return Form::ByRow;
                 }
                 let branches = branches.iter().map(|(c, r)| (node(c), node(r)));
                 Form::Case(branches.collect(), last.map(boxed))
             }
+            K::Cast(a) if e.ty.is_json() || a.ty.is_json() => Form::ByRow,
             K::Cast(a) if !e.ty.is_string() || a.ty.is_string() => Form::Cast(boxed(a)),
             K::Collate(a) => Form::Same(boxed(a)),
             K::Extract(a, unit) => Form::Extract(boxed(a), *unit),

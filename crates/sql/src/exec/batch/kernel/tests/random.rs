@@ -3,7 +3,7 @@
 use crate::catalog::{Column, DefaultValue};
 use crate::types::{BaseType, Collation, Schema, SqlType};
 use crate::value::time::truncate_micros;
-use crate::value::{Date, DateTime, Decimal, Time, Value};
+use crate::value::{Date, DateTime, Decimal, Time, Value, json};
 
 /// Constants as a statement has them.
 pub const CONSTANTS: [&str; 34] = [
@@ -97,6 +97,7 @@ pub fn schema() -> Schema {
             SqlType::set(vec!["b".into(), "a".into()], C::Utf8mb4GeneralCi),
         ),
         ("b", SqlType::bits(10)),
+        ("j", SqlType::json()),
     ];
     let column = |(name, ty): (&str, SqlType)| Column {
         name: name.into(),
@@ -226,6 +227,18 @@ impl Random {
             B::Year => Value::UInt(self.of(&[0, 1901, 2001, 2024, 2155])),
             B::Enum => Value::str(self.of(&["b", "a", "1"])),
             B::Set => Value::str(self.of(&["", "b", "a", "b,a"])),
+            B::Json => {
+                let text = self.of(&[
+                    "1",
+                    "1.0",
+                    "\"a\"",
+                    "[1, \"b\"]",
+                    "{\"a\": 2}",
+                    "null",
+                    "true",
+                ]);
+                json::parse(text.as_bytes()).map_or(Value::Null, Value::Json)
+            }
             _ => self.text(ty),
         }
     }
