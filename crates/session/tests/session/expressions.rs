@@ -129,7 +129,6 @@ fn addresses_periods_sets_and_patterns() {
             "{expression}"
         );
     }
-    assert_eq!(c.code("SELECT WEIGHT_STRING('a')"), 1235);
     assert_eq!(c.code("SELECT PERIOD_ADD(0, 5)"), 1210);
     assert_eq!(c.code("SELECT RANDOM_BYTES(0)"), 1690);
     assert_eq!(c.code("SELECT REGEXP_INSTR('a', 'a', 5)"), 3686);

@@ -128,7 +128,7 @@ fn the_server_describes_itself() {
         c.rows("SHOW CHARACTER SET LIKE 'utf8mb4'"),
         ["utf8mb4|UTF-8 Unicode|utf8mb4_general_ci|4"]
     );
-    assert_eq!(c.rows("SHOW COLLATION WHERE Charset = 'utf8mb4'").len(), 5);
+    assert_eq!(c.rows("SHOW COLLATION WHERE Charset = 'utf8mb4'").len(), 8);
     assert_eq!(
         c.rows("SHOW GRANTS"),
         ["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"]
@@ -299,19 +299,20 @@ fn dumps_of_all_databases_find_what_they_ask_for() {
 }
 
 #[test]
-fn utf8_and_utf8mb3_are_other_names_of_utf8mb4() {
+fn utf8_is_another_name_of_utf8mb3() {
     let db = TestDb::new();
     let mut c = db.client();
     c.ok("CREATE TABLE t (a VARCHAR(9) COLLATE utf8_bin, b VARCHAR(9) CHARACTER SET utf8mb3)");
     c.ok("INSERT INTO t VALUES ('a', 'A')");
-    for collation in ["utf8_bin", "utf8mb3_bin", "UTF8MB4_BIN"] {
+    for collation in ["utf8_bin", "utf8mb3_bin", "UTF8MB3_BIN"] {
         let asked = format!("SELECT COUNT(*) FROM t WHERE a = b COLLATE {collation}");
         assert_eq!(c.one(&asked), "0");
         c.ok(&format!("SET collation_connection = {collation}"));
-        assert_eq!(c.one("SELECT @@collation_connection"), "utf8mb4_bin");
+        assert_eq!(c.one("SELECT @@collation_connection"), "utf8mb3_bin");
     }
     assert_eq!(c.one("SELECT 'a' = 'A' COLLATE utf8_general_ci"), "1");
     assert_eq!(c.one("SELECT CONVERT('a' USING utf8)"), "a");
+    assert_eq!(c.code("SELECT 'a' COLLATE utf8mb4_bin"), 1253);
     assert_eq!(c.code("SELECT 'a' COLLATE utf8_nope_ci"), 1273);
 }
 

@@ -243,9 +243,9 @@ fn a_client_gets_the_character_set_it_asks_for_or_an_error() {
     assert_eq!(connect(28).err().unwrap().code, 1115);
     let mut c = db.client();
     assert_eq!(c.code("SET NAMES gbk"), 1115);
-    assert_eq!(c.code("SET character_set_connection = latin1"), 1115);
+    assert_eq!(c.code("SET character_set_connection = gbk"), 1115);
     assert_eq!(
-        c.code("CREATE TABLE t (a VARCHAR(9) CHARACTER SET latin1)"),
+        c.code("CREATE TABLE t (a VARCHAR(9) CHARACTER SET gbk)"),
         1115
     );
 }
