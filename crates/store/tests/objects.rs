@@ -70,6 +70,7 @@ fn objects_come_change_and_go() {
     drop(o);
     e.close().unwrap();
     drop(e);
+    sim.kill();
     assert_eq!(all(&open(&sim), None), ["da.p=3"]);
 }
 
@@ -82,7 +83,7 @@ fn objects_of_tables_go_with_them() {
     for name in ["t", "tt", "u"] {
         let table = engine::NewTable {
             database: "d".into(),
-            ..common::table(name, &[])
+            ..common::table(name, &[("PRIMARY", true, &[0])])
         };
         e.create_table(&o, table).unwrap();
     }

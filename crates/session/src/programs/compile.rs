@@ -2,57 +2,26 @@
 
 use std::sync::Arc;
 
-use millpond_sql::catalog::programs::{ProgramDef, ProgramKind, RowEvent};
+use millpond_sql::catalog::programs::{ProgramDef, ProgramKind};
 use millpond_sql::env::{SqlMode, sql_mode};
-use millpond_sql::error::{SqlError, SqlResult, SqlState};
+use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
-    self, CompoundStatement as S, ConditionValue, DiagnosticsArea, Expr, ExprKind, HandlerAction,
-    Ident, Items, ParameterMode, RoutineStatement, SetItem, SetStatement, SetValue, StatementKind,
+    self, CompoundStatement as S, Expr, ExprKind, HandlerAction, Ident, Items, ParameterMode,
+    RoutineStatement, SetItem, SetStatement, SetValue, StatementKind,
 };
 use millpond_sql::parse::{self, Statement};
 use millpond_sql::planner::into_of;
 use millpond_sql::types::{Collation, Column, SqlType};
-use millpond_syntax::{Lexer, Token, TokenKind};
 
 use super::allowed;
-use super::code::{
-    Argument, Block, Call, Condition, Diagnostics, DiagnosticsItems, Handler, Otherwise, Program,
-    Signal, Sql, Step, Variable,
-};
+use super::code::{Argument, Block, Call, Handler, Otherwise, Program, Sql, Step, Variable};
 use super::names::Names;
 use super::variables;
 use crate::statements::{Parsed, kinds};
 
 /// 1105.
-fn no_program() -> SqlError {
+pub(super) fn no_program() -> SqlError {
     SqlError::new(1105, "a program's text is none")
-}
-
-/// Compiles a trigger of a table with these columns: its frame begins with the values of OLD, then those of NEW.
-pub(crate) fn compile_trigger(def: &ProgramDef, columns: &[Column]) -> SqlResult<Program> {
-    let mode = sql_mode::flags(def.mode);
-    let whole = parse::parse_one(&def.source(), mode)?;
-    let Some(trigger) = &def.trigger else {
-        return Err(no_program());
-    };
-    let StatementKind::Routine(create) = whole.kind() else {
-        return Err(no_program());
-    };
-    let RoutineStatement::CreateTrigger(create) = &**create else {
-        return Err(no_program());
-    };
-    let mut c = Compiler::new(def, &whole, mode)?;
-    for (row, there) in [
-        ("old", trigger.event != RowEvent::Insert),
-        ("new", trigger.event != RowEvent::Delete),
-    ] {
-        for column in columns {
-            c.names.of_row(there.then_some(row), column);
-        }
-    }
-    c.check_rows(columns)?;
-    let body = c.step(&create.body)?;
-    c.finish(Vec::new(), body)
 }
 
 /// Compiles a routine, with all that MySQL checks when one is made.
@@ -83,20 +52,21 @@ pub(crate) fn compile(def: &ProgramDef) -> SqlResult<Program> {
     c.finish(parameters, body)
 }
 
-struct Compiler<'d> {
-    def: &'d ProgramDef,
-    whole: &'d Statement,
-    mode: SqlMode,
+/// What is known while a program is compiled.
+pub(super) struct Compiler<'d> {
+    pub(super) def: &'d ProgramDef,
+    pub(super) whole: &'d Statement,
+    pub(super) mode: SqlMode,
     /// What variables have that name no character set.
-    collation: Collation,
-    names: Names,
-    statements: Vec<Statement>,
-    cursors: Vec<Sql>,
-    returns: Option<Column>,
+    pub(super) collation: Collation,
+    pub(super) names: Names,
+    pub(super) statements: Vec<Statement>,
+    pub(super) cursors: Vec<Sql>,
+    pub(super) returns: Option<Column>,
     /// Whether there is a RETURN.
-    returning: bool,
+    pub(super) returning: bool,
     /// Slots of NEW that are assigned to.
-    changed: Vec<usize>,
+    pub(super) changed: Vec<usize>,
 }
 
 /// What stands where a declaration may.
@@ -109,7 +79,11 @@ enum Stage {
 }
 
 impl<'d> Compiler<'d> {
-    fn new(def: &'d ProgramDef, whole: &'d Statement, mode: SqlMode) -> SqlResult<Compiler<'d>> {
+    pub(super) fn new(
+        def: &'d ProgramDef,
+        whole: &'d Statement,
+        mode: SqlMode,
+    ) -> SqlResult<Compiler<'d>> {
         let collation = match &*def.collation {
             "" => Collation::Utf8mb4GeneralCi,
             name => Collation::by_name(name)?,
@@ -128,44 +102,7 @@ impl<'d> Compiler<'d> {
         })
     }
 
-    /// Errors 1363 and 1054 for what a trigger says of rows and columns that it has not.
-    fn check_rows(&self, columns: &[Column]) -> SqlResult<()> {
-        let Some(trigger) = &self.def.trigger else {
-            return Ok(());
-        };
-        let body = &*self.def.body;
-        let mut lexer = Lexer::new(body, parse::lex_mode(self.mode));
-        let mut tokens = vec![lexer.next_token()];
-        while tokens[tokens.len() - 1].kind != TokenKind::End {
-            tokens.push(lexer.next_token());
-        }
-        let text = |t: &Token| &body[t.start as usize..t.end as usize];
-        for (at, three) in tokens.windows(3).enumerate() {
-            let dot = |t: &Token| t.kind == TokenKind::Dot;
-            if !dot(&three[1]) || at > 0 && dot(&tokens[at - 1]) {
-                continue;
-            }
-            let (row, missing) = match text(&three[0]).to_ascii_uppercase().as_str() {
-                "OLD" => ("OLD", trigger.event == RowEvent::Insert),
-                "NEW" => ("NEW", trigger.event == RowEvent::Delete),
-                _ => continue,
-            };
-            if missing {
-                let event = trigger.event.word();
-                let m = format!("There is no {row} row in on {event} trigger");
-                return Err(SqlError::new(1363, m));
-            }
-            let name = text(&three[2]).trim_matches('`');
-            let named = |c: &Column| c.name.eq_ignore_ascii_case(name);
-            if !columns.iter().any(named) {
-                let m = format!("Unknown column '{name}' in '{row}'");
-                return Err(SqlError::new(1054, m));
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(self, parameters: Vec<ParameterMode>, body: Step) -> SqlResult<Program> {
+    pub(super) fn finish(self, parameters: Vec<ParameterMode>, body: Step) -> SqlResult<Program> {
         let slots = self.names.slots;
         let statements = self.statements.into_iter().map(|mut s| {
             s.params = slots.len();
@@ -208,7 +145,7 @@ impl<'d> Compiler<'d> {
     }
 
     /// An expression, as the SELECT of it.
-    fn expr(&mut self, e: &Expr) -> SqlResult<Sql> {
+    pub(super) fn expr(&mut self, e: &Expr) -> SqlResult<Sql> {
         let text = format!("SELECT ({})", self.text_of(e.span));
         self.text(&text)
     }
@@ -244,7 +181,7 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn step(&mut self, s: &ast::Statement) -> SqlResult<Step> {
+    pub(super) fn step(&mut self, s: &ast::Statement) -> SqlResult<Step> {
         match &s.kind {
             StatementKind::Compound(compound) => self.compound(compound),
             StatementKind::Set(_) => {
@@ -626,37 +563,8 @@ impl<'d> Compiler<'d> {
         Ok(Step::Assign(slot, value))
     }
 
-    /// Whether a name is that of a row that triggers see.
-    fn names_row(&self, name: &str) -> bool {
-        let row = ["new", "old"]
-            .iter()
-            .any(|row| row.eq_ignore_ascii_case(name));
-        row && self.def.kind == ProgramKind::Trigger
-    }
-
-    /// A column of NEW that is to be assigned to: error 1362 where that can't be.
-    fn column_of_new(&mut self, row: &str, name: &str) -> SqlResult<usize> {
-        let before = self.def.trigger.as_ref().is_some_and(|t| t.before);
-        let old = row.eq_ignore_ascii_case("old");
-        if !before || old {
-            let row = row.to_ascii_uppercase();
-            let after = if old { "" } else { "after " };
-            let m = format!("Updating of {row} row is not allowed in {after}trigger");
-            return Err(SqlError::new(1362, m));
-        }
-        let locals = self.names.locals();
-        let Some(local) = locals.of_row(row, name) else {
-            let m = format!("Unknown column '{name}' in 'NEW'");
-            return Err(SqlError::new(1054, m));
-        };
-        if !self.changed.contains(&local.slot) {
-            self.changed.push(local.slot);
-        }
-        Ok(local.slot)
-    }
-
     /// What an expression is if it can be assigned to.
-    fn variable(&mut self, e: &Expr) -> Option<Variable> {
+    pub(super) fn variable(&mut self, e: &Expr) -> Option<Variable> {
         Some(match &e.kind {
             ExprKind::UserVariable(name) => Variable::User(name.to_lowercase()),
             ExprKind::Param(n) => Variable::Param(*n as usize),
@@ -687,117 +595,6 @@ impl<'d> Compiler<'d> {
             ),
             args,
         }))
-    }
-
-    fn condition(&self, value: &ConditionValue) -> SqlResult<Condition> {
-        condition_of(value, |name| self.names.condition_named(name))
-    }
-
-    fn signalled(&self, value: &ConditionValue) -> SqlResult<SqlState> {
-        signalled(value, |name| self.names.condition_named(name))
-    }
-
-    fn signal(
-        &mut self,
-        state: Option<SqlState>,
-        again: bool,
-        items: &Items<(ast::SignalItem, Expr)>,
-    ) -> SqlResult<Signal> {
-        let mut made: Vec<(ast::SignalItem, Sql)> = Vec::with_capacity(items.len());
-        for pair in items {
-            let (item, value) = &*pair;
-            if made.iter().any(|(i, _)| i == item) {
-                return Err(duplicate_item(*item));
-            }
-            made.push((*item, self.expr(value)?));
-        }
-        Ok(Signal {
-            state,
-            again,
-            items: made,
-        })
-    }
-
-    fn diagnostics(&mut self, get: &ast::GetDiagnostics) -> SqlResult<Diagnostics> {
-        let target = |c: &mut Self, e: &Expr| {
-            c.variable(e).ok_or_else(|| match &e.kind {
-                ExprKind::Column(name) => {
-                    SqlError::new(1327, format!("Undeclared variable: {}", name.name()))
-                }
-                _ => SqlError::syntax(format_args!("near '{e}'")),
-            })
-        };
-        let items = match &get.items {
-            ast::DiagnosticsItems::Statement(items) => {
-                let mut all = Vec::with_capacity(items.len());
-                for pair in items {
-                    all.push((target(self, &pair.0)?, pair.1));
-                }
-                DiagnosticsItems::Statement(all)
-            }
-            ast::DiagnosticsItems::Condition(number, items) => {
-                let mut all = Vec::with_capacity(items.len());
-                for pair in items {
-                    all.push((target(self, &pair.0)?, pair.1));
-                }
-                DiagnosticsItems::Condition(self.expr(number)?, all)
-            }
-        };
-        Ok(Diagnostics {
-            stacked: get.area == Some(DiagnosticsArea::Stacked),
-            items,
-        })
-    }
-}
-
-/// 1641.
-pub(crate) fn duplicate_item(item: ast::SignalItem) -> SqlError {
-    SqlError::new(
-        1641,
-        format!("Duplicate condition information item '{item}'"),
-    )
-}
-
-/// A SQLSTATE as written: error 1407 for what is none, or means success.
-fn state(text: &str) -> SqlResult<SqlState> {
-    match SqlState::parse(text) {
-        Some(state) if state.class() != "00" => Ok(state),
-        _ => Err(SqlError::new(1407, format!("Bad SQLSTATE: '{text}'"))),
-    }
-}
-
-fn condition_of(
-    value: &ConditionValue,
-    named: impl FnOnce(&str) -> SqlResult<Condition>,
-) -> SqlResult<Condition> {
-    Ok(match value {
-        ConditionValue::Number(n) => match u16::try_from(*n) {
-            Ok(n) if n > 0 => Condition::Number(n),
-            _ => {
-                let m = format!("Incorrect CONDITION value: '{n}'");
-                return Err(SqlError::new(3054, m));
-            }
-        },
-        ConditionValue::SqlState(text) => Condition::State(state(text)?),
-        ConditionValue::Name(name) => named(name.as_str())?,
-        ConditionValue::SqlWarning => Condition::Warning,
-        ConditionValue::NotFound => Condition::NotFound,
-        ConditionValue::SqlException => Condition::Exception,
-    })
-}
-
-/// The state that SIGNAL raises: error 1646 for a condition that is known by its number.
-fn signalled(
-    value: &ConditionValue,
-    named: impl FnOnce(&str) -> SqlResult<Condition>,
-) -> SqlResult<SqlState> {
-    match condition_of(value, named)? {
-        Condition::State(state) => Ok(state),
-        Condition::Number(_) => Err(SqlError::new(
-            1646,
-            "SIGNAL/RESIGNAL can only use a CONDITION defined with SQLSTATE",
-        )),
-        _ => Err(SqlError::syntax(format_args!("near '{value}'"))),
     }
 }
 

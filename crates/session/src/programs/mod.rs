@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `code` | what a program is compiled to |
 //! | `compile` | declarations, blocks, flow; what MySQL refuses when a program is made |
+//! | `signals` | conditions, SIGNAL, GET DIAGNOSTICS |
+//! | `rows` | what triggers say of OLD and NEW |
 //! | `names` | what is declared where a statement stands |
 //! | `allowed` | which statements a program may hold |
 //! | `variables` | the types of variables, parameters and results |
@@ -25,13 +27,16 @@ mod cache;
 pub(crate) mod code;
 mod compile;
 mod names;
+mod rows;
 mod running;
+mod signals;
 mod triggers;
 mod variables;
 
 pub(crate) use allowed::commits;
 pub(crate) use cache::{Programs, Routine};
-pub(crate) use compile::{alone, compile, compile_trigger};
+pub(crate) use compile::{alone, compile};
+pub(crate) use rows::compile_trigger;
 pub(crate) use running::{Handled, Means, Running};
 pub(crate) use triggers::{TableTriggers, Triggers};
 pub(crate) use variables::returns_text;

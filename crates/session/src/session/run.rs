@@ -165,7 +165,10 @@ impl Session {
             plan: Arc::new(plan),
             context: self.context.clone(),
         };
-        compiled.share(&kept);
+        // Triggers are held by this session, with their plans.
+        if kept.triggers.is_none() {
+            compiled.share(&kept);
+        }
         Ok(kept)
     }
 

@@ -209,7 +209,7 @@ impl Writer<'_> {
     /// A block that finds rows of `targets`, by source, to do something to them.
     fn changing(&mut self, b: &Block, what: &'static str, targets: &[usize]) -> Object {
         let mut out = vec![self.number()];
-        let mut left: Vec<bool> = vec![true; b.subqueries.len()];
+        let mut left: Vec<bool> = b.subqueries.iter().map(|q| !q.is_call()).collect();
         let mut joined = Joined {
             tables: Vec::new(),
             cost: 0.0,

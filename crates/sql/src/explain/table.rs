@@ -10,6 +10,7 @@ use crate::plan::dml::InsertRows;
 use crate::plan::nodes::SetOp;
 use crate::plan::nodes::{
     Access, Block, Body, EqCond, IndexMerge, Level, LevelFrom, LevelKind, Query, SourceKind,
+    Subquery,
 };
 use crate::plan::{Plan, Root};
 use crate::result::ColumnMeta;
@@ -225,7 +226,7 @@ impl Table<'_> {
         match &q.body {
             Body::Block(b) => {
                 let kind = if kind == "SIMPLE"
-                    && (!b.subqueries.is_empty()
+                    && (!b.subqueries.iter().all(Subquery::is_call)
                         || b.sources.iter().any(|s| {
                             matches!(s.kind, SourceKind::Derived { .. } | SourceKind::Lateral(_))
                         })) {
@@ -303,7 +304,7 @@ impl Table<'_> {
                 self.query(&l.query, "DEPENDENT DERIVED");
             }
         }
-        for q in &b.subqueries {
+        for q in b.subqueries.iter().filter(|q| !q.is_call()) {
             let kind = if q.correlated {
                 "DEPENDENT SUBQUERY"
             } else if q.volatile {

@@ -258,7 +258,8 @@ impl Tree<'_> {
             let rows = node.expected.map(|(_, rows)| rows.min(most));
             node = node.under(text, rows, whole);
         }
-        for (n, q) in b.subqueries.iter().enumerate() {
+        let asked = b.subqueries.iter().enumerate();
+        for (n, q) in asked.filter(|(_, q)| !q.is_call()) {
             let when = if b.once.contains(&n) {
                 "run only once"
             } else {

@@ -628,6 +628,10 @@ pub struct Subquery {
 }
 
 impl Subquery {
+    /// Whether it is a call of a stored function, which EXPLAIN shows as little as any function's.
+    pub fn is_call(&self) -> bool {
+        matches!(self.ask, Ask::Call(_))
+    }
     /// Whether its rows are the same throughout a statement.
     pub fn stays(&self) -> bool {
         !self.correlated && !self.volatile

@@ -195,9 +195,7 @@ impl Session {
                 .returns
                 .as_ref()
                 .map_or(String::new(), |r| r.to_string()),
-            body: text[create.body.span.start as usize..]
-                .trim_end()
-                .to_string(),
+            body: create.body.span.of(text).to_string(),
             mode: self.settings.mode,
             client: variable("character_set_client").to_string(),
             connection: variable("collation_connection").to_string(),
@@ -295,9 +293,7 @@ impl Session {
             database,
             name,
             definer: self.definer(create.definer.as_ref()),
-            body: statement.text[create.body.span.start as usize..]
-                .trim_end()
-                .to_string(),
+            body: create.body.span.of(&statement.text).to_string(),
             mode: self.settings.mode,
             client: variable("character_set_client").to_string(),
             connection: variable("collation_connection").to_string(),

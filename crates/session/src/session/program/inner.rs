@@ -142,7 +142,9 @@ impl<'a> Inner<'a> {
             plan: Arc::new(plan),
             context: self.context.clone(),
         };
-        compiled.share(&kept);
+        if kept.triggers.is_none() {
+            compiled.share(&kept);
+        }
         Ok(kept)
     }
 
