@@ -2,7 +2,9 @@
 
 use super::lenenc::{put_bytes, put_lenenc};
 use millpond_session::result::ColumnMeta;
-use millpond_session::types::{Charset, Collation, Encoding, SqlType};
+use millpond_session::types::{
+    BaseType, Charset, Collation, Encoding, FLAG_BINARY, FLAG_ZEROFILL, SqlType,
+};
 use millpond_session::{Completion, SqlError};
 
 /// Appends an OK payload; `header` is 0x00, or 0xfe for the one that ends a result set.
@@ -68,7 +70,7 @@ pub fn column(out: &mut Vec<u8>, c: &ColumnMeta, encoding: Encoding) {
     out.extend_from_slice(&charset.to_le_bytes());
     out.extend_from_slice(&length.to_le_bytes());
     out.push(c.ty.protocol_type());
-    out.extend_from_slice(&(c.flags | c.ty.protocol_flags()).to_le_bytes());
+    out.extend_from_slice(&flags(c).to_le_bytes());
     out.push(decimals(c));
     out.extend_from_slice(&[0, 0]);
 }
@@ -86,6 +88,19 @@ fn text_charset(ty: &SqlType, encoding: Encoding) -> (u16, u32) {
         false => sent.facts().default.id(),
     };
     (id, ty.protocol_length(sent.facts().max_bytes))
+}
+
+/// Flags of a column. Numbers of tables are not marked as binary strings are, as computed ones are; YEAR is marked ZEROFILL.
+fn flags(c: &ColumnMeta) -> u16 {
+    let of_type = c.ty.protocol_flags();
+    if c.org_table.is_empty() || !c.ty.is_numeric() {
+        return c.flags | of_type;
+    }
+    let year = match c.ty.base {
+        BaseType::Year => FLAG_ZEROFILL,
+        _ => 0,
+    };
+    (c.flags | of_type) & !FLAG_BINARY | year
 }
 
 /// Whether values are texts, which are converted for the client.
@@ -163,6 +178,23 @@ mod tests {
             let mut out = Vec::new();
             column(&mut out, &meta, Encoding::Utf8);
             assert_eq!(out[out.len() - 3], want, "{:?}", meta.ty);
+        }
+    }
+
+    #[test]
+    fn numbers_of_tables_are_not_binary() {
+        use millpond_session::types::{BaseType, SqlType};
+        const UNSIGNED: u16 = 32;
+        for (ty, table, want) in [
+            (SqlType::bigint(), "t", 0),
+            (SqlType::bigint(), "", FLAG_BINARY),
+            (SqlType::bits(7), "t", UNSIGNED),
+            (SqlType::new(BaseType::Year), "t", UNSIGNED | FLAG_ZEROFILL),
+            (SqlType::new(BaseType::Date), "t", FLAG_BINARY),
+        ] {
+            let mut meta = ColumnMeta::computed("c".into(), &ty, true);
+            meta.org_table = table.into();
+            assert_eq!(flags(&meta), want, "{ty:?}");
         }
     }
 

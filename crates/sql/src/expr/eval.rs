@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
+use crate::types::Family as F;
 use crate::value::family::beside;
 use crate::value::{Value, cast, conform, member_number, number_of_text, write_text};
 
@@ -161,7 +162,11 @@ impl Expr {
         if self.ty.is_string() && !branch.ty.is_string() {
             return Ok(branch.text(cx)?.map_or(Value::Null, Value::Bytes));
         }
-        Ok(conform(branch.eval(cx)?, &self.ty))
+        let v = branch.eval(cx)?;
+        if matches!(v, Value::Time(_)) && matches!(self.ty.family(), F::DateTime | F::Timestamp) {
+            return Ok(kinds::today(&v, cx.session).unwrap_or(Value::Null));
+        }
+        Ok(conform(v, &self.ty))
     }
 
     /// The value as text in its static type's form; `None` for NULL.

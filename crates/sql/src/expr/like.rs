@@ -150,13 +150,39 @@ pub(super) fn illegal_pattern() -> SqlError {
     SqlError::new(3685, "Illegal argument to a regular expression.")
 }
 
+/// The POSIX classes of bracket expressions and what they are among all characters.
+const CLASSES: [(&str, &str); 7] = [
+    ("[:alpha:]", r"\p{Alphabetic}"),
+    ("[:alnum:]", r"\p{Alphabetic}\p{Nd}"),
+    ("[:digit:]", r"\p{Nd}"),
+    ("[:lower:]", r"\p{Lowercase}"),
+    ("[:upper:]", r"\p{Uppercase}"),
+    ("[:punct:]", r"\p{P}"),
+    ("[:space:]", r"\s"),
+];
+
+/// A pattern whose POSIX classes are those of all characters, not of ASCII's alone.
+fn unicode_classes(pattern: &str) -> std::borrow::Cow<'_, str> {
+    let mut text = std::borrow::Cow::Borrowed(pattern);
+    for (class, means) in CLASSES {
+        if text.contains(class) {
+            text = text.replace(class, means).into();
+        }
+    }
+    text
+}
+
 /// Compiles a pattern; error 3685 and the reason if it is none.
 pub fn compile(pattern: &[u8], collation: Collation) -> SqlResult<Regex> {
     if pattern.is_empty() {
         return Err(illegal_pattern());
     }
     let text = std::str::from_utf8(pattern).map_err(|_| illegal_pattern())?;
-    RegexBuilder::new(text)
+    let text = match collation {
+        Collation::Binary => text.into(),
+        _ => unicode_classes(text),
+    };
+    RegexBuilder::new(&text)
         .case_insensitive(collation.ignores_case())
         .unicode(collation != Collation::Binary)
         .build()
@@ -276,6 +302,15 @@ mod tests {
                 .unwrap()
                 .is_match(b"ABC")
         );
+        for (t, p, want) in [
+            ("ä", "^[[:alpha:]]+$", true),
+            ("١", "[^[:digit:]]", false),
+            ("É1", "^[[:upper:]][[:alnum:]]$", true),
+            ("-", "[[:punct:]]", true),
+        ] {
+            let regex = compile(p.as_bytes(), Collation::Utf8mb4GeneralCi).unwrap();
+            assert_eq!(regex.is_match(t.as_bytes()), want, "{t} {p}");
+        }
         assert_eq!(compile(b"(", Collation::Binary).unwrap_err().code, 3685);
     }
 }

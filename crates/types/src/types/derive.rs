@@ -214,7 +214,7 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     }
     if a.is_numeric() && b.is_numeric() {
         if class(a) == Class::Double || class(b) == Class::Double {
-            return SqlType::double();
+            return common_float(a, b);
         }
         let digits = a.integer_digits().max(b.integer_digits());
         return decimal(digits, scale(a).max(scale(b)), a.unsigned && b.unsigned);
@@ -259,6 +259,21 @@ fn range(t: &SqlType) -> u8 {
         // As wide as a byte in rows, wider in what it holds.
         (BaseType::Year, _) => 1,
         _ => t.base.facts().width,
+    }
+}
+
+/// A DOUBLE; a FLOAT with integers that are no wider than MEDIUMINT.
+fn common_float(a: &SqlType, b: &SqlType) -> SqlType {
+    use BaseType as B;
+    let fits = |t: &SqlType| {
+        matches!(
+            t.base,
+            B::Float | B::TinyInt | B::SmallInt | B::MediumInt | B::Year
+        )
+    };
+    match fits(a) && fits(b) {
+        true => SqlType::new(B::Float),
+        false => SqlType::double(),
     }
 }
 
@@ -373,6 +388,9 @@ mod tests {
             (&date, &SqlType::datetime(3), "datetime(3)"),
             (&date, &int, "varchar(11)"),
             (&int, &SqlType::double(), "double"),
+            (&small, &SqlType::new(BaseType::Float), "float"),
+            (&int, &SqlType::new(BaseType::Float), "double"),
+            (&dec, &SqlType::new(BaseType::Float), "double"),
             (&SqlType::bigint(), &SqlType::ubigint(), "decimal(20,0)"),
             (&tiny, &digits(1), "tinyint(1)"),
             (&tiny, &digits(4), "bigint"),

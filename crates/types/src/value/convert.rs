@@ -284,16 +284,16 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Whole part and microseconds (with the number's sign) of a decimal.
+/// Whole part and microseconds (with the number's sign) of a decimal. Microseconds are rounded, and so may be a whole second, which the
+/// part before them does not have: it is a moment's digits, not a number of seconds.
 pub(super) fn split_micros(d: Decimal) -> Option<(i64, i64)> {
-    let all = d.round(6).to_i128()?;
-    let all = if d.round(6).scale() == 6 {
-        all
-    } else {
-        all * MICROS as i128
-    };
-    let whole = i64::try_from(all / MICROS as i128).ok()?;
-    Some((whole, (all % MICROS as i128) as i64))
+    let whole = i64::try_from(d.truncate(0).to_i128()?).ok()?;
+    let fraction = d.checked_sub(Decimal::from(whole))?;
+    let micros = fraction.checked_mul(Decimal::from(MICROS))?;
+    Some((
+        whole,
+        micros.round_to_i128().and_then(|m| i64::try_from(m).ok())?,
+    ))
 }
 
 fn micro_decimal(whole: i64, micro: i64) -> Decimal {

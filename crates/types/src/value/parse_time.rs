@@ -79,6 +79,9 @@ pub fn parse_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     }
 }
 
+/// Most digits of a month or day between delimiters.
+const PART: usize = 6;
+
 fn is_delimiter(b: u8) -> bool {
     b.is_ascii_punctuation()
 }
@@ -97,7 +100,8 @@ fn parse_delimited(s: &[u8]) -> Option<ParsedDateTime> {
         } else {
             return None;
         }
-        let (v, n) = digits(s, *i, 2);
+        // Where parts are delimited they may have zeros before them.
+        let (v, n) = digits(s, *i, PART);
         if n == 0 {
             return None;
         }

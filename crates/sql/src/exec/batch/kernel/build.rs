@@ -6,7 +6,7 @@ use super::logic::{self, FALSE, NULL, TRUE};
 use super::operand::{Operand, Rows, column};
 use super::{Frame, Tried, arithmetic, by_row, choose, compare, convert};
 use crate::expr::{ArithmeticOp, CompareOp, EvalContext, Expr, ExprKind, Func, IntervalUnit};
-use crate::types::Collation;
+use crate::types::{BaseType, Collation};
 use crate::value::Value;
 
 /// An expression, prepared.
@@ -301,7 +301,13 @@ impl<'e> Form<'e> {
             K::Case(branches, last) => {
                 let last = last.as_deref();
                 let mut results = branches.iter().map(|(_, r)| r).chain(last);
-                if results.any(|r| e.ty.is_string() && !r.ty.is_string() || e.ty.is_json()) {
+                // A text's form is its type's, and a time is one of today: both are the row's to know.
+                let by_row = |r: &Expr| {
+                    e.ty.is_json()
+                        || e.ty.is_string() && !r.ty.is_string()
+                        || r.ty.base == BaseType::Time && e.ty.base != r.ty.base
+                };
+                if results.any(by_row) {
                     return Form::ByRow;
                 }
                 let branches = branches.iter().map(|(c, r)| (node(c), node(r)));
