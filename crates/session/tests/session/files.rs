@@ -52,6 +52,10 @@ fn null_refuses_all_files() {
     );
     assert_eq!(c.one(&format!("SELECT LOAD_FILE('{file}') IS NULL")), "1");
     assert_eq!(c.code("SET GLOBAL secure_file_priv = ''"), 1238);
+    // LOCAL is no way past it: the client is this process.
+    c.ok("SET GLOBAL local_infile = ON");
+    let local = format!("LOAD DATA LOCAL INFILE '{file}' INTO TABLE t");
+    assert_eq!(c.code(&local), 3948);
     let db = TestDb::with(&[("secure_file_priv", "NULL")]);
     let mut c = db.client();
     assert_eq!(c.code(&format!("SELECT 1 INTO DUMPFILE '{file}'")), 1290);
