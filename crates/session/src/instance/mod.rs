@@ -401,6 +401,10 @@ impl Instance {
     pub fn global_status(&self) -> Vec<(String, String)> {
         self.status(None)
     }
+    /// When it was opened.
+    pub(crate) fn began(&self) -> Instant {
+        self.0.started
+    }
     /// Global system variables that are numbers or switches (1 for ON), by name.
     pub fn numeric_variables(&self) -> Vec<(&'static str, f64)> {
         let number = |(i, def): (usize, &vars::Def)| match self.0.globals.get(i) {

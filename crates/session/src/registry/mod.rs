@@ -11,12 +11,14 @@
 mod counters;
 
 use parking_lot::{Condvar, Mutex};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use millpond_store::Owner;
+use millpond_store::txn::ProgressLook;
 
 pub use counters::Counter;
 pub(crate) use counters::{Counters, Sums};
@@ -92,8 +94,10 @@ pub(crate) struct Process {
     pub database: Option<String>,
     pub command: &'static str,
     pub seconds: u64,
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
     pub info: Option<Arc<str>>,
+    /// How far the statement has come, if it is one that says so.
+    pub progress: Option<ProgressLook>,
 }
 
 impl Seat {
@@ -205,11 +209,12 @@ impl Seat {
                 Command::name(command)
             },
             seconds: now_us.saturating_sub(since) / 1_000_000,
-            state: match self.asleep.load(Ordering::Relaxed) {
+            state: Cow::Borrowed(match self.asleep.load(Ordering::Relaxed) {
                 _ if idle => "",
                 true => USER_SLEEP,
                 false => "executing",
-            },
+            }),
+            progress: self.owner.progress().look(),
             info: if idle { None } else { self.info.lock().clone() },
         }
     }

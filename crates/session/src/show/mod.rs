@@ -22,6 +22,7 @@
 //! | `innodb` | information_schema.INNODB_TABLES |
 //! | `routines` | stored routines |
 //! | `tablespaces` | tablespaces and their files |
+//! | `stages` | stages of statements that are under way |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `rules` | CHECK constraints and generated columns in such texts and as tables |
@@ -46,6 +47,7 @@ mod routines;
 mod rules;
 mod schema;
 mod server;
+mod stages;
 mod statistics;
 mod table;
 mod tablespaces;
@@ -91,6 +93,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(innodb::tables(database));
     tables.extend(tablespaces::tables(database));
     tables.extend(views::tables(database));
+    tables.extend(stages::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

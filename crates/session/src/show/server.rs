@@ -1,5 +1,6 @@
 //! Variables, status, sessions, engines, character sets: the server as tables.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::table::{Context, Ty, Virtual, n, opt, s};
@@ -165,17 +166,24 @@ pub(super) fn process(cx: &Context<'_>, id: u64) -> Option<Process> {
     Some(p)
 }
 
-/// The process list's State: for a wait what is waited for, else MySQL's words for what such a statement does.
-fn state(p: &Process, waiting: Option<&'static str>) -> &'static str {
+/// The process list's State: for a wait what is waited for, else MySQL's words for what such a statement does; of one that writes a table anew
+/// or builds an index, how far it has come too.
+fn state(p: &Process, waiting: Option<&'static str>) -> Cow<'static, str> {
     let idle = p.state.is_empty();
     let text = p.info.as_deref().unwrap_or_default().trim_start();
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
     match word.unwrap_or_default().to_ascii_uppercase().as_str() {
-        _ if idle || p.state == USER_SLEEP => p.state,
-        _ if waiting.is_some() => waiting.unwrap_or_default(),
-        "UPDATE" | "DELETE" => "updating",
-        "INSERT" | "REPLACE" => "update",
-        _ => p.state,
+        _ if idle || p.state == USER_SLEEP => p.state.clone(),
+        _ if waiting.is_some() => waiting.unwrap_or_default().into(),
+        "UPDATE" | "DELETE" => "updating".into(),
+        "INSERT" | "REPLACE" => "update".into(),
+        _ => match &p.progress {
+            Some(now) => {
+                let (stage, percent) = (now.stage.name(), now.percent());
+                format!("altering table ({stage}): {percent}%").into()
+            }
+            None => p.state.clone(),
+        },
     }
 }
 

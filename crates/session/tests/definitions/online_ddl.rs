@@ -59,6 +59,76 @@ fn indexes_are_built_beside_statements() {
     );
 }
 
+/// How far a statement has come is seen while it runs. A reader in the middle of it keeps it from ending.
+#[test]
+fn progress_is_seen() {
+    let db = TestDb::new();
+    let mut c = filled(&db, 4000);
+    let current = "SELECT event_name, work_completed, work_estimated FROM performance_schema.events_stages_current";
+    for (sql, undo, last) in [
+        ("ALTER TABLE t FORCE", "DO 1", "log apply table"),
+        (
+            "CREATE INDEX kb ON t (b)",
+            "DROP INDEX kb ON t",
+            "log apply index",
+        ),
+    ] {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let altering = scope.spawn(|| {
+                let mut c = db.client();
+                while !stop.load(Ordering::Relaxed) {
+                    c.ok(sql);
+                    c.ok(undo);
+                }
+            });
+            let mut observer = db.client();
+            let begin = Instant::now();
+            let under_way = loop {
+                c.ok("BEGIN");
+                c.ok("SELECT * FROM t LIMIT 1");
+                if !observer.rows(current).is_empty() {
+                    break true;
+                }
+                c.ok("COMMIT");
+                if begin.elapsed() > Duration::from_secs(60) {
+                    break false;
+                }
+            };
+            stop.store(true, Ordering::Relaxed);
+            assert!(under_way, "{sql} is never seen");
+            let event = format!("stage/innodb/alter table ({last})|");
+            let seen = loop {
+                let seen = observer.one(current);
+                if seen.starts_with(&event) {
+                    break seen;
+                }
+                assert!(begin.elapsed() < Duration::from_secs(120), "{sql}: {seen}");
+            };
+            let work: Vec<u64> = seen[event.len()..]
+                .split('|')
+                .map(|n| n.parse().unwrap())
+                .collect();
+            assert!(work[0] >= 3000 && work[1] >= work[0], "{seen}");
+            let state = format!(
+                "SELECT COUNT(*) FROM information_schema.processlist WHERE state REGEXP '^altering table .{last}.: [0-9]+%$' OR state LIKE 'Waiting for table metadata lock'"
+            );
+            assert_eq!(observer.one(&state), "1");
+            c.ok("COMMIT");
+            altering.join().unwrap();
+            assert!(observer.rows(current).is_empty());
+        });
+    }
+    assert_eq!(
+        c.one("SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE name LIKE 'stage/innodb/alter%' AND enabled = 'YES'"),
+        "7"
+    );
+    assert_eq!(
+        c.one("SELECT enabled FROM performance_schema.setup_consumers WHERE name = 'events_stages_current'"),
+        "YES"
+    );
+}
+
 #[test]
 fn clauses_are_kept_or_refused() {
     let db = TestDb::new();

@@ -498,7 +498,11 @@ impl<'a> Ddl<'a> {
             places,
             partitions: Some(list),
         };
-        let Anew { work, _follow } = self.write_anew(&plan)?;
+        let Anew {
+            work,
+            _follow,
+            _seen,
+        } = self.write_anew(&plan)?;
         let rows = work.rows();
         let gone = list.iter().map(|&n| p.parts[n].stored_name());
         let mut changes: Vec<_> = gone.map(PartitionChange::Drop).collect();

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use millpond_store::engine::{Beside, Follow, Place};
 use millpond_store::space::FileId;
+use millpond_store::txn::DdlStage;
+use millpond_store::txn::progress::Seen;
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, RowOrder, Table, Txn};
 
 use super::Ddl;
@@ -78,6 +80,7 @@ pub(super) struct Plan<'c> {
 pub(super) struct Anew<'c> {
     pub work: Work<'c>,
     pub _follow: Option<Follow<'c>>,
+    pub _seen: Seen<'c>,
 }
 
 /// A table while it is written anew.
@@ -127,6 +130,7 @@ impl<'a> Ddl<'a> {
         let made = self.write_anew(&plan)?;
         let rows = made.work.rows();
         self.env.profiles.enter("rename result table");
+        self.owner.progress().enter(DdlStage::End);
         made.work
             .place(self.owner, name, Some(own), &changed.others)?;
         self.env.profiles.enter("end");
@@ -173,6 +177,8 @@ impl<'a> Ddl<'a> {
         self.env.profiles.enter("creating table");
         let mut work = Work::start(self, own.1, schema, home, None, next.unwrap_or(0), order)?;
         self.env.profiles.enter("copy to tmp table");
+        let progress = self.owner.progress();
+        let seen = progress.begin(self.work_of(&source, schema, &work, order));
         let conversion = Conversion::new(old, changed, own.1, self.env);
         let keeps_ids = places == Some(Places::Same) && schema.indexes[0].parts.is_empty();
         self.copy(txn, &source, &conversion, keeps_ids, &mut work)?;
@@ -194,6 +200,7 @@ impl<'a> Ddl<'a> {
         }
         if let Some(follow) = &source.follow {
             self.env.profiles.enter("altering table");
+            progress.enter(DdlStage::LogApplyTable);
             let moved = (places == Some(Places::Computed)).then(|| Moved {
                 view: txn,
                 sources: &source.sources,
@@ -204,7 +211,19 @@ impl<'a> Ddl<'a> {
         Ok(Anew {
             work,
             _follow: source.follow,
+            _seen: seen,
         })
+    }
+
+    /// About how many rows and entries a rebuild goes through: it reads each row, and one that is filled in bulk sorts and writes each entry, those
+    /// of the clustered index too if the rows come in another order.
+    fn work_of(&self, from: &Old<'_>, schema: &Schema, work: &Work<'_>, order: RowOrder) -> u64 {
+        let rows: u64 = from.sources.iter().map(|(_, t)| t.estimate_rows()).sum();
+        let written = match work.is_bulk() {
+            true => schema.indexes.len() - usize::from(order == RowOrder::Clustered),
+            false => 0,
+        };
+        rows * (1 + written as u64)
     }
 
     /// Opens a table that is written anew, and its partitions.
@@ -254,10 +273,11 @@ impl<'a> Ddl<'a> {
                 .map_err(wrap)?;
             while let Some(found) = scan.next(txn).map_err(wrap)? {
                 rows += 1;
-                if rows.is_multiple_of(CHECK_ROWS)
-                    && let Some(follow) = &from.follow
-                {
-                    follow.is_possible().map_err(wrap)?;
+                if rows.is_multiple_of(CHECK_ROWS) {
+                    self.owner.progress().add(CHECK_ROWS);
+                    if let Some(follow) = &from.follow {
+                        follow.is_possible().map_err(wrap)?;
+                    }
                 }
                 let row_id = keeps_ids.then_some(found.clustered_key);
                 work.take(conversion, row_id, found.row)?;

@@ -204,6 +204,11 @@ impl<'a> Work<'a> {
         self.load.is_some()
     }
 
+    /// Whether it is to be filled in bulk.
+    pub(super) fn is_bulk(&self) -> bool {
+        self.bulk.is_some()
+    }
+
     /// How many rows it has got.
     pub fn rows(&self) -> u64 {
         self.rows

@@ -21,7 +21,7 @@ use crate::table::entries::{Entries, sort_entry};
 use crate::table::format::SEC_KEY_PART;
 use crate::table::row_log::RowLog;
 use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
-use crate::txn::{Isolation, Owner, Txn};
+use crate::txn::{DdlStage, Isolation, Owner, Txn};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -90,6 +90,10 @@ impl Inner {
         let index = &def.indexes[at];
         let codec = self.codecs.codec(def)?;
         let table = self.catalog.open_table(&def.database, &def.name)?;
+        let owner = txn.owner().clone();
+        let progress = owner.progress();
+        // Each row is read and has an entry.
+        let _seen = progress.begin(2 * table.estimate_rows());
         let online = Online::start(self, &table, codec.clone(), at);
         self.sys.view(txn);
         self.let_in(txn, &table, beside);
@@ -110,11 +114,13 @@ impl Inner {
         let space = self.pager.space(index.space, def.file);
         let mut root = None;
         if let Some(sorted) = sorted {
-            let mut entries = Entries::new(sorted, at, index.unique, txn.owner());
+            progress.enter(DdlStage::Insert);
+            let mut entries = Entries::new(sorted, at, index.unique, &owner);
             let direct = Direct::new(&self.pager, def.file);
             let mut bulk = Bulk::new(&self.pager, &space, Some(&direct));
             bulk.add_all(&mut entries)?;
             root = bulk.finish()?;
+            progress.enter(DdlStage::Flush);
             direct.publish()?;
         }
         let empty = Op::Init {
@@ -125,6 +131,7 @@ impl Inner {
         grave.root = self.write_root(&space, index.space, page)?;
         let tree = Tree::new(&self.pager, space.clone(), grave.root).looked_up_by(SEC_KEY_PART);
         let settler = Settler::new(&online, &tree, index.unique);
+        progress.enter(DdlStage::LogApplyIndex);
         self.catch_up(txn, settler, at)?;
         Ok(grave)
     }
@@ -173,6 +180,7 @@ impl Inner {
             sort_entry(codec, at, clustered, row, &mut key, &mut sorter, &go_on)?;
             rows += 1;
             if rows.is_multiple_of(KILL_CHECK_ROWS) {
+                owner.progress().add(KILL_CHECK_ROWS);
                 go_on()?;
                 log.map(RowLog::len).transpose()?;
             }
@@ -181,6 +189,7 @@ impl Inner {
         if rows == 0 {
             return Ok(None);
         }
+        owner.progress().enter(DdlStage::MergeSort);
         Ok(Some(sorter.finish(&go_on)?))
     }
 

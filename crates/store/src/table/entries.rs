@@ -79,8 +79,11 @@ impl Entries<'_> {
 impl Records for Entries<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.given += 1;
-        if self.given.is_multiple_of(KILL_CHECK_ENTRIES) && self.owner.is_killed() {
-            return Err(Error::Interrupted);
+        if self.given.is_multiple_of(KILL_CHECK_ENTRIES) {
+            self.owner.progress().add(KILL_CHECK_ENTRIES);
+            if self.owner.is_killed() {
+                return Err(Error::Interrupted);
+            }
         }
         let Some((key, note)) = self.sorted.next()? else {
             return Ok(None);

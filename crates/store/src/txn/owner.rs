@@ -15,6 +15,7 @@
 
 use super::locks::{PointRef, RangeRef};
 use super::mdl::MdlList;
+use super::progress::Progress;
 use super::sys::TxnSystem;
 use super::views::ViewSlot;
 use super::{Isolation, TrxId};
@@ -50,6 +51,7 @@ pub struct Owner {
     pub(super) view: Mutex<ViewSlot>,
     wait: Mutex<Wait>,
     wake: Condvar,
+    progress: Progress,
     registry: Arc<Registry>,
     pub(super) sys: Weak<TxnSystem>,
 }
@@ -98,6 +100,11 @@ pub(super) enum Woken {
 }
 
 impl Owner {
+    /// How far its statement has come, if that is one that takes long.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
     /// Number of the owner, unique among living owners.
     pub fn no(&self) -> u32 {
         self.no
@@ -305,6 +312,7 @@ impl Registry {
             view: Mutex::default(),
             wait: Mutex::new(Wait::Idle),
             wake: Condvar::new(),
+            progress: Progress::default(),
             registry: self.clone(),
             sys,
         });

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::pool::Direct;
 use crate::sort::Sorter;
 use crate::table::entries::{Entries, sort_entry};
+use crate::txn::DdlStage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -214,7 +215,10 @@ fn build(
     index: usize,
     sorter: Sorter,
 ) -> std::result::Result<Option<Root>, Failure> {
+    let progress = means.owner.progress();
+    progress.enter(DdlStage::MergeSort);
     let sorted = sorter.finish(&|| means.go_on()).map_err(|e| (e, None))?;
+    progress.enter(DdlStage::Insert);
     let tree = &table.indexes[index].tree;
     let unique = table.indexes[index].unique;
     let mut entries = Entries::new(sorted, index, unique, &means.owner);

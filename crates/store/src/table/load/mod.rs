@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::pool::Direct;
 use crate::sort::Sorter;
-use crate::txn::Owner;
+use crate::txn::{DdlStage, Owner};
 use indexes::Indexes;
 pub use parts::PartLoads;
 use std::sync::Arc;
@@ -196,6 +196,7 @@ impl Load {
             Err((error, None)) => return Err(error.into()),
             Err((error, row)) => (Some(error), row),
         };
+        self.means.owner.progress().enter(DdlStage::Flush);
         // The row that is in the way is read as any row.
         publish(&self.table, &self.direct, &roots)?;
         if let (Some(error), Some(key)) = (failure, row) {
@@ -234,6 +235,7 @@ fn sorted(
     while let Some((key, row)) = sorted.next()? {
         rows += 1;
         if rows.is_multiple_of(KILL_CHECK_ROWS) {
+            means.owner.progress().add(KILL_CHECK_ROWS);
             means.go_on()?;
         }
         if rows > 1 && last == key {
