@@ -117,7 +117,7 @@ fn hex(data: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-fn lower_hex(data: &[u8]) -> Vec<u8> {
+pub(super) fn lower_hex(data: &[u8]) -> Vec<u8> {
     hex(data).to_ascii_lowercase()
 }
 

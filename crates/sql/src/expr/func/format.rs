@@ -1,14 +1,64 @@
-//! FORMAT: numbers as people write them.
+//! FORMAT and the like: numbers as people write them.
 
 use std::borrow::Cow;
 
 use super::call::bytes;
+use super::typing::plain;
 use super::{Call, Computed, Exit, Function, Typing, row};
 use crate::env::locale::{self, Numbers};
 use crate::types::SqlType;
 use crate::value::Decimal;
 
-pub(super) const FUNCTIONS: &[Function] = &[row("FORMAT", 2..=3, formatted, format)];
+#[rustfmt::skip]
+pub(super) const FUNCTIONS: &[Function] = &[
+    row("FORMAT", 2..=3, formatted, format),
+    row("FORMAT_BYTES", 1..=1, plain::<20>, |c| bytes(in_units(c.double(0)?, &BYTES, 4).into_bytes())),
+    row("FORMAT_PICO_TIME", 1..=1, plain::<20>, |c| bytes(in_units(c.double(0)?, &TIMES, 3).into_bytes())),
+];
+
+/// Units of bytes, the greatest first.
+const BYTES: [(f64, &str); 7] = [
+    ((1u64 << 60) as f64, "EiB"),
+    ((1u64 << 50) as f64, "PiB"),
+    ((1u64 << 40) as f64, "TiB"),
+    ((1u64 << 30) as f64, "GiB"),
+    ((1u64 << 20) as f64, "MiB"),
+    (1024.0, "KiB"),
+    (1.0, "bytes"),
+];
+
+/// Units of time in picoseconds, the greatest first.
+const TIMES: [(f64, &str); 8] = [
+    (86_400e12, "d"),
+    (3600e12, "h"),
+    (60e12, "min"),
+    (1e12, "s"),
+    (1e9, "ms"),
+    (1e6, "us"),
+    (1e3, "ns"),
+    (1.0, "ps"),
+];
+
+/// A number in the greatest unit of which it has one: with two decimals, in scientific notation from 100,000 on; of the smallest unit
+/// as a whole number of so many characters.
+fn in_units(number: f64, units: &[(f64, &str)], width: usize) -> String {
+    let unit = units.iter().find(|u| number.abs() >= u.0);
+    match unit.filter(|u| u.0 > 1.0) {
+        None => {
+            let smallest = units.last().map_or("", |u| u.1);
+            format!("{:width$} {smallest}", number.trunc())
+        }
+        Some(&(size, name)) => {
+            let value = number / size;
+            if value.abs() < 100_000.0 {
+                return format!("{value:4.2} {name}");
+            }
+            let text = format!("{value:.2e}");
+            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{digits}e+{power:0>2} {name}")
+        }
+    }
+}
 
 fn formatted(t: &Typing<'_>) -> SqlType {
     t.plain(t.length(0).saturating_mul(2) + 32)

@@ -2,6 +2,7 @@
 
 use super::typing::{bigint, plain, ubigint};
 use super::{Call, Computed, Follows, Function, Null, row};
+use crate::env::Asked;
 use crate::value::Value;
 
 #[rustfmt::skip]
@@ -9,6 +10,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("DATABASE", 0..=0, plain::<64>, database).aka(&["SCHEMA"]).null(Null::Maybe).follows(Follows::Statement),
     row("USER", 0..=0, plain::<288>, user).aka(&["SESSION_USER", "SYSTEM_USER"]).follows(Follows::Statement),
     row("CURRENT_USER", 0..=0, plain::<288>, user).follows(Follows::Statement),
+    // There are no roles.
+    row("CURRENT_ROLE", 0..=0, plain::<4>, |_| Ok(Value::str("NONE"))),
+    row("PS_CURRENT_THREAD_ID", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.connection_id as u64))).follows(Follows::Statement),
+    row("PS_THREAD_ID", 1..=1, ubigint, thread_id).null(Null::Maybe).follows(Follows::Call),
+    // What measures it is a component that isn't there.
+    row("VALIDATE_PASSWORD_STRENGTH", 1..=1, bigint, |c| c.text(0).map(|_| Value::Int(0))),
     row("VERSION", 0..=0, plain::<60>, |c| Ok((c.cx.session.sys_var)("", "version")?)).follows(Follows::Statement),
     row("CONNECTION_ID", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.connection_id as u64))).follows(Follows::Statement),
     row("LAST_INSERT_ID", 0..=1, ubigint, last_insert_id).follows(Follows::Call),
@@ -27,6 +34,26 @@ fn database<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 fn user<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     Ok(Value::str(&c.cx.session.user))
+}
+
+/// The thread of a connection, as performance_schema.threads has it; NULL if there is none.
+fn thread_id<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let id = c.bits(0)?;
+    let env = c.cx.session;
+    let mut found = Value::Null;
+    if let Some(threads) = env.virtual_table("performance_schema", "threads") {
+        let asked = Asked {
+            known: &[],
+            read: None,
+        };
+        threads.rows(env, asked, &mut |r| {
+            if !r[3].is_null() && r[3].to_bits() == id {
+                found = r[0].clone().into_owned();
+            }
+            Ok(())
+        })?;
+    }
+    Ok(found)
 }
 
 fn last_insert_id<'a>(c: &Call<'_, 'a>) -> Computed<'a> {

@@ -15,6 +15,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("INET6_NTOA", 1..=1, plain::<39>, inet6_ntoa).null(Null::Maybe),
     row("IS_IPV4", 1..=1, int::<1>, is::<Ipv4Addr>),
     row("IS_IPV6", 1..=1, int::<1>, is::<Ipv6Addr>),
+    row("IS_IPV4_COMPAT", 1..=1, int::<1>, |c| is_number(c, |b| b[..12] == [0; 12] && !matches!(b[12..], [0, 0, 0, 0 | 1]))),
+    row("IS_IPV4_MAPPED", 1..=1, int::<1>, |c| is_number(c, |b| b[..10] == [0; 10] && b[10..12] == [255; 2])),
 ];
 
 /// Whether the argument is an address; NULL is none.
@@ -22,6 +24,13 @@ fn is<'a, A: FromStr>(c: &Call<'_, 'a>) -> Computed<'a> {
     let s = c.args[0].text(c.cx)?.unwrap_or_default();
     let parsed = std::str::from_utf8(&s).is_ok_and(|s| s.parse::<A>().is_ok());
     Ok(Value::Int(i64::from(parsed)))
+}
+
+/// Whether the argument is an address of IPv6 as bytes, and of this kind; NULL is none.
+fn is_number<'a>(c: &Call<'_, 'a>, kind: fn(&[u8; 16]) -> bool) -> Computed<'a> {
+    let bytes = c.args[0].text(c.cx)?.unwrap_or_default();
+    let address = <&[u8; 16]>::try_from(&*bytes);
+    Ok(Value::Int(i64::from(address.is_ok_and(kind))))
 }
 
 /// NULL with warning 1411.
