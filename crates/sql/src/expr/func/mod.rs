@@ -35,6 +35,7 @@ mod times;
 mod typing;
 mod uuid;
 mod wait;
+mod xml;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -215,6 +216,7 @@ const TOPICS: &[&[Function]] = &[
     times::FUNCTIONS,
     uuid::FUNCTIONS,
     wait::FUNCTIONS,
+    xml::FUNCTIONS,
 ];
 
 const COUNT: usize = {
@@ -393,14 +395,12 @@ pub(super) fn find(name: &str, count: usize) -> SqlResult<Option<Func>> {
 /// Whether MySQL has a function of this upper-case name and there is none here.
 pub(super) fn is_missing(name: &str) -> bool {
     const FAMILIES: [&str; 3] = ["JSON_", "ST_", "MBR"];
-    const NAMES: [&str; 9] = [
-        "EXTRACTVALUE",
+    const NAMES: [&str; 7] = [
         "GROUPING",
         "ICU_VERSION",
         "MASTER_POS_WAIT",
         "ROLES_GRAPHML",
         "SOURCE_POS_WAIT",
-        "UPDATEXML",
         "WAIT_FOR_EXECUTED_GTID_SET",
         "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS",
     ];
