@@ -59,7 +59,8 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
             continue;
         }
         match std::str::from_utf8(token) {
-            Ok(s) if !bytes => out.push_str(s),
+            // Of another client it is told by its bytes, which happen to be UTF-8.
+            Ok(s) if client == Encoding::Utf8 || s.is_ascii() => out.push_str(s),
             Ok(_) | Err(_) if is_string(token) => {
                 let bytes = unquote_bytes(token, !no_backslash_escapes);
                 drop_introducer(&mut out);
