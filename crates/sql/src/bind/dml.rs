@@ -309,6 +309,8 @@ impl<'p> Binder<'p, '_> {
             schema: schema.clone(),
             names,
         });
+        // `VALUES ()` means all defaults of a table; of a view it has no value for its columns.
+        let named = named || self.inserted.is_some();
         let rows = self.insert_rows(i, &mut columns, named, (table, seen), &mut on);
         self.frames.pop();
         let rows = rows?;
