@@ -81,10 +81,11 @@ fn said(statement: &Statement) -> String {
     let text = text.replace(" SEPARATOR ','", "").replace("{OJ ", "");
     let text = text.replace("SUBSTRING(", "substr(");
     let form = |c: char| c == '(' || c == ')' || c == '}' || c.is_whitespace();
-    text.chars()
-        .filter(|c| !form(*c))
-        .collect::<String>()
-        .to_lowercase()
+    let text: String = text.chars().filter(|c| !form(*c)).collect();
+    let text = text.to_lowercase();
+    // Arrows are shown as the functions that they stand for.
+    let text = text.replace("->>", ",").replace("->", ",");
+    text.replace("json_unquote", "").replace("json_extract", "")
 }
 
 /// What is wrong with the form of a query that may be a view's, if anything.
