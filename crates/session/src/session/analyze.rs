@@ -165,11 +165,13 @@ impl Session {
 
 /// Why a column can have no histogram.
 fn refused(schema: &Schema, column: usize) -> Option<String> {
+    let name = &schema.columns[column].name;
+    if schema.columns[column].ty.is_json() {
+        return Some(format!("The column '{name}' has an unsupported data type."));
+    }
     let alone = |i: &millpond_sql::types::Index| {
         i.unique && matches!(&i.parts[..], [p] if p.column == column && p.prefix.is_none())
     };
-    schema.indexes.iter().any(alone).then(|| {
-        let name = &schema.columns[column].name;
-        format!("The column '{name}' is covered by a single-part unique index.")
-    })
+    let told = || format!("The column '{name}' is covered by a single-part unique index.");
+    schema.indexes.iter().any(alone).then(told)
 }

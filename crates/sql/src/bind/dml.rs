@@ -10,7 +10,7 @@ use crate::computed::generated_given;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_own_text, assigned_bits, for_type, unknown_column};
-use crate::expr::{Expr, ExprKind, Scope};
+use crate::expr::{Expr, ExprKind, Func, Scope};
 use crate::logical::{
     self, Block, Body, Delete, DerivedColumn, Insert, InsertRows, Limit, OrderKey, Query, Root,
     Several, Table, TableId, TableKind, Tree, Update,
@@ -18,7 +18,7 @@ use crate::logical::{
 use crate::logical::{Carried, column_count};
 use crate::parse::ast;
 use crate::switches::Flag;
-use crate::types::{Column, Family, Schema, SqlType, Visibility};
+use crate::types::{Collation, Column, Family, Schema, SqlType, Visibility};
 use crate::write::locks_reads;
 use millpond_store::{LockMode, WaitPolicy};
 
@@ -788,6 +788,13 @@ pub(super) fn for_column(g: &mut Given, column: &Column, scope: &mut dyn Scope) 
     for_type(value, &column.ty, scope);
     if column.ty.family() == Family::String {
         as_own_text(value);
+    }
+    let bytes = value.ty.is_string() && value.ty.collation == Collation::Binary;
+    if column.ty.is_json() && bytes && !matches!(value.kind, ExprKind::Param(_)) {
+        let nullable = value.nullable;
+        let bytes = std::mem::replace(value, Expr::null());
+        let kind = ExprKind::Function(Func::JsonBinary, vec![bytes]);
+        *value = Expr::new(kind, SqlType::json(), nullable);
     }
 }
 

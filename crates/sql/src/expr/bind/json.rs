@@ -39,6 +39,18 @@ pub(super) fn truths(a: (&ast::Expr, Expr), b: (&ast::Expr, Expr)) -> (Expr, Exp
     }
 }
 
+/// What CASE compares a document as: as one with others, as the number that it is with numbers, else as its text, so that null is
+/// the text `null` there.
+pub(super) fn operand_of_case(e: Expr, when: &Expr) -> Expr {
+    if !e.ty.is_json() || when.ty.is_json() {
+        return e;
+    }
+    match when.ty.is_numeric() {
+        true => cast::cast(e, SqlType::double()),
+        false => as_text(e),
+    }
+}
+
 /// Arguments of a function of documents.
 pub(super) fn bind_args(
     args: impl IntoIterator<Item = impl Borrow<ast::Expr>>,

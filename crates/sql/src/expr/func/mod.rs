@@ -266,6 +266,7 @@ impl Func {
     pub const GetFormat: Func = Func::named("GET_FORMAT");
     pub const IfNull: Func = Func::named("IFNULL");
     pub const Interval: Func = Func::named("INTERVAL");
+    pub const JsonBinary: Func = Func::named("CAST BINARY AS JSON");
     pub const JsonBoolean: Func = Func::named("CAST BOOLEAN AS JSON");
     pub const JsonExtract: Func = Func::named("JSON_EXTRACT");
     pub const JsonUnquote: Func = Func::named("JSON_UNQUOTE");

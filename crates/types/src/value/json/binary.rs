@@ -365,7 +365,7 @@ pub fn object_of<K: AsRef<str>>(members: &[(K, Json<'_>)]) -> Json<'static> {
 }
 
 /// Members in the order of their keys; of those with one key the last.
-pub(super) fn in_order<'m, V: Copy>(mut members: Vec<(&'m str, V)>) -> Vec<(&'m str, V)> {
+pub(super) fn in_order<V: Copy>(mut members: Vec<(&str, V)>) -> Vec<(&str, V)> {
     members.sort_by(|a, b| order_keys(a.0, b.0));
     let mut kept: Vec<(&str, V)> = Vec::with_capacity(members.len());
     for member in members {

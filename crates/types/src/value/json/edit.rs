@@ -84,27 +84,26 @@ fn at(v: Ref<'_>, legs: &[Leg], f: &mut dyn FnMut(Ref<'_>) -> Edited) -> Edited 
 
 /// The document with a value set at a path; `None` if that changes nothing.
 pub fn set(root: Ref<'_>, legs: &[Leg], value: Ref<'_>, change: Change) -> Option<Json<'static>> {
-    let new = || Some(value.as_bytes().to_vec());
+    let new = || value.as_bytes().to_vec();
     let Some((last, before)) = legs.split_last() else {
-        return (change != Change::Insert).then(|| owned(value.as_bytes().to_vec()));
+        return (change != Change::Insert).then(|| owned(new()));
     };
-    let mut change_at = |v: Ref<'_>| {
-        let mut replaced = |_: Ref<'_>| match change {
-            Change::Insert => None,
-            Change::Replace | Change::Set => new(),
-        };
-        let is_there = at(v, std::slice::from_ref(last), &mut |v| {
-            Some(v.as_bytes().to_vec())
-        });
-        if is_there.is_some() {
-            return at(v, std::slice::from_ref(last), &mut replaced);
-        }
-        match change {
-            Change::Replace => None,
-            Change::Insert | Change::Set => add(v, last, value),
-        }
+    let mut change_at = |v: Ref<'_>| match (has(v, last), change) {
+        (true, Change::Insert) | (false, Change::Replace) => None,
+        (true, _) => at(v, std::slice::from_ref(last), &mut |_| Some(new())),
+        (false, _) => add(v, last, value),
     };
     at(root, before, &mut change_at).map(owned)
+}
+
+/// Whether a leg leads somewhere.
+fn has(v: Ref<'_>, leg: &Leg) -> bool {
+    match (leg, v.view()) {
+        (Leg::Member(key), View::Object(o)) => o.get(key).is_some(),
+        (Leg::Cell(cell), View::Array(a)) => matches!(cell.place(a.len()), Place::At(_)),
+        (Leg::Cell(cell), _) => cell.place(1) == Place::At(0),
+        _ => false,
+    }
 }
 
 /// A value with one more that is not there yet.

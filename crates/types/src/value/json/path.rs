@@ -230,7 +230,7 @@ impl<'t> Parser<'t> {
                         None => return self.fail(),
                     }
                 }
-                match unquote(self.text[start..self.at].as_bytes()) {
+                match unquote(&self.text.as_bytes()[start..self.at]) {
                     Some(key) => Ok(Leg::Member(key)),
                     None => self.fail(),
                 }

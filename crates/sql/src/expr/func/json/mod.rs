@@ -48,6 +48,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("JSON_MERGE", 2..=ANY, document, change::merge).null(Null::Maybe).takes_json(),
     row("JSON_MERGE_PATCH", 2..=ANY, document, change::merge_patch).null(Null::Maybe).takes_json(),
     row("JSON_VALUE", 6..=6, document, value::value).not_by_name().null(Null::Maybe).takes_json(),
+    row("CAST BINARY AS JSON", 1..=1, document, binary).not_by_name().takes_json(),
     row("CAST BOOLEAN AS JSON", 1..=1, document, boolean).not_by_name().takes_json(),
 ];
 
@@ -86,6 +87,12 @@ fn bytes_refused() -> SqlError {
         3144,
         "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
     )
+}
+
+/// What becomes of bytes that are assigned to a column of documents. Error 3144.
+fn binary<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    c.value(0)?;
+    Err(bytes_refused().into())
 }
 
 /// TRUE or FALSE, of what is a truth value in SQL.
