@@ -1,17 +1,24 @@
 //! What an XPath expression says of a document.
 
+use std::cell::Cell;
+
 use super::document::{Kind, Node};
 use super::path::{Axis, Base, Function, Item, Step};
+use crate::env::overdue;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{arithmetic, type_of};
 use crate::expr::func::{self, Func};
 use crate::expr::{ArithmeticOp, CompareOp, EvalContext, Expr, ExprKind};
+use crate::store_error::interrupted;
 use crate::types::{Collation, SqlType};
 use crate::value::convert::exact_integer;
 use crate::value::{Value, truncated};
 
 /// Most nodes that a step finds: one that several of those before it lead to is found as often.
 const MAX_FOUND: usize = 1 << 20;
+
+/// Nodes looked at between two looks at whether the statement was killed.
+const LOOK_AFTER: u32 = 1 << 16;
 
 /// A node that a step found, and how many it found from the same node before.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +39,8 @@ pub struct Evaluation<'e> {
     pub cx: &'e EvalContext<'e>,
     /// Texts are compared under it.
     pub collation: Collation,
+    /// Nodes looked at so far.
+    pub looked_at: Cell<u32>,
 }
 
 impl Evaluation<'_> {
@@ -106,6 +115,23 @@ impl Evaluation<'_> {
         }
     }
 
+    /// Counts a node; error 1317 if the statement was killed, 3024 if it has run for too long.
+    fn tick(&self) -> SqlResult<()> {
+        let count = self.looked_at.get().wrapping_add(1);
+        self.looked_at.set(count);
+        let session = self.cx.session;
+        if !count.is_multiple_of(LOOK_AFTER) {
+            return Ok(());
+        }
+        if session.is_interrupted() {
+            return Err(interrupted());
+        }
+        if session.is_overdue() {
+            return Err(overdue());
+        }
+        Ok(())
+    }
+
     fn step(&self, step: &Step, from: &[Found]) -> SqlResult<Vec<Found>> {
         let size = from.len();
         let mut out = Vec::new();
@@ -113,6 +139,7 @@ impl Evaluation<'_> {
             Step::Along(axis, name) => return self.along(*axis, name.as_deref(), from),
             Step::Where(item) => {
                 for &found in from {
+                    self.tick()?;
                     if self.truth(item, Some((found, size)))? {
                         let place = out.len();
                         out.push(Found { place, ..found });
@@ -121,6 +148,7 @@ impl Evaluation<'_> {
             }
             Step::At(item) => {
                 for &found in from {
+                    self.tick()?;
                     let wanted = self.value(item, Some((found, size)))?;
                     if let Value::Bytes(b) = &wanted
                         && exact_integer(b).is_none()
@@ -161,6 +189,7 @@ impl Evaluation<'_> {
                     };
                     let mut at = f.node + 1;
                     while at < own.end {
+                        self.tick()?;
                         if is(at, kind) {
                             find(at)?;
                         }
@@ -177,6 +206,7 @@ impl Evaluation<'_> {
                         find(f.node)?;
                     }
                     for at in f.node + 1..own.end {
+                        self.tick()?;
                         if is(at, Kind::Element) {
                             find(at)?;
                         }
@@ -193,6 +223,7 @@ impl Evaluation<'_> {
                         at = own.parent;
                     }
                     while at > 0 {
+                        self.tick()?;
                         if named(at) {
                             upward.push(at);
                         }

@@ -64,6 +64,7 @@ fn evaluation<'e>(c: &'e Call<'_, '_>, nodes: &'e [document::Node<'e>]) -> Evalu
         nodes,
         cx: c.cx,
         collation: c.collation(),
+        looked_at: Default::default(),
     }
 }
 
