@@ -305,13 +305,7 @@ pub(super) fn compare_rows(
         });
     }
     let mut pairs = Vec::with_capacity(a.len());
-    for (x, y) in a.iter().zip(b) {
-        let (mut x, mut y) = (bind(&x, scope)?, bind(&y, scope)?);
-        sent::beside_bytes([&mut x, &mut y], scope);
-        agree(&[&x, &y], op.symbol())?;
-        fit_params(&[&x, &y], op.symbol(), scope);
-        pairs.push((x, y));
-    }
+    put_pairs(op, a, b, &mut pairs, scope)?;
     let part = |op: CompareOp, p: &(Expr, Expr)| compare(op, p.0.clone(), p.1.clone());
     // (a, b) < (c, d) is a < c or (a = c and b < d).
     let strict = match op {
@@ -326,6 +320,31 @@ pub(super) fn compare_rows(
         e = or(vec![part(strict, p), tie]);
     }
     Ok(e)
+}
+
+/// Puts the parts that two rows of one length compare by into a list: those of rows within them in their place.
+fn put_pairs(
+    op: CompareOp,
+    a: &ast::ExprList,
+    b: &ast::ExprList,
+    pairs: &mut Vec<(Expr, Expr)>,
+    scope: &mut dyn Scope,
+) -> SqlResult<()> {
+    for (x, y) in a.iter().zip(b) {
+        let (x, y) = (x.tree(), y.tree());
+        match (row(&x), row(&y)) {
+            (Some(x), Some(y)) if x.len() == y.len() => put_pairs(op, x, y, pairs, scope)?,
+            (Some(row), _) | (None, Some(row)) => return Err(columns_wanted(row.len())),
+            (None, None) => {
+                let (mut x, mut y) = (bind(&x, scope)?, bind(&y, scope)?);
+                sent::beside_bytes([&mut x, &mut y], scope);
+                agree(&[&x, &y], op.symbol())?;
+                fit_params(&[&x, &y], op.symbol(), scope);
+                pairs.push((x, y));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What `f` makes of each member of a list. Long lists have no trees: each member is parsed as it is come to.
