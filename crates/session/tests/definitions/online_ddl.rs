@@ -129,6 +129,37 @@ fn progress_is_seen() {
     );
 }
 
+/// Rows are held to a new condition beside readers: one in the middle of it is there with the statement, which can't end before.
+#[test]
+fn conditions_are_looked_at_beside_readers() {
+    let db = TestDb::new();
+    let mut c = filled(&db, 4000);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let altering = scope.spawn(|| {
+            let mut c = db.client();
+            while !stop.load(Ordering::Relaxed) {
+                c.ok("ALTER TABLE t ADD CONSTRAINT known CHECK (a >= 0)");
+                c.ok("ALTER TABLE t DROP CHECK known");
+            }
+        });
+        let mut observer = db.client();
+        let begin = Instant::now();
+        let beside = loop {
+            c.ok("BEGIN");
+            c.ok("SELECT * FROM t LIMIT 1");
+            let beside = held(&mut observer, "SHARED_NO_WRITE");
+            c.ok("COMMIT");
+            if beside || begin.elapsed() > Duration::from_secs(60) {
+                break beside;
+            }
+        };
+        stop.store(true, Ordering::Relaxed);
+        altering.join().unwrap();
+        assert!(beside);
+    });
+}
+
 #[test]
 fn clauses_are_kept_or_refused() {
     let db = TestDb::new();
