@@ -184,6 +184,8 @@ fn sqlstate(code: u16) -> &'static str {
         1366 => "HY000",
         1406 => "22001",
         1411 => "HY000",
+        1425..=1427 | 1439 => "42000",
+        1441 => "22008",
         1568 => "25001",
         1845 | 1846 => "0A000",
         1690 => "22003",
@@ -205,8 +207,10 @@ mod tests {
     use super::{SqlState, sqlstate};
 
     #[test]
-    fn a_full_table_is_no_syntax_error() {
+    fn states_are_mysqls() {
         assert_eq!(sqlstate(1114), "HY000");
+        assert_eq!((sqlstate(1426), sqlstate(1439)), ("42000", "42000"));
+        assert_eq!(sqlstate(1441), "22008");
         for code in [1112, 1113, 1115] {
             assert_eq!(sqlstate(code), "42000");
         }
