@@ -4,7 +4,8 @@
 //! is not UTF-8 becomes a hexadecimal literal, which is a binary string as well. Anywhere else such bytes are an error.
 //!
 //! What a latin1 client sends is converted; the SQL layer turns it back where bytes are wanted (`expr/bind/sent`). An ascii client's
-//! literal of more than ASCII is taken for bytes.
+//! literal of more than ASCII is taken for bytes. Where a quote or backslash may be half of a character, the whole statement is converted first, and
+//! raw bytes that are no text are lost.
 
 use millpond_session::types::Encoding;
 use millpond_session::{SqlError, SqlResult};
@@ -26,6 +27,11 @@ pub fn text(
     }
     match std::str::from_utf8(sql) {
         Ok(s) if client == Encoding::Utf8 || s.is_ascii() => Ok(Cow::Borrowed(s)),
+        _ if client.hides_ascii() => {
+            let mut out = String::with_capacity(sql.len() * 2);
+            client.decode(sql, &mut out);
+            Ok(Cow::Owned(out))
+        }
         _ => rewrite(sql, no_backslash_escapes, client).map(Cow::Owned),
     }
 }

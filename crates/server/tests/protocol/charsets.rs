@@ -130,6 +130,13 @@ fn texts(c: &mut Client) {
     ok(c, b"SET NAMES ascii");
     assert_eq!(row(c, b"SELECT l FROM t"), [b"??"]);
 
+    // A character whose second byte is a backslash.
+    ok(c, b"SET NAMES sjis");
+    ok(c, b"INSERT INTO t (u) VALUES ('\x95\x5c')");
+    let sjis = b"SELECT u, HEX(u) FROM t WHERE u = '\x95\x5c'";
+    assert_eq!(row(c, sjis), [&b"\x95\x5c"[..], b"E8A1A8"]);
+    ok(c, b"DELETE FROM t WHERE u = '\x95\x5c'");
+
     // Nothing is converted.
     for results in ["NULL", "binary"] {
         ok(

@@ -50,8 +50,12 @@ macro_rules! charsets {
 charsets! {
     Ascii "ascii" "US ASCII" AsciiGeneralCi 1..=1 Ascii;
     Binary "binary" "Binary pseudo charset" Binary 1..=1 Utf8;
+    Cp932 "cp932" "SJIS for Windows Japanese" Cp932JapaneseCi 1..=2 Cp932;
+    Euckr "euckr" "EUC-KR Korean" EuckrKoreanCi 1..=2 Euckr;
     Latin1 "latin1" "cp1252 West European" Latin1SwedishCi 1..=1 Latin1;
+    Sjis "sjis" "Shift-JIS Japanese" SjisJapaneseCi 1..=2 Sjis;
     Ucs2 "ucs2" "UCS-2 Unicode" Ucs2GeneralCi 2..=2 Ucs2;
+    Ujis "ujis" "EUC-JP Japanese" UjisJapaneseCi 1..=3 Ujis;
     Utf16 "utf16" "UTF-16 Unicode" Utf16GeneralCi 2..=4 Utf16;
     Utf16le "utf16le" "UTF-16LE Unicode" Utf16leGeneralCi 2..=4 Utf16le;
     Utf32 "utf32" "UTF-32 Unicode" Utf32GeneralCi 4..=4 Utf32;
@@ -84,7 +88,11 @@ impl Charset {
     }
     /// Whether it holds Unicode's characters, be it not all of them.
     pub fn is_unicode(self) -> bool {
-        !matches!(self, Charset::Binary | Charset::Ascii | Charset::Latin1)
+        use Charset as C;
+        matches!(
+            self,
+            C::Utf8mb3 | C::Utf8mb4 | C::Ucs2 | C::Utf16 | C::Utf16le | C::Utf32
+        )
     }
     /// Whether it holds characters beyond the basic plane.
     pub fn is_supplementary(self) -> bool {

@@ -9,8 +9,9 @@
 
 use std::cmp::Ordering;
 
+use super::codes::codes;
 use super::collations::Order;
-use super::{Collation, general_ci, latin1, uca};
+use super::{Collation, Encoding, general_ci, latin1, uca};
 
 const SPACE: u8 = b' ';
 /// A run of spaces followed by something below a space.
@@ -60,6 +61,20 @@ pub(super) fn latin1_weight(weights: &[u8; 256], c: u32) -> u32 {
     }
 }
 
+/// A character's weight by its bytes in an East Asian character set, which are the number's first ones. What that does not have comes last.
+pub(super) fn code_weight(encoding: Encoding, folds: bool, c: u32) -> u32 {
+    let ascii = u8::try_from(c).ok().filter(u8::is_ascii);
+    let code = match ascii {
+        Some(b) if folds => b.to_ascii_uppercase().into(),
+        Some(b) => b.into(),
+        None => match codes(encoding).and_then(|t| t.code(c)) {
+            Some(code) => code,
+            None => return 0xff << 24 | c,
+        },
+    };
+    code << (code.leading_zeros().min(24) / 8 * 8)
+}
+
 /// The character at the start of `s` and its length. Bytes that are no UTF-8 count one each, as themselves.
 #[inline]
 pub fn next_char(s: &[u8]) -> (u32, usize) {
@@ -91,6 +106,9 @@ pub fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
             Order::Uca(rules) => uca::same(*rules, a, b),
             Order::GeneralCi => weight(a) == weight(b),
             Order::Latin1(weights) => latin1_weight(weights, a) == latin1_weight(weights, b),
+            Order::Codes(encoding, folds) => {
+                code_weight(*encoding, *folds, a) == code_weight(*encoding, *folds, b)
+            }
             Order::Bytes | Order::CodePoints => false,
         }
 }
@@ -176,13 +194,13 @@ fn compare_general_ci(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-fn compare_latin1(weights: &[u8; 256], a: &[u8], b: &[u8]) -> Ordering {
+fn compare_weighted(weight: impl Fn(u32) -> u32, a: &[u8], b: &[u8]) -> Ordering {
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {
         let (cx, nx) = next_char(&a[i..]);
         let (cy, ny) = next_char(&b[j..]);
         if cx != cy {
-            match latin1_weight(weights, cx).cmp(&latin1_weight(weights, cy)) {
+            match weight(cx).cmp(&weight(cy)) {
                 Ordering::Equal => {}
                 unequal => return unequal,
             }
@@ -288,6 +306,19 @@ impl Symbols<'_> {
         }
     }
 
+    /// A weight of an East Asian character set: its bytes. Only the first may be one of the symbols or have no room for the shift; what comes
+    /// of no such character set begins with the greatest byte.
+    fn push_code(&mut self, w: u32) {
+        let [first, rest @ ..] = w.to_be_bytes();
+        if first == 0xff {
+            return self.push_latin1(0x100 + (w & 0xff_ffff));
+        }
+        self.push_latin1(first.into());
+        let length = 3 - (w & 0xff_ffff).trailing_zeros().min(24) as usize / 8;
+        self.out
+            .extend_from_slice(&rest[..if w & 0xff_ffff == 0 { 0 } else { length }]);
+    }
+
     /// A code point as UTF-8, whose bytes sort as code points do.
     #[inline]
     fn push_weight(&mut self, w: u32) {
@@ -321,7 +352,10 @@ impl Collation {
                 Order::Bytes => a.cmp(b),
                 Order::CodePoints => compare_padded(a, b),
                 Order::GeneralCi => compare_general_ci(a, b),
-                Order::Latin1(weights) => compare_latin1(weights, a, b),
+                Order::Latin1(weights) => compare_weighted(|c| latin1_weight(weights, c), a, b),
+                Order::Codes(encoding, folds) => {
+                    compare_weighted(|c| code_weight(*encoding, *folds, c), a, b)
+                }
                 Order::Uca(rules) => uca::compare(*rules, a, b),
             },
         }
@@ -379,6 +413,15 @@ impl Collation {
                     next_char(&s[i..])
                 };
                 symbols.push_latin1(latin1_weight(weights, c));
+                i += n;
+            }
+            return;
+        }
+        if let Order::Codes(encoding, folds) = self.order() {
+            let mut i = 0;
+            while i < s.len() {
+                let (c, n) = next_char(&s[i..]);
+                symbols.push_code(code_weight(*encoding, *folds, c));
                 i += n;
             }
             return;

@@ -1,5 +1,6 @@
 //! The table of collations: a row says what is known of one. How strings compare is [`super::collation`]'s.
 
+use super::Encoding;
 use super::charset::Charset;
 use super::latin1;
 use super::uca::{Levels, Pad, Rules, Version};
@@ -16,6 +17,8 @@ pub(super) enum Order {
     GeneralCi,
     /// A weight for each byte of latin1.
     Latin1(&'static [u8; 256]),
+    /// The bytes of an East Asian character set, ASCII's letters without their case if so said.
+    Codes(Encoding, bool),
     /// The Unicode Collation Algorithm.
     Uca(Rules),
 }
@@ -104,6 +107,14 @@ collations! {
     Utf32Bin 61 "utf32_bin" Utf32 Order::CodePoints, 1;
     Utf32UnicodeCi 160 "utf32_unicode_ci" Utf32 UNICODE, 8;
     Utf32Unicode520Ci 182 "utf32_unicode_520_ci" Utf32 UNICODE_520, 8;
+    Cp932JapaneseCi 95 "cp932_japanese_ci" Cp932 Order::Codes(Encoding::Cp932, true), 1;
+    Cp932Bin 96 "cp932_bin" Cp932 Order::Codes(Encoding::Cp932, false), 1;
+    SjisJapaneseCi 13 "sjis_japanese_ci" Sjis Order::Codes(Encoding::Sjis, true), 1;
+    SjisBin 88 "sjis_bin" Sjis Order::Codes(Encoding::Sjis, false), 1;
+    UjisJapaneseCi 12 "ujis_japanese_ci" Ujis Order::Codes(Encoding::Ujis, true), 1;
+    UjisBin 91 "ujis_bin" Ujis Order::Codes(Encoding::Ujis, false), 1;
+    EuckrKoreanCi 19 "euckr_korean_ci" Euckr Order::Codes(Encoding::Euckr, true), 1;
+    EuckrBin 85 "euckr_bin" Euckr Order::Codes(Encoding::Euckr, false), 1;
 }
 
 impl Collation {
@@ -156,6 +167,7 @@ impl Collation {
         match self.order() {
             Order::Bytes | Order::CodePoints => true,
             Order::Latin1(weights) => std::ptr::eq(*weights, &latin1::BIN),
+            Order::Codes(_, folds) => !folds,
             Order::GeneralCi | Order::Uca(_) => false,
         }
     }
@@ -164,6 +176,7 @@ impl Collation {
         match self.order() {
             Order::Bytes | Order::CodePoints => false,
             Order::GeneralCi => true,
+            Order::Codes(_, folds) => *folds,
             Order::Latin1(weights) => weights[usize::from(b'a')] == weights[usize::from(b'A')],
             Order::Uca(rules) => rules.levels != Levels::Tertiary,
         }
@@ -172,7 +185,7 @@ impl Collation {
     pub fn pads(self) -> bool {
         match self.order() {
             Order::Bytes => false,
-            Order::CodePoints | Order::GeneralCi | Order::Latin1(_) => true,
+            Order::CodePoints | Order::GeneralCi | Order::Latin1(_) | Order::Codes(..) => true,
             Order::Uca(rules) => rules.pad == Pad::Space,
         }
     }

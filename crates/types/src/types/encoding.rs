@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::charset::Charset;
+use super::codes::{self, Codes, codes};
 use super::collation::next_char;
 use super::{Collation, latin1};
 use crate::error::{SqlError, SqlResult};
@@ -31,10 +32,18 @@ pub enum Encoding {
     Utf32 = 7,
     /// Of results: each column in its own character set.
     Own = 8,
+    /// Windows' Shift_JIS.
+    Cp932 = 9,
+    /// JIS X 0208 as Shift_JIS.
+    Sjis = 10,
+    /// JIS X 0208 and 0212 as EUC-JP.
+    Ujis = 11,
+    /// EUC-KR with Windows' other syllables.
+    Euckr = 12,
 }
 
 impl Encoding {
-    const ALL: [Encoding; 9] = [
+    const ALL: [Encoding; 13] = [
         Encoding::Utf8,
         Encoding::Latin1,
         Encoding::Ascii,
@@ -44,6 +53,10 @@ impl Encoding {
         Encoding::Utf16le,
         Encoding::Utf32,
         Encoding::Own,
+        Encoding::Cp932,
+        Encoding::Sjis,
+        Encoding::Ujis,
+        Encoding::Euckr,
     ];
 
     /// Of a character set by its canonical name.
@@ -101,7 +114,12 @@ impl Encoding {
 
     /// Whether ASCII is the same in it.
     fn has_ascii(self) -> bool {
-        self.is_utf8() || self == Encoding::Latin1
+        self.unit() == 1
+    }
+
+    /// Whether some of its bytes are ASCII's without being ASCII, so that statements can't be taken apart before they are converted.
+    pub fn hides_ascii(self) -> bool {
+        matches!(self, Encoding::Cp932 | Encoding::Sjis | Encoding::Euckr)
     }
 
     /// Whether it has a character.
@@ -116,6 +134,9 @@ impl Encoding {
             | Encoding::Utf16le
             | Encoding::Utf32
             | Encoding::Own => true,
+            Encoding::Cp932 | Encoding::Sjis | Encoding::Ujis | Encoding::Euckr => {
+                codes(self).is_some_and(|t| t.code(code).is_some())
+            }
         }
     }
 
@@ -178,12 +199,26 @@ impl Encoding {
         }
         let mut out = String::with_capacity(bytes.len());
         let mut at = 0;
+        let table = codes(self);
         while at < bytes.len() {
-            let (c, n) = self.wide(&bytes[at..]).ok_or(at)?;
+            let rest = &bytes[at..];
+            let next = match table {
+                Some(table) => self.coded(table, rest),
+                None => self.wide(rest),
+            };
+            let (c, n) = next.ok_or(at)?;
             out.push(c);
             at += n;
         }
         Ok(Cow::Owned(out))
+    }
+
+    /// The character at the start of bytes that are codes of a table, and how many it takes.
+    fn coded(self, table: &Codes, bytes: &[u8]) -> Option<(char, usize)> {
+        let n = codes::length(self, bytes[0]);
+        let own = bytes.get(..n)?;
+        let code = own.iter().fold(0, |code, b| code << 8 | u32::from(*b));
+        table.character(code).map(|c| (c, n))
     }
 
     /// The character at the start of bytes whose characters take two or four, and how many it takes.
@@ -295,7 +330,13 @@ impl Encoding {
                 out.extend(units.iter().flat_map(|u| u.to_be_bytes()));
             }
             Encoding::Utf16le => out.extend(units.iter().flat_map(|u| u.to_le_bytes())),
-            _ => out.extend(latin1::byte(code)),
+            _ => match codes(self) {
+                Some(table) => {
+                    let (bytes, from) = codes::bytes(table.code(code).unwrap_or(b'?'.into()));
+                    out.extend_from_slice(&bytes[from..]);
+                }
+                None => out.extend(latin1::byte(code)),
+            },
         }
     }
 
@@ -303,6 +344,9 @@ impl Encoding {
     pub fn encoded_len(self, text: &[u8]) -> usize {
         if self.is_utf8() || self.has_ascii() && text.is_ascii() {
             return text.len();
+        }
+        if codes(self).is_some() {
+            return self.encoded(text).len();
         }
         let chars = text.iter().filter(|b| **b & 0xc0 != 0x80).count();
         // What takes four bytes in UTF-8 takes two units in UTF-16.

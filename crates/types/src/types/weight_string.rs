@@ -20,6 +20,13 @@ impl Collation {
             let weight = match self.order() {
                 Order::GeneralCi => collation::weight(c),
                 Order::Latin1(weights) => collation::latin1_weight(weights, c),
+                Order::Codes(encoding, folds) => {
+                    let weight = collation::code_weight(*encoding, *folds, c).to_be_bytes();
+                    let length = 4 - weight[1..].iter().rev().take_while(|b| **b == 0).count();
+                    out.extend_from_slice(&weight[..length]);
+                    at += n;
+                    continue;
+                }
                 Order::Bytes | Order::CodePoints | Order::Uca(_) => c,
             };
             out.extend_from_slice(&weight.to_be_bytes()[4 - bytes..]);
