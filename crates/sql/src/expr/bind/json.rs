@@ -41,12 +41,12 @@ pub(super) fn truths(a: (&ast::Expr, Expr), b: (&ast::Expr, Expr)) -> (Expr, Exp
 
 /// What CASE compares a document as: as one with others, as the number that it is with numbers, else as its text, so that null is
 /// the text `null` there.
-pub(super) fn operand_of_case(e: Expr, when: &Expr) -> Expr {
+pub(super) fn operand_of_case(e: Expr, when: &Expr, scope: &mut dyn Scope) -> Expr {
     if !e.ty.is_json() || when.ty.is_json() {
         return e;
     }
     match when.ty.is_numeric() {
-        true => cast::cast(e, SqlType::double()),
+        true => cast::cast(e, SqlType::double(), scope),
         false => as_text(e),
     }
 }

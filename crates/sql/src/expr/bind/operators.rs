@@ -254,7 +254,10 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
         let (condition, result) = &*when;
         let when = bind(condition, scope)?;
         let when = match &operand {
-            Some(o) => equal_within("case", json::operand_of_case(o.clone(), &when), when)?,
+            Some(o) => {
+                let o = json::operand_of_case(o.clone(), &when, scope);
+                equal_within("case", o, when)?
+            }
             None => when,
         };
         branches.push((when, bind(result, scope)?));
