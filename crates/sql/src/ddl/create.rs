@@ -85,13 +85,13 @@ fn selected_column(meta: &ColumnMeta, of: Option<&Column>) -> SqlResult<Column> 
         ty.length = 0;
     }
     let nullable = meta.flags & FLAG_NOT_NULL == 0;
-    let has_zero = !nullable && !ty.is_temporal() && !ty.is_blob();
+    let has_zero = !nullable && !ty.is_temporal() && !ty.is_blob() && !ty.is_json();
     let default = match of {
         Some(Column {
             default: default @ (DefaultValue::Literal(_) | DefaultValue::Now),
             ..
         }) => default.clone(),
-        None if has_zero => {
+        None if has_zero && meta.org_name.is_empty() => {
             default_text(&implicit_zero(&ty), &ty).map_or(DefaultValue::None, DefaultValue::Literal)
         }
         _ => DefaultValue::None,

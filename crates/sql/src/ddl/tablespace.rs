@@ -213,6 +213,7 @@ fn check_datafile(datafile: &str, name: &str, data_directory: &str) -> SqlResult
     let Some(folder) = folder else {
         return Ok(());
     };
+    let folder = if folder.is_empty() { "/" } else { folder };
     let there = Path::new(data_directory).join(folder);
     let Ok(there) = there.canonicalize() else {
         return Err(wrong_file("The directory does not exist or is incorrect."));
