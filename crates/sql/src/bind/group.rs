@@ -2,7 +2,7 @@
 
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::logical::{Arena, Block, ColumnRef, TableKind};
+use crate::logical::{Arena, Block, ColumnRef, TableId, TableKind, Tree};
 use crate::value::Value;
 
 /// A grouped SELECT to check.
@@ -68,15 +68,23 @@ fn determined(c: &Check<'_>) -> Vec<ColumnRef> {
         _ => None,
     };
     let mut fixed: Vec<ColumnRef> = c.keys.iter().filter_map(column).collect();
+    let (mut conditions, mut outer) = (c.block.filter.iter().collect(), Vec::new());
+    if let Some(from) = &c.block.from {
+        joined(from, &mut conditions, &mut outer);
+    }
+    let equal = |e: &Expr| match &e.kind {
+        ExprKind::Compare(CompareOp::Eq | CompareOp::NullSafeEq, sides, _) => {
+            Some((sides[0].clone(), sides[1].clone()))
+        }
+        _ => None,
+    };
     let mut pairs = Vec::new();
-    for e in &c.block.filter {
-        if let ExprKind::Compare(CompareOp::Eq | CompareOp::NullSafeEq, sides, _) = &e.kind {
-            match (column(&sides[0]), column(&sides[1])) {
-                (Some(a), Some(b)) => pairs.push((a, b)),
-                (Some(a), None) if sides[1].is_const() => fixed.push(a),
-                (None, Some(b)) if sides[0].is_const() => fixed.push(b),
-                _ => {}
-            }
+    for (a, b) in conditions.into_iter().filter_map(equal) {
+        match (column(&a), column(&b)) {
+            (Some(a), Some(b)) => pairs.push((a, b)),
+            (Some(a), None) if b.is_const() => fixed.push(a),
+            (None, Some(b)) if a.is_const() => fixed.push(b),
+            _ => {}
         }
     }
     loop {
@@ -87,6 +95,23 @@ fn determined(c: &Check<'_>) -> Vec<ColumnRef> {
                 (true, false) => fixed.push(b),
                 (false, true) => fixed.push(a),
                 _ => {}
+            }
+        }
+        for (inner, on) in &outer {
+            // Whether there is a row at all must follow from what is fixed, too.
+            let read = on.iter().flat_map(|e| columns_read(e, c.arena));
+            let mut others = read.filter(|r| r.table != *inner);
+            if !others.all(|r| fixed.contains(&r)) {
+                continue;
+            }
+            for (a, b) in on.iter().filter_map(equal) {
+                let (Some(a), Some(b)) = (column(&a), column(&b)) else {
+                    continue;
+                };
+                let own = if a.table == *inner { a } else { b };
+                if own.table == *inner && a.table != b.table && !fixed.contains(&own) {
+                    fixed.push(own);
+                }
             }
         }
         // A key of a table determines its row.
@@ -118,6 +143,42 @@ fn determined(c: &Check<'_>) -> Vec<ColumnRef> {
         if fixed.len() == before {
             return fixed;
         }
+    }
+}
+
+/// The columns that an expression reads, by its subqueries too.
+fn columns_read(e: &Expr, arena: &Arena) -> Vec<ColumnRef> {
+    let mut read = Vec::new();
+    e.walk(&mut |x| match &x.kind {
+        ExprKind::Column { source, column, .. } => read.push(ColumnRef {
+            table: *source,
+            column: *column,
+        }),
+        ExprKind::Subquery { id, .. } => read.extend(arena.outer(&arena.subqueries[*id].query)),
+        _ => {}
+    });
+    read
+}
+
+/// The conditions that all rows of a FROM clause meet, and of LEFT JOINs the table that may be missing with its ON.
+fn joined<'b>(
+    tree: &'b Tree,
+    conditions: &mut Vec<&'b Expr>,
+    outer: &mut Vec<(TableId, &'b [Expr])>,
+) {
+    match tree {
+        Tree::Leaf(_) => {}
+        Tree::Inner { parts, on, .. } => {
+            conditions.extend(on);
+            parts.iter().for_each(|p| joined(p, conditions, outer));
+        }
+        Tree::Left { left, right, on } => {
+            joined(left, conditions, outer);
+            if let Tree::Leaf(id) = &**right {
+                outer.push((*id, on));
+            }
+        }
+        Tree::Semi { left, .. } => joined(left, conditions, outer),
     }
 }
 
