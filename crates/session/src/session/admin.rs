@@ -294,6 +294,8 @@ impl Session {
             // There are no stored privileges that memory could disagree with, and nothing is remembered of hosts that failed to
             // connect.
             FlushItem::Plain(FlushPlain::Privileges | FlushPlain::Hosts) => Ok(()),
+            // As MySQL does without a binary log: dumps and schemas flush it whether there is one or not.
+            FlushItem::Plain(FlushPlain::BinaryLogs) => Ok(()),
             FlushItem::Plain(other) => Err(SqlError::unsupported(format_args!("FLUSH {other}"))),
             FlushItem::RelayLogs(_) => Err(SqlError::unsupported("FLUSH RELAY LOGS")),
             FlushItem::Tables {

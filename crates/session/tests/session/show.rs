@@ -181,7 +181,8 @@ fn maintenance_tells_the_truth() {
         c.rows("REPAIR TABLE t"),
         ["test.t|repair|note|The storage engine for the table doesn't support repair"]
     );
-    assert_eq!(c.code("FLUSH BINARY LOGS"), 1235);
+    assert_eq!(c.code("FLUSH ENGINE LOGS"), 1235);
+    c.ok("FLUSH BINARY LOGS");
     assert_eq!(
         c.rows("OPTIMIZE TABLE t"),
         [
