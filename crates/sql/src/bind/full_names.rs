@@ -1,4 +1,4 @@
-//! A view's query written so that it means the same whatever becomes of sessions and tables: each table and column by its full name, each
+//! A view's query written so that it means the same whatever becomes of sessions and tables: each table, column and stored function by its full name, each
 //! `*` as the columns that it is, each item of a select list with its name, NATURAL JOIN and USING as ON.
 //!
 //! Trees can't be changed in place (`millpond_syntax::ast::list`). So binding notes what is to stand where in the text, which is the
@@ -281,6 +281,15 @@ impl Binder<'_, '_> {
             && self.tables[at].table.is_temporary()
         {
             names.temporary = Some(table.table.clone());
+        }
+    }
+
+    /// Notes of which database a stored function is that is called by its name alone.
+    pub(super) fn note_function(&mut self, name: &Ident, database: &str) {
+        if let Some(names) = &mut self.names {
+            let short = quoted(name.as_str());
+            let full = format!("{}.{short}", quoted(database));
+            names.put(name.span.start, name.span.end, &full, &short);
         }
     }
 

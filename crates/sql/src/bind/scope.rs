@@ -555,7 +555,7 @@ impl Scope for Binder<'_, '_> {
     fn stored_function(
         &mut self,
         database: Option<&str>,
-        name: &str,
+        name: &ast::Ident,
         mut args: Vec<Expr>,
     ) -> SqlResult<Option<Expr>> {
         let env = self.cx.env;
@@ -563,13 +563,17 @@ impl Scope for Binder<'_, '_> {
             return Ok(None);
         };
         let current = env.database.borrow().clone();
+        let said = database.is_some();
         let Some(database) = database.map(str::to_string).or(current) else {
             return Ok(None);
         };
         let programs = services.programs();
-        let Some(function) = services.function(&database, name)? else {
+        let Some(function) = services.function(&database, name.as_str())? else {
             return Ok(None);
         };
+        if !said {
+            self.note_function(name, &database);
+        }
         if args.len() != function.parameters {
             return Err(SqlError::new(
                 1318,

@@ -215,7 +215,7 @@ fn get_format(of: ast::FormatOf, which: &ast::Expr, scope: &mut dyn Scope) -> Sq
 pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
     if let Some(database) = &c.database {
         let args = bind_args(&c.args, scope)?;
-        let found = scope.stored_function(Some(database.as_str()), c.name.as_str(), args)?;
+        let found = scope.stored_function(Some(database.as_str()), &c.name, args)?;
         return found.ok_or_else(|| no_function(database.as_str(), c.name.as_str()));
     }
     let name = c.name.as_str().to_ascii_uppercase();
@@ -239,7 +239,7 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
         }
         _ => {
             func::check_pairs(&name, args.len())?;
-            named(&name, c.name.as_str(), args, scope)
+            named(&name, &c.name, args, scope)
         }
     }
 }
@@ -250,7 +250,12 @@ fn no_function(database: &str, name: &str) -> SqlError {
 }
 
 /// A function of bound arguments, by upper-case name.
-fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) -> SqlResult<Expr> {
+fn named(
+    name: &str,
+    written: &ast::Ident,
+    mut args: Vec<Expr>,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
     let count = args.len();
     let need = |n: usize| {
         if count == n {
@@ -339,6 +344,7 @@ fn named(name: &str, written: &str, mut args: Vec<Expr>, scope: &mut dyn Scope) 
                 return Ok(called);
             }
             let database = scope.session().database.borrow().clone();
+            let written = written.as_str();
             Err(match database {
                 Some(d) => no_function(&d, written),
                 None => SqlError::new(1305, format!("FUNCTION {written} does not exist")),

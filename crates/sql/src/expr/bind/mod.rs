@@ -155,7 +155,7 @@ pub trait Scope {
     fn stored_function(
         &mut self,
         _database: Option<&str>,
-        _name: &str,
+        _name: &ast::Ident,
         _args: Vec<Expr>,
     ) -> SqlResult<Option<Expr>> {
         Ok(None)
