@@ -8,6 +8,8 @@
 //! 3. *Sent*: the log called, with success or with an error that takes the OK's place; empty again. A client that takes
 //!    nothing is given a thread that waits for it, since the caller must not.
 //!
+//! On a compressed connection nothing is withheld: its packets are packed by its own thread, which waits for the log itself.
+//!
 //! The connection's thread comes to [`Answer::wait_sent`] before it writes to the socket again, so answers keep their order
 //! even if a client sends commands ahead.
 //!

@@ -68,7 +68,7 @@ pub(crate) struct Routine {
 }
 
 impl Routine {
-    /// A hold on a program none of whose statements this session has planned.
+    /// A hold on a program none of whose statements the session has planned.
     pub fn new(program: Arc<Program>) -> Routine {
         let statements = program.statements.iter();
         Routine {

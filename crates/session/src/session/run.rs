@@ -165,7 +165,7 @@ impl Session {
             plan: Arc::new(plan),
             context: self.context.clone(),
         };
-        // Triggers are held by this session, with their plans.
+        // The session holds triggers, with their plans.
         if kept.triggers.is_none() {
             compiled.share(&kept);
         }

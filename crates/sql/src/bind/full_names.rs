@@ -1,5 +1,5 @@
-//! A view's query written so that it means the same whatever becomes of sessions and tables: each table, column and stored function by its full name, each
-//! `*` as the columns that it is, each item of a select list with its name, NATURAL JOIN and USING as ON.
+//! A view's query written so that it means the same whatever becomes of sessions and tables: each table, column and stored function by its
+//! full name, each `*` as the columns that it is, each item of a select list with its name, NATURAL JOIN and USING as ON.
 //!
 //! Trees can't be changed in place (`millpond_syntax::ast::list`). So binding notes what is to stand where in the text, which is the
 //! query's canonical one: without comments, names in backticks, in the default `sql_mode`.

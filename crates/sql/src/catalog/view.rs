@@ -6,7 +6,7 @@
 //! reads it takes the names alone, for what lies below may have changed.
 //!
 //! **Invariants.** [`super::Schema::view`] says what is a view. The query is one SELECT, TABLE or VALUES, or several with set
-//! operators; it is kept as a text in the default `sql_mode`, every table and column by its full name, every `*` written out, every item
+//! operators; it is kept as a text in the default `sql_mode`, every table, column and stored function by its full name, every `*` written out, every item
 //! with its name. It has neither variables nor placeholders nor INTO. It is bound anew for each statement: what it names may be gone.
 //!
 //! **Locks.** A statement takes the shared lock of the view when it meets its name, then those of what lies below; plans pin them in the same
