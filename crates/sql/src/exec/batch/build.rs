@@ -8,7 +8,7 @@ use super::group::kept_columns;
 use super::join::Contexts;
 use super::kernel::BatchContext;
 use super::keys::{KeyValues, Keys};
-use super::pipeline::{Beside, More, Morsels, Pipeline};
+use super::pipeline::{Beside, More, Pipeline};
 use super::rows::{BATCH_ROWS, Batch, Column, Columns, SourceRows};
 use super::table::JoinTable;
 use super::vector::Kind;
@@ -92,23 +92,14 @@ pub fn build<'s>(
     let source = &b.sources[h.source - b.base];
     let side = match (&source.kind, &h.access) {
         (SourceKind::Table { .. }, Some(access)) => {
-            let Some(reading) = Reading::of(st, b, h.source, access, rows)? else {
+            let Some(reading) = Reading::of(st, b, h.source, access, true, rows)? else {
                 return Err(Halt::Unfit);
             };
             let filter = rules(&h.build_filter, &st.context(rows));
             let pipeline = reading.pipeline(st, b, filter, Vec::new());
             let snapshot = st.txn.snapshot().ok_or(Halt::Unfit)?;
             stored(
-                st,
-                b,
-                h,
-                kept,
-                keys,
-                &pipeline,
-                &reading.morsels,
-                snapshot,
-                around,
-                shared,
+                st, b, h, kept, keys, &pipeline, &reading, snapshot, around, shared,
             )?
         }
         _ => derived(st, b, h, kept, keys, rows, shared)?,
@@ -124,18 +115,18 @@ fn stored(
     kept: &[usize],
     keys: &Keys<'_>,
     pipeline: &Pipeline<'_>,
-    morsels: &Morsels,
+    reading: &Reading<'_>,
     snapshot: Snapshot<'_>,
     around: &[Beside<'_>],
     shared: &Shared<'_>,
 ) -> Ran<Side> {
     let source = h.source - b.base;
-    let sides = workers::run(st.env, shared, st.workers(), |worker| {
+    let sides = workers::run(st.env, shared, reading.workers(st), |worker| {
         let mut side = Side {
             columns: kept_columns(kept, &b.sources[source].kind),
             ..Side::default()
         };
-        pipeline.run(worker, snapshot, morsels, around, |batch, cx| {
+        pipeline.run(worker, snapshot, &reading.morsels, around, |batch, cx| {
             side.add(h, keys, batch, cx, shared)?;
             Ok(More::Yes)
         })?;

@@ -37,7 +37,7 @@ mod table;
 mod vector;
 mod workers;
 
-use millpond_store::KeyRange;
+use millpond_store::{KeyRange, Result as Stored, Table};
 use std::ops::Bound;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -68,8 +68,8 @@ pub enum Attempt {
     ByRows,
 }
 
-/// Pages of a morsel, about.
-const MORSEL_PAGES: u64 = 64;
+/// Bytes of a morsel's pages, about.
+const MORSEL_BYTES: u64 = 256 << 10;
 /// Morsels of a table, at most.
 const MORSELS: u64 = 1024;
 
@@ -83,12 +83,13 @@ struct Reading<'s> {
 }
 
 impl<'s> Reading<'s> {
-    /// Of a source; `None` if there is nothing to read, or one row.
+    /// Of a source; `None` if there is nothing to read, or one row. `parallel`: several workers may be worth their while.
     fn of(
         st: &mut State<'s>,
         b: &'s Block,
         source: usize,
         access: &'s Access,
+        parallel: bool,
         rows: &[RowRef<'_>],
     ) -> Ran<Option<Reading<'s>>> {
         let SourceKind::Table { table, .. } = &b.sources[source - b.base].kind else {
@@ -112,20 +113,28 @@ impl<'s> Reading<'s> {
                 Ranges::Nothing | Ranges::Point => return Ok(None),
             }
         }
-        let failed = |e| Halt::Error(store_error(e, &t.table.def().name));
-        let pages = t.table.size().map_err(failed)?.data;
-        let parts = (pages / MORSEL_PAGES).clamp(1, MORSELS) as usize;
-        let mut morsels = Vec::new();
-        for range in &ranges {
+        if parallel {
+            let failed = |e| Halt::Error(store_error(e, &t.table.def().name));
+            let least = prefix::parallel_rows(st);
+            let parts = morsels(&t.table, &ranges, access, least).map_err(failed)?;
             let own = parts.div_ceil(ranges.len());
-            morsels.extend(t.table.split(0, range, own).map_err(failed)?);
+            if own > 1 {
+                let split = ranges.iter().map(|r| t.table.split(0, r, own));
+                let split: Result<Vec<_>, _> = split.collect();
+                ranges = split.map_err(failed)?.into_iter().flatten().collect();
+            }
         }
         Ok(Some(Reading {
             table: t,
             source,
-            morsels: Morsels::new(morsels),
+            morsels: Morsels::new(ranges),
             recheck,
         }))
+    }
+
+    /// Workers that it has work for.
+    fn workers(&self, st: &State<'_>) -> usize {
+        st.workers().min(self.morsels.len()).max(1)
     }
 
     /// Loops that begin with it.
@@ -147,6 +156,24 @@ impl<'s> Reading<'s> {
             params: st.params,
         }
     }
+}
+
+/// How many morsels of about [`MORSEL_PAGES`] pages the ranges make; 1 if they hold fewer than `least` rows. A plan made before the values of `?`
+/// were known guesses how long a range is: here it is looked up, for to start a thread takes longer than to read a short one.
+fn morsels(table: &Table, ranges: &[KeyRange], access: &Access, least: f64) -> Stored<usize> {
+    let mut part = 1.0;
+    if access.is_bounded() {
+        let mut rows = 0.0;
+        for range in ranges {
+            rows += table.estimate_range(0, range)? as f64;
+        }
+        if rows < least {
+            return Ok(1);
+        }
+        part = rows / (table.estimate_rows() as f64).max(rows);
+    }
+    let bytes = table.size()?.data as f64 * part;
+    Ok((bytes as u64 / MORSEL_BYTES).clamp(1, MORSELS) as usize)
 }
 
 /// Conditions for batches.
@@ -173,7 +200,8 @@ impl<'s> Loops<'s> {
         around: &[Beside<'_>],
         shared: &Shared<'_>,
     ) -> Ran<Option<Loops<'s>>> {
-        let Some(mut reading) = Reading::of(st, b, prefix.source, prefix.access, rows)? else {
+        let (source, access) = (prefix.source, prefix.access);
+        let Some(mut reading) = Reading::of(st, b, source, access, prefix.parallel, rows)? else {
             return Ok(None);
         };
         let mut joins = Vec::new();
@@ -217,20 +245,21 @@ pub fn groups<'s>(
     let Some(prefix) = prefix::of(st, b, rows) else {
         return Ok(Attempt::ByRows);
     };
-    let parallel = prefix.is_long(st) && st.workers() > 1;
     let whole = prefix.len() == b.levels.len() && prefix.left.is_empty();
     let args = g.aggregates.iter().flat_map(|a| &a.args);
     let fits = whole
         && g.subqueries.is_empty()
         && g.keys.iter().all(prefix::free)
         && args.clone().all(prefix::fits)
-        && g.aggregates.iter().all(|a| is_batchable(a, parallel));
+        && g.aggregates
+            .iter()
+            .all(|a| is_batchable(a, prefix.parallel));
     if !fits {
         return Ok(Attempt::ByRows);
     }
     let shared = Shared::new(st, memory(st));
     let around = pipeline::beside(rows);
-    let grouped = grouped(st, b, g, &prefix, parallel, rows, &around, &shared);
+    let grouped = grouped(st, b, g, &prefix, rows, &around, &shared);
     note_read(st, &shared);
     match grouped {
         Ok(Some((grouping, groups))) => {
@@ -242,13 +271,11 @@ pub fn groups<'s>(
     }
 }
 
-#[expect(clippy::too_many_arguments)]
 fn grouped<'s>(
     st: &mut State<'s>,
     b: &'s Block,
     g: &'s Group,
     prefix: &Prefix<'s>,
-    parallel: bool,
     rows: &[RowRef<'_>],
     around: &[Beside<'_>],
     shared: &Shared<'_>,
@@ -256,13 +283,13 @@ fn grouped<'s>(
     if st.engine.snapshot(st.txn).is_none() {
         return Ok(None);
     }
-    let Some(loops) = Loops::new(st, b, prefix, &read_by_groups(b, g), rows, around, shared)?
-    else {
+    let read = read_by_groups(b, g);
+    let Some(loops) = Loops::new(st, b, prefix, &read, rows, around, shared)? else {
         return Ok(None);
     };
     let grouping = Grouping::new(b, g, &st.context(rows));
     let snapshot = st.txn.snapshot().ok_or(Halt::Unfit)?;
-    let most = if parallel { st.workers() } else { 1 };
+    let most = loops.reading.workers(st);
     let all = workers::run(st.env, shared, most, |worker| {
         let mut groups = grouping.groups();
         let (pipeline, morsels) = (&loops.pipeline, &loops.reading.morsels);
@@ -300,7 +327,7 @@ pub fn rows<'s>(
     if b.group.as_ref().is_some_and(|g| g.ordered) {
         return Ok(Attempt::ByRows);
     }
-    let Some(prefix) = prefix::of(st, b, rows) else {
+    let Some(mut prefix) = prefix::of(st, b, rows) else {
         return Ok(Attempt::ByRows);
     };
     let shared = Shared::new(st, memory(st));
@@ -308,13 +335,13 @@ pub fn rows<'s>(
     if st.engine.snapshot(st.txn).is_none() {
         return Ok(Attempt::ByRows);
     }
+    prefix.parallel &= in_any_order(b);
     let loops = match Loops::new(st, b, &prefix, &b.read, rows, &around, &shared) {
         Ok(Some(loops)) => loops,
         Ok(None) | Err(Halt::Unfit | Halt::Stopped) => return Ok(Attempt::ByRows),
         Err(Halt::Error(e)) => return Err(e),
     };
-    let parallel = prefix.is_long(st) && in_any_order(b);
-    let most = if parallel { st.workers() } else { 1 };
+    let most = loops.reading.workers(st);
     let flow = collect::run(st, b, &prefix, &loops, most, rows, &around, &shared, emit)?;
     note_read(st, &shared);
     Ok(Attempt::Done(flow))

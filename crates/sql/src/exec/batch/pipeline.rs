@@ -61,6 +61,10 @@ impl Morsels {
     fn give_back(&self, range: KeyRange) {
         self.0.lock().push_front(range);
     }
+    /// How many there are to take.
+    pub fn len(&self) -> usize {
+        self.0.lock().len()
+    }
     /// Whether all was taken.
     pub fn is_empty(&self) -> bool {
         self.0.lock().is_empty()

@@ -19,13 +19,11 @@ pub struct Prefix<'s> {
     pub joins: Vec<(&'s Level, &'s HashJoin)>,
     /// Conditions that rows are to meet which the last of these loops leaves over.
     pub left: Vec<&'s ExprWithSubqueries>,
+    /// Whether several workers may be worth their while.
+    pub parallel: bool,
 }
 
 impl<'s> Prefix<'s> {
-    /// Whether several workers may be worth their while.
-    pub fn is_long(&self, st: &State<'_>) -> bool {
-        self.driver.expected.rows >= PARALLEL * st.limits.batch_rows as f64
-    }
     /// How many loops.
     pub fn len(&self) -> usize {
         1 + self.joins.len()
@@ -58,6 +56,11 @@ pub fn note_columns(b: &Block, e: &Expr, lists: &mut [Vec<usize>]) {
 
 /// Several workers read a table of so many times the rows that make batches pay.
 const PARALLEL: f64 = 5.0;
+
+/// Rows from which on several workers read.
+pub fn parallel_rows(st: &State<'_>) -> f64 {
+    PARALLEL * st.limits.batch_rows as f64
+}
 
 /// The deepest expression for a batch: a worker's stack is an ordinary one.
 const DEEPEST: usize = 60;
@@ -95,6 +98,7 @@ pub fn of<'s>(st: &State<'s>, b: &'s Block, rows: &[RowRef<'_>]) -> Option<Prefi
         access,
         joins: Vec::new(),
         left: driver.on.iter().filter(|c| !free(c)).collect(),
+        parallel: st.workers() > 1 && driver.expected.rows >= parallel_rows(st),
     };
     for level in &b.levels[1..] {
         match &level.from {
