@@ -33,9 +33,9 @@ fn cell_units(plan: &Plan) -> u64 {
     rebuild_units(plan) * (1 + 3 * u64::from(plan.rounds))
 }
 
-/// Units of progress of all: every target is taken to have both ways, until it is known.
+/// Units of progress of all: every target is taken to have the variable, until it is known.
 pub(super) fn units(plan: &Plan, targets: usize) -> u64 {
-    let cells = 2 * plan.keys.len() as u64 * cell_units(plan);
+    let cells = (plan.ways.len() * plan.keys.len()) as u64 * cell_units(plan);
     targets as u64 * (plan.rows / bulk::UNIT + cells)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn target(args: &Args, on: Place<'_>, results: &mut Results) -> Resul
     results.conditions.add(&*target, &mut lease)?;
     let name = target.name();
     let subjects = subjects(&mut *lease.client, &name, number, results);
-    let less = (2 - subjects.len()) * plan.keys.len();
+    let less = plan.ways.len().saturating_sub(subjects.len()) * plan.keys.len();
     on.progress.forgo(less as u64 * cell_units(&plan));
     on.progress
         .step(format!("{name}: loading {} rows", plan.rows));
@@ -107,7 +107,7 @@ fn subjects(
 ) -> Vec<(usize, Way)> {
     // A target without the variable answers with an error, which says the same.
     let ways = match client.value(&format!("SELECT @@SESSION.{VARIABLE}")) {
-        Ok(_) => vec![Way::Sorted, Way::RowByRow],
+        Ok(_) => results.plan.ways.clone(),
         Err(_) => {
             let note = format!("{name} has no {VARIABLE}, and was measured as it is");
             results.notes.push(note);

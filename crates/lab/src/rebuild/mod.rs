@@ -34,6 +34,9 @@ pub struct Args {
     /// Constraints that the table has [default: each in turn]
     #[arg(long, value_name = "KEYS,...", value_delimiter = ',')]
     keys: Vec<Keys>,
+    /// Ways of a target that has expand_fast_index_creation [default: each]
+    #[arg(long, value_name = "WAYS,...", value_delimiter = ',')]
+    ways: Vec<Way>,
     /// Rebuilds of each kind; the median counts
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
@@ -72,6 +75,8 @@ pub(crate) struct Plan {
     rows: u64,
     /// In the order of [`Keys::ALL`].
     keys: Vec<Keys>,
+    /// Sorted before row by row.
+    ways: Vec<Way>,
     rounds: u16,
     threads: u16,
     before: Duration,
@@ -80,13 +85,14 @@ pub(crate) struct Plan {
 }
 
 /// `expand_fast_index_creation` of a subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Way {
     /// The target has no such variable.
+    #[value(skip)]
     AsItIs,
-    /// ON: secondary indexes from sorted keys.
+    /// ON: secondary indexes from sorted keys
     Sorted,
-    /// OFF: row by row into every index.
+    /// OFF: row by row into every index
     RowByRow,
 }
 
@@ -176,11 +182,16 @@ impl Experiment for Args {
     }
     fn plan(&self) -> Plan {
         let chosen = |k: &Keys| self.keys.is_empty() || self.keys.contains(k);
+        let wanted = |w: &Way| self.ways.is_empty() || self.ways.contains(w);
         Plan {
             rows: self
                 .rows
                 .unwrap_or(((ARTICLE_ROWS as f64 * self.scale) as u64).max(100)),
             keys: Keys::ALL.into_iter().filter(chosen).collect(),
+            ways: [Way::Sorted, Way::RowByRow]
+                .into_iter()
+                .filter(wanted)
+                .collect(),
             rounds: self.rounds,
             threads: self.threads,
             before: Duration::from_secs_f64(self.before),
