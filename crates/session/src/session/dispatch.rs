@@ -367,8 +367,11 @@ impl Session {
         };
         let key = name.to_lowercase();
         self.named.remove(&key);
-        let prepared = self.make_prepared(&text)?;
-        self.named.insert(key, prepared);
+        // What is prepared sees no local variable.
+        let locals = self.locals.take();
+        let prepared = self.make_prepared(&text);
+        self.locals = locals;
+        self.named.insert(key, prepared?);
         Ok(())
     }
 

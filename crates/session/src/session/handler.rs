@@ -136,7 +136,16 @@ impl Session {
         self.check_no_locked_tables()?;
         let name = table.name.as_str();
         let closed = self.handlers.remove(&name.to_lowercase());
-        closed.map(drop).ok_or_else(|| unknown(name))
+        let closed = closed.ok_or_else(|| unknown(name))?;
+        // That of a table that is gone has been closed by its end.
+        let was_open = self.in_transaction(|s| {
+            let txn = s.txn.txn.as_mut().ok_or_else(no_transaction)?;
+            closed.is_open(txn)
+        })?;
+        match was_open {
+            true => Ok(()),
+            false => Err(unknown(name)),
+        }
     }
 
     /// How many rows, after how many; one where nothing is said.

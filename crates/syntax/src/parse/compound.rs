@@ -362,6 +362,10 @@ impl Parser<'_> {
         let area: Option<DiagnosticsArea> = self.choice();
         self.expect(K::DIAGNOSTICS)?;
         let items = if self.eat(K::CONDITION) {
+            // The number is not an expression, nor a placeholder.
+            if matches!(self.kind(), TokenKind::Param | TokenKind::LParen) {
+                return Err(self.error_here());
+            }
             let number = self.operand_expr()?;
             DiagnosticsItems::Condition(
                 number,
