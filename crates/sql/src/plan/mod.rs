@@ -107,6 +107,19 @@ pub(crate) enum Root {
     Explain(Vec<Vec<Value<'static>>>),
 }
 
+impl Root {
+    /// Whether it is a statement with IGNORE.
+    pub fn ignores(&self) -> bool {
+        match self {
+            Root::Insert(i) => i.ignore,
+            Root::Update(u) => u.ignore,
+            Root::Delete(d) => d.ignore,
+            Root::Several(s) => s.ignore,
+            Root::Query(_) | Root::Do(_) | Root::Explain(_) => false,
+        }
+    }
+}
+
 /// What the optimizer makes of a statement.
 pub(crate) struct Optimized {
     /// What it does.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Kept, keep};
-use crate::error::{SqlError, SqlResult};
+use crate::error::SqlResult;
 use crate::exec::block;
 use crate::exec::hash::hash_value;
 use crate::exec::keyed_rows::KeyedRows;
@@ -53,7 +53,10 @@ pub fn value<'s>(
             match &all[..] {
                 [] => compare(op, left, &nulls),
                 [one] => compare(op, left, one),
-                _ => return Err(SqlError::new(1242, "Subquery returns more than 1 row")),
+                _ => {
+                    super::too_many(st)?;
+                    return Ok(Value::Null);
+                }
             }
         }
         RowTest::In { negated } => {
