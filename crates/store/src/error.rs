@@ -31,6 +31,13 @@ pub enum Error {
         /// Position of the violated index.
         index: usize,
     },
+    /// A unique index cannot be built: the rows have a key twice. One of them is told, if it is still there, in the row format.
+    DuplicateRow {
+        /// Position of the index.
+        index: usize,
+        /// The row.
+        row: Arc<[u8]>,
+    },
     /// This transaction was chosen as the deadlock victim and has been rolled back.
     Deadlock,
     /// A row lock or metadata lock was not granted in time.
@@ -128,6 +135,7 @@ impl std::fmt::Display for Error {
             Error::Corrupt(s) => write!(f, "corrupt data: {s}"),
             Error::Stopped(s) => write!(f, "the engine stopped accepting writes: {s}"),
             Error::DuplicateKey { index } => write!(f, "duplicate key in index {index}"),
+            Error::DuplicateRow { index, .. } => write!(f, "duplicate key in index {index}"),
             Error::Deadlock => f.write_str("deadlock found; transaction rolled back"),
             Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
             Error::LockTableFull => {

@@ -18,7 +18,7 @@ use crate::parse::ast::{self, AlterAction, ObjectName, Part, PlainAlter};
 use crate::row::wrong_object;
 use crate::store_error::store_error;
 use crate::types::Schema;
-use crate::write::counter;
+use crate::write::{counter, duplicate};
 
 fn unsupported<T>(what: &str) -> SqlResult<T> {
     Err(SqlError::unsupported(what))
@@ -153,6 +153,9 @@ impl<'a> Ddl<'a> {
                     ),
                 };
                 made.map_err(|e| match e {
+                    millpond_store::Error::DuplicateRow { index, row } => {
+                        duplicate(new, table, index, &row, self.env.zone.get())
+                    }
                     millpond_store::Error::DuplicateKey { .. } => SqlError::new(
                         1062,
                         format!("Duplicate entry for key '{table}.{}'", index.name),

@@ -363,6 +363,9 @@ impl<'a> Work<'a> {
                     .create_index(self.owner, &self.name.0, &self.name.1, new, body),
             };
             built.map_err(|e| match e {
+                Error::DuplicateRow { index, row } => {
+                    duplicate(self.schema, self.shown, index, &row, self.env.zone.get())
+                }
                 Error::DuplicateKey { .. } => SqlError::new(
                     1062,
                     format!("Duplicate entry for key '{}.{}'", self.shown, index.name),

@@ -29,7 +29,7 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             format!("Got error from storage engine: writing stopped after a failure: {cause}"),
         ),
         // Statements that know the key say which; this is for those that do not.
-        Error::DuplicateKey { index } => SqlError::new(
+        Error::DuplicateKey { index } | Error::DuplicateRow { index, .. } => SqlError::new(
             1062,
             format!("Duplicate entry for key {index} of table '{table}'"),
         ),

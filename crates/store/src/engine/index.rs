@@ -118,7 +118,9 @@ impl Inner {
             let mut entries = Entries::new(sorted, at, index.unique, &owner);
             let direct = Direct::new(&self.pager, def.file);
             let mut bulk = Bulk::new(&self.pager, &space, Some(&direct));
-            bulk.add_all(&mut entries)?;
+            if let Err(e) = bulk.add_all(&mut entries) {
+                return Err(self.refused(txn, &table, e, entries.duplicate()));
+            }
             root = bulk.finish()?;
             progress.enter(DdlStage::Flush);
             direct.publish()?;
@@ -134,6 +136,24 @@ impl Inner {
         progress.enter(DdlStage::LogApplyIndex);
         self.catch_up(txn, settler, at)?;
         Ok(grave)
+    }
+
+    /// What stops the building of an index. `duplicate`: the clustered key of a row whose key is there already.
+    pub(super) fn refused(
+        &self,
+        txn: &mut Txn,
+        table: &Table,
+        e: Error,
+        duplicate: Option<Vec<u8>>,
+    ) -> Error {
+        let (Error::DuplicateKey { index }, Some(key)) = (&e, duplicate) else {
+            return e;
+        };
+        match row_of(txn, table, &key) {
+            Ok(Some(row)) => Error::DuplicateRow { index: *index, row },
+            // Deleted meanwhile, or unreadable: the key is a duplicate nevertheless.
+            Ok(None) | Err(_) => e,
+        }
     }
 
     /// Allocates the built tree's root together with the note of it in the grave.
@@ -225,6 +245,17 @@ impl Inner {
             Ok(())
         })
     }
+}
+
+/// The row of a clustered key.
+fn row_of(txn: &mut Txn, table: &Table, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+    let range = KeyRange {
+        lower: Bound::Included(key.to_vec()),
+        upper: Bound::Included(key.to_vec()),
+    };
+    let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+    let mut scan = table.scan(txn, 0, range, dir, mode, Fetch::Row)?;
+    Ok(scan.next(txn)?.map(|found| found.row.into()))
 }
 
 /// Indexes, and one more.

@@ -190,13 +190,17 @@ impl Inner {
         let codec = self.codecs.codec(def)?;
         let mut txn = self.sys.begin(owner, Isolation::ReadCommitted);
         let sorted = self.sort_keys(&mut txn, table, &*codec, at, None);
+        let built = sorted.and_then(|sorted| {
+            if let Some(sorted) = sorted {
+                let mut entries = Entries::new(sorted, at, index.unique, owner);
+                let root = Tree::bulk(&self.pager, index.tree.space(), &mut entries)
+                    .map_err(|e| self.refused(&mut txn, table, e, entries.duplicate()))?;
+                index.tree.set_root(root);
+            }
+            Ok(index)
+        });
         // It only read.
         self.sys.commit_no_wait(txn)?;
-        if let Some(sorted) = sorted? {
-            let mut entries = Entries::new(sorted, at, index.unique, owner);
-            let root = Tree::bulk(&self.pager, index.tree.space(), &mut entries)?;
-            index.tree.set_root(root);
-        }
-        Ok(index)
+        built
     }
 }
