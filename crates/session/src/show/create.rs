@@ -115,6 +115,9 @@ fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
             quotes.name(&index.name)
         )
     };
+    if index.btree {
+        out.push_str(" USING BTREE");
+    }
     if !index.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", quote_text(&index.comment));
     }
@@ -171,6 +174,7 @@ pub(crate) fn table_text(
         "{}",
         said(schema.collation).replace("COLLATE ", "COLLATE=")
     );
+    let _ = write!(out, "{}", schema.options);
     if !schema.comment.is_empty() {
         let _ = write!(out, " COMMENT={}", quote_text(&schema.comment));
     }

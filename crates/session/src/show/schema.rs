@@ -281,6 +281,26 @@ fn size_of(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<Ta
     Ok(sum)
 }
 
+/// A table's CREATE_OPTIONS.
+fn create_options(schema: &Schema) -> String {
+    let options = schema.options.to_string();
+    let mut all: Vec<String> = options.split_whitespace().map(create_option).collect();
+    if schema.partitioning.is_some() {
+        all.push("partitioned".into());
+    }
+    all.join(" ")
+}
+
+/// An option as CREATE_OPTIONS names it: in small letters, but for KEY_BLOCK_SIZE and the names of row formats.
+fn create_option(option: &str) -> String {
+    match option.split_once('=') {
+        Some((name, value)) if name != "KEY_BLOCK_SIZE" => {
+            format!("{}={value}", name.to_ascii_lowercase())
+        }
+        _ => option.to_string(),
+    }
+}
+
 /// TABLES; SHOW TABLES and SHOW TABLE STATUS select from it.
 pub(super) fn tables_table(only: Only) -> Virtual {
     const COLUMNS: Columns = &[
@@ -396,11 +416,7 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 Value::Null,
                 s(schema.collation.name()),
                 Value::Null,
-                s(if schema.partitioning.is_some() {
-                    "partitioned"
-                } else {
-                    ""
-                }),
+                s(create_options(schema)),
                 s(&*schema.comment),
             ])
         })

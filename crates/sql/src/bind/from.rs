@@ -728,6 +728,26 @@ pub(super) fn hints_of(schema: &Schema, seen: bool) -> Hints {
     }
 }
 
+/// The index of a name, or of the only name that begins so. Invisible ones are not there unless they are `seen`.
+fn index_named(name: &str, schema: &Schema, seen: bool) -> Option<usize> {
+    let indexes = || {
+        let all = schema.indexes.iter().enumerate();
+        all.filter(|(_, i)| (seen || i.visible) && !i.parts.is_empty())
+    };
+    if let Some((at, _)) = indexes().find(|(_, i)| i.name.eq_ignore_ascii_case(name)) {
+        return Some(at);
+    }
+    let begins = |i: &crate::types::Index| {
+        let start = i.name.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let mut beginning = indexes().filter(|(_, i)| begins(i));
+    match (beginning.next(), beginning.next()) {
+        (Some((at, _)), None) => Some(at),
+        _ => None,
+    }
+}
+
 /// Index hints, with the invisible indexes among the ignored ones unless they are `seen`.
 fn index_hints_of(
     list: &ast::Items<ast::IndexHint>,
@@ -740,19 +760,10 @@ fn index_hints_of(
         let mut found = Vec::new();
         for n in &hint.indexes {
             let n = n.as_str();
-            match schema
-                .indexes
-                .iter()
-                .position(|i| i.name.eq_ignore_ascii_case(n) && (seen || i.visible))
-            {
-                Some(at) => found.push(at),
-                None => {
-                    return Err(SqlError::new(
-                        1176,
-                        format!("Key '{n}' doesn't exist in table '{table}'"),
-                    ));
-                }
-            }
+            let at = index_named(n, schema, seen).ok_or_else(|| {
+                SqlError::new(1176, format!("Key '{n}' doesn't exist in table '{table}'"))
+            })?;
+            found.push(at);
         }
         match hint.kind {
             ast::IndexHintKind::Use | ast::IndexHintKind::Force => {

@@ -15,6 +15,7 @@ const F_UNSIGNED: u64 = 8;
 const F_UNIQUE: u64 = 16;
 const F_DESC: u64 = 32;
 const F_PREFIX: u64 = 64;
+const F_BTREE: u64 = 128;
 
 fn write_column(w: &mut Writer, c: &Column) {
     w.text(&c.name);
@@ -115,13 +116,14 @@ impl Schema {
         };
         let mut indexes = Vec::with_capacity(def.indexes.len());
         for i in &def.indexes {
-            let (parts, comment) = read_index(&i.body, columns.len())?;
+            let (parts, comment, btree) = read_index(&i.body, columns.len())?;
             indexes.push(Index {
                 name: i.name.clone(),
                 unique: i.unique,
                 parts,
                 comment,
                 visible: !more.invisible.contains(&i.name),
+                btree,
             });
         }
         let mut schema = Schema::new(columns, indexes, collation, comment, created);
@@ -129,6 +131,7 @@ impl Schema {
         schema.checks = more.checks;
         schema.foreign_keys = more.foreign_keys;
         schema.view = more.view.map(Arc::new);
+        schema.options = more.options;
         Ok(schema.with_versions(more.versions))
     }
     /// Bytes for `TableDef.body`: columns, options and partitions, not the indexes.
@@ -176,7 +179,8 @@ impl Index {
     /// Bytes for its `IndexDef.body`.
     pub fn body(&self) -> Vec<u8> {
         let mut w = Writer(vec![VERSION]);
-        w.number(if self.unique { F_UNIQUE } else { 0 });
+        let btree = if self.btree { F_BTREE } else { 0 };
+        w.number(btree | if self.unique { F_UNIQUE } else { 0 });
         w.number(self.parts.len() as u64);
         for p in &self.parts {
             w.number(p.column as u64);
@@ -191,11 +195,11 @@ impl Index {
     }
 }
 
-/// Parts and comment.
-fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String)> {
+/// Parts, comment and whether USING BTREE was said.
+fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String, bool)> {
     let mut r = Reader(body);
     r.version()?;
-    r.number()?;
+    let of_index = r.number()?;
     let count = r.count()?;
     let mut parts = Vec::with_capacity(count);
     for _ in 0..count {
@@ -214,12 +218,13 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String)> 
             desc: flags & F_DESC != 0,
         });
     }
-    Ok((parts, r.text()?.to_string()))
+    Ok((parts, r.text()?.to_string(), of_index & F_BTREE != 0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::options::KeptOption;
     use crate::catalog::tests::sample;
     use crate::catalog::{Check, CheckName, Generated};
     use millpond_store::IndexDef;
@@ -266,6 +271,8 @@ mod tests {
         s.columns[5].visibility = Visibility::Invisible;
         s.columns[6].visibility = Visibility::Hidden;
         s.indexes[3].visible = false;
+        s.indexes[2].btree = true;
+        s.options.set(KeptOption::MaxRows, Some(7));
         for (n, enforced) in [(0, true), (1, false)] {
             s.checks.push(Check {
                 name: [CheckName::Numbered(7), CheckName::Given("é".into())][n].clone(),
@@ -283,6 +290,7 @@ mod tests {
         let t = Schema::of(&def_of(&s)).unwrap();
         assert_eq!(t.columns, s.columns);
         assert_eq!(t.checks, s.checks);
+        assert_eq!(t.options, s.options);
         assert_eq!(t.indexes, s.indexes);
     }
 

@@ -29,6 +29,7 @@ mod bound;
 pub(crate) mod bytes;
 mod foreign_keys;
 mod layout;
+pub mod options;
 mod partition_body;
 mod partitioning;
 pub mod programs;
@@ -41,8 +42,9 @@ mod view;
 pub use foreign_keys::{ForeignKey, ReferentialAction, positions};
 pub use layout::RowLayout;
 pub(crate) use layout::{Slot, key_length};
+pub use options::KeptOptions;
 pub(crate) use partitioning::HIGH_KEY;
-pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
+pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled};
 pub use rules::{Check, CheckName, Generated};
 pub(crate) use versions::Source;
 pub use versions::{Fill, Step, Versions};
@@ -134,6 +136,8 @@ pub struct Index {
     pub comment: String,
     /// Whether queries are planned with it.
     pub visible: bool,
+    /// Whether USING BTREE was said: every index is one, and SHOW CREATE TABLE tells of it only then.
+    pub btree: bool,
 }
 
 impl Index {
@@ -155,6 +159,8 @@ pub struct Schema {
     pub collation: Collation,
     /// COMMENT.
     pub comment: String,
+    /// Options that are shown and change nothing.
+    pub options: KeptOptions,
     /// Unix time of creation, seconds.
     pub created: u64,
     /// CHECK constraints.
@@ -191,6 +197,7 @@ impl Schema {
             indexes,
             collation,
             comment,
+            options: KeptOptions::default(),
             created,
             checks: Vec::new(),
             partitioning: None,
@@ -365,6 +372,7 @@ pub(crate) mod tests {
                 }],
                 comment: if i == 2 { "a key" } else { "" }.into(),
                 visible: true,
+                btree: false,
             })
             .collect();
         Schema::new(

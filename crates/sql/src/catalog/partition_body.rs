@@ -1,7 +1,7 @@
 //! A [`Partitioning`] as bytes, behind the columns in a table's body.
 
 use super::bytes::{Reader, Writer, corrupt};
-use super::partitioning::{By, Limit, Partition, Partitioning};
+use super::partitioning::{By, Limit, Partition, Partitioning, Spelled};
 use crate::error::SqlResult;
 use crate::parse::ast::PartitionMethod;
 
@@ -14,6 +14,7 @@ const METHODS: [PartitionMethod; 4] = [
 const LINEAR: u64 = 1;
 const LISTED: u64 = 2;
 const COLUMNS: u64 = 4;
+const UNCOUNTED: u64 = 8;
 
 /// Appends it.
 pub fn write(p: &Partitioning, w: &mut Writer) {
@@ -21,7 +22,12 @@ pub fn write(p: &Partitioning, w: &mut Writer) {
     w.number(method as u64);
     let flag = |on: bool, f: u64| if on { f } else { 0 };
     let columns = matches!(p.by, By::Columns(_));
-    w.number(flag(p.linear, LINEAR) | flag(p.listed, LISTED) | flag(columns, COLUMNS));
+    w.number(
+        flag(p.linear, LINEAR)
+            | flag(p.spelled == Spelled::List, LISTED)
+            | flag(p.spelled == Spelled::Nothing, UNCOUNTED)
+            | flag(columns, COLUMNS),
+    );
     w.number(p.algorithm);
     match &p.by {
         By::Expr(text) => w.text(text),
@@ -85,7 +91,11 @@ pub fn read(r: &mut Reader<'_>) -> SqlResult<Partitioning> {
         flags & LINEAR != 0,
         algorithm,
         by,
-        flags & LISTED != 0,
+        match (flags & LISTED, flags & UNCOUNTED) {
+            (0, 0) => Spelled::Number,
+            (0, _) => Spelled::Nothing,
+            _ => Spelled::List,
+        },
         parts,
     ))
 }

@@ -21,14 +21,25 @@ pub struct Partitioning {
     pub algorithm: u64,
     /// By what.
     pub by: By,
-    /// Whether the partitions were named one by one.
-    pub listed: bool,
+    /// How the statement said which partitions there are.
+    pub spelled: Spelled,
     /// The partitions, in order.
     pub parts: Vec<Partition>,
     /// What decides, as bound at the first use: see [`Partitioning::bound`].
     bound: BoundOnce,
     /// For LIST: values in order, each with its partition. For RANGE: upper ends.
     keys: Vec<(Box<[u8]>, u32)>,
+}
+
+/// How a statement says which partitions there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelled {
+    /// Not at all: there is one.
+    Nothing,
+    /// PARTITIONS: how many.
+    Number,
+    /// One by one.
+    List,
 }
 
 /// By what a table is partitioned.
@@ -86,7 +97,7 @@ impl Partitioning {
         linear: bool,
         algorithm: u64,
         by: By,
-        listed: bool,
+        spelled: Spelled,
         parts: Vec<Partition>,
     ) -> Partitioning {
         let mut keys: Vec<(Box<[u8]>, u32)> = Vec::new();
@@ -104,7 +115,7 @@ impl Partitioning {
             linear,
             algorithm,
             by,
-            listed,
+            spelled,
             parts,
             bound: BoundOnce::default(),
             keys,
@@ -113,12 +124,16 @@ impl Partitioning {
 
     /// The same with other partitions.
     pub fn with_parts(&self, parts: Vec<Partition>) -> Partitioning {
+        let spelled = match self.spelled {
+            Spelled::Nothing if parts.len() != 1 => Spelled::Number,
+            spelled => spelled,
+        };
         Partitioning::new(
             self.method,
             self.linear,
             self.algorithm,
             self.by.clone(),
-            self.listed,
+            spelled,
             parts,
         )
     }

@@ -11,9 +11,10 @@
 //! | 3 | schema versions of rows |
 //! | 4 | ZEROFILL: columns by position, each with its width |
 //! | 5 | what a view shows |
+//! | 7 | options that are shown and change nothing |
 
 use super::bytes::{Reader, Writer, corrupt};
-use super::{Column, ForeignKey, Schema, Versions, View};
+use super::{Column, ForeignKey, KeptOptions, Schema, Versions, View};
 use super::{foreign_keys, rule_body};
 use crate::error::SqlResult;
 
@@ -22,6 +23,7 @@ const FOREIGN_KEYS: u64 = 2;
 const VERSIONS: u64 = 3;
 const ZEROFILL: u64 = 4;
 const VIEW: u64 = 5;
+const OPTIONS: u64 = 7;
 
 /// The sections of a schema, with the bytes of each.
 pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
@@ -55,6 +57,11 @@ pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
         view.write(&mut w);
         list.push((VIEW, w.0));
     }
+    if !s.options.is_empty() {
+        let mut w = Writer(Vec::new());
+        s.options.write(&mut w);
+        list.push((OPTIONS, w.0));
+    }
     list
 }
 
@@ -80,6 +87,8 @@ pub struct Sections {
     pub versions: Versions,
     /// What it shows, if it is a view.
     pub view: Option<View>,
+    /// Options that are shown.
+    pub options: KeptOptions,
 }
 
 /// Reads sections back, into the columns where they are about them.
@@ -119,6 +128,13 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
                 let view = &mut Reader(r.bytes()?);
                 sections.view = Some(View::read(view)?);
                 if !view.0.is_empty() {
+                    return Err(corrupt());
+                }
+            }
+            OPTIONS => {
+                let options = &mut Reader(r.bytes()?);
+                sections.options = KeptOptions::read(options)?;
+                if !options.0.is_empty() {
                     return Err(corrupt());
                 }
             }

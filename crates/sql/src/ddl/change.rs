@@ -11,7 +11,7 @@ use super::instant;
 use super::key::{self, KeyKind, KeySpec, PRIMARY};
 use super::names;
 use super::options::Options;
-use crate::catalog::{ForeignKey, Step};
+use crate::catalog::{ForeignKey, KeptOptions, Step};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use millpond_store::engine::Place;
@@ -44,6 +44,7 @@ pub(super) struct Change<'a> {
     renamed: Vec<(String, String)>,
     collation: Collation,
     comment: String,
+    options: KeptOptions,
     /// The rows are to be written anew, whatever else changes.
     pub anew: bool,
 }
@@ -112,6 +113,7 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
         exprs: Vec::new(),
         comment: index.comment.clone(),
         visible: index.visible,
+        btree: index.btree,
     }
 }
 
@@ -148,6 +150,7 @@ impl<'a> Change<'a> {
             renamed: Vec::new(),
             collation: old.collation,
             comment: old.comment.clone(),
+            options: old.options.clone(),
             anew: false,
         }
     }
@@ -474,6 +477,9 @@ impl<'a> Change<'a> {
         if let Some(comment) = &options.comment {
             self.comment.clone_from(comment);
         }
+        for (option, value) in &options.kept {
+            self.options.set(*option, *value);
+        }
         self.anew |= options.engine || options.tablespace.is_some();
         Ok(())
     }
@@ -623,6 +629,7 @@ impl<'a> Change<'a> {
         );
         schema.checks = checks;
         schema.foreign_keys = self.foreign_keys;
+        schema.options = self.options;
         Ok(Changed {
             // Unless they are to be written anew, or there is to be one more, rows are of the versions that they were.
             schema: schema.with_versions(self.old.versions().clone()),
@@ -682,7 +689,9 @@ impl Changed {
         // Whether queries see it is no business of its entries.
         let has = |indexes: &[Index], i: &Index| {
             let mut others = indexes.iter();
-            others.any(|o| o.name == i.name && o.stores_as(i) && o.comment == i.comment)
+            others.any(|o| {
+                o.name == i.name && o.stores_as(i) && (&o.comment, o.btree) == (&i.comment, i.btree)
+            })
         };
         let added: Vec<usize> = (0..self.schema.indexes.len())
             .filter(|i| !has(&old.indexes, &self.schema.indexes[*i]))

@@ -15,7 +15,7 @@ use crate::types::{
 };
 use crate::value::{self, StoreContext, Value};
 
-use super::{collation_of, names};
+use super::{collation_of, comment, names};
 
 /// Longest COMMENT of a column, characters.
 const MAX_COMMENT: usize = 1024;
@@ -81,17 +81,6 @@ fn collation(def: &ast::ColumnDef, table: Collation) -> SqlResult<Collation> {
     Ok(chosen)
 }
 
-/// Checks the COMMENT of a column.
-fn comment(text: &str, column: &str) -> SqlResult<String> {
-    if text.chars().count() > MAX_COMMENT {
-        return Err(SqlError::new(
-            1629,
-            format!("Comment for field '{column}' is too long (max = {MAX_COMMENT})"),
-        ));
-    }
-    Ok(text.to_string())
-}
-
 /// The TEXT or BLOB that a VARCHAR or VARBINARY becomes for which it is too long, unless the mode is strict; `e` says that it is.
 fn instead(
     e: SqlError,
@@ -113,6 +102,23 @@ fn instead(
         format!("Converting column '{name}' from {from} to {to}"),
     );
     Ok(ty)
+}
+
+/// Error 1291 for a member of an ENUM or SET that is there twice, a note unless the mode is strict.
+fn check_members(column: &str, ty: &SqlType, env: &SessionEnv) -> SqlResult<()> {
+    for member in parse::duplicated_members(ty) {
+        let kind = if ty.base == BaseType::Enum {
+            "ENUM"
+        } else {
+            "SET"
+        };
+        let message = format!("Column '{column}' has duplicated value '{member}' in {kind}");
+        match env.sql_mode.get().strict {
+            true => return Err(SqlError::new(1291, message)),
+            false => env.note(1291, message),
+        }
+    }
+    Ok(())
 }
 
 /// A type whose character set is another than it was: a VARCHAR that got too long for it is refused, or becomes a TEXT, as one that is
@@ -148,6 +154,7 @@ pub(super) fn read(
     };
     let ty = ty.or_else(|e| instead(e, &def.data_type, name, chosen, env));
     let ty = binary_type(ty.map_err(|e| parse::of_column(e, name))?);
+    check_members(name, &ty, env)?;
     let mut spec = ColumnSpec {
         column: Column {
             name: name.to_string(),
@@ -173,6 +180,11 @@ pub(super) fn read(
                 let text = computed::read(e, Role::Generated(name), name_of_table, env)?;
                 let stored = *kind == Some(ast::GeneratedKind::Stored);
                 spec.column.generated = Some(Box::new(Generated { text, stored }));
+            }
+            Attribute::Comment(text) => {
+                let limit = (MAX_COMMENT, 1629);
+                let of = format!("field '{name}'");
+                spec.column.comment = comment::fitting(text, limit, &of, env)?;
             }
             other => spec.take(other)?,
         }
@@ -220,7 +232,6 @@ impl ColumnSpec {
             }
             Attribute::PrimaryKey => self.primary = true,
             Attribute::Unique => self.unique = true,
-            Attribute::Comment(text) => column.comment = comment(text, &column.name)?,
             Attribute::OnUpdate(e) => {
                 if !is_now(e, &column.ty) {
                     return Err(SqlError::new(
@@ -234,6 +245,7 @@ impl ColumnSpec {
             Attribute::Default(_)
             | Attribute::Generated(..)
             | Attribute::Collate(_)
+            | Attribute::Comment(_)
             | Attribute::Visible => {}
             Attribute::Invisible => column.visibility = Visibility::Invisible,
             // The table's, see `check`.

@@ -178,7 +178,11 @@ impl Ddl<'_> {
         let collation = options.collation(default)?;
         let comment = options.comment.unwrap_or_default();
         let name = (&*database, &*table);
-        let schema = self.new_schema(create, name, selected, collation, comment)?;
+        let mut schema = self.new_schema(create, name, selected, collation, comment)?;
+        options
+            .kept
+            .into_iter()
+            .for_each(|(option, value)| schema.options.set(option, value));
         let counts = schema.columns.iter().any(|c| c.auto_increment);
         Ok(Prepared::New(Box::new(New {
             database,

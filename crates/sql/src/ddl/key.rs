@@ -37,6 +37,8 @@ pub(super) struct KeySpec {
     pub exprs: Vec<(usize, ast::Expr)>,
     pub comment: String,
     pub visible: bool,
+    /// USING BTREE.
+    pub btree: bool,
 }
 
 impl KeySpec {
@@ -49,6 +51,7 @@ impl KeySpec {
             exprs: Vec::new(),
             comment: String::new(),
             visible: true,
+            btree: false,
         }
     }
 }
@@ -81,7 +84,7 @@ pub(super) fn new(
         KeyKind::Primary => Some(PRIMARY),
         KeyKind::Unique | KeyKind::Plain => name.as_deref(),
     };
-    let (comment, visible) = read_options(options, shown)?;
+    let (comment, visible, btree) = read_options(options, shown)?;
     Ok(KeySpec {
         kind,
         name,
@@ -89,6 +92,7 @@ pub(super) fn new(
         exprs: exprs(over),
         comment,
         visible,
+        btree,
     })
 }
 
@@ -134,14 +138,20 @@ fn part(part: &ast::KeyPart) -> SqlResult<(String, Option<u32>, bool)> {
     }
 }
 
-/// A key's comment, and whether it is visible. BTREE is what every key is; HASH is what MySQL turns into BTREE too; no page is
-/// compressed.
-fn read_options(options: &[ast::IndexOption], key: Option<&str>) -> SqlResult<(String, bool)> {
+/// A key's comment, whether it is visible and whether BTREE was said. BTREE is what every key is; HASH is what MySQL turns into BTREE
+/// too; no page is compressed.
+fn read_options(
+    options: &[ast::IndexOption],
+    key: Option<&str>,
+) -> SqlResult<(String, bool, bool)> {
     use ast::IndexOption as O;
-    let (mut text, mut visible) = (String::new(), true);
+    let (mut text, mut visible, mut btree) = (String::new(), true, false);
     for option in options {
         match option {
-            O::Using(ast::IndexType::BTree | ast::IndexType::Hash) | O::KeyBlockSize(_) => {}
+            O::Using(using @ (ast::IndexType::BTree | ast::IndexType::Hash)) => {
+                btree = *using == ast::IndexType::BTree;
+            }
+            O::KeyBlockSize(_) => {}
             O::Visible(yes) => visible = *yes,
             O::Comment(comment) => text.clone_from(comment),
             O::Using(ast::IndexType::RTree)
@@ -157,7 +167,7 @@ fn read_options(options: &[ast::IndexOption], key: Option<&str>) -> SqlResult<(S
             format!("Comment for index '{key}' is too long (max = {MAX_COMMENT})"),
         ));
     }
-    Ok((text, visible))
+    Ok((text, visible, btree))
 }
 
 /// Resolves a key's parts against a table's columns and checks each.
@@ -290,6 +300,7 @@ pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlR
         parts,
         comment: spec.comment.clone(),
         visible: spec.visible,
+        btree: spec.btree,
     })
 }
 
@@ -381,6 +392,7 @@ pub(super) fn hidden() -> Index {
         parts: Vec::new(),
         comment: String::new(),
         visible: true,
+        btree: false,
     }
 }
 
@@ -414,6 +426,7 @@ mod tests {
             exprs: Vec::new(),
             comment: String::new(),
             visible: true,
+            btree: false,
         }
     }
 

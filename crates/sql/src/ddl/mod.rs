@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `names` | what names may be |
 //! | `column` | a column's definition: type, NULL, default |
+//! | `comment` | how long a COMMENT may be |
 //! | `key` | key parts, key names, the choice of the clustered index |
 //! | `create` | CREATE TABLE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX |
@@ -35,6 +36,7 @@ mod change;
 mod check;
 mod clauses;
 mod column;
+mod comment;
 mod convert;
 mod create;
 mod expressions;
@@ -428,7 +430,9 @@ impl<'a> Ddl<'a> {
         options: &[DatabaseOption],
     ) -> SqlResult<Done> {
         names::database(name)?;
-        if !(if_not_exists && is_system_schema(name)) {
+        // That exists for everybody who may make databases.
+        let there = name.eq_ignore_ascii_case("mysql");
+        if !(there || if_not_exists && is_system_schema(name)) {
             not_system(name, self.env)?;
         }
         let server = (self.env.sys_var)("", "collation_server")?;

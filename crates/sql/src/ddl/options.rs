@@ -1,7 +1,8 @@
 //! Options of tables, as CREATE TABLE and ALTER TABLE have them.
 
-use super::{Ddl, collation_of};
+use super::{Ddl, collation_of, comment};
 use crate::catalog::is_ours;
+use crate::catalog::options::{KeptOption as K, ROW_FORMATS};
 use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{NumberOption, RowFormat, TableOption, TextOption};
@@ -33,6 +34,8 @@ pub(super) struct Options {
     pub auto_increment: Option<u64>,
     /// TABLESPACE; see [`Ddl::place`].
     pub tablespace: Option<String>,
+    /// Options that are kept to be shown, with their values; `None` for the default.
+    pub kept: Vec<(K, Option<u64>)>,
     /// ENGINE was said.
     pub engine: bool,
 }
@@ -44,7 +47,7 @@ impl Options {
     }
     /// Whether a table's definition changes by them.
     pub fn changes(&self) -> bool {
-        self.has_collation() || self.comment.is_some() || self.engine
+        self.has_collation() || self.comment.is_some() || self.engine || !self.kept.is_empty()
     }
     /// The collation that was asked for. `default`: what it is if nothing was said.
     pub fn collation(&self, default: Collation) -> SqlResult<Collation> {
@@ -71,44 +74,33 @@ impl Ddl<'_> {
             }
             O::Charset(name) => out.charset = text(name),
             O::Collate(name) => out.collation = text(name),
-            O::Text(TextOption::Comment, text) => out.comment = Some(table_comment(text, table)?),
+            O::Text(TextOption::Comment, text) => {
+                let (limit, of) = ((MAX_COMMENT, 1628), format!("table '{table}'"));
+                out.comment = Some(comment::fitting(text, limit, &of, self.env)?);
+            }
             O::Text(TextOption::Encryption, value) if value.eq_ignore_ascii_case("n") => {}
             O::Text(TextOption::Compression, value)
                 if value.is_empty() || value.eq_ignore_ascii_case("none") => {}
             O::Tablespace(name) => out.tablespace = Some(name.as_str().to_string()),
             O::Number(NumberOption::AutoIncrement, n) => out.auto_increment = *n,
-            O::Number(NumberOption::KeyBlockSize, Some(n)) if *n > 0 => {
-                self.not_compressed(format!("InnoDB: ignoring KEY_BLOCK_SIZE={n}."));
+            O::Number(option, n) if kept(*option).is_some() => {
+                if let (NumberOption::KeyBlockSize, Some(1..)) = (option, n) {
+                    self.not_compressed(format!("InnoDB: ignoring {option}={}.", n.unwrap_or(0)));
+                }
+                let value = kept_value(*option, *n);
+                out.kept.extend(kept(*option).map(|option| (option, value)));
             }
             // What InnoDB takes and does nothing with.
-            O::Number(
-                NumberOption::KeyBlockSize
-                | NumberOption::AvgRowLength
-                | NumberOption::Checksum
-                | NumberOption::DelayKeyWrite
-                | NumberOption::MaxRows
-                | NumberOption::MinRows
-                | NumberOption::PackKeys
-                | NumberOption::StatsAutoRecalc
-                | NumberOption::StatsPersistent
-                | NumberOption::StatsSamplePages
-                | NumberOption::AutoextendSize,
-                _,
-            )
+            O::Number(NumberOption::AutoextendSize, _)
             | O::InsertMethod(_)
             | O::Union(_)
             | O::Text(TextOption::Password, _) => {}
-            O::RowFormat(RowFormat::Compressed) => {
-                self.not_compressed("InnoDB: assuming ROW_FORMAT=DYNAMIC.".into());
+            O::RowFormat(format) if *format != RowFormat::Page => {
+                let value = self.row_format(*format, table)?;
+                out.kept.push((K::RowFormat, value));
             }
-            O::RowFormat(
-                RowFormat::Default | RowFormat::Dynamic | RowFormat::Compact | RowFormat::Redundant,
-            ) => {}
-            O::RowFormat(RowFormat::Fixed | RowFormat::Page)
-            | O::Number(
-                NumberOption::NodeGroup | NumberOption::PageChecksum | NumberOption::Transactional,
-                _,
-            )
+            O::RowFormat(_)
+            | O::Number(..)
             | O::Text(..)
             | O::SecondaryEngine(_)
             | O::Storage(_)
@@ -116,6 +108,24 @@ impl Ddl<'_> {
             | O::Foreign(..) => return Err(SqlError::unsupported(option)),
         }
         Ok(())
+    }
+
+    /// The number of a ROW_FORMAT that is kept; `None` for the default. Error 1031 for the one that InnoDB hasn't.
+    fn row_format(&self, format: RowFormat, table: &str) -> SqlResult<Option<u64>> {
+        match format {
+            RowFormat::Fixed => {
+                let message =
+                    format!("Table storage engine for '{table}' doesn't have this option");
+                return Err(SqlError::new(1031, message));
+            }
+            RowFormat::Compressed => {
+                self.not_compressed("InnoDB: assuming ROW_FORMAT=DYNAMIC.".into());
+            }
+            _ => {}
+        }
+        let name = format.to_string();
+        let at = ROW_FORMATS.iter().position(|n| **n == name);
+        Ok(at.map(|at| at as u64))
     }
 
     /// Says what became of ENGINE: error 1286 or warning 1266 if it's not InnoDB.
@@ -143,13 +153,27 @@ impl Ddl<'_> {
     }
 }
 
-/// Checks a table's COMMENT.
-fn table_comment(text: &str, table: &str) -> SqlResult<String> {
-    if text.chars().count() > MAX_COMMENT {
-        return Err(SqlError::new(
-            1628,
-            format!("Comment for table '{table}' is too long (max = {MAX_COMMENT})"),
-        ));
+/// The option that is kept of a number, if it is.
+fn kept(option: NumberOption) -> Option<K> {
+    Some(match option {
+        NumberOption::AvgRowLength => K::AvgRowLength,
+        NumberOption::Checksum => K::Checksum,
+        NumberOption::DelayKeyWrite => K::DelayKeyWrite,
+        NumberOption::KeyBlockSize => K::KeyBlockSize,
+        NumberOption::MaxRows => K::MaxRows,
+        NumberOption::MinRows => K::MinRows,
+        NumberOption::PackKeys => K::PackKeys,
+        NumberOption::StatsAutoRecalc => K::StatsAutoRecalc,
+        NumberOption::StatsPersistent => K::StatsPersistent,
+        NumberOption::StatsSamplePages => K::StatsSamplePages,
+        _ => return None,
+    })
+}
+
+/// What is kept of its value: of a switch, whether it is on.
+fn kept_value(option: NumberOption, value: Option<u64>) -> Option<u64> {
+    match option {
+        NumberOption::Checksum | NumberOption::DelayKeyWrite => value.map(|n| u64::from(n != 0)),
+        _ => value,
     }
-    Ok(text.to_string())
 }

@@ -197,36 +197,29 @@ fn temporal(kind: TemporalType, digits: &Option<u64>) -> SqlResult<SqlType> {
 /// Most members of a SET.
 const MAX_SET: usize = 64;
 
-/// The members of an ENUM or SET, all different.
-fn members(
-    kind: &str,
-    list: &[String],
-    most: usize,
-    collation: Collation,
-) -> SqlResult<Vec<String>> {
-    let mut names: Vec<String> = Vec::with_capacity(list.len());
-    for member in list {
-        // Trailing spaces of members are dropped, as comparison ignores them.
-        let name = member.trim_end_matches(' ');
-        if names
-            .iter()
-            .any(|other| collation.eq(other.as_bytes(), name.as_bytes()))
-        {
-            return Err(SqlError::new(
-                1291,
-                format!("Column has duplicated value '{name}' in {kind}"),
-            ));
-        }
-        names.push(name.to_string());
-    }
-    if names.len() > most {
+/// The members of an ENUM or SET.
+fn members(list: &[String], most: usize) -> SqlResult<Vec<String>> {
+    if list.len() > most {
         return Err(SqlError::new(1097, "Too many strings for column and SET"));
     }
-    Ok(names)
+    // Trailing spaces of members are dropped, as comparison ignores them.
+    let names = list.iter().map(|m| m.trim_end_matches(' ').to_string());
+    Ok(names.collect())
+}
+
+/// The members of an ENUM or SET that come again further on: an error in strict mode, worth a note in others.
+pub fn duplicated_members(ty: &SqlType) -> Vec<&str> {
+    let members = ty.members.as_deref().unwrap_or(&[]);
+    let again = |(at, member): (usize, &String)| {
+        let same = |m: &String| ty.collation.eq(m.as_bytes(), member.as_bytes());
+        members[at + 1..].iter().any(same)
+    };
+    let found = (members.iter().enumerate()).filter(|(at, m)| again((*at, m)));
+    found.map(|(_, m)| m.as_str()).collect()
 }
 
 fn enumeration(list: &[String], collation: Collation) -> SqlResult<SqlType> {
-    let names = members("ENUM", list, u16::MAX.into(), collation)?;
+    let names = members(list, u16::MAX.into())?;
     Ok(SqlType::enumeration(names, collation))
 }
 
@@ -237,7 +230,7 @@ fn set(list: &[String], collation: Collation) -> SqlResult<SqlType> {
             format!("Illegal set '{name}' value found during parsing"),
         ));
     }
-    let names = members("SET", list, MAX_SET, collation)?;
+    let names = members(list, MAX_SET)?;
     // Its text would be that of no member.
     if names.iter().any(String::is_empty) {
         return Err(SqlError::unsupported("SET with an empty member"));
@@ -302,7 +295,6 @@ pub fn text_instead(ty: &DataType, collation: Collation) -> Option<SqlType> {
 pub fn of_column(e: SqlError, column: &str) -> SqlError {
     let (word, named) = match e.code {
         1063 => ("for column", format!("for column '{column}'")),
-        1291 => ("Column", format!("Column '{column}'")),
         1074 | 1425 | 1439 => ("column", format!("column '{column}'")),
         1097 => ("column", format!("column {column}")),
         1426 => ("specified for column", format!("specified for '{column}'")),

@@ -1,7 +1,7 @@
 //! PARTITION BY checked: what statements say becomes a [`Partitioning`], or the error that MySQL gives.
 
 use super::function::{bind_over, check_columns, check_expr, expr_text};
-use super::{By, Function, Limit, MAX_PARTITIONS, Partition, Partitioning};
+use super::{By, Function, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled};
 use crate::catalog::is_ours;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
@@ -42,13 +42,17 @@ pub fn define(by: &PartitionBy, schema: &Schema, env: &SessionEnv) -> SqlResult<
     };
     let algorithm = function.algorithm.unwrap_or(0);
     let new = |parts| {
-        let listed = !by.partitions.is_empty();
+        let spelled = match by.count {
+            _ if !by.partitions.is_empty() => Spelled::List,
+            Some(_) => Spelled::Number,
+            None => Spelled::Nothing,
+        };
         Partitioning::new(
             method,
             function.linear,
             algorithm,
             on.clone(),
-            listed,
+            spelled,
             parts,
         )
     };

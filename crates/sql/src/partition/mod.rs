@@ -31,7 +31,7 @@ use crate::error::SqlResult;
 use crate::store_error::store_error;
 use crate::types::Schema;
 
-pub use crate::catalog::{By, Limit, MAX_PARTITIONS, Partition, Partitioning};
+pub use crate::catalog::{By, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled};
 pub use define::{check, define, define_more, unnamed};
 pub use function::Function;
 pub use prune::{Prune, Select};

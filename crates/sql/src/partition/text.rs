@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{By, Limit, Partition, Partitioning};
+use super::{By, Limit, Partition, Partitioning, Spelled};
 use crate::parse::ast::PartitionMethod;
 use millpond_syntax::quote::{quote_name, quote_text};
 
@@ -138,14 +138,14 @@ pub fn partition_text(p: &Partitioning) -> (u32, String) {
             let _ = write!(out, "{} ({text})", method);
         }
     }
-    if p.listed {
+    if p.spelled == Spelled::List {
         let list: Vec<String> = p
             .parts
             .iter()
             .map(|part| definition(part, p.method, wide))
             .collect();
         let _ = write!(out, "\n({})", list.join(",\n "));
-    } else {
+    } else if p.spelled == Spelled::Number {
         let _ = write!(out, "\nPARTITIONS {}", p.parts.len());
     }
     (version, out)

@@ -151,6 +151,7 @@ pub fn implied_keys(specs: &[Spec], keys: &mut Vec<KeySpec>, base: usize) {
             parts: spec.columns.iter().map(whole).collect(),
             comment: String::new(),
             visible: true,
+            btree: false,
             exprs: Vec::new(),
         };
         more.push((base + spec.at, key));
