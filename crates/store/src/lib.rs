@@ -42,7 +42,7 @@ pub use catalog::{
     CATALOG_DATABASE, ChangeBody, CodecFactory, Constraint, ConstraintKind, IndexDef, KeyCodec,
     Object, ObjectKey, References, TableDef,
 };
-pub use engine::{Engine, Options};
+pub use engine::{Engine, Options, TableFill};
 pub use error::{Error, Result};
 pub use log::OnDurable;
 pub use pool::DropAlgorithm;

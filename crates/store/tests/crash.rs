@@ -38,6 +38,8 @@ enum Op {
     DropIndex(&'static str),
     /// Written anew in bulk; in the order of the clustered key, or as if in any other.
     Rebuild(&'static str, RowOrder),
+    /// An empty table filled in bulk by a transaction, which ends like this.
+    Fill(&'static str, Vec<(i64, Option<Vec<u8>>)>, bool),
     /// A transaction: table, rows by key (`None`: delete), committed or not.
     Rows(&'static str, Vec<(i64, Option<Vec<u8>>)>, bool),
 }
@@ -74,6 +76,35 @@ fn tablespaces_script() -> Vec<Op> {
         Op::Rows("a", put_rows(0..3, 0, 10), true),
         Op::DropDatabase,
         Op::DropTablespace("space"),
+    ]
+}
+
+/// Empty tables filled in bulk: in the shared file and files of their own, with pages past the log and without, and chains.
+fn fill_script() -> Vec<Op> {
+    let many = || put_rows(0..200, 0, 1200);
+    vec![
+        Op::CreateDatabase,
+        Op::Create("few", false),
+        Op::Fill("few", put_rows(0..3, 0, 10), true),
+        Op::Rows("few", put_rows(2..6, 1, 20_000), true),
+        Op::Create("a", false),
+        Op::CreateIndex("a"),
+        Op::Fill("a", many(), false),
+        Op::Fill("a", put_rows(0..4, 3, 40_000), false),
+        Op::Fill("a", many(), true),
+        Op::Rows("a", put_rows(5..9, 3, 9_000), true),
+        Op::Create("own", true),
+        Op::Fill("own", many(), false),
+        Op::Fill("own", put_rows(0..120, 2, 2000), true),
+        Op::Rows("own", put_rows(100..110, 1, 200), false),
+        Op::Truncate("own"),
+        Op::Fill("own", put_rows(0..4, 2, 50_000), true),
+        Op::Rename("own", "b"),
+        Op::Truncate("a"),
+        Op::Fill("a", put_rows(0..50, 2, 600), true),
+        Op::Drop(&["b", "few"]),
+        Op::Create("own", true),
+        Op::Fill("own", put_rows(0..2, 2, 50), true),
     ]
 }
 
@@ -140,8 +171,8 @@ fn model_of(op: &Op, m: &Model) -> Model {
         }
         Op::CreateIndex(t) => m.tables.get_mut(*t).unwrap().0.push("x".into()),
         Op::DropIndex(t) => m.tables.get_mut(*t).unwrap().0.retain(|i| i != "x"),
-        Op::Rows(_, _, false) | Op::Rebuild(..) => {}
-        Op::Rows(t, rows, true) => {
+        Op::Rows(_, _, false) | Op::Fill(_, _, false) | Op::Rebuild(..) => {}
+        Op::Rows(t, rows, true) | Op::Fill(t, rows, true) => {
             let t = &mut m.tables.get_mut(*t).unwrap().1;
             for (id, row) in rows {
                 match row {
@@ -189,6 +220,7 @@ fn execute(db: &Engine, op: &Op) -> Result<()> {
         }
         Op::DropIndex(t) => db.drop_index(&owner, D, t, "x", b"without x".to_vec()),
         Op::Rebuild(t, order) => rebuild(db, &owner, t, *order),
+        Op::Fill(t, rows, commit) => fill(db, &owner, t, rows, *commit),
         Op::Rows(t, rows, commit) => {
             let mut txn = db.begin(&owner, Isolation::RepeatableRead);
             let done = (|| {
@@ -250,6 +282,41 @@ fn rebuild(db: &Engine, owner: &Arc<Owner>, name: &str, order: RowOrder) -> Resu
         &[(full(name), full(WORK[1])), (full(WORK[0]), full(name))],
     )?;
     db.drop_tables(owner, &[full(WORK[1])])
+}
+
+/// Fills a table as one statement that is its whole transaction.
+fn fill(
+    db: &Engine,
+    owner: &Arc<Owner>,
+    name: &str,
+    rows: &[(i64, Option<Vec<u8>>)],
+    commit: bool,
+) -> Result<()> {
+    let mut txn = db.begin(owner, Isolation::RepeatableRead);
+    let loaded = (|| {
+        let t = db.open_table_for_write(&mut txn, D, name)?;
+        let begun = db.fill(&mut txn, &t, RowOrder::Any)?;
+        let (mut load, fill) = begun.expect("the table was never written to");
+        for (_, row) in rows {
+            load.add(row.as_ref().unwrap())?;
+        }
+        let rows = load.finish().map_err(|refused| refused.error)?;
+        fill.publish(&mut txn)?;
+        Ok((fill, rows))
+    })();
+    match loaded {
+        Ok((fill, rows)) if commit => fill.commit(txn, rows),
+        Ok((fill, _)) => {
+            // A statement that publishes commits; one that is cut short before is rolled back.
+            let done = db.rollback(txn);
+            drop(fill);
+            done
+        }
+        Err(e) => {
+            let _ = db.rollback(txn);
+            Err(e)
+        }
+    }
 }
 
 /// Drops what was in the making.
@@ -412,6 +479,11 @@ mod every_write {
         stale: Stale,
         millpond: Millpond,
     }
+}
+
+#[test]
+fn fills_at_every_write() {
+    every_cut(DropAlgorithm::Millpond, &fill_script());
 }
 
 #[test]

@@ -443,6 +443,12 @@ impl Catalog {
         }))
     }
 
+    /// The object of a table as a row that is not in force yet will have it: for who makes it so, and nobody else.
+    pub fn prospective(&self, row: TableRow, now: &Arc<Table>) -> Arc<Table> {
+        let codec = now.codec.clone();
+        Arc::new(own::open_user(&self.ctx, row, codec, Some(now)))
+    }
+
     /// Before DDL on a table commits: nobody gets the object by name any more, and who has it finds it invalid.
     /// The caller holds the exclusive metadata lock.
     pub fn invalidate(&self, id: u64, database: &str, name: &str) {

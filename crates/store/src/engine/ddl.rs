@@ -47,7 +47,7 @@ pub(super) struct Aftermath<'r> {
 }
 
 impl<'r> Aftermath<'r> {
-    fn new(reclaimer: &'r Reclaimer) -> Aftermath<'r> {
+    pub fn new(reclaimer: &'r Reclaimer) -> Aftermath<'r> {
         Aftermath {
             dead: Vec::new(),
             relations: Relations::default(),
@@ -119,23 +119,26 @@ impl Inner {
         let done = f(&mut txn, &mut aftermath)
             .and_then(|r| self.settle(&mut txn, &aftermath.relations).map(|()| r));
         match done {
-            Ok(r) => {
-                let lsn = self.sys.commit_no_wait(txn)?;
-                aftermath.committed = true;
-                self.pager.log().sync_to(lsn)?;
-                for d in &aftermath.dead {
-                    self.catalog.bury(d.table, &d.spaces, d.gone);
-                    if d.spaces.is_empty() && !d.partitioned {
-                        self.pager.drop_empty();
-                    }
-                }
-                Ok(r)
-            }
+            Ok(r) => self.conclude(txn, &mut aftermath).map(|()| r),
             Err(e) => {
                 self.sys.rollback(txn, &*self.handler)?;
                 Err(e)
             }
         }
+    }
+
+    /// Commits a transaction on the catalog, durably, and does what is left to do then.
+    pub(super) fn conclude(&self, txn: Txn, aftermath: &mut Aftermath<'_>) -> Result<()> {
+        let lsn = self.sys.commit_no_wait(txn)?;
+        aftermath.committed = true;
+        self.pager.log().sync_to(lsn)?;
+        for d in &aftermath.dead {
+            self.catalog.bury(d.table, &d.spaces, d.gone);
+            if d.spaces.is_empty() && !d.partitioned {
+                self.pager.drop_empty();
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn lock_database(&self, txn: &Txn, name: &str, mode: MdlMode) -> Result<()> {

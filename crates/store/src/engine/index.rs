@@ -157,7 +157,12 @@ impl Inner {
     }
 
     /// Allocates the built tree's root together with the note of it in the grave.
-    fn write_root(&self, space: &Arc<Space>, id: SpaceId, page: Op<'_>) -> Result<PageNo> {
+    pub(super) fn write_root(
+        &self,
+        space: &Arc<Space>,
+        id: SpaceId,
+        page: Op<'_>,
+    ) -> Result<PageNo> {
         let tree = &self.catalog.graveyard.indexes[0].tree;
         tree.edit_allocating(&id.0.to_be_bytes(), 0, space, |leaf| {
             let at = row::grave_root_at(leaf.value())?;

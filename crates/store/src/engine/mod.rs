@@ -7,6 +7,7 @@
 //! | `index` | CREATE INDEX, DROP INDEX |
 //! | `online` | index builds while rows change |
 //! | `follow` | the same for whoever writes a whole table anew |
+//! | `fill` | empty tables that statements fill in bulk |
 //! | `partition` | partitions of tables |
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
@@ -28,6 +29,7 @@
 
 mod check;
 mod ddl;
+mod fill;
 mod follow;
 mod graveyard;
 mod index;
@@ -60,10 +62,11 @@ use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
 use crate::table::Table;
 use crate::table::load::{Load, Means, PartLoads, RowOrder};
 use crate::txn::{
-    Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, Txn, TxnInfo, TxnSystem,
-    WaitInfo,
+    Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, TrxId, Txn, TxnInfo,
+    TxnSystem, WaitInfo,
 };
 pub(crate) use ddl::lock_row;
+pub use fill::TableFill;
 pub use follow::{Follow, RowFollower};
 pub use online::Beside;
 pub use partition::PartitionChange;
@@ -227,6 +230,8 @@ struct Inner {
     ddl_bytes: AtomicU64,
     /// Bytes of row changes that an index build may be behind.
     row_log_limit: Arc<AtomicU64>,
+    /// Empty tables that were filled in bulk by statements.
+    fills: AtomicU64,
 }
 
 impl Drop for Inner {
@@ -451,20 +456,11 @@ impl Engine {
     /// Begins to fill a table that has no rows and that nobody else knows, in bulk; [`Engine::place_table`] is to make it known. `owner`:
     /// whose statement it is, asked whether it was killed.
     pub fn load(&self, owner: &Arc<Owner>, table: &Arc<Table>, order: RowOrder) -> Result<Load> {
-        Load::start(table, order, self.means(owner))
+        Load::start(table, order, self.0.means(owner, 0))
     }
     /// The same for the partitions of such a table.
     pub fn load_partitions(&self, owner: &Arc<Owner>, order: RowOrder) -> PartLoads {
-        PartLoads::start(order, self.means(owner))
-    }
-    fn means(&self, owner: &Arc<Owner>) -> Means {
-        Means {
-            storage: self.0.storage.clone(),
-            sort_bytes: self.0.sort_bytes,
-            all_bytes: self.0.ddl_bytes.load(Ordering::Relaxed),
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            owner: owner.clone(),
-        }
+        PartLoads::start(order, self.0.means(owner, 0))
     }
     /// Adds an index, built by sort and bulk load while reads and writes go on; `body` replaces the table's body.
     pub fn create_index(
@@ -648,6 +644,20 @@ impl Engine {
     /// meanwhile may show as problems that are none.
     pub fn check(&self) -> Result<Vec<String>> {
         self.0.check()
+    }
+}
+
+impl Inner {
+    /// What a load works with. `trx`: whose rows they are; 0: they are as old as anything.
+    fn means(&self, owner: &Arc<Owner>, trx: TrxId) -> Means {
+        Means {
+            storage: self.storage.clone(),
+            sort_bytes: self.sort_bytes,
+            all_bytes: self.ddl_bytes.load(Ordering::Relaxed),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            owner: owner.clone(),
+            trx,
+        }
     }
 }
 

@@ -186,7 +186,7 @@ impl<'b> Settler<'b> {
             there = self.key == key;
         }
         let mut bytes = [0; SEC_VALUE + 6];
-        let len = live_entry(own).write(&mut bytes);
+        let len = live_entry(own, 0).write(&mut bytes);
         let added = self.tree.edit(entry, len, |leaf| {
             match (leaf.value().is_some(), there) {
                 (false, true) => leaf.insert(&bytes[..len]),

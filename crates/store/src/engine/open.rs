@@ -86,6 +86,7 @@ pub(super) fn open(
         sort_bytes: options.sort_bytes,
         ddl_bytes: AtomicU64::new(options.ddl_bytes),
         row_log_limit: Arc::new(AtomicU64::new(options.row_log_bytes)),
+        fills: AtomicU64::new(0),
         file_per_table: AtomicBool::new(options.file_per_table),
         closed: AtomicBool::new(false),
         opened: Instant::now(),

@@ -91,6 +91,7 @@ impl Inner {
                 "Millpond_quarantined_tables",
                 self.catalog.quarantined() as u64,
             ),
+            ("Millpond_bulk_fills", count(&self.fills)),
             ("Millpond_open_tables", self.catalog.open_tables() as u64),
             ("Millpond_temp_file_bytes", temporary.file_bytes),
             ("Millpond_temp_file_used_bytes", temporary.used_bytes),

@@ -62,18 +62,31 @@ impl Changes {
     /// Counts one row, by which the table has grown `net` rows. Whether the layer above is to be told, which is said once.
     #[inline]
     pub fn add(&self, net: i64) -> bool {
-        let (rows, nets, step) = match self.lines.get() {
-            Some(lines) => {
-                let line = &lines[super::context::shard_no() % LINES];
-                (&line.rows, &line.net, LOOK)
-            }
-            None => (&self.small, &self.small_net, 1),
-        };
+        let (rows, nets, step) = self.counters();
         let before = rows.fetch_add(1, Ordering::Relaxed);
         if net != 0 {
             nets.fetch_add(net, Ordering::Relaxed);
         }
         (before + 1).is_multiple_of(step) && self.look(before + 1)
+    }
+
+    /// Counts so many rows that were inserted; the same answer.
+    pub fn add_inserted(&self, count: u64) -> bool {
+        let (rows, nets, _) = self.counters();
+        nets.fetch_add(count as i64, Ordering::Relaxed);
+        self.look(rows.fetch_add(count, Ordering::Relaxed) + count)
+    }
+
+    /// Where this thread counts, and after how many changes it looks at all.
+    #[inline]
+    fn counters(&self) -> (&AtomicU64, &AtomicI64, u64) {
+        match self.lines.get() {
+            Some(lines) => {
+                let line = &lines[super::context::shard_no() % LINES];
+                (&line.rows, &line.net, LOOK)
+            }
+            None => (&self.small, &self.small_net, 1),
+        }
     }
 
     fn look(&self, here: u64) -> bool {

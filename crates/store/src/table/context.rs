@@ -161,6 +161,13 @@ impl Core {
         }
         Ok(self.row_id.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// Hidden row ids up to this one have been used by who knows no other rows of the table.
+    pub fn row_ids_used(&self, last: u64) {
+        if self.row_id.load(Ordering::Relaxed) != 0 {
+            self.row_id.fetch_max(last + 1, Ordering::Relaxed);
+        }
+    }
 }
 
 fn last_row_id(tree: &Tree) -> Result<u64> {

@@ -5,7 +5,7 @@ use crate::btree::{MAX_KEY, Records};
 use crate::catalog::KeyCodec;
 use crate::error::{Error, Result};
 use crate::sort::{GoOn, Sorted, Sorter};
-use crate::txn::Owner;
+use crate::txn::{Owner, TrxId};
 
 /// Entries between two looks at whether the statement was killed.
 const KILL_CHECK_ENTRIES: u64 = 1024;
@@ -31,11 +31,11 @@ pub(crate) fn sort_entry(
     sorter.add(key, &[low, high, u8::from(null)], go_on)
 }
 
-/// A live entry as old as anything: views that do not see the index's transaction are refused.
-pub(crate) fn live_entry(key_len: usize) -> SecValue {
+/// A live entry that a transaction put where nothing was. 0: as old as anything, and views that do not see the index's transaction are refused.
+pub(crate) fn live_entry(key_len: usize, trx: TrxId) -> SecValue {
     SecValue {
         flags: 0,
-        trx: 0,
+        trx,
         key_len: key_len as u16,
         origin: 0,
     }
@@ -46,6 +46,8 @@ pub(crate) struct Entries<'o> {
     sorted: Sorted,
     index: usize,
     unique: bool,
+    /// Whose they are.
+    trx: TrxId,
     /// Who may be killed meanwhile.
     owner: &'o Owner,
     given: u64,
@@ -57,17 +59,24 @@ pub(crate) struct Entries<'o> {
 }
 
 impl Entries<'_> {
+    /// Of an index at a position, as old as anything.
     pub fn new(sorted: Sorted, index: usize, unique: bool, owner: &Owner) -> Entries<'_> {
         Entries {
             sorted,
             index,
             unique,
+            trx: 0,
             owner,
             given: 0,
             last: Vec::new(),
             duplicate: None,
             value: [0; SEC_VALUE + 6],
         }
+    }
+
+    /// The same, put there by a transaction.
+    pub fn of(self, trx: TrxId) -> Self {
+        Entries { trx, ..self }
     }
 
     /// After `DuplicateKey`: the clustered key of the second row.
@@ -100,7 +109,7 @@ impl Records for Entries<'_> {
                 self.last.extend_from_slice(&key[..own]);
             }
         }
-        let len = live_entry(own).write(&mut self.value);
+        let len = live_entry(own, self.trx).write(&mut self.value);
         Ok(Some((key, &self.value[..len])))
     }
 }

@@ -228,6 +228,11 @@ impl Table {
         self.corrupt(&format!("index {name} {what}"))
     }
 
+    /// Whether no index has a root: no row was ever written.
+    pub(crate) fn has_no_roots(&self) -> bool {
+        self.indexes.iter().all(|i| i.tree.root() == 0)
+    }
+
     /// Gives an index its root page if it has none: page and catalog row change in one mini-transaction, so a
     /// crash leaves both or neither. Racing inserters meet at the catalog row's leaf.
     #[inline]
@@ -379,6 +384,13 @@ impl Table {
     #[inline]
     fn count_change(&self, net: i64) {
         if self.core.changes.add(net) && !self.ctx.changed.push(self.def.id) {
+            self.tell_after(1);
+        }
+    }
+
+    /// Counts rows that were inserted at once.
+    pub(crate) fn count_inserted(&self, rows: u64) {
+        if self.core.changes.add_inserted(rows) && !self.ctx.changed.push(self.def.id) {
             self.tell_after(1);
         }
     }

@@ -221,7 +221,7 @@ fn build(
     progress.enter(DdlStage::Insert);
     let tree = &table.indexes[index].tree;
     let unique = table.indexes[index].unique;
-    let mut entries = Entries::new(sorted, index, unique, &means.owner);
+    let mut entries = Entries::new(sorted, index, unique, &means.owner).of(means.trx);
     let space = tree.space();
     let mut bulk = Bulk::new(&table.ctx.pager, space, Some(direct));
     let built = bulk.add_all(&mut entries).and_then(|()| bulk.finish());

@@ -8,8 +8,10 @@
 //! **Failure.** Up to its last page a tree has no rows for whoever reads it. Pages that were written past the log are given back when a load is dropped
 //! before (4), and are free after a crash; from then on they belong to their space: to drop the table, as
 //! its maker does on an error and an opening after a crash, is to give them all back. No row is undone one by one, for none has an undo
-//! record: they are as old as anything (transaction 0), and what makes the table known refuses views older than itself
-//! ([`crate::Engine::place_table`]), by a record that comes later in the log than all of (4) and (5).
+//! record, and what makes the table known is a record that comes later in the log than all of (4) and (5).
+//! **Age.** Rows of a table that is written anew are as old as anything (transaction 0), and views older than what makes it known are refused
+//! ([`crate::Engine::place_table`]). Those that a statement fills an empty table with are its transaction's, as if each had been inserted,
+//! so an older view passes them by ([`crate::Engine::fill`]).
 //! **Locks.** None: the caller has made the table and tells nobody. Threads of a load end before it does.
 //! **Uniqueness** is checked on the sorted streams.
 
@@ -24,10 +26,13 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::pool::Direct;
 use crate::sort::Sorter;
-use crate::txn::{DdlStage, Owner};
+use crate::txn::{DdlStage, Owner, RollPtr, TrxId};
 use indexes::Indexes;
 pub use parts::PartLoads;
 use std::sync::Arc;
+
+/// The roll pointer of rows that have no undo record: there is no older version.
+const FIRST: RollPtr = RollPtr(1 << 63);
 
 /// Rows between two looks at whether the statement was killed.
 const KILL_CHECK_ROWS: u64 = 1024;
@@ -54,6 +59,8 @@ pub(crate) struct Means {
     pub threads: usize,
     /// Whose statement it is.
     pub owner: Arc<Owner>,
+    /// The transaction whose rows they are; 0: they are as old as anything.
+    pub trx: TrxId,
 }
 
 impl Means {
@@ -173,7 +180,13 @@ impl Load {
                     return Err(Error::DuplicateKey { index: 0 });
                 }
                 last.clone_from(&self.key);
-                value(&self.table, bulk, &self.key, row, &mut self.value)?;
+                value(
+                    &self.table,
+                    bulk,
+                    self.means.trx,
+                    (&self.key, row),
+                    &mut self.value,
+                )?;
                 bulk.add(&self.key, &self.value)?;
             }
         }
@@ -204,7 +217,9 @@ impl Load {
             return Err(Refused { error, row });
         }
         self.table.ctx.rows.add(RowOp::Inserted, self.rows);
-        self.table.count_change(self.rows as i64);
+        if self.means.trx == 0 {
+            self.table.count_change(self.rows as i64);
+        }
         Ok(self.rows)
     }
 }
@@ -244,7 +259,7 @@ fn sorted(
                 row: Some(row.to_vec()),
             });
         }
-        value(table, &mut bulk, key, row, &mut new)?;
+        value(table, &mut bulk, means.trx, (key, row), &mut new)?;
         bulk.add(key, &new)?;
         last.clear();
         last.extend_from_slice(key);
@@ -253,10 +268,21 @@ fn sorted(
 }
 
 /// Makes the value of a row's clustered entry; what is too long for it goes into a chain.
-fn value(table: &Table, bulk: &mut Bulk, key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn value(
+    table: &Table,
+    bulk: &mut Bulk,
+    trx: TrxId,
+    (key, row): (&[u8], &[u8]),
+    out: &mut Vec<u8>,
+) -> Result<()> {
     out.clear();
+    let blank = RowHeader {
+        trx,
+        roll: FIRST,
+        ..RowHeader::BLANK
+    };
     if row.len() <= Table::inline_limit(key) {
-        out.extend_from_slice(&RowHeader::BLANK.bytes());
+        out.extend_from_slice(&blank.bytes());
         out.extend_from_slice(row);
         return Ok(());
     }
@@ -267,7 +293,7 @@ fn value(table: &Table, bulk: &mut Bulk, key: &[u8], row: &[u8], out: &mut Vec<u
     };
     let header = RowHeader {
         flags: OVERFLOW,
-        ..RowHeader::BLANK
+        ..blank
     };
     out.extend_from_slice(&header.bytes());
     out.extend_from_slice(&chain.bytes());
