@@ -1,6 +1,5 @@
 //! The types of variables, parameters and results.
 
-use millpond_sql::ddl::collation_of;
 use millpond_sql::env::sql_mode;
 use millpond_sql::error::SqlResult;
 use millpond_sql::parse::{
@@ -38,7 +37,7 @@ pub(super) fn of_type(name: &str, ty: SqlType) -> Column {
 fn sql_type(declared: &TypeAndCollation, default: Collation, mode: u64) -> SqlResult<SqlType> {
     let (charset, binary) = parse::type_charset(&declared.data_type);
     let own = declared.collation.as_ref().map(|c| c.as_str());
-    let mut collation = collation_of(charset, own, default)?;
+    let mut collation = parse::collation_of(charset, own, default)?;
     if binary && own.is_none() && collation != Collation::Binary {
         collation = Collation::by_name(&format!("{}_bin", collation.charset()))?;
     }
@@ -63,7 +62,7 @@ pub(crate) fn returns_text(ty: &SqlType) -> String {
         return text;
     }
     let charset = ty.collation.charset();
-    match collation_of(Some(charset), None, ty.collation) {
+    match parse::collation_of(Some(charset), None, ty.collation) {
         Ok(default) if default == ty.collation => format!("{text} CHARSET {charset}"),
         _ => format!("{text} CHARSET {charset} COLLATE {}", ty.collation.name()),
     }

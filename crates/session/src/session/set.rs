@@ -14,6 +14,7 @@ use millpond_sql::exec::Limits;
 use millpond_sql::parse::ast::{
     self, AccessMode, Expr, ExprKind, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
 };
+use millpond_sql::parse::collation_of;
 use millpond_sql::switches::Switches;
 use millpond_sql::types::{Collation, Encoding, SqlType};
 use millpond_sql::value::Value;
@@ -69,7 +70,7 @@ fn text(s: &str) -> VarValue {
 
 /// A character set's default collation.
 fn charset_collation(charset: &str) -> SqlResult<Collation> {
-    ddl::collation_of(Some(charset), None, Collation::Utf8mb4GeneralCi)
+    collation_of(Some(charset), None, Collation::Utf8mb4GeneralCi)
 }
 
 impl Session {
@@ -420,7 +421,7 @@ impl Session {
 
     fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
         let charset = vars::client_charset_name(charset.unwrap_or("utf8mb4"))?;
-        let chosen = ddl::collation_of(Some(charset), collation, Collation::Utf8mb4GeneralCi)?;
+        let chosen = collation_of(Some(charset), collation, Collation::Utf8mb4GeneralCi)?;
         self.put_charset(charset, Some(charset), charset);
         self.facts
             .vars

@@ -574,7 +574,7 @@ impl<'a> Change<'a> {
             A::RenamePart(Part::Index, from, to) => self.rename_key(from.as_str(), to.as_str()),
             A::ConvertTo { charset, collation } => {
                 let (charset, collation) = (text(charset), text(collation));
-                self.convert(super::collation_of(
+                self.convert(crate::parse::collation_of(
                     charset.as_deref(),
                     collation.as_deref(),
                     default,

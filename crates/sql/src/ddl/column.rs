@@ -15,7 +15,7 @@ use crate::types::{
 };
 use crate::value::{self, StoreContext, Value};
 
-use super::{collation_of, comment, names};
+use super::{comment, names};
 
 /// Longest COMMENT of a column, characters.
 const MAX_COMMENT: usize = 1024;
@@ -74,7 +74,7 @@ fn collation(def: &ast::ColumnDef, table: Collation) -> SqlResult<Collation> {
         Attribute::Collate(name) => Some(name.as_str()),
         _ => None,
     });
-    let chosen = collation_of(charset, own, table)?;
+    let chosen = parse::collation_of(charset, own, table)?;
     if binary && own.is_none() && chosen != Collation::Binary {
         return Ok(Collation::bin_of(chosen.character_set()));
     }

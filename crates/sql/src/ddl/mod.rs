@@ -519,34 +519,10 @@ fn database_options(options: &[DatabaseOption], default: Collation) -> SqlResult
             O::Comment(_) => return Err(SqlError::unsupported("COMMENT of a database")),
         }
     }
-    collation_of(charset, collation, default)
+    crate::parse::collation_of(charset, collation, default)
 }
 
 fn unknown_tables(missing: &[(String, String)]) -> SqlError {
     let list: Vec<String> = missing.iter().map(|(d, t)| format!("{d}.{t}")).collect();
     SqlError::new(1051, format!("Unknown table '{}'", list.join(",")))
-}
-
-/// The collation that a CHARACTER SET and a COLLATE clause ask for together.
-pub fn collation_of(
-    charset: Option<&str>,
-    collation: Option<&str>,
-    default: Collation,
-) -> SqlResult<Collation> {
-    match (charset, collation) {
-        (None, None) => Ok(default),
-        (Some(charset), None) => Collation::of_charset(charset),
-        (None, Some(collation)) => Collation::by_name(collation),
-        (Some(charset), Some(collation)) => {
-            let chosen = Collation::by_name(collation)?;
-            if Collation::of_charset(charset)?.charset() == chosen.charset() {
-                Ok(chosen)
-            } else {
-                Err(SqlError::new(
-                    1253,
-                    format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'"),
-                ))
-            }
-        }
-    }
 }

@@ -1,11 +1,12 @@
 //! Options of tables, as CREATE TABLE and ALTER TABLE have them.
 
-use super::{Ddl, collation_of, comment};
+use super::{Ddl, comment};
 use crate::catalog::is_ours;
 use crate::catalog::options::{KeptOption as K, ROW_FORMATS};
 use crate::env::sql_mode;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{NumberOption, RowFormat, TableOption, TextOption};
+use crate::parse::collation_of;
 use crate::types::Collation;
 
 /// Longest COMMENT of a table, characters.

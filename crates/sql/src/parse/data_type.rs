@@ -319,6 +319,30 @@ pub fn type_charset(ty: &DataType) -> (Option<&str>, bool) {
     }
 }
 
+/// The collation that a CHARACTER SET and a COLLATE clause ask for together.
+pub fn collation_of(
+    charset: Option<&str>,
+    collation: Option<&str>,
+    default: Collation,
+) -> SqlResult<Collation> {
+    match (charset, collation) {
+        (None, None) => Ok(default),
+        (Some(charset), None) => Collation::of_charset(charset),
+        (None, Some(collation)) => Collation::by_name(collation),
+        (Some(charset), Some(collation)) => {
+            let chosen = Collation::by_name(collation)?;
+            if Collation::of_charset(charset)?.charset() == chosen.charset() {
+                Ok(chosen)
+            } else {
+                Err(SqlError::new(
+                    1253,
+                    format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'"),
+                ))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

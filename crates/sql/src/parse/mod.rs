@@ -15,7 +15,9 @@ mod depth;
 mod general;
 mod number;
 
-pub use data_type::{duplicated_members, of_column, sql_type, text_instead, type_charset};
+pub use data_type::{
+    collation_of, duplicated_members, of_column, sql_type, text_instead, type_charset,
+};
 pub use general::{General, generalize};
 pub use millpond_syntax::ast;
 pub use number::number;
