@@ -33,6 +33,27 @@ fn statements_of_every_kind() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// MySQL takes both orders of ON EMPTY and ON ERROR, and warns of one.
+#[test]
+fn on_error_before_on_empty() {
+    let table = |on: &str| {
+        format!("SELECT * FROM JSON_TABLE('[1]', '$' COLUMNS (a INT PATH '$' {on})) AS t")
+    };
+    check(
+        &table("NULL ON ERROR DEFAULT '1' ON EMPTY"),
+        LexMode::default(),
+    );
+    for refused in [
+        "NULL ON ERROR NULL ON ERROR",
+        "NULL ON EMPTY NULL ON EMPTY",
+        "NULL ON ERROR NULL ON EMPTY NULL ON ERROR",
+        "NULL ON EMPTY NULL ON ERROR NULL ON EMPTY",
+    ] {
+        let e = parse_statement(&table(refused), LexMode::default()).unwrap_err();
+        assert_eq!(e.code, 1064, "{refused}");
+    }
+}
+
 /// The statements that the SQL layer's tests run, save those whose text is an error there too.
 #[test]
 fn statements_of_the_sql_layers_tests() {

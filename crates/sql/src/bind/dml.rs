@@ -828,7 +828,7 @@ pub(super) fn select_strings(
             }
         }
         // It is a derived table's.
-        Body::Recursive(_) | Body::Windowed(_) => {}
+        Body::Recursive(_) | Body::Windowed(_) | Body::JsonTable(_) => {}
     }
 }
 
@@ -876,6 +876,7 @@ fn lock_sources(q: &mut Query) {
         Body::Block(b) => b.tables.iter_mut().for_each(lock_shared),
         Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| lock_sources(q)),
         Body::Values(_) => {}
+        Body::JsonTable(t) => lock_sources(&mut t.input),
         Body::Windowed(w) => lock_sources(&mut w.input),
         Body::Recursive(r) => {
             lock_sources(&mut r.seed);

@@ -107,7 +107,7 @@ impl Binder<'_, '_> {
         match t {
             TableRef::Table(t) => self.named_table(t, locks),
             TableRef::Derived(d) => self.derived(d, before),
-            TableRef::JsonTable(_) => Err(SqlError::unsupported("JSON_TABLE")),
+            TableRef::JsonTable(t) => self.json_table(t, before),
             TableRef::Join(joins) => {
                 let mut left = self.table_ref(&joins.first, locks, before)?;
                 for j in &joins.rest {
@@ -283,10 +283,29 @@ impl Binder<'_, '_> {
                 "Every derived table must have its own alias",
             ));
         };
-        let alias = alias.as_str();
-        let hidden = match d.lateral {
-            false => self.frames.pop(),
-            true => {
+        let before = d.lateral.then_some(before);
+        self.made_in_from(alias.as_str(), before, |b| {
+            let (query, heads) = b.query(&d.query)?;
+            let columns = derived_columns(&query, heads, alias.as_str(), &names_of(&d.columns))?;
+            Ok((query, columns))
+        })
+    }
+
+    /// Binds JSON_TABLE, whose document sees what is before it in FROM.
+    fn json_table(&mut self, t: &ast::JsonTable, before: &[(usize, usize)]) -> SqlResult<Part> {
+        self.made_in_from(t.alias.as_str(), Some(before), |b| b.json_rows(t))
+    }
+
+    /// Registers a table that a query in FROM makes. `before`: what the query sees of the block, if it sees any of it.
+    fn made_in_from(
+        &mut self,
+        alias: &str,
+        before: Option<&[(usize, usize)]>,
+        bind: impl FnOnce(&mut Self) -> SqlResult<(Query, Columns)>,
+    ) -> SqlResult<Part> {
+        let hidden = match before {
+            None => self.frames.pop(),
+            Some(before) => {
                 let f = self.frame();
                 f.visible = before.to_vec();
                 f.reachable = (0..f.tables.len()).collect();
@@ -296,12 +315,11 @@ impl Binder<'_, '_> {
         let depth = self.frames.len();
         let read = std::mem::take(&mut self.reading_target);
         self.derives += 1;
-        let bound = self.query(&d.query);
+        let bound = bind(self);
         self.derives -= 1;
         self.frames.truncate(depth);
         self.frames.extend(hidden);
-        let (query, heads) = bound?;
-        let columns = derived_columns(&query, heads, alias, &names_of(&d.columns))?;
+        let (query, columns) = bound?;
         let kind = self.computed(query, columns);
         if let TableKind::Lateral { .. } = kind
             && self.reading_target

@@ -7,6 +7,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `scope` | names: the stack of blocks, columns, aggregates, subqueries |
+//! | `json_table` | JSON_TABLE: its document and its columns |
 //! | `from` | FROM: tables, derived tables, joins as written |
 //! | `query` | whole queries: WITH, UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select` | SELECT's clauses, bound in MySQL's order |
@@ -33,6 +34,7 @@ mod group;
 mod heading;
 mod heads;
 mod into;
+mod json_table;
 mod load;
 mod query;
 mod recursive;

@@ -247,6 +247,7 @@ fn lock_tables(q: &mut Query, with: (LockMode, WaitPolicy)) {
         }
         Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| lock_tables(q, with)),
         Body::Values(_) => {}
+        Body::JsonTable(t) => lock_tables(&mut t.input, with),
         Body::Windowed(w) => lock_tables(&mut w.input, with),
         Body::Recursive(r) => {
             lock_tables(&mut r.seed, with);

@@ -14,6 +14,7 @@ use super::batch::{self, Attempt};
 use super::distinct::{Distinct, Seen};
 use super::group::Groups;
 use super::hash;
+use super::json_table;
 use super::levels;
 use super::profile;
 use super::recursive;
@@ -59,6 +60,7 @@ pub fn query<'s>(
         Body::Set(u) => set_operation::run(st, q, u, outer, out),
         Body::Recursive(r) => recursive::run(st, q, r, out),
         Body::Windowed(w) => window::run(st, q, w, outer, out),
+        Body::JsonTable(t) => json_table::run(st, t, outer, out),
         Body::Values(rows) => {
             let mut n = 0;
             for r in rows {

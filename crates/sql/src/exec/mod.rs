@@ -8,6 +8,7 @@
 //! | `loose_scan` | an index of which groups are passed over |
 //! | `index_merge` | the same by several indexes |
 //! | `levels`, `hash` | the loops of a join |
+//! | `json_table` | JSON_TABLE |
 //! | `lateral` | derived tables that are computed for each row around them |
 //! | `row_buffer`, `keyed_rows` | rows that are kept: in order, by key |
 //! | `batch` | whole blocks by batches of rows, on several threads |
@@ -39,6 +40,7 @@ mod hash;
 mod index_merge;
 mod insert;
 mod into_file;
+mod json_table;
 mod keyed_rows;
 mod lateral;
 mod levels;

@@ -5,7 +5,7 @@
 //! `table`, or `nested_loop` if there are several. A table computed from a query has that as `materialized_from_subquery`, a condition's
 //! subqueries stand beside it. Costs are texts in MySQL's unit, cumulative as `prefix_cost`, as in EXPLAIN FORMAT=TREE.
 
-use super::table::{Line, describe, filtered, inserted_partitions, partitions};
+use super::table::{Line, describe, filtered, inserted_partitions, partitions, table_function};
 use super::tree::{ROW_COST, conditions};
 use crate::env::SessionEnv;
 use crate::plan::dml::InsertRows;
@@ -171,6 +171,7 @@ impl Writer<'_> {
                 }
                 vec![("query_specifications", Json::Array(arms))]
             }
+            Body::JsonTable(t) => self.query(&t.input),
             Body::Values(_) => vec![self.number(), ("message", Json::text("No tables used"))],
         }
     }
@@ -388,6 +389,14 @@ impl Writer<'_> {
         }
         let asked = self.asked(b, &mut conds.iter().copied(), left);
         push_some(&mut out, "attached_subqueries", asked);
+        if let Some(document) = table_function(self.plan, src) {
+            out.push(("table_function", Json::text("json_table")));
+            out.push(("using_temporary_table", Json::Bool(true)));
+            if matches!(&document.body, Body::Block(b) if !b.subqueries.is_empty()) {
+                out.push(("document", Json::Object(self.query(document))));
+            }
+            return out;
+        }
         let query = match &src.kind {
             SourceKind::Derived { derived } => Some((&self.plan.derived[*derived].query, true)),
             SourceKind::Lateral(l) => Some((&l.query, false)),

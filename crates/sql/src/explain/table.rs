@@ -9,8 +9,8 @@ use crate::partition::Prune;
 use crate::plan::dml::InsertRows;
 use crate::plan::nodes::SetOp;
 use crate::plan::nodes::{
-    Access, Block, Body, EqCond, IndexMerge, Level, LevelFrom, LevelKind, Query, SourceKind,
-    Subquery,
+    Access, Block, Body, EqCond, IndexMerge, Level, LevelFrom, LevelKind, Query, Source,
+    SourceKind, Subquery,
 };
 use crate::plan::{Plan, Root};
 use crate::result::ColumnMeta;
@@ -225,14 +225,9 @@ impl Table<'_> {
     fn query(&mut self, q: &Query, kind: &str) {
         match &q.body {
             Body::Block(b) => {
-                let kind = if kind == "SIMPLE"
-                    && (!b.subqueries.iter().all(Subquery::is_call)
-                        || b.sources.iter().any(|s| {
-                            matches!(s.kind, SourceKind::Derived { .. } | SourceKind::Lateral(_))
-                        })) {
-                    "PRIMARY"
-                } else {
-                    kind
+                let kind = match kind {
+                    "SIMPLE" if !self.is_simple(b) => "PRIMARY",
+                    kind => kind,
                 };
                 self.block(b, kind);
             }
@@ -257,6 +252,7 @@ impl Table<'_> {
                 }
             }
             Body::Windowed(w) => self.query(&w.input, kind),
+            Body::JsonTable(t) => self.query(&t.input, kind),
             Body::Recursive(r) => {
                 self.query(&r.seed, kind);
                 r.steps.iter().for_each(|step| self.query(step, "UNION"));
@@ -272,6 +268,17 @@ impl Table<'_> {
                 });
             }
         }
+    }
+
+    /// Whether a block has neither subqueries nor derived tables.
+    fn is_simple(&self, b: &Block) -> bool {
+        let asks = |b: &Block| !b.subqueries.iter().all(Subquery::is_call);
+        let holds = |s: &Source| match computed_by(self.plan, s).map(|q| &q.body) {
+            None => false,
+            Some(Body::JsonTable(t)) => matches!(&t.input.body, Body::Block(b) if asks(b)),
+            Some(_) => true,
+        };
+        !asks(b) && !b.sources.iter().any(holds)
     }
 
     fn block(&mut self, b: &Block, kind: &str) {
@@ -300,10 +307,21 @@ impl Table<'_> {
             self.query(&self.plan.derived[d].query, "DERIVED");
         }
         for s in &b.sources {
-            if let SourceKind::Lateral(l) = &s.kind {
+            if let SourceKind::Lateral(l) = &s.kind
+                && document(&l.query).is_none()
+            {
                 self.query(&l.query, "DEPENDENT DERIVED");
             }
         }
+        self.subqueries(b);
+        for s in &b.sources {
+            if let Some(Body::Block(document)) = table_function(self.plan, s).map(|q| &q.body) {
+                self.subqueries(document);
+            }
+        }
+    }
+
+    fn subqueries(&mut self, b: &Block) {
         for q in b.subqueries.iter().filter(|q| !q.is_call()) {
             let kind = if q.correlated {
                 "DEPENDENT SUBQUERY"
@@ -350,6 +368,11 @@ impl Table<'_> {
                         describe(&mut line, b, a, schema);
                         line.partitions = partitions(a, schema, self.env);
                     }
+                }
+                _ if table_function(self.plan, src).is_some() => {
+                    line.access = "ALL".into();
+                    line.extra.push("Table function: json_table".into());
+                    line.extra.push("Using temporary".into());
                 }
                 SourceKind::Derived { derived: d } => {
                     line.table = format!("<derived:{}>", src.name);
@@ -398,6 +421,28 @@ impl Table<'_> {
             self.line(line);
         }
     }
+}
+
+/// The query that gives a JSON_TABLE its document.
+fn document(q: &Query) -> Option<&Query> {
+    match &q.body {
+        Body::JsonTable(t) => Some(&t.input),
+        _ => None,
+    }
+}
+
+/// The query that makes a source's rows, if it is computed.
+fn computed_by<'p>(plan: &'p Plan, s: &'p Source) -> Option<&'p Query> {
+    match &s.kind {
+        SourceKind::Derived { derived } => Some(&plan.derived[*derived].query),
+        SourceKind::Lateral(l) => Some(&l.query),
+        SourceKind::Table { .. } | SourceKind::Virtual { .. } => None,
+    }
+}
+
+/// The query that gives a source its document, if it is a JSON_TABLE.
+pub fn table_function<'p>(plan: &'p Plan, s: &'p Source) -> Option<&'p Query> {
+    computed_by(plan, s).and_then(document)
 }
 
 /// Names of the partitions that an access reads, as far as constants tell.

@@ -5,6 +5,7 @@
 //! once per row of something else, and of all together for joins and what stands above them.
 
 use super::profile::{Profile, Times};
+use super::table::table_function;
 use crate::plan::dml::InsertRows;
 use crate::plan::nodes::SetOp;
 use crate::plan::nodes::{
@@ -193,6 +194,7 @@ impl Tree<'_> {
                 }
                 node
             }
+            Body::JsonTable(t) => self.query(&t.input),
             Body::Recursive(r) => {
                 let text = match r.distinct {
                     true => "Repeat until convergence (with deduplication)",
@@ -400,6 +402,12 @@ impl Tree<'_> {
 
     fn computed(&self, b: &Block, source: usize) -> Node {
         let s = &b.sources[source - b.base];
+        if let Some(document) = table_function(self.plan, s) {
+            let asks = matches!(&document.body, Body::Block(b) if !b.subqueries.is_empty());
+            let inputs = asks.then(|| self.query(document)).into_iter().collect();
+            let function = Node::new("Materialize table function", inputs);
+            return Node::new(format!("Table scan on {}", s.name), vec![function]);
+        }
         let inputs = match &s.kind {
             SourceKind::Derived { derived } => {
                 let query = self.query(&self.plan.derived[*derived].query);

@@ -7,8 +7,8 @@
 //! store no more than which tables are meant and how many rows they have.
 //!
 //! **Lateral tables.** A table expression may depend on tables before it in FROM and on the blocks around. [`TableKind::Lateral`] is one
-//! whose rows a query says; whatever else depends on other tables' rows (a table function) is another kind beside it, whose expressions
-//! `Block::exprs` comes by. Its physical form says in `SourceKind::reads` which columns it reads; joins put it after those.
+//! whose rows a query says. So is a table function: its rows are a query's body ([`Body::JsonTable`]), of a lateral table if it reads
+//! others, else of a derived one. Its physical form says in `SourceKind::reads` which columns it reads; joins put it after those.
 //!
 //! | file | owns |
 //! |---|---|
@@ -46,6 +46,7 @@ use std::sync::Arc;
 
 use crate::catalog::View;
 use crate::env::StoredFunction;
+use crate::expr::json_table::JsonRows;
 use crate::expr::{CompareOp, Expr, RowTest, WindowFunction};
 use crate::parse::ast::ViewAlgorithm;
 use crate::types::{Collation, SqlType};
@@ -92,6 +93,18 @@ pub enum Body {
     Recursive(Box<Recursive>),
     /// Window functions over another query's rows.
     Windowed(Box<Windowed>),
+    /// The rows of JSON_TABLE.
+    JsonTable(Box<JsonTable>),
+}
+
+/// JSON_TABLE: a derived table's query. Its document is the one value of another query, so that it may read the rows around and ask
+/// subqueries as any SELECT does.
+#[derive(Clone, Debug)]
+pub struct JsonTable {
+    /// The document.
+    pub input: Query,
+    /// The rows that it makes.
+    pub rows: Arc<JsonRows>,
 }
 
 /// Window functions over a query's rows: a derived table's query. Its columns are the functions' results, then those of the input.

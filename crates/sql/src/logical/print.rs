@@ -98,6 +98,10 @@ impl Printer<'_> {
                     p.query(&w.input)
                 })
             }
+            Body::JsonTable(t) => {
+                self.line(format_args!("json_table"))?;
+                self.inside(|p| p.query(&t.input))
+            }
             Body::Recursive(r) => {
                 let distinct = if r.distinct { "distinct" } else { "all" };
                 self.line(format_args!("recursive {distinct}"))?;

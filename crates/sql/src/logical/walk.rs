@@ -77,6 +77,7 @@ impl Query {
                 u.order.iter().for_each(|o| f(&o.expr));
             }
             Body::Values(rows) => rows.iter().flatten().for_each(f),
+            Body::JsonTable(t) => t.input.exprs(f),
             Body::Windowed(w) => {
                 w.input.exprs(f);
                 w.function_exprs(f);
@@ -96,6 +97,7 @@ impl Query {
                 u.order.iter_mut().for_each(|o| f(&mut o.expr));
             }
             Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+            Body::JsonTable(t) => t.input.exprs_mut(f),
             Body::Windowed(w) => {
                 w.input.exprs_mut(f);
                 w.function_exprs_mut(f);
@@ -119,6 +121,7 @@ impl Query {
                 u.arms.iter().for_each(|(q, _)| q.ids(f));
             }
             Body::Values(_) => {}
+            Body::JsonTable(t) => t.input.ids(f),
             Body::Windowed(w) => {
                 f(w.row);
                 w.input.ids(f);
@@ -138,6 +141,7 @@ impl Query {
             }
             Body::Set(u) => u.arms.iter().for_each(|(q, _)| q.tables(f)),
             Body::Values(_) => {}
+            Body::JsonTable(t) => t.input.tables(f),
             Body::Windowed(w) => w.input.tables(f),
             Body::Recursive(r) => {
                 r.seed.tables(f);

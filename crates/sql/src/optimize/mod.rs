@@ -48,6 +48,9 @@ use crate::plan::{Optimized, Root};
 use estimate::Outline;
 use peek::Peek;
 
+/// Rows that a JSON_TABLE is taken to have: documents say nothing before they are read.
+const JSON_TABLE_ROWS: f64 = 40.0;
+
 /// State of planning one statement.
 pub struct Optimizer<'a> {
     /// The session, and values of placeholders.
@@ -144,6 +147,18 @@ impl Optimizer<'_> {
                     ..Outline::of_rows(outline.rows)
                 };
                 (nodes::Body::Windowed(Box::new(windowed)), outline)
+            }
+            logical::Body::JsonTable(t) => {
+                let (input, document) = self.query(t.input, base)?;
+                let outline = Outline {
+                    cost: document.cost + JSON_TABLE_ROWS,
+                    ..Outline::of_rows(JSON_TABLE_ROWS)
+                };
+                let table = nodes::JsonTable {
+                    input,
+                    rows: t.rows,
+                };
+                (nodes::Body::JsonTable(Box::new(table)), outline)
             }
             logical::Body::Recursive(r) => {
                 let (recursive, outline) = self.recursive(*r)?;

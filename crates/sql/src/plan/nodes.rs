@@ -11,6 +11,7 @@ use std::sync::Arc;
 use millpond_store::{LockMode, WaitPolicy};
 
 use crate::env::StoredFunction;
+use crate::expr::json_table::JsonRows;
 use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
 use crate::logical::{Limit, VirtualRef};
 pub use crate::logical::{SetOp, Window};
@@ -41,6 +42,17 @@ pub enum Body {
     Recursive(Box<Recursive>),
     /// Window functions over another query's rows.
     Windowed(Box<Windowed>),
+    /// The rows of JSON_TABLE.
+    JsonTable(Box<JsonTable>),
+}
+
+/// JSON_TABLE.
+#[derive(Debug)]
+pub struct JsonTable {
+    /// The document: one row of one value.
+    pub input: Query,
+    /// The rows that it makes.
+    pub rows: Arc<JsonRows>,
 }
 
 /// Window functions over a query's rows. Its columns are the functions' results, then those of the input.
@@ -157,7 +169,7 @@ impl Query {
             Body::Set(u) => u.limit.count.is_none(),
             Body::Values(_) => true,
             Body::Recursive(r) => r.limit.count.is_none(),
-            Body::Windowed(_) => true,
+            Body::Windowed(_) | Body::JsonTable(_) => true,
         }
     }
     /// How many combinations of rows it would look at, in its largest SELECT.
@@ -170,6 +182,7 @@ impl Query {
             }
             Body::Values(_) => 0.0,
             Body::Recursive(r) => r.seed.combinations(),
+            Body::JsonTable(t) => t.input.combinations(),
             Body::Windowed(w) => w.input.combinations(),
         }
     }

@@ -171,6 +171,7 @@ fn blocks(q: &mut Query, f: &mut dyn FnMut(&mut Block)) {
         Body::Block(b) => f(b),
         Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| blocks(q, f)),
         Body::Values(_) => {}
+        Body::JsonTable(t) => blocks(&mut t.input, f),
         Body::Windowed(w) => blocks(&mut w.input, f),
         Body::Recursive(r) => {
             blocks(&mut r.seed, f);

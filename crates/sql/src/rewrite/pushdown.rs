@@ -79,7 +79,7 @@ fn takes(q: &Query, arena: &Arena, assigns: bool) -> bool {
                 && u.limit.is_none()
                 && u.arms.iter().all(|(q, _)| takes(q, arena, assigns))
         }
-        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) => false,
+        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) | Body::JsonTable(_) => false,
     };
     plain && !q.calc_found_rows && arena.is_deterministic(q, assigns)
 }
@@ -123,7 +123,7 @@ fn can_take(q: &Query, types: &[crate::types::SqlType], e: &Expr, id: TableId) -
             !param && !own.has_subquery() && q.types[c] == types[c] && own.ty == types[c]
         }),
         Body::Set(u) => u.arms.iter().all(|(q, _)| can_take(q, types, e, id)),
-        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) => false,
+        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) | Body::JsonTable(_) => false,
     }
 }
 
@@ -152,7 +152,7 @@ fn take(q: &mut Query, e: &Expr, id: TableId) {
             }
         }
         Body::Set(u) => u.arms.iter_mut().for_each(|(q, _)| take(q, e, id)),
-        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) => {}
+        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) | Body::JsonTable(_) => {}
     }
 }
 

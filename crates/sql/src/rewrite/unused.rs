@@ -86,7 +86,7 @@ fn takes(q: &Query) -> bool {
         Body::Set(u) => {
             u.op == SetOp::Union && u.arms.iter().all(|(q, distinct)| !distinct && takes(q))
         }
-        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) => false,
+        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) | Body::JsonTable(_) => false,
     }
 }
 
@@ -112,7 +112,7 @@ fn columns(q: &mut Query, read: &[usize], cx: &mut Context<'_>) {
             }
             u.arms.iter_mut().for_each(|(q, _)| columns(q, &read, cx));
         }
-        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) => {}
+        Body::Values(_) | Body::Recursive(_) | Body::Windowed(_) | Body::JsonTable(_) => {}
     }
 }
 

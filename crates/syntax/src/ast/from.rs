@@ -121,14 +121,14 @@ pub enum JoinOn {
     Using(Items<Ident>),
 }
 
-/// JSON_TABLE(document, path COLUMNS (…)) AS alias.
+/// JSON_TABLE(document, path COLUMNS (…)) AS alias. Paths are texts.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct JsonTable {
     pub document: Expr,
     pub path: Literal,
     pub columns: Items<JsonColumn>,
-    pub alias: Option<Ident>,
+    pub alias: Ident,
 }
 
 /// A column of JSON_TABLE.
@@ -152,6 +152,8 @@ pub enum JsonColumn {
         on_empty: Option<JsonOn>,
         /// ON ERROR.
         on_error: Option<JsonOn>,
+        /// ON ERROR was written before ON EMPTY.
+        error_first: bool,
     },
     /// NESTED PATH path COLUMNS (…).
     Nested(Literal, Items<JsonColumn>),

@@ -317,7 +317,11 @@ impl Parser<'_> {
         let path = self.path()?;
         let columns = self.json_columns()?;
         self.expect_punct(T::RParen)?;
-        let alias = self.table_alias()?;
+        let at = self.peek().span();
+        let Some(alias) = self.table_alias()? else {
+            let message = "Every table function must have an alias";
+            return Err(SyntaxError::new(3667, at, message));
+        };
         Ok(TableRef::JsonTable(Box::new(JsonTable {
             document,
             path,
@@ -329,7 +333,11 @@ impl Parser<'_> {
     fn path(&mut self) -> Result<Literal> {
         let start = self.start();
         match self.literal_kind()? {
-            ExprKind::Literal(path) => Ok(*path),
+            ExprKind::Literal(path)
+                if matches!(*path, Literal::Text(..) | Literal::National(_)) =>
+            {
+                Ok(*path)
+            }
             _ => Err(self.error_at(start)),
         }
     }
@@ -359,7 +367,16 @@ impl Parser<'_> {
         let exists = self.eat(K::EXISTS);
         self.expect(K::PATH)?;
         let path = self.path()?;
-        let (on_empty, on_error) = self.json_on()?;
+        let (mut on_empty, on_error) = self.json_on()?;
+        let mut error_first = false;
+        if on_empty.is_none() && on_error.is_some() && self.at_json_on() {
+            let start = self.start();
+            let (empty, again) = self.json_on()?;
+            if empty.is_none() || again.is_some() {
+                return Err(self.error_at(start));
+            }
+            (on_empty, error_first) = (empty, true);
+        }
         Ok(JsonColumn::Path {
             name,
             data_type,
@@ -368,6 +385,7 @@ impl Parser<'_> {
             path,
             on_empty,
             on_error,
+            error_first,
         })
     }
 }

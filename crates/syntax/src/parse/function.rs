@@ -305,10 +305,15 @@ impl Parser<'_> {
         })
     }
 
+    /// Whether what happens ON EMPTY or ON ERROR follows.
+    pub(super) fn at_json_on(&self) -> bool {
+        self.at_any(&[K::NULL, K::ERROR, K::DEFAULT])
+    }
+
     /// `… ON EMPTY … ON ERROR`.
     pub(super) fn json_on(&mut self) -> Result<(Option<JsonOn>, Option<JsonOn>)> {
         let (mut on_empty, mut on_error) = (None, None);
-        while self.at_any(&[K::NULL, K::ERROR, K::DEFAULT]) {
+        while on_error.is_none() && self.at_json_on() {
             let start = self.start();
             let what = match self.next().kind {
                 T::Keyword(K::NULL) => JsonOn::Null,
@@ -317,7 +322,7 @@ impl Parser<'_> {
             };
             self.expect(K::ON)?;
             let place = match self.eat_any(&[K::EMPTY, K::ERROR]) {
-                Some(K::EMPTY) if on_error.is_none() => &mut on_empty,
+                Some(K::EMPTY) => &mut on_empty,
                 Some(K::ERROR) => &mut on_error,
                 _ => return Err(self.error_here()),
             };

@@ -85,10 +85,9 @@ impl Display for JsonTable {
         let columns = List(&self.columns);
         write!(
             f,
-            "JSON_TABLE({}, {} COLUMNS ({columns}))",
-            self.document, self.path
-        )?;
-        Opt(" AS ", &self.alias).fmt(f)
+            "JSON_TABLE({}, {} COLUMNS ({columns})) AS {}",
+            self.document, self.path, self.alias
+        )
     }
 }
 
@@ -107,10 +106,17 @@ impl Display for JsonColumn {
                 path,
                 on_empty,
                 on_error,
+                error_first,
             } => {
                 write!(f, "{name} {data_type}{}", Opt(" COLLATE ", collation))?;
                 write!(f, "{} PATH {path}", flag(*exists, " EXISTS"))?;
-                JsonOns(on_empty, on_error).fmt(f)
+                match error_first {
+                    true => {
+                        JsonOns(&None, on_error).fmt(f)?;
+                        JsonOns(on_empty, &None).fmt(f)
+                    }
+                    false => JsonOns(on_empty, on_error).fmt(f),
+                }
             }
         }
     }

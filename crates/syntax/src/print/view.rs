@@ -127,6 +127,22 @@ impl SmallWords for str {
     }
 }
 
+/// A type in small letters, without spaces behind its commas and quotes around its character set.
+fn type_in_small(ty: &DataType) -> String {
+    let mut quoted = false;
+    let mut out = String::new();
+    for c in ty.to_string().chars() {
+        quoted ^= c == '\'';
+        match c {
+            _ if quoted => out.push(c),
+            '`' => {}
+            ' ' if out.ends_with(',') => {}
+            c => out.push(c.to_ascii_lowercase()),
+        }
+    }
+    out
+}
+
 fn body(body_: &QueryBody, columns: &[String], f: &mut Formatter<'_>) -> Result {
     match body_ {
         QueryBody::Select(s) => select(s, columns, f),
@@ -262,10 +278,65 @@ impl Display for V<'_, TableRef> {
                 }
                 names(&d.columns, f)
             }
-            TableRef::JsonTable(t) => t.fmt(f),
+            TableRef::JsonTable(t) => V(&**t).fmt(f),
             TableRef::Odbc(t) => V(&**t).fmt(f),
             TableRef::Parens(list) => tables(list, f),
             TableRef::Join(list) => joins(list, f),
+        }
+    }
+}
+
+impl Display for V<'_, JsonTable> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let t = self.0;
+        write!(f, "json_table({}, {} columns (", V(&t.document), t.path)?;
+        json_columns(&t.columns, f)?;
+        write!(f, ")) {}", t.alias)
+    }
+}
+
+fn json_columns(list: &Items<JsonColumn>, f: &mut Formatter<'_>) -> Result {
+    for (n, column) in list.iter().enumerate() {
+        f.write_str(flag(n > 0, ", "))?;
+        V(&*column).fmt(f)?;
+    }
+    Ok(())
+}
+
+impl Display for V<'_, JsonColumn> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.0 {
+            JsonColumn::Ordinality(name) => write!(f, "{name} for ordinality"),
+            JsonColumn::Nested(path, columns) => {
+                write!(f, "nested path {path} columns (")?;
+                json_columns(columns, f)?;
+                f.write_str(")")
+            }
+            JsonColumn::Path {
+                name,
+                data_type,
+                collation,
+                exists,
+                path,
+                on_empty,
+                on_error,
+                ..
+            } => {
+                write!(f, "{name} {}", type_in_small(data_type))?;
+                if let Some(collation) = collation {
+                    write!(f, " collate {}", collation.as_str())?;
+                }
+                write!(f, "{} path {path}", flag(*exists, " exists"))?;
+                for (on, place) in [(on_empty, "empty"), (on_error, "error")] {
+                    match on {
+                        None => {}
+                        Some(JsonOn::Null) => write!(f, " null on {place}")?,
+                        Some(JsonOn::Error) => write!(f, " error on {place}")?,
+                        Some(JsonOn::Default(e)) => write!(f, " default {} on {place}", V(e))?,
+                    }
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -49,6 +49,7 @@ use crate::types::{Collation, SqlType};
 use call::{Call, Computed, Eval, Exit};
 pub(super) use call::{call, max_result};
 use encode::unhex;
+pub(crate) use json::{argument as json_argument, path_of as json_path};
 pub(super) use json::{cast as cast_to_json, check_pairs, json_text, on, part as json_part};
 pub use random::RandState;
 use typing::Typing;

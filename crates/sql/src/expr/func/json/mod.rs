@@ -104,22 +104,8 @@ fn boolean<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 impl<'a> Call<'_, 'a> {
     /// An argument that is a document or the text of one. Errors 3141, 3144, 3146.
     fn document(&self, i: usize) -> Result<Json<'a>, Exit> {
-        match self.value(i)? {
-            Value::Json(j) => Ok(j),
-            Value::Bytes(_) if is_bytes(&self.args[i]) => Err(bytes_refused().into()),
-            Value::Bytes(b) => {
-                json::parse(&b).map_err(|e| json::refused_argument(e, i + 1, &self.name()).into())
-            }
-            _ => {
-                let m = format!(
-                    "Invalid data type for JSON data in argument {} to function {}; \
-                     a JSON string or JSON type is required.",
-                    i + 1,
-                    self.name()
-                );
-                Err(SqlError::new(3146, m).into())
-            }
-        }
+        let value = self.value(i)?;
+        Ok(argument(value, &self.args[i].ty, i + 1, &|| self.name())?)
     }
     /// An argument as a part of a document: a text is a string, NULL is null.
     fn part(&self, i: usize) -> Result<Json<'a>, Exit> {
@@ -156,8 +142,32 @@ impl<'a> Call<'_, 'a> {
     }
 }
 
+/// The document that the n-th argument of a function is, from 1, or is the text of. Errors 3141, 3144, 3146.
+pub(crate) fn argument<'a>(
+    value: Value<'a>,
+    ty: &SqlType,
+    n: usize,
+    function: &dyn Fn() -> String,
+) -> Result<Json<'a>, SqlError> {
+    match value {
+        Value::Json(j) => Ok(j),
+        Value::Bytes(_) if ty.is_string() && ty.collation == Collation::Binary => {
+            Err(bytes_refused())
+        }
+        Value::Bytes(b) => json::parse(&b).map_err(|e| json::refused_argument(e, n, &function())),
+        _ => {
+            let m = format!(
+                "Invalid data type for JSON data in argument {n} to function {}; \
+                 a JSON string or JSON type is required.",
+                function()
+            );
+            Err(SqlError::new(3146, m))
+        }
+    }
+}
+
 /// What a text is as a path. Error 3143.
-pub(in crate::expr) fn path_of(text: &[u8]) -> Result<Path, SqlError> {
+pub(crate) fn path_of(text: &[u8]) -> Result<Path, SqlError> {
     let text = String::from_utf8_lossy(text);
     Path::parse(&text).map_err(|e| {
         let m = format!(
