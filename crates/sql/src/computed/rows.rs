@@ -5,13 +5,16 @@ use super::read::Definition;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::assigned_bits;
-use crate::expr::{EvalContext, Expr, RowRef};
+use crate::expr::{EvalContext, Expr, RowRef, json_schema_refusal};
 use crate::parse::with_expression;
 use crate::types::{Column, DefaultValue, Schema};
 use crate::value::Value;
+use crate::value::env::{Diagnostic, Level};
 
 /// Code of the error for rows that a CHECK constraint refuses.
 pub const CHECK_VIOLATED: u16 = 3819;
+/// Error code: what a JSON document fails by, told before [`CHECK_VIOLATED`].
+const BY_SCHEMA: u16 = 3934;
 
 /// A table's expressions, bound to its columns.
 #[derive(Debug)]
@@ -117,22 +120,25 @@ impl Computed {
         env: &SessionEnv,
     ) -> SqlResult<()> {
         let rows = [row];
-        let mut violated: Option<String> = None;
+        let mut violated: Option<(String, &Expr)> = None;
         for (at, condition) in &self.checks {
             if condition.truth(&over(&rows, env))? == Some(false) {
                 let name = schema.checks[*at].name.of(table);
-                if violated.as_ref().is_none_or(|first| name < *first) {
-                    violated = Some(name);
+                if violated.as_ref().is_none_or(|(first, _)| name < *first) {
+                    violated = Some((name, condition));
                 }
             }
         }
-        match violated {
-            None => Ok(()),
-            Some(name) => Err(SqlError::new(
-                CHECK_VIOLATED,
-                format!("Check constraint '{name}' is violated."),
-            )),
+        let Some((name, condition)) = violated else {
+            return Ok(());
+        };
+        if let Some(reason) = json_schema_refusal(condition, &over(&rows, env))? {
+            env.say(Diagnostic::new(Level::Error, BY_SCHEMA, reason));
         }
+        Err(SqlError::new(
+            CHECK_VIOLATED,
+            format!("Check constraint '{name}' is violated."),
+        ))
     }
 }
 

@@ -33,7 +33,7 @@ pub use bind::{RowTest, Scope, SubqueryKind, bind, is_condition};
 pub use distinct::MemoryBudget;
 pub(crate) use eval::bit_string;
 pub use func::{Func, RandState};
-pub(crate) use func::{json_argument, json_path};
+pub(crate) use func::{json_argument, json_path, json_schema_refusal};
 pub use interval::IntervalUnit;
 pub use like::{Like, Regexp, pattern_prefix};
 pub(crate) use like::{compile as compile_pattern, matches as like_matches};

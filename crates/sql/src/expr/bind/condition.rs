@@ -29,6 +29,7 @@ pub fn is_condition(e: &ast::Expr) -> bool {
                 "JSON_CONTAINS",
                 "JSON_CONTAINS_PATH",
                 "JSON_OVERLAPS",
+                "JSON_SCHEMA_VALID",
             ];
             let name = c.name.as_str();
             functions.iter().any(|f| f.eq_ignore_ascii_case(name))

@@ -49,7 +49,9 @@ use crate::types::{Collation, SqlType};
 use call::{Call, Computed, Eval, Exit};
 pub(super) use call::{call, max_result};
 use encode::unhex;
-pub(crate) use json::{argument as json_argument, path_of as json_path};
+pub(crate) use json::{
+    argument as json_argument, path_of as json_path, refusal as json_schema_refusal,
+};
 pub(super) use json::{cast as cast_to_json, check_pairs, json_text, on, part as json_part};
 pub use random::RandState;
 use typing::Typing;
@@ -271,6 +273,8 @@ impl Func {
     pub const JsonBoolean: Func = Func::named("CAST BOOLEAN AS JSON");
     pub const JsonExtract: Func = Func::named("JSON_EXTRACT");
     pub const JsonUnquote: Func = Func::named("JSON_UNQUOTE");
+    pub const JsonSchemaValid: Func = Func::named("JSON_SCHEMA_VALID");
+    pub const JsonSchemaReport: Func = Func::named("JSON_SCHEMA_VALIDATION_REPORT");
     pub const JsonValue: Func = Func::named("JSON_VALUE");
     pub const LTrim: Func = Func::named("LTRIM");
     pub const LastInsertId: Func = Func::named("LAST_INSERT_ID");

@@ -3,10 +3,12 @@
 
 mod change;
 mod read;
+mod schema;
 mod search;
 mod value;
 
 pub(in crate::expr) use change::check_pairs;
+pub(crate) use schema::refusal;
 pub(in crate::expr) use value::on;
 
 use std::borrow::Cow;
@@ -33,6 +35,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("JSON_CONTAINS", 2..=3, super::typing::int::<1>, search::contains).null(Null::Maybe).takes_json(),
     row("JSON_CONTAINS_PATH", 3..=ANY, super::typing::int::<1>, search::contains_path).null(Null::Maybe).takes_json(),
     row("JSON_OVERLAPS", 2..=2, super::typing::int::<1>, search::overlaps).takes_json(),
+    row("JSON_SCHEMA_VALID", 2..=2, super::typing::int::<1>, schema::valid).takes_json(),
+    row("JSON_SCHEMA_VALIDATION_REPORT", 2..=2, document, schema::report).takes_json(),
     row("MEMBER OF", 2..=2, super::typing::int::<1>, search::member_of).not_by_name().takes_json(),
     row("JSON_SEARCH", 3..=ANY, document, search::search).null(Null::Maybe).takes_json(),
     row("JSON_QUOTE", 1..=1, text, change::quote).takes_json(),
