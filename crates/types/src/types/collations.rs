@@ -3,7 +3,7 @@
 use super::Encoding;
 use super::charset::Charset;
 use super::latin1;
-use super::uca::{Levels, Pad, Rules, Version};
+use super::uca::{Language as L, Levels, Pad, Rules, Version};
 use crate::error::{SqlError, SqlResult};
 
 /// What decides about two strings.
@@ -32,19 +32,35 @@ struct Facts {
     sort_length: u8,
 }
 
-const fn uca(pad: Pad, version: Version, levels: Levels) -> Order {
+const fn uca(pad: Pad, version: Version, levels: Levels, language: L) -> Order {
     Order::Uca(Rules {
         pad,
         version,
         levels,
+        language,
     })
 }
 
-const UNICODE: Order = uca(Pad::Space, Version::V4, Levels::Primary);
-const UNICODE_520: Order = uca(Pad::Space, Version::V520, Levels::Primary);
-const AI_CI: Order = uca(Pad::None, Version::V13, Levels::Primary);
-const AS_CI: Order = uca(Pad::None, Version::V13, Levels::Secondary);
-const AS_CS: Order = uca(Pad::None, Version::V13, Levels::Tertiary);
+/// With the weights of version 4.0.0 as a language has them.
+const fn of(language: L) -> Order {
+    uca(Pad::Space, Version::V4, Levels::Primary, language)
+}
+
+/// A language's letters, by version 13.0.0.
+const fn ai_ci(language: L) -> Order {
+    uca(Pad::None, Version::V13, Levels::Primary, language)
+}
+
+/// A language's letters with their accents and case.
+const fn as_cs(language: L) -> Order {
+    uca(Pad::None, Version::V13, Levels::Tertiary, language)
+}
+
+const UNICODE: Order = of(L::Root);
+const UNICODE_520: Order = uca(Pad::Space, Version::V520, Levels::Primary, L::Root);
+const AI_CI: Order = ai_ci(L::Root);
+const AS_CI: Order = uca(Pad::None, Version::V13, Levels::Secondary, L::Root);
+const AS_CS: Order = as_cs(L::Root);
 
 /// Declares [`Collation`] and the rows behind it.
 macro_rules! collations {
@@ -52,7 +68,7 @@ macro_rules! collations {
         /// Collations. Those of utf8mb4 and `binary` come first.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
-        #[repr(u8)]
+        #[repr(u16)]
         pub enum Collation {
             $($variant,)*
         }
@@ -82,10 +98,110 @@ collations! {
     Utf8mb40900AsCi 305 "utf8mb4_0900_as_ci" Utf8mb4 AS_CI, 0;
     Utf8mb40900AsCs 278 "utf8mb4_0900_as_cs" Utf8mb4 AS_CS, 0;
     Utf8mb40900Bin 309 "utf8mb4_0900_bin" Utf8mb4 Order::Bytes, 1;
+    Utf8mb4IcelandicCi 225 "utf8mb4_icelandic_ci" Utf8mb4 of(L::Icelandic), 8;
+    Utf8mb4LatvianCi 226 "utf8mb4_latvian_ci" Utf8mb4 of(L::Latvian), 8;
+    Utf8mb4RomanianCi 227 "utf8mb4_romanian_ci" Utf8mb4 of(L::Romanian), 8;
+    Utf8mb4SlovenianCi 228 "utf8mb4_slovenian_ci" Utf8mb4 of(L::Slovenian), 8;
+    Utf8mb4PolishCi 229 "utf8mb4_polish_ci" Utf8mb4 of(L::Polish), 8;
+    Utf8mb4EstonianCi 230 "utf8mb4_estonian_ci" Utf8mb4 of(L::Estonian), 8;
+    Utf8mb4SpanishCi 231 "utf8mb4_spanish_ci" Utf8mb4 of(L::Spanish), 8;
+    Utf8mb4SwedishCi 232 "utf8mb4_swedish_ci" Utf8mb4 of(L::Swedish), 8;
+    Utf8mb4TurkishCi 233 "utf8mb4_turkish_ci" Utf8mb4 of(L::Turkish), 8;
+    Utf8mb4CzechCi 234 "utf8mb4_czech_ci" Utf8mb4 of(L::Czech), 8;
+    Utf8mb4DanishCi 235 "utf8mb4_danish_ci" Utf8mb4 of(L::Danish), 8;
+    Utf8mb4LithuanianCi 236 "utf8mb4_lithuanian_ci" Utf8mb4 of(L::Lithuanian), 8;
+    Utf8mb4SlovakCi 237 "utf8mb4_slovak_ci" Utf8mb4 of(L::Slovak), 8;
+    Utf8mb4Spanish2Ci 238 "utf8mb4_spanish2_ci" Utf8mb4 of(L::Spanish2), 8;
+    Utf8mb4RomanCi 239 "utf8mb4_roman_ci" Utf8mb4 of(L::Roman), 8;
+    Utf8mb4PersianCi 240 "utf8mb4_persian_ci" Utf8mb4 of(L::Persian), 8;
+    Utf8mb4EsperantoCi 241 "utf8mb4_esperanto_ci" Utf8mb4 of(L::Esperanto), 8;
+    Utf8mb4HungarianCi 242 "utf8mb4_hungarian_ci" Utf8mb4 of(L::Hungarian), 8;
+    Utf8mb4SinhalaCi 243 "utf8mb4_sinhala_ci" Utf8mb4 of(L::Sinhala), 8;
+    Utf8mb4German2Ci 244 "utf8mb4_german2_ci" Utf8mb4 of(L::German2), 8;
+    Utf8mb4CroatianCi 245 "utf8mb4_croatian_ci" Utf8mb4 of(L::Croatian), 8;
+    Utf8mb4VietnameseCi 247 "utf8mb4_vietnamese_ci" Utf8mb4 of(L::Vietnamese), 8;
+    Utf8mb4DePb0900AiCi 256 "utf8mb4_de_pb_0900_ai_ci" Utf8mb4 ai_ci(L::DePb), 0;
+    Utf8mb4DePb0900AsCs 279 "utf8mb4_de_pb_0900_as_cs" Utf8mb4 as_cs(L::DePb), 0;
+    Utf8mb4Is0900AiCi 257 "utf8mb4_is_0900_ai_ci" Utf8mb4 ai_ci(L::Is), 0;
+    Utf8mb4Is0900AsCs 280 "utf8mb4_is_0900_as_cs" Utf8mb4 as_cs(L::Is), 0;
+    Utf8mb4Lv0900AiCi 258 "utf8mb4_lv_0900_ai_ci" Utf8mb4 ai_ci(L::Lv), 0;
+    Utf8mb4Lv0900AsCs 281 "utf8mb4_lv_0900_as_cs" Utf8mb4 as_cs(L::Lv), 0;
+    Utf8mb4Ro0900AiCi 259 "utf8mb4_ro_0900_ai_ci" Utf8mb4 ai_ci(L::Ro), 0;
+    Utf8mb4Ro0900AsCs 282 "utf8mb4_ro_0900_as_cs" Utf8mb4 as_cs(L::Ro), 0;
+    Utf8mb4Sl0900AiCi 260 "utf8mb4_sl_0900_ai_ci" Utf8mb4 ai_ci(L::Sl), 0;
+    Utf8mb4Sl0900AsCs 283 "utf8mb4_sl_0900_as_cs" Utf8mb4 as_cs(L::Sl), 0;
+    Utf8mb4Pl0900AiCi 261 "utf8mb4_pl_0900_ai_ci" Utf8mb4 ai_ci(L::Pl), 0;
+    Utf8mb4Pl0900AsCs 284 "utf8mb4_pl_0900_as_cs" Utf8mb4 as_cs(L::Pl), 0;
+    Utf8mb4Et0900AiCi 262 "utf8mb4_et_0900_ai_ci" Utf8mb4 ai_ci(L::Et), 0;
+    Utf8mb4Et0900AsCs 285 "utf8mb4_et_0900_as_cs" Utf8mb4 as_cs(L::Et), 0;
+    Utf8mb4Es0900AiCi 263 "utf8mb4_es_0900_ai_ci" Utf8mb4 ai_ci(L::Es), 0;
+    Utf8mb4Es0900AsCs 286 "utf8mb4_es_0900_as_cs" Utf8mb4 as_cs(L::Es), 0;
+    Utf8mb4Sv0900AiCi 264 "utf8mb4_sv_0900_ai_ci" Utf8mb4 ai_ci(L::Sv), 0;
+    Utf8mb4Sv0900AsCs 287 "utf8mb4_sv_0900_as_cs" Utf8mb4 as_cs(L::Sv), 0;
+    Utf8mb4Tr0900AiCi 265 "utf8mb4_tr_0900_ai_ci" Utf8mb4 ai_ci(L::Tr), 0;
+    Utf8mb4Tr0900AsCs 288 "utf8mb4_tr_0900_as_cs" Utf8mb4 as_cs(L::Tr), 0;
+    Utf8mb4Cs0900AiCi 266 "utf8mb4_cs_0900_ai_ci" Utf8mb4 ai_ci(L::Cs), 0;
+    Utf8mb4Cs0900AsCs 289 "utf8mb4_cs_0900_as_cs" Utf8mb4 as_cs(L::Cs), 0;
+    Utf8mb4Da0900AiCi 267 "utf8mb4_da_0900_ai_ci" Utf8mb4 ai_ci(L::Da), 0;
+    Utf8mb4Da0900AsCs 290 "utf8mb4_da_0900_as_cs" Utf8mb4 as_cs(L::Da), 0;
+    Utf8mb4Lt0900AiCi 268 "utf8mb4_lt_0900_ai_ci" Utf8mb4 ai_ci(L::Lt), 0;
+    Utf8mb4Lt0900AsCs 291 "utf8mb4_lt_0900_as_cs" Utf8mb4 as_cs(L::Lt), 0;
+    Utf8mb4Sk0900AiCi 269 "utf8mb4_sk_0900_ai_ci" Utf8mb4 ai_ci(L::Sk), 0;
+    Utf8mb4Sk0900AsCs 292 "utf8mb4_sk_0900_as_cs" Utf8mb4 as_cs(L::Sk), 0;
+    Utf8mb4EsTrad0900AiCi 270 "utf8mb4_es_trad_0900_ai_ci" Utf8mb4 ai_ci(L::EsTrad), 0;
+    Utf8mb4EsTrad0900AsCs 293 "utf8mb4_es_trad_0900_as_cs" Utf8mb4 as_cs(L::EsTrad), 0;
+    Utf8mb4La0900AiCi 271 "utf8mb4_la_0900_ai_ci" Utf8mb4 ai_ci(L::La), 0;
+    Utf8mb4La0900AsCs 294 "utf8mb4_la_0900_as_cs" Utf8mb4 as_cs(L::La), 0;
+    Utf8mb4Eo0900AiCi 273 "utf8mb4_eo_0900_ai_ci" Utf8mb4 ai_ci(L::Eo), 0;
+    Utf8mb4Eo0900AsCs 296 "utf8mb4_eo_0900_as_cs" Utf8mb4 as_cs(L::Eo), 0;
+    Utf8mb4Hu0900AiCi 274 "utf8mb4_hu_0900_ai_ci" Utf8mb4 ai_ci(L::Hu), 0;
+    Utf8mb4Hu0900AsCs 297 "utf8mb4_hu_0900_as_cs" Utf8mb4 as_cs(L::Hu), 0;
+    Utf8mb4Hr0900AiCi 275 "utf8mb4_hr_0900_ai_ci" Utf8mb4 ai_ci(L::Hr), 0;
+    Utf8mb4Hr0900AsCs 298 "utf8mb4_hr_0900_as_cs" Utf8mb4 as_cs(L::Hr), 0;
+    Utf8mb4Vi0900AiCi 277 "utf8mb4_vi_0900_ai_ci" Utf8mb4 ai_ci(L::Vi), 0;
+    Utf8mb4Vi0900AsCs 300 "utf8mb4_vi_0900_as_cs" Utf8mb4 as_cs(L::Vi), 0;
+    Utf8mb4Ru0900AiCi 306 "utf8mb4_ru_0900_ai_ci" Utf8mb4 ai_ci(L::Ru), 0;
+    Utf8mb4Ru0900AsCs 307 "utf8mb4_ru_0900_as_cs" Utf8mb4 as_cs(L::Ru), 0;
+    Utf8mb4Nb0900AiCi 310 "utf8mb4_nb_0900_ai_ci" Utf8mb4 ai_ci(L::Nb), 0;
+    Utf8mb4Nb0900AsCs 311 "utf8mb4_nb_0900_as_cs" Utf8mb4 as_cs(L::Nb), 0;
+    Utf8mb4Nn0900AiCi 312 "utf8mb4_nn_0900_ai_ci" Utf8mb4 ai_ci(L::Nb), 0;
+    Utf8mb4Nn0900AsCs 313 "utf8mb4_nn_0900_as_cs" Utf8mb4 as_cs(L::Nb), 0;
+    Utf8mb4SrLatn0900AiCi 314 "utf8mb4_sr_latn_0900_ai_ci" Utf8mb4 ai_ci(L::Hr), 0;
+    Utf8mb4SrLatn0900AsCs 315 "utf8mb4_sr_latn_0900_as_cs" Utf8mb4 as_cs(L::Hr), 0;
+    Utf8mb4Bs0900AiCi 316 "utf8mb4_bs_0900_ai_ci" Utf8mb4 ai_ci(L::Hr), 0;
+    Utf8mb4Bs0900AsCs 317 "utf8mb4_bs_0900_as_cs" Utf8mb4 as_cs(L::Hr), 0;
+    Utf8mb4Bg0900AiCi 318 "utf8mb4_bg_0900_ai_ci" Utf8mb4 ai_ci(L::Ru), 0;
+    Utf8mb4Bg0900AsCs 319 "utf8mb4_bg_0900_as_cs" Utf8mb4 as_cs(L::Ru), 0;
+    Utf8mb4Gl0900AiCi 320 "utf8mb4_gl_0900_ai_ci" Utf8mb4 ai_ci(L::Es), 0;
+    Utf8mb4Gl0900AsCs 321 "utf8mb4_gl_0900_as_cs" Utf8mb4 as_cs(L::Es), 0;
+    Utf8mb4MnCyrl0900AiCi 322 "utf8mb4_mn_cyrl_0900_ai_ci" Utf8mb4 ai_ci(L::MnCyrl), 0;
+    Utf8mb4MnCyrl0900AsCs 323 "utf8mb4_mn_cyrl_0900_as_cs" Utf8mb4 as_cs(L::MnCyrl), 0;
     Utf8mb3GeneralCi 33 "utf8mb3_general_ci" Utf8mb3 Order::GeneralCi, 1;
     Utf8mb3Bin 83 "utf8mb3_bin" Utf8mb3 Order::CodePoints, 1;
     Utf8mb3UnicodeCi 192 "utf8mb3_unicode_ci" Utf8mb3 UNICODE, 8;
     Utf8mb3Unicode520Ci 214 "utf8mb3_unicode_520_ci" Utf8mb3 UNICODE_520, 8;
+    Utf8mb3IcelandicCi 193 "utf8mb3_icelandic_ci" Utf8mb3 of(L::Icelandic), 8;
+    Utf8mb3LatvianCi 194 "utf8mb3_latvian_ci" Utf8mb3 of(L::Latvian), 8;
+    Utf8mb3RomanianCi 195 "utf8mb3_romanian_ci" Utf8mb3 of(L::Romanian), 8;
+    Utf8mb3SlovenianCi 196 "utf8mb3_slovenian_ci" Utf8mb3 of(L::Slovenian), 8;
+    Utf8mb3PolishCi 197 "utf8mb3_polish_ci" Utf8mb3 of(L::Polish), 8;
+    Utf8mb3EstonianCi 198 "utf8mb3_estonian_ci" Utf8mb3 of(L::Estonian), 8;
+    Utf8mb3SpanishCi 199 "utf8mb3_spanish_ci" Utf8mb3 of(L::Spanish), 8;
+    Utf8mb3SwedishCi 200 "utf8mb3_swedish_ci" Utf8mb3 of(L::Swedish), 8;
+    Utf8mb3TurkishCi 201 "utf8mb3_turkish_ci" Utf8mb3 of(L::Turkish), 8;
+    Utf8mb3CzechCi 202 "utf8mb3_czech_ci" Utf8mb3 of(L::Czech), 8;
+    Utf8mb3DanishCi 203 "utf8mb3_danish_ci" Utf8mb3 of(L::Danish), 8;
+    Utf8mb3LithuanianCi 204 "utf8mb3_lithuanian_ci" Utf8mb3 of(L::Lithuanian), 8;
+    Utf8mb3SlovakCi 205 "utf8mb3_slovak_ci" Utf8mb3 of(L::Slovak), 8;
+    Utf8mb3Spanish2Ci 206 "utf8mb3_spanish2_ci" Utf8mb3 of(L::Spanish2), 8;
+    Utf8mb3RomanCi 207 "utf8mb3_roman_ci" Utf8mb3 of(L::Roman), 8;
+    Utf8mb3PersianCi 208 "utf8mb3_persian_ci" Utf8mb3 of(L::Persian), 8;
+    Utf8mb3EsperantoCi 209 "utf8mb3_esperanto_ci" Utf8mb3 of(L::Esperanto), 8;
+    Utf8mb3HungarianCi 210 "utf8mb3_hungarian_ci" Utf8mb3 of(L::Hungarian), 8;
+    Utf8mb3SinhalaCi 211 "utf8mb3_sinhala_ci" Utf8mb3 of(L::Sinhala), 8;
+    Utf8mb3German2Ci 212 "utf8mb3_german2_ci" Utf8mb3 of(L::German2), 8;
+    Utf8mb3CroatianCi 213 "utf8mb3_croatian_ci" Utf8mb3 of(L::Croatian), 8;
+    Utf8mb3VietnameseCi 215 "utf8mb3_vietnamese_ci" Utf8mb3 of(L::Vietnamese), 8;
     Latin1SwedishCi 8 "latin1_swedish_ci" Latin1 Order::Latin1(&latin1::SWEDISH_CI), 1;
     Latin1Bin 47 "latin1_bin" Latin1 Order::Latin1(&latin1::BIN), 1;
     Latin1German1Ci 5 "latin1_german1_ci" Latin1 Order::Latin1(&latin1::GERMAN1_CI), 1;
@@ -97,16 +213,82 @@ collations! {
     Ucs2Bin 90 "ucs2_bin" Ucs2 Order::CodePoints, 1;
     Ucs2UnicodeCi 128 "ucs2_unicode_ci" Ucs2 UNICODE, 8;
     Ucs2Unicode520Ci 150 "ucs2_unicode_520_ci" Ucs2 UNICODE_520, 8;
+    Ucs2IcelandicCi 129 "ucs2_icelandic_ci" Ucs2 of(L::Icelandic), 8;
+    Ucs2LatvianCi 130 "ucs2_latvian_ci" Ucs2 of(L::Latvian), 8;
+    Ucs2RomanianCi 131 "ucs2_romanian_ci" Ucs2 of(L::Romanian), 8;
+    Ucs2SlovenianCi 132 "ucs2_slovenian_ci" Ucs2 of(L::Slovenian), 8;
+    Ucs2PolishCi 133 "ucs2_polish_ci" Ucs2 of(L::Polish), 8;
+    Ucs2EstonianCi 134 "ucs2_estonian_ci" Ucs2 of(L::Estonian), 8;
+    Ucs2SpanishCi 135 "ucs2_spanish_ci" Ucs2 of(L::Spanish), 8;
+    Ucs2SwedishCi 136 "ucs2_swedish_ci" Ucs2 of(L::Swedish), 8;
+    Ucs2TurkishCi 137 "ucs2_turkish_ci" Ucs2 of(L::Turkish), 8;
+    Ucs2CzechCi 138 "ucs2_czech_ci" Ucs2 of(L::Czech), 8;
+    Ucs2DanishCi 139 "ucs2_danish_ci" Ucs2 of(L::Danish), 8;
+    Ucs2LithuanianCi 140 "ucs2_lithuanian_ci" Ucs2 of(L::Lithuanian), 8;
+    Ucs2SlovakCi 141 "ucs2_slovak_ci" Ucs2 of(L::Slovak), 8;
+    Ucs2Spanish2Ci 142 "ucs2_spanish2_ci" Ucs2 of(L::Spanish2), 8;
+    Ucs2RomanCi 143 "ucs2_roman_ci" Ucs2 of(L::Roman), 8;
+    Ucs2PersianCi 144 "ucs2_persian_ci" Ucs2 of(L::Persian), 8;
+    Ucs2EsperantoCi 145 "ucs2_esperanto_ci" Ucs2 of(L::Esperanto), 8;
+    Ucs2HungarianCi 146 "ucs2_hungarian_ci" Ucs2 of(L::Hungarian), 8;
+    Ucs2SinhalaCi 147 "ucs2_sinhala_ci" Ucs2 of(L::Sinhala), 8;
+    Ucs2German2Ci 148 "ucs2_german2_ci" Ucs2 of(L::German2), 8;
+    Ucs2CroatianCi 149 "ucs2_croatian_ci" Ucs2 of(L::Croatian), 8;
+    Ucs2VietnameseCi 151 "ucs2_vietnamese_ci" Ucs2 of(L::Vietnamese), 8;
     Utf16GeneralCi 54 "utf16_general_ci" Utf16 Order::GeneralCi, 1;
     Utf16Bin 55 "utf16_bin" Utf16 Order::CodePoints, 1;
     Utf16UnicodeCi 101 "utf16_unicode_ci" Utf16 UNICODE, 8;
     Utf16Unicode520Ci 123 "utf16_unicode_520_ci" Utf16 UNICODE_520, 8;
+    Utf16IcelandicCi 102 "utf16_icelandic_ci" Utf16 of(L::Icelandic), 8;
+    Utf16LatvianCi 103 "utf16_latvian_ci" Utf16 of(L::Latvian), 8;
+    Utf16RomanianCi 104 "utf16_romanian_ci" Utf16 of(L::Romanian), 8;
+    Utf16SlovenianCi 105 "utf16_slovenian_ci" Utf16 of(L::Slovenian), 8;
+    Utf16PolishCi 106 "utf16_polish_ci" Utf16 of(L::Polish), 8;
+    Utf16EstonianCi 107 "utf16_estonian_ci" Utf16 of(L::Estonian), 8;
+    Utf16SpanishCi 108 "utf16_spanish_ci" Utf16 of(L::Spanish), 8;
+    Utf16SwedishCi 109 "utf16_swedish_ci" Utf16 of(L::Swedish), 8;
+    Utf16TurkishCi 110 "utf16_turkish_ci" Utf16 of(L::Turkish), 8;
+    Utf16CzechCi 111 "utf16_czech_ci" Utf16 of(L::Czech), 8;
+    Utf16DanishCi 112 "utf16_danish_ci" Utf16 of(L::Danish), 8;
+    Utf16LithuanianCi 113 "utf16_lithuanian_ci" Utf16 of(L::Lithuanian), 8;
+    Utf16SlovakCi 114 "utf16_slovak_ci" Utf16 of(L::Slovak), 8;
+    Utf16Spanish2Ci 115 "utf16_spanish2_ci" Utf16 of(L::Spanish2), 8;
+    Utf16RomanCi 116 "utf16_roman_ci" Utf16 of(L::Roman), 8;
+    Utf16PersianCi 117 "utf16_persian_ci" Utf16 of(L::Persian), 8;
+    Utf16EsperantoCi 118 "utf16_esperanto_ci" Utf16 of(L::Esperanto), 8;
+    Utf16HungarianCi 119 "utf16_hungarian_ci" Utf16 of(L::Hungarian), 8;
+    Utf16SinhalaCi 120 "utf16_sinhala_ci" Utf16 of(L::Sinhala), 8;
+    Utf16German2Ci 121 "utf16_german2_ci" Utf16 of(L::German2), 8;
+    Utf16CroatianCi 122 "utf16_croatian_ci" Utf16 of(L::Croatian), 8;
+    Utf16VietnameseCi 124 "utf16_vietnamese_ci" Utf16 of(L::Vietnamese), 8;
     Utf16leGeneralCi 56 "utf16le_general_ci" Utf16le Order::GeneralCi, 1;
     Utf16leBin 62 "utf16le_bin" Utf16le Order::CodePoints, 1;
     Utf32GeneralCi 60 "utf32_general_ci" Utf32 Order::GeneralCi, 1;
     Utf32Bin 61 "utf32_bin" Utf32 Order::CodePoints, 1;
     Utf32UnicodeCi 160 "utf32_unicode_ci" Utf32 UNICODE, 8;
     Utf32Unicode520Ci 182 "utf32_unicode_520_ci" Utf32 UNICODE_520, 8;
+    Utf32IcelandicCi 161 "utf32_icelandic_ci" Utf32 of(L::Icelandic), 8;
+    Utf32LatvianCi 162 "utf32_latvian_ci" Utf32 of(L::Latvian), 8;
+    Utf32RomanianCi 163 "utf32_romanian_ci" Utf32 of(L::Romanian), 8;
+    Utf32SlovenianCi 164 "utf32_slovenian_ci" Utf32 of(L::Slovenian), 8;
+    Utf32PolishCi 165 "utf32_polish_ci" Utf32 of(L::Polish), 8;
+    Utf32EstonianCi 166 "utf32_estonian_ci" Utf32 of(L::Estonian), 8;
+    Utf32SpanishCi 167 "utf32_spanish_ci" Utf32 of(L::Spanish), 8;
+    Utf32SwedishCi 168 "utf32_swedish_ci" Utf32 of(L::Swedish), 8;
+    Utf32TurkishCi 169 "utf32_turkish_ci" Utf32 of(L::Turkish), 8;
+    Utf32CzechCi 170 "utf32_czech_ci" Utf32 of(L::Czech), 8;
+    Utf32DanishCi 171 "utf32_danish_ci" Utf32 of(L::Danish), 8;
+    Utf32LithuanianCi 172 "utf32_lithuanian_ci" Utf32 of(L::Lithuanian), 8;
+    Utf32SlovakCi 173 "utf32_slovak_ci" Utf32 of(L::Slovak), 8;
+    Utf32Spanish2Ci 174 "utf32_spanish2_ci" Utf32 of(L::Spanish2), 8;
+    Utf32RomanCi 175 "utf32_roman_ci" Utf32 of(L::Roman), 8;
+    Utf32PersianCi 176 "utf32_persian_ci" Utf32 of(L::Persian), 8;
+    Utf32EsperantoCi 177 "utf32_esperanto_ci" Utf32 of(L::Esperanto), 8;
+    Utf32HungarianCi 178 "utf32_hungarian_ci" Utf32 of(L::Hungarian), 8;
+    Utf32SinhalaCi 179 "utf32_sinhala_ci" Utf32 of(L::Sinhala), 8;
+    Utf32German2Ci 180 "utf32_german2_ci" Utf32 of(L::German2), 8;
+    Utf32CroatianCi 181 "utf32_croatian_ci" Utf32 of(L::Croatian), 8;
+    Utf32VietnameseCi 183 "utf32_vietnamese_ci" Utf32 of(L::Vietnamese), 8;
     Cp932JapaneseCi 95 "cp932_japanese_ci" Cp932 Order::Codes(Encoding::Cp932, true), 1;
     Cp932Bin 96 "cp932_bin" Cp932 Order::Codes(Encoding::Cp932, false), 1;
     SjisJapaneseCi 13 "sjis_japanese_ci" Sjis Order::Codes(Encoding::Sjis, true), 1;
@@ -141,7 +323,7 @@ impl Collation {
     /// nearly all strings are.
     #[inline]
     pub fn is_plain(self) -> bool {
-        self as u8 <= Collation::Utf8mb40900Bin as u8
+        (self as u16) < Collation::Utf8mb3GeneralCi as u16
     }
     /// Protocol id: MySQL's.
     pub fn id(self) -> u16 {
@@ -180,6 +362,22 @@ impl Collation {
             Order::Latin1(weights) => weights[usize::from(b'a')] == weights[usize::from(b'A')],
             Order::Uca(rules) => rules.levels != Levels::Tertiary,
         }
+    }
+    /// Whether characters of ASCII are the same only as a letter's capital and small, if at all.
+    #[inline]
+    pub fn keeps_ascii_apart(self) -> bool {
+        // No need to look the rows up of the languageless ones.
+        (self as u16) < Collation::Utf8mb4IcelandicCi as u16
+            || match self.order() {
+                Order::Uca(rules) => {
+                    rules.levels == Levels::Tertiary || rules.language.keeps_ascii_apart()
+                }
+                _ => true,
+            }
+    }
+    /// Whether i and ı are small letters of their own, with İ and I as capitals.
+    pub fn has_dotless_i(self) -> bool {
+        matches!(self.order(), Order::Uca(rules) if rules.language == L::Turkish)
     }
     /// Whether strings compare as if spaces followed them.
     pub fn pads(self) -> bool {

@@ -6,7 +6,7 @@ use super::call::bytes;
 use super::substring::{binary, count, find, offset};
 use super::typing::{all_texts, int, within_first};
 use super::{ANY, Call, Computed, Function, Null, Typing, row};
-use crate::types::{Collation, Encoding, SqlType};
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
 #[rustfmt::skip]
@@ -141,13 +141,14 @@ fn in_case<'a>(c: &Call<'_, 'a>, upper: bool) -> Computed<'a> {
     Ok(Value::Bytes(if binary(c, 0) {
         s
     } else {
-        let encoding = c.args[0].ty.collation.character_set().encoding();
-        change_case(s, upper, encoding)
+        change_case(s, upper, c.args[0].ty.collation)
     }))
 }
 
-fn change_case(s: Cow<'_, [u8]>, upper: bool, encoding: Encoding) -> Cow<'_, [u8]> {
-    if s.is_ascii() {
+fn change_case(s: Cow<'_, [u8]>, upper: bool, collation: Collation) -> Cow<'_, [u8]> {
+    let encoding = collation.character_set().encoding();
+    let dotless = collation.has_dotless_i();
+    if s.is_ascii() && !dotless {
         return Cow::Owned(if upper {
             s.to_ascii_uppercase()
         } else {
@@ -158,6 +159,12 @@ fn change_case(s: Cow<'_, [u8]>, upper: bool, encoding: Encoding) -> Cow<'_, [u8
         Ok(t) => {
             // One character for one, as MySQL maps case: ß has no capital of its own.
             let map = |c: char| {
+                match (c, upper) {
+                    ('i', true) if dotless => return 'İ',
+                    ('I', false) if dotless => return 'ı',
+                    ('İ', false) => return 'i',
+                    _ => {}
+                }
                 let mut m: Box<dyn Iterator<Item = char>> = if upper {
                     Box::new(c.to_uppercase())
                 } else {

@@ -9,25 +9,30 @@
 //! here and by code point there. Contractions of two or three characters are looked up where they stand together, and Hangul
 //! syllables weigh what their letters weigh, with 13.0.0 only, as in MySQL.
 //!
+//! A language's collations have tables of their own, which [`tailoring`] makes of these by the rules in [`language`] when they are first used.
+//! There contractions may be of ASCII and up to four characters long.
+//!
 //! Strings compare weight by weight. What ends first is less ([`Pad::None`], the `0900` collations), or is followed by spaces for
 //! ever ([`Pad::Space`], the others). A sort key is two bytes per weight and an end that is less than all weights, or, for
 //! padding, the symbols that the parent module's head describes, of two bytes each. Further levels follow the end of the first, each with an end;
 //! their weights, which are small, are moved up so that no byte that one begins with is that of the end.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::collation::next_char;
 
-/// An entry that says that the weight follows from the code point.
-const IMPLICIT: u16 = 0x7fff;
-/// From here on, an entry is a place in the pool.
-const POOLED: u16 = 0x8000;
-/// Code points to a page.
-const PAGE: usize = 128;
+mod language;
+mod tables;
+mod tailoring;
+
+pub use language::Language;
+use tables::{IMPLICIT, POOLED, Tables};
+
 /// What a character beyond the basic plane weighs in `unicode_ci`.
 const BEYOND: u16 = 0xfffd;
+/// Weights less than this are not moved: they are a language's own (Persian's), and two less than the others.
+const LEAST: u16 = 0x100;
 /// Longest run that one count tells.
 const RUN_STEP: u32 = 65_534;
 
@@ -101,9 +106,11 @@ pub struct Rules {
     pub version: Version,
     /// How many of them. More than primary ones there are of 13.0.0, without padding.
     pub levels: Levels,
+    /// Whose letters stand elsewhere.
+    pub language: Language,
 }
 
-/// Symbols of a padded key. Weights less than a space's move down by two: there is room below the least, and none above the greatest.
+/// Symbols of a padded key. Weights less than a space's move down by two: there is room below the least of the table's, and none above the greatest.
 struct Symbols {
     /// A run of spaces before a lesser weight.
     run_below: u16,
@@ -113,6 +120,13 @@ struct Symbols {
 }
 
 impl Rules {
+    #[inline]
+    fn tables(self, level: Levels) -> &'static Tables {
+        match self.language {
+            Language::Root => self.version.tables(level),
+            language => language.tables(level),
+        }
+    }
     fn symbols(self) -> Symbols {
         let space = self.version.space();
         Symbols {
@@ -121,15 +135,6 @@ impl Rules {
             run_above: space,
         }
     }
-}
-
-struct Tables {
-    numbers: Vec<u16>,
-    pages: Vec<u16>,
-    pool: Vec<u16>,
-    /// First code points of contractions, ascending.
-    starters: Vec<u32>,
-    contractions: HashMap<[u32; 3], u16>,
 }
 
 static V4: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-4.0.0.bin")));
@@ -141,70 +146,6 @@ static V13_TERTIARY: LazyLock<Tables> =
     LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0-3.bin")));
 /// What makes two bytes of a small weight that do not begin with a zero.
 const SMALL: u16 = 0x100;
-
-impl Tables {
-    fn read(data: &[u8]) -> Tables {
-        let mut words = data
-            .chunks_exact(2)
-            .map(|b| u16::from_le_bytes([b[0], b[1]]));
-        let mut list = |n: usize| words.by_ref().take(n).collect::<Vec<u16>>();
-        let counts = list(3);
-        let numbers = list(0x11_0000 / PAGE);
-        let pages = list(usize::from(counts[0]) * PAGE);
-        let pool = list(usize::from(counts[1]));
-        let mut contractions = HashMap::new();
-        let mut starters = Vec::new();
-        for c in list(usize::from(counts[2]) * 7).chunks_exact(7) {
-            let point = |i: usize| u32::from(c[i]) << 16 | u32::from(c[i + 1]);
-            contractions.insert([point(0), point(2), point(4)], c[6]);
-            starters.push(point(0));
-        }
-        starters.sort_unstable();
-        starters.dedup();
-        Tables {
-            numbers,
-            pages,
-            pool,
-            starters,
-            contractions,
-        }
-    }
-    #[inline]
-    fn entry(&self, c: u32) -> u16 {
-        match self.numbers.get(c as usize / PAGE) {
-            Some(&n) => self.pages[usize::from(n) * PAGE + c as usize % PAGE],
-            None => IMPLICIT,
-        }
-    }
-    fn pooled(&self, entry: u16) -> &[u16] {
-        let at = usize::from(entry - POOLED);
-        &self.pool[at + 1..][..usize::from(self.pool[at])]
-    }
-    /// Whether a contraction at the start of `s` may go on after its end.
-    fn may_go_on(&self, s: &[u8]) -> bool {
-        let (first, n) = next_char(s);
-        let rest = &s[n..];
-        let ends = rest.is_empty() || next_char(rest).1 == rest.len();
-        ends && self.starters.binary_search(&first).is_ok()
-    }
-    /// The longest contraction at the start of `s`, which begins with `first` of `n` bytes: its entry and length.
-    fn contraction(&self, s: &[u8], first: u32, n: usize) -> Option<(u16, usize)> {
-        // No contraction goes on with an ASCII character.
-        if s.get(n).is_none_or(u8::is_ascii) || self.starters.binary_search(&first).is_err() {
-            return None;
-        }
-        let (second, m) = next_char(&s[n..]);
-        let two = n + m;
-        if two < s.len() {
-            let (third, m) = next_char(&s[two..]);
-            if let Some(&e) = self.contractions.get(&[first, second, third]) {
-                return Some((e, two + m));
-            }
-        }
-        let e = *self.contractions.get(&[first, second, 0])?;
-        Some((e, two))
-    }
-}
 
 /// Weights of a character that the table does not list: ideographs, unassigned code points (UTS #10, 10.1.3).
 fn implicit(version: Version, c: u32) -> [u16; 2] {
@@ -255,9 +196,9 @@ struct Weights<'s> {
     at: usize,
     version: Version,
     level: Levels,
-    tables: &'static Tables,
-    /// Unknown characters follow: what may be part of a contraction with them is left out.
-    goes_on: bool,
+    tables: &'s Tables,
+    /// Unknown characters follow: where this says that a contraction may come of the rest and them, the weights end.
+    goes_on: Option<fn(&Tables, &[u8]) -> bool>,
     /// Weights of the last character still to come.
     pending: Pending,
 }
@@ -277,13 +218,16 @@ impl<'s> Weights<'s> {
         Weights::of_level(s, rules, Levels::Primary)
     }
     fn of_level(s: &'s [u8], rules: Rules, level: Levels) -> Weights<'s> {
+        Weights::of_tables(s, rules.version, level, rules.tables(level))
+    }
+    fn of_tables(s: &'s [u8], version: Version, level: Levels, tables: &'s Tables) -> Weights<'s> {
         Weights {
             s,
             at: 0,
-            version: rules.version,
+            version,
             level,
-            tables: rules.version.tables(level),
-            goes_on: false,
+            tables,
+            goes_on: None,
             pending: Pending::Nothing,
         }
     }
@@ -301,7 +245,7 @@ impl<'s> Weights<'s> {
             Pending::Nothing => None,
             Pending::Pool(at, end) if *at < *end => {
                 *at += 1;
-                Some(self.tables.pool[*at - 1])
+                Some(self.tables.in_pool(*at - 1))
             }
             Pending::One(w) => {
                 let w = *w;
@@ -367,7 +311,9 @@ impl Iterator for Weights<'_> {
             return Some(w);
         }
         while self.at < self.s.len() {
-            if self.goes_on && self.tables.may_go_on(&self.s[self.at..]) {
+            if let Some(may_contract) = self.goes_on
+                && may_contract(self.tables, &self.s[self.at..])
+            {
                 self.at = self.s.len();
                 return None;
             }
@@ -386,11 +332,9 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     if same == a.len() && same == b.len() {
         return Ordering::Equal;
     }
-    let plain = |i: usize| {
-        a[i].is_ascii()
-            && a.get(i + 1).is_none_or(u8::is_ascii)
-            && b.get(i + 1).is_none_or(u8::is_ascii)
-    };
+    let tables = rules.tables(Levels::Primary);
+    let plain =
+        |i: usize| tables.parts(a[i], a.get(i + 1)) && b.get(i + 1).is_none_or(u8::is_ascii);
     while same > 0 && !plain(same - 1) {
         same -= 1;
     }
@@ -454,7 +398,12 @@ pub fn same(rules: Rules, a: u32, b: u32) -> bool {
 /// Appends what the sort keys of all strings begin with that begin as `s` does; or, if it `ends` there, its whole key.
 pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
     let mut weights = Weights::new(s, rules);
-    weights.goes_on = !ends;
+    if !ends {
+        weights.goes_on = Some(match rules.language {
+            Language::Root => Tables::may_go_on,
+            _ => Tables::may_contract,
+        });
+    }
     if rules.pad == Pad::None {
         for w in weights {
             out.extend_from_slice(&w.to_be_bytes());
@@ -493,7 +442,11 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
             push(if above { 0xffff - left } else { left });
             spaces = 0;
         }
-        push(if above { w } else { w - 2 });
+        push(match w {
+            _ if above => w,
+            ..LEAST => w,
+            _ => w - 2,
+        });
     }
     if ends {
         push(symbols.end);
@@ -548,16 +501,19 @@ mod tests {
         pad: Pad::None,
         version: Version::V13,
         levels: Levels::Primary,
+        language: Language::Root,
     };
     const PADDED: Rules = Rules {
         pad: Pad::Space,
         version: Version::V4,
         levels: Levels::Primary,
+        language: Language::Root,
     };
     const PADDED_520: Rules = Rules {
         pad: Pad::Space,
         version: Version::V520,
         levels: Levels::Primary,
+        language: Language::Root,
     };
 
     fn weights(s: &str) -> Vec<u16> {
@@ -584,6 +540,60 @@ mod tests {
         };
         assert_eq!(hash(PADDED, 0xffff), 0x1e0c_05e6_27c5_fc90);
         assert_eq!(hash(PADDED_520, 0x10_ffff), 0x92cd_9fdf_c686_7d87);
+    }
+
+    /// As above, of the languages with version 4.0.0: FNV-1a of "code point, weights" of the basic plane's characters, line by line, and
+    /// of "code point, code point, weights" of the pairs of these letters that weigh otherwise than they do one by one.
+    #[test]
+    fn every_character_of_a_language_weighs_what_it_weighs_in_mysql() {
+        let letters = || ('A'..='Z').chain('a'..='z').chain("Žž".chars());
+        let mut lines = String::new();
+        for (language, want) in [
+            (Language::Icelandic, 0xdf33_b7a7_e051_0a34),
+            (Language::Latvian, 0x78db_dc97_b76d_5ad0),
+            (Language::Romanian, 0x7896_8216_b704_6f76),
+            (Language::Slovenian, 0x58c6_4eaa_69d8_4156),
+            (Language::Polish, 0x5619_2745_589a_c226),
+            (Language::Estonian, 0xfe1b_ed91_8723_9b44),
+            (Language::Spanish, 0x929f_8004_52e3_699c),
+            (Language::Swedish, 0x6cc5_fb0d_a247_5a60),
+            (Language::Turkish, 0xbe99_6838_5a9c_b9b8),
+            (Language::Czech, 0x546d_76da_7b71_38c9),
+            (Language::Danish, 0x5d8c_ffe8_3c4f_4ae3),
+            (Language::Lithuanian, 0xd6bd_abbf_c143_71e6),
+            (Language::Slovak, 0x0b82_dbaf_5c7a_e64f),
+            (Language::Spanish2, 0x4db5_51a5_09f9_8e4d),
+            (Language::Roman, 0x893e_8373_7aa2_8fc0),
+            (Language::Persian, 0x815f_b092_5df9_df08),
+            (Language::Esperanto, 0x029e_dc5e_3937_fd10),
+            (Language::Hungarian, 0xada1_2a1e_d470_00b4),
+            (Language::Sinhala, 0x13c9_977f_b92a_7d09),
+            (Language::German2, 0x9203_0281_db75_a8e0),
+            (Language::Croatian, 0x2b3a_3d06_7548_609b),
+            (Language::Vietnamese, 0x36d6_64d3_f828_9110),
+        ] {
+            let rules = Rules { language, ..PADDED };
+            let shown = |text: &str| -> String {
+                let weights = Weights::new(text.as_bytes(), rules);
+                weights.map(|w| format!("{w:04X}")).collect()
+            };
+            lines.clear();
+            for c in (1..=0xffff).filter_map(char::from_u32) {
+                let weights = shown(c.encode_utf8(&mut [0; 4]));
+                lines += &format!("{:x} {weights}\n", c as u32);
+            }
+            for (a, b) in letters().flat_map(|a| letters().map(move |b| (a, b))) {
+                let (one, other) = (a.to_string(), b.to_string());
+                let weights = shown(&(one.clone() + &other));
+                if weights != shown(&one) + &shown(&other) {
+                    lines += &format!("{:x} {:x} {weights}\n", a as u32, b as u32);
+                }
+            }
+            let hash = lines.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, b| {
+                (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+            });
+            assert_eq!(hash, want, "{language:?}");
+        }
     }
 
     #[test]

@@ -98,13 +98,13 @@ pub(super) fn equal(collation: Collation, a: &[u8], b: &[u8]) -> bool {
     if a == b {
         return true;
     }
-    if collation == Collation::Binary || differ_at_once(a, b) {
+    if collation == Collation::Binary || differ_at_once(a, b) && collation.keeps_ascii_apart() {
         return false;
     }
     collation.eq(a, b)
 }
 
-/// Whether texts begin with different ASCII letters or digits: no collation makes them equal. (What follows is no accent that would
+/// Whether texts begin with different ASCII letters or digits: no collation that keeps these apart makes them equal. (What follows is no accent that would
 /// make one letter of two characters.)
 #[inline]
 fn differ_at_once(a: &[u8], b: &[u8]) -> bool {
