@@ -48,11 +48,32 @@ macro_rules! charsets {
 }
 
 charsets! {
+    Armscii8 "armscii8" "ARMSCII-8 Armenian" Armscii8GeneralCi 1..=1 Armscii8;
     Ascii "ascii" "US ASCII" AsciiGeneralCi 1..=1 Ascii;
     Binary "binary" "Binary pseudo charset" Binary 1..=1 Utf8;
+    Cp1250 "cp1250" "Windows Central European" Cp1250GeneralCi 1..=1 Cp1250;
+    Cp1251 "cp1251" "Windows Cyrillic" Cp1251GeneralCi 1..=1 Cp1251;
+    Cp1256 "cp1256" "Windows Arabic" Cp1256GeneralCi 1..=1 Cp1256;
+    Cp1257 "cp1257" "Windows Baltic" Cp1257GeneralCi 1..=1 Cp1257;
+    Cp850 "cp850" "DOS West European" Cp850GeneralCi 1..=1 Cp850;
+    Cp852 "cp852" "DOS Central European" Cp852GeneralCi 1..=1 Cp852;
+    Cp866 "cp866" "DOS Russian" Cp866GeneralCi 1..=1 Cp866;
     Cp932 "cp932" "SJIS for Windows Japanese" Cp932JapaneseCi 1..=2 Cp932;
+    Dec8 "dec8" "DEC West European" Dec8SwedishCi 1..=1 Dec8;
     Euckr "euckr" "EUC-KR Korean" EuckrKoreanCi 1..=2 Euckr;
+    Geostd8 "geostd8" "GEOSTD8 Georgian" Geostd8GeneralCi 1..=1 Geostd8;
+    Greek "greek" "ISO 8859-7 Greek" GreekGeneralCi 1..=1 Greek;
+    Hebrew "hebrew" "ISO 8859-8 Hebrew" HebrewGeneralCi 1..=1 Hebrew;
+    Hp8 "hp8" "HP West European" Hp8EnglishCi 1..=1 Hp8;
+    Keybcs2 "keybcs2" "DOS Kamenicky Czech-Slovak" Keybcs2GeneralCi 1..=1 Keybcs2;
+    Koi8r "koi8r" "KOI8-R Relcom Russian" Koi8rGeneralCi 1..=1 Koi8r;
+    Koi8u "koi8u" "KOI8-U Ukrainian" Koi8uGeneralCi 1..=1 Koi8u;
     Latin1 "latin1" "cp1252 West European" Latin1SwedishCi 1..=1 Latin1;
+    Latin2 "latin2" "ISO 8859-2 Central European" Latin2GeneralCi 1..=1 Latin2;
+    Latin5 "latin5" "ISO 8859-9 Turkish" Latin5TurkishCi 1..=1 Latin5;
+    Latin7 "latin7" "ISO 8859-13 Baltic" Latin7GeneralCi 1..=1 Latin7;
+    Macce "macce" "Mac Central European" MacceGeneralCi 1..=1 Macce;
+    Macroman "macroman" "Mac West European" MacromanGeneralCi 1..=1 Macroman;
     Sjis "sjis" "Shift-JIS Japanese" SjisJapaneseCi 1..=2 Sjis;
     Ucs2 "ucs2" "UCS-2 Unicode" Ucs2GeneralCi 2..=2 Ucs2;
     Ujis "ujis" "EUC-JP Japanese" UjisJapaneseCi 1..=3 Ujis;

@@ -1,18 +1,18 @@
 //! The East Asian character sets whose characters take one to three bytes: their codes, from the tables of `encoding_rs` (the WHATWG's), which
-//! are those of Windows, with what the older ones had otherwise.
+//! are those of Windows, with what the older ones had otherwise. And those of single bytes, of [`super::single`].
 
 use std::sync::LazyLock;
 
-use super::Encoding;
+use super::{Encoding, single};
 
 /// What has no code, or is no character's.
 const NONE: u32 = 0;
 
 /// A character set's codes: the bytes of a character as a number, the first the greatest.
 pub(super) struct Codes {
-    /// By character of the basic plane.
+    /// By character of the basic plane, up to the last that has one.
     of: Vec<u32>,
-    /// Characters by code of one or two bytes; then by the last two of codes of three bytes.
+    /// Characters by code of one or two bytes; then by the last two of codes of three bytes. As far as there are such codes.
     characters: [Vec<u16>; 2],
 }
 
@@ -31,7 +31,12 @@ macro_rules! tables {
     };
 }
 
-tables!(Cp932 Sjis Ujis Euckr);
+tables!(
+    Cp932 Sjis Ujis Euckr
+    Armscii8 Cp1250 Cp1251 Cp1256 Cp1257 Cp850 Cp852 Cp866
+    Dec8 Geostd8 Greek Hebrew Hp8 Keybcs2 Koi8r Koi8u
+    Latin2 Latin5 Latin7 Macce Macroman
+);
 
 /// Where JIS X 0208's standard and Windows part: row and cell, counted from 0x21, with Windows' character and the standard's.
 const PARTING: [(u32, u16, u16); 7] = [
@@ -69,6 +74,9 @@ pub(super) fn length(encoding: Encoding, first: u8) -> usize {
 
 impl Codes {
     fn of_encoding(encoding: Encoding) -> Codes {
+        if let Some(upper) = single::upper_half(encoding) {
+            return Codes::of_single_bytes((0..0x80).chain(upper).collect());
+        }
         let mut codes = Codes {
             of: vec![NONE; 0x1_0000],
             characters: [vec![0; 0x1_0000], vec![0; 0x1_0000]],
@@ -81,6 +89,21 @@ impl Codes {
         }
         if encoding == Encoding::Ujis {
             codes.user_defined();
+        }
+        codes
+    }
+
+    /// Of bytes that are these characters.
+    fn of_single_bytes(characters: Vec<u16>) -> Codes {
+        let last = characters.iter().max().map_or(0, |c| usize::from(*c));
+        let mut codes = Codes {
+            of: vec![NONE; last + 1],
+            characters: [vec![0; characters.len()], Vec::new()],
+        };
+        for (code, c) in (0..).zip(&characters) {
+            if *c != 0 {
+                codes.put(code, *c, true);
+            }
         }
         codes
     }
@@ -156,7 +179,7 @@ impl Codes {
 
     /// The character of a code.
     pub(super) fn character(&self, code: u32) -> Option<char> {
-        let c = self.characters[usize::from(code > 0xffff)][code as usize & 0xffff];
+        let c = *self.characters[usize::from(code > 0xffff)].get(code as usize & 0xffff)?;
         (c != 0 || code == 0)
             .then(|| char::from_u32(c.into()))
             .flatten()

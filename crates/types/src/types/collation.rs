@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 
 use super::codes::codes;
 use super::collations::Order;
+use super::single::Single;
 use super::{Collation, Encoding, general_ci, latin1, uca};
 
 const SPACE: u8 = b' ';
@@ -106,6 +107,7 @@ pub fn same_weight(collation: Collation, a: u32, b: u32) -> bool {
             Order::Uca(rules) => uca::same(*rules, a, b),
             Order::GeneralCi => weight(a) == weight(b),
             Order::Latin1(weights) => latin1_weight(weights, a) == latin1_weight(weights, b),
+            Order::Single(order) => order.weight(a) == order.weight(b),
             Order::Codes(encoding, folds) => {
                 code_weight(*encoding, *folds, a) == code_weight(*encoding, *folds, b)
             }
@@ -216,6 +218,27 @@ fn compare_weighted(weight: impl Fn(u32) -> u32, a: &[u8], b: &[u8]) -> Ordering
     }
 }
 
+/// As [`compare_weighted`], of an order in which any character may weigh less than a space or as much.
+fn compare_single(order: &Single, a: &[u8], b: &[u8]) -> Ordering {
+    let space = order.space();
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        let weight = |s: &[u8], at: &mut usize| match s.get(*at..) {
+            None | Some([]) => space,
+            Some(rest) => {
+                let (c, n) = next_char(rest);
+                *at += n;
+                order.weight(c)
+            }
+        };
+        match weight(a, &mut i).cmp(&weight(b, &mut j)) {
+            Ordering::Equal => {}
+            unequal => return unequal,
+        }
+    }
+    Ordering::Equal
+}
+
 /// Writes the symbols of one padded string, byte by byte.
 struct Symbols<'a> {
     out: &'a mut Vec<u8>,
@@ -306,6 +329,24 @@ impl Symbols<'_> {
         }
     }
 
+    /// A weight of another set of single bytes. Where spaces weigh more than theirs do otherwise, more weigh less than there is room
+    /// for, and weights take two bytes, half of them each.
+    fn push_single(&mut self, w: u32, space: u32) {
+        if space == u32::from(SPACE) || w > 0xff {
+            return self.push_latin1(w);
+        }
+        if w == space {
+            self.spaces += 1;
+            return;
+        }
+        if self.spaces > 0 {
+            self.run(w > space);
+        }
+        let half = if w < space { 0x10 } else { 0x40 };
+        self.out.push(half + (w >> 4) as u8);
+        self.out.push(0x40 + (w & 0xf) as u8);
+    }
+
     /// A weight of an East Asian character set: its bytes. Only the first may be one of the symbols or have no room for the shift; what comes
     /// of no such character set begins with the greatest byte.
     fn push_code(&mut self, w: u32) {
@@ -353,6 +394,7 @@ impl Collation {
                 Order::CodePoints => compare_padded(a, b),
                 Order::GeneralCi => compare_general_ci(a, b),
                 Order::Latin1(weights) => compare_weighted(|c| latin1_weight(weights, c), a, b),
+                Order::Single(order) => compare_single(order, a, b),
                 Order::Codes(encoding, folds) => {
                     compare_weighted(|c| code_weight(*encoding, *folds, c), a, b)
                 }
@@ -413,6 +455,16 @@ impl Collation {
                     next_char(&s[i..])
                 };
                 symbols.push_latin1(latin1_weight(weights, c));
+                i += n;
+            }
+            return;
+        }
+        if let Order::Single(order) = self.order() {
+            let space = order.space();
+            let mut i = 0;
+            while i < s.len() {
+                let (c, n) = next_char(&s[i..]);
+                symbols.push_single(order.weight(c), space);
                 i += n;
             }
             return;

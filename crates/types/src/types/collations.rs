@@ -3,6 +3,7 @@
 use super::Encoding;
 use super::charset::Charset;
 use super::latin1;
+use super::single::{self, Single};
 use super::uca::{Language as L, Levels, Pad, Rules, Version};
 use crate::error::{SqlError, SqlResult};
 
@@ -17,6 +18,8 @@ pub(super) enum Order {
     GeneralCi,
     /// A weight for each byte of latin1.
     Latin1(&'static [u8; 256]),
+    /// A weight for each byte of another such set.
+    Single(Single),
     /// The bytes of an East Asian character set, ASCII's letters without their case if so said.
     Codes(Encoding, bool),
     /// The Unicode Collation Algorithm.
@@ -39,6 +42,10 @@ const fn uca(pad: Pad, version: Version, levels: Levels, language: L) -> Order {
         levels,
         language,
     })
+}
+
+const fn single(encoding: Encoding, name: &str) -> Order {
+    Order::Single(Single::of(encoding, name))
 }
 
 /// With the weights of version 4.0.0 as a language has them.
@@ -207,6 +214,8 @@ collations! {
     Latin1German1Ci 5 "latin1_german1_ci" Latin1 Order::Latin1(&latin1::GERMAN1_CI), 1;
     Latin1GeneralCi 48 "latin1_general_ci" Latin1 Order::Latin1(&latin1::GENERAL_CI), 1;
     Latin1GeneralCs 49 "latin1_general_cs" Latin1 Order::Latin1(&latin1::GENERAL_CS), 1;
+    Latin1DanishCi 15 "latin1_danish_ci" Latin1 Order::Latin1(single::weights("latin1_danish_ci")), 1;
+    Latin1SpanishCi 94 "latin1_spanish_ci" Latin1 Order::Latin1(single::weights("latin1_spanish_ci")), 1;
     AsciiGeneralCi 11 "ascii_general_ci" Ascii Order::GeneralCi, 1;
     AsciiBin 65 "ascii_bin" Ascii Order::CodePoints, 1;
     Ucs2GeneralCi 35 "ucs2_general_ci" Ucs2 Order::GeneralCi, 1;
@@ -297,6 +306,58 @@ collations! {
     UjisBin 91 "ujis_bin" Ujis Order::Codes(Encoding::Ujis, false), 1;
     EuckrKoreanCi 19 "euckr_korean_ci" Euckr Order::Codes(Encoding::Euckr, true), 1;
     EuckrBin 85 "euckr_bin" Euckr Order::Codes(Encoding::Euckr, false), 1;
+    Armscii8GeneralCi 32 "armscii8_general_ci" Armscii8 single(Encoding::Armscii8, "armscii8_general_ci"), 1;
+    Armscii8Bin 64 "armscii8_bin" Armscii8 Order::Single(Single::bin(Encoding::Armscii8)), 1;
+    Cp1250GeneralCi 26 "cp1250_general_ci" Cp1250 single(Encoding::Cp1250, "cp1250_general_ci"), 1;
+    Cp1250Bin 66 "cp1250_bin" Cp1250 Order::Single(Single::bin(Encoding::Cp1250)), 1;
+    Cp1250CroatianCi 44 "cp1250_croatian_ci" Cp1250 single(Encoding::Cp1250, "cp1250_croatian_ci"), 1;
+    Cp1250PolishCi 99 "cp1250_polish_ci" Cp1250 single(Encoding::Cp1250, "cp1250_polish_ci"), 1;
+    Cp1251GeneralCi 51 "cp1251_general_ci" Cp1251 single(Encoding::Cp1251, "cp1251_general_ci"), 1;
+    Cp1251Bin 50 "cp1251_bin" Cp1251 Order::Single(Single::bin(Encoding::Cp1251)), 1;
+    Cp1251GeneralCs 52 "cp1251_general_cs" Cp1251 single(Encoding::Cp1251, "cp1251_general_cs"), 1;
+    Cp1251BulgarianCi 14 "cp1251_bulgarian_ci" Cp1251 single(Encoding::Cp1251, "cp1251_bulgarian_ci"), 1;
+    Cp1251UkrainianCi 23 "cp1251_ukrainian_ci" Cp1251 single(Encoding::Cp1251, "cp1251_ukrainian_ci"), 1;
+    Cp1256GeneralCi 57 "cp1256_general_ci" Cp1256 single(Encoding::Cp1256, "cp1256_general_ci"), 1;
+    Cp1256Bin 67 "cp1256_bin" Cp1256 Order::Single(Single::bin(Encoding::Cp1256)), 1;
+    Cp1257GeneralCi 59 "cp1257_general_ci" Cp1257 single(Encoding::Cp1257, "cp1257_general_ci"), 1;
+    Cp1257Bin 58 "cp1257_bin" Cp1257 Order::Single(Single::bin(Encoding::Cp1257)), 1;
+    Cp1257LithuanianCi 29 "cp1257_lithuanian_ci" Cp1257 single(Encoding::Cp1257, "cp1257_lithuanian_ci"), 1;
+    Cp850GeneralCi 4 "cp850_general_ci" Cp850 single(Encoding::Cp850, "cp850_general_ci"), 1;
+    Cp850Bin 80 "cp850_bin" Cp850 Order::Single(Single::bin(Encoding::Cp850)), 1;
+    Cp852GeneralCi 40 "cp852_general_ci" Cp852 single(Encoding::Cp852, "cp852_general_ci"), 1;
+    Cp852Bin 81 "cp852_bin" Cp852 Order::Single(Single::bin(Encoding::Cp852)), 1;
+    Cp866GeneralCi 36 "cp866_general_ci" Cp866 single(Encoding::Cp866, "cp866_general_ci"), 1;
+    Cp866Bin 68 "cp866_bin" Cp866 Order::Single(Single::bin(Encoding::Cp866)), 1;
+    Dec8SwedishCi 3 "dec8_swedish_ci" Dec8 single(Encoding::Dec8, "dec8_swedish_ci"), 1;
+    Dec8Bin 69 "dec8_bin" Dec8 Order::Single(Single::bin(Encoding::Dec8)), 1;
+    Geostd8GeneralCi 92 "geostd8_general_ci" Geostd8 single(Encoding::Geostd8, "geostd8_general_ci"), 1;
+    Geostd8Bin 93 "geostd8_bin" Geostd8 Order::Single(Single::bin(Encoding::Geostd8)), 1;
+    GreekGeneralCi 25 "greek_general_ci" Greek single(Encoding::Greek, "greek_general_ci"), 1;
+    GreekBin 70 "greek_bin" Greek Order::Single(Single::bin(Encoding::Greek)), 1;
+    HebrewGeneralCi 16 "hebrew_general_ci" Hebrew single(Encoding::Hebrew, "hebrew_general_ci"), 1;
+    HebrewBin 71 "hebrew_bin" Hebrew Order::Single(Single::bin(Encoding::Hebrew)), 1;
+    Hp8EnglishCi 6 "hp8_english_ci" Hp8 single(Encoding::Hp8, "hp8_english_ci"), 1;
+    Hp8Bin 72 "hp8_bin" Hp8 Order::Single(Single::bin(Encoding::Hp8)), 1;
+    Keybcs2GeneralCi 37 "keybcs2_general_ci" Keybcs2 single(Encoding::Keybcs2, "keybcs2_general_ci"), 1;
+    Keybcs2Bin 73 "keybcs2_bin" Keybcs2 Order::Single(Single::bin(Encoding::Keybcs2)), 1;
+    Koi8rGeneralCi 7 "koi8r_general_ci" Koi8r single(Encoding::Koi8r, "koi8r_general_ci"), 1;
+    Koi8rBin 74 "koi8r_bin" Koi8r Order::Single(Single::bin(Encoding::Koi8r)), 1;
+    Koi8uGeneralCi 22 "koi8u_general_ci" Koi8u single(Encoding::Koi8u, "koi8u_general_ci"), 1;
+    Koi8uBin 75 "koi8u_bin" Koi8u Order::Single(Single::bin(Encoding::Koi8u)), 1;
+    Latin2GeneralCi 9 "latin2_general_ci" Latin2 single(Encoding::Latin2, "latin2_general_ci"), 1;
+    Latin2Bin 77 "latin2_bin" Latin2 Order::Single(Single::bin(Encoding::Latin2)), 1;
+    Latin2CroatianCi 27 "latin2_croatian_ci" Latin2 single(Encoding::Latin2, "latin2_croatian_ci"), 1;
+    Latin2HungarianCi 21 "latin2_hungarian_ci" Latin2 single(Encoding::Latin2, "latin2_hungarian_ci"), 1;
+    Latin5TurkishCi 30 "latin5_turkish_ci" Latin5 single(Encoding::Latin5, "latin5_turkish_ci"), 1;
+    Latin5Bin 78 "latin5_bin" Latin5 Order::Single(Single::bin(Encoding::Latin5)), 1;
+    Latin7GeneralCi 41 "latin7_general_ci" Latin7 single(Encoding::Latin7, "latin7_general_ci"), 1;
+    Latin7Bin 79 "latin7_bin" Latin7 Order::Single(Single::bin(Encoding::Latin7)), 1;
+    Latin7GeneralCs 42 "latin7_general_cs" Latin7 single(Encoding::Latin7, "latin7_general_cs"), 1;
+    Latin7EstonianCs 20 "latin7_estonian_cs" Latin7 single(Encoding::Latin7, "latin7_estonian_cs"), 1;
+    MacceGeneralCi 38 "macce_general_ci" Macce single(Encoding::Macce, "macce_general_ci"), 1;
+    MacceBin 43 "macce_bin" Macce Order::Single(Single::bin(Encoding::Macce)), 1;
+    MacromanGeneralCi 39 "macroman_general_ci" Macroman single(Encoding::Macroman, "macroman_general_ci"), 1;
+    MacromanBin 53 "macroman_bin" Macroman Order::Single(Single::bin(Encoding::Macroman)), 1;
 }
 
 impl Collation {
@@ -349,6 +410,7 @@ impl Collation {
         match self.order() {
             Order::Bytes | Order::CodePoints => true,
             Order::Latin1(weights) => std::ptr::eq(*weights, &latin1::BIN),
+            Order::Single(order) => std::ptr::eq(order.weights, &latin1::BIN),
             Order::Codes(_, folds) => !folds,
             Order::GeneralCi | Order::Uca(_) => false,
         }
@@ -359,7 +421,9 @@ impl Collation {
             Order::Bytes | Order::CodePoints => false,
             Order::GeneralCi => true,
             Order::Codes(_, folds) => *folds,
-            Order::Latin1(weights) => weights[usize::from(b'a')] == weights[usize::from(b'A')],
+            Order::Latin1(weights) | Order::Single(Single { weights, .. }) => {
+                weights[usize::from(b'a')] == weights[usize::from(b'A')]
+            }
             Order::Uca(rules) => rules.levels != Levels::Tertiary,
         }
     }
@@ -372,18 +436,23 @@ impl Collation {
                 Order::Uca(rules) => {
                     rules.levels == Levels::Tertiary || rules.language.keeps_ascii_apart()
                 }
+                Order::Single(order) => order.keeps_ascii_apart,
                 _ => true,
             }
     }
     /// Whether i and ı are small letters of their own, with İ and I as capitals.
     pub fn has_dotless_i(self) -> bool {
-        matches!(self.order(), Order::Uca(rules) if rules.language == L::Turkish)
+        match self.order() {
+            Order::Uca(rules) => rules.language == L::Turkish,
+            _ => self.character_set() == Charset::Latin5,
+        }
     }
     /// Whether strings compare as if spaces followed them.
     pub fn pads(self) -> bool {
         match self.order() {
             Order::Bytes => false,
-            Order::CodePoints | Order::GeneralCi | Order::Latin1(_) | Order::Codes(..) => true,
+            Order::CodePoints | Order::GeneralCi => true,
+            Order::Latin1(_) | Order::Single(_) | Order::Codes(..) => true,
             Order::Uca(rules) => rules.pad == Pad::Space,
         }
     }

@@ -40,10 +40,52 @@ pub enum Encoding {
     Ujis = 11,
     /// EUC-KR with Windows' other syllables.
     Euckr = 12,
+    /// Armenian.
+    Armscii8 = 13,
+    /// Windows' Central European.
+    Cp1250 = 14,
+    /// Windows' Cyrillic.
+    Cp1251 = 15,
+    /// Windows' Arabic.
+    Cp1256 = 16,
+    /// Windows' Baltic.
+    Cp1257 = 17,
+    /// DOS's West European.
+    Cp850 = 18,
+    /// DOS's Central European.
+    Cp852 = 19,
+    /// DOS's Cyrillic.
+    Cp866 = 20,
+    /// DEC's multinational set.
+    Dec8 = 21,
+    /// Georgian.
+    Geostd8 = 22,
+    /// ISO 8859-7.
+    Greek = 23,
+    /// ISO 8859-8.
+    Hebrew = 24,
+    /// HP's Roman-8.
+    Hp8 = 25,
+    /// The Kamenický brothers' for DOS.
+    Keybcs2 = 26,
+    /// KOI8-R.
+    Koi8r = 27,
+    /// KOI8-U.
+    Koi8u = 28,
+    /// ISO 8859-2.
+    Latin2 = 29,
+    /// ISO 8859-9.
+    Latin5 = 30,
+    /// ISO 8859-13.
+    Latin7 = 31,
+    /// Macintosh's Central European.
+    Macce = 32,
+    /// Macintosh's Roman.
+    Macroman = 33,
 }
 
 impl Encoding {
-    const ALL: [Encoding; 13] = [
+    const ALL: [Encoding; 34] = [
         Encoding::Utf8,
         Encoding::Latin1,
         Encoding::Ascii,
@@ -57,6 +99,27 @@ impl Encoding {
         Encoding::Sjis,
         Encoding::Ujis,
         Encoding::Euckr,
+        Encoding::Armscii8,
+        Encoding::Cp1250,
+        Encoding::Cp1251,
+        Encoding::Cp1256,
+        Encoding::Cp1257,
+        Encoding::Cp850,
+        Encoding::Cp852,
+        Encoding::Cp866,
+        Encoding::Dec8,
+        Encoding::Geostd8,
+        Encoding::Greek,
+        Encoding::Hebrew,
+        Encoding::Hp8,
+        Encoding::Keybcs2,
+        Encoding::Koi8r,
+        Encoding::Koi8u,
+        Encoding::Latin2,
+        Encoding::Latin5,
+        Encoding::Latin7,
+        Encoding::Macce,
+        Encoding::Macroman,
     ];
 
     /// Of a character set by its canonical name.
@@ -134,9 +197,7 @@ impl Encoding {
             | Encoding::Utf16le
             | Encoding::Utf32
             | Encoding::Own => true,
-            Encoding::Cp932 | Encoding::Sjis | Encoding::Ujis | Encoding::Euckr => {
-                codes(self).is_some_and(|t| t.code(code).is_some())
-            }
+            _ => codes(self).is_some_and(|t| t.code(code).is_some()),
         }
     }
 

@@ -20,6 +20,7 @@ mod flags;
 mod general_ci;
 mod latin1;
 mod names;
+mod single;
 mod uca;
 mod weight_string;
 

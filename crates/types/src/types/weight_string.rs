@@ -20,6 +20,7 @@ impl Collation {
             let weight = match self.order() {
                 Order::GeneralCi => collation::weight(c),
                 Order::Latin1(weights) => collation::latin1_weight(weights, c),
+                Order::Single(order) => order.weight(c),
                 Order::Codes(encoding, folds) => {
                     let weight = collation::code_weight(*encoding, *folds, c).to_be_bytes();
                     let length = 4 - weight[1..].iter().rev().take_while(|b| **b == 0).count();
@@ -37,7 +38,7 @@ impl Collation {
     /// Bytes that it shows for one weight.
     fn weight_bytes(self) -> usize {
         match (self.order(), self.character_set()) {
-            (_, Charset::Latin1 | Charset::Ascii) => 1,
+            (Order::Single(_), _) | (_, Charset::Latin1 | Charset::Ascii) => 1,
             (Order::CodePoints, charset) if charset.is_supplementary() => 3,
             _ => 2,
         }
