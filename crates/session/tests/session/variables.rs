@@ -178,7 +178,7 @@ fn wrong_settings_are_refused() {
         ("SET div_precision_increment = 6", 1235),
         ("SET max_allowed_packet = 1024", 1621),
         ("SET time_zone = 'Mars/Olympus'", 1298),
-        ("SET NAMES gbk", 1115),
+        ("SET NAMES gb18030", 1115),
         ("SET NAMES utf8mb4 COLLATE utf8mb4_klingon_ci", 1273),
         ("SET NAMES binary COLLATE utf8mb4_bin", 1253),
         ("SET PERSIST wait_timeout = 10", 1235),
@@ -239,13 +239,13 @@ fn a_client_gets_the_character_set_it_asks_for_or_an_error() {
         let sets = c.one("SELECT @@character_set_client, @@character_set_results");
         assert_eq!(sets, format!("{client}|{client}"), "{id}");
     }
-    // gbk
-    assert_eq!(connect(28).err().unwrap().code, 1115);
+    // gb18030
+    assert_eq!(connect(248).err().unwrap().code, 1115);
     let mut c = db.client();
-    assert_eq!(c.code("SET NAMES gbk"), 1115);
-    assert_eq!(c.code("SET character_set_connection = gbk"), 1115);
+    assert_eq!(c.code("SET NAMES gb18030"), 1115);
+    assert_eq!(c.code("SET character_set_connection = gb18030"), 1115);
     assert_eq!(
-        c.code("CREATE TABLE t (a VARCHAR(9) CHARACTER SET gbk)"),
+        c.code("CREATE TABLE t (a VARCHAR(9) CHARACTER SET gb18030)"),
         1115
     );
 }

@@ -50,6 +50,7 @@ macro_rules! charsets {
 charsets! {
     Armscii8 "armscii8" "ARMSCII-8 Armenian" Armscii8GeneralCi 1..=1 Armscii8;
     Ascii "ascii" "US ASCII" AsciiGeneralCi 1..=1 Ascii;
+    Big5 "big5" "Big5 Traditional Chinese" Big5ChineseCi 1..=2 Big5;
     Binary "binary" "Binary pseudo charset" Binary 1..=1 Utf8;
     Cp1250 "cp1250" "Windows Central European" Cp1250GeneralCi 1..=1 Cp1250;
     Cp1251 "cp1251" "Windows Cyrillic" Cp1251GeneralCi 1..=1 Cp1251;
@@ -60,7 +61,10 @@ charsets! {
     Cp866 "cp866" "DOS Russian" Cp866GeneralCi 1..=1 Cp866;
     Cp932 "cp932" "SJIS for Windows Japanese" Cp932JapaneseCi 1..=2 Cp932;
     Dec8 "dec8" "DEC West European" Dec8SwedishCi 1..=1 Dec8;
+    Eucjpms "eucjpms" "UJIS for Windows Japanese" EucjpmsJapaneseCi 1..=3 Eucjpms;
     Euckr "euckr" "EUC-KR Korean" EuckrKoreanCi 1..=2 Euckr;
+    Gb2312 "gb2312" "GB2312 Simplified Chinese" Gb2312ChineseCi 1..=2 Gb2312;
+    Gbk "gbk" "GBK Simplified Chinese" GbkChineseCi 1..=2 Gbk;
     Geostd8 "geostd8" "GEOSTD8 Georgian" Geostd8GeneralCi 1..=1 Geostd8;
     Greek "greek" "ISO 8859-7 Greek" GreekGeneralCi 1..=1 Greek;
     Hebrew "hebrew" "ISO 8859-8 Hebrew" HebrewGeneralCi 1..=1 Hebrew;

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Encoding, single};
+use super::{Encoding, chinese, single};
 
 /// What has no code, or is no character's.
 const NONE: u32 = 0;
@@ -32,7 +32,7 @@ macro_rules! tables {
 }
 
 tables!(
-    Cp932 Sjis Ujis Euckr
+    Cp932 Sjis Ujis Euckr Big5 Eucjpms Gb2312 Gbk
     Armscii8 Cp1250 Cp1251 Cp1256 Cp1257 Cp850 Cp852 Cp866
     Dec8 Geostd8 Greek Hebrew Hp8 Keybcs2 Koi8r Koi8u
     Latin2 Latin5 Latin7 Macce Macroman
@@ -65,9 +65,10 @@ fn shifted(jis: u32) -> u32 {
 pub(super) fn length(encoding: Encoding, first: u8) -> usize {
     match (encoding, first) {
         (Encoding::Cp932 | Encoding::Sjis, 0x81..=0x9f | 0xe0..=0xfc) => 2,
-        (Encoding::Ujis, 0x8f) => 3,
-        (Encoding::Ujis, 0x8e | 0xa1..=0xfe) => 2,
-        (Encoding::Euckr, 0x81..=0xfe) => 2,
+        (Encoding::Ujis | Encoding::Eucjpms, 0x8f) => 3,
+        (Encoding::Ujis | Encoding::Eucjpms, 0x8e | 0xa1..=0xfe) => 2,
+        (Encoding::Euckr | Encoding::Gbk, 0x81..=0xfe) => 2,
+        (Encoding::Gb2312, 0xa1..=0xf7) | (Encoding::Big5, 0xa1..=0xf9) => 2,
         _ => 1,
     }
 }
@@ -81,14 +82,18 @@ impl Codes {
             of: vec![NONE; 0x1_0000],
             characters: [vec![0; 0x1_0000], vec![0; 0x1_0000]],
         };
-        for first in 0..=0xffu8 {
+        // A character that has a code of two bytes and one of three is written with two.
+        for first in (0..=0xffu8).filter(|b| *b != 0x8f).chain([0x8f]) {
             let more = length(encoding, first) - 1;
             for rest in 0..1u32 << (8 * more) {
                 codes.read(encoding, u32::from(first) << (8 * more) | rest);
             }
         }
-        if encoding == Encoding::Ujis {
+        if matches!(encoding, Encoding::Ujis | Encoding::Eucjpms) {
             codes.user_defined();
+        }
+        if encoding == Encoding::Eucjpms {
+            codes.selected();
         }
         codes
     }
@@ -112,13 +117,19 @@ impl Codes {
     fn read(&mut self, encoding: Encoding, code: u32) {
         let table = match encoding {
             Encoding::Cp932 | Encoding::Sjis => encoding_rs::SHIFT_JIS,
-            Encoding::Ujis => encoding_rs::EUC_JP,
+            Encoding::Ujis | Encoding::Eucjpms => encoding_rs::EUC_JP,
+            Encoding::Big5 => encoding_rs::BIG5,
+            Encoding::Gb2312 | Encoding::Gbk => encoding_rs::GBK,
             _ => encoding_rs::EUC_KR,
         };
         // Rows that Windows added to the standard.
         let added = match encoding {
             Encoding::Sjis => matches!(code, 0x8540..=0x889e | 0xeb40..),
             Encoding::Ujis => matches!(code, 0xa9a1..=0xaffe | 0xf5a1..=0xfefe),
+            // NEC's row is Windows' own.
+            Encoding::Eucjpms => {
+                matches!(code, 0xa9a1..=0xacfe | 0xaea1..=0xaffe | 0xf5a1..=0xfefe)
+            }
             _ => false,
         };
         let bytes = code.to_be_bytes();
@@ -136,6 +147,10 @@ impl Codes {
         if added || code == 0x80 {
             return;
         }
+        c = match chinese::character(encoding, code, c) {
+            Some(own) => own,
+            None => return,
+        };
         let standard = match encoding {
             Encoding::Sjis => PARTING.iter().find(|p| shifted(p.0) == code),
             Encoding::Ujis => PARTING.iter().find(|p| p.0 | 0x8080 == code),
@@ -144,6 +159,14 @@ impl Codes {
         if let Some((.., meant)) = standard {
             c = *meant;
         }
+        // Of JIS X 0212 they part in two.
+        c = match (encoding, code) {
+            (Encoding::Ujis, 0x8f_a2b7) => 0x7e,
+            (Encoding::Ujis, 0x8f_a2c3) => 0xa6,
+            (Encoding::Eucjpms, 0x8f_a2b7) => 0xff5e,
+            (Encoding::Eucjpms, 0x8f_a2c3) => 0xffe4,
+            _ => c,
+        };
         // Of a character that has several codes Windows writes the first, but for IBM's kanji, which NEC had selected some of.
         let selected = encoding == Encoding::Cp932 && matches!(code, 0xed40..=0xeefc);
         self.put(code, c, !selected);
@@ -159,6 +182,27 @@ impl Codes {
                     c += 1;
                 }
             }
+        }
+    }
+
+    /// What IBM selected and JIS X 0212 does not have, in IBM's order, which is that of its codes in Windows' Shift_JIS.
+    fn selected(&mut self) {
+        let mut code = 0x8f_f3f3;
+        for ibm in 0xfa40..=0xfc4b {
+            let known = codes(Encoding::Cp932).and_then(|t| t.character(ibm));
+            let Some(c) = known.and_then(|c| u16::try_from(u32::from(c)).ok()) else {
+                continue;
+            };
+            let numeral = matches!(c, 0x2160..=0x2169 | 0x2170..=0x2179 | 0x2116 | 0x2121 | 0x3231);
+            let has = self.of[usize::from(c)] != NONE;
+            if has && !numeral {
+                continue;
+            }
+            self.put(code, c, true);
+            code = match code & 0xff {
+                0xfe => 0x8f_f4a1,
+                _ => code + 1,
+            };
         }
     }
 
@@ -206,6 +250,11 @@ mod tests {
         assert_eq!(code(Encoding::Ujis, '〜'), Some(0xa1c1));
         assert_eq!(code(Encoding::Ujis, 'ｱ'), Some(0x8eb1));
         assert_eq!(code(Encoding::Ujis, 'é'), Some(0x8f_abb1));
+        assert_eq!(code(Encoding::Eucjpms, '～'), Some(0xa1c1));
+        assert_eq!(code(Encoding::Eucjpms, '①'), Some(0xada1));
+        assert_eq!(code(Encoding::Eucjpms, 'Ⅰ'), Some(0xadb5));
+        assert_eq!(code(Encoding::Eucjpms, 'ⅰ'), Some(0x8f_f3f3));
+        assert_eq!(code(Encoding::Eucjpms, '黑'), Some(0x8f_f4fe));
         assert_eq!(code(Encoding::Euckr, '한'), Some(0xc7d1));
         assert_eq!(code(Encoding::Euckr, '똠'), Some(0x8c63));
         assert_eq!(code(Encoding::Sjis, '\\'), Some(0x5c));
@@ -219,6 +268,10 @@ mod tests {
             Encoding::Sjis,
             Encoding::Ujis,
             Encoding::Euckr,
+            Encoding::Big5,
+            Encoding::Eucjpms,
+            Encoding::Gb2312,
+            Encoding::Gbk,
         ] {
             let codes = codes(encoding).unwrap();
             for c in 0..0x1_0000 {

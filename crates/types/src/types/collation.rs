@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use super::codes::codes;
 use super::collations::Order;
 use super::single::Single;
-use super::{Collation, Encoding, general_ci, latin1, uca};
+use super::{Collation, Encoding, chinese, general_ci, latin1, uca};
 
 const SPACE: u8 = b' ';
 /// A run of spaces followed by something below a space.
@@ -62,13 +62,15 @@ pub(super) fn latin1_weight(weights: &[u8; 256], c: u32) -> u32 {
     }
 }
 
-/// A character's weight by its bytes in an East Asian character set, which are the number's first ones. What that does not have comes last.
+/// A character's weight by its bytes in an East Asian character set, or what stands for them, which are the number's first ones. What that does not
+/// have comes last.
 pub(super) fn code_weight(encoding: Encoding, folds: bool, c: u32) -> u32 {
     let ascii = u8::try_from(c).ok().filter(u8::is_ascii);
     let code = match ascii {
-        Some(b) if folds => b.to_ascii_uppercase().into(),
+        Some(b) if folds => chinese::ascii(encoding, b).into(),
         Some(b) => b.into(),
         None => match codes(encoding).and_then(|t| t.code(c)) {
+            Some(code) if folds => chinese::key(encoding, code),
             Some(code) => code,
             None => return 0xff << 24 | c,
         },

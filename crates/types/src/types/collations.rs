@@ -20,7 +20,7 @@ pub(super) enum Order {
     Latin1(&'static [u8; 256]),
     /// A weight for each byte of another such set.
     Single(Single),
-    /// The bytes of an East Asian character set, ASCII's letters without their case if so said.
+    /// The bytes of an East Asian character set, or, if so said, its own order and ASCII's letters without their case.
     Codes(Encoding, bool),
     /// The Unicode Collation Algorithm.
     Uca(Rules),
@@ -304,8 +304,16 @@ collations! {
     SjisBin 88 "sjis_bin" Sjis Order::Codes(Encoding::Sjis, false), 1;
     UjisJapaneseCi 12 "ujis_japanese_ci" Ujis Order::Codes(Encoding::Ujis, true), 1;
     UjisBin 91 "ujis_bin" Ujis Order::Codes(Encoding::Ujis, false), 1;
+    EucjpmsJapaneseCi 97 "eucjpms_japanese_ci" Eucjpms Order::Codes(Encoding::Eucjpms, true), 1;
+    EucjpmsBin 98 "eucjpms_bin" Eucjpms Order::Codes(Encoding::Eucjpms, false), 1;
     EuckrKoreanCi 19 "euckr_korean_ci" Euckr Order::Codes(Encoding::Euckr, true), 1;
     EuckrBin 85 "euckr_bin" Euckr Order::Codes(Encoding::Euckr, false), 1;
+    Big5ChineseCi 1 "big5_chinese_ci" Big5 Order::Codes(Encoding::Big5, true), 1;
+    Big5Bin 84 "big5_bin" Big5 Order::Codes(Encoding::Big5, false), 1;
+    Gb2312ChineseCi 24 "gb2312_chinese_ci" Gb2312 Order::Codes(Encoding::Gb2312, true), 1;
+    Gb2312Bin 86 "gb2312_bin" Gb2312 Order::Codes(Encoding::Gb2312, false), 1;
+    GbkChineseCi 28 "gbk_chinese_ci" Gbk Order::Codes(Encoding::Gbk, true), 1;
+    GbkBin 87 "gbk_bin" Gbk Order::Codes(Encoding::Gbk, false), 1;
     Armscii8GeneralCi 32 "armscii8_general_ci" Armscii8 single(Encoding::Armscii8, "armscii8_general_ci"), 1;
     Armscii8Bin 64 "armscii8_bin" Armscii8 Order::Single(Single::bin(Encoding::Armscii8)), 1;
     Cp1250GeneralCi 26 "cp1250_general_ci" Cp1250 single(Encoding::Cp1250, "cp1250_general_ci"), 1;
@@ -437,6 +445,7 @@ impl Collation {
                     rules.levels == Levels::Tertiary || rules.language.keeps_ascii_apart()
                 }
                 Order::Single(order) => order.keeps_ascii_apart,
+                Order::Codes(Encoding::Big5 | Encoding::Gb2312 | Encoding::Gbk, folds) => !folds,
                 _ => true,
             }
     }

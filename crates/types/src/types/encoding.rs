@@ -82,10 +82,18 @@ pub enum Encoding {
     Macce = 32,
     /// Macintosh's Roman.
     Macroman = 33,
+    /// Big5 with a few characters of ETEN's.
+    Big5 = 34,
+    /// GB 2312 as EUC-CN.
+    Gb2312 = 35,
+    /// Windows' code page 936, without the euro.
+    Gbk = 36,
+    /// EUC-JP with Windows' characters.
+    Eucjpms = 37,
 }
 
 impl Encoding {
-    const ALL: [Encoding; 34] = [
+    const ALL: [Encoding; 38] = [
         Encoding::Utf8,
         Encoding::Latin1,
         Encoding::Ascii,
@@ -120,6 +128,10 @@ impl Encoding {
         Encoding::Latin7,
         Encoding::Macce,
         Encoding::Macroman,
+        Encoding::Big5,
+        Encoding::Gb2312,
+        Encoding::Gbk,
+        Encoding::Eucjpms,
     ];
 
     /// Of a character set by its canonical name.
@@ -182,7 +194,8 @@ impl Encoding {
 
     /// Whether some of its bytes are ASCII's without being ASCII, so that statements can't be taken apart before they are converted.
     pub fn hides_ascii(self) -> bool {
-        matches!(self, Encoding::Cp932 | Encoding::Sjis | Encoding::Euckr)
+        use Encoding as E;
+        matches!(self, E::Cp932 | E::Sjis | E::Euckr | E::Big5 | E::Gbk)
     }
 
     /// Whether it has a character.
@@ -497,7 +510,9 @@ mod tests {
     fn handshakes_name_collations() {
         assert_eq!(Encoding::charset_of_collation(8), Ok("latin1"));
         assert_eq!(Encoding::charset_of_collation(255), Ok("utf8mb4"));
-        assert_eq!(Encoding::charset_of_collation(28).unwrap_err().code, 1115);
+        assert_eq!(Encoding::charset_of_collation(28), Ok("gbk"));
+        // gb18030
+        assert_eq!(Encoding::charset_of_collation(248).unwrap_err().code, 1115);
         // No statement can come in UTF-16.
         assert_eq!(Encoding::charset_of_collation(54).unwrap_err().code, 1115);
     }

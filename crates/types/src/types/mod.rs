@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 mod base;
 mod charset;
+mod chinese;
 mod codes;
 pub mod collation;
 mod collations;

@@ -2,7 +2,7 @@
 
 use super::collation::next_char;
 use super::collations::Order;
-use super::{Charset, Collation, collation, uca};
+use super::{Charset, Collation, Encoding, chinese, collation, uca};
 
 impl Collation {
     /// Appends the weights of a text.
@@ -22,10 +22,17 @@ impl Collation {
                 Order::Latin1(weights) => collation::latin1_weight(weights, c),
                 Order::Single(order) => order.weight(c),
                 Order::Codes(encoding, folds) => {
-                    let weight = collation::code_weight(*encoding, *folds, c).to_be_bytes();
+                    let weight = collation::code_weight(*encoding, *folds, c);
+                    at += n;
+                    let chinese = matches!(encoding, Encoding::Big5 | Encoding::Gbk);
+                    if *folds && chinese && (0x80..0xff).contains(&(weight >> 24)) {
+                        let shown = chinese::shown(*encoding, weight >> 16) as u16;
+                        out.extend_from_slice(&shown.to_be_bytes());
+                        continue;
+                    }
+                    let weight = weight.to_be_bytes();
                     let length = 4 - weight[1..].iter().rev().take_while(|b| **b == 0).count();
                     out.extend_from_slice(&weight[..length]);
-                    at += n;
                     continue;
                 }
                 Order::Bytes | Order::CodePoints | Order::Uca(_) => c,
