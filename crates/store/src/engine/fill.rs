@@ -1,6 +1,6 @@
 //! Empty tables that a statement fills in bulk: its rows are there with its commit, and have no undo, lock or log record each.
 //!
-//! Steps: (1) the table's metadata lock is made exclusive, if that takes no wait, and no index has a root: nothing was ever written to this
+//! Steps: (1) the table's metadata lock is made exclusive, if that takes next to no wait, and no index has a root: nothing was ever written to this
 //! incarnation; (2) each index gets a new space, which has a grave before its first page as an index has that is built from rows (`index`), or a new file
 //! for all of them, with a grave of its own; (3) a [`Load`] fills these, with rows of the statement's transaction, which is unfinished;
 //! (4) that transaction puts the spaces into the table's row and removes the graves; (5) it commits. The table keeps its id, so counters, statistics and
@@ -18,7 +18,7 @@ use super::ddl::{Aftermath, grave_of};
 use super::{Engine, Inner};
 use crate::catalog::TableDef;
 use crate::catalog::row::{self, Grave, Late, TableRow};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{Lsn, PageType};
 use crate::table::Table;
@@ -26,6 +26,10 @@ use crate::table::load::{Load, RowOrder};
 use crate::txn::{Isolation, MdlMode, Txn};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long the exclusive lock is waited for: some look at a table for a moment (lists, statistics, short queries). Nobody is made a victim for it.
+const BRIEFLY: Duration = Duration::from_millis(20);
 
 /// An empty table that is being filled. Dropped before [`TableFill::commit`] it stays empty; the [`Load`] is to be gone by then.
 pub struct TableFill<'e> {
@@ -43,7 +47,7 @@ pub struct TableFill<'e> {
 
 impl Engine {
     /// Begins to fill a table that the transaction has pinned for writing, if it can be done in bulk: the transaction has written nothing, nothing was ever
-    /// written to the table, and nobody else uses it now. Then nobody else does until the transaction has ended.
+    /// written to the table, and nobody else uses it for longer than a moment. Then nobody else does until the transaction has ended.
     ///
     /// When all rows are added: [`Load::finish`], [`TableFill::publish`], [`TableFill::commit`].
     pub fn fill(
@@ -60,8 +64,12 @@ impl Engine {
         };
         let mdl = inner.sys.mdl();
         let (owner, write) = (txn.owner().clone(), MdlMode::Write);
-        if !mdl.holds(&owner, lock, write) || !mdl.try_upgrade(&owner, lock) {
+        if !mdl.holds(&owner, lock, write) {
             return Ok(None);
+        }
+        match mdl.upgrade(&owner, lock, (BRIEFLY, BRIEFLY), || Ok(())) {
+            Err(Error::LockWaitTimeout | Error::Deadlock) => return Ok(None),
+            locked => locked?,
         }
         let Some(row) = inner.unwritten(table)? else {
             mdl.downgrade(&owner, lock, write);

@@ -404,19 +404,6 @@ impl MdlSystem {
         }
     }
 
-    /// Makes a lock that the owner holds exclusive if nobody else has it or waits for it; whether it is.
-    pub fn try_upgrade(&self, owner: &Owner, lock: &Arc<MdlLock>) -> bool {
-        let mut held = owner.held.lock();
-        let Some(h) = held.mdl.find_mut(lock).filter(|h| h.mode.is_some()) else {
-            return false;
-        };
-        let is = h.mode == Some(MdlMode::Exclusive) || lock.pass(MdlMode::Exclusive, h.mode);
-        if is {
-            h.mode = Some(MdlMode::Exclusive);
-        }
-        is
-    }
-
     /// Weakens a lock that the owner holds exclusively; whoever waits for what that allows gets it.
     pub fn downgrade(&self, owner: &Owner, lock: &Arc<MdlLock>, to: MdlMode) {
         {
