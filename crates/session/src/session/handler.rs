@@ -109,7 +109,7 @@ impl Session {
             };
             s.txn.touched = true;
             let txn = s.txn.txn.as_mut().ok_or_else(no_transaction)?;
-            is_open = handler.is_open(txn)?;
+            is_open = handler.is_open(&s.instance.0.engine, txn)?;
             if !is_open {
                 return Err(unknown(name));
             }

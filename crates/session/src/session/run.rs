@@ -314,6 +314,11 @@ impl Session {
                 found_rows: self.found_rows,
                 auto_increment: self.settings.auto_increment,
                 insert_id: self.settings.insert_id,
+                alone: !self.txn.explicit
+                    && self.settings.autocommit
+                    && self.locked.is_empty()
+                    && !self.read_locked
+                    && !within,
                 hooks: &hooks,
             },
             memory: &self.memory,

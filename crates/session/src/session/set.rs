@@ -478,6 +478,7 @@ impl Session {
             join: bytes("join_buffer_size").max(table),
             table,
             batch_rows: number("millpond_batch_rows"),
+            bulk_rows: number("millpond_bulk_rows"),
             workers: number("millpond_parallel_workers") as usize,
         };
         let keep = number("profiling_history_size") as usize;

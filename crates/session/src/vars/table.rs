@@ -786,6 +786,13 @@ pub(super) static VARS: &[Def] = &[
         Free,
     ),
     def(
+        "millpond_bulk_rows",
+        Both,
+        num(0, MAX),
+        U(millpond_sql::exec::BULK_FROM_ROWS),
+        Free,
+    ),
+    def(
         "millpond_drop_algorithm",
         Global,
         Kind::Enum(&DropAlgorithm::NAMES),

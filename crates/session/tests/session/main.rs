@@ -1,5 +1,6 @@
 //! What a session does besides planning and defining: one program, a module a topic.
 
+mod bulk;
 mod collations;
 mod deep;
 mod diagnostics;

@@ -435,6 +435,7 @@ impl Binder<'_, '_> {
                     no_such_table(&database, table)
                 });
             };
+            self.notes.lists = true;
             return Ok(Table {
                 id,
                 hints,

@@ -20,6 +20,8 @@ pub struct DmlOptions<'a> {
     pub auto_increment: (u64, u64),
     /// `insert_id`: the first AUTO_INCREMENT value to generate; 0: the table's next.
     pub insert_id: u64,
+    /// The statement is its whole transaction: nothing was done before it, and it is committed when it is done. Only then may it commit itself.
+    pub alone: bool,
     /// Who else has a say about rows written.
     pub hooks: &'a Hooks<'a>,
 }
@@ -30,6 +32,7 @@ impl Default for DmlOptions<'_> {
             found_rows: false,
             auto_increment: (1, 1),
             insert_id: 0,
+            alone: false,
             hooks: &Hooks::NONE,
         }
     }

@@ -7,7 +7,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use millpond_store::{Direction, Fetch, KeyRange, ReadMode, Table, Txn};
+use millpond_store::{Direction, Engine, Error, Fetch, KeyRange, ReadMode, Table, TableDef, Txn};
 
 use super::sink_error;
 use crate::env::SessionEnv;
@@ -87,9 +87,28 @@ impl Handler {
         })
     }
 
-    /// Whether the table is still what was opened. Pins it in the transaction if it is.
-    pub fn is_open(&self, txn: &mut Txn) -> SqlResult<bool> {
-        self.table.pin(txn).map_err(|e| self.wrap(e))
+    /// Whether the table is still what was opened. Pins it in the transaction if it is. One that a statement has filled in bulk since
+    /// has other pages and the same definition.
+    pub fn is_open(&mut self, engine: &Engine, txn: &mut Txn) -> SqlResult<bool> {
+        if self.table.pin(txn).map_err(|e| self.wrap(e))? {
+            return Ok(true);
+        }
+        let was = self.table.def();
+        let now = match engine.open_table(txn, &was.database, &was.name) {
+            Ok(now) => now,
+            Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => return Ok(false),
+            Err(e) => return Err(self.wrap(e)),
+        };
+        let def = now.def();
+        let indexes = |def: &TableDef| -> Vec<_> {
+            let each = def.indexes.iter();
+            each.map(|i| (i.name.clone(), i.body.clone())).collect()
+        };
+        let same = def.id == was.id && def.body == was.body && indexes(def) == indexes(was);
+        if same {
+            self.table = now;
+        }
+        Ok(same)
     }
 
     fn wrap(&self, e: millpond_store::Error) -> SqlError {

@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::block;
+use super::bulk::Filler;
 use super::dml::DmlOptions;
 use super::load;
 use super::sort::Sorter;
@@ -23,6 +24,8 @@ pub(super) struct Insertion<'s> {
     pub(super) plan: &'s Insert,
     pub(super) t: &'s PlanTable,
     pub(super) writer: RowWriter<'s>,
+    /// Where the rows go instead, if they fill the table in bulk.
+    pub(super) filler: Option<Filler<'s>>,
     /// Values of the statement's subqueries.
     pub(super) subqueries: Vec<Value<'static>>,
     found_rows: bool,
@@ -78,6 +81,7 @@ pub fn run<'s>(
         plan,
         t,
         writer,
+        filler: None,
         subqueries,
         found_rows: dml.found_rows,
         duplicates: 0,
@@ -87,8 +91,9 @@ pub fn run<'s>(
     };
     match &plan.rows {
         InsertRows::Values(list) => insertion.values(st, list, times)?,
-        InsertRows::File(file) => load::run(&mut insertion, st, file, sink)?,
+        InsertRows::File(file) => load::run(&mut insertion, st, file, dml, sink)?,
         InsertRows::Query { query, buffered } => {
+            insertion.filler = Filler::begin(st, plan, dml, query.expected_rows())?;
             let types = &query.types;
             if *buffered {
                 // In the order they come in: their keys are all the same.
@@ -108,6 +113,9 @@ pub fn run<'s>(
                 })?;
             }
         }
+    }
+    if let Some(filler) = insertion.filler.take() {
+        filler.finish(st, t)?;
     }
     Ok(insertion.outcome(st, several))
 }
@@ -239,7 +247,9 @@ impl<'s> Insertion<'s> {
         if self.plan.through.is_some() && !self.admits(st, row)? {
             return Ok(());
         }
-        match self.writer.insert(&mut st.write_to(self.t), row)? {
+        let mut cx = st.write_to(self.t);
+        cx.load = self.filler.as_mut().map(|f| &mut f.filling);
+        match self.writer.insert(&mut cx, row)? {
             Inserted::Stored(replaced) => {
                 self.affected += 1 + replaced;
                 self.duplicates += replaced;

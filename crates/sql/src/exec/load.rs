@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::bulk::Filler;
+use super::dml::DmlOptions;
 use super::insert::{Insertion, subquery_source};
 use super::state::{Rows, State};
 use crate::env::overdue;
@@ -18,11 +20,15 @@ use crate::types::{Encoding, Schema};
 use crate::value::Value;
 use crate::write::NewRow;
 
+/// Bytes that a row of a file is taken to have, before any was read.
+const ROW_BYTES: f64 = 100.0;
+
 /// Loads a file.
 pub(super) fn run<'s>(
     insertion: &mut Insertion<'s>,
     st: &mut State<'s>,
     file: &'s LoadFile,
+    dml: &DmlOptions<'s>,
     sink: &mut dyn ResultSink,
 ) -> SqlResult<()> {
     let env = st.env;
@@ -53,6 +59,9 @@ pub(super) fn run<'s>(
     } else {
         let from = access::open(env, &file.name)?;
         let failed = |e: &io::Error| read_error(&file.name, e);
+        let bytes = from.metadata().map_err(|e| failed(&e))?.len();
+        let rows = bytes as f64 / ROW_BYTES;
+        insertion.filler = Filler::begin(st, insertion.plan, dml, rows)?;
         Source::new(Box::new(from), check, Box::new(failed))
     };
     let widths = widths(&file.format, &file.targets, &insertion.t.schema);

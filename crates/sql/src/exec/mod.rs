@@ -31,6 +31,7 @@
 
 mod batch;
 mod block;
+mod bulk;
 mod codec;
 mod distinct;
 mod dml;
@@ -62,6 +63,7 @@ mod tests;
 mod update;
 mod window;
 
+pub use bulk::BULK_FROM_ROWS;
 pub use dml::DmlOptions;
 pub use state::Scratch;
 
@@ -116,6 +118,8 @@ pub struct Limits {
     pub table: usize,
     /// Rows of a table from which on it is read by batches (`millpond_batch_rows`).
     pub batch_rows: u64,
+    /// Rows that a statement is to be expected to write to fill an empty table in bulk (`millpond_bulk_rows`).
+    pub bulk_rows: u64,
     /// Threads that may work on a statement (`millpond_parallel_workers`).
     pub workers: usize,
 }
@@ -131,6 +135,7 @@ impl Limits {
             join: bytes,
             table: bytes,
             batch_rows: BATCH_FROM_ROWS,
+            bulk_rows: BULK_FROM_ROWS,
             workers: 1,
         }
     }

@@ -29,4 +29,6 @@ pub struct Notes {
     pub locks_reads: Option<bool>,
     /// Which stored programs it goes by ([`crate::env::Services::programs`]), if it calls any.
     pub programs: Option<u64>,
+    /// Whether it reads virtual tables, which tell what there is at the moment.
+    pub lists: bool,
 }

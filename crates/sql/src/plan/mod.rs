@@ -346,6 +346,10 @@ impl Plan {
     pub fn calls(&self) -> bool {
         self.notes.programs.is_some()
     }
+    /// Whether it reads virtual tables, which may look at any other.
+    pub(crate) fn reads_lists(&self) -> bool {
+        self.notes.lists
+    }
     /// Whether the stored programs that it calls are those of now.
     #[inline]
     pub(crate) fn calls_current(&self, env: &SessionEnv) -> bool {

@@ -188,6 +188,31 @@ impl Query {
     }
 }
 
+impl Query {
+    /// About how many rows it is expected to have, LIMIT and what DISTINCT leaves out aside.
+    pub fn expected_rows(&self) -> f64 {
+        match &self.body {
+            Body::Block(b) => match &b.group {
+                Some(g) if g.keys.is_empty() => 1.0,
+                Some(g) => g.expected.min(expected_rows(&b.levels)),
+                None => expected_rows(&b.levels),
+            },
+            Body::Set(u) => u.arms.iter().map(|(q, _)| q.expected_rows()).sum(),
+            Body::Values(rows) => rows.len() as f64,
+            Body::Recursive(r) => r.seed.expected_rows(),
+            Body::Windowed(w) => w.input.expected_rows(),
+        }
+    }
+}
+
+fn expected_rows(levels: &[Level]) -> f64 {
+    let of = |l: &Level| match &l.from {
+        LevelFrom::Nest(list) => expected_rows(list),
+        _ => l.expected.out,
+    };
+    levels.iter().map(of).product()
+}
+
 fn combinations(levels: &[Level]) -> f64 {
     let of = |l: &Level| match &l.from {
         LevelFrom::Nest(list) => combinations(list),

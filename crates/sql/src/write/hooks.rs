@@ -31,6 +31,13 @@ impl Hooks<'_> {
         images: &[],
     };
 
+    /// Whether there is nobody.
+    pub fn is_none(&self) -> bool {
+        let rules = [self.before, self.generated, self.check];
+        let listeners = [self.after, self.images];
+        rules.iter().all(|r| r.is_empty()) && listeners.iter().all(|l| l.is_empty())
+    }
+
     /// Whether values can change on the row's way: NULL is looked for only then.
     #[inline]
     pub(super) fn change_rows(&self) -> bool {

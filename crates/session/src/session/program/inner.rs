@@ -98,6 +98,7 @@ fn means(facts: &Facts) -> Means {
             join: bytes("join_buffer_size").max(table),
             table,
             batch_rows: number("millpond_batch_rows"),
+            bulk_rows: number("millpond_bulk_rows"),
             workers: 1,
         },
         auto_increment: (
