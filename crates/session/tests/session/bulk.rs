@@ -65,11 +65,7 @@ fn the_answers_are_those_of_row_by_row() {
         lines(&|n| format!("{}\ts{}\t{n}\n", n % 40, n % 300)),
     );
     let long = |n: u32| {
-        if n == 634 {
-            "x".repeat(60)
-        } else {
-            "y".into()
-        }
+        if n == 634 { "x".repeat(60) } else { "y".into() }
     };
     write("long", lines(&|n| format!("{n}\t{}\t{n}\n", long(n))));
     write(
