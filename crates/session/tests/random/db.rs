@@ -22,6 +22,7 @@ impl ResultSink for Collect {
             Value::Int(i) => Some(i.to_string()),
             Value::UInt(i) => Some(i.to_string()),
             Value::Bytes(b) => Some(String::from_utf8_lossy(b).into_owned()),
+            Value::Json(j) => Some(String::from_utf8_lossy(&j.to_text()).into_owned()),
             other => Some(format!("{other:?}")),
         };
         self.0.push(row.iter().map(cell).collect());

@@ -13,7 +13,7 @@ mod model;
 mod rng;
 
 use db::Db;
-use model::{Model, Row};
+use model::{Document, Model, Row};
 use rng::Rng;
 
 const SESSIONS: usize = 4;
@@ -41,7 +41,7 @@ fn random_statements_agree_with_the_model() {
     db.run(0, "CREATE DATABASE r").unwrap();
     db.run(
         0,
-        "CREATE TABLE r.t (id INT PRIMARY KEY, k INT, u INT, c TEXT, KEY k (k, id), UNIQUE KEY u (u))",
+        "CREATE TABLE r.t (id INT PRIMARY KEY, k INT, u INT, b BIT(7), j JSON, c TEXT, KEY k (k, id), KEY b (b), UNIQUE KEY u (u))",
     )
     .unwrap();
     let mut run = Run {
@@ -83,7 +83,7 @@ fn random_statements_on_a_temporary_table_agree_with_the_model() {
     for sql in [
         "CREATE DATABASE r",
         "CREATE TABLE r.t (hidden INT)",
-        "CREATE TEMPORARY TABLE r.t (id INT PRIMARY KEY, k INT, u INT, c TEXT, KEY k (k, id), UNIQUE KEY u (u))",
+        "CREATE TEMPORARY TABLE r.t (id INT PRIMARY KEY, k INT, u INT, b BIT(7), j JSON, c TEXT, KEY k (k, id), KEY b (b), UNIQUE KEY u (u))",
     ] {
         db.run(0, sql).unwrap();
     }
@@ -192,6 +192,11 @@ impl Run {
         Row {
             k: (self.rng.below(5) > 0).then(|| self.rng.below(12) as i64),
             u: (self.rng.below(3) > 0).then(|| self.rng.below(400) as i64),
+            b: (self.rng.below(5) > 0).then(|| self.rng.below(128) as u8),
+            j: (self.rng.below(5) > 0).then(|| Document {
+                n: self.rng.below(20) as i64,
+                s: self.rng.below(if len > 1_000 { 9_000 } else { 40 }) as usize,
+            }),
             c: letter.to_string().repeat(len as usize),
         }
     }
@@ -244,7 +249,17 @@ impl Run {
                 Err("moving a row: model disagrees".into())
             };
         }
-        let (sql, change): (String, Box<Change>) = match self.rng.below(3) {
+        let (sql, change): (String, Box<Change>) = match self.rng.below(5) {
+            3 => ("b = b ^ 85".into(), Box::new(|r| r.b = r.b.map(|b| b ^ 85))),
+            4 => {
+                let n = self.rng.below(20) as i64;
+                let change = move |r: &mut Row| {
+                    if let Some(j) = &mut r.j {
+                        j.n = n;
+                    }
+                };
+                (format!("j = JSON_SET(j, '$.n', {n})"), Box::new(change))
+            }
             0 => ("k = k + 1".into(), Box::new(|r| r.k = r.k.map(|k| k + 1))),
             1 => (
                 format!("c = '{}'", row.c),
@@ -298,7 +313,18 @@ impl Run {
     fn read(&mut self, s: usize) -> Result<(), String> {
         let view = self.model.view(s);
         let n = self.rng.below(12) as i64;
-        let (filter, hint, keep): (String, &str, Box<Keep>) = match self.rng.below(4) {
+        let (filter, hint, keep): (String, &str, Box<Keep>) = match self.rng.below(6) {
+            4 => {
+                let from = self.rng.below(128) as u8;
+                let keep = move |_, r: &Row| r.b.is_some_and(|b| b >= from && b < from + 9);
+                let filter = format!("b >= {from} AND b < {}", from + 9);
+                (filter, "FORCE INDEX (b)", Box::new(keep))
+            }
+            5 => (
+                format!("j->'$.n' = {n}"),
+                "",
+                Box::new(move |_, r| r.j.as_ref().is_some_and(|j| j.n == n)),
+            ),
             0 => (
                 format!("k = {n}"),
                 "FORCE INDEX (k)",
@@ -322,7 +348,8 @@ impl Run {
                 (format!("id = {id}"), "", Box::new(move |i, _| i == id))
             }
         };
-        let sql = format!("SELECT id, k, u, c FROM r.t {hint} WHERE {filter} ORDER BY id");
+        let sql =
+            format!("SELECT id, k, u, b + 0, j, c FROM r.t {hint} WHERE {filter} ORDER BY id");
         let found = self.exec(s, &sql)?;
         let expected: Vec<_> = view
             .iter()
@@ -335,7 +362,7 @@ impl Run {
     /// The whole table, by the clustered index and backwards by a covering secondary one.
     fn compare_all(&mut self, s: usize) -> Result<(), String> {
         let view = self.model.view(s);
-        let found = self.exec(s, "SELECT id, k, u, c FROM r.t ORDER BY id")?;
+        let found = self.exec(s, "SELECT id, k, u, b + 0, j, c FROM r.t ORDER BY id")?;
         let expected: Vec<_> = view.iter().map(|(id, r)| r.cells(*id)).collect();
         db::same(&found, &expected)?;
         let sql = "SELECT id, k FROM r.t FORCE INDEX (k) WHERE k >= 0 ORDER BY k DESC, id DESC";
@@ -359,7 +386,7 @@ impl Run {
         }
         let found = self.exec(
             s,
-            &format!("SELECT id, k, u, c FROM r.t WHERE id = {id} FOR UPDATE"),
+            &format!("SELECT id, k, u, b + 0, j, c FROM r.t WHERE id = {id} FOR UPDATE"),
         )?;
         let newest = self.model.lock(s, id);
         db::same(

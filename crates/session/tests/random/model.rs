@@ -6,14 +6,34 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Row {
     pub k: Option<i64>,
     pub u: Option<i64>,
+    pub b: Option<u8>,
+    pub j: Option<Document>,
     pub c: String,
+}
+
+/// `{"n": n, "s": "y..."}`: what a JSON column has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    pub n: i64,
+    /// How long the text is.
+    pub s: usize,
+}
+
+impl Document {
+    pub fn text(&self) -> String {
+        format!(r#"{{"n": {}, "s": "{}"}}"#, self.n, "y".repeat(self.s))
+    }
 }
 
 impl Row {
     /// As in a VALUES list.
     pub fn values(&self, id: i64) -> String {
         let number = |n: Option<i64>| n.map_or("NULL".to_string(), |n| n.to_string());
-        format!("({id},{},{},'{}')", number(self.k), number(self.u), self.c)
+        let bits = number(self.b.map(i64::from));
+        let document = self.j.as_ref();
+        let document = document.map_or("NULL".to_string(), |j| format!("'{}'", j.text()));
+        let (k, u) = (number(self.k), number(self.u));
+        format!("({id},{k},{u},{bits},{document},'{}')", self.c)
     }
 
     /// As a result row.
@@ -23,6 +43,8 @@ impl Row {
             Some(id.to_string()),
             number(self.k),
             number(self.u),
+            number(self.b.map(i64::from)),
+            self.j.as_ref().map(Document::text),
             Some(self.c.clone()),
         ]
     }

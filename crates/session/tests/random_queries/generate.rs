@@ -7,13 +7,15 @@ use crate::query::{Kind, Node, Query, Source, Table};
 use crate::rng::Rng;
 use crate::schema::{self, Relation};
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 8] = [
     Kind::Int,
     Kind::Unsigned,
     Kind::Decimal,
     Kind::Text,
     Kind::Exact,
     Kind::Date,
+    Kind::Bits,
+    Kind::Json,
 ];
 
 /// Columns that an expression may name.
@@ -24,7 +26,8 @@ pub struct Generator<'a> {
     pub rng: &'a mut Rng,
     relations: &'a [Relation],
     aliases: u32,
-    /// Compares values of any two types, too.
+    /// Compares values of any two types, too, and has types that are others in MariaDB: what is computed of BIT is a
+    /// number there, and JSON a text.
     mixed: bool,
     /// Tables that the query may still name.
     budget: u32,
@@ -57,6 +60,14 @@ pub fn query(rng: &mut Rng, relations: &[Relation], mixed: bool) -> Query {
         steady(&mut query);
     }
     query
+}
+
+/// A literal as expressions have it.
+fn written(kind: Kind, literal: &str) -> Node {
+    match kind {
+        Kind::Json => Node::Leaf(kind, format!("CAST({literal} AS JSON)")),
+        _ => Node::Leaf(kind, literal.to_string()),
+    }
 }
 
 /// Makes equal items the same items. (A literal of the exact kind would have the connection's collation.)
@@ -95,7 +106,9 @@ impl Generator<'_> {
     }
 
     fn kind(&mut self) -> Kind {
-        KINDS[self.rng.below(6) as usize]
+        let of_all = KINDS.len() - 2;
+        let count = if self.mixed { KINDS.len() } else { of_all };
+        KINDS[self.rng.below(count as u64) as usize]
     }
 
     fn empty() -> Query {
@@ -316,7 +329,11 @@ impl Generator<'_> {
             source.hint = format!(" FORCE INDEX ({})", key.0);
         }
         scope.0.push((format!("{}.id", source.alias), Kind::Int));
-        for d in &schema::DOMAINS {
+        let mixed = self.mixed;
+        for d in schema::DOMAINS
+            .iter()
+            .filter(|d| mixed || !matches!(d.kind, Kind::Bits | Kind::Json))
+        {
             scope
                 .0
                 .push((format!("{}.{}", source.alias, d.name), d.kind));
@@ -365,7 +382,7 @@ impl Generator<'_> {
             return Node::Leaf(kind, "NULL".into());
         }
         let literals = schema::domain(kind).literals;
-        Node::Leaf(kind, self.pick(literals).to_string())
+        written(kind, self.pick(literals))
     }
 
     /// A column of the kind, of this query or now and then of one around it.
@@ -481,7 +498,7 @@ impl Generator<'_> {
             return column;
         }
         let (name, of) = scope.0[0].clone();
-        let literal = Node::Leaf(kind, schema::domain(kind).literals[1].to_string());
+        let literal = written(kind, schema::domain(kind).literals[1]);
         let column = Node::Leaf(of, name);
         Node::op(kind, "IF(@ IS NULL, NULL, @)", vec![column, literal])
     }

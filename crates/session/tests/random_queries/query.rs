@@ -17,6 +17,10 @@ pub enum Kind {
     Exact,
     /// `e DATE`.
     Date,
+    /// `t BIT(5)`.
+    Bits,
+    /// `j JSON`.
+    Json,
     /// A predicate.
     Truth,
     /// A row of values.

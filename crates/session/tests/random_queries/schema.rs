@@ -11,7 +11,7 @@ pub struct Domain {
     pub literals: &'static [&'static str],
 }
 
-pub const DOMAINS: [Domain; 6] = [
+pub const DOMAINS: [Domain; 8] = [
     Domain {
         kind: Kind::Int,
         name: "i",
@@ -53,7 +53,32 @@ pub const DOMAINS: [Domain; 6] = [
             "'1999-12-31'",
         ],
     },
+    Domain {
+        kind: Kind::Bits,
+        name: "t",
+        definition: "BIT(5)",
+        literals: &["0", "1", "2", "3", "16", "31"],
+    },
+    // No two of these are equal but in their texts, and no order of theirs is the texts'.
+    Domain {
+        kind: Kind::Json,
+        name: "j",
+        definition: "JSON",
+        literals: &[
+            "'null'",
+            "'true'",
+            "'10'",
+            "'9.5'",
+            "'\"b\"'",
+            "'[1, 2]'",
+            "'[10]'",
+            "'{\"a\": 1}'",
+        ],
+    },
 ];
+
+/// Kinds of columns that indexes may have: those before JSON.
+const KEYABLE: u64 = DOMAINS.len() as u64 - 1;
 
 pub fn domain(kind: Kind) -> &'static Domain {
     let of = DOMAINS.iter().find(|d| d.kind == kind);
@@ -85,7 +110,7 @@ impl Relation {
         for n in 0..rng.below(4) {
             let mut columns: Vec<&str> = Vec::new();
             for _ in 0..1 + rng.below(3) {
-                let column = DOMAINS[rng.below(6) as usize].name;
+                let column = DOMAINS[rng.below(KEYABLE) as usize].name;
                 if !columns.contains(&column) {
                     columns.push(column);
                 }
