@@ -4,7 +4,7 @@
 use millpond_session::memory::Charge;
 use millpond_session::types::Encodings;
 use millpond_session::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
-use millpond_session::{Counter, OnDurable, Unsettled};
+use millpond_session::{Counter, KeptRows, OnDurable, Unsettled};
 use std::sync::Arc;
 
 /// A database that connections come to. See [`Instance`] for each method's meaning.
@@ -51,6 +51,10 @@ pub trait BackendSession {
     /// To be charged for what a client sends ahead of a statement; `None`: nobody counts.
     fn charge(&self) -> Option<Charge> {
         None
+    }
+    /// For the rows of a cursor: all in memory unless a session says otherwise.
+    fn keep_rows(&self) -> KeptRows {
+        KeptRows::default()
     }
     fn set_collation_id(&mut self, _id: u16) {}
     fn converted_texts(&mut self, _which: impl Iterator<Item = bool>) {}
@@ -135,6 +139,9 @@ impl BackendSession for Session {
     }
     fn charge(&self) -> Option<Charge> {
         Some(Session::charge(self))
+    }
+    fn keep_rows(&self) -> KeptRows {
+        Session::keep_rows(self)
     }
     fn leave_commits_unsettled(&mut self) {
         Session::leave_commits_unsettled(self)

@@ -5,7 +5,7 @@ use crate::proto::{binary, capability, lenenc, response, status, text};
 use crate::wire::PacketWriter;
 use millpond_session::result::{ColumnMeta, local_disabled};
 use millpond_session::types::{Encoding, Encodings, SqlType, Wire};
-use millpond_session::{Completion, ResultSink, SqlResult, Value};
+use millpond_session::{Completion, KeptRows, ResultSink, SqlError, SqlResult, Value};
 use std::io;
 
 /// What encoding rows needs to know of their columns; kept between results so that its memory is reused. A prepared
@@ -61,6 +61,17 @@ pub struct WireSink<'a> {
     /// Where the client's files come from, if the command may ask for such.
     incoming: Option<&'a mut Incoming>,
     in_rows: bool,
+    /// For a cursor: where its rows go.
+    kept: Option<Kept<'a>>,
+}
+
+/// The rows of a cursor. Its columns are told once all of them are there.
+struct Kept<'a> {
+    rows: &'a mut KeptRows,
+    columns: Vec<ColumnMeta>,
+    record: Vec<u8>,
+    /// Why a row could not be kept.
+    error: Option<SqlError>,
 }
 
 impl<'a> WireSink<'a> {
@@ -86,7 +97,24 @@ impl<'a> WireSink<'a> {
             lasting,
             incoming: None,
             in_rows: false,
+            kept: None,
         }
+    }
+
+    /// The same, for rows that are to be fetched later.
+    pub fn keeping(self, rows: Option<&'a mut KeptRows>) -> WireSink<'a> {
+        let kept = rows.map(|rows| Kept {
+            rows,
+            columns: Vec::new(),
+            record: Vec::new(),
+            error: None,
+        });
+        WireSink { kept, ..self }
+    }
+
+    /// Why a row could not be kept, if that is what ended the statement.
+    pub fn take_error(&mut self) -> Option<SqlError> {
+        self.kept.as_mut()?.error.take()
     }
 
     /// The same, for a command that may ask for the client's files.
@@ -133,6 +161,14 @@ impl WireSink<'_> {
     #[inline]
     fn plain_row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
         let Shape { types, wire, .. } = &*self.shape;
+        if let Some(kept) = &mut self.kept {
+            kept.record.clear();
+            binary::row(&mut kept.record, types, wire, row);
+            return kept.rows.push(&kept.record).map_err(|e| {
+                kept.error = Some(e);
+                io::ErrorKind::Other.into()
+            });
+        }
         match self.format {
             Format::Text => self.out.packet(|p| text::row(p, types, row)),
             Format::Binary => self.out.packet(|p| binary::row(p, types, wire, row)),
@@ -177,6 +213,13 @@ impl ResultSink for WireSink<'_> {
             Encoding::Own => !columns.iter().all(own_utf8),
             _ => true,
         };
+        if let Some(kept) = &mut self.kept {
+            kept.columns = columns.to_vec();
+            self.shape.set(columns);
+            self.shape.key = Key::default();
+            self.in_rows = true;
+            return Ok(());
+        }
         self.definitions(columns);
         if !self.deprecate_eof {
             let status = self.status;
@@ -203,8 +246,13 @@ impl ResultSink for WireSink<'_> {
     #[inline]
     fn finish(&mut self, done: &Completion) -> io::Result<()> {
         let more = if done.more { status::MORE_RESULTS } else { 0 };
-        let status = done.status | more;
+        let mut status = done.status | more;
         let in_rows = std::mem::take(&mut self.in_rows);
+        if let Some(kept) = self.kept.as_mut().filter(|_| in_rows) {
+            let columns = std::mem::take(&mut kept.columns);
+            self.definitions(&columns);
+            status |= status::CURSOR_EXISTS;
+        }
         if !in_rows {
             self.out.packet(|p| response::ok(p, 0x00, done, status));
         } else if self.deprecate_eof {

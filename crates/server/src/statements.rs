@@ -5,7 +5,7 @@ use crate::proto::{Cursor, Malformed};
 use crate::sink::Shape;
 use hashbrown::HashMap;
 use millpond_session::memory::Charge;
-use millpond_session::{Prepared, SqlError, SqlResult, Value};
+use millpond_session::{KeptRows, Prepared, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// A prepared statement and what the client has sent for it.
@@ -22,6 +22,8 @@ pub struct Statement {
     charge: Option<Charge>,
     /// What was wrong with long data: the command has no answer, so the execution tells.
     long_error: Option<SqlError>,
+    /// The rows of its last execution that are not fetched yet, each as the protocol has it, if it was executed for a cursor.
+    pub cursor: Option<KeptRows>,
 }
 
 /// 1835.
@@ -156,6 +158,7 @@ impl Statements {
                 long: Vec::new(),
                 charge: None,
                 long_error: None,
+                cursor: None,
             },
         );
         id

@@ -7,6 +7,7 @@
 //! | `session` | [`Session`]: what becomes of the statements of a connection |
 //! | `show` | SHOW, DESCRIBE, the tables of information_schema and performance_schema |
 //! | `instance` | [`Instance`]: an open database, and what its sessions share |
+//! | `kept_rows` | rows kept for a cursor of the protocol |
 //! | `programs` | stored programs, compiled |
 //! | `statements` | compiled statements by text; what each kind of statement does |
 //! | `vars` | which system variables there are, and their values |
@@ -15,6 +16,7 @@
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 
 mod instance;
+mod kept_rows;
 mod programs;
 mod registry;
 mod session;
@@ -25,6 +27,7 @@ mod vars;
 pub mod watch;
 
 pub use instance::{Instance, InstanceOptions};
+pub use kept_rows::KeptRows;
 pub use millpond_sql::{
     ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,
     value,

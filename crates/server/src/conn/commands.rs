@@ -7,11 +7,13 @@ use crate::proto::{Cursor, binary, capability, command, lenenc, response, status
 use crate::sink::{Format, TextRows, WireSink};
 use crate::statements::{Statement, malformed};
 use millpond_session::Counter;
-use millpond_session::{Prepared, SqlError, SqlResult, Value};
+use millpond_session::{Completion, Prepared, SqlError, SqlResult, Value};
 use smallvec::SmallVec;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+/// The flag of COM_STMT_EXECUTE that asks for a cursor (CURSOR_TYPE_READ_ONLY).
+const READ_ONLY_CURSOR: u8 = 1;
 /// Parameters that are bound without allocating.
 const INLINE_PARAMS: usize = 16;
 
@@ -45,7 +47,7 @@ impl<B: Backend> Connection<'_, B> {
         }
     }
 
-    /// COM_STMT_EXECUTE. A cursor is never opened: the whole result follows, as the protocol allows.
+    /// COM_STMT_EXECUTE. For a read-only cursor the rows are kept for COM_STMT_FETCH.
     #[inline]
     pub(super) fn stmt_execute(&mut self, body: Range<usize>) {
         if let Err(e) = self.try_stmt_execute(body) {
@@ -64,10 +66,17 @@ impl<B: Backend> Connection<'_, B> {
                 None => Ok(()),
             };
         }
+        statement.cursor = None;
         let (prepared, shape, types, long) = statement.parts();
         let mut params: SmallVec<[Value<'_>; INLINE_PARAMS]> = SmallVec::new();
-        // Cursor type (ignored) and iteration count (always 1) come first.
+        // The cursor's type and the iteration count (always 1) come first.
         let head = c.take(5).map_err(malformed);
+        // CALL and what has no rows are answered at once.
+        let fetched = |head: &[u8]| head[0] & READ_ONLY_CURSOR != 0 && !prepared.columns.is_empty();
+        let mut cursor = match &head {
+            Ok(head) if fetched(head) => Some(self.session.keep_rows()),
+            _ => None,
+        };
         let bound =
             head.and_then(|_| Statement::bind(types, long, prepared.params, &mut c, &mut params));
         if let Err(e) = bound {
@@ -82,7 +91,7 @@ impl<B: Backend> Connection<'_, B> {
             self.session.converted_texts(texts);
             binary::decode_texts(client, types, &mut params);
         }
-        let mut sink = WireSink::new(
+        let sink = WireSink::new(
             &mut self.writer,
             shape,
             Format::Binary,
@@ -91,13 +100,17 @@ impl<B: Backend> Connection<'_, B> {
             &self.encodings,
             Some(&prepared.columns),
         );
+        let mut sink = sink.keeping(cursor.as_mut());
         let done = self.session.execute_prepared(prepared, &params, &mut sink);
+        let done = done.map_err(|e| sink.take_error().unwrap_or(e));
         let had_long_data = !long.is_empty();
         drop(params);
         if had_long_data {
             statement.clear_long_data();
         }
-        done
+        done?;
+        statement.cursor = cursor;
+        Ok(())
     }
 
     /// All other commands.
@@ -205,22 +218,45 @@ impl<B: Backend> Connection<'_, B> {
         let id = Cursor::new(self.reader.bytes(body))
             .u32()
             .map_err(malformed)?;
-        self.statements
-            .get(id, "mysqld_stmt_reset")?
-            .clear_long_data();
+        let statement = self.statements.get(id, "mysqld_stmt_reset")?;
+        statement.clear_long_data();
+        statement.cursor = None;
         self.ok();
         Ok(())
     }
 
     fn stmt_fetch(&mut self, body: Range<usize>) -> SqlResult<()> {
-        let id = Cursor::new(self.reader.bytes(body))
-            .u32()
-            .map_err(malformed)?;
-        self.statements.get(id, "mysqld_stmt_fetch")?;
-        Err(SqlError::new(
-            1421,
-            format!("The statement ({id}) has no open cursor."),
-        ))
+        let mut c = Cursor::new(self.reader.bytes(body));
+        let id = c.u32().map_err(malformed)?;
+        let most = c.u32().map_err(malformed)?;
+        let statement = self.statements.get(id, "mysqld_stmt_fetch")?;
+        let Some(cursor) = &mut statement.cursor else {
+            let m = format!("The statement ({id}) has no open cursor.");
+            return Err(SqlError::new(1421, m));
+        };
+        let mut more = true;
+        for _ in 0..most {
+            let Some(row) = cursor.take()? else {
+                more = false;
+                break;
+            };
+            self.writer.packet(|p| p.extend_from_slice(row));
+            // A client that is gone is noticed where the answer ends.
+            let _ = self.writer.flush_if_due();
+        }
+        let left = match more {
+            true => status::CURSOR_EXISTS,
+            false => {
+                statement.cursor = None;
+                status::LAST_ROW_SENT
+            }
+        };
+        let status = self.session.status_flags() | left;
+        match self.capabilities & capability::DEPRECATE_EOF != 0 {
+            true => (self.writer).packet(|p| response::ok(p, 0xfe, &Completion::default(), status)),
+            false => self.writer.packet(|p| response::eof(p, 0, status)),
+        }
+        Ok(())
     }
 
     fn init_db(&mut self, body: Range<usize>) -> SqlResult<()> {

@@ -92,6 +92,10 @@ pub mod capability {
 pub mod status {
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 8;
+    /// The rows are a cursor's, to be fetched.
+    pub const CURSOR_EXISTS: u16 = 64;
+    /// The cursor had no more rows, and is closed.
+    pub const LAST_ROW_SENT: u16 = 128;
     /// The result set is a row of OUT parameters.
     pub const OUT_PARAMETERS: u16 = 4096;
     /// NO_BACKSLASH_ESCAPES is in force.

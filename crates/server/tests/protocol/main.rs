@@ -222,6 +222,64 @@ fn statements_are_prepared_executed_and_forgotten() {
     stop(server);
 }
 
+/// What a command that ends with EOF, or the OK in its place, says of cursors.
+fn cursor_status(packet: &[u8]) -> u16 {
+    assert_eq!(packet[0], 0xfe, "{packet:?}");
+    // Behind two bytes either way: warnings, or a row count and an id of 0.
+    u16::from_le_bytes([packet[3], packet[4]]) & (64 | 128)
+}
+
+#[test]
+fn cursors_are_fetched_from() {
+    let (server, dir) = start(Fake::default());
+    for caps in [0, DEPRECATE_EOF] {
+        let mut c = Client::connect(dir.socket(), caps);
+        let (id, ..) = c.prepare("params");
+        let mut body = vec![0b10, 1, 8, 0x80, 253, 0];
+        body.extend_from_slice(&7u64.to_le_bytes());
+        let open = |c: &mut Client| {
+            c.execute_as(1, id, &body);
+            assert_eq!(c.raw(), [2]);
+            for _ in 0..2 {
+                assert!(c.raw().starts_with(b"\x03def"));
+            }
+            assert_eq!(cursor_status(&c.raw()), 64);
+        };
+        let fetch = |c: &mut Client, rows: u32| {
+            c.command(&[&[0x1c], &id.to_le_bytes()[..], &rows.to_le_bytes()].concat());
+        };
+        open(&mut c);
+        fetch(&mut c, 0);
+        assert_eq!(cursor_status(&c.raw()), 64);
+        fetch(&mut c, 1);
+        let row = c.raw();
+        assert_eq!(row[..2], [0, 0b1000]);
+        assert_eq!(row[2..], 7u64.to_le_bytes());
+        assert_eq!(cursor_status(&c.raw()), 64);
+        // What is behind the last row closes it.
+        fetch(&mut c, 9);
+        assert_eq!(cursor_status(&c.raw()), 128);
+        fetch(&mut c, 1);
+        assert_eq!(c.packet().err().0, 1421);
+        // So do a reset and another execution.
+        open(&mut c);
+        c.command(&[&[0x1a], &id.to_le_bytes()[..]].concat());
+        assert!(matches!(c.packet(), Packet::Ok { .. }));
+        fetch(&mut c, 1);
+        assert_eq!(c.packet().err().0, 1421);
+        open(&mut c);
+        c.execute(id, &body);
+        assert_eq!(c.binary_rows().len(), 1);
+        fetch(&mut c, 1);
+        assert_eq!(c.packet().err().0, 1421);
+        // What is asked without a word of how many.
+        open(&mut c);
+        c.command(&[&[0x1c], &id.to_le_bytes()[..]].concat());
+        assert_eq!(c.packet().err().0, 1835);
+    }
+    stop(server);
+}
+
 #[test]
 fn malformed_executions_are_errors_and_the_connection_lives() {
     let (server, dir) = start(Fake::default());

@@ -11,6 +11,7 @@ use super::transaction::Transaction;
 use super::unsettled::Deferral;
 use super::{ConnectionInfo, Prepared};
 use crate::instance::{Facts, Instance};
+use crate::kept_rows::KeptRows;
 use crate::registry::Counter;
 use crate::registry::Seat;
 use crate::statements::{Cache, Context};
@@ -334,6 +335,12 @@ impl Session {
     /// A charge to the session's account, for what its client sends ahead of a statement.
     pub fn charge(&self) -> Charge {
         Charge::new(&self.memory)
+    }
+
+    /// For the rows of a cursor, which may take as much memory as those of a temporary table (`tmp_table_size`).
+    pub fn keep_rows(&self) -> KeptRows {
+        let engine = self.instance.0.engine.clone();
+        KeptRows::new(engine, self.charge(), self.settings.limits.table)
     }
 
     /// The database in use, if any.

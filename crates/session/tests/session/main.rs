@@ -7,6 +7,7 @@ mod diagnostics;
 mod expressions;
 mod files;
 mod isolation;
+mod kept_rows;
 mod locking;
 mod locks;
 mod prepared;

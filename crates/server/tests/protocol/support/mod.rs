@@ -270,9 +270,14 @@ impl Client {
 
     /// Executes; `body` is what follows the iteration count.
     pub fn execute(&mut self, id: u32, body: &[u8]) {
+        self.execute_as(0, id, body);
+    }
+
+    /// The same with flags: 1 asks for a cursor.
+    pub fn execute_as(&mut self, flags: u8, id: u32, body: &[u8]) {
         let mut p = vec![0x17];
         p.extend_from_slice(&id.to_le_bytes());
-        p.extend_from_slice(&[0, 1, 0, 0, 0]);
+        p.extend_from_slice(&[flags, 1, 0, 0, 0]);
         p.extend_from_slice(body);
         self.command(&p);
     }
