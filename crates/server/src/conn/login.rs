@@ -70,6 +70,9 @@ pub(super) fn login<B: Backend>(
             .map(|db| String::from_utf8_lossy(db).into_owned()),
         found_rows: capabilities & capability::FOUND_ROWS != 0,
         multi_statements: capabilities & capability::MULTI_STATEMENTS != 0,
+        // Several statements have several results.
+        single_results: capabilities & (capability::MULTI_RESULTS | capability::MULTI_STATEMENTS)
+            == 0,
         interactive: capabilities & capability::INTERACTIVE != 0,
         collation_id: login.collation,
         on_kill: Some(kill_hook(socket)),

@@ -17,6 +17,8 @@ pub struct Facts {
     pub(crate) instance: Instance,
     pub(crate) vars: SessionVars,
     pub(crate) seat: Arc<Seat>,
+    /// The client takes one result a command.
+    pub(crate) single_results: bool,
     /// Its stored programs. Only the session itself looks.
     pub(crate) running: Mutex<Running>,
 }

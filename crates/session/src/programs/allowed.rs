@@ -103,12 +103,25 @@ fn returns_rows(q: &Query) -> bool {
     into_of(q).is_none()
 }
 
+/// Whether a statement sends a result set.
+pub(super) fn answers(statement: &StatementKind) -> bool {
+    use StatementKind as K;
+    match statement {
+        K::Query(q) => returns_rows(q),
+        K::Show(_) | K::Explain(_) => true,
+        K::Admin(a) => matches!(
+            **a,
+            AdminStatement::Maintain { .. } | AdminStatement::Histogram { .. }
+        ),
+        _ => false,
+    }
+}
+
 /// In functions and triggers, which run within a statement.
 fn in_expressions(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()> {
     use StatementKind as K;
     match statement {
-        K::Query(q) if returns_rows(q) => Err(no_result(kind)),
-        K::Show(_) | K::Explain(_) => Err(no_result(kind)),
+        s if answers(s) => Err(no_result(kind)),
         K::Session(s) => match **s {
             SessionStatement::Prepare { .. }
             | SessionStatement::Execute { .. }
@@ -140,9 +153,6 @@ fn in_expressions(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()>
         K::AlterTable(_) | K::Schema(_) | K::Account(_) => Err(commits()),
         K::Admin(a) => match **a {
             AdminStatement::Flush { .. } => Err(dynamic("FLUSH")),
-            AdminStatement::Maintain { .. } | AdminStatement::Histogram { .. } => {
-                Err(no_result(kind))
-            }
             _ => Err(SqlError::unsupported(
                 "this statement in a stored function or trigger",
             )),

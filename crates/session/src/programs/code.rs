@@ -20,6 +20,8 @@ pub(crate) struct Program {
     pub parameters: Vec<ParameterMode>,
     /// What a function returns.
     pub returns: Option<Column>,
+    /// Whether it may send result sets, as far as its own statements tell: not those that EXECUTE and CALL run.
+    pub answers: bool,
     /// Its statements.
     pub statements: Vec<Arc<Parsed>>,
     /// The statements of its cursors.

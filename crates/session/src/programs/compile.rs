@@ -67,6 +67,8 @@ pub(super) struct Compiler<'d> {
     pub(super) returning: bool,
     /// Slots of NEW that are assigned to.
     pub(super) changed: Vec<usize>,
+    /// Whether a statement may send a result set.
+    pub(super) answers: bool,
 }
 
 /// What stands where a declaration may.
@@ -99,6 +101,7 @@ impl<'d> Compiler<'d> {
             returns: None,
             returning: false,
             changed: Vec::new(),
+            answers: false,
         })
     }
 
@@ -114,6 +117,7 @@ impl<'d> Compiler<'d> {
             def: self.def.clone(),
             parameters,
             returns: self.returns,
+            answers: self.answers,
             statements: statements.collect::<SqlResult<_>>()?,
             cursors: self.cursors,
             body,
@@ -153,6 +157,7 @@ impl<'d> Compiler<'d> {
     /// A statement as it stands.
     fn statement(&mut self, s: &ast::Statement) -> SqlResult<Sql> {
         allowed::check(&s.kind, self.def.kind)?;
+        self.answers |= allowed::answers(&s.kind);
         kinds::row(&s.kind)?;
         Ok(self.keep(Statement {
             tree: s.clone(),

@@ -62,6 +62,8 @@ pub struct ConnectionInfo {
     pub found_rows: bool,
     /// The client may send several statements in one text (CLIENT_MULTI_STATEMENTS).
     pub multi_statements: bool,
+    /// The client takes one result a command: it did not say CLIENT_MULTI_RESULTS. Then procedures must send no result sets (error 1312).
+    pub single_results: bool,
     /// The client called itself interactive (CLIENT_INTERACTIVE): the session's `wait_timeout` starts
     /// as the global `interactive_timeout`.
     pub interactive: bool,

@@ -135,6 +135,7 @@ impl Session {
             instance: instance.clone(),
             vars: SessionVars::new(instance.0.globals.clone(), id),
             seat: seat.clone(),
+            single_results: info.single_results,
             running: Default::default(),
         });
         let for_vars = facts.clone();

@@ -1,5 +1,7 @@
 //! Stored programs: what DDL beside a call does to it, KILL, bounds, restarts.
 
+use millpond_session::ConnectionInfo;
+
 use crate::support::{Client, TestDb};
 
 /// Waits until a session runs a statement that another looks for.
@@ -133,4 +135,42 @@ fn a_statement_is_planned_once() {
     // The call's own argument is one.
     assert!(plans(&mut c) - before <= 3, "{before}");
     assert_eq!(c.one("SELECT v FROM t"), (3 + 199 * 200 / 2).to_string());
+}
+
+/// CLIENT_MULTI_RESULTS is asked for before a procedure runs that sends result sets, and at each CALL within it.
+#[test]
+fn clients_that_take_one_result_call_no_procedure_with_more() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for sql in [
+        "CREATE TABLE t (a INT)",
+        "CREATE PROCEDURE rows_() BEGIN INSERT INTO t VALUES (1); SELECT 1; END",
+        "CREATE PROCEDURE shows() SHOW TABLES",
+        "CREATE PROCEDURE silent(OUT n INT) BEGIN DECLARE c CURSOR FOR SELECT 1; INSERT INTO t VALUES (2); SELECT COUNT(*) INTO n FROM t; END",
+        "CREATE PROCEDURE calls() BEGIN INSERT INTO t VALUES (3); CALL rows_(); END",
+    ] {
+        c.ok(sql);
+    }
+    let info = ConnectionInfo {
+        user: "root".into(),
+        host: "localhost".into(),
+        database: Some("test".into()),
+        single_results: true,
+        ..ConnectionInfo::default()
+    };
+    let mut one = Client(db.instance().connect(info).unwrap());
+    let refused = one.run("CALL rows_()").unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message.as_str()),
+        (
+            1312,
+            "PROCEDURE test.rows_ can't return a result set in the given context"
+        )
+    );
+    assert_eq!(one.code("CALL shows()"), 1312);
+    one.ok("CALL silent(@n)");
+    assert_eq!(one.one("SELECT @n"), "1");
+    assert_eq!(one.code("CALL calls()"), 1312);
+    assert_eq!(c.one("SELECT GROUP_CONCAT(a) FROM t"), "2,3");
+    c.ok("CALL rows_()");
 }

@@ -75,6 +75,18 @@ fn check_arguments(program: &Program, given: &[Option<Variable>]) -> SqlResult<(
     Ok(())
 }
 
+/// Error 1312 for a procedure with result sets where the client takes but one result, the OK.
+fn check_results(host: &dyn Host, program: &Program) -> SqlResult<()> {
+    if !(program.answers && host.facts().single_results) {
+        return Ok(());
+    }
+    let m = format!(
+        "PROCEDURE {} can't return a result set in the given context",
+        program.def.full_name()
+    );
+    Err(SqlError::new(1312, m))
+}
+
 /// The procedure of a name.
 fn procedure(
     host: &dyn Host,
@@ -141,6 +153,7 @@ fn invoke(
     sink: &mut dyn ResultSink,
 ) -> SqlResult<Vec<Value<'static>>> {
     let program = &routine.program;
+    check_results(host, program)?;
     let calls = check_nesting(host, &key, &program.def)?;
     let mut frame = Vec::with_capacity(program.slots.len());
     for ((mode, column), v) in program.parameters.iter().zip(&program.slots).zip(args) {
