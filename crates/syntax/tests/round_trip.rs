@@ -72,8 +72,8 @@ fn statements_of_the_sql_layers_tests() {
             let Some(head) = lines.next() else {
                 continue;
             };
-            // The parser counts values of a row and tables of a join, too.
-            let by_parser = ["1064", "1221", "1116", "1136"];
+            // The parser counts values of a row and tables of a join, too, and misses the alias of a JSON_TABLE.
+            let by_parser = ["1064", "1221", "1116", "1136", "3667"];
             let refusal = by_parser
                 .iter()
                 .any(|code| head.contains(&format!("error {code}")));
