@@ -180,7 +180,10 @@ impl<'a> Ddl<'a> {
         let progress = self.owner.progress();
         let seen = progress.begin(self.work_of(&source, schema, &work, order));
         let conversion = Conversion::new(old, changed, own.1, self.env);
-        let keeps_ids = places == Some(Places::Same) && schema.indexes[0].parts.is_empty();
+        // Temporary tables give theirs anew: nobody follows their rows.
+        let keeps_ids = places == Some(Places::Same)
+            && schema.indexes[0].parts.is_empty()
+            && home != Home::Temporary;
         self.copy(txn, &source, &conversion, keeps_ids, &mut work)?;
         if places != Some(Places::Computed) {
             // Purge goes on.
