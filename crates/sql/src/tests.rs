@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use millpond_store::io::{RealStorage, Storage};
 use millpond_store::{Engine, Isolation, Options, Owner, Txn};
 
+use crate::computed::Codecs;
 use crate::ddl::Ddl;
 use crate::env::SessionEnv;
 use crate::env::tests::env;
@@ -17,7 +18,6 @@ use crate::parse::parse_one;
 use crate::plan::Plan;
 use crate::planner::{PlanContext, compile};
 use crate::result::{ColumnMeta, Completion, ResultSink};
-use crate::row::Codecs;
 use crate::statistics::{self, Settings};
 use crate::value::Value;
 use crate::write::Hooks;

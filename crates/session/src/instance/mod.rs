@@ -26,10 +26,10 @@ use crate::registry::{Counter, Registry, Seat, Sums};
 use crate::slowlog::{self, SlowLog};
 use crate::statements::SharedCache;
 use crate::vars::{self, Access, Globals, Kind, VarValue};
+use millpond_sql::computed::Codecs;
 use millpond_sql::env::user_locks::UserLocks;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::memory::ServerMemory;
-use millpond_sql::row::Codecs;
 use millpond_sql::statistics::refresh::Refresher;
 use millpond_sql::statistics::{self, Settings};
 

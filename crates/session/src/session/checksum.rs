@@ -7,6 +7,7 @@ use millpond_store::{Direction, Fetch, KeyRange, ReadMode, Table, Txn};
 use super::Session;
 use super::admin::KILL_CHECK_ROWS;
 use crate::show;
+use millpond_sql::computed::take_failure;
 use millpond_sql::env::Diagnostic;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{MaintenanceOption, ObjectName};
@@ -106,6 +107,9 @@ fn add_rows(
     let mut count = 0u64;
     while let Some(found) = scan.next(txn).map_err(wrap)? {
         sum.add(found.row);
+        if let Some(e) = take_failure() {
+            return Err(e);
+        }
         count += 1;
         if count.is_multiple_of(KILL_CHECK_ROWS) && killed() {
             return Err(SqlError::new(1317, "Query execution was interrupted"));

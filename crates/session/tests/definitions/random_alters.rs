@@ -1,4 +1,4 @@
-//! ALTERs in a row on one table, instant ones and others, with rows changed and the power cut in between: the rows are a model's. An
+//! ALTERs in a row on one table, instant ones and others, VIRTUAL columns among its columns, with rows changed and the power cut in between: the rows are a model's. An
 //! instant one writes no row, and a snapshot that is older reads on.
 //!
 //! `MILLPOND_ALTERS` sets how many (default 40), `MILLPOND_RANDOM_SEED` repeats a run.
@@ -38,9 +38,23 @@ struct Column {
     kind: Kind,
     nullable: bool,
     default: Option<String>,
+    /// The column that it is computed from, if it is VIRTUAL: rows of the model have no value in it.
+    of: Option<String>,
 }
 
+/// Digits or characters that any value of a VIRTUAL column fits in.
+const COMPUTED_LENGTH: u64 = 400;
+
 impl Column {
+    /// The value of a VIRTUAL column over its base's.
+    fn computed(&self, base: &Option<String>) -> Option<String> {
+        let base = base.as_ref()?;
+        Some(match self.kind {
+            Kind::BigInt => (base.parse::<i64>().expect("a number") * 2 + 1).to_string(),
+            _ => format!("{base}!"),
+        })
+    }
+
     fn definition(&self) -> String {
         let ty = match self.kind {
             Kind::Int => "INT".to_string(),
@@ -53,6 +67,11 @@ impl Column {
                 format!("ENUM({})", members.join(","))
             }
         };
+        match (&self.of, self.kind) {
+            (Some(base), Kind::BigInt) => return format!("{} {ty} AS ({base} * 2 + 1)", self.name),
+            (Some(base), _) => return format!("{} {ty} AS (CONCAT({base}, '!'))", self.name),
+            (None, _) => {}
+        }
         let null = if self.nullable { "" } else { " NOT NULL" };
         match &self.default {
             Some(d) => format!("{} {ty}{null} DEFAULT '{d}'", self.name),
@@ -102,6 +121,20 @@ impl Column {
     }
 }
 
+/// A row as it is read: with the values of VIRTUAL columns.
+fn as_read(columns: &[Column], id: u64, row: &[Option<String>]) -> Vec<String> {
+    let value = |(c, v): (&Column, &Option<String>)| match &c.of {
+        None => v.clone(),
+        Some(base) => {
+            let at = columns.iter().position(|c| c.name == *base);
+            c.computed(&row[at.expect("the base is there")])
+        }
+    };
+    let values = columns.iter().zip(row).map(value);
+    let values = values.map(|v| v.unwrap_or("NULL".into()));
+    std::iter::once(id.to_string()).chain(values).collect()
+}
+
 fn literal(v: &Option<String>) -> String {
     v.as_ref().map_or("NULL".into(), |v| format!("'{v}'"))
 }
@@ -133,7 +166,46 @@ impl Model {
         self.rows.values_mut().chain(seen)
     }
 
-    fn random_column(&mut self, rng: &mut Rng) -> Column {
+    /// Whether a VIRTUAL column is computed from one.
+    fn is_base(&self, name: &str) -> bool {
+        self.columns.iter().any(|c| c.of.as_deref() == Some(name))
+    }
+
+    /// Positions of columns that are given values.
+    fn stored(&self) -> Vec<usize> {
+        let all = self.columns.iter().enumerate();
+        all.filter(|(_, c)| c.of.is_none())
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// A VIRTUAL column over another that the statement leaves alone.
+    fn virtual_column(&mut self, touched: &[String], rng: &mut Rng) -> Option<Column> {
+        let over = |c: &&Column| {
+            let kind = matches!(c.kind, Kind::Int | Kind::BigInt | Kind::VarChar(_));
+            kind && c.of.is_none() && !touched.contains(&c.name)
+        };
+        let bases: Vec<Column> = self.columns.iter().filter(over).cloned().collect();
+        if bases.is_empty() || rng.below(2) == 0 {
+            return None;
+        }
+        let base = &bases[rng.below(bases.len() as u64) as usize];
+        Some(Column {
+            name: self.new_name("v"),
+            kind: match base.kind {
+                Kind::VarChar(_) => Kind::VarChar(COMPUTED_LENGTH),
+                _ => Kind::BigInt,
+            },
+            nullable: true,
+            default: None,
+            of: Some(base.name.clone()),
+        })
+    }
+
+    fn random_column(&mut self, touched: &[String], rng: &mut Rng) -> Column {
+        if let Some(column) = self.virtual_column(touched, rng) {
+            return column;
+        }
         let kind = match rng.below(6) {
             0 => Kind::Int,
             1 => Kind::BigInt,
@@ -147,6 +219,7 @@ impl Model {
             kind,
             nullable: rng.below(2) == 0,
             default: None,
+            of: None,
         };
         if rng.below(2) == 0 {
             column.default = column.new_default(rng);
@@ -168,7 +241,8 @@ impl Model {
     fn instant(&mut self, touched: &mut Vec<String>, rng: &mut Rng) -> Option<String> {
         if self.columns.is_empty() || rng.below(3) == 0 {
             let (at, clause) = self.place(touched, rng)?;
-            let column = self.random_column(rng);
+            let column = self.random_column(touched, rng);
+            touched.extend(column.of.clone());
             let clause = format!("ADD COLUMN {}{clause}", column.definition());
             for row in self.all_rows() {
                 row.insert(at, column.missing());
@@ -184,13 +258,14 @@ impl Model {
             return None;
         }
         touched.push(name.clone());
+        touched.extend(column.of.clone());
         match rng.below(6) {
-            0 if !self.is_key(&name) => {
+            0 if !self.is_key(&name) && !self.is_base(&name) => {
                 self.columns.remove(at);
                 self.all_rows().for_each(|row| drop(row.remove(at)));
                 Some(format!("DROP COLUMN {name}"))
             }
-            1 => {
+            1 if !self.is_base(&name) => {
                 let new = self.new_name("r");
                 for (_, c) in self.keys.iter_mut().filter(|(_, c)| *c == name) {
                     c.clone_from(&new);
@@ -213,7 +288,7 @@ impl Model {
                 }
                 Some(format!("MODIFY COLUMN {}{clause}", column.definition()))
             }
-            3 => {
+            3 if column.of.is_none() => {
                 let column = &mut self.columns[at];
                 column.kind = match column.kind {
                     Kind::VarChar(n) if n < 100 => Kind::VarChar(n + rng.below(100)),
@@ -222,7 +297,7 @@ impl Model {
                 };
                 Some(format!("MODIFY COLUMN {}", column.definition()))
             }
-            4 => {
+            4 if column.of.is_none() => {
                 let default = column.new_default(rng)?;
                 self.columns[at].default = Some(default.clone());
                 Some(format!("ALTER COLUMN {name} SET DEFAULT '{default}'"))
@@ -283,8 +358,9 @@ impl Model {
                 self.rows.remove(&id);
                 format!("DELETE FROM t WHERE id = {id}")
             }
-            (1, Some(id)) if !self.columns.is_empty() => {
-                let at = rng.below(self.columns.len() as u64) as usize;
+            (1, Some(id)) if !self.stored().is_empty() => {
+                let stored = self.stored();
+                let at = stored[rng.below(stored.len() as u64) as usize];
                 let v = self.columns[at].value(rng);
                 let set = format!("{} = {}", self.columns[at].name, literal(&v));
                 self.rows.get_mut(&id).expect("there")[at] = v;
@@ -296,6 +372,10 @@ impl Model {
                 let (mut names, mut values) = (vec!["id".to_string()], vec![id.to_string()]);
                 let mut row = Vec::new();
                 for c in &self.columns {
+                    if c.of.is_some() {
+                        row.push(None);
+                        continue;
+                    }
                     let may_miss = c.nullable || c.default.is_some();
                     if may_miss && rng.below(3) == 0 {
                         row.push(c.missing());
@@ -392,13 +472,8 @@ fn compare(c: &mut Client, columns: &[Column], rows: &Rows, what: &str) {
     let found = c.ok("SELECT * FROM t ORDER BY id");
     let names: Vec<&str> = columns.iter().map(|c| &*c.name).collect();
     assert_eq!(&found.headings()[1..], names, "{what}");
-    let expected: Vec<Vec<String>> = rows
-        .iter()
-        .map(|(id, row)| {
-            let values = row.iter().map(|v| v.clone().unwrap_or("NULL".into()));
-            std::iter::once(id.to_string()).chain(values).collect()
-        })
-        .collect();
+    let each = rows.iter();
+    let expected: Vec<Vec<String>> = each.map(|(id, row)| as_read(columns, *id, row)).collect();
     assert_eq!(found.rows.len(), expected.len(), "{what}");
     for (found, expected) in found.rows.iter().zip(&expected) {
         assert_eq!(found, expected, "{what}");
@@ -409,12 +484,8 @@ fn compare(c: &mut Client, columns: &[Column], rows: &Rows, what: &str) {
 fn sees(c: &mut Client, model: &Model) -> bool {
     let found = c.ok("SELECT * FROM t ORDER BY id");
     let names: Vec<&str> = model.columns.iter().map(|c| &*c.name).collect();
-    let expected = model.rows.iter().map(|(id, row)| {
-        let values = row.iter().map(|v| v.clone().unwrap_or("NULL".into()));
-        std::iter::once(id.to_string())
-            .chain(values)
-            .collect::<Vec<_>>()
-    });
+    let each = model.rows.iter();
+    let expected = each.map(|(id, row)| as_read(&model.columns, *id, row));
     found.headings()[1..] == names && found.rows.iter().cloned().eq(expected)
 }
 
@@ -547,14 +618,18 @@ impl Run {
         if let Some(rows) = &model.snapshot {
             compare(&mut db.reader, &model.columns, rows, "a snapshot");
         }
-        for (key, column) in &model.keys {
-            let sql =
-                format!("SELECT id, {column} FROM t FORCE INDEX ({key}) ORDER BY {column}, id");
-            let mut through_key = db.writer.rows(&sql);
-            through_key.sort();
-            let mut plain = db.writer.rows(&format!("SELECT id, {column} FROM t"));
-            plain.sort();
-            assert_eq!(through_key, plain, "{sql}");
+        let snapshot = model.snapshot.is_some();
+        let readers = [Some(&mut db.writer), snapshot.then_some(&mut db.reader)];
+        for reader in readers.into_iter().flatten() {
+            for (key, column) in &model.keys {
+                let sql =
+                    format!("SELECT id, {column} FROM t FORCE INDEX ({key}) ORDER BY {column}, id");
+                let mut through_key = reader.rows(&sql);
+                through_key.sort();
+                let mut plain = reader.rows(&format!("SELECT id, {column} FROM t"));
+                plain.sort();
+                assert_eq!(through_key, plain, "{sql}");
+            }
         }
         let sound = db.writer.ok("CHECK TABLE t");
         assert_eq!(sound.rows[0].last().map(String::as_str), Some("OK"));

@@ -112,6 +112,64 @@ fn random_statements_on_a_temporary_table_agree_with_the_model() {
     assert_eq!(hidden, [[Some("0".to_string())]]);
 }
 
+/// One session on a table whose keys are of VIRTUAL columns and an expression, which come and go.
+#[test]
+fn random_statements_on_computed_keys_agree_with_the_model() {
+    let clock = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    let seed = env("MILLPOND_RANDOM_SEED", clock.as_nanos() as u64);
+    let steps = env("MILLPOND_RANDOM_STEPS", 4000);
+    println!("MILLPOND_RANDOM_SEED={seed} MILLPOND_RANDOM_STEPS={steps}");
+    let folder = tempfile::tempdir().unwrap();
+    let mut db = Db::open(folder.path(), 1);
+    db.run(0, "CREATE DATABASE r").unwrap();
+    db.run(
+        0,
+        "CREATE TABLE r.t (id INT PRIMARY KEY, k INT, u INT, c TEXT, v INT AS (k) VIRTUAL INVISIBLE, \
+         w INT AS (u + 0) VIRTUAL INVISIBLE, KEY k (v, id), UNIQUE KEY u (w), KEY f ((k * 2)))",
+    )
+    .unwrap();
+    let mut run = Run {
+        sessions: 1,
+        rng: Rng(seed),
+        model: Model::new(1),
+        db,
+        trace: Vec::new(),
+    };
+    for step in 0..steps {
+        if run.trace.len() > TRACE {
+            run.trace.drain(..TRACE / 2);
+        }
+        let changed = match (step % 200, step / 200 % 5) {
+            (199, 0) => run.alter("ALTER TABLE r.t ADD COLUMN y BIGINT AS (k * u) INVISIBLE FIRST"),
+            (199, 1) => run.alter("ALTER TABLE r.t ADD KEY y (y)"),
+            (199, 2) => run.alter("ALTER TABLE r.t FORCE"),
+            (199, 3) => run.alter("ALTER TABLE r.t DROP KEY y"),
+            (199, _) => run.alter("ALTER TABLE r.t DROP COLUMN y"),
+            _ => Ok(()),
+        };
+        if let Err(e) = changed.and_then(|()| run.step()) {
+            panic!("step {step}, seed {seed}: {e}\n{}", run.trace.join("\n"));
+        }
+        if step % 50 == 49 {
+            run.end(0, true).unwrap();
+            for (key, column) in [("k", "v"), ("u", "w")] {
+                let of =
+                    |through: &str| format!("SELECT {column}, id FROM r.t {through} ORDER BY 1, 2");
+                let by_key = run.db.run(0, &of(&format!("FORCE INDEX ({key})"))).unwrap();
+                assert_eq!(by_key, run.db.run(0, &of("")).unwrap(), "seed {seed}");
+            }
+            let checked = run.db.run(0, "CHECK TABLE r.t").unwrap();
+            let said = checked[0].last().cloned().flatten();
+            assert_eq!(said.as_deref(), Some("OK"), "seed {seed}");
+        }
+        if step % 1000 == 999 {
+            run.db.reopen(folder.path(), 1);
+        }
+    }
+}
+
 /// Whether a row (id, rest) matches a filter.
 type Keep = dyn Fn(i64, &Row) -> bool;
 /// What an UPDATE does to a row.

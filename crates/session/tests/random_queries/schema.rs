@@ -1,4 +1,5 @@
-//! Random tables: a column of each kind, few different values, many NULLs and duplicates, indexes or none.
+//! Random tables: a column of each kind, few different values, many NULLs and duplicates, indexes or none. With indexes, some columns are VIRTUAL
+//! over others that nobody sees.
 
 use crate::query::Kind;
 use crate::rng::Rng;
@@ -90,6 +91,8 @@ pub struct Relation {
     pub name: String,
     /// Names of columns that are NOT NULL.
     required: Vec<&'static str>,
+    /// Names of columns that are VIRTUAL where there are indexes.
+    computed: Vec<&'static str>,
     /// `(name, definition)`: `("k0", "KEY k0 (i, d)")`.
     pub keys: Vec<(String, String)>,
     /// Each as in VALUES.
@@ -125,9 +128,15 @@ impl Relation {
             _ => 2 + rng.below(10),
         };
         let rows = (0..count).map(|id| row(rng, id, &required)).collect();
+        let computed = match rng.below(3) {
+            0 => DOMAINS.iter().map(|d| d.name).collect::<Vec<_>>(),
+            _ => Vec::new(),
+        };
+        let computed = computed.into_iter().filter(|_| rng.below(2) == 0);
         Relation {
             name,
             required,
+            computed: computed.collect(),
             keys,
             rows,
         }
@@ -136,16 +145,27 @@ impl Relation {
     /// CREATE TABLE and INSERT, with the indexes or without.
     pub fn script(&self, keyed: bool) -> Vec<String> {
         let mut parts = vec!["id INT NOT NULL".to_string()];
+        let (mut names, mut bases) = (vec!["id".to_string()], Vec::new());
         for d in &DOMAINS {
-            let required = self.required.contains(&d.name);
+            let (name, definition) = (d.name, d.definition);
+            if keyed && self.computed.contains(&name) {
+                parts.push(format!("{name} {definition} AS ({name}0)"));
+                bases.push(format!("{name}0 {definition} INVISIBLE"));
+                names.push(format!("{name}0"));
+                continue;
+            }
+            let required = self.required.contains(&name);
             let not_null = if required { " NOT NULL" } else { "" };
-            parts.push(format!("{} {}{not_null}", d.name, d.definition));
+            parts.push(format!("{name} {definition}{not_null}"));
+            names.push(name.to_string());
         }
+        parts.extend(bases);
         if keyed {
             parts.extend(self.keys.iter().map(|(_, d)| d.clone()));
         }
         let create = format!("CREATE TABLE {} ({})", self.name, parts.join(", "));
-        let insert = format!("INSERT INTO {} VALUES {}", self.name, self.rows.join(", "));
+        let (names, rows) = (names.join(", "), self.rows.join(", "));
+        let insert = format!("INSERT INTO {} ({names}) VALUES {rows}", self.name);
         if self.rows.is_empty() {
             vec![create]
         } else {

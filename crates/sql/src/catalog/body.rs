@@ -263,14 +263,23 @@ mod tests {
         s.columns[2].generated = Some(Box::new(Generated {
             text: "(`c0` + 1)".into(),
             stored: true,
+            in_rows: true,
         }));
         s.columns[5].generated = Some(Box::new(Generated {
             text: "`c3`".into(),
             stored: false,
+            in_rows: false,
         }));
         s.columns[5].visibility = Visibility::Invisible;
         s.columns[6].visibility = Visibility::Hidden;
+        // As earlier builds have them.
+        s.columns[7].generated = Some(Box::new(Generated {
+            text: "`c4`".into(),
+            stored: false,
+            in_rows: true,
+        }));
         s.indexes[3].visible = false;
+        let mut s = Schema::new(s.columns, s.indexes, s.collation, s.comment, s.created);
         s.indexes[2].btree = true;
         s.options.set(KeptOption::MaxRows, Some(7));
         for (n, enforced) in [(0, true), (1, false)] {
@@ -289,6 +298,8 @@ mod tests {
         assert_eq!(s.table_body()[0], SECTIONS);
         let t = Schema::of(&def_of(&s)).unwrap();
         assert_eq!(t.columns, s.columns);
+        let computed = |c: &usize| t.layout().is_computed(*c);
+        assert_eq!((0..t.columns.len()).find(computed), Some(5));
         assert_eq!(t.checks, s.checks);
         assert_eq!(t.options, s.options);
         assert_eq!(t.indexes, s.indexes);

@@ -23,6 +23,8 @@ pub struct RowLayout {
     variable: u32,
     /// The schema version that rows of this layout are of.
     version: u32,
+    /// Whether there are columns that take no place.
+    computes: bool,
 }
 
 /// Bytes a key part of a type counts for error 1071: `prefix` characters (bytes of a binary string), or all of them.
@@ -34,10 +36,18 @@ pub(crate) fn key_length(ty: &SqlType, prefix: Option<u32>) -> usize {
     chars * ty.char_bytes() as usize
 }
 
+/// Form and width of a column's values in rows.
+pub(super) fn form_in_rows(column: &Column) -> (Form, u8) {
+    match &column.generated {
+        Some(g) if !g.in_rows => (Form::Computed, 0),
+        _ => form_of(&column.ty),
+    }
+}
+
 impl RowLayout {
     /// Lays the columns out, of a table's first schema version.
     pub(crate) fn new(columns: &[Column]) -> RowLayout {
-        RowLayout::of_forms(columns.iter().map(|c| form_of(&c.ty)), 0)
+        RowLayout::of_forms(columns.iter().map(form_in_rows), 0)
     }
 
     /// Lays columns of these forms and widths out.
@@ -48,7 +58,9 @@ impl RowLayout {
         let mut at = 1 + columns.len().div_ceil(8) as u32;
         let mut variable = 0;
         let mut slots = Vec::with_capacity(columns.len());
+        let mut computes = false;
         for (form, width) in columns {
+            computes |= form == Form::Computed;
             let place = if form.is_variable() {
                 &mut variable
             } else {
@@ -66,6 +78,7 @@ impl RowLayout {
             ends: at,
             variable,
             version,
+            computes,
         }
     }
 
@@ -78,6 +91,18 @@ impl RowLayout {
     #[inline]
     pub(crate) fn version(&self) -> u32 {
         self.version
+    }
+
+    /// Whether rows don't hold the values of some columns.
+    #[inline]
+    pub fn computes(&self) -> bool {
+        self.computes
+    }
+
+    /// Whether rows don't hold the values of a column, which are computed from their others.
+    #[inline]
+    pub fn is_computed(&self, column: usize) -> bool {
+        self.slots[column].form == Form::Computed
     }
 
     /// Where the columns are, in order.

@@ -21,6 +21,7 @@
 use crate::types::{Collation, SqlType};
 use crate::value::Target;
 use bound::BoundOnce;
+pub(crate) use bound::compute_by;
 use std::sync::Arc;
 
 pub mod assign;

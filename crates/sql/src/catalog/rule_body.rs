@@ -76,6 +76,8 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<(Vec<Check>
             column.generated = Some(Box::new(Generated {
                 text: r.text()?.to_string(),
                 stored: flags & STORED != 0,
+                // Unless a section of its own says otherwise.
+                in_rows: true,
             }));
         }
         column.visibility = match flags & (INVISIBLE | HIDDEN) {

@@ -12,6 +12,9 @@ pub struct Generated {
     pub text: String,
     /// STORED rather than VIRTUAL.
     pub stored: bool,
+    /// Whether rows hold its values: those of a STORED column always, those of a VIRTUAL one where they follow from more than the row,
+    /// and in tables of before there was a choice.
+    pub in_rows: bool,
 }
 
 /// A CHECK constraint.

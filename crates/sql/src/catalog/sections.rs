@@ -11,6 +11,7 @@
 //! | 3 | schema versions of rows |
 //! | 4 | ZEROFILL: columns by position, each with its width |
 //! | 5 | what a view shows |
+//! | 6 | VIRTUAL columns whose values rows don't hold, by position |
 //! | 7 | options that are shown and change nothing |
 
 use super::bytes::{Reader, Writer, corrupt};
@@ -23,6 +24,7 @@ const FOREIGN_KEYS: u64 = 2;
 const VERSIONS: u64 = 3;
 const ZEROFILL: u64 = 4;
 const VIEW: u64 = 5;
+const COMPUTED: u64 = 6;
 const OPTIONS: u64 = 7;
 
 /// The sections of a schema, with the bytes of each.
@@ -56,6 +58,14 @@ pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
         let mut w = Writer(Vec::new());
         view.write(&mut w);
         list.push((VIEW, w.0));
+    }
+    // A server that knows of no such columns could not read rows that have been without one either.
+    if s.layout().computes() || s.versions().dropped_computed() {
+        let computed = (0..s.columns.len()).filter(|c| s.layout().is_computed(*c));
+        let mut w = Writer(Vec::new());
+        w.number(computed.clone().count() as u64);
+        computed.for_each(|at| w.number(at as u64));
+        list.push((COMPUTED, w.0));
     }
     if !s.options.is_empty() {
         let mut w = Writer(Vec::new());
@@ -128,6 +138,18 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
                 let view = &mut Reader(r.bytes()?);
                 sections.view = Some(View::read(view)?);
                 if !view.0.is_empty() {
+                    return Err(corrupt());
+                }
+            }
+            COMPUTED => {
+                let computed = &mut Reader(r.bytes()?);
+                for _ in 0..computed.count()? {
+                    let at: usize = computed.small()?;
+                    let column = columns.get_mut(at).ok_or_else(corrupt)?;
+                    let generated = column.generated.as_mut().filter(|g| !g.stored);
+                    generated.ok_or_else(corrupt)?.in_rows = false;
+                }
+                if !computed.0.is_empty() {
                     return Err(corrupt());
                 }
             }

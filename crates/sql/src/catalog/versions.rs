@@ -12,12 +12,16 @@
 use std::sync::{Arc, OnceLock};
 
 use super::bytes::{Reader, Writer, corrupt};
+use super::layout::form_in_rows;
 use super::{Column, RowLayout};
 use crate::error::SqlResult;
-use crate::value::family::stored::{Form, form_of};
+use crate::value::family::stored::Form;
 
 /// The value of a column in rows that were written before it was there, as rows store it; `None`: NULL.
 pub type Fill = Option<Arc<[u8]>>;
+
+/// What stands for the width of a dropped column whose values rows didn't hold.
+const NOTHING: u8 = u8::MAX;
 
 /// Where a column's value is in a row of an earlier version.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +46,7 @@ enum Run {
 pub struct Step {
     /// How many columns the version before has.
     before: usize,
-    /// Those of them that the change drops, ascending, with the bytes that each takes in rows; 0: a variable one.
+    /// Those of them that the change drops, ascending, with the bytes that each takes in rows; 0: a variable one; [`NOTHING`].
     dropped: Vec<(usize, u8)>,
     /// The columns after.
     runs: Vec<Run>,
@@ -52,8 +56,11 @@ impl Step {
     /// From `old` columns to others. `from`: for each of those its position before, or the value that it has in rows that are there.
     pub fn new(old: &[Column], from: Vec<Result<usize, Fill>>) -> Step {
         let mut runs: Vec<Run> = Vec::new();
-        let mut dropped: Vec<(usize, u8)> =
-            old.iter().map(|c| form_of(&c.ty).1).enumerate().collect();
+        let width = |c: &Column| match form_in_rows(c) {
+            (Form::Computed, _) => NOTHING,
+            (_, width) => width,
+        };
+        let mut dropped: Vec<(usize, u8)> = old.iter().map(width).enumerate().collect();
         for source in from {
             match (source, runs.last_mut()) {
                 (Ok(at), last) => {
@@ -231,6 +238,12 @@ impl Versions {
         self.earlier.len()
     }
 
+    /// Whether a column was dropped whose values rows didn't hold.
+    pub(super) fn dropped_computed(&self) -> bool {
+        let mut dropped = self.earlier.iter().flat_map(|e| &e.step.dropped);
+        dropped.any(|(_, width)| *width == NOTHING)
+    }
+
     /// Those of a definition that follows on this one's, while rows stay.
     pub fn next(&self, step: Step) -> Versions {
         let taken = |n: u32| {
@@ -280,7 +293,10 @@ impl Versions {
             // Of what is read no more, the width is all that counts.
             let mut before = vec![(Form::Variable, 0); step.before];
             for &(column, width) in step.dropped.iter().filter(|(_, width)| *width > 0) {
-                before[column] = (Form::Unsigned, width);
+                before[column] = match width {
+                    NOTHING => (Form::Computed, 0),
+                    width => (Form::Unsigned, width),
+                };
             }
             for (source, form) in from.iter().zip(&forms) {
                 if let Source::Kept(column) = source {

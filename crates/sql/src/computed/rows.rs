@@ -1,6 +1,7 @@
 //! A table's expressions, bound, and what they make of rows.
 
 use super::Role;
+use super::columns::among_definitions;
 use super::read::Definition;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
@@ -30,8 +31,9 @@ pub struct Computed {
 impl Schema {
     /// The table's expressions.
     #[inline]
-    pub fn computed(&self, env: &SessionEnv) -> SqlResult<&Computed> {
-        self.computed.get(|| Computed::of(self, env))
+    pub fn computed(&self) -> SqlResult<&Computed> {
+        let bind = || among_definitions(|env| Computed::of(self, env));
+        self.computed.get(bind)
     }
 }
 
@@ -82,7 +84,7 @@ impl Computed {
         env: &SessionEnv,
     ) -> SqlResult<Value<'static>> {
         match self.defaults.iter().find(|(c, _)| *c == column) {
-            Some((_, e)) => value(e, row, env),
+            Some((_, e)) => value(e, RowRef::Values(row), env),
             None => Err(SqlError::new(1105, "the column has no such default")),
         }
     }
@@ -101,7 +103,7 @@ impl Computed {
     pub fn generated_value(
         &self,
         column: usize,
-        row: &[Value<'_>],
+        row: RowRef<'_>,
         env: &SessionEnv,
     ) -> SqlResult<Value<'static>> {
         match self.generated.iter().find(|(c, _)| *c == column) {
@@ -142,9 +144,9 @@ impl Computed {
     }
 }
 
-/// The value of an expression for a row of values.
-fn value(e: &Expr, row: &[Value<'_>], env: &SessionEnv) -> SqlResult<Value<'static>> {
-    let rows = [RowRef::Values(row)];
+/// The value of an expression for a row.
+fn value(e: &Expr, row: RowRef<'_>, env: &SessionEnv) -> SqlResult<Value<'static>> {
+    let rows = [row];
     Ok(e.eval(&over(&rows, env))?.into_owned())
 }
 

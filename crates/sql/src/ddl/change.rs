@@ -263,7 +263,12 @@ impl<'a> Change<'a> {
         let to = def.name.as_str();
         let at = self.position(from)?;
         self.check_free(to, Some(at))?;
-        let spec = self.read(def)?;
+        let mut spec = self.read(def)?;
+        let is_kept = |c: &Column| c.generated.as_ref().is_some_and(|g| g.in_rows);
+        if let Some(g) = &mut spec.column.generated {
+            // As the table has it: foreign keys may have been made when all of them were.
+            g.in_rows |= is_kept(&self.columns[at].column);
+        }
         self.rename_in_keys(from, to);
         self.key_of_column(&spec);
         expressions::check_change(&self.columns[at].column, &spec.column)?;
@@ -663,6 +668,7 @@ impl Changed {
     /// Whether rows are stored as they were, and what is stored in them means what it did.
     pub fn same_rows(&self, old: &Schema) -> bool {
         self.from.len() == old.columns.len()
+            && self.shows_alike(old)
             && self.from.iter().enumerate().all(|(i, from)| {
                 let (new, was) = (&self.schema.columns[i], &old.columns[i]);
                 *from == Some(i) && instant::keeps_values(new, was, instant::in_key(old, i))

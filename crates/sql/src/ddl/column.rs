@@ -179,7 +179,12 @@ pub(super) fn read(
             Attribute::Generated(e, kind) => {
                 let text = computed::read(e, Role::Generated(name), name_of_table, env)?;
                 let stored = *kind == Some(ast::GeneratedKind::Stored);
-                spec.column.generated = Some(Box::new(Generated { text, stored }));
+                spec.column.generated = Some(Box::new(Generated {
+                    text,
+                    stored,
+                    // Unless it turns out that it must be.
+                    in_rows: stored,
+                }));
             }
             Attribute::Comment(text) => {
                 let limit = (MAX_COMMENT, 1629);

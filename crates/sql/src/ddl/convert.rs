@@ -60,9 +60,7 @@ impl<'c> Conversion<'c> {
         }
         let schema = &self.changed.schema;
         let row = RowRef::Stored(schema, image);
-        schema
-            .computed(self.env)?
-            .check(schema, self.table, row, self.env)
+        schema.computed()?.check(schema, self.table, row, self.env)
     }
 
     /// Gives a row that is begun the values that one of the old table becomes.

@@ -8,7 +8,7 @@ use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::types::{Check, Column, DefaultValue, Index, Visibility};
 
-/// Checks a table's expressions, and gives their texts the form that they are kept in; returns its CHECK constraints. `gone`: names of
+/// Checks a table's expressions, gives their texts the form that they are kept in, and has rows hold the generated columns that they must; returns its CHECK constraints. `gone`: names of
 /// columns that are dropped, or named otherwise.
 pub(super) fn settle(
     table: &str,
@@ -23,7 +23,7 @@ pub(super) fn settle(
         gone,
         env,
     };
-    let mut texts = Vec::new();
+    let (mut texts, mut kept) = (Vec::new(), Vec::new());
     for (at, c) in columns.iter().enumerate() {
         if let DefaultValue::Expr(text) = &c.default {
             texts.push((at, definition.text(text, Role::Default(&c.name), Some(at))?));
@@ -34,6 +34,9 @@ pub(super) fn settle(
                 _ => Role::Generated(&c.name),
             };
             texts.push((at, definition.text(&g.text, role, Some(at))?));
+            if !g.in_rows && !definition.computes_alone(&g.text, role, c)? {
+                kept.push(at);
+            }
         }
     }
     let checks = check::settle(checks, &definition)?;
@@ -41,6 +44,11 @@ pub(super) fn settle(
         match &mut columns[at].generated {
             Some(g) => g.text = text,
             None => columns[at].default = DefaultValue::Expr(text),
+        }
+    }
+    for at in kept {
+        if let Some(g) = &mut columns[at].generated {
+            g.in_rows = true;
         }
     }
     Ok(checks)

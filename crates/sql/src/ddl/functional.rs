@@ -145,6 +145,7 @@ fn hidden(
         generated: Some(Box::new(Generated {
             text,
             stored: false,
+            in_rows: false,
         })),
         visibility: Visibility::Hidden,
     })

@@ -52,7 +52,8 @@ pub(super) fn keeps_values(new: &Column, old: &Column, in_key: bool) -> bool {
     // Keys of a column that may be NULL say of each value that it isn't.
     let nullable = new.nullable == old.nullable || new.nullable && !in_key;
     let computed = new.generated.is_none() || new.generated == old.generated;
-    nullable && computed && (new.ty == old.ty || holds_all_of(&new.ty, &old.ty))
+    let as_read = new.generated.as_ref().is_some_and(|g| !g.in_rows);
+    nullable && computed && (new.ty == old.ty || !as_read && holds_all_of(&new.ty, &old.ty))
 }
 
 /// Whether a column is part of an index.
@@ -63,6 +64,10 @@ pub(super) fn in_key(schema: &Schema, column: usize) -> bool {
 
 /// The value of a new column in rows that are there already; `None`: it is not one value, or none that they may have.
 fn fill(column: &Column, cx: &StoreContext<'_>) -> Option<Fill> {
+    if column.generated.as_ref().is_some_and(|g| !g.in_rows) {
+        // Its bytes are none, and it is not NULL for that.
+        return Some(Some([].into()));
+    }
     let each_its_own = column.auto_increment
         || column.generated.is_some()
         || matches!(column.default, DefaultValue::Expr(_));
@@ -78,6 +83,15 @@ fn fill(column: &Column, cx: &StoreContext<'_>) -> Option<Fill> {
 }
 
 impl Changed {
+    /// Whether columns that are computed from a row see what they did in one that stays as it is: numbers may be shown otherwise.
+    pub fn shows_alike(&self, old: &Schema) -> bool {
+        let mut pairs = self.schema.columns.iter().zip(&self.from);
+        !self.schema.layout().computes()
+            || pairs.all(|(new, from)| {
+                from.is_none_or(|at| new.ty.zerofill == old.columns[at].ty.zerofill)
+            })
+    }
+
     /// Whether an index has the entries that one of the old definition has.
     fn keeps_entries(&self, new: &Index, old: &Index) -> bool {
         let same = |(new, old): (&KeyPart, &KeyPart)| {
@@ -133,7 +147,7 @@ impl Changed {
     /// The step from the old definition's version of rows to one of this, if rows need not be written anew.
     pub fn step(&self, old: &Schema, env: &SessionEnv) -> Option<Step> {
         let no_rule = !self.asks_more(old) && self.kept_keys == self.schema.foreign_keys.len();
-        if !no_rule || self.kept_indexes(old).is_none() {
+        if !no_rule || self.kept_indexes(old).is_none() || !self.shows_alike(old) {
             return None;
         }
         let cx = StoreContext {

@@ -62,6 +62,7 @@ use millpond_store::engine::Rename;
 use millpond_store::{CATALOG_DATABASE, Engine, Error, Owner};
 
 use crate::catalog::{WORK_DATABASE, is_view};
+use crate::computed::take_failure;
 use crate::env::SessionEnv;
 use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
@@ -152,6 +153,14 @@ pub fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
 impl<'a> Ddl<'a> {
     /// Carries a DDL statement out.
     pub fn execute(&self, kind: &StatementKind) -> SqlResult<Done> {
+        let done = self.carry_out(kind);
+        match take_failure() {
+            Some(e) if done.is_ok() => Err(e),
+            _ => done,
+        }
+    }
+
+    fn carry_out(&self, kind: &StatementKind) -> SqlResult<Done> {
         match kind {
             StatementKind::Table(statement) => self.table_statement(statement),
             StatementKind::AlterTable(alter) => self.alter_table(alter),

@@ -104,7 +104,7 @@ impl Ddl<'_> {
     ) -> SqlResult<()> {
         let wrap = |e| store_error(e, table);
         let owner: &Owner = self.owner;
-        let computed = schema.computed(self.env)?;
+        let computed = schema.computed()?;
         let (forward, consistent) = (Direction::Forward, ReadMode::Consistent);
         let mut scan = part
             .scan(txn, 0, EVERYTHING, forward, consistent, Fetch::Row)

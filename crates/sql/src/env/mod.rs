@@ -126,7 +126,54 @@ impl Deref for SessionEnv {
 /// A session's user variables may take this part of what the server's statements may.
 const VARIABLES_SHARE: usize = 4;
 
+/// The longest value that the environment of definitions lets functions make: the most that `max_allowed_packet` can be.
+const LONGEST_BYTES: u64 = 1 << 30;
+
 impl SessionEnv {
+    /// The environment that definitions are bound in, and columns computed: nobody's, and the same everywhere. It is not strict, knows no
+    /// clock, and takes what is a date in any mode.
+    pub fn of_definitions() -> SessionEnv {
+        let conversion = ConversionEnv::default();
+        conversion.sql_mode.set(SqlMode {
+            strict: false,
+            no_zero_date: false,
+            no_zero_in_date: false,
+            error_for_division_by_zero: false,
+            ..SqlMode::DEFAULT
+        });
+        SessionEnv {
+            conversion,
+            connection_id: 0,
+            database: RefCell::default(),
+            user: String::new(),
+            collation: Cell::new(Collation::Utf8mb4GeneralCi),
+            names: Cell::new(locale::ENGLISH),
+            client: Cell::default(),
+            switches: Cell::default(),
+            foreign_key_checks: Cell::default(),
+            last_insert_id: Cell::default(),
+            row_count: Cell::default(),
+            found_rows: Cell::default(),
+            rows_sent: Cell::default(),
+            rows_examined: Cell::default(),
+            user_vars: RefCell::default(),
+            user_collations: RefCell::default(),
+            vars_charge: RefCell::default(),
+            lists: Default::default(),
+            sys_var: Box::new(|_, name| match name {
+                "max_allowed_packet" => Ok(Value::UInt(LONGEST_BYTES)),
+                name => Err(SqlError::new(
+                    1193,
+                    format!("Unknown system variable '{name}'"),
+                )),
+            }),
+            services: None,
+            deadline: Cell::default(),
+            limits: Cell::default(),
+            temporary: TemporaryTables::default(),
+            profiles: Profiles::default(),
+        }
+    }
     /// Assigns to `@name`; error 1038 if the session's variables have grown too large.
     pub fn set_user_var(&self, name: &str, value: Value<'static>) -> SqlResult<()> {
         let value = match value {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use millpond_store::{Direction, Engine, Error, Fetch, KeyRange, ReadMode, Table, TableDef, Txn};
 
 use super::sink_error;
+use crate::computed::take_failure;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
@@ -152,6 +153,9 @@ impl Handler {
             self.place = Place::At(at);
             let mut values = Vec::with_capacity(self.schema.columns.len());
             decode_row(&self.schema, found.row, env.zone.get(), &mut values);
+            if let Some(e) = take_failure() {
+                return Err(e);
+            }
             if let Some(filter) = &filter {
                 let rows = [RowRef::Values(&values)];
                 let cx = EvalContext {

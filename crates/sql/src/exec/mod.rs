@@ -67,6 +67,7 @@ pub use bulk::BULK_FROM_ROWS;
 pub use dml::DmlOptions;
 pub use state::Scratch;
 
+use crate::computed::take_failure;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::explain;
@@ -190,7 +191,15 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
     env.rows_examined.set(env.rows_examined.get() + st.examined);
     // One that fails may fail because the tables have outgrown the plan.
     plan.note_rows(st.rows + u64::from(st.ticks));
-    outcome.map(Run::Done)
+    settled(outcome).map(Run::Done)
+}
+
+/// A result, unless a column could not be computed on the way to it.
+fn settled<T>(done: SqlResult<T>) -> SqlResult<T> {
+    match take_failure() {
+        Some(e) if done.is_ok() => Err(e),
+        _ => done,
+    }
 }
 
 fn run_root<'s>(
@@ -430,7 +439,9 @@ pub fn collect(
         return Ok(None);
     };
     match &plan.root {
-        Root::Query(q) | Root::Do(q) => block::collect(&mut st, q, &[], usize::MAX).map(Some),
+        Root::Query(q) | Root::Do(q) => {
+            settled(block::collect(&mut st, q, &[], usize::MAX)).map(Some)
+        }
         Root::Explain(rows) => Ok(Some(
             rows.iter().map(|r| r.clone().into_boxed_slice()).collect(),
         )),

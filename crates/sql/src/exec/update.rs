@@ -169,6 +169,14 @@ pub fn assigned<'v, 's: 'v>(
     Ok(())
 }
 
+/// Whether what a column is given may be made of the row as it is then.
+fn reads_row(given: &Given) -> bool {
+    match given {
+        Given::Value { value, reads_new } => *reads_new || !value.subqueries.is_empty(),
+        _ => true,
+    }
+}
+
 /// Runs UPDATE.
 pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> SqlResult<Outcome> {
     let t = &st.plan.tables[p.table];
@@ -177,6 +185,7 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> Sq
     let policy = st.policy(p.ignore);
     let mut writer = st.writer(t, given_partitions(&p.find, 0), policy, dml);
     writer.assigns_to(|c| p.set.iter().any(|(s, _)| *s == c));
+    writer.reads_row(p.through.is_some() || p.set.iter().any(|(_, given)| reads_row(given)));
     find(st, &p.find, t, p.collect, true, &mut |st, old, rows| {
         matched += 1;
         writer.at_row(matched);

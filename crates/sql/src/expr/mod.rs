@@ -12,6 +12,7 @@ mod kinds;
 mod like;
 mod list;
 mod operators;
+mod origin;
 pub(crate) mod param;
 mod term;
 mod time_format;

@@ -8,7 +8,6 @@
 //! same. Placeholders are no constants: a statement that is planned for all literals finds nothing that has one in it, and says that it
 //! should be planned for its own.
 
-use crate::env::SessionEnv;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Table, TableId, TableKind, Tree};
 
@@ -29,8 +28,8 @@ struct Substitution {
 }
 
 /// Applies the rule to a block; whether more might be found if placeholders were constants.
-pub fn apply(b: &mut Block, env: &SessionEnv) -> bool {
-    let indexed: Vec<Indexed> = b.tables.iter().flat_map(|t| indexed_of(t, env)).collect();
+pub fn apply(b: &mut Block) -> bool {
+    let indexed: Vec<Indexed> = b.tables.iter().flat_map(indexed_of).collect();
     if indexed.is_empty() {
         return false;
     }
@@ -148,7 +147,7 @@ fn may_be_missing(t: &Tree, missing: &mut Vec<TableId>) {
 }
 
 /// The generated columns of a table that stand in its indexes, and are of the very type of their expressions.
-fn indexed_of(t: &Table, env: &SessionEnv) -> Vec<Indexed> {
+fn indexed_of(t: &Table) -> Vec<Indexed> {
     let TableKind::Stored { schema, .. } = &t.kind else {
         return Vec::new();
     };
@@ -156,7 +155,7 @@ fn indexed_of(t: &Table, env: &SessionEnv) -> Vec<Indexed> {
         return Vec::new();
     }
     // What can't be bound now is no way to find rows.
-    let Ok(computed) = schema.computed(env) else {
+    let Ok(computed) = schema.computed() else {
         return Vec::new();
     };
     let in_index = |c: usize| {

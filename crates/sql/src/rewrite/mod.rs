@@ -81,7 +81,7 @@ pub fn rewrite(
     let mut wants_constants = false;
     if tables.iter().any(|t| t.schema.generates()) {
         outside_in(root, &mut cx, &mut |b, _| {
-            wants_constants |= functional::apply(b, env);
+            wants_constants |= functional::apply(b);
         });
     }
     exists::apply(root, &mut cx);

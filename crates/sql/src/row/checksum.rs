@@ -79,7 +79,11 @@ impl<'s> TableChecksum<'s> {
             if bit / 8 == out.len() {
                 out.push(0);
             }
-            out[bit / 8] |= u8::from(layout.is_null(row, i)) << (bit % 8);
+            let null = match layout.is_computed(i) {
+                true => layout.column(self.schema, row, i, Zone::UTC).is_null(),
+                false => layout.is_null(row, i),
+            };
+            out[bit / 8] |= u8::from(null) << (bit % 8);
             bit += 1;
         }
         if let Some(last) = out.last_mut().filter(|_| !bit.is_multiple_of(8)) {

@@ -33,34 +33,61 @@ impl Schema {
     /// Appends a stored row's key; whether a part is NULL.
     pub fn key_of_row(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> bool {
         let layout = self.layout();
+        if layout.computes() {
+            return self.key_of_computed(index, row, out);
+        }
         let mut has_null = false;
         for part in &self.indexes[index].parts {
-            let column = &self.columns[part.column];
-            let start = out.len();
-            if column.nullable {
-                let null = layout.is_null(row, part.column);
-                out.push(!null as u8);
-                if null {
-                    has_null = true;
-                    if part.desc {
-                        invert(&mut out[start..]);
-                    }
-                    continue;
-                }
-            }
-            let slot = layout.slots()[part.column];
-            let bytes = layout.bytes(slot, row);
-            if slot.form.is_variable() {
-                let text = part_text(part, &column.ty, bytes);
-                column.ty.collation.sort_key(text, out);
-            } else {
-                out.extend_from_slice(bytes);
-            }
-            if part.desc {
-                invert(&mut out[start..]);
-            }
+            has_null |= self.key_part_of_row(part, row, out);
         }
         has_null
+    }
+
+    /// The same where some columns are computed.
+    fn key_of_computed(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> bool {
+        let layout = self.layout();
+        let mut has_null = false;
+        for (at, part) in self.indexes[index].parts.iter().enumerate() {
+            has_null |= match layout.is_computed(part.column) {
+                false => self.key_part_of_row(part, row, out),
+                true => {
+                    let value = [layout.column(self, row, part.column, Zone::UTC)];
+                    encode_key_values_from(self, index, at, &value, Zone::UTC, out);
+                    value[0].is_null()
+                }
+            };
+        }
+        has_null
+    }
+
+    /// Appends a part of a stored row's key, of a column that rows hold; whether it is NULL.
+    #[inline]
+    fn key_part_of_row(&self, part: &KeyPart, row: &[u8], out: &mut Vec<u8>) -> bool {
+        let layout = self.layout();
+        let column = &self.columns[part.column];
+        let start = out.len();
+        if column.nullable {
+            let null = layout.is_null(row, part.column);
+            out.push(!null as u8);
+            if null {
+                if part.desc {
+                    invert(&mut out[start..]);
+                }
+                return true;
+            }
+        }
+        let slot = layout.slots()[part.column];
+        let bytes = layout.bytes(slot, row);
+        if slot.form.is_variable() {
+            let text = part_text(part, &column.ty, bytes);
+            column.ty.collation.sort_key(text, out);
+        } else {
+            out.extend_from_slice(bytes);
+        }
+        if part.desc {
+            invert(&mut out[start..]);
+        }
+        false
     }
 
     /// Appends the key under which an index of another table has the values of some of a stored row's columns, one for each of the
@@ -110,10 +137,10 @@ pub fn same_order(
     let of = |schema: &Schema, index: usize| -> Vec<_> {
         let parts = schema.indexes[index].parts.iter().take(parts);
         let each = parts.map(|p| {
-            let slot = schema.layout().slots()[p.column];
-            let collation = schema.columns[p.column].ty.collation;
-            let collation = slot.form.is_variable().then_some(collation);
-            (slot.form, slot.width, collation, p.desc, p.prefix)
+            let ty = &schema.columns[p.column].ty;
+            let (form, width) = form_of(ty);
+            let collation = form.is_variable().then_some(ty.collation);
+            (form, width, collation, p.desc, p.prefix)
         });
         each.collect()
     };

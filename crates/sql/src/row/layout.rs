@@ -7,7 +7,8 @@
 //! Header bit 0: ends are 32 bits wide, else 16 (little-endian, counted from the start of the variable part). Bits 1 to 7: the schema
 //! version that the row was written under (see `version`), 0 for a table that was never altered. A NULL keeps its place
 //! in the fixed part (zeros) and is empty in the variable part, so that any column is found without looking at others. Fixed-width
-//! values are written as in keys: `memcmp` sorts them.
+//! values are written as in keys: `memcmp` sorts them. A VIRTUAL column whose values are computed has a bit in the bitmap, which is never
+//! set, and nothing else: what reads it computes it ([`RowLayout::column`]), and nothing else may ask for its bytes or its bit.
 
 use std::borrow::Cow;
 
@@ -67,6 +68,7 @@ impl RowLayout {
         match slot.form {
             Form::Variable => Value::Bytes(Cow::Borrowed(bytes)),
             Form::Json => Value::Json(Json::of_bytes(bytes)),
+            Form::Computed => schema.compute(row, column),
             form => read(form, bytes, &schema.columns[column].ty, tz),
         }
     }
@@ -116,7 +118,7 @@ pub fn encode_row(
     out.resize(bitmap + values.len().div_ceil(8), 0);
     for (i, (v, slot)) in values.iter().zip(layout.slots()).enumerate() {
         let column = &schema.columns[i];
-        if v.is_null() {
+        if v.is_null() && slot.form != Form::Computed {
             out[bitmap + i / 8] |= 1 << (i % 8);
             out.resize(out.len() + slot.width as usize, 0);
         } else if !slot.form.is_variable() {

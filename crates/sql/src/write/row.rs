@@ -26,11 +26,18 @@ impl<'v> NewRow<'v> {
         self.numbered = false;
         self.pending.clear();
     }
-    /// Takes the values of an image.
+    /// Takes the values of an image; `computed`: those that it doesn't hold, too, which are NULL otherwise.
     #[inline]
-    pub(super) fn decode(&mut self, schema: &'v Schema, image: &'v [u8], tz: Zone) {
+    pub(super) fn decode(&mut self, schema: &'v Schema, image: &'v [u8], tz: Zone, computed: bool) {
         let layout = schema.layout();
-        self.fill((0..schema.columns.len()).map(|c| layout.column(schema, image, c, tz)));
+        let columns = 0..schema.columns.len();
+        if computed || !layout.computes() {
+            return self.fill(columns.map(|c| layout.column(schema, image, c, tz)));
+        }
+        self.fill(columns.map(|c| match layout.is_computed(c) {
+            true => Value::Null,
+            false => layout.column(schema, image, c, tz),
+        }));
     }
     /// The values.
     #[inline]

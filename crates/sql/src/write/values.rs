@@ -6,6 +6,7 @@ use super::row::is_zero;
 use super::{NewRow, RowWriter};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
+use crate::expr::RowRef;
 use crate::row::encode_row;
 use crate::types::{BaseType, DefaultValue};
 use crate::value::{self, StoreContext, Value};
@@ -118,9 +119,9 @@ impl<'w> RowWriter<'w> {
         if !schema.generates() {
             return Ok(());
         }
-        let computed = schema.computed(env)?;
+        let computed = schema.computed()?;
         for column in computed.generated().filter(|c| among.contains(c)) {
-            let v = computed.generated_value(column, row.values(), env)?;
+            let v = computed.generated_value(column, RowRef::Values(row.values()), env)?;
             self.assign(env, row, column, v)?;
         }
         Ok(())
@@ -133,7 +134,7 @@ impl<'w> RowWriter<'w> {
         row: &mut NewRow<'_>,
         column: usize,
     ) -> SqlResult<()> {
-        let computed = self.target.schema.computed(env)?;
+        let computed = self.target.schema.computed()?;
         let v = computed.default_value(column, row.values(), env)?;
         self.assign(env, row, column, v)
     }
@@ -219,7 +220,8 @@ impl<'w> RowWriter<'w> {
     where
         'w: 'v,
     {
-        row.decode(self.target.schema, image, self.tz);
+        let computed = self.reads_computed || !self.hooks.before.is_empty();
+        row.decode(self.target.schema, image, self.tz, computed);
     }
 
     /// Gives a column of a row to be changed its value.

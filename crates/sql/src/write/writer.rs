@@ -48,6 +48,8 @@ pub struct RowWriter<'w> {
     row_id: Option<[u8; 8]>,
     /// The number of the current row in the statement, from 1, for messages.
     pub(super) row: u64,
+    /// Whether somebody may read the columns of a row being changed that its image doesn't hold, before they are computed anew.
+    pub(super) reads_computed: bool,
 }
 
 impl<'w> RowWriter<'w> {
@@ -72,6 +74,7 @@ impl<'w> RowWriter<'w> {
             found_part: 0,
             row_id: None,
             row: 0,
+            reads_computed: true,
         }
     }
 
@@ -428,6 +431,11 @@ impl<'w> RowWriter<'w> {
         self.tell(cx, before, None).map(|()| true)
     }
 
+    /// Says whether values that are assigned, or a view, may read a row being changed.
+    pub fn reads_row(&mut self, reads: bool) {
+        self.reads_computed = reads;
+    }
+
     /// Whether what the writer does to a row may change rows that the statement has found already.
     pub fn overtakes(&self) -> bool {
         self.keys.as_ref().is_some_and(Enforced::overtakes)
@@ -525,7 +533,7 @@ impl<'w> RowWriter<'w> {
         let Target { schema, name, .. } = self.target;
         if !schema.checks.is_empty() {
             let values = RowRef::Values(row.values());
-            match schema.computed(cx.env)?.check(schema, name, values, cx.env) {
+            match schema.computed()?.check(schema, name, values, cx.env) {
                 Err(e) if e.code == CHECK_VIOLATED => {
                     return self.pass_over(cx, e).map(|()| false);
                 }

@@ -8,7 +8,7 @@ use crate::env::is_system_schema;
 use crate::error::{SqlError, SqlResult};
 use crate::row::wrong_object;
 use crate::store_error::store_error;
-use crate::types::{BaseType, Schema, SqlType};
+use crate::types::{BaseType, Column, Schema, SqlType};
 
 use super::super::Ddl;
 
@@ -134,6 +134,7 @@ impl Ddl<'_> {
                     ),
                 ));
             };
+            refuse_virtual(key, &parent.columns[p])?;
             let c = child.column(column).map(|c| &child.columns[c].ty);
             if !c.is_some_and(|c| compatible(c, &parent.columns[p].ty)) {
                 return Err(SqlError::new(
@@ -161,6 +162,20 @@ impl Ddl<'_> {
     }
 }
 
+/// Error 3733 for a VIRTUAL column.
+fn refuse_virtual(key: &ForeignKey, column: &Column) -> SqlResult<()> {
+    match &column.generated {
+        Some(g) if !g.stored => Err(SqlError::new(
+            3733,
+            format!(
+                "Foreign key '{}' uses virtual column '{}' which is not supported.",
+                key.name, column.name
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Checks a foreign key against its own table.
 fn check_child(key: &ForeignKey, schema: &Schema) -> SqlResult<()> {
     let Some(columns) = positions(schema, &key.columns) else {
@@ -173,6 +188,9 @@ fn check_child(key: &ForeignKey, schema: &Schema) -> SqlResult<()> {
             ),
         ));
     };
+    for &c in &columns {
+        refuse_virtual(key, &schema.columns[c])?;
+    }
     let nulls = [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
     if let Some(&c) = columns.iter().find(|c| !schema.columns[**c].nullable)
         && nulls

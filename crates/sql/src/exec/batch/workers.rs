@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use millpond_store::Owner;
 use parking_lot::Mutex;
 
+use crate::computed::take_failure;
 use crate::env::SessionEnv;
 use crate::env::overdue;
 use crate::error::SqlError;
@@ -269,6 +270,10 @@ const STACK_BYTES: usize = 8 << 20;
 
 /// Ends the run for the others if a worker has failed.
 fn finish<T>(done: Ran<T>, shared: &Shared<'_>) -> Ran<T> {
+    let done = match take_failure() {
+        Some(e) if done.is_ok() => Err(Halt::Error(e)),
+        _ => done,
+    };
     if done.is_err() {
         shared.stop();
     }

@@ -322,6 +322,17 @@ impl Func {
     pub(crate) fn is_pure(self) -> bool {
         self.row().follows == Follows::Arguments
     }
+    /// Whether it is about dates and times, which it takes texts and numbers for, too.
+    pub(crate) fn is_of_dates(self) -> bool {
+        let topics = [
+            dates::FUNCTIONS,
+            times::FUNCTIONS,
+            date_format::FUNCTIONS,
+            clock::FUNCTIONS,
+        ];
+        let mut rows = topics.into_iter().flatten();
+        rows.any(|row| row.name == self.name())
+    }
     /// Whether the result follows from the arguments, the statement's clock and zone and sql_mode: whoever computes it.
     pub(crate) fn is_anyones(self) -> bool {
         matches!(self.row().follows, Follows::Arguments | Follows::Clock)

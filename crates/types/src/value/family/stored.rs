@@ -38,6 +38,8 @@ pub enum Form {
     Variable,
     /// A document in its binary form.
     Json,
+    /// None: rows don't hold the value, which follows from their others. No type has this form, but columns have it.
+    Computed,
 }
 
 impl Form {
@@ -145,7 +147,7 @@ pub fn read<'a>(form: Form, b: &[u8], ty: &'a SqlType, tz: Zone) -> Value<'a> {
         }
         Form::Enum => enumeration::text(ty, read_be(b) as usize),
         Form::Set => set::text(ty, read_be(b)),
-        Form::Variable | Form::Json => Value::Null,
+        Form::Variable | Form::Json | Form::Computed => Value::Null,
     }
 }
 
@@ -209,6 +211,7 @@ pub fn write(
         }
         (Form::Enum, Value::Bytes(b)) => be(enumeration::member(ty, b) as u64, 2),
         (Form::Set, Value::Bytes(b)) => be(unsigned(set::bits(b, ty), w)?, w),
+        (Form::Computed, _) => {}
         _ => return None,
     }
     Some(())

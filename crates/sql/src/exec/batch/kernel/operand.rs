@@ -305,6 +305,13 @@ pub(super) fn column<'b>(
     use crate::expr::RowRef;
     let zone = f.cx.session.zone.get();
     Ok(match f.batch.sources.get(source) {
+        Some(SourceRows::Stored(schema, list)) if schema.layout().is_computed(column) => {
+            let value = |row: usize| match list[rows.at(row)] {
+                Some(bytes) => schema.layout().column(schema, bytes, column, zone),
+                None => Value::Null,
+            };
+            Operand::Each(typed((0..rows.len()).map(value).collect()))
+        }
         Some(SourceRows::Stored(schema, list)) => Operand::Each(match rows {
             Rows::All(_) => super::super::read::stored(schema, column, list.iter().copied(), zone),
             Rows::Some(which) => {
