@@ -136,11 +136,11 @@ impl Session {
         self.check_no_locked_tables()?;
         let name = table.name.as_str();
         let closed = self.handlers.remove(&name.to_lowercase());
-        let closed = closed.ok_or_else(|| unknown(name))?;
+        let mut closed = closed.ok_or_else(|| unknown(name))?;
         // That of a table that is gone has been closed by its end.
         let was_open = self.in_transaction(|s| {
             let txn = s.txn.txn.as_mut().ok_or_else(no_transaction)?;
-            closed.is_open(txn)
+            closed.is_open(&s.instance.0.engine, txn)
         })?;
         match was_open {
             true => Ok(()),

@@ -201,6 +201,8 @@ impl Query {
             Body::Values(rows) => rows.len() as f64,
             Body::Recursive(r) => r.seed.expected_rows(),
             Body::Windowed(w) => w.input.expected_rows(),
+            // Nobody knows how many a document makes.
+            Body::JsonTable(t) => t.input.expected_rows(),
         }
     }
 }
