@@ -197,8 +197,8 @@ struct Weights<'s> {
     version: Version,
     level: Levels,
     tables: &'s Tables,
-    /// Unknown characters follow: where this says that a contraction may come of the rest and them, the weights end.
-    goes_on: Option<fn(&Tables, &[u8]) -> bool>,
+    /// Unknown characters follow: what may be part of a contraction with them is left out.
+    goes_on: bool,
     /// Weights of the last character still to come.
     pending: Pending,
 }
@@ -227,7 +227,7 @@ impl<'s> Weights<'s> {
             version,
             level,
             tables,
-            goes_on: None,
+            goes_on: false,
             pending: Pending::Nothing,
         }
     }
@@ -311,9 +311,7 @@ impl Iterator for Weights<'_> {
             return Some(w);
         }
         while self.at < self.s.len() {
-            if let Some(may_contract) = self.goes_on
-                && may_contract(self.tables, &self.s[self.at..])
-            {
+            if self.goes_on && self.tables.may_go_on(&self.s[self.at..]) {
                 self.at = self.s.len();
                 return None;
             }
@@ -339,7 +337,7 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
         same -= 1;
     }
     let (a, b) = (&a[same..], &b[same..]);
-    compare_primary(rules, a, b).then_with(|| {
+    compare_primary(rules, tables, a, b).then_with(|| {
         let weights = |s, level| Weights::of_level(s, rules, level);
         let further = rules.levels.further().iter();
         further
@@ -349,10 +347,11 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     })
 }
 
-fn compare_primary(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
-    let space = rules.version.space();
-    let mut x = Weights::new(a, rules);
-    let mut y = Weights::new(b, rules);
+fn compare_primary(rules: Rules, tables: &Tables, a: &[u8], b: &[u8]) -> Ordering {
+    let version = rules.version;
+    let space = version.space();
+    let mut x = Weights::of_tables(a, version, Levels::Primary, tables);
+    let mut y = Weights::of_tables(b, version, Levels::Primary, tables);
     loop {
         let order = match (x.next(), y.next(), rules.pad) {
             (None, None, _) => return Ordering::Equal,
@@ -398,12 +397,7 @@ pub fn same(rules: Rules, a: u32, b: u32) -> bool {
 /// Appends what the sort keys of all strings begin with that begin as `s` does; or, if it `ends` there, its whole key.
 pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
     let mut weights = Weights::new(s, rules);
-    if !ends {
-        weights.goes_on = Some(match rules.language {
-            Language::Root => Tables::may_go_on,
-            _ => Tables::may_contract,
-        });
-    }
+    weights.goes_on = !ends;
     if rules.pad == Pad::None {
         for w in weights {
             out.extend_from_slice(&w.to_be_bytes());
@@ -442,14 +436,19 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
             push(if above { 0xffff - left } else { left });
             spaces = 0;
         }
-        push(match w {
-            _ if above => w,
-            ..LEAST => w,
-            _ => w - 2,
-        });
+        push(if above { w } else { lowered(w) });
     }
     if ends {
         push(symbols.end);
+    }
+}
+
+/// A weight less than a space's as it stands in a padded key.
+#[cold]
+fn lowered(w: u16) -> u16 {
+    match w {
+        ..LEAST => w,
+        _ => w - 2,
     }
 }
 

@@ -118,8 +118,12 @@ impl Tables {
             && self.ascii_followed >> before & 1 == 0
     }
 
-    /// Whether a contraction at the start of `s` may go on after its end.
+    /// Whether a contraction at the start of `s` may go on after its end. Of a language's tables, whether one may be there at all, in `s` or
+    /// in a text that weighs what `s` does character by character.
     pub(super) fn may_go_on(&self, s: &[u8]) -> bool {
+        if !self.own.is_empty() {
+            return self.may_contract(s);
+        }
         let (first, n) = next_char(s);
         let rest = &s[n..];
         let ends = rest.is_empty() || next_char(rest).1 == rest.len();
@@ -128,7 +132,7 @@ impl Tables {
 
     /// Whether a text that weighs, character by character, what `s` does may have a contraction at its start, or at its start and
     /// after its end.
-    pub(super) fn may_contract(&self, s: &[u8]) -> bool {
+    fn may_contract(&self, s: &[u8]) -> bool {
         let alike = |a: u32, b: u32| {
             let (a, b) = (self.entry(a), self.entry(b));
             a == b || a >= POOLED && b >= POOLED && self.pooled(a) == self.pooled(b)
@@ -153,6 +157,7 @@ impl Tables {
         self.longest(s, first, n)
     }
 
+    #[cold]
     fn longest(&self, s: &[u8], first: u32, n: usize) -> Option<(u16, usize)> {
         let mut sequence = [first, 0, 0, 0];
         let mut ends = [n; LONGEST];
