@@ -103,8 +103,9 @@ fn fault(text: &str) -> Option<String> {
         Err(e) => return Some(format!("{text}\n  {view}\n  {e}")),
     };
     let (was, is) = (said(&first), said(&again));
-    // A right join is shown as a left one, its sides swapped.
-    if was != is && !was.contains("right") {
+    // A right join is shown as a left one, its sides swapped; ON EMPTY is shown before ON ERROR.
+    let swapped = was.contains("right") || was.contains("onerrordefault");
+    if was != is && !swapped {
         return Some(format!("{text}\n  {view}\n  {was}\n  {is}"));
     }
     let query = query(&again)?;
