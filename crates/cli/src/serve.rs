@@ -28,9 +28,12 @@ pub struct Args {
     /// TCP port [default: 3306]
     #[arg(long, short = 'P', env = "MILLPOND_PORT")]
     port: Option<u16>,
-    /// Address to listen on; a loopback address, as there are no accounts and no TLS yet [default: 127.0.0.1]
+    /// Address to listen on; a loopback address, as there is no TLS yet [default: 127.0.0.1]
     #[arg(long, env = "MILLPOND_BIND")]
     bind: Option<IpAddr>,
+    /// File whose first line becomes the password of root@localhost, unless accounts have been changed before
+    #[arg(long, env = "MILLPOND_INIT_PASSWORD_FILE", value_name = "FILE")]
+    init_password_file: Option<PathBuf>,
     /// Unix socket to listen on [default: millpond.sock in the data directory]
     #[arg(long, short = 'S', env = "MILLPOND_SOCKET", value_name = "FILE")]
     socket: Option<PathBuf>,
@@ -46,6 +49,20 @@ pub struct Args {
     /// What to log: error, warn, info, debug or trace [default: info]
     #[arg(long, env = "MILLPOND_LOG_LEVEL", value_name = "LEVEL")]
     log_level: Option<String>,
+}
+
+/// Gives root the password that a file has.
+fn init_password(instance: &Instance, file: &Path) -> Result<(), Error> {
+    let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let password = text.lines().next().unwrap_or_default();
+    if password.is_empty() {
+        return Err(format!("{}: its first line is to be a password", file.display()).into());
+    }
+    match instance.init_root_password(password)? {
+        true => tracing::info!("root@localhost has the password of --init-password-file"),
+        false => tracing::info!("--init-password-file is of no effect: there are accounts already"),
+    }
+    Ok(())
 }
 
 pub fn run(args: &Args) -> Result<(), Error> {
@@ -85,6 +102,12 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let instance = settings::open(options)?;
     if let Some(files) = millpond_store::io::real::file_limit() {
         limit_connections(&instance, files);
+    }
+    if let Some(file) = &args.init_password_file
+        && let Err(e) = init_password(&instance, file)
+    {
+        instance.close()?;
+        return Err(e);
     }
     let server = match Server::start(instance.clone(), &config) {
         Ok(server) => server,

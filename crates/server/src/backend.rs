@@ -3,6 +3,7 @@
 
 use millpond_session::memory::Charge;
 use millpond_session::types::Encodings;
+use millpond_session::{Admitted, Candidate, Client};
 use millpond_session::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
 use millpond_session::{Counter, KeptRows, OnDurable, Unsettled};
 use std::sync::Arc;
@@ -14,6 +15,23 @@ pub trait Backend: Clone + Send + Sync + 'static {
     fn reserve_id(&self) -> u32;
     fn connect(&self, info: ConnectionInfo) -> SqlResult<Self::Session>;
     fn kill(&self, id: u32, connection: bool) -> SqlResult<()>;
+    /// The account that a client says it is: `root` alone, where there are no accounts.
+    fn candidate(&self, client: Client, local: bool) -> Candidate {
+        Candidate::without_accounts(client, local)
+    }
+    /// Lets it in, or not.
+    fn admit(
+        &self,
+        candidate: Candidate,
+        right: bool,
+        _password: Option<&[u8]>,
+        gave: bool,
+    ) -> SqlResult<Option<Admitted>> {
+        match right {
+            true => Ok(None),
+            false => Err(candidate.refusal(gave)),
+        }
+    }
     fn global_u64(&self, name: &str) -> Option<u64>;
     fn count_aborted_connect(&self);
     fn when_settled(&self, unsettled: Unsettled, who: Arc<dyn OnDurable>);
@@ -33,6 +51,10 @@ pub trait BackendSession {
     ) -> SqlResult<()>;
     fn use_database(&mut self, name: &str) -> SqlResult<()>;
     fn leave_database(&mut self);
+    fn change_account(&mut self, _user: &str, _admitted: &Admitted) {}
+    fn check_kill(&self, _id: u32) -> SqlResult<()> {
+        Ok(())
+    }
     fn reset(&mut self) -> SqlResult<()>;
     fn status_flags(&self) -> u16;
     fn killed(&self) -> bool;
@@ -71,6 +93,18 @@ impl Backend for Instance {
     fn kill(&self, id: u32, connection: bool) -> SqlResult<()> {
         Instance::kill(self, id, connection)
     }
+    fn candidate(&self, client: Client, _local: bool) -> Candidate {
+        Instance::candidate(self, client)
+    }
+    fn admit(
+        &self,
+        candidate: Candidate,
+        right: bool,
+        password: Option<&[u8]>,
+        gave: bool,
+    ) -> SqlResult<Option<Admitted>> {
+        Instance::admit(self, candidate, right, password, gave).map(Some)
+    }
     fn global_u64(&self, name: &str) -> Option<u64> {
         Instance::global_u64(self, name)
     }
@@ -104,6 +138,12 @@ impl BackendSession for Session {
     }
     fn leave_database(&mut self) {
         Session::leave_database(self);
+    }
+    fn change_account(&mut self, user: &str, admitted: &Admitted) {
+        Session::change_account(self, user, admitted);
+    }
+    fn check_kill(&self, id: u32) -> SqlResult<()> {
+        Session::check_kill(self, id)
     }
     fn use_database(&mut self, name: &str) -> SqlResult<()> {
         Session::use_database(self, name)

@@ -9,6 +9,7 @@
 
 mod commands;
 mod login;
+mod proof;
 
 use crate::answer::Answer;
 use crate::backend::{Backend, BackendSession};
@@ -39,6 +40,10 @@ pub struct Peer {
     pub name: String,
     /// Whether it is on this machine.
     pub local: bool,
+    /// Names and addresses by which accounts may know it.
+    pub names: Vec<String>,
+    /// Whether it is at the other end of a Unix socket: then as which user of the operating system, if that has a name.
+    pub socket: Option<Option<String>>,
 }
 
 /// Numeric session variables that every command needs; read again when a variable has been set.

@@ -15,8 +15,8 @@
 //! | [`backend`] | what all this needs of a database |
 //!
 //! A connection is a thread with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
-//! keeps no state that the session should have. There are no accounts and no TLS yet, so it listens on
-//! loopback addresses and Unix sockets only.
+//! keeps no state that the session should have. There is no TLS yet, so it listens on loopback addresses and
+//! Unix sockets only.
 
 mod answer;
 pub mod backend;

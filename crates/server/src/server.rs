@@ -18,6 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -197,8 +198,8 @@ pub fn check_address(addr: SocketAddr) -> io::Result<()> {
     Err(io::Error::new(
         ErrorKind::InvalidInput,
         format!(
-            "refusing to listen on {addr}: there are no accounts and no TLS yet, so anyone who reaches that \
-             address would be root; use a loopback address such as 127.0.0.1"
+            "refusing to listen on {addr}: there is no TLS yet, so anyone on the way to that \
+             address could read all that is said; use a loopback address such as 127.0.0.1"
         ),
     ))
 }
@@ -265,23 +266,62 @@ fn peer_of(socket: &Socket, addr: &SockAddr) -> Peer {
         Some(addr) => {
             let _ = SockRef::from(socket).set_tcp_nodelay(true);
             let _ = SockRef::from(socket).set_keepalive(true);
-            let name = match addr.ip() {
-                ip if ip.is_loopback() => "localhost".to_string(),
+            let plain = match addr.ip() {
                 IpAddr::V6(ip) => ip.to_canonical().to_string(),
                 ip => ip.to_string(),
             };
+            let name = match addr.ip() {
+                ip if ip.is_loopback() => "localhost".to_string(),
+                _ => plain.clone(),
+            };
             Peer {
                 host: addr.to_string(),
+                names: vec![name.clone(), plain],
                 name,
                 local: addr.ip().is_loopback(),
+                socket: None,
             }
         }
         None => Peer {
             host: "localhost".into(),
             name: "localhost".into(),
             local: true,
+            names: vec!["localhost".into()],
+            socket: Some(system_user(socket)),
         },
     }
+}
+
+/// The user of the operating system at the other end of a Unix socket.
+fn system_user(socket: &Socket) -> Option<String> {
+    let mut credentials = libc::ucred {
+        pid: 0,
+        uid: libc::uid_t::MAX,
+        gid: 0,
+    };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the descriptor is open as long as `socket` is borrowed; the kernel writes at most `length` bytes, which is the size of what
+    // `credentials` points to, and any bytes are such numbers.
+    let got = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &mut length,
+        )
+    };
+    if got != 0 || credentials.uid == libc::uid_t::MAX {
+        return None;
+    }
+    // Lines of name, password, number of the user, and more, with colons between.
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut users = users.lines().map(|line| line.split(':'));
+    users.find_map(|mut user| {
+        let name = user.next()?;
+        let id: u32 = user.nth(1)?.parse().ok()?;
+        (id == credentials.uid).then(|| name.to_string())
+    })
 }
 
 /// Gives a new connection a thread, or tells it why not.

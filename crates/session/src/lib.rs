@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `session` | [`Session`]: what becomes of the statements of a connection |
 //! | `show` | SHOW, DESCRIBE, the tables of information_schema and performance_schema |
+//! | `accounts` | accounts, their privileges and passwords |
 //! | `instance` | [`Instance`]: an open database, and what its sessions share |
 //! | `kept_rows` | rows kept for a cursor of the protocol |
 //! | `programs` | stored programs, compiled |
@@ -15,6 +16,7 @@
 //! | `slowlog` | the slow query log |
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 
+mod accounts;
 mod instance;
 mod kept_rows;
 mod programs;
@@ -26,6 +28,7 @@ mod statements;
 mod vars;
 pub mod watch;
 
+pub use accounts::login::{Admitted, Candidate, Client, Verdict};
 pub use instance::{Instance, InstanceOptions};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{

@@ -359,6 +359,7 @@ impl<B: Backend> Connection<'_, B> {
         let id = Cursor::new(self.reader.bytes(body))
             .u32()
             .map_err(malformed)?;
+        self.session.check_kill(id)?;
         self.service.backend.kill(id, true)?;
         self.ok();
         Ok(())

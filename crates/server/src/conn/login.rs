@@ -1,14 +1,15 @@
 //! The connection phase: greeting, login, the session's start; and COM_CHANGE_USER's login.
 //!
-//! There are no accounts yet. `root` with an empty password is let in from this machine, nobody else from anywhere.
+//! Who is let in is for the database's accounts to say; how a client proves who it is, is in `proof`.
 
+use super::proof::{self, Claim, Line};
 use super::{Connection, Peer, last_words, parting};
 use crate::backend::{Backend, BackendSession};
-use crate::proto::handshake::{self, CHALLENGE, Login, NATIVE_PASSWORD};
+use crate::proto::handshake::{self, CHALLENGE, Login};
 use crate::proto::{capability, response};
 use crate::service::Service;
 use crate::wire::{PacketReader, PacketWriter};
-use millpond_session::{Completion, ConnectionInfo, SqlError, SqlResult};
+use millpond_session::{Completion, ConnectionInfo, SqlError};
 use millpond_session::{KillHook, VERSION};
 use socket2::Socket;
 use std::hash::{BuildHasher, RandomState};
@@ -18,9 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest packet taken before the client is known.
-const MAX_LOGIN_PACKET: usize = 128 << 10;
-/// The one account.
-const ROOT: &[u8] = b"root";
+pub(super) const MAX_LOGIN_PACKET: usize = 128 << 10;
 
 /// Greets and logs in. `None`: refused or gone; the client has been told what there was to tell.
 pub(super) fn login<B: Backend>(
@@ -69,6 +68,7 @@ pub(super) fn login<B: Backend>(
             .database
             .map(|db| String::from_utf8_lossy(db).into_owned()),
         found_rows: capabilities & capability::FOUND_ROWS != 0,
+        account: None,
         multi_statements: capabilities & capability::MULTI_STATEMENTS != 0,
         // Several statements have several results.
         single_results: capabilities & (capability::MULTI_RESULTS | capability::MULTI_STATEMENTS)
@@ -77,11 +77,18 @@ pub(super) fn login<B: Backend>(
         collation_id: login.collation,
         on_kill: Some(kill_hook(socket)),
     };
-    let known = Known::of(&login);
-    let admitted = known
-        .exchange(&challenge, reader, writer, seq, timeout)?
-        .and_then(|password| admit(&info.user, peer, password));
-    let session = admitted.and_then(|()| service.backend.connect(info));
+    let claim = Claim::of(&login, peer);
+    let mut line = Line {
+        reader,
+        writer,
+        seq,
+        timeout,
+    };
+    let admitted = proof::prove(&service.backend, claim, &challenge, &mut line)?;
+    let session = admitted.and_then(|account| {
+        let info = ConnectionInfo { account, ..info };
+        service.backend.connect(info)
+    });
     match session {
         Ok(session) => {
             let status = session.status_flags();
@@ -96,61 +103,6 @@ pub(super) fn login<B: Backend>(
             None
         }
     }
-}
-
-/// What decides whether a client must be asked again.
-struct Known {
-    native: bool,
-    can_switch: bool,
-    without_password: bool,
-}
-
-impl Known {
-    fn of(login: &Login<'_>) -> Known {
-        Known {
-            native: login.plugin == NATIVE_PASSWORD.as_bytes(),
-            can_switch: login.capabilities & capability::PLUGIN_AUTH != 0,
-            without_password: login.without_password(),
-        }
-    }
-
-    /// Asks a client that used another plugin to use the server's. Returns whether it gave a password; `None`: it is gone.
-    fn exchange(
-        self,
-        challenge: &[u8; CHALLENGE],
-        reader: &mut PacketReader,
-        writer: &mut PacketWriter,
-        seq: &mut u8,
-        timeout: Duration,
-    ) -> Option<SqlResult<bool>> {
-        if self.native || !self.can_switch {
-            return Some(Ok(!self.without_password));
-        }
-        writer.packet(|p| handshake::auth_switch(p, challenge));
-        writer.flush().ok()?;
-        *seq = writer.sequence();
-        let read = reader.read(seq, MAX_LOGIN_PACKET, timeout, timeout);
-        writer.set_sequence(*seq);
-        match read {
-            Ok(at) => Some(Ok(!matches!(reader.bytes(at), [] | [0]))),
-            Err(e) => Some(Err(parting(&e)?)),
-        }
-    }
-}
-
-/// Lets the one account in.
-fn admit(user: &str, peer: &Peer, password: bool) -> SqlResult<()> {
-    if user.as_bytes() == ROOT && peer.local && !password {
-        return Ok(());
-    }
-    Err(SqlError::new(
-        1045,
-        format!(
-            "Access denied for user '{user}'@'{}' (using password: {})",
-            peer.name,
-            if password { "YES" } else { "NO" }
-        ),
-    ))
 }
 
 /// Wakes the connection's thread if it waits for its client; an answer being sent still goes out.
@@ -187,22 +139,25 @@ impl<B: Backend> Connection<'_, B> {
             .database
             .map(|db| String::from_utf8_lossy(db).into_owned());
         let collation = login.collation;
-        let known = Known::of(&login);
+        // The client has answered a challenge that nobody knows any more: it is asked anew.
+        let claim = Claim::of(&login, self.peer).unanswered();
         let mut seq = self.writer.sequence();
-        let password = known.exchange(
-            &challenge(),
-            &mut self.reader,
-            &mut self.writer,
-            &mut seq,
-            self.limits.read,
-        );
-        let Some(password) = password else {
+        let mut line = Line {
+            reader: &mut self.reader,
+            writer: &mut self.writer,
+            seq: &mut seq,
+            timeout: self.limits.read,
+        };
+        let admitted = proof::prove(&self.service.backend, claim, &challenge(), &mut line);
+        let Some(admitted) = admitted else {
             return ControlFlow::Break(());
         };
-        let changed = password
-            .and_then(|password| admit(&user, self.peer, password))
-            .and_then(|()| {
+        let changed = admitted
+            .and_then(|admitted| {
                 self.session.set_collation_id(collation);
+                if let Some(admitted) = admitted {
+                    self.session.change_account(&user, &admitted);
+                }
                 self.reset_session()
             })
             .and_then(|()| match &database {

@@ -5,8 +5,16 @@ use super::lenenc::{Cursor, Malformed};
 
 /// Length of the challenge that authentication plugins scramble passwords with.
 pub const CHALLENGE: usize = 20;
-/// The plugin that the server speaks.
+/// The plugin that clients are taken to use if they name none.
 pub const NATIVE_PASSWORD: &str = "mysql_native_password";
+/// The plugin that the server names first: that of accounts that nothing else is said of.
+pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
+/// The plugin of accounts that are users of the operating system.
+pub const AUTH_SOCKET: &str = "auth_socket";
+/// `caching_sha2_password`: the client's answer was that of a password that the server remembers.
+pub const FAST_AUTH_OK: [u8; 2] = [1, 3];
+/// `caching_sha2_password`: the client is to send the password itself.
+pub const FULL_AUTH: [u8; 2] = [1, 4];
 /// utf8mb4_general_ci: the server's default collation.
 const SERVER_COLLATION: u8 = 45;
 
@@ -32,14 +40,14 @@ pub fn greeting(
     out.extend_from_slice(&[0; 10]);
     out.extend_from_slice(&challenge[8..]);
     out.push(0);
-    out.extend_from_slice(NATIVE_PASSWORD.as_bytes());
+    out.extend_from_slice(CACHING_SHA2_PASSWORD.as_bytes());
     out.push(0);
 }
 
 /// Appends a request to use another authentication plugin.
-pub fn auth_switch(out: &mut Vec<u8>, challenge: &[u8; CHALLENGE]) {
+pub fn auth_switch(out: &mut Vec<u8>, plugin: &str, challenge: &[u8; CHALLENGE]) {
     out.push(0xfe);
-    out.extend_from_slice(NATIVE_PASSWORD.as_bytes());
+    out.extend_from_slice(plugin.as_bytes());
     out.push(0);
     out.extend_from_slice(challenge);
     out.push(0);
@@ -130,11 +138,6 @@ impl<'a> Login<'a> {
             plugin,
         })
     }
-
-    /// Whether `auth` is what clients send for an empty password: nothing, or for some plugins one zero byte.
-    pub fn without_password(&self) -> bool {
-        matches!(self.auth, [] | [0])
-    }
 }
 
 #[cfg(test)]
@@ -165,7 +168,7 @@ mod tests {
         assert_eq!(out[20], 45);
         assert_eq!(out[25], 21);
         assert_eq!(&out[36..49], b"ijklmnopqrst\0");
-        assert_eq!(&out[49..], b"mysql_native_password\0");
+        assert_eq!(&out[49..], b"caching_sha2_password\0");
     }
 
     #[test]
@@ -176,12 +179,12 @@ mod tests {
         assert_eq!(login.user, b"root");
         assert_eq!(login.database, Some(&b"test"[..]));
         assert_eq!(login.plugin, b"caching_sha2_password");
-        assert!(login.without_password());
+        assert!(login.auth.is_empty());
         let p = response(PROTOCOL_41, b"bob\0pw\0");
         let login = Login::parse(&p).unwrap();
         assert_eq!((login.user, login.auth), (&b"bob"[..], &b"pw"[..]));
         assert_eq!(login.plugin, NATIVE_PASSWORD.as_bytes());
-        assert!(!login.without_password());
+        assert!(!login.auth.is_empty());
     }
 
     #[test]

@@ -61,11 +61,14 @@ pub mod capability {
     pub const CONNECT_ATTRS: u32 = 1 << 20;
     /// Authentication data with a length-encoded length.
     pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
+    /// The client can go on with an expired password, to change it.
+    pub const HANDLES_EXPIRED: u32 = 1 << 22;
     /// OK packets in place of EOF packets.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
 
     /// What this server offers.
     pub const SERVER: u32 = LONG_PASSWORD
+        | HANDLES_EXPIRED
         | FOUND_ROWS
         | LONG_FLAG
         | CONNECT_WITH_DB

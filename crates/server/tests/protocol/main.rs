@@ -50,19 +50,17 @@ fn only_root_without_a_password_is_let_in() {
 #[test]
 fn other_plugins_are_asked_to_switch() {
     let (server, dir) = start(Fake::default());
-    for (answer, admitted) in [(&b""[..], true), (b"secret-secret-secret", false)] {
-        let mut c = Client::greeted(dir.socket());
-        c.respond("root", b"\0", "caching_sha2_password", 0, None);
-        let request = c.raw();
-        assert!(request.starts_with(b"\xfemysql_native_password\0"));
-        assert_eq!(request.len(), 1 + 22 + 20 + 1);
-        c.send(answer);
-        match c.packet() {
-            Packet::Ok { .. } => assert!(admitted),
-            Packet::Err { code, .. } => assert!(!admitted && code == 1045),
-            other => panic!("{other:?}"),
-        }
-    }
+    // Where no password is needed one plugin's nothing is as good as another's.
+    let mut c = Client::greeted(dir.socket());
+    c.respond("root", b"\0", "caching_sha2_password", 0, None);
+    assert!(matches!(c.packet(), Packet::Ok { .. }));
+    let mut c = Client::greeted(dir.socket());
+    c.respond("root", &[7; 32], "caching_sha2_password", 0, None);
+    let request = c.raw();
+    assert!(request.starts_with(b"\xfemysql_native_password\0"));
+    assert_eq!(request.len(), 1 + 22 + 20 + 1);
+    c.send(b"secret-secret-secret");
+    assert_eq!(c.packet().err().0, 1045);
     stop(server);
 }
 
@@ -464,7 +462,7 @@ fn other_addresses_and_a_socket_in_use_are_refused() {
         socket: None,
     };
     let e = Server::start(Fake::default(), &config).err().unwrap();
-    assert!(e.to_string().contains("no accounts"), "{e}");
+    assert!(e.to_string().contains("no TLS"), "{e}");
     let config = millpond_server::ServerConfig {
         tcp: None,
         socket: Some(dir.socket().into()),

@@ -8,6 +8,7 @@ use millpond_sql::env::SessionEnv;
 use parking_lot::Mutex;
 
 use super::Instance;
+use crate::accounts::guard::Guard;
 use crate::programs::Running;
 use crate::registry::Seat;
 use crate::vars::SessionVars;
@@ -19,6 +20,8 @@ pub struct Facts {
     pub(crate) seat: Arc<Seat>,
     /// The client takes one result a command.
     pub(crate) single_results: bool,
+    /// Who it is, and what it may.
+    pub(crate) guard: Guard,
     /// Its stored programs. Only the session itself looks.
     pub(crate) running: Mutex<Running>,
 }

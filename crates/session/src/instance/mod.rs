@@ -21,6 +21,7 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 mod data_file;
 mod facts;
 
+use crate::accounts::Accounts;
 use crate::programs::Programs;
 use crate::registry::{Counter, Registry, Seat, Sums};
 use crate::slowlog::{self, SlowLog};
@@ -67,6 +68,8 @@ pub(crate) struct Inner {
     flushed: Mutex<Instant>,
     /// Clients turned away before they had a session.
     pub aborted_connects: AtomicU64,
+    /// Who there is.
+    pub accounts: Accounts,
     /// Locks by name.
     pub user_locks: UserLocks,
     /// Statements that sessions share.
@@ -297,6 +300,7 @@ impl Instance {
             vars::known("innodb_open_files"),
             VarValue::UInt(engine.open_files_limit() as u64),
         );
+        let accounts = Accounts::open(&engine)?;
         millpond_sql::ddl::clear_work(&engine).map_err(|e| store_error(e, ""))?;
         let globals = Arc::new(globals);
         let asked = globals.clone();
@@ -316,6 +320,7 @@ impl Instance {
             started: now,
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
+            accounts,
             user_locks: Default::default(),
             refresher,
             statements: SharedCache::new(),

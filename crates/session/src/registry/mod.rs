@@ -67,7 +67,7 @@ const KILL_CONNECTION: u8 = 2;
 /// What other sessions see of a session.
 pub(crate) struct Seat {
     pub id: u32,
-    pub user: String,
+    user: Mutex<Arc<str>>,
     pub host: String,
     pub owner: Arc<Owner>,
     pub counters: Counters,
@@ -111,7 +111,7 @@ impl Seat {
     ) -> Seat {
         Seat {
             id,
-            user,
+            user: Mutex::new(user.into()),
             host,
             owner,
             counters: Counters::new(),
@@ -125,6 +125,14 @@ impl Seat {
             woken: Condvar::new(),
             asleep: AtomicBool::new(false),
         }
+    }
+    /// Who the client says it is.
+    pub fn user(&self) -> Arc<str> {
+        self.user.lock().clone()
+    }
+    /// It is somebody else from now on.
+    pub fn set_user(&self, user: &str) {
+        *self.user.lock() = user.into();
     }
     /// A command starts.
     #[inline]
@@ -200,7 +208,7 @@ impl Seat {
         let since = self.since_us.load(Ordering::Relaxed);
         Process {
             id: self.id,
-            user: self.user.clone(),
+            user: self.user().to_string(),
             host: self.host.clone(),
             database: self.database.lock().clone(),
             command: if self.killed() {

@@ -237,6 +237,10 @@ impl Session {
             }
             self.check_locked(&database, &name, true)
         };
+        // As MySQL has it, accounts are changed under LOCK TABLES too.
+        if matches!(kind, StatementKind::Account(_) | StatementKind::Set(_)) {
+            return Ok(());
+        }
         match changed_tables(kind) {
             Some(tables) => tables.iter().map(|t| &**t).try_for_each(check),
             None => Err(SqlError::new(
@@ -293,7 +297,10 @@ impl Session {
             }
             // There are no stored privileges that memory could disagree with, and nothing is remembered of hosts that failed to
             // connect.
-            FlushItem::Plain(FlushPlain::Privileges | FlushPlain::Hosts) => Ok(()),
+            FlushItem::Plain(FlushPlain::Privileges) => {
+                self.instance.0.accounts.reload(self.instance.engine())
+            }
+            FlushItem::Plain(FlushPlain::Hosts) => Ok(()),
             // As MySQL does without a binary log: dumps and schemas flush it whether there is one or not.
             FlushItem::Plain(FlushPlain::BinaryLogs) => Ok(()),
             FlushItem::Plain(other) => Err(SqlError::unsupported(format_args!("FLUSH {other}"))),

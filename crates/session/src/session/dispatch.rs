@@ -9,9 +9,9 @@ use millpond_sql::ddl::{Ddl, Done};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{
-    Account, AdminStatement, Explain, Ident, MaintenanceOption, MaintenanceVerb, ObjectName,
-    PrepareSource, SchemaStatement, SessionStatement, Show, ShowKind, StatementKind,
-    TableStatement, TransactionStatement, UserVariable,
+    AdminStatement, Explain, Ident, MaintenanceOption, MaintenanceVerb, ObjectName, PrepareSource,
+    SchemaStatement, SessionStatement, SetStatement, ShowKind, StatementKind, TableStatement,
+    TransactionStatement, UserVariable,
 };
 use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
@@ -87,6 +87,7 @@ impl Session {
         if statement.is_planned() {
             return self.run_planned(compiled, params, more, sink);
         }
+        self.check_allowed(statement.kind())?;
         self.take_effect(compiled)?;
         if let StatementKind::Session(session) = statement.kind()
             && let SessionStatement::Execute { name, using } = &**session
@@ -139,7 +140,11 @@ impl Session {
         use StatementKind as K;
         match statement.kind() {
             K::Transaction(s) => self.transaction_statement(s),
-            K::Set(s) => self.set(s, params).map(|()| Answer::ok()),
+            K::Set(s) => match **s {
+                SetStatement::Items(_) => self.set(s, params).map(|()| Answer::ok()),
+                _ => self.set_account(s),
+            },
+            K::Account(s) => self.account_statement(s),
             K::Session(s) => self.session_statement(s),
             K::Admin(s) => self.admin_statement(s, params),
             K::AlterTable(alter)
@@ -171,7 +176,7 @@ impl Session {
                 Err(SqlError::new(1105, "a planned statement"))
             }
             // Refused when they are compiled, or carried out before.
-            K::Call(_) | K::Compound(_) | K::Account(_) | K::Replication(_) => {
+            K::Call(_) | K::Compound(_) | K::Replication(_) => {
                 Err(SqlError::unsupported("this statement"))
             }
         }
@@ -288,6 +293,7 @@ impl Session {
             S::Kill { query, id } => {
                 let value = self.evaluate(&[id], params)?;
                 let id = u32::try_from(value[0].to_u64()).unwrap_or(u32::MAX);
+                self.check_kill(id)?;
                 self.instance.kill(id, !query)?;
                 if id == self.id() {
                     return Err(SqlError::new(1317, "Query execution was interrupted"));
@@ -321,12 +327,11 @@ impl Session {
     /// What SHOW and DESCRIBE select from.
     fn shown(&self, statement: &Statement) -> SqlResult<show::Shown> {
         match statement.kind() {
-            StatementKind::Show(show) => {
-                if show.kind == ShowKind::Grants {
-                    self.check_grants_of(show)?;
-                }
-                show::of(show, &self.env)
-            }
+            StatementKind::Show(show) => match show.kind {
+                ShowKind::Grants => self.show_grants(show),
+                ShowKind::CreateUser => self.show_create_user(show),
+                _ => show::of(show, &self.env),
+            },
             StatementKind::Explain(explain)
                 if let Explain::Table { table, column } = &**explain =>
             {
@@ -334,24 +339,6 @@ impl Session {
             }
             _ => Err(SqlError::unsupported("this statement")),
         }
-    }
-
-    /// Error 1141 for SHOW GRANTS of others: there are no accounts to ask about.
-    fn check_grants_of(&self, show: &Show) -> SqlResult<()> {
-        let Some(Account::Named { user, host }) = &show.account else {
-            return Ok(());
-        };
-        let mut name = user.as_str().to_string();
-        if let Some(host) = host {
-            name = format!("{name}@{}", host.as_str());
-        }
-        if name == self.env.user {
-            return Ok(());
-        }
-        Err(SqlError::new(
-            1141,
-            format!("There is no such grant defined for user '{name}'"),
-        ))
     }
 
     /// PREPARE.
@@ -466,7 +453,7 @@ impl Session {
             .iter()
             .map(|(i, heading)| (*i, heading.as_deref()))
             .collect();
-        planner::compile_virtual(
+        let plan = planner::compile_virtual(
             shown.table.clone(),
             &columns,
             shown.like,
@@ -479,13 +466,19 @@ impl Session {
                 peek: false,
                 locals: self.locals.as_deref(),
             },
-        )
+        )?;
+        // What its WHERE asks of tables.
+        self.facts.check_needs(&plan)?;
+        Ok(plan)
     }
 
     /// Columns of the result set of a statement that is not planned.
     pub(super) fn describe_command(&mut self, statement: &Statement) -> SqlResult<Vec<ColumnMeta>> {
         let shown = match statement.kind() {
-            StatementKind::Show(_) | StatementKind::Explain(_) => self.shown(statement)?,
+            StatementKind::Show(_) | StatementKind::Explain(_) => {
+                self.check_allowed(statement.kind())?;
+                self.shown(statement)?
+            }
             StatementKind::Admin(admin) => {
                 return Ok(match &**admin {
                     AdminStatement::Maintain {

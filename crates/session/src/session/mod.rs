@@ -4,9 +4,12 @@
 //! |---|---|
 //! | `state` | [`Session`]: its state, how it begins and ends |
 //! | `texts` | texts and prepared statements as they come in; diagnostics |
+//! | `rights` | by whose right a statement runs |
 //! | `run` | running a planned statement inside its transaction |
 //! | `unsettled` | statements whose commit is not durable yet |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
+//! | `accounts` | statements about accounts |
+//! | `allowed` | which privileges statements take that are not planned |
 //! | `dispatch` | who carries a statement out |
 //! | `record` | what a statement leaves in the stall record |
 //! | `services` | what statements ask of the session that runs them |
@@ -19,13 +22,16 @@
 //! and metadata locks). Whatever fails leaves the transaction as MySQL leaves it: the statement undone,
 //! or, after a deadlock, the whole transaction.
 
+mod accounts;
 mod admin;
+mod allowed;
 mod analyze;
 mod checksum;
 mod dispatch;
 mod handler;
 mod program;
 mod record;
+mod rights;
 mod run;
 mod services;
 mod set;
@@ -40,6 +46,7 @@ use std::sync::Arc;
 use millpond_sql::result::ColumnMeta;
 use millpond_sql::{SqlError, SqlResult};
 
+use crate::accounts::login::Admitted;
 use crate::instance::Instance;
 use crate::registry::KillHook;
 use crate::statements::Compiled;
@@ -56,6 +63,8 @@ pub struct ConnectionInfo {
     pub user: String,
     /// Host as shown in the process list, e.g. `localhost` or `127.0.0.1:40312`.
     pub host: String,
+    /// The account that it was let in as; none: it is the process itself, which may do everything.
+    pub account: Option<Admitted>,
     /// Initial database.
     pub database: Option<String>,
     /// The client asked that affected rows mean found rows (CLIENT_FOUND_ROWS).

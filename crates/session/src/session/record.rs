@@ -76,7 +76,7 @@ impl Session {
         log.log(&Entry {
             end_us: watch.wall_us(end_ns),
             start_s: watch.wall_us(start_ns) / 1_000_000,
-            user: &seat.user,
+            user: &seat.user(),
             host: &seat.host,
             id: seat.id,
             query_ns: end_ns - start_ns,

@@ -11,6 +11,7 @@ use millpond_store::{Isolation, RowOrder};
 
 use super::Session;
 use super::program::{Firing, triggers_of};
+use crate::accounts::access::EVERYTHING;
 use crate::programs::Triggers;
 use crate::registry::Counter;
 use crate::statements::{Compiled, Kept};
@@ -75,6 +76,11 @@ impl Session {
                 *kept = Some(self.other_plan(compiled, kept.take(), params)?);
             }
             let Some(current) = kept else { continue };
+            let number = self.facts.guard.number(&self.instance.0.accounts);
+            if current.checked != number {
+                self.facts.check_plan(&current.plan)?;
+                current.checked = number;
+            }
             let sent = self.sent_params(&current.plan, params);
             let params = sent.as_deref().unwrap_or(params);
             let triggers = current.triggers.clone();
@@ -164,6 +170,7 @@ impl Session {
             triggers: triggers_of(&self.instance.0.engine, &plan)?,
             plan: Arc::new(plan),
             context: self.context.clone(),
+            checked: EVERYTHING,
         };
         // The session holds triggers, with their plans.
         if kept.triggers.is_none() {
@@ -229,9 +236,11 @@ impl Session {
             peek: compiled.peeks,
             locals: self.locals.as_deref(),
         };
-        stack::lent(compiled.statement.run, || {
+        let plan = stack::lent(compiled.statement.run, || {
             planner::compile(&compiled.statement, cx)
-        })
+        })?;
+        self.facts.check_plan(&plan)?;
+        Ok(plan)
     }
 
     /// Runs a plan that writes nothing in the open transaction.
@@ -468,6 +477,7 @@ impl Session {
                         locals: s.locals.as_deref(),
                     },
                 )?;
+                s.facts.check_needs(&plan)?;
                 let mut rows = Rows::default();
                 if let Run::Done(_) = s.run(&plan, params, &mut rows)? {
                     // What was evaluated went nowhere.
@@ -635,6 +645,7 @@ impl Session {
                 Some(k) => k,
                 None => kept.insert(s.compile_to_keep(compiled, None)?),
             };
+            s.facts.check_plan(&current.plan)?;
             Ok(current.plan.columns.clone())
         });
         // Nothing was read: an open transaction need not keep the tables as they are.

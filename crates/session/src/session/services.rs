@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use millpond_sql::env::privileges::Need;
 use millpond_sql::env::user_locks::UserLocks;
 use millpond_sql::env::{Around, Services, StoredFunction, VirtualTable};
 use millpond_sql::error::SqlResult;
@@ -25,6 +26,9 @@ impl Services for Facts {
     }
     fn user_locks(&self) -> &UserLocks {
         &self.instance.0.user_locks
+    }
+    fn check(&self, need: &Need) -> SqlResult<()> {
+        self.meets(need)
     }
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         show::find(database, name)

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use millpond_store::{DropAlgorithm, Isolation};
 
 use super::Session;
+use crate::accounts::access::needs;
 use crate::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
 use crate::vars::{self, Access, Def, VarScope, VarValue};
 use millpond_sql::ddl;
@@ -207,6 +208,7 @@ impl Session {
             }
             _ => {}
         }
+        self.check_may_set(scope, name)?;
         if name == "max_allowed_packet" && scope != Some(Scope::Global) {
             return Err(SqlError::new(
                 1621,
@@ -239,6 +241,32 @@ impl Session {
             )));
         }
         self.assign(scope, name, value)
+    }
+
+    /// Error 1227 for variables that not everybody may set.
+    fn check_may_set(&self, scope: Option<Scope>, name: &str) -> SqlResult<()> {
+        /// What sessions may not set by themselves.
+        const RESTRICTED: [&str; 8] = [
+            "binlog_format",
+            "binlog_row_image",
+            "default_collation_for_utf8mb4",
+            "gtid_next",
+            "original_commit_timestamp",
+            "pseudo_thread_id",
+            "sql_log_bin",
+            "sql_log_off",
+        ];
+        let access = self.access();
+        if scope == Some(Scope::Global) {
+            return access.check_dynamic("SYSTEM_VARIABLES_ADMIN");
+        }
+        let admin = ["SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN"];
+        if !RESTRICTED.contains(&name) || admin.iter().any(|a| access.has_dynamic(a)) {
+            return Ok(());
+        }
+        Err(needs(
+            "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+        ))
     }
 
     /// What `optimizer_switch` becomes: flags that are not named stay as they are, and their defaults are the global ones for a

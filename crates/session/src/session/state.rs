@@ -10,6 +10,9 @@ use super::record::Current;
 use super::transaction::Transaction;
 use super::unsettled::Deferral;
 use super::{ConnectionInfo, Prepared};
+use crate::accounts::guard::Guard;
+use crate::accounts::login::Admitted;
+use crate::accounts::names::Name;
 use crate::instance::{Facts, Instance};
 use crate::kept_rows::KeptRows;
 use crate::registry::Counter;
@@ -131,16 +134,18 @@ impl Session {
             info.on_kill.clone(),
             now_us(),
         ));
+        let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
+        let user = format!("{}@{host}", info.user);
         let facts = Arc::new(Facts {
             instance: instance.clone(),
             vars: SessionVars::new(instance.0.globals.clone(), id),
             seat: seat.clone(),
             single_results: info.single_results,
+            guard: Guard::open(Name::of(&user)),
             running: Default::default(),
         });
         let for_vars = facts.clone();
         let memory = MemoryAccount::new(&instance.0.memory);
-        let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let env = SessionEnv {
             conversion: ConversionEnv {
                 sql_mode: sql_mode::flags(0).into(),
@@ -148,7 +153,9 @@ impl Session {
             },
             connection_id: id,
             database: None.into(),
-            user: format!("{}@{host}", info.user),
+            account: user.clone().into(),
+            roles: "NONE".to_string().into(),
+            user,
             collation: Collation::Utf8mb4GeneralCi.into(),
             names: locale::ENGLISH.into(),
             client: Encoding::Utf8.into(),
@@ -231,6 +238,9 @@ impl Session {
             instance,
         };
         session.start_variables()?;
+        if let Some(admitted) = session.info.account.take() {
+            session.become_account(&admitted);
+        }
         if let Some(database) = session.info.database.clone() {
             session.use_database(&database)?;
         }
@@ -283,6 +293,10 @@ impl Session {
     /// COM_INIT_DB, USE.
     pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
         self.count(Counter::ChangeDb);
+        let access = self.access();
+        if !access.uses_database(name) {
+            return Err(access.denied_database(name));
+        }
         let name = if is_system_schema(name) {
             name.to_ascii_lowercase()
         } else {
@@ -369,9 +383,25 @@ impl Session {
         self.multi_statements = self.info.multi_statements;
         self.settings.timestamp = None;
         self.settings.insert_id = 0;
+        self.reset_roles();
         self.forget_asked();
         self.start_variables()?;
         rolled_back
+    }
+
+    /// COM_CHANGE_USER: from the next [`Session::reset`] on the session is another account's.
+    pub fn change_account(&mut self, user: &str, admitted: &Admitted) {
+        self.facts.seat.set_user(user);
+        let host = self
+            .info
+            .host
+            .rsplit_once(':')
+            .map_or(&*self.info.host, |(h, _)| h);
+        self.env.user = format!("{user}@{host}");
+        self.become_account(admitted);
+        // What it shows is of the one before.
+        self.facts.seat.show(&"".into());
+        self.shown = 0;
     }
 
     /// What the client's bytes mean, kept up to date by SET.

@@ -90,7 +90,7 @@ impl Session {
     /// Offers a statement that ran, for the session and others to run it again. `context` is that in which it was
     /// parsed: what changed it meant something else than it would now.
     fn offer(&mut self, key: u64, text: &str, context: &Arc<Context>, compiled: Arc<Compiled>) {
-        if !Arc::ptr_eq(context, &self.context) {
+        if !Arc::ptr_eq(context, &self.context) || compiled.is_secret {
             return;
         }
         if !context.is_common() {
@@ -236,7 +236,7 @@ impl Session {
             None => {
                 let statement = parse::parse_one(text, mode)?;
                 let parsed = Arc::new(Parsed::new(statement, text.trim().into())?);
-                if common {
+                if common && !parsed.is_secret {
                     statements.offer(key, text, &self.context, &parsed);
                 }
                 parsed

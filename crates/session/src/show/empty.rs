@@ -38,27 +38,6 @@ const TABLES: &[(&str, Columns)] = &[
         ],
     ),
     (
-        "SCHEMA_PRIVILEGES",
-        &[
-            ("GRANTEE", Ty::Str(292)),
-            ("TABLE_CATALOG", Ty::Str(512)),
-            ("TABLE_SCHEMA", NAME),
-            ("PRIVILEGE_TYPE", NAME),
-            ("IS_GRANTABLE", Ty::Str(3)),
-        ],
-    ),
-    (
-        "TABLE_PRIVILEGES",
-        &[
-            ("GRANTEE", Ty::Str(292)),
-            ("TABLE_CATALOG", Ty::Str(512)),
-            ("TABLE_SCHEMA", NAME),
-            ("TABLE_NAME", NAME),
-            ("PRIVILEGE_TYPE", NAME),
-            ("IS_GRANTABLE", Ty::Str(3)),
-        ],
-    ),
-    (
         "VIEW_ROUTINE_USAGE",
         &[
             ("TABLE_CATALOG", NULL_NAME),

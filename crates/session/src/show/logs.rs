@@ -47,8 +47,9 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
 /// The schema whose tables can be shown as what would make them.
 pub(super) const MYSQL: &str = "mysql";
 
-/// Whether SHOW TABLES lists a table of a system schema. It leaves InnoDB's statistics out: `mariadb-dump --all-databases` dumps
+/// Whether SHOW TABLES lists a table of a system schema. It leaves InnoDB's statistics and accounts out: `mariadb-dump --all-databases` dumps
 /// what is listed, and what it wrote of these could not be loaded.
 pub(super) fn is_listed(database: &str, table: &str) -> bool {
-    database != MYSQL || !table.starts_with("innodb_")
+    let account = super::accounts::TABLES.contains(&table);
+    database != MYSQL || !(account || table.starts_with("innodb_"))
 }

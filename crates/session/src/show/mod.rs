@@ -7,6 +7,7 @@
 //!
 //! | file | owns |
 //! |---|---|
+//! | `accounts` | accounts and their privileges |
 //! | `of` | SHOW statements as selections from virtual tables |
 //! | `schema` | databases, tables, columns, indexes, constraints |
 //! | `foreign_keys` | foreign keys |
@@ -32,6 +33,7 @@
 //! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
 //! dropped meanwhile is left out.
 
+mod accounts;
 pub(crate) mod create;
 mod empty;
 mod foreign_keys;
@@ -61,7 +63,7 @@ use millpond_sql::env::{VirtualTable, is_system_schema};
 use millpond_sql::result::ColumnMeta;
 use millpond_sql::types::{Collation, SqlType};
 
-pub(crate) use of::{Shown, describe, of};
+pub(crate) use of::{Shown, describe, list, of};
 pub(crate) use watch::truncate;
 
 /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a
@@ -79,6 +81,7 @@ pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
 /// The tables of a system schema (lower-case name), by name.
 fn all_of(database: &str) -> Vec<table::Virtual> {
     let mut tables = schema::tables(database);
+    tables.extend(accounts::tables(database));
     tables.extend(foreign_keys::tables(database));
     tables.extend(server::tables(database));
     tables.extend(watch::tables(database));

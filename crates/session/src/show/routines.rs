@@ -3,6 +3,7 @@
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use crate::instance::Instance;
 use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind, Trigger};
+use millpond_sql::env::privileges::{SELECT, TRIGGER};
 use millpond_sql::env::{SessionEnv, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::types::{Collation, SqlType};
@@ -88,6 +89,13 @@ fn security(def: &ProgramDef) -> Value<'static> {
     s(if def.invoker { "INVOKER" } else { "DEFINER" })
 }
 
+/// Whether the session may read what a routine does.
+fn body_shown(def: &ProgramDef, cx: &Context<'_>) -> bool {
+    let access = cx.access();
+    let all = access.has_dynamic("SHOW_ROUTINE") || access.global() & SELECT != 0;
+    all || access.name.plain() == def.definer
+}
+
 /// What a type is described by: eight columns from its length on, then its name with all it was given.
 fn described(ty: &SqlType) -> [Value<'static>; 9] {
     let lengths = ty.character_lengths();
@@ -110,13 +118,17 @@ fn described(ty: &SqlType) -> [Value<'static>; 9] {
 
 /// Calls `f` with the routines of a database, or of all; those of a database that is dropped meanwhile are left out.
 fn each(
-    instance: &Instance,
+    cx: &Context<'_>,
     database: Option<&str>,
     f: &mut dyn FnMut(&ProgramDef) -> SqlResult<()>,
 ) -> SqlResult<()> {
+    let (access, instance) = (cx.access(), &cx.facts.instance);
     let mut all = Vec::new();
     ProgramDef::each(instance.engine(), database, &mut |def| {
-        if def.kind != ProgramKind::Trigger {
+        let procedure = def.kind == ProgramKind::Procedure;
+        if def.kind != ProgramKind::Trigger
+            && access.sees_routine(procedure, &def.database, &def.name)
+        {
             all.push(def);
         }
         Ok(())
@@ -131,7 +143,7 @@ pub(super) fn status(kind: ProgramKind) -> Virtual {
         "SHOW_ROUTINES",
         STATUS,
         move |cx, emit| {
-            each(&cx.facts.instance, cx.known(0).as_deref(), &mut |def| {
+            each(cx, cx.known(0).as_deref(), &mut |def| {
                 if def.kind != kind {
                     return Ok(());
                 }
@@ -178,7 +190,7 @@ fn routine_row(def: &ProgramDef, cx: &Context<'_>) -> SqlResult<Vec<Value<'stati
     }
     row.extend([
         s("SQL"),
-        s(&*def.body),
+        opt(body_shown(def, cx).then_some(&*def.body)),
         Value::Null,
         s("SQL"),
         s("SQL"),
@@ -240,12 +252,12 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
     vec![
         triggers(),
         Virtual::new(schema, "ROUTINES", ROUTINES, |cx, emit| {
-            each(&cx.facts.instance, cx.known(2).as_deref(), &mut |def| {
+            each(cx, cx.known(2).as_deref(), &mut |def| {
                 emit(&routine_row(def, cx)?)
             })
         }),
         Virtual::new(schema, "PARAMETERS", PARAMETERS, |cx, emit| {
-            each(&cx.facts.instance, cx.known(1).as_deref(), &mut |def| {
+            each(cx, cx.known(1).as_deref(), &mut |def| {
                 parameter_rows(def, cx, emit)
             })
         }),
@@ -254,13 +266,16 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
 
 /// Calls `f` with the triggers of a database, or of all, and each one's place among those of its table, time and event, from 1.
 fn each_trigger(
-    instance: &Instance,
+    cx: &Context<'_>,
     database: Option<&str>,
     f: &mut dyn FnMut(&ProgramDef, &Trigger, u64) -> SqlResult<()>,
 ) -> SqlResult<()> {
+    let (access, instance) = (cx.access(), &cx.facts.instance);
     let mut all = Vec::new();
     ProgramDef::each(instance.engine(), database, &mut |def| {
-        if let Some(trigger) = def.trigger.clone() {
+        if let Some(trigger) = def.trigger.clone()
+            && access.table(&def.database, &trigger.table) & TRIGGER != 0
+        {
             all.push((def, trigger));
         }
         Ok(())
@@ -301,7 +316,7 @@ const SHOW_TRIGGERS: Columns = &[
 pub(super) fn show_triggers(database: String) -> Virtual {
     let schema = "information_schema";
     Virtual::new(schema, "SHOW_TRIGGERS", SHOW_TRIGGERS, move |cx, emit| {
-        each_trigger(&cx.facts.instance, Some(&database), &mut |def, t, _| {
+        each_trigger(cx, Some(&database), &mut |def, t, _| {
             emit(&[
                 s(&*def.name),
                 s(t.event.word()),
@@ -347,36 +362,32 @@ const TRIGGERS: Columns = &[
 fn triggers() -> Virtual {
     Virtual::new("information_schema", "TRIGGERS", TRIGGERS, |cx, emit| {
         let database = cx.known(1);
-        each_trigger(
-            &cx.facts.instance,
-            database.as_deref(),
-            &mut |def, t, order| {
-                emit(&[
-                    s("def"),
-                    s(&*def.database),
-                    s(&*def.name),
-                    s(t.event.word()),
-                    s("def"),
-                    s(&*def.database),
-                    s(&*t.table),
-                    n(order),
-                    Value::Null,
-                    s(&*def.body),
-                    s("ROW"),
-                    s(t.time()),
-                    Value::Null,
-                    Value::Null,
-                    s("OLD"),
-                    s("NEW"),
-                    time(def.created, cx.env),
-                    s(sql_mode::format(def.mode)),
-                    s(&*def.definer),
-                    s(&*def.client),
-                    s(&*def.connection),
-                    s(&*def.collation),
-                ])
-            },
-        )
+        each_trigger(cx, database.as_deref(), &mut |def, t, order| {
+            emit(&[
+                s("def"),
+                s(&*def.database),
+                s(&*def.name),
+                s(t.event.word()),
+                s("def"),
+                s(&*def.database),
+                s(&*t.table),
+                n(order),
+                Value::Null,
+                s(&*def.body),
+                s("ROW"),
+                s(t.time()),
+                Value::Null,
+                Value::Null,
+                s("OLD"),
+                s("NEW"),
+                time(def.created, cx.env),
+                s(sql_mode::format(def.mode)),
+                s(&*def.definer),
+                s(&*def.client),
+                s(&*def.connection),
+                s(&*def.collation),
+            ])
+        })
     })
 }
 

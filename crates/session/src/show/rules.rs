@@ -61,6 +61,7 @@ pub(super) fn check_constraints() -> Virtual {
         |cx, emit| {
             let only = Only {
                 database: cx.known(1),
+                access: Some(cx.access()),
                 ..Only::default()
             };
             each_table(&cx.facts.instance, &only, |database, met| {

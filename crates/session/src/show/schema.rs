@@ -9,9 +9,12 @@ use super::create::now_text;
 use super::rules::{check_constraints, escaped, hidden_text, yes};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use super::views;
+use crate::accounts::access::Access;
+use crate::accounts::privileges::{GLOBAL, TABLE};
 use crate::instance::Instance;
 use millpond_sql::catalog::{self, View};
 use millpond_sql::ddl;
+use millpond_sql::env::privileges::{self, Privileges};
 use millpond_sql::env::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable};
 use millpond_sql::error::SqlResult;
 use millpond_sql::statistics;
@@ -44,6 +47,8 @@ pub(super) struct Only {
     pub table: Option<String>,
     /// The session's temporary table of this name, which a SHOW is about then.
     pub temporary: Option<Arc<Table>>,
+    /// Who looks: what it may not see is left out. None: everything is seen.
+    pub access: Option<Arc<Access>>,
 }
 
 impl Only {
@@ -53,6 +58,19 @@ impl Only {
             database: self.database.clone().or_else(|| cx.known(database)),
             table: self.table.clone().or_else(|| cx.known(table)),
             temporary: self.temporary.clone(),
+            access: Some(cx.access()),
+        }
+    }
+    /// Whether who looks may see a table.
+    fn sees(&self, database: &str, table: &str) -> bool {
+        let sees = |a: &Arc<Access>| a.is_everything() || a.sees_table(database, table);
+        self.access.as_ref().is_none_or(sees)
+    }
+    /// What who looks may do with a column of a table: all, if it is a temporary one.
+    fn on_column(&self, database: &str, table: &str, column: &str) -> Privileges {
+        match &self.access {
+            Some(access) if self.temporary.is_none() => access.column(database, table, column),
+            _ => GLOBAL,
         }
     }
     fn database_names(&self, instance: &Instance) -> SqlResult<Vec<String>> {
@@ -78,6 +96,9 @@ impl Only {
                 names.retain(|n| n != catalog::WORK_DATABASE);
                 names.sort();
             }
+        }
+        if let Some(access) = &self.access {
+            names.retain(|n| access.is_everything() || access.sees_database(n));
         }
         Ok(names)
     }
@@ -139,6 +160,7 @@ fn each_name(
                     .table
                     .as_ref()
                     .is_none_or(|t| t.eq_ignore_ascii_case(table.name()))
+                    && only.sees(&database, table.name())
                 {
                     f(&database, Named::Virtual(&table))?;
                 }
@@ -151,8 +173,8 @@ fn each_name(
             // A database dropped meanwhile has none.
             None => engine.tables(&database).unwrap_or_default(),
         };
-        for name in names {
-            f(&database, Named::Stored(&name))?;
+        for name in names.iter().filter(|n| only.sees(&database, n)) {
+            f(&database, Named::Stored(name))?;
         }
     }
     Ok(())
@@ -174,6 +196,7 @@ fn schemata() -> Virtual {
             let instance = &cx.facts.instance;
             let only = Only {
                 database: cx.known(1),
+                access: Some(cx.access()),
                 ..Only::default()
             };
             for name in only.database_names(instance)? {
@@ -430,8 +453,14 @@ pub(super) fn table_names(database: String) -> Virtual {
         "TABLE_NAMES",
         &[("Name", Ty::Str(64)), ("Table_type", Ty::Str(11))],
         move |cx, emit| {
+            let only = Only {
+                access: Some(cx.access()),
+                ..Only::default()
+            };
             if SYSTEM_SCHEMAS.contains(&&*database) {
-                let listed = |t: &Virtual| super::logs::is_listed(&database, t.name());
+                let listed = |t: &Virtual| {
+                    super::logs::is_listed(&database, t.name()) && only.sees(&database, t.name())
+                };
                 for table in all_of(&database).into_iter().filter(listed) {
                     emit(&[s(table.name()), s("SYSTEM VIEW")])?;
                 }
@@ -441,6 +470,9 @@ pub(super) fn table_names(database: String) -> Virtual {
             let names = engine.tables(&database);
             let typed = cx.reads(&[1]);
             for name in names.map_err(|e| store_error(e, &database))? {
+                if !only.sees(&database, &name) {
+                    continue;
+                }
                 let def = typed.then(|| engine.table_def(&database, &name).ok());
                 let view = def.flatten().is_some_and(|def| catalog::is_view(&def));
                 emit(&[s(name), s(if view { "VIEW" } else { "BASE TABLE" })])?;
@@ -501,7 +533,12 @@ fn extra(c: &Column) -> String {
     parts.join(" ")
 }
 
-const PRIVILEGES: &str = "select,insert,update,references";
+const PRIVILEGES: [(&str, Privileges); 4] = [
+    ("select", privileges::SELECT),
+    ("insert", privileges::INSERT),
+    ("update", privileges::UPDATE),
+    ("references", privileges::REFERENCES),
+];
 
 /// COLUMNS; SHOW COLUMNS and DESCRIBE select from it.
 pub(super) fn columns(only: Only) -> Virtual {
@@ -530,36 +567,33 @@ pub(super) fn columns(only: Only) -> Virtual {
         ("SRS_ID", Ty::NullNum),
     ];
     Virtual::new(IS, "COLUMNS", COLUMNS, move |cx, emit| {
-        each_table(
-            &cx.facts.instance,
-            &only.narrowed(cx, 1, 2),
-            |database, met| match &met {
-                Met::Stored(def, schema) => {
-                    let columns = schema.columns.iter().enumerate();
-                    let seen = columns.filter(|(_, c)| c.visibility != Visibility::Hidden);
-                    for (position, (i, c)) in seen.enumerate() {
-                        let key = column_key(schema, i);
-                        column_row(database, &def.name, position, c, key, emit)?;
-                    }
-                    Ok(())
+        let only = &only.narrowed(cx, 1, 2);
+        each_table(&cx.facts.instance, only, |database, met| match &met {
+            Met::Stored(def, schema) => {
+                let columns = schema.columns.iter().enumerate();
+                let seen = columns.filter(|(_, c)| c.visibility != Visibility::Hidden);
+                for (position, (i, c)) in seen.enumerate() {
+                    let key = column_key(schema, i);
+                    column_row((database, &def.name), position, c, key, only, emit)?;
                 }
-                Met::View(def, schema, view) => {
-                    let now = views::columns(&cx.facts.instance, cx.env, def, schema, view);
-                    let now = now.unwrap_or_else(|_| schema.columns.clone());
-                    for (position, c) in now.iter().enumerate() {
-                        column_row(database, &def.name, position, c, "", emit)?;
-                    }
-                    Ok(())
+                Ok(())
+            }
+            Met::View(def, schema, view) => {
+                let now = views::columns(&cx.facts.instance, cx.env, def, schema, view);
+                let now = now.unwrap_or_else(|_| schema.columns.clone());
+                for (position, c) in now.iter().enumerate() {
+                    column_row((database, &def.name), position, c, "", only, emit)?;
                 }
-                Met::Virtual(v) => {
-                    for (i, c) in v.columns().iter().enumerate() {
-                        let c = as_column(c);
-                        column_row(database, v.name(), i, &c, "", emit)?;
-                    }
-                    Ok(())
+                Ok(())
+            }
+            Met::Virtual(v) => {
+                for (i, c) in v.columns().iter().enumerate() {
+                    let c = as_column(c);
+                    column_row((database, v.name()), i, &c, "", only, emit)?;
                 }
-            },
-        )
+                Ok(())
+            }
+        })
     })
 }
 
@@ -578,13 +612,19 @@ fn as_column(c: &VirtualColumn) -> Column {
 }
 
 fn column_row(
-    database: &str,
-    table: &str,
+    (database, table): (&str, &str),
     position: usize,
     c: &Column,
     key: &'static str,
+    only: &Only,
     emit: &mut Emit<'_>,
 ) -> SqlResult<()> {
+    let has = only.on_column(database, table, &c.name);
+    let granted = PRIVILEGES.iter().filter(|(_, p)| has & p != 0);
+    let granted: Vec<&str> = granted.map(|(name, _)| *name).collect();
+    if granted.is_empty() && has & TABLE == 0 {
+        return Ok(());
+    }
     let ty = &c.ty;
     let lengths = ty.character_lengths();
     let (precision, scale) = ty.numeric_precision();
@@ -610,7 +650,7 @@ fn column_row(
         s(ty.column_type()),
         s(key),
         s(extra(c)),
-        s(PRIVILEGES),
+        s(granted.join(",")),
         s(&*c.comment),
         s(c.generated
             .as_ref()
@@ -645,7 +685,8 @@ pub(super) fn statistics(only: Only) -> Virtual {
     const CARDINALITY: usize = 9;
     Virtual::new(IS, "STATISTICS", COLUMNS, move |cx, emit| {
         let instance = &cx.facts.instance;
-        each_table(instance, &only.narrowed(cx, 1, 2), |database, met| {
+        let only = only.narrowed(cx, 1, 2);
+        each_table(instance, &only, |database, met| {
             let Met::Stored(def, schema) = met else {
                 return Ok(());
             };
@@ -657,6 +698,9 @@ pub(super) fn statistics(only: Only) -> Virtual {
                 let index = &schema.indexes[i];
                 for (seq, part) in index.parts.iter().enumerate() {
                     let column = &schema.columns[part.column];
+                    if only.on_column(database, &def.name, &column.name) & TABLE == 0 {
+                        continue;
+                    }
                     let hidden = hidden_text(column);
                     let values = counts.get(i).and_then(|c| c.get(seq));
                     emit(&[
@@ -716,7 +760,9 @@ fn key_column_usage() -> Virtual {
                         continue;
                     }
                     for (seq, part) in index.parts.iter().enumerate() {
-                        if schema.columns[part.column].visibility == Visibility::Hidden {
+                        let column = &schema.columns[part.column];
+                        let seen = only.on_column(database, &def.name, &column.name) & TABLE != 0;
+                        if column.visibility == Visibility::Hidden || !seen {
                             continue;
                         }
                         emit(&[
@@ -735,7 +781,11 @@ fn key_column_usage() -> Virtual {
                         ])?;
                     }
                 }
-                super::foreign_keys::usage(database, &def.name, schema, emit)
+                // A key's columns are told to who may see all of the table.
+                match only.on_column(database, &def.name, "") & TABLE {
+                    0 => Ok(()),
+                    _ => super::foreign_keys::usage(database, &def.name, schema, emit),
+                }
             })
         },
     )

@@ -7,9 +7,8 @@ use super::table::{Context, Ty, Virtual, n, opt, s};
 use super::waits::metadata_waits;
 use crate::registry::{Process, USER_SLEEP};
 use crate::vars::{self, VarScope};
-use millpond_sql::env::Emit;
 use millpond_sql::env::Level;
-use millpond_sql::error::SqlResult;
+use millpond_sql::env::privileges::PROCESS;
 use millpond_sql::parse::ast::Scope;
 use millpond_sql::types::{Charset, Collation};
 use millpond_sql::value::Value;
@@ -32,7 +31,6 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
             super::pool::buffer_pool_stats(),
             plugins(),
             keywords(),
-            user_privileges(),
         ],
         "performance_schema" => vec![
             variables("global_variables", Scope::Global),
@@ -152,6 +150,11 @@ pub(super) fn processes(cx: &Context<'_>) -> Vec<Process> {
     let instance = &cx.facts.instance;
     let waiting = metadata_waits(instance.engine());
     let mut all = instance.0.registry.processes(millpond_sql::env::now_us());
+    let access = cx.access();
+    if access.global() & PROCESS == 0 {
+        let own = cx.facts.seat.user();
+        all.retain(|p| *p.user == *own);
+    }
     for p in &mut all {
         p.state = state(p, waiting.get(&u64::from(p.id)).copied());
     }
@@ -161,9 +164,10 @@ pub(super) fn processes(cx: &Context<'_>) -> Vec<Process> {
 /// One session.
 pub(super) fn process(cx: &Context<'_>, id: u64) -> Option<Process> {
     let seat = cx.facts.instance.0.registry.get(u32::try_from(id).ok()?)?;
+    let seen = cx.access().global() & PROCESS != 0 || seat.user() == cx.facts.seat.user();
     let mut p = seat.process(millpond_sql::env::now_us());
     p.state = state(&p, None);
-    Some(p)
+    seen.then_some(p)
 }
 
 /// The process list's State: for a wait what is waited for, else MySQL's words for what such a statement does; of one that writes a table anew
@@ -501,50 +505,6 @@ pub(super) fn privileges() -> Virtual {
             Ok(())
         },
     )
-}
-
-fn user_privileges() -> Virtual {
-    Virtual::new(
-        IS,
-        "USER_PRIVILEGES",
-        &[
-            ("GRANTEE", Ty::Str(292)),
-            ("TABLE_CATALOG", Ty::Str(512)),
-            ("PRIVILEGE_TYPE", Ty::Str(64)),
-            ("IS_GRANTABLE", Ty::Str(3)),
-        ],
-        |cx: &Context<'_>, emit: &mut Emit<'_>| -> SqlResult<()> {
-            let grantee = grantee(&cx.env.user);
-            for (name, ..) in PRIVILEGES.iter().filter(|(n, ..)| *n != "Usage") {
-                emit(&[
-                    s(grantee.clone()),
-                    s("def"),
-                    s(name.to_uppercase()),
-                    s("YES"),
-                ])?;
-            }
-            Ok(())
-        },
-    )
-}
-
-fn grantee(user: &str) -> String {
-    let (name, host) = user.rsplit_once('@').unwrap_or((user, "localhost"));
-    format!("'{name}'@'{host}'")
-}
-
-/// SHOW GRANTS.
-pub(super) fn grants() -> Virtual {
-    Virtual::new(IS, "GRANTS", &[("Grants", Ty::Str(1024))], |cx, emit| {
-        let (name, host) = cx
-            .env
-            .user
-            .rsplit_once('@')
-            .unwrap_or((&cx.env.user, "localhost"));
-        emit(&[s(format!(
-            "GRANT ALL PRIVILEGES ON *.* TO `{name}`@`{host}` WITH GRANT OPTION"
-        ))])
-    })
 }
 
 /// A table with these columns and no rows, for SHOW statements about things there are none of.

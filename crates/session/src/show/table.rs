@@ -1,6 +1,10 @@
 //! A virtual table made of a column list and a function.
 
+use std::sync::Arc;
+
+use crate::accounts::access::Access;
 use crate::instance::Facts;
+use millpond_sql::env::privileges::PROCESS;
 use millpond_sql::env::{Asked, Emit, SessionEnv, VirtualColumn, VirtualTable};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::types::{BaseType, Collation, SqlType};
@@ -35,6 +39,9 @@ pub(super) enum Ty {
 
 pub(super) type Columns = &'static [(&'static str, Ty)];
 
+/// What tables of information_schema are called that tell what goes on inside: they take PROCESS.
+const INSIDE: [&str; 2] = ["INNODB_", "MILLPOND_"];
+
 /// What makes the rows.
 pub(super) type Produce = Box<dyn Fn(&Context<'_>, &mut Emit<'_>) -> SqlResult<()> + Send + Sync>;
 
@@ -50,6 +57,11 @@ impl Context<'_> {
     pub fn reads(&self, columns: &[usize]) -> bool {
         let read = self.asked.read;
         read.is_none_or(|read| columns.iter().any(|c| read.contains(c)))
+    }
+
+    /// What the session may.
+    pub fn access(&self) -> Arc<Access> {
+        self.facts.guard.access(&self.facts.instance.0.accounts)
     }
 
     /// The text that column `column` must equal, if the reader said so.
@@ -128,6 +140,9 @@ impl VirtualTable for Virtual {
             facts,
             asked,
         };
+        if INSIDE.iter().any(|start| self.name.starts_with(start)) {
+            cx.access().check_global(PROCESS)?;
+        }
         (self.produce)(&cx, emit)
     }
 }

@@ -14,6 +14,7 @@ use super::table::{Columns, Context, Ty, Virtual, opt, s};
 use crate::instance::{Facts, Instance};
 use millpond_sql::catalog::View;
 use millpond_sql::env::SessionEnv;
+use millpond_sql::env::privileges::{SELECT, SHOW_VIEW};
 use millpond_sql::error::SqlResult;
 use millpond_sql::planner::{self, PlanContext};
 use millpond_sql::types::{Column, Schema};
@@ -162,11 +163,13 @@ fn views() -> Virtual {
     Virtual::new(IS, "VIEWS", COLUMNS, |cx, emit| {
         each_view(cx, |database, def, view| {
             let check = view.check.map(|c| c.to_string());
+            let wanted = SHOW_VIEW | SELECT;
+            let shown = cx.access().table(database, &def.name) & wanted == wanted;
             emit(&[
                 s("def"),
                 s(database),
                 s(&*def.name),
-                s(&*view.query),
+                s(if shown { &*view.query } else { "" }),
                 s(check.unwrap_or_else(|| "NONE".to_string())),
                 s(if view.updatable { "YES" } else { "NO" }),
                 s(format!("{}@{}", view.definer.0, view.definer.1)),

@@ -12,6 +12,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::kinds::{self, Row};
+use super::masked;
 use millpond_sql::error::SqlResult;
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{StatementKind, TransactionStatement};
@@ -63,6 +64,8 @@ pub(crate) struct Parsed {
     pub text: Arc<str>,
     /// What is done about its kind.
     pub row: Row,
+    /// Whether passwords may be in it, which nobody keeps.
+    pub is_secret: bool,
     /// Made by any session, the latest first.
     plans: Mutex<Vec<Kept>>,
 }
@@ -74,15 +77,22 @@ pub(crate) struct Kept {
     pub context: Arc<Context>,
     /// The triggers of the tables that it writes to, if there are any; what they are is the business of whoever runs them.
     pub triggers: Option<Arc<dyn Any + Send + Sync>>,
+    /// Whose privileges it has been found to need no more than ([`crate::accounts::access::Access::number`]).
+    pub checked: u64,
 }
 
 impl Parsed {
     /// Error 1235 if statements of its kind are not run.
     pub fn new(statement: Statement, text: Arc<str>) -> SqlResult<Parsed> {
+        let is_secret = masked::is_secret(statement.kind());
         Ok(Parsed {
             row: kinds::row(statement.kind())?,
             statement,
-            text,
+            is_secret,
+            text: match is_secret {
+                true => masked::masked(&text),
+                false => text,
+            },
             plans: Mutex::default(),
         })
     }

@@ -4,11 +4,11 @@ use crate::registry::Counter as C;
 use crate::watch::StatementKind as W;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
-    AdminStatement, AlterAction, AlterTable, CompoundStatement, CreateTable, DeleteTarget, Explain,
-    Ident, Insert, InsertSource, Items, MaintenanceOption, MaintenanceVerb, PartitionAction,
-    PartitionVerb, ProgramKind, QueryBody, RoutineStatement, SchemaStatement, SessionStatement,
-    SetStatement, Show, ShowKind, StatementKind, TableRef, TableStatement, TablespaceKind,
-    TransactionStatement, Update,
+    AccountStatement, AdminStatement, AlterAction, AlterTable, CompoundStatement, CreateTable,
+    DeleteTarget, Explain, Grant, Ident, Insert, InsertSource, Items, MaintenanceOption,
+    MaintenanceVerb, PartitionAction, PartitionVerb, ProgramKind, QueryBody, RoutineStatement,
+    SchemaStatement, SessionStatement, SetStatement, Show, ShowKind, StatementKind, TableRef,
+    TableStatement, TablespaceKind, TransactionStatement, Update,
 };
 
 /// What a statement does to the open transaction, and what a READ ONLY one says to it, before it is carried out.
@@ -119,15 +119,7 @@ pub(crate) fn row(kind: &StatementKind) -> SqlResult<Row> {
         K::Show(show) => show_row(show),
         K::Call(_) => Row::new(C::CallProcedure, W::Other, Effect::Own),
         K::Compound(statement) => return compound_row(kind, statement),
-        K::Account(_) => {
-            let first = refused_by_words(kind, 1);
-            let granting = kind.to_string().starts_with(['G', 'R']);
-            return if granting {
-                first
-            } else {
-                refused_by_words(kind, 2)
-            };
-        }
+        K::Account(statement) => account_row(statement),
         K::Replication(_) => return refused("replication"),
     })
 }
@@ -310,12 +302,38 @@ fn transaction_row(statement: &TransactionStatement) -> SqlResult<Row> {
 fn set_row(statement: &SetStatement) -> SqlResult<Row> {
     match statement {
         SetStatement::Items(_) => Ok(Row::new(C::SetOption, W::Set, Effect::Own)),
-        SetStatement::Password(_) => refused("SET PASSWORD"),
-        SetStatement::Role(_) => refused("SET ROLE"),
-        SetStatement::DefaultRole(..) => refused("SET DEFAULT ROLE"),
+        SetStatement::Password(_) => Ok(Row::new(C::SetPassword, W::Other, Effect::Defines)),
+        SetStatement::Role(_) => Ok(Row::new(C::SetRole, W::Other, Effect::Own)),
+        SetStatement::DefaultRole(..) => {
+            Ok(Row::new(C::AlterUserDefaultRole, W::Other, Effect::Defines))
+        }
         SetStatement::ResourceGroup(..) => refused("SET RESOURCE GROUP"),
         SetStatement::Statement(..) => refused("SET STATEMENT"),
     }
+}
+
+fn account_row(statement: &AccountStatement) -> Row {
+    use AccountStatement as S;
+    let counter = match statement {
+        S::CreateUser { .. } => C::CreateUser,
+        S::AlterUser { .. } => C::AlterUser,
+        S::DropUser { .. } => C::DropUser,
+        S::RenameUser(_) => C::RenameUser,
+        S::CreateRole { .. } => C::CreateRole,
+        S::DropRole { .. } => C::DropRole,
+        S::Grant {
+            what: Grant::Roles(_),
+            ..
+        } => C::GrantRoles,
+        S::Grant { .. } => C::Grant,
+        S::Revoke { what: None, .. } => C::RevokeAll,
+        S::Revoke {
+            what: Some(Grant::Roles(_)),
+            ..
+        } => C::RevokeRoles,
+        S::Revoke { .. } => C::Revoke,
+    };
+    Row::new(counter, W::Other, Effect::Defines)
 }
 
 fn session_row(statement: &SessionStatement) -> SqlResult<Row> {
@@ -445,11 +463,12 @@ mod tests {
     #[test]
     fn what_is_not_run_is_refused_by_its_name() {
         for (sql, name) in [
-            ("grant select on *.* to u", "GRANT"),
-            ("create user u", "CREATE USER"),
             ("xa recover", "XA"),
             ("install plugin p soname 'x'", "INSTALL"),
-            ("set role none", "SET ROLE"),
+            (
+                "create event e on schedule every 1 day do select 1",
+                "CREATE EVENT",
+            ),
         ] {
             let e = of(sql).unwrap_err();
             assert_eq!(e.code, 1235, "{sql}");

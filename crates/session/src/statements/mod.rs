@@ -10,6 +10,7 @@
 
 mod cache;
 pub(crate) mod kinds;
+mod masked;
 mod shared;
 
 pub(crate) use cache::{Cache, Compiled, Context, Kept, Parsed};

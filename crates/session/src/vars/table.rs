@@ -220,7 +220,7 @@ pub(super) static VARS: &[Def] = &[
         "default_authentication_plugin",
         Global,
         TEXT,
-        T("mysql_native_password"),
+        T("caching_sha2_password"),
         ReadOnly,
     ),
     def(

@@ -8,6 +8,7 @@ use super::scope::{Binder, Frame, Target};
 use super::select::is_descending;
 use crate::computed::generated_given;
 use crate::env::is_system_schema;
+use crate::env::privileges::{self, Privileges};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::{as_own_text, assigned_bits, for_type, unknown_column};
 use crate::expr::{Expr, ExprKind, Func, Scope};
@@ -59,6 +60,7 @@ impl<'p> Binder<'p, '_> {
     pub(super) fn target(&mut self, name: &ast::ObjectName) -> SqlResult<(usize, String, String)> {
         let (database, table) = from::split_name(name);
         let database = self.database(database)?;
+        self.ask(&database, &table, self.changes_rows_by())?;
         if is_system_schema(&database) {
             return Err(SqlError::new(
                 1044,
@@ -76,6 +78,23 @@ impl<'p> Binder<'p, '_> {
         });
         let at = self.open(&database, &table, true)?;
         Ok((at, database, table))
+    }
+
+    /// The privilege that the statement's change of rows takes.
+    fn changes_rows_by(&self) -> Privileges {
+        match self.operation {
+            "UPDATE" => privileges::UPDATE,
+            "DELETE" => privileges::DELETE,
+            _ => privileges::INSERT,
+        }
+    }
+
+    /// What INSERT and REPLACE take of a table besides INSERT of columns.
+    fn inserts_by(&self, i: &ast::Insert) -> Privileges {
+        match i.replace {
+            true => privileges::DELETE,
+            false => 0,
+        }
     }
 
     /// Whether this statement, which writes, locks what it only reads. The plan is for transactions where it does, or doesn't.
@@ -187,7 +206,13 @@ impl<'p> Binder<'p, '_> {
             Some(view) => view.column(last),
             None => schema.column(last),
         };
-        at.ok_or_else(|| unknown_column(&qualifier, last, "field list"))
+        let at = at.ok_or_else(|| unknown_column(&qualifier, last, "field list"))?;
+        let privileges = match self.updates_duplicates {
+            true => privileges::UPDATE,
+            false => self.changes_rows_by(),
+        };
+        self.need_column(row, last, privileges);
+        Ok(at)
     }
 
     /// Binds INSERT and REPLACE.
@@ -199,6 +224,13 @@ impl<'p> Binder<'p, '_> {
             return self.insert_into_view(i, table, (database, table_name));
         }
         let target = self.target_table(table, &database, &table_name, &table_name);
+        let whole = self.inserts_by(i);
+        self.need_target(
+            target.id,
+            (&database, &table_name),
+            whole,
+            privileges::INSERT,
+        );
         self.insert_into(i, table, target.clone(), target)
     }
 
@@ -213,6 +245,8 @@ impl<'p> Binder<'p, '_> {
         let Some(view) = self.tables[at].schema.view.clone() else {
             return Err(SqlError::new(1105, "no view"));
         };
+        let whole = self.inserts_by(i);
+        self.need_target(id, (&name.0, &name.1), whole, privileges::INSERT);
         let view = self.view_source(id, at, &view, name.1.clone(), name, None)?;
         let named: Option<Vec<String>> = match (&i.columns, &i.source) {
             (_, ast::InsertSource::Set(list)) => {
@@ -231,6 +265,9 @@ impl<'p> Binder<'p, '_> {
         };
         let by = self.inserted_by(&view);
         self.tables[table].write = true;
+        if let TableKind::Derived { derived, .. } = view.kind {
+            self.need_below(derived, target.id, None, privileges::INSERT | whole);
+        }
         self.inserted = Some(inserted);
         let bound = self.insert_into(i, table, target, view.clone());
         self.inserted = None;
@@ -285,6 +322,7 @@ impl<'p> Binder<'p, '_> {
                 return Err(SqlError::new(1110, format!("Column '{n}' specified twice")));
             }
             columns.push(at);
+            self.need_column(named_table.id, n, privileges::INSERT);
         }
         let named = given.is_some();
         if !named && !matches!(i.source, ast::InsertSource::Set(_)) {
@@ -293,6 +331,10 @@ impl<'p> Binder<'p, '_> {
                 Some(view) => view.of_columns(&(0..named_table.columns()).collect::<Vec<_>>()),
                 None => (0..schema.columns.len()).filter(shown).collect(),
             };
+            for c in 0..named_table.columns() {
+                let (id, name) = (named_table.id, named_table.column(c).0);
+                self.need_column(id, name, privileges::INSERT);
+            }
         }
         let row = target.id;
         let names = self
@@ -499,7 +541,9 @@ impl<'p> Binder<'p, '_> {
         let others_read: Vec<TableId> = f.tables[1..].iter().map(|t| t.id).collect();
         let around = std::mem::take(&mut self.frames);
         self.frames.push(f);
+        self.updates_duplicates = true;
         let set = self.assignments(on.list, &schema, row);
+        self.updates_duplicates = false;
         self.frames = around;
         let set = set?;
         let mut read = Vec::new();
@@ -556,6 +600,12 @@ impl<'p> Binder<'p, '_> {
         let alias = alias.map_or(table_name.as_str(), ast::Ident::as_str);
         self.tables[table].goes_by(alias, true);
         let mut target = self.target_table(table, &database, &table_name, alias);
+        match self.operation {
+            "DELETE" => {
+                self.need_target(target.id, (&database, &table_name), privileges::DELETE, 0)
+            }
+            _ => self.need_target(target.id, (&database, &table_name), 0, privileges::UPDATE),
+        }
         from::select_partitions(&mut target.kind, partitions, &table_name)?;
         self.open_frame_over(target);
         Ok(table)
@@ -568,6 +618,7 @@ impl<'p> Binder<'p, '_> {
             self.with(with)?;
         }
         let change = Change::Update(&u.set);
+        self.needs.some = Some(privileges::SELECT | privileges::UPDATE);
         let one = match &u.tables[..] {
             [ast::TableRef::Table(t)] => Some(t),
             _ => None,
@@ -586,6 +637,7 @@ impl<'p> Binder<'p, '_> {
             return self.one_of(several);
         }
         let depth = self.frames.len();
+        self.needs.some = None;
         let r = self.update_in_frame(u, t);
         self.frames.truncate(depth);
         Ok(Root::Update(Box::new(r?)))
@@ -677,12 +729,14 @@ impl<'p> Binder<'p, '_> {
                 partitions,
             } => (table, alias.as_ref(), partitions),
             ast::DeleteTarget::Several { targets, from, .. } => {
+                self.needs.some = Some(privileges::SELECT | privileges::DELETE);
                 let change = Change::Delete(targets);
                 let several = self.several(from, change, d.filter.as_ref(), Rows::ALL, d.ignore)?;
                 return Ok(Root::Several(Box::new(several)));
             }
         };
         if self.is_view(name)? {
+            self.needs.some = Some(privileges::SELECT | privileges::DELETE);
             let from = [ast::TableRef::Table(Box::new(ast::TableFactor {
                 name: name.clone(),
                 partitions: partitions.clone(),

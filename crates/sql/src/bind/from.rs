@@ -2,6 +2,7 @@
 
 use super::scope::{Binder, Target};
 use crate::env::is_system_schema;
+use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::PlanTable;
@@ -209,11 +210,16 @@ impl Binder<'_, '_> {
                 };
                 let mut gone = Vec::new();
                 let mut common = Vec::new();
+                let mut used: Vec<(usize, String)> = Vec::new();
                 for n in &names {
                     let (l, r) = (find(&left.visible, n)?, find(&right.visible, n)?);
                     let pair = (f.column_expr(l.0, l.1), f.column_expr(r.0, r.1));
                     on.push(equal(pair.0.clone(), pair.1.clone()));
                     common.push(pair);
+                    used.extend([l, r].map(|(s, c)| {
+                        let t = &f.tables[s];
+                        (t.id, t.column(c).0.to_string())
+                    }));
                     // The kept side's column stands for both.
                     visible.push(if side == Side::Right { r } else { l });
                     gone.push(l);
@@ -226,6 +232,9 @@ impl Binder<'_, '_> {
                 };
                 visible.extend(a.iter().chain(b).filter(|c| !gone.contains(c)));
                 self.note_join(join, &common);
+                for (id, name) in used {
+                    self.need_column(id, &name, privileges::SELECT);
+                }
             }
         }
         let missing = match side {
@@ -421,6 +430,8 @@ impl Binder<'_, '_> {
             });
         }
         let database = self.database(database)?;
+        self.ask_table(&database, table)?;
+        self.need_table(id, &database, table);
         if is_system_schema(&database) {
             let Some(v) = self.cx.env.virtual_table(&database, table) else {
                 return Err(if database.eq_ignore_ascii_case("information_schema") {

@@ -2,6 +2,7 @@
 
 use super::from;
 use super::scope::Binder;
+use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::files::Format;
@@ -46,6 +47,12 @@ impl<'p> Binder<'p, '_> {
         check_ends(&format, &targets, &schema)?;
         let target = self.target_table(table, &database, &name, &name);
         let row = target.id;
+        let replace = load.duplicates == Some(Duplicates::Replace);
+        let whole = if replace { privileges::DELETE } else { 0 };
+        self.need_target(row, (&database, &name), whole, privileges::INSERT);
+        for c in targets.iter().filter_map(LoadTarget::column) {
+            self.need_column(row, &schema.columns[c].name, privileges::INSERT);
+        }
         self.open_frame_over(target);
         let set = self.load_set(load, &targets, table, row);
         self.frames.pop();
@@ -61,7 +68,6 @@ impl<'p> Binder<'p, '_> {
                 columns.push(c);
             }
         }
-        let replace = load.duplicates == Some(Duplicates::Replace);
         Ok(Insert {
             table,
             row,

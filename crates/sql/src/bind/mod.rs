@@ -18,6 +18,7 @@
 //! | `recursive` | WITH RECURSIVE |
 //! | `rollup` | WITH ROLLUP, GROUPING() |
 //! | `window` | window functions: the two queries that a SELECT with them is |
+//! | `needs` | which privileges the statement needs |
 //! | `dml` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `load` | LOAD DATA |
 //! | `duplicates` | ON DUPLICATE KEY UPDATE on its way to the SELECT that it is bound in |
@@ -36,6 +37,7 @@ mod heads;
 mod into;
 mod json_table;
 mod load;
+mod needs;
 mod query;
 mod recursive;
 mod rollup;
@@ -58,6 +60,7 @@ use millpond_store::{Engine, Txn};
 use crate::env::Locals;
 use crate::env::SessionEnv;
 use crate::env::VirtualTable;
+use crate::env::privileges::Need;
 use crate::error::{SqlError, SqlResult};
 use crate::logical::{Arena, Notes, PlanTable, Root};
 use crate::parse::ast::{self, SessionStatement, StatementKind};
@@ -94,6 +97,8 @@ pub struct Bound {
     pub tables: Vec<PlanTable>,
     /// What was taken for granted of the session and the parameters.
     pub notes: Notes,
+    /// The privileges that it needs.
+    pub needs: Box<[Need]>,
 }
 
 fn metas(heads: Vec<Head>) -> Vec<ColumnMeta> {
@@ -108,6 +113,7 @@ impl Binder<'_, '_> {
             arena: self.arena,
             tables: self.tables,
             notes: self.notes,
+            needs: self.needs.into_list(),
         }
     }
 }
@@ -120,6 +126,9 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
         StatementKind::Query(q) => {
             b.into = into::of(q);
             let (query, heads) = b.query(q)?;
+            if matches!(b.into, Some(ast::Into::Outfile(_) | ast::Into::Dumpfile(_))) {
+                b.need_files();
+            }
             match b.into {
                 Some(into @ ast::Into::Variables(_)) => {
                     into::check(into, heads.len(), b.cx.locals)?
@@ -140,6 +149,9 @@ pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> 
         StatementKind::Update(u) => b.update_statement(u)?,
         StatementKind::Delete(d) => b.delete_statement(d)?,
         StatementKind::Session(s) if let SessionStatement::Load(load) = &**s => {
+            if !load.local {
+                b.need_files();
+            }
             Root::Insert(Box::new(b.load(load)?))
         }
         _ => return Err(SqlError::unsupported("this statement as a plan")),

@@ -7,6 +7,7 @@ use super::PlanContext;
 use super::duplicates::{OnDuplicate, Updating};
 use super::full_names::FullNames;
 use super::heads::Head;
+use super::needs::Needs;
 use super::recursive::Recursion;
 use super::rollup::Rollup;
 use super::updatable::InsertedView;
@@ -252,6 +253,10 @@ pub struct Binder<'p, 'c> {
     pub text_variables: Vec<String>,
     /// What the plan must know of all this.
     pub notes: Notes,
+    /// What it needs of whoever runs it.
+    pub needs: Needs,
+    /// ON DUPLICATE KEY UPDATE is being bound.
+    pub updates_duplicates: bool,
     /// The views around what is being bound, outermost first.
     pub views: Vec<Viewed>,
     /// The view that is being defined.
@@ -286,6 +291,8 @@ impl<'p, 'c> Binder<'p, 'c> {
             updating: None,
             text_variables: Vec::new(),
             notes: Notes::default(),
+            needs: Needs::default(),
+            updates_duplicates: false,
             views: Vec::new(),
             defining: None,
             names: None,
@@ -387,6 +394,9 @@ impl Scope for Binder<'_, '_> {
                 }
             }
             if let Some(e) = hit {
+                if !by_alias {
+                    self.need_found(&e);
+                }
                 if let Some(span) = self.at.take() {
                     self.note_column(span, at, name, &e, by_alias);
                 }
@@ -571,6 +581,7 @@ impl Scope for Binder<'_, '_> {
         let Some(function) = services.function(&database, name.as_str())? else {
             return Ok(None);
         };
+        self.need_function(&database, name.as_str())?;
         if !said {
             self.note_function(name, &database);
         }

@@ -329,8 +329,9 @@ impl<'p> Binder<'p, '_> {
         for (s, c) in list {
             let f = self.frames.last().expect("a block is being bound");
             let e = f.column_expr(s, c);
-            let name = f.tables[s].column(c).0.to_string();
-            heads.push(self.head(&e, name, true));
+            let (id, name) = (f.tables[s].id, f.tables[s].column(c).0.to_string());
+            heads.push(self.head(&e, name.clone(), true));
+            self.need_star(id, &name);
             select.push(e);
         }
         Ok(())

@@ -4,6 +4,7 @@ use super::dml::{
     Assignments, Change, Given, Rows, for_column, lock_shared, qualifier, reads, values_of,
 };
 use super::scope::{self, Binder};
+use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{Expr, ExprKind, Scope};
@@ -36,6 +37,7 @@ impl Binder<'_, '_> {
         ignore: bool,
     ) -> SqlResult<Several> {
         let from = self.bind_from(from, &ast::Items::EMPTY)?;
+        self.needs.some = None;
         let mut targets = Vec::new();
         match change {
             Change::Update(list) => {
@@ -50,6 +52,7 @@ impl Binder<'_, '_> {
             Change::Delete(names) => {
                 for name in names {
                     let at = self.named(&name)?;
+                    self.need_whole(at, privileges::DELETE);
                     if targets.iter().any(|t: &Target| t.id == at) {
                         return Err(SqlError::new(
                             1066,
@@ -62,6 +65,7 @@ impl Binder<'_, '_> {
             }
             Change::DeleteAll => {
                 let at = self.frame().tables[0].id;
+                self.need_whole(at, privileges::DELETE);
                 let at = self.deleted_from(at)?;
                 self.aim(&mut targets, at, "DELETE")?;
             }
@@ -217,7 +221,10 @@ impl Binder<'_, '_> {
     fn assigned_in(&mut self, name: &ast::ColumnName) -> SqlResult<(TableId, usize)> {
         let (qualifier, last) = (qualifier(name), name.name.as_str());
         self.frame().clause = "field list";
-        match self.column(&qualifier, last)? {
+        self.needs.assigning = true;
+        let found = self.column(&qualifier, last);
+        self.needs.assigning = false;
+        match found? {
             Expr {
                 kind: ExprKind::Column { source, column, .. },
                 ..

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use millpond_store::{LockMode, WaitPolicy};
 
 use super::scope::{Binder, Target};
+use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{Expr, ExprKind};
@@ -172,6 +173,11 @@ impl Binder<'_, '_> {
         if crate::env::is_system_schema(&database) {
             return Ok(false);
         }
+        let some = match self.operation {
+            "DELETE" => privileges::DELETE,
+            _ => privileges::UPDATE,
+        };
+        self.ask(&database, &table, some)?;
         let at = self.open(&database, &table, true)?;
         Ok(self.tables[at].schema.view.is_some())
     }
@@ -208,6 +214,7 @@ impl Binder<'_, '_> {
             ));
         };
         self.write_through(&t, derived, base.0)?;
+        self.need_below(derived, base.0, Some(base.1), privileges::UPDATE);
         Ok(base)
     }
 
@@ -230,7 +237,56 @@ impl Binder<'_, '_> {
         };
         let base = base.id;
         self.write_through(&t, derived, base)?;
+        self.need_below(derived, base, None, privileges::DELETE);
         Ok(base)
+    }
+
+    /// Notes what is done to a table below a view, and to the views between; `column`: to this column of it alone.
+    pub(super) fn need_below(
+        &mut self,
+        derived: DerivedId,
+        base: TableId,
+        column: Option<usize>,
+        privileges: privileges::Privileges,
+    ) {
+        let Some(b) = self.updatable_block(derived) else {
+            return;
+        };
+        let mut uses: Vec<(TableId, Option<String>)> = Vec::new();
+        let mut below = Vec::new();
+        for t in &b.tables {
+            match &t.kind {
+                TableKind::Derived { derived: inner, .. } => {
+                    let mut tables = Vec::new();
+                    self.base_tables(*inner, &mut tables);
+                    if !tables.iter().any(|t| t.id == base) {
+                        continue;
+                    }
+                    below.push(*inner);
+                    let inner = self.updatable_block(*inner);
+                    let is = |c: &usize| {
+                        let e = inner.and_then(|b| Some((b.select.get(*c)?, b)));
+                        e.and_then(|(e, b)| self.base_column(e, b))
+                            == Some((base, column.unwrap_or(0)))
+                    };
+                    let name = column.and_then(|_| (0..t.columns()).find(is));
+                    uses.push((t.id, name.map(|c| t.column(c).0.to_string())));
+                }
+                _ if t.id == base => {
+                    uses.push((t.id, column.map(|c| t.column(c).0.to_string())));
+                }
+                _ => {}
+            }
+        }
+        for (id, name) in uses {
+            match name {
+                Some(name) => self.need_column(id, &name, privileges),
+                None => self.need_whole(id, privileges),
+            }
+        }
+        for inner in below {
+            self.need_below(inner, base, column, privileges);
+        }
     }
 
     /// Notes that a statement changes a table through a view: no other one through the same.

@@ -283,7 +283,9 @@ pub fn define(
     let heads = {
         let mut b = Binder::new(text, cx);
         b.defining = Some(name.clone());
-        b.query(&view.query)?.1
+        let heads = b.query(&view.query)?.1;
+        b.ask_all()?;
+        heads
     };
     if !given.is_empty() && given.len() != heads.len() {
         return Err(from::column_counts(&name.1));

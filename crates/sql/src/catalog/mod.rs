@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub mod assign;
 mod body;
 mod bound;
-pub(crate) mod bytes;
+pub mod bytes;
 mod foreign_keys;
 mod layout;
 pub mod options;

@@ -126,6 +126,9 @@ impl Trigger {
     }
 }
 
+/// The database of objects that are accounts: no program's.
+pub const ACCOUNTS: &str = "mysql";
+
 /// What a program is found by: names of programs compare without regard to case.
 pub fn key(kind: ProgramKind, database: &str, name: &str) -> ObjectKey {
     ObjectKey {
@@ -272,14 +275,15 @@ impl ProgramDef {
         f: &mut dyn FnMut(ProgramDef) -> SqlResult<()>,
     ) -> SqlResult<()> {
         let mut failed = None;
-        let visited = engine.each_object(database, &mut |object| match ProgramDef::of(&object)
-            .and_then(&mut *f)
-        {
-            Ok(()) => Ok(()),
-            Err(e) => {
-                failed = Some(e);
-                Err(Error::Interrupted)
+        let visited = engine.each_object(database, &mut |object| {
+            // Accounts are objects, too.
+            if object.key.database == ACCOUNTS {
+                return Ok(());
             }
+            ProgramDef::of(&object).and_then(&mut *f).map_err(|e| {
+                failed = Some(e);
+                Error::Interrupted
+            })
         });
         match (failed, visited) {
             (Some(e), _) => Err(e),

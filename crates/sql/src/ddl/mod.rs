@@ -143,7 +143,8 @@ pub fn not_system(database: &str, env: &SessionEnv) -> SqlResult<()> {
     if !is_system_schema(database) && ![WORK_DATABASE, CATALOG_DATABASE].contains(&database) {
         return Ok(());
     }
-    let (user, host) = env.user.rsplit_once('@').unwrap_or((&env.user, ""));
+    let account = env.account.borrow();
+    let (user, host) = account.rsplit_once('@').unwrap_or((&account, ""));
     Err(SqlError::new(
         1044,
         format!("Access denied for user '{user}'@'{host}' to database '{database}'"),

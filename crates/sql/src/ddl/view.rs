@@ -185,11 +185,8 @@ impl Ddl<'_> {
                 (user.as_str().to_string(), host.to_string())
             }
             _ => {
-                let (user, host) = self
-                    .env
-                    .user
-                    .rsplit_once('@')
-                    .unwrap_or((&self.env.user, ""));
+                let account = self.env.account.borrow();
+                let (user, host) = account.rsplit_once('@').unwrap_or((&account, ""));
                 (user.to_string(), host.to_string())
             }
         }

@@ -6,6 +6,7 @@
 //!
 //! | file | owns |
 //! |---|---|
+//! | `privileges` | which privileges statements need |
 //! | `services` | what only a server's session has: its engine, KILL, locks by name, virtual tables |
 //! | `virtual_table` | tables computed on demand, as statements know them |
 //! | `temporary` | the session's temporary tables |
@@ -18,6 +19,7 @@
 pub(crate) mod lists;
 pub mod locale;
 mod locals;
+pub mod privileges;
 mod profiles;
 mod services;
 pub mod sql_mode;
@@ -58,8 +60,12 @@ pub struct SessionEnv {
     pub connection_id: u32,
     /// Current database, if any.
     pub database: RefCell<Option<String>>,
-    /// `user@host` as the client gave it.
+    /// `user@host` as the client gave it: USER().
     pub user: String,
+    /// The account that it is, `user@host`: CURRENT_USER(). Within a stored program that runs by its definer's right, the definer.
+    pub account: RefCell<String>,
+    /// The roles that are active: CURRENT_ROLE().
+    pub roles: RefCell<String>,
     /// `collation_connection`: that of literals.
     pub collation: Cell<Collation>,
     /// `lc_time_names`.
@@ -291,6 +297,8 @@ pub(crate) mod tests {
             connection_id: 5,
             database: RefCell::new(Some("test".into())),
             user: "root@localhost".into(),
+            account: RefCell::new("root@localhost".into()),
+            roles: RefCell::new("NONE".into()),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
             names: Cell::new(locale::ENGLISH),
             client: Cell::default(),

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use millpond_store::{Engine, Owner, Txn};
 
+use super::privileges::Need;
 use super::user_locks::UserLocks;
 use super::{SessionEnv, VirtualTable};
 use crate::error::{SqlError, SqlResult};
@@ -57,6 +58,10 @@ pub trait Services: Any + Send + Sync {
     fn doze(&self, until: Instant);
     /// The locks of GET_LOCK.
     fn user_locks(&self) -> &UserLocks;
+    /// Whether whoever the session runs for may do what this needs: the error that it may not.
+    fn check(&self, _need: &Need) -> SqlResult<()> {
+        Ok(())
+    }
     /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a system schema or has
     /// no such table.
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>>;

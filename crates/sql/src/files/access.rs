@@ -1,7 +1,7 @@
 //! Which files statements may touch.
 //!
-//! `secure_file_priv` says: none (NULL, the default: there are no accounts, so whoever connects would have all that the server's user may
-//! read), those in one directory and below it, or any (an empty text). A path is judged and opened with its symbolic links resolved, so that no link
+//! `secure_file_priv` says: none (NULL, the default), those in one directory and below it, or any (an empty text); and who may do it at all, the
+//! FILE privilege. A path is judged and opened with its symbolic links resolved, so that no link
 //! leads out of the directory; a file is created only where nothing is, not even a link. A name that is not absolute is looked for in the data directory.
 
 use std::fs::{self, File, OpenOptions};

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use millpond_store::{Engine, Txn};
 
 use crate::env::SessionEnv;
+use crate::env::privileges::Need;
 use crate::error::SqlResult;
 use crate::expr::bind::is_of;
 use crate::expr::param::{is_text, param_type};
@@ -49,6 +50,8 @@ pub struct Plan {
     pub reusable: bool,
     /// Whether something of the session it was made for is part of it (`Notes::private`). Other sessions make their own.
     pub private: bool,
+    /// The privileges that it needs.
+    needs: Box<[Need]>,
     /// What was taken for granted when it was made.
     notes: Notes,
     /// The tables it pins, with whether it writes to each.
@@ -139,6 +142,7 @@ impl Plan {
         columns: Vec<ColumnMeta>,
         tables: Vec<PlanTable>,
         notes: Notes,
+        needs: Box<[Need]>,
         generation: u64,
     ) -> Plan {
         let root = optimized.root;
@@ -151,6 +155,7 @@ impl Plan {
                 && tables.iter().any(|t| t.write && !t.table.is_temporary()),
             reusable: !notes.momentary,
             private: notes.private || typed,
+            needs,
             notes,
             tables,
             outgrown: AtomicBool::new(false),
@@ -268,6 +273,10 @@ impl Plan {
             into_file: None,
             ..self
         }
+    }
+    /// The privileges that whoever runs it needs.
+    pub fn needs(&self) -> &[Need] {
+        &self.needs
     }
     /// Placeholders that stand where bytes are wanted.
     pub fn bytes_params(&self) -> &[usize] {

@@ -108,6 +108,7 @@ fn planned(bound: Bound, peek: Peek<'_>, assigns: bool, generation: u64) -> SqlR
         mut arena,
         tables,
         notes,
+        needs,
     } = bound;
     let wants_constants = rewrite::rewrite(&mut root, &mut arena, &tables, peek.env, assigns);
     let optimized = optimize::optimize(root, arena, &tables, &peek, assigns)?;
@@ -117,7 +118,7 @@ fn planned(bound: Bound, peek: Peek<'_>, assigns: bool, generation: u64) -> SqlR
         (true, Some(list)) => Rests::On(list),
         (true, None) => Rests::OnValues,
     };
-    Ok(Plan::new(optimized, columns, tables, notes, generation).resting(rests))
+    Ok(Plan::new(optimized, columns, tables, notes, needs, generation).resting(rests))
 }
 
 fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {

@@ -70,6 +70,27 @@ impl Engine {
         })
     }
 
+    /// Puts bodies in the place of objects that belong to no database that can be dropped, all of them in one step that a crash undoes
+    /// or leaves whole; `None`: the object goes. The owner has no transaction open. Who changes such objects takes care that one does at a
+    /// time.
+    pub fn put_objects(
+        &self,
+        owner: &Arc<Owner>,
+        objects: &[(ObjectKey, Option<Vec<u8>>)],
+    ) -> Result<()> {
+        self.0.prepare_objects(owner)?;
+        let inner = &self.0;
+        inner.ddl(owner, |txn, _| {
+            for (key, body) in objects {
+                inner.lock_object(txn, key)?;
+                inner
+                    .catalog
+                    .change_object(txn, key, "", &mut |_| body.clone())?;
+            }
+            Ok(())
+        })
+    }
+
     /// Makes of an object what `change` makes of it, in one step that a crash undoes or leaves whole; `None` is none. The owner has no
     /// transaction open. The database must exist.
     pub fn change_object(

@@ -11,6 +11,7 @@ use crate::programs::{Routine, alone};
 use crate::vars::{self, VarValue};
 use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind};
 use millpond_sql::ddl;
+use millpond_sql::env::privileges::{Need, Object};
 use millpond_sql::env::{Locals, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
@@ -99,6 +100,7 @@ fn procedure(
     };
     let key = programs::key(ProgramKind::Procedure, &database, name);
     let facts = host.facts();
+    facts.meets(&Need::execute(Object::Procedure, &database, name))?;
     let inner = &facts.instance.0;
     let mut running = facts.running.lock();
     match running
@@ -162,6 +164,7 @@ fn invoke(
             _ => as_stored(host.env(), v, column)?,
         });
     }
+    let right = host.facts().enter_right(host.env(), &program.def)?;
     let outside = host.enter(&program.def);
     host.facts().running.lock().calls.push(key);
     let run = || {
@@ -174,6 +177,7 @@ fn invoke(
     };
     host.facts().running.lock().calls.pop();
     host.leave(outside);
+    host.facts().leave_right(host.env(), right);
     done
 }
 

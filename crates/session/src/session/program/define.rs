@@ -164,7 +164,7 @@ impl Session {
                 let host = host.as_ref().map_or("%", |h| h.as_str());
                 format!("{}@{host}", user.as_str())
             }
-            _ => self.env.user.clone(),
+            _ => self.env.account.borrow().clone(),
         }
     }
 
@@ -223,6 +223,9 @@ impl Session {
             }
             _ => Some(def.encode()),
         })?;
+        if !there {
+            self.grant_own_routine(create.returns.is_none(), &def.database, &def.name)?;
+        }
         match there {
             true if create.if_not_exists => {
                 let e = exists(&def);
@@ -421,7 +424,10 @@ impl Session {
             }
         }
         match there {
-            true => Ok(()),
+            true => {
+                let procedure = kind == ast::ProgramKind::Procedure;
+                self.revoke_routine(procedure, &database, &name)
+            }
             false if if_exists => {
                 self.env.note(missing.code, missing.message);
                 Ok(())

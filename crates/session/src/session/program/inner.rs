@@ -18,6 +18,7 @@ use super::call::{Outside, too_deep};
 use super::host::{Answered, ForLocals, Host};
 use super::interpreter::{Invocation, as_stored};
 use super::trigger::{Firing, triggers_of};
+use crate::accounts::access::EVERYTHING;
 use crate::instance::Facts;
 use crate::programs::{Means, Routine};
 use crate::statements::{Compiled, Context, Kept};
@@ -139,6 +140,7 @@ impl<'a> Inner<'a> {
             planner::compile(&compiled.statement, cx)
         })?;
         let kept = Kept {
+            checked: EVERYTHING,
             triggers: triggers_of(&self.facts.instance.0.engine, &plan)?,
             plan: Arc::new(plan),
             context: self.context.clone(),
@@ -218,6 +220,11 @@ impl<'a> Inner<'a> {
                 *kept = Some(self.plan(compiled, locals, params)?);
             }
             let Some(current) = kept else { continue };
+            let number = self.facts.guard.number(&self.facts.instance.0.accounts);
+            if current.checked != number {
+                self.facts.check_plan(&current.plan)?;
+                current.checked = number;
+            }
             let plan = current.plan.clone();
             self.check(&plan)?;
             let sink: &mut dyn ResultSink = match &mut rows {
@@ -459,12 +466,16 @@ pub(super) fn within<R>(
         (running.calls.len(), used, handling)
     };
     let before = Before::of(env);
-    let done = stack::lent(0, || {
-        let mut inner = Inner::new(facts, around, def);
-        let outside = inner.enter(def);
-        let done = run(&mut inner);
-        inner.leave(outside);
-        done
+    let right = facts.enter_right(env, def);
+    let done = right.and_then(|right| {
+        stack::lent(0, || {
+            let mut inner = Inner::new(facts, around, def);
+            let outside = inner.enter(def);
+            let done = run(&mut inner);
+            inner.leave(outside);
+            facts.leave_right(env, right);
+            done
+        })
     });
     before.restore(env);
     let mut running = facts.running.lock();

@@ -195,6 +195,8 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         connection_id: env.connection_id,
         database: RefCell::default(),
         user: String::new(),
+        account: RefCell::default(),
+        roles: RefCell::default(),
         collation: env.collation.clone(),
         names: env.names.clone(),
         client: env.client.clone(),

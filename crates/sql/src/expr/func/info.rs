@@ -9,9 +9,9 @@ use crate::value::Value;
 pub(super) const FUNCTIONS: &[Function] = &[
     row("DATABASE", 0..=0, plain::<64>, database).aka(&["SCHEMA"]).null(Null::Maybe).follows(Follows::Statement),
     row("USER", 0..=0, plain::<288>, user).aka(&["SESSION_USER", "SYSTEM_USER"]).follows(Follows::Statement),
-    row("CURRENT_USER", 0..=0, plain::<288>, user).follows(Follows::Statement),
+    row("CURRENT_USER", 0..=0, plain::<288>, account).follows(Follows::Statement),
     // There are no roles.
-    row("CURRENT_ROLE", 0..=0, plain::<4>, |_| Ok(Value::str("NONE"))),
+    row("CURRENT_ROLE", 0..=0, plain::<1024>, roles).follows(Follows::Statement),
     row("PS_CURRENT_THREAD_ID", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.connection_id as u64))).follows(Follows::Statement),
     row("PS_THREAD_ID", 1..=1, ubigint, thread_id).null(Null::Maybe).follows(Follows::Call),
     // What measures it is a component that isn't there.
@@ -34,6 +34,14 @@ fn database<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 fn user<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     Ok(Value::str(&c.cx.session.user))
+}
+
+fn account<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    Ok(Value::string(c.cx.session.account.borrow().clone()))
+}
+
+fn roles<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    Ok(Value::string(c.cx.session.roles.borrow().clone()))
 }
 
 /// The thread of a connection, as performance_schema.threads has it; NULL if there is none.

@@ -1,0 +1,150 @@
+//! How a client proves who it is: its plugin, the challenge, the answers.
+//!
+//! What is answered to a client that is nobody is what is answered to somebody with a wrong password. An answer that a client made for another
+//! plugin than its account's is not looked at; it is asked to use that.
+
+use std::time::Duration;
+
+use super::login::MAX_LOGIN_PACKET;
+use super::{Peer, parting};
+use crate::backend::Backend;
+use crate::proto::capability;
+use crate::proto::handshake::{self, CHALLENGE, Login};
+use crate::wire::{PacketReader, PacketWriter};
+use millpond_session::{Admitted, Candidate, Client, SqlError, SqlResult, Verdict};
+
+/// A client that asks for the server's public key.
+const WANTS_KEY: &[u8] = &[2];
+
+/// Who a client says it is, and how it began to prove it.
+pub(super) struct Claim {
+    client: Client,
+    local: bool,
+    /// Whether nobody can listen in: then it may send its password.
+    private: bool,
+    plugin: Vec<u8>,
+    answer: Vec<u8>,
+    can_switch: bool,
+    /// The answer is to another challenge.
+    stale: bool,
+}
+
+impl Claim {
+    /// What a login says.
+    pub fn of(login: &Login<'_>, peer: &Peer) -> Claim {
+        Claim {
+            client: Client {
+                user: String::from_utf8_lossy(login.user).into_owned(),
+                host: peer.name.clone(),
+                names: peer.names.clone(),
+                system_user: peer.socket.clone().flatten(),
+                handles_expired: login.capabilities & capability::HANDLES_EXPIRED != 0,
+            },
+            local: peer.local,
+            private: peer.socket.is_some(),
+            plugin: login.plugin.to_vec(),
+            answer: login.auth.to_vec(),
+            can_switch: login.capabilities & capability::PLUGIN_AUTH != 0,
+            stale: false,
+        }
+    }
+    /// The same, its answer being to another challenge; an empty one is an answer to any.
+    pub fn unanswered(mut self) -> Claim {
+        self.stale = !is_empty(&self.answer);
+        self
+    }
+}
+
+/// The connection, as far as it is come.
+pub(super) struct Line<'a> {
+    pub reader: &'a mut PacketReader,
+    pub writer: &'a mut PacketWriter,
+    pub seq: &'a mut u8,
+    pub timeout: Duration,
+}
+
+impl Line<'_> {
+    /// Sends a packet and reads the answer. `None`: the client is gone.
+    fn ask(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> Option<SqlResult<Vec<u8>>> {
+        self.writer.packet(put);
+        self.writer.flush().ok()?;
+        *self.seq = self.writer.sequence();
+        let read = self
+            .reader
+            .read(self.seq, MAX_LOGIN_PACKET, self.timeout, self.timeout);
+        self.writer.set_sequence(*self.seq);
+        match read {
+            Ok(at) => Some(Ok(self.reader.bytes(at).to_vec())),
+            Err(e) => Some(Err(parting(&e)?)),
+        }
+    }
+}
+
+/// What clients send for an empty password: nothing, or for some plugins one zero byte.
+fn is_empty(answer: &[u8]) -> bool {
+    matches!(answer, [] | [0])
+}
+
+/// Has a client prove who it is. `None`: it is gone.
+pub(super) fn prove<B: Backend>(
+    backend: &B,
+    claim: Claim,
+    challenge: &[u8; CHALLENGE],
+    line: &mut Line<'_>,
+) -> Option<SqlResult<Option<Admitted>>> {
+    let candidate = backend.candidate(claim.client.clone(), claim.local);
+    let mut answer = claim.answer;
+    let plugin = candidate.plugin();
+    let other = claim.stale || claim.plugin != plugin.as_bytes();
+    // Without a password one plugin is as good as another.
+    let nothing = candidate.needs_no_password() && is_empty(&answer);
+    // A socket's user is asked nothing, whatever plugins the client knows.
+    let settled = nothing || plugin == handshake::AUTH_SOCKET;
+    if other && !settled {
+        if !claim.can_switch {
+            return Some(Err(SqlError::new(
+                1251,
+                "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
+            )));
+        }
+        answer = match line.ask(|p| handshake::auth_switch(p, plugin, challenge))? {
+            Ok(answer) => answer,
+            Err(e) => return Some(Err(e)),
+        };
+    }
+    if is_empty(&answer) {
+        answer.clear();
+    }
+    let gave = !answer.is_empty();
+    match candidate.judge(challenge, &answer) {
+        Verdict::Right => {
+            if plugin == handshake::CACHING_SHA2_PASSWORD && gave {
+                line.writer
+                    .packet(|p| p.extend_from_slice(&handshake::FAST_AUTH_OK));
+            }
+            Some(backend.admit(candidate, true, None, gave))
+        }
+        Verdict::Wrong => Some(backend.admit(candidate, false, None, gave)),
+        Verdict::Unsure => full(backend, candidate, claim.private, line),
+    }
+}
+
+/// Asks for the password itself.
+fn full<B: Backend>(
+    backend: &B,
+    candidate: Candidate,
+    private: bool,
+    line: &mut Line<'_>,
+) -> Option<SqlResult<Option<Admitted>>> {
+    let answer = match line.ask(|p| p.extend_from_slice(&handshake::FULL_AUTH))? {
+        Ok(answer) => answer,
+        Err(e) => return Some(Err(e)),
+    };
+    // A client that asks for the key is told that there is none; one that sends its password anyway has told the world.
+    if !private || answer == WANTS_KEY {
+        return Some(Err(candidate.refusal_of_full()));
+    }
+    let password = answer.strip_suffix(&[0]).unwrap_or(&answer);
+    let right = candidate.is_password(password);
+    Some(backend.admit(candidate, right, Some(password), true))
+}
