@@ -152,6 +152,8 @@ impl SessionEnv {
             connection_id: 0,
             database: RefCell::default(),
             user: String::new(),
+            account: RefCell::default(),
+            roles: RefCell::default(),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
             names: Cell::new(locale::ENGLISH),
             client: Cell::default(),
