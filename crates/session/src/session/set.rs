@@ -357,6 +357,14 @@ impl Session {
         for n in twin.into_iter().chain([name]) {
             self.facts.vars.put(vars::known(n), value.clone());
         }
+        // What holds from now on holds for the next transaction, too, whatever was asked for that alone.
+        if !self.txn.is_open() {
+            match name {
+                "transaction_isolation" | "tx_isolation" => self.settings.next_isolation = None,
+                "transaction_read_only" | "tx_read_only" => self.settings.next_read_only = None,
+                _ => {}
+            }
+        }
         match name {
             "last_insert_id" | "identity" => {
                 let id = value.as_u64().unwrap_or(0);

@@ -242,3 +242,20 @@ fn a_deadlock_ends_the_victims_transaction() {
     assert_eq!(failed, [(1213, false)]);
     assert_eq!(setup.rows("SELECT b FROM t"), ["1", "1", "0"]);
 }
+
+#[test]
+fn what_a_session_is_set_to_holds_for_the_next_transaction_too() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let mut other = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    c.ok("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY");
+    c.ok("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE");
+    c.ok("START TRANSACTION");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "0");
+    other.ok("INSERT INTO t VALUES (1)");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "0");
+    c.ok("INSERT INTO t VALUES (2)");
+    c.ok("COMMIT");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "2");
+}
