@@ -133,7 +133,7 @@ impl Expr {
                 return interval::date_add(&args[0], &args[1], *unit, *minus, &self.ty, cx);
             }
             K::TimestampDiff(args, unit) => {
-                interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit)
+                interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit, cx)
             }
             K::Extract(a, unit) => interval::extract(&a.eval(cx)?, *unit, cx)?,
             K::UserVariable(name) => {

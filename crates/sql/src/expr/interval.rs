@@ -1,6 +1,6 @@
 //! INTERVAL units: date arithmetic, EXTRACT, TIMESTAMPDIFF.
 
-use super::{EvalContext, Expr};
+use super::{EvalContext, Expr, kinds};
 use crate::error::SqlResult;
 use crate::types::{BaseType, SqlType};
 use crate::value::time::{DAY_MICROS, Date, DateTime, MICROS, Time};
@@ -322,13 +322,18 @@ fn months_between(a: DateTime, b: DateTime) -> i64 {
     m - early as i64
 }
 
-/// TIMESTAMPDIFF(unit, from, to).
+/// TIMESTAMPDIFF(unit, from, to). A time is one of today.
 pub(super) fn timestamp_diff(
     from: &Value<'_>,
     to: &Value<'_>,
     unit: IntervalUnit,
+    cx: &EvalContext<'_>,
 ) -> Value<'static> {
-    let (Some(a), Some(b)) = (from.to_datetime(), to.to_datetime()) else {
+    let moment = |v: &Value<'_>| match v {
+        Value::Time(_) => kinds::today(v, cx.session)?.to_datetime(),
+        v => v.to_datetime(),
+    };
+    let (Some(a), Some(b)) = (moment(from), moment(to)) else {
         return Value::Null;
     };
     if a.date.has_zero() || b.date.has_zero() {

@@ -192,7 +192,7 @@ fn typed(base: BaseType, text: &str) -> SqlResult<Expr> {
             ))
         }
         _ => {
-            let p = parse_time::parse_time(text).filter(|p| !p.trailing);
+            let p = parse_time::parse_time(text).filter(|p| !p.trailing && !p.clamped);
             let p = p.ok_or_else(|| wrong("TIME"))?;
             let ty = SqlType::temporal(BaseType::Time, fsp);
             Ok(Expr::literal(Value::Time(p.value), ty))
