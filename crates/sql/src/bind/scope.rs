@@ -13,7 +13,7 @@ use super::rollup::Rollup;
 use super::updatable::InsertedView;
 use super::view::Viewed;
 use super::window::Windows;
-use crate::env::SessionEnv;
+use crate::env::{SessionEnv, is_system_schema};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::{hold_of, made_of, united};
 use crate::expr::bind::{as_number, unknown_column};
@@ -141,8 +141,13 @@ impl Frame {
             [.., table] => {
                 for &s in &self.reachable {
                     let src = &self.tables[s];
-                    if src.name != *table || (qualifier.len() == 2 && src.database != qualifier[0])
-                    {
+                    // Names of system tables are told apart without case.
+                    let same = |a: &str, b: &str| match is_system_schema(&src.database) {
+                        true => a.eq_ignore_ascii_case(b),
+                        false => a == b,
+                    };
+                    let named = same(&src.name, table);
+                    if !named || (qualifier.len() == 2 && !same(&src.database, qualifier[0])) {
                         continue;
                     }
                     if let Some(c) = src.find(name) {
