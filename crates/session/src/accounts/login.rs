@@ -6,8 +6,8 @@
 //!
 //! `caching_sha2_password` has two ways. On the fast one the client answers the challenge by the hash of a password that the server
 //! remembers since it was last right; on the full one it sends the password itself, which the server takes over a Unix socket only. MySQL takes it
-//! over TCP as well, encrypted by an RSA key that the server makes; here TCP is told to use another way. (The `rsa` crate brings
-//! fifteen others, and has an unmended advisory about the time that decryption takes, RUSTSEC-2023-0071.) What IDENTIFIED BY says is remembered at
+//! over TCP as well, encrypted by an RSA key that the server makes; here TCP is told to use another way. (The `rsa` crate
+//! has an advisory without a mended version: who measures how long decryptions take may recover the key, RUSTSEC-2023-0071.) What IDENTIFIED BY says is remembered at
 //! once, so a client over TCP is on the fast way from the start, until the server is restarted.
 
 use std::collections::hash_map::Entry;

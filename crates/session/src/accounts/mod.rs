@@ -69,6 +69,9 @@ pub enum Wanted {
     These(Vec<Name>),
 }
 
+/// What may be done by an account with roles.
+type Accesses = HashMap<(Name, Vec<Name>), Arc<Access>>;
+
 /// All accounts at one time.
 #[derive(Debug, Default)]
 pub struct Snapshot {
@@ -79,7 +82,7 @@ pub struct Snapshot {
     /// Names in the order in which a client's is looked for.
     ordered: Vec<Name>,
     /// Accesses that were asked for, by account and roles.
-    known: Mutex<HashMap<(Name, Vec<Name>), Arc<Access>>>,
+    known: Mutex<Accesses>,
 }
 
 impl Snapshot {
