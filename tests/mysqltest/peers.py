@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from servers import NEEDED, PATH, die_with_parent, install, which  # noqa: E402, F401
 
-# What both servers get: what the suites take for granted, but for latin1, which Millpond has not.
+# What both servers get: what the suites take for granted.
 SETTINGS = {
     "character_set_server": "utf8mb4",
     "collation_server": "utf8mb4_general_ci",
@@ -23,6 +23,8 @@ SETTINGS = {
 }
 SYSTEM = {"information_schema", "performance_schema", "mysql", "sys", "mtr", "test"}
 START_SECONDS = 60
+# What MariaDB's driver makes before a test.
+DATABASES = "CREATE DATABASE test; CREATE DATABASE mtr; CREATE PROCEDURE mtr.add_suppression(t TEXT) BEGIN END"
 
 
 class Server:
@@ -110,11 +112,13 @@ class Millpond(Server):
         shutil.rmtree(self.data, ignore_errors=True)
         self.log.unlink(missing_ok=True)
         self.socket.unlink(missing_ok=True)
-        sets = [word for pair in self.settings.items() for word in ("--set", "=".join(pair))]
+        # The zone that TZ names for MariaDB.
+        settings = {"time_zone": "+03:00", **self.settings}
+        sets = [word for pair in settings.items() for word in ("--set", "=".join(pair))]
         self.spawn([self.binary, "serve", "--data", self.data, "--socket", self.socket, "--skip-networking", "--pool", "64M",
                     "--log-level", "warn", "--set", f"secure_file_priv={self.dir}", "--set", "local_infile=ON", *sets])
         self.wait_for(self.socket.exists)
-        self.sql("CREATE DATABASE test; CREATE DATABASE mtr")
+        self.sql(DATABASES)
 
     def renew(self, failed):
         self.start()
@@ -146,7 +150,7 @@ class MariaDB(Server):
         url = self.wait_for(lambda: re.search(r"^url .*socket=(.*)", self.log.read_text(errors="replace"), re.M))
         self.socket.symlink_to(url[1])
         self.data = Path(url[1]).parent / "data"
-        self.sql("CREATE DATABASE test; CREATE DATABASE mtr; CREATE PROCEDURE mtr.add_suppression(t TEXT) BEGIN END")
+        self.sql(DATABASES)
 
     def renew(self, failed):
         if failed or not self.is_running() or not self.tidy():

@@ -21,10 +21,12 @@ class Suite:
     env: dict = field(default_factory=dict, compare=False)
 
 
+# The result files of main are those of a server whose character set is latin1.
+LATIN1 = {"character_set_server": "latin1", "collation_server": "latin1_swedish_ci"}
 ENGINE_SETTINGS = {"sql_mode": "NO_ENGINE_SUBSTITUTION"}
 ENGINE = {"ENGINE": "InnoDB"}
 SUITES = [
-    Suite("main", "main", "main"),
+    Suite("main", "main", "main", settings=LATIN1),
     Suite("engines/funcs", "suite/engines/funcs/t", "suite/engines/funcs/r", True),
     Suite("engines/iuds", "suite/engines/iuds/t", "suite/engines/iuds/r", True),
     *(Suite(name, f"suite/{name}", f"suite/{name}", True, ENGINE_SETTINGS, ENGINE)
@@ -98,6 +100,9 @@ RENAMED = [
     (rb"'STORAGE_ENGINE'", rb"'DEFAULT_STORAGE_ENGINE'"),
     (rb"(@@(?:global\.|session\.)?)tx_isolation\b", rb"\1transaction_isolation"),
     (rb"(@@(?:global\.|session\.)?)storage_engine\b", rb"\1default_storage_engine"),
+    # What MySQL 8 has no longer, where it isn't what a test is about: NULL for a key that isn't, \N for NULL.
+    (rb"(AUTO_INCREMENT) NULL (KEY\b)", rb"\1 \2"),
+    (rb"(?<=[(,])\\N(?=[,)])", rb"NULL"),
 ]
 
 
