@@ -32,6 +32,35 @@ fn kept(s: &mut Session, table: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
+fn the_first_to_keep_something_is_followed_by_others() {
+    let db = Db::new();
+    let (mut s, other) = (db.session(), db.session());
+    s.create(table("a", ONE));
+    s.engine.prepare_statistics(&s.owner).unwrap();
+    // As those who measure tables do: nothing is locked where nothing is.
+    let begin = |s: &Session| s.engine.begin(&s.owner, Isolation::ReadCommitted);
+    let mut theirs = Some(begin(&other));
+    let mut txn = begin(&s);
+    let t = s.engine.open_table(&mut txn, D, "a").unwrap();
+    let mut seen = Vec::new();
+    let mut change = |old: Option<&[u8]>| {
+        // Between the look and the insert another transaction keeps something.
+        if let Some(mut txn) = theirs.take() {
+            let t = other.engine.open_table(&mut txn, D, "a").unwrap();
+            let mut body = |_: Option<&[u8]>| Some(b"theirs".to_vec());
+            let changed = other.engine.change_statistics(&mut txn, &t, &mut body);
+            changed.and_then(|()| other.engine.commit(txn)).unwrap();
+        }
+        seen.push(old.map(<[u8]>::to_vec));
+        Some(b"ours".to_vec())
+    };
+    let changed = s.engine.change_statistics(&mut txn, &t, &mut change);
+    changed.and_then(|()| s.engine.commit(txn)).unwrap();
+    assert_eq!(seen, [None, Some(b"theirs".to_vec())]);
+    assert_eq!(kept(&mut s, "a").as_deref(), Some(&b"ours"[..]));
+}
+
+#[test]
 fn statistics_go_with_their_table() {
     let db = Db::new();
     let mut s = db.session();

@@ -126,8 +126,8 @@ fn random_statements_on_computed_keys_agree_with_the_model() {
     db.run(0, "CREATE DATABASE r").unwrap();
     db.run(
         0,
-        "CREATE TABLE r.t (id INT PRIMARY KEY, k INT, u INT, c TEXT, v INT AS (k) VIRTUAL INVISIBLE, \
-         w INT AS (u + 0) VIRTUAL INVISIBLE, KEY k (v, id), UNIQUE KEY u (w), KEY f ((k * 2)))",
+        "CREATE TABLE r.t (id INT PRIMARY KEY, k INT, u INT, b BIT(7), j JSON, c TEXT, v INT AS (k) VIRTUAL INVISIBLE, \
+         w INT AS (u + 0) VIRTUAL INVISIBLE, KEY k (v, id), KEY b (b), UNIQUE KEY u (w), KEY f ((k * 2)))",
     )
     .unwrap();
     let mut run = Run {

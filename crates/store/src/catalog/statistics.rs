@@ -74,7 +74,8 @@ impl Catalog {
         self.change_statistics(txn, id, &mut |_| body.map(<[u8]>::to_vec))
     }
 
-    /// Keeps what `change` makes of what is kept, which nobody else changes until the transaction ends.
+    /// Keeps what `change` makes of what is kept, which nobody else changes until the transaction ends. Where nothing was kept it may be asked
+    /// again, with what another transaction has kept meanwhile.
     pub fn change_statistics(
         &self,
         txn: &mut Txn,
@@ -85,13 +86,19 @@ impl Catalog {
             return Err(Error::Invalid("there is no table of statistics".into()));
         };
         let key = id.to_be_bytes();
-        let old = crate::engine::lock_row(table, txn, &key)?;
-        let body = change(old.as_ref().and_then(|row| row.get(KEY..)));
-        match (old, body) {
-            (None, None) => Ok(()),
-            (None, Some(body)) => table.insert(txn, &row_of(id, &body)),
-            (Some(old), Some(body)) => table.update(txn, &key, &old, &row_of(id, &body)),
-            (Some(old), None) => table.delete(txn, &key, &old),
+        loop {
+            let old = crate::engine::lock_row(table, txn, &key)?;
+            let body = change(old.as_ref().and_then(|row| row.get(KEY..)));
+            return match (old, body) {
+                (None, None) => Ok(()),
+                (None, Some(body)) => match table.insert(txn, &row_of(id, &body)) {
+                    // What is not there can't be locked: somebody else was first.
+                    Err(Error::DuplicateKey { .. }) => continue,
+                    done => done,
+                },
+                (Some(old), Some(body)) => table.update(txn, &key, &old, &row_of(id, &body)),
+                (Some(old), None) => table.delete(txn, &key, &old),
+            };
         }
     }
 
