@@ -9,7 +9,7 @@
 //! dawdles is cut off after [`http::PATIENCE`], so it cannot keep others out for longer. Nothing here is on a query's
 //! path: counters are read as SHOW STATUS reads them.
 //!
-//! There are no accounts, so it listens on loopback addresses only, as the server itself does.
+//! It asks for no account, so it listens on loopback addresses only.
 
 mod http;
 mod text;
