@@ -242,7 +242,7 @@ fn an_index_is_built_from_the_rows() {
     // Not unique: nothing of the attempt stays.
     assert!(matches!(
         make("parity", true, &[3]),
-        Err(Error::DuplicateKey { index: 2 })
+        Err(Error::DuplicateRow { index: 2, .. })
     ));
     assert_eq!(e.table_def(D, "t").unwrap().indexes.len(), 2);
     // Some rows have a pad that no key can hold.

@@ -117,7 +117,7 @@ fn a_changed_definition_has_the_rows_and_the_old_object_is_invalid() {
     let add = TemporaryChange::AddIndex(("u".into(), true, vec![1]), b"x".to_vec());
     let error = db.engine.alter_temporary(&s.owner, &t, add).err().unwrap();
     assert!(
-        matches!(error, Error::DuplicateKey { index: 3 }),
+        matches!(error, Error::DuplicateRow { index: 3, .. }),
         "{error:?}"
     );
     assert!(t.pin(s.txn()).unwrap());
