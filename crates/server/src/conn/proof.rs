@@ -9,7 +9,9 @@ use super::login::MAX_LOGIN_PACKET;
 use super::{Peer, parting};
 use crate::backend::Backend;
 use crate::proto::capability;
-use crate::proto::handshake::{self, CHALLENGE, Login};
+use crate::proto::handshake::{
+    self, AUTH_SOCKET, CACHING_SHA2_PASSWORD, CHALLENGE, Login, NATIVE_PASSWORD,
+};
 use crate::wire::{PacketReader, PacketWriter};
 use millpond_session::{Admitted, Candidate, Client, SqlError, SqlResult, Verdict};
 
@@ -96,10 +98,13 @@ pub(super) fn prove<B: Backend>(
     let mut answer = claim.answer;
     let plugin = candidate.plugin();
     let other = claim.stale || claim.plugin != plugin.as_bytes();
-    // Without a password one plugin is as good as another.
+    // Clients' stand-ins for a plugin that they could not load (`dummy_fallback_auth` of MariaDB's) wait to be asked for another, whatever is due.
+    let known = [NATIVE_PASSWORD, CACHING_SHA2_PASSWORD, AUTH_SOCKET, ""];
+    let knows = !claim.can_switch || known.iter().any(|p| claim.plugin == p.as_bytes());
+    // Without a password one plugin's nothing is as good as another's.
     let nothing = candidate.needs_no_password() && is_empty(&answer);
     // A socket's user is asked nothing, whatever plugins the client knows.
-    let settled = nothing || plugin == handshake::AUTH_SOCKET;
+    let settled = knows && (nothing || plugin == AUTH_SOCKET);
     if other && !settled {
         if !claim.can_switch {
             return Some(Err(SqlError::new(
@@ -107,7 +112,13 @@ pub(super) fn prove<B: Backend>(
                 "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
             )));
         }
-        answer = match line.ask(|p| handshake::auth_switch(p, plugin, challenge))? {
+        // No client has a plugin of auth_socket's name; what another one answers is not looked at.
+        let asked = if plugin == AUTH_SOCKET {
+            NATIVE_PASSWORD
+        } else {
+            plugin
+        };
+        answer = match line.ask(|p| handshake::auth_switch(p, asked, challenge))? {
             Ok(answer) => answer,
             Err(e) => return Some(Err(e)),
         };
@@ -118,7 +129,7 @@ pub(super) fn prove<B: Backend>(
     let gave = !answer.is_empty();
     match candidate.judge(challenge, &answer) {
         Verdict::Right => {
-            if plugin == handshake::CACHING_SHA2_PASSWORD && gave {
+            if plugin == CACHING_SHA2_PASSWORD && gave {
                 line.writer
                     .packet(|p| p.extend_from_slice(&handshake::FAST_AUTH_OK));
             }

@@ -64,6 +64,18 @@ fn other_plugins_are_asked_to_switch() {
     stop(server);
 }
 
+/// MariaDB's client library names such a plugin when another thread is just loading the one of the greeting, and then waits to be asked.
+#[test]
+fn a_client_without_the_plugin_is_asked_to_switch_even_without_a_password() {
+    let (server, dir) = start(Fake::default());
+    let mut c = Client::greeted(dir.socket());
+    c.respond("root", b"", "dummy_fallback_auth", 0, None);
+    assert!(c.raw().starts_with(b"\xfemysql_native_password\0"));
+    c.send(b"");
+    assert!(matches!(c.packet(), Packet::Ok { .. }));
+    stop(server);
+}
+
 #[test]
 fn a_database_that_is_not_there_refuses_the_login() {
     let (server, dir) = start(Fake::default());
