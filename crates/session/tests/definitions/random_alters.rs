@@ -17,6 +17,9 @@ use crate::support::{Answer, Client};
 /// Rows of the table by key: a value for each column but the key.
 type Rows = BTreeMap<u64, Vec<Option<String>>>;
 
+/// Keys of rows are below it.
+const IDS: u64 = 800;
+
 const SHOW: &str = "SHOW CREATE TABLE t";
 
 /// What a column holds.
@@ -353,7 +356,9 @@ impl Model {
     fn change(&mut self, rng: &mut Rng) -> String {
         let ids: Vec<u64> = self.rows.keys().copied().collect();
         let some = (!ids.is_empty()).then(|| ids[rng.below(ids.len() as u64) as usize]);
-        match (rng.below(4), some) {
+        // At most half of the ids are taken, so that a free one is soon found.
+        let full = ids.len() as u64 >= IDS / 2;
+        match (if full { 0 } else { rng.below(4) }, some) {
             (0, Some(id)) => {
                 self.rows.remove(&id);
                 format!("DELETE FROM t WHERE id = {id}")
@@ -367,7 +372,8 @@ impl Model {
                 format!("UPDATE t SET {set} WHERE id = {id}")
             }
             _ => {
-                let id = (0..).map(|_| rng.below(400)).find(|id| !ids.contains(id));
+                let mut drawn = (0..).map(|_| rng.below(IDS));
+                let id = drawn.find(|id| !ids.contains(id));
                 let id = id.expect("a free one");
                 let (mut names, mut values) = (vec!["id".to_string()], vec![id.to_string()]);
                 let mut row = Vec::new();
