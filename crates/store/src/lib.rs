@@ -40,7 +40,7 @@ pub mod wait;
 
 pub use catalog::{
     CATALOG_DATABASE, ChangeBody, CodecFactory, Constraint, ConstraintKind, IndexDef, KeyCodec,
-    Object, ObjectKey, References, TableDef,
+    Keys, Object, ObjectKey, References, TableDef,
 };
 pub use engine::{Engine, Options, TableFill};
 pub use error::{Error, Result};

@@ -21,6 +21,7 @@
 
 mod cache;
 mod handler;
+mod keys;
 mod objects;
 mod own;
 pub(crate) mod references;
@@ -29,6 +30,7 @@ mod statistics;
 mod tablespaces;
 
 pub(crate) use handler::Handler;
+pub use keys::Keys;
 pub(crate) use objects::OBJECTS;
 pub use objects::{Object, ObjectKey};
 pub(crate) use own::OwnTable;
@@ -95,6 +97,15 @@ pub trait KeyCodec: Send + Sync {
     /// Appends `row`'s key for index `index` (position), `memcmp`-ordered, to `out`. Returns whether a
     /// key part is NULL (then uniqueness does not apply). Never called for a hidden row id.
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool>;
+    /// Whether index `index` has any number of entries for a row, none too ([`KeyCodec::keys`]), rather than one ([`KeyCodec::key`]).
+    /// The clustered index has not. The answer does not change.
+    fn is_multi(&self, _index: usize) -> bool {
+        false
+    }
+    /// Adds the keys of `row`'s entries in such an index to `out`, in order ([`Keys::sort`]). None of their parts is NULL.
+    fn keys(&self, _index: usize, _row: &[u8], _out: &mut Keys) -> Result<()> {
+        Ok(())
+    }
     /// Whether rows may be stored that were written under an earlier schema version than the definition's. If not, none is asked
     /// about. The answer does not change.
     fn has_earlier_versions(&self) -> bool {

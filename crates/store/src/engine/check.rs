@@ -4,10 +4,12 @@
 
 use super::Inner;
 use crate::btree::Checked;
+use crate::catalog::Keys;
 use crate::catalog::row::{Grave, TableRow, split_partition};
 use crate::error::Result;
 use crate::page::{PageNo, PageType};
 use crate::space::{FileId, SpaceId};
+use crate::table::entries::keys_of;
 use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
@@ -200,6 +202,8 @@ impl Inner {
     fn check_rows(&self, table: &Table, name: &str, f: &mut Findings) -> Result<()> {
         self.catalog.read(|txn| {
             let mut rows = 0;
+            // Of indexes with several entries a row, how many there are to be.
+            let mut wanted = vec![0u64; table.indexes.len()];
             for index in 0..table.indexes.len() {
                 let everything = KeyRange {
                     lower: Bound::Unbounded,
@@ -213,18 +217,25 @@ impl Inner {
                         continue;
                     }
                 };
-                let (mut count, mut key) = (0u64, Vec::new());
+                let (mut count, mut keys) = (0u64, Keys::default());
                 loop {
                     match scan.next(txn) {
                         Ok(None) => break,
                         Ok(Some(row)) => {
                             count += 1;
-                            if index == 0 && table.def.hidden_row_id {
-                                continue;
+                            if index == 0 {
+                                for several in
+                                    (1..table.indexes.len()).filter(|i| table.is_multi(*i))
+                                {
+                                    keys_of(&*table.codec, several, row.row, &mut keys)?;
+                                    wanted[several] += keys.len() as u64;
+                                }
+                                if table.def.hidden_row_id {
+                                    continue;
+                                }
                             }
-                            key.clear();
-                            table.codec.key(index, row.row, &mut key)?;
-                            if key != row.key {
+                            keys_of(&*table.codec, index, row.row, &mut keys)?;
+                            if !keys.contains(row.key) {
                                 f.add(format!(
                                     "table {name}, index {}: an entry's key is not its row's",
                                     table.def.indexes[index].name
@@ -239,9 +250,15 @@ impl Inner {
                 }
                 if index == 0 {
                     rows = count;
-                } else if count != rows {
+                    continue;
+                }
+                let entries = match table.is_multi(index) {
+                    true => wanted[index],
+                    false => rows,
+                };
+                if count != entries {
                     f.add(format!(
-                        "table {name}, index {}: {count} entries for {rows} rows",
+                        "table {name}, index {}: {count} entries where {rows} rows have {entries}",
                         table.def.indexes[index].name
                     ));
                 }

@@ -21,7 +21,7 @@
 
 use super::Inner;
 use crate::btree::Tree;
-use crate::catalog::{KeyCodec, full_name};
+use crate::catalog::{KeyCodec, Keys, full_name};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::table::entries::live_entry;
@@ -159,7 +159,7 @@ pub(super) struct Settler<'b> {
     suspects: BTreeSet<Vec<u8>>,
     suspect_bytes: u64,
     row: Vec<u8>,
-    key: Vec<u8>,
+    keys: Keys,
 }
 
 impl<'b> Settler<'b> {
@@ -171,7 +171,7 @@ impl<'b> Settler<'b> {
             suspects: BTreeSet::new(),
             suspect_bytes: 0,
             row: Vec::new(),
-            key: Vec::new(),
+            keys: Keys::default(),
         }
     }
 
@@ -181,9 +181,8 @@ impl<'b> Settler<'b> {
         let mut null = false;
         let mut there = self.online.table.read_row(None, clustered, &mut self.row)?;
         if there {
-            self.key.clear();
-            null = self.online.log.key(&self.row, &mut self.key)?;
-            there = self.key == key;
+            null = self.online.log.keys(&self.row, &mut self.keys)?;
+            there = self.keys.contains(key);
         }
         let mut bytes = [0; SEC_VALUE + 6];
         let len = live_entry(own, 0).write(&mut bytes);

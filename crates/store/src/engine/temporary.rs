@@ -126,6 +126,7 @@ impl Inner {
     ) -> Result<Arc<Table>> {
         let codec = self.codecs.codec(&def)?;
         Ok(Arc::new_cyclic(|me| Table {
+            multi: (1..def.indexes.len()).any(|i| codec.is_multi(i)),
             def,
             version: 0,
             indexes: indexes.into_boxed_slice(),

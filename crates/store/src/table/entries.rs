@@ -1,8 +1,8 @@
-//! The entries of a secondary index that is built from rows: their keys are sorted first.
+//! What entries a row has in a secondary index; the entries of one that is built from rows: their keys are sorted first.
 
 use super::format::{SEC_VALUE, SecValue};
 use crate::btree::{MAX_KEY, Records};
-use crate::catalog::KeyCodec;
+use crate::catalog::{KeyCodec, Keys};
 use crate::error::{Error, Result};
 use crate::sort::{GoOn, Sorted, Sorter};
 use crate::txn::{Owner, TrxId};
@@ -10,7 +10,24 @@ use crate::txn::{Owner, TrxId};
 /// Entries between two looks at whether the statement was killed.
 const KILL_CHECK_ENTRIES: u64 = 1024;
 
-/// Adds a row's entry to those to be sorted; `key` is a buffer.
+/// Puts the keys of a row's entries in an index, whichever kind it is of, into `out`; whether one has a part that is NULL.
+pub(crate) fn keys_of(
+    codec: &dyn KeyCodec,
+    index: usize,
+    row: &[u8],
+    out: &mut Keys,
+) -> Result<bool> {
+    out.clear();
+    if codec.is_multi(index) {
+        codec.keys(index, row, out)?;
+        return Ok(false);
+    }
+    let mut null = Ok(false);
+    out.add(|bytes| null = codec.key(index, row, bytes));
+    null
+}
+
+/// Adds a row's entries to those to be sorted; `key` is a buffer.
 pub(crate) fn sort_entry(
     codec: &dyn KeyCodec,
     index: usize,
@@ -20,14 +37,35 @@ pub(crate) fn sort_entry(
     sorter: &mut Sorter,
     go_on: &GoOn<'_>,
 ) -> Result<()> {
+    if codec.is_multi(index) {
+        let mut keys = Keys::default();
+        codec.keys(index, row, &mut keys)?;
+        for own in keys.iter() {
+            key.clear();
+            key.extend_from_slice(own);
+            sort_key(own.len(), false, clustered_key, key, sorter, go_on)?;
+        }
+        return Ok(());
+    }
     key.clear();
     let null = codec.key(index, row, key)?;
-    let own = key.len() as u16;
+    sort_key(key.len(), null, clustered_key, key, sorter, go_on)
+}
+
+/// Adds an entry whose own key part, of this length, is in `key`.
+fn sort_key(
+    own: usize,
+    null: bool,
+    clustered_key: &[u8],
+    key: &mut Vec<u8>,
+    sorter: &mut Sorter,
+    go_on: &GoOn<'_>,
+) -> Result<()> {
     key.extend_from_slice(clustered_key);
     if key.len() > MAX_KEY {
         return Err(Error::KeyTooLong(key.len()));
     }
-    let [low, high] = own.to_le_bytes();
+    let [low, high] = (own as u16).to_le_bytes();
     sorter.add(key, &[low, high, u8::from(null)], go_on)
 }
 

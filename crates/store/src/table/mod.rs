@@ -26,6 +26,11 @@
 //! the id of the transaction that last inserted, revived or delete-marked it, so that a covering
 //! read decides visibility without the clustered row wherever that id is visible.
 //!
+//! An index may have any number of entries for a row ([`KeyCodec::is_multi`]): each is an entry like any other, with a key of its own and the
+//! clustered key. What is in the key is all there is of an entry, so an UPDATE marks those that only the old row has and adds those that only the
+//! new one has; undo records name the marked ones, rollback finds the new ones by making the rows' keys again, and purge needs no row.
+//! A reader that meets an entry which its view does not decide asks whether the key is among those of the row that it sees.
+//!
 //! A row is stored in the form in which it was written. Where the definition has changed since without the rows being written anew
 //! ([`KeyCodec::has_earlier_versions`]), whoever takes a row out of its entry (`read`'s `strip`) makes of it what the definition is now; so
 //! nobody else, above or below, sees but rows of the definition that the table was opened with. What compares or replaces stored
@@ -67,7 +72,7 @@ pub(crate) use read::visit_key;
 pub use scan::{EntryFilter, Scan};
 pub use size::TableSize;
 
-use crate::catalog::{KeyCodec, TableDef, row as catalog_row};
+use crate::catalog::{KeyCodec, Keys, TableDef, row as catalog_row};
 use crate::error::{Error, Result};
 use crate::txn::{LockMode, MdlLock, MdlMode, Txn, WaitPolicy};
 use range::Span;
@@ -137,6 +142,8 @@ pub struct Table {
     pub(crate) codec: Arc<dyn KeyCodec>,
     /// [`KeyCodec::has_earlier_versions`].
     pub(crate) upgrades: bool,
+    /// Whether an index has several entries a row ([`KeyCodec::is_multi`]).
+    pub(crate) multi: bool,
     pub(crate) core: Arc<Core>,
     pub(crate) ctx: Arc<Context>,
     /// `None`: the catalog's own tables, which nobody drops.
@@ -169,6 +176,19 @@ impl Table {
     #[inline]
     pub fn opened_partition(&self, at: usize) -> Option<&Arc<Table>> {
         self.partitions.get()?.get(at)?.get()
+    }
+
+    /// Whether an index has any number of entries for a row rather than one.
+    #[inline]
+    pub(crate) fn is_multi(&self, index: usize) -> bool {
+        self.multi && self.codec.is_multi(index)
+    }
+
+    /// The keys of a row's entries in an index, whichever kind it is of.
+    pub(crate) fn keys_of(&self, index: usize, row: &[u8]) -> Result<Keys> {
+        let mut keys = Keys::default();
+        entries::keys_of(&*self.codec, index, row, &mut keys)?;
+        Ok(keys)
     }
 
     /// What the layer above made of the definition: [`KeyCodec::decoded`].

@@ -332,7 +332,7 @@ impl Table {
         Ok(false)
     }
 
-    /// Whether `row`'s key in the index is `key`.
+    /// Whether `row`'s key in the index is `key`, or one of its keys there.
     pub(super) fn has_key(
         &self,
         index: usize,
@@ -340,6 +340,9 @@ impl Table {
         key: &[u8],
         buffer: &mut Vec<u8>,
     ) -> Result<bool> {
+        if self.is_multi(index) {
+            return Ok(self.keys_of(index, row)?.contains(key));
+        }
         buffer.clear();
         self.codec.key(index, row, buffer)?;
         Ok(buffer.as_slice() == key)

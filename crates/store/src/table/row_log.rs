@@ -22,8 +22,9 @@
 //! no key in the new index, is given up, and the build fails.
 
 use super::Table;
+use super::entries::keys_of;
 use crate::btree::MAX_KEY;
-use crate::catalog::KeyCodec;
+use crate::catalog::{KeyCodec, Keys};
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -69,10 +70,10 @@ impl RowLog {
         }
     }
 
-    /// Appends a row's key in the new index to `out`; whether a part of it is NULL.
-    pub fn key(&self, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+    /// Puts the keys of a row's entries in the new index into `out`; whether a part of one is NULL.
+    pub fn keys(&self, row: &[u8], out: &mut Keys) -> Result<bool> {
         match &self.index {
-            Some((codec, index)) => codec.key(*index, row, out),
+            Some((codec, index)) => keys_of(&**codec, *index, row, out),
             None => Ok(false),
         }
     }
@@ -91,47 +92,49 @@ impl RowLog {
         entry.extend_from_slice(&(clustered_key.len() as u16).to_le_bytes());
         entry.extend_from_slice(&part.to_le_bytes());
         entry.extend_from_slice(clustered_key);
-        self.append([&[], &entry]);
+        self.append(&entry);
     }
 
     fn add(&self, clustered_key: &[u8], old: Option<&[u8]>, new: Option<&[u8]>) -> Result<()> {
-        let (mut was, mut is) = (Vec::new(), Vec::new());
-        for (row, entry) in [(old, &mut was), (new, &mut is)] {
-            let Some(row) = row else { continue };
-            entry.extend_from_slice(&[0; HEAD]);
-            self.key(row, entry)?;
-            let own = entry.len() - HEAD;
-            entry.extend_from_slice(clustered_key);
-            let len = entry.len() - HEAD;
+        let (mut was, mut is) = (Keys::default(), Keys::default());
+        for (row, keys) in [(old, &mut was), (new, &mut is)] {
+            if let Some(row) = row {
+                self.keys(row, keys)?;
+            }
+        }
+        let mut differ: Vec<&[u8]> = Vec::new();
+        Keys::differences(&was, &is, |_, key| differ.push(key));
+        let mut entry = Vec::new();
+        for own in differ {
+            let len = own.len() + clustered_key.len();
             if len > MAX_KEY {
                 return Err(Error::KeyTooLong(len));
             }
-            entry[..2].copy_from_slice(&(len as u16).to_le_bytes());
-            entry[2..HEAD].copy_from_slice(&(own as u16).to_le_bytes());
-        }
-        if was != is {
-            self.append([&was, &is]);
+            entry.clear();
+            entry.extend_from_slice(&(len as u16).to_le_bytes());
+            entry.extend_from_slice(&(own.len() as u16).to_le_bytes());
+            entry.extend_from_slice(own);
+            entry.extend_from_slice(clustered_key);
+            self.append(&entry);
         }
         Ok(())
     }
 
-    fn append(&self, entries: [&[u8]; 2]) {
+    fn append(&self, entry: &[u8]) {
         let mut state = self.state.lock();
-        for entry in entries {
-            if state.failed.is_some() {
-                return;
-            }
-            let full = |c: &Vec<u8>| c.len() + entry.len() > CHUNK;
-            if state.chunks.back().is_none_or(full) {
-                state.chunks.push_back(Vec::with_capacity(CHUNK));
-            }
-            if let Some(last) = state.chunks.back_mut() {
-                last.extend_from_slice(entry);
-            }
-            state.bytes += entry.len() as u64;
-            if state.bytes > self.limit() {
-                self.give_up(&mut state, Error::RowLogFull);
-            }
+        if state.failed.is_some() {
+            return;
+        }
+        let full = |c: &Vec<u8>| c.len() + entry.len() > CHUNK;
+        if state.chunks.back().is_none_or(full) {
+            state.chunks.push_back(Vec::with_capacity(CHUNK));
+        }
+        if let Some(last) = state.chunks.back_mut() {
+            last.extend_from_slice(entry);
+        }
+        state.bytes += entry.len() as u64;
+        if state.bytes > self.limit() {
+            self.give_up(&mut state, Error::RowLogFull);
         }
     }
 

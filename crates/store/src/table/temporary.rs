@@ -8,15 +8,16 @@
 //! sets clustered and secondary entries. Undoing sets them to what they were, whatever of the change was made; so a change
 //! that fails halfway is undone like any other, and undoing what was not done does nothing.
 
+use super::entries::keys_of;
 use super::format::{self, CHAIN_REF, ChainRef, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
 use super::format::{SEC_VALUE, SecValue};
 use super::scratch::Scratch;
 use super::{MAX_ROW, Table, chain};
 use crate::btree::MAX_KEY;
+use crate::catalog::Keys;
 use crate::error::{Error, Result};
 use crate::txn::unlogged::UnloggedHandler;
 use crate::txn::{RollPtr, Txn};
-use std::ops::Range;
 
 /// "No older version."
 const FIRST: RollPtr = RollPtr(1 << 63);
@@ -110,22 +111,24 @@ impl Table {
         }
         let mut s = Scratch::take();
         let s = &mut *s;
+        let mut keys = Keys::default();
         for index in 1..self.indexes.len() {
-            s.keys.clear();
-            let null = self.codec.key(index, row, &mut s.keys)?;
-            if s.keys.len() + key.len() > MAX_KEY {
-                return Err(Error::KeyTooLong(s.keys.len() + key.len()));
-            }
-            if null || !self.indexes[index].unique {
-                continue;
-            }
-            let mut taken = false;
-            let (resume, next) = (&mut s.resume, &mut s.other);
-            self.visit_prefix(index, &s.keys, resume, next, |clustered, _| {
-                taken |= instead_of != Some(clustered);
-            })?;
-            if taken {
-                return Err(Error::DuplicateKey { index });
+            let null = keys_of(&*self.codec, index, row, &mut keys)?;
+            for own in keys.iter() {
+                if own.len() + key.len() > MAX_KEY {
+                    return Err(Error::KeyTooLong(own.len() + key.len()));
+                }
+                if null || !self.indexes[index].unique {
+                    continue;
+                }
+                let mut taken = false;
+                let (resume, next) = (&mut s.resume, &mut s.other);
+                self.visit_prefix(index, own, resume, next, |clustered, _| {
+                    taken |= instead_of != Some(clustered);
+                })?;
+                if taken {
+                    return Err(Error::DuplicateKey { index });
+                }
             }
         }
         Ok(())
@@ -172,32 +175,24 @@ impl Table {
             Some(row) => self.put_clustered(key, row)?,
             None => self.remove_clustered(key)?,
         }
-        let mut s = Scratch::take();
-        let mut entry = |index: usize, row: Option<&[u8]>| -> Result<Option<(Range<usize>, u16)>> {
-            let Some(row) = row else { return Ok(None) };
-            let start = s.keys.len();
-            self.codec.key(index, row, &mut s.keys)?;
-            let own = (s.keys.len() - start) as u16;
-            s.keys.extend_from_slice(key);
-            Ok(Some((start..s.keys.len(), own)))
-        };
-        let mut entries = Vec::with_capacity(self.indexes.len());
+        let (mut was, mut is, mut entry) = (Keys::default(), Keys::default(), Vec::new());
         for index in 1..self.indexes.len() {
-            entries.push((index, entry(index, old)?, entry(index, new)?));
-        }
-        for (index, before, after) in entries {
-            let (before, after) = (
-                before.map(|(range, _)| &s.keys[range]),
-                after.map(|(range, own)| (&s.keys[range], own)),
-            );
-            if before == after.map(|(entry, _)| entry) {
-                continue;
+            for (row, keys) in [(old, &mut was), (new, &mut is)] {
+                keys.clear();
+                if let Some(row) = row {
+                    keys_of(&*self.codec, index, row, keys)?;
+                }
             }
-            if let Some(entry) = before {
-                self.remove_entry(index, entry)?;
-            }
-            if let Some((entry, own)) = after {
-                self.add_entry(index, entry, own)?;
+            let mut differ: Vec<(bool, &[u8])> = Vec::new();
+            Keys::differences(&was, &is, |new, own| differ.push((new, own)));
+            for (new, own) in differ {
+                entry.clear();
+                entry.extend_from_slice(own);
+                entry.extend_from_slice(key);
+                match new {
+                    true => self.add_entry(index, &entry, own.len() as u16)?,
+                    false => self.remove_entry(index, &entry)?,
+                }
             }
         }
         Ok(())

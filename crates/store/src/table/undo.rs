@@ -114,12 +114,33 @@ impl Table {
     /// Takes back every secondary entry of a row.
     fn take_back_all(&self, trx: TrxId, key: &[u8], row: &[u8], entry: &mut Vec<u8>) -> Result<()> {
         for index in 1..self.indexes.len() {
+            if self.is_multi(index) {
+                for own in self.keys_of(index, row)?.iter() {
+                    self.take_back_key(trx, index, own, key, entry)?;
+                }
+                continue;
+            }
             entry.clear();
             self.codec.key(index, row, entry)?;
             entry.extend_from_slice(key);
             self.take_back(index, entry, trx)?;
         }
         Ok(())
+    }
+
+    /// Takes back the entry of an own key part; `entry` is a buffer.
+    fn take_back_key(
+        &self,
+        trx: TrxId,
+        index: usize,
+        own: &[u8],
+        clustered: &[u8],
+        entry: &mut Vec<u8>,
+    ) -> Result<()> {
+        entry.clear();
+        entry.extend_from_slice(own);
+        entry.extend_from_slice(clustered);
+        self.take_back(index, entry, trx)
     }
 
     #[expect(clippy::too_many_arguments)]
@@ -155,6 +176,14 @@ impl Table {
         }
         if keys_changed && !old.marked() {
             for index in 1..self.indexes.len() {
+                if self.is_multi(index) {
+                    let before = self.keys_of(index, &s.other)?;
+                    let now = self.keys_of(index, &s.row)?;
+                    for own in now.iter().filter(|k| !before.contains(k)) {
+                        self.take_back_key(trx, index, own, key, &mut s.keys)?;
+                    }
+                    continue;
+                }
                 s.keys.clear();
                 self.codec.key(index, &s.row, &mut s.keys)?;
                 let new = s.keys.len();

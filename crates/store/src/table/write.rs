@@ -14,6 +14,7 @@ use super::scratch::{Buffers, Scratch};
 use super::undo::TableUndo;
 use super::{MAX_ROW, ReadMode, Table, chain};
 use crate::btree::{LeafEdit, MAX_ENTRY, MAX_KEY};
+use crate::catalog::Keys;
 use crate::error::{Error, Result};
 use crate::txn::undo::MAX_PAYLOAD;
 use crate::txn::{LockMode, Txn, UndoRoom, WaitPolicy};
@@ -35,13 +36,13 @@ enum Attempt {
     Undo(usize),
 }
 
-/// A secondary index whose key an update changes, as places in the key buffer.
+/// An entry of a secondary index that an update replaces, takes away or adds, as places in the key buffer.
 struct Changed {
     index: usize,
-    /// Old entry: key and clustered key.
-    old: Range<usize>,
-    /// New entry.
-    new: Range<usize>,
+    /// Old entry, if there is one: key and clustered key.
+    old: Option<Range<usize>>,
+    /// New entry, if there is one.
+    new: Option<Range<usize>>,
     /// Bytes of the new entry's own key part.
     new_len: usize,
     /// Whether the new key must be unique.
@@ -87,12 +88,20 @@ impl Table {
         if index == 0 && self.def.hidden_row_id {
             return Ok(false);
         }
+        let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+        if self.is_multi(index) {
+            for key in self.keys_of(index, row)?.iter() {
+                if self.get(txn, index, key, mode, clustered_key, old_row)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
         let mut s = Scratch::take();
         s.keys.clear();
         if self.codec.key(index, row, &mut s.keys)? {
             return Ok(false);
         }
-        let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
         self.get(txn, index, &s.keys, mode, clustered_key, old_row)
     }
 
@@ -185,6 +194,10 @@ impl Table {
         self.insert_clustered(txn, flags, s)?;
         self.log_change(&s.key, None, Some(row));
         for index in 1..self.indexes.len() {
+            if self.is_multi(index) {
+                self.insert_several(txn, index, row, s)?;
+                continue;
+            }
             s.keys.clear();
             let null = self.codec.key(index, row, &mut s.keys)?;
             let own = s.keys.len();
@@ -192,6 +205,25 @@ impl Table {
             let unique = self.indexes[index].unique && !null;
             let (entry, buffers) = (&s.keys, (&mut s.resume, &mut s.other, &mut s.row));
             self.insert_secondary(txn, index, entry, own, unique, buffers)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the entries of the row under `s.key` to an index that has several a row.
+    fn insert_several(
+        &self,
+        txn: &mut Txn,
+        index: usize,
+        row: &[u8],
+        s: &mut Buffers,
+    ) -> Result<()> {
+        let unique = self.indexes[index].unique;
+        for own in self.keys_of(index, row)?.iter() {
+            s.keys.clear();
+            s.keys.extend_from_slice(own);
+            s.keys.extend_from_slice(&s.key);
+            let (entry, buffers) = (&s.keys, (&mut s.resume, &mut s.other, &mut s.row));
+            self.insert_secondary(txn, index, entry, own.len(), unique, buffers)?;
         }
         Ok(())
     }
@@ -408,6 +440,10 @@ impl Table {
         let mut changed: SmallVec<[Changed; 4]> = SmallVec::new();
         s.keys.clear();
         for index in 1..self.indexes.len() {
+            if self.is_multi(index) {
+                self.several_changed(index, clustered_key, (old, new), &mut s.keys, &mut changed)?;
+                continue;
+            }
             let start = s.keys.len();
             self.codec.key(index, old, &mut s.keys)?;
             s.keys.extend_from_slice(clustered_key);
@@ -425,14 +461,15 @@ impl Table {
             }
             changed.push(Changed {
                 index,
-                old: start..middle,
-                new: middle..end,
+                old: Some(start..middle),
+                new: Some(middle..end),
                 new_len,
                 unique: self.indexes[index].unique && !null,
             });
         }
         for c in changed.iter().filter(|c| c.unique) {
-            let key = &s.keys[c.new.start..][..c.new_len];
+            let Some(new) = &c.new else { continue };
+            let key = &s.keys[new.start..][..c.new_len];
             let buffers = (&mut s.resume, &mut s.other, &mut s.row);
             self.check_unique(txn, c.index, key, buffers)?;
         }
@@ -441,12 +478,46 @@ impl Table {
         self.log_change(clustered_key, Some(old), Some(new));
 
         for c in &changed {
-            self.mark_secondary(c.index, &s.keys[c.old.clone()], txn.id())?;
-            let entry = &s.keys[c.new.clone()];
+            if let Some(old) = &c.old {
+                self.mark_secondary(c.index, &s.keys[old.clone()], txn.id())?;
+            }
+            let Some(new) = &c.new else { continue };
+            let entry = &s.keys[new.clone()];
             let buffers = (&mut s.resume, &mut s.other, &mut s.row);
             self.insert_secondary(txn, c.index, entry, c.new_len, false, buffers)?;
         }
         Ok(())
+    }
+
+    /// What an update changes in an index that has several entries a row; their bytes go into `keys`.
+    fn several_changed(
+        &self,
+        index: usize,
+        clustered_key: &[u8],
+        (old, new): (&[u8], &[u8]),
+        keys: &mut Vec<u8>,
+        changed: &mut SmallVec<[Changed; 4]>,
+    ) -> Result<()> {
+        let (old, new) = (self.keys_of(index, old)?, self.keys_of(index, new)?);
+        let mut longest = 0;
+        Keys::differences(&old, &new, |new, own| {
+            let start = keys.len();
+            keys.extend_from_slice(own);
+            keys.extend_from_slice(clustered_key);
+            let entry = start..keys.len();
+            longest = longest.max(entry.len());
+            changed.push(Changed {
+                index,
+                old: (!new).then(|| entry.clone()),
+                new: new.then_some(entry),
+                new_len: own.len(),
+                unique: new && self.indexes[index].unique,
+            });
+        });
+        match longest > MAX_KEY {
+            true => Err(Error::KeyTooLong(longest)),
+            false => Ok(()),
+        }
     }
 
     /// Replaces the version under `s.key`.
@@ -484,9 +555,10 @@ impl Table {
         let stored_old = if as_is { old } else { &s.row[..] };
         let delta = Delta::between(stored_old, &s.value[ROW_HEADER..]);
         let blank = RowHeader::BLANK;
-        let keys = changed
-            .iter()
-            .map(|c| (self.indexes[c.index].space.0, &s.keys[c.old.clone()]));
+        let keys = changed.iter().filter_map(|c| {
+            let old = c.old.clone()?;
+            Some((self.indexes[c.index].space.0, &s.keys[old]))
+        });
         payload::undo_update(
             &mut s.undo,
             self.def.id,
@@ -610,13 +682,22 @@ impl Table {
         old: &[u8],
         s: &mut Buffers,
     ) -> Result<()> {
-        let mut entries: SmallVec<[Range<usize>; 8]> = SmallVec::new();
+        let mut entries: SmallVec<[(usize, Range<usize>); 8]> = SmallVec::new();
         s.keys.clear();
         for index in 1..self.indexes.len() {
+            if self.is_multi(index) {
+                for own in self.keys_of(index, old)?.iter() {
+                    let start = s.keys.len();
+                    s.keys.extend_from_slice(own);
+                    s.keys.extend_from_slice(clustered_key);
+                    entries.push((index, start..s.keys.len()));
+                }
+                continue;
+            }
             let start = s.keys.len();
             self.codec.key(index, old, &mut s.keys)?;
             s.keys.extend_from_slice(clustered_key);
-            entries.push(start..s.keys.len());
+            entries.push((index, start..s.keys.len()));
         }
         let mut chain = None;
         if old.len() > Self::inline_limit(clustered_key) || self.upgrades {
@@ -624,8 +705,9 @@ impl Table {
         }
         let blank = RowHeader::BLANK;
         payload::undo_delete(&mut s.undo, self.def.id, clustered_key, blank, chain);
-        let keys = entries.iter().zip(&self.indexes[1..]);
-        let keys = keys.map(|(range, index)| (index.space.0, &s.keys[range.clone()]));
+        let keys = entries
+            .iter()
+            .map(|(index, range)| (self.indexes[*index].space.0, &s.keys[range.clone()]));
         let own = clustered_key.len();
         self.put_keys(txn, own, keys, &mut s.undo, &mut s.other)?;
         let header_at = payload::undo_header_at(self.def.id, clustered_key);
@@ -642,8 +724,8 @@ impl Table {
             Ok(())
         })?;
         self.log_change(clustered_key, Some(old), None);
-        for (i, range) in entries.into_iter().enumerate() {
-            self.mark_secondary(i + 1, &s.keys[range], trx)?;
+        for (index, range) in entries {
+            self.mark_secondary(index, &s.keys[range], trx)?;
         }
         Ok(())
     }
