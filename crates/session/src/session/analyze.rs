@@ -166,7 +166,8 @@ impl Session {
 /// Why a column can have no histogram.
 fn refused(schema: &Schema, column: usize) -> Option<String> {
     let name = &schema.columns[column].name;
-    if schema.columns[column].ty.is_json() {
+    let ty = &schema.columns[column].ty;
+    if ty.is_json() || ty.is_geometry() {
         return Some(format!("The column '{name}' has an unsupported data type."));
     }
     let alone = |i: &millpond_sql::types::Index| {

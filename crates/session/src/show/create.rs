@@ -51,6 +51,9 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
     } else if ty.base == BaseType::Timestamp {
         out.push_str(" NULL");
     }
+    if let Some(srid) = ty.srid {
+        let _ = write!(out, " /*!80003 SRID {srid} */");
+    }
     if column.visibility == Visibility::Invisible {
         out.push_str(" /*!80023 INVISIBLE */");
     }
@@ -69,7 +72,9 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
             let _ = write!(out, " DEFAULT ({text})");
         }
         _ if column.generated.is_some() => {}
-        DefaultValue::Null | DefaultValue::None if column.nullable && !ty.is_blob() => {
+        DefaultValue::Null | DefaultValue::None
+            if column.nullable && (!ty.is_blob() || ty.is_geometry()) =>
+        {
             out.push_str(" DEFAULT NULL");
         }
         DefaultValue::Null | DefaultValue::None => {}

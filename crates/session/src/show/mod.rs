@@ -49,6 +49,7 @@ mod routines;
 mod rules;
 mod schema;
 mod server;
+mod spatial;
 mod stages;
 mod statistics;
 mod table;
@@ -84,6 +85,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(accounts::tables(database));
     tables.extend(foreign_keys::tables(database));
     tables.extend(server::tables(database));
+    tables.extend(spatial::tables(database));
     tables.extend(watch::tables(database));
     tables.extend(graveyard::tables(database));
     tables.extend(empty::tables(database));

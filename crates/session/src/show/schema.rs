@@ -67,7 +67,7 @@ impl Only {
         self.access.as_ref().is_none_or(sees)
     }
     /// What who looks may do with a column of a table: all, if it is a temporary one.
-    fn on_column(&self, database: &str, table: &str, column: &str) -> Privileges {
+    pub(super) fn on_column(&self, database: &str, table: &str, column: &str) -> Privileges {
         match &self.access {
             Some(access) if self.temporary.is_none() => access.column(database, table, column),
             _ => GLOBAL,
@@ -655,7 +655,7 @@ fn column_row(
         s(c.generated
             .as_ref()
             .map_or(String::new(), |g| escaped(&g.text))),
-        Value::Null,
+        short(ty.srid),
     ])
 }
 

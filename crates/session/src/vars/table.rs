@@ -343,7 +343,7 @@ pub(super) static VARS: &[Def] = &[
     def("gtid_purged", Global, TEXT, T(""), Fixed),
     def("have_compress", Global, TEXT, T("NO"), ReadOnly),
     def("have_dynamic_loading", Global, TEXT, T("NO"), ReadOnly),
-    def("have_geometry", Global, TEXT, T("NO"), ReadOnly),
+    def("have_geometry", Global, TEXT, T("YES"), ReadOnly),
     def("have_openssl", Global, TEXT, T("DISABLED"), ReadOnly),
     def("have_profiling", Global, TEXT, T("YES"), ReadOnly),
     def("have_query_cache", Global, TEXT, T("NO"), ReadOnly),

@@ -135,6 +135,14 @@ fn letter(ty: &SqlType) -> char {
         BaseType::Set => 'M',
         BaseType::Bit => 'Z',
         BaseType::Json => 'J',
+        BaseType::Geometry
+        | BaseType::Point
+        | BaseType::LineString
+        | BaseType::Polygon
+        | BaseType::MultiPoint
+        | BaseType::MultiLineString
+        | BaseType::MultiPolygon
+        | BaseType::GeomCollection => 'G',
     }
 }
 
@@ -156,6 +164,7 @@ fn wire_letter(column: &mysql::Column) -> char {
         }
         ColumnType::MYSQL_TYPE_DECIMAL | ColumnType::MYSQL_TYPE_NEWDECIMAL => 'N',
         ColumnType::MYSQL_TYPE_JSON => 'J',
+        ColumnType::MYSQL_TYPE_GEOMETRY => 'G',
         ColumnType::MYSQL_TYPE_FLOAT | ColumnType::MYSQL_TYPE_DOUBLE => 'R',
         ColumnType::MYSQL_TYPE_DATE | ColumnType::MYSQL_TYPE_NEWDATE => 'D',
         ColumnType::MYSQL_TYPE_TIME | ColumnType::MYSQL_TYPE_TIME2 => 'H',

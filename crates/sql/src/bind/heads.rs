@@ -74,6 +74,9 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
     if a.is_json() || b.is_json() {
         return crate::types::derive::common_json(a, b);
     }
+    if a.is_geometry() && b.is_geometry() {
+        return SqlType::geometry();
+    }
     if a.is_integer() && b.is_integer() {
         return if a.unsigned == b.unsigned {
             let mut t = if a.unsigned {

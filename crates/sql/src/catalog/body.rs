@@ -76,8 +76,9 @@ fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
         ty: SqlType {
             base,
             unsigned: flags & F_UNSIGNED != 0,
-            // In a section of its own.
+            // In sections of their own.
             zerofill: 0,
+            srid: None,
             length,
             decimals,
             collation,
@@ -318,6 +319,20 @@ mod tests {
         let at = wrong.body.len() - 2;
         wrong.body[at] = 99;
         assert_eq!(Schema::of(&wrong).unwrap_err().code, 1033);
+    }
+
+    #[test]
+    fn reference_systems_return() {
+        let mut s = sample();
+        s.columns[5].ty = SqlType {
+            srid: Some(0),
+            ..SqlType::geometry()
+        };
+        s.columns[6].ty = SqlType {
+            srid: Some(4326),
+            ..SqlType::new(BaseType::Point)
+        };
+        assert_eq!(Schema::of(&def_of(&s)).unwrap().columns, s.columns);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | 5 | what a view shows |
 //! | 6 | VIRTUAL columns whose values rows don't hold, by position |
 //! | 7 | options that are shown and change nothing |
+//! | 8 | SRID: columns by position, each with its reference system |
 
 use super::bytes::{Reader, Writer, corrupt};
 use super::{Column, ForeignKey, KeptOptions, Schema, Versions, View};
@@ -26,6 +27,7 @@ const ZEROFILL: u64 = 4;
 const VIEW: u64 = 5;
 const COMPUTED: u64 = 6;
 const OPTIONS: u64 = 7;
+const SRIDS: u64 = 8;
 
 /// The sections of a schema, with the bytes of each.
 pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
@@ -71,6 +73,19 @@ pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {
         let mut w = Writer(Vec::new());
         s.options.write(&mut w);
         list.push((OPTIONS, w.0));
+    }
+    let columns = s.columns.iter().enumerate();
+    let placed: Vec<_> = columns
+        .filter_map(|(at, c)| Some((at, c.ty.srid?)))
+        .collect();
+    if !placed.is_empty() {
+        let mut w = Writer(Vec::new());
+        w.number(placed.len() as u64);
+        for (at, srid) in placed {
+            w.number(at as u64);
+            w.number(srid.into());
+        }
+        list.push((SRIDS, w.0));
     }
     list
 }
@@ -131,6 +146,16 @@ pub fn read(r: &mut Reader<'_>, columns: &mut [Column]) -> SqlResult<Sections> {
                     columns.get_mut(at).ok_or_else(corrupt)?.ty.zerofill = width;
                 }
                 if !filled.0.is_empty() {
+                    return Err(corrupt());
+                }
+            }
+            SRIDS => {
+                let placed = &mut Reader(r.bytes()?);
+                for _ in 0..placed.count()? {
+                    let (at, srid): (usize, u32) = (placed.small()?, placed.small()?);
+                    columns.get_mut(at).ok_or_else(corrupt)?.ty.srid = Some(srid);
+                }
+                if !placed.0.is_empty() {
                     return Err(corrupt());
                 }
             }

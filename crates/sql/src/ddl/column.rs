@@ -13,6 +13,7 @@ use crate::parse::ast::{
 use crate::types::{
     BaseType, Collation, Column, DefaultValue, Encoding, Family, Generated, SqlType, Visibility,
 };
+use crate::value::geometry::{Srs, srs_not_found};
 use crate::value::{self, StoreContext, Value};
 
 use super::{comment, names};
@@ -252,6 +253,7 @@ impl ColumnSpec {
             | Attribute::Collate(_)
             | Attribute::Comment(_)
             | Attribute::Visible => {}
+            Attribute::Srid(srid) => take_srid(column, *srid)?,
             Attribute::Invisible => column.visibility = Visibility::Invisible,
             // The table's, see `check`.
             Attribute::Check(_) => {}
@@ -261,13 +263,28 @@ impl ColumnSpec {
             | Attribute::Storage(_)
             | Attribute::EngineAttribute(_)
             | Attribute::SecondaryEngineAttribute(_)
-            | Attribute::Srid(_)
             | Attribute::Foreign(..) => {
                 return unsupported(&format!("column attribute {attribute}"));
             }
         }
         Ok(())
     }
+}
+
+/// SRID of a spatial column. Errors 1221, 3548.
+fn take_srid(column: &mut Column, srid: u64) -> SqlResult<()> {
+    if !column.ty.is_geometry() {
+        return Err(SqlError::new(
+            1221,
+            "Incorrect usage of SRID and non-geometry column",
+        ));
+    }
+    let known = u32::try_from(srid).ok().filter(|id| Srs::of(*id).is_some());
+    match known {
+        Some(id) => column.ty.srid = Some(id),
+        None => return Err(srs_not_found(srid)),
+    }
+    Ok(())
 }
 
 /// Whether an expression is CURRENT_TIMESTAMP with the fractional digits of the type.

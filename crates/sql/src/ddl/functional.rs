@@ -159,7 +159,7 @@ fn column_type(ty: SqlType, text: &str) -> SqlResult<SqlType> {
             "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.",
         ));
     }
-    if ty.is_json() {
+    if ty.is_json() || ty.is_geometry() {
         return Err(SqlError::new(
             3753,
             "Cannot create a functional index on a function that returns a JSON or GEOMETRY value.",

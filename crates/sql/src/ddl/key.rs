@@ -3,7 +3,7 @@
 use crate::catalog::key_length;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast;
-use crate::types::{Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
+use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
 
 use super::names;
 
@@ -13,6 +13,8 @@ const MAX_PARTS: usize = 16;
 const MAX_KEYS: usize = 64;
 /// Longest comment of a key, in characters.
 const MAX_COMMENT: usize = 1024;
+/// Bytes of a point in MySQL's internal form.
+const POINT_BYTES: u32 = 25;
 /// Name of the primary key.
 pub(super) const PRIMARY: &str = "PRIMARY";
 /// Name of the hidden row id's index.
@@ -206,6 +208,8 @@ fn resolve(spec: &KeySpec, columns: &[Column]) -> SqlResult<Vec<KeyPart>> {
             ));
         }
         let prefix = match prefix {
+            // As many bytes as one has.
+            None if ty.base == BaseType::Point => Some(POINT_BYTES),
             None if ty.is_blob() => {
                 return Err(SqlError::new(
                     1170,

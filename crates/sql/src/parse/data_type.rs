@@ -238,6 +238,17 @@ fn set(list: &[String], collation: Collation) -> SqlResult<SqlType> {
     Ok(SqlType::set(names, collation))
 }
 
+/// A spatial type by its name in SQL, in any reference system.
+pub fn spatial(name: &str) -> SqlType {
+    let shown = match name {
+        "GEOMETRYCOLLECTION" => "GEOMCOLLECTION",
+        other => other,
+    };
+    let named = |b: &&BaseType| b.facts().name.eq_ignore_ascii_case(shown);
+    let base = BaseType::ALL.iter().find(named);
+    SqlType::new(base.copied().unwrap_or(BaseType::Geometry))
+}
+
 /// The type that a column was given. `collation`: what character types get; their own CHARACTER SET is the caller's to read
 /// ([`type_charset`]). REAL is DOUBLE.
 pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
@@ -276,7 +287,8 @@ pub fn sql_type(ty: &DataType, collation: Collation) -> SqlResult<SqlType> {
         D::Set(members, _) => set(&members.all(), collation)?,
         D::Bit(length) => bits(length)?,
         D::Json => SqlType::json(),
-        D::Spatial(_) | D::Foreign(_) => {
+        D::Spatial(kind) => spatial(&kind.to_string()),
+        D::Foreign(_) => {
             return Err(SqlError::unsupported(format_args!("type {ty}")));
         }
     })
@@ -392,6 +404,8 @@ mod tests {
             ("timestamp", "timestamp"),
             ("text(100)", "text"),
             ("json", "json"),
+            ("geometrycollection", "geomcollection"),
+            ("multipoint", "multipoint"),
             ("long varchar", "mediumtext"),
             ("bit", "bit(1)"),
             ("bit(64)", "bit(64)"),
@@ -409,7 +423,7 @@ mod tests {
             ("int(256) zerofill", 1439),
             ("varchar(20000)", 1074),
             ("decimal(70,2)", 1426),
-            ("geometry", 1235),
+            ("uuid", 1235),
             ("datetime(7)", 1426),
             ("year(2)", 1818),
         ] {

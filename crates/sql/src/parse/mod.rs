@@ -16,7 +16,7 @@ mod general;
 mod number;
 
 pub use data_type::{
-    collation_of, duplicated_members, of_column, sql_type, text_instead, type_charset,
+    collation_of, duplicated_members, of_column, spatial, sql_type, text_instead, type_charset,
 };
 pub use general::{General, generalize};
 pub use millpond_syntax::ast;

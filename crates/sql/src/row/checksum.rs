@@ -95,7 +95,8 @@ impl<'s> TableChecksum<'s> {
 /// Whether values are kept with a length of their own.
 fn has_variable_length(ty: &SqlType) -> bool {
     ty.is_json()
-        || ty.family() == Family::String && ty.base.facts().string.is_some_and(|s| !s.fixed)
+        || matches!(ty.family(), Family::String | Family::Geometry)
+            && ty.base.facts().string.is_some_and(|s| !s.fixed)
 }
 
 /// Appends a value in the form of MySQL's record buffer; nothing for NULL.

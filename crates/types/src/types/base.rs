@@ -4,6 +4,7 @@
 
 use super::flags::{FLAG_BINARY, FLAG_BLOB, FLAG_ENUM, FLAG_SET, FLAG_TIMESTAMP};
 use super::names::NOT_FIXED;
+use crate::value::geometry::Kind;
 
 /// Types whose values are converted, compared, ordered and stored by the same rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,8 @@ pub enum Family {
     Time,
     /// JSON documents, in a binary form of their own.
     Json,
+    /// Geometries: bytes in MySQL's internal form.
+    Geometry,
 }
 
 /// What a family's values are, roughly: what functions and operators ask.
@@ -55,7 +58,7 @@ impl Family {
             Family::Null => Category::Null,
             Family::Integer | Family::Year | Family::Bit => Category::Integer,
             Family::Decimal | Family::Float | Family::Double => Category::Fraction,
-            Family::String | Family::Enum | Family::Set => Category::String,
+            Family::String | Family::Enum | Family::Set | Family::Geometry => Category::String,
             Family::Date | Family::DateTime | Family::Timestamp | Family::Time => {
                 Category::Temporal
             }
@@ -186,6 +189,8 @@ pub struct Facts {
     pub histogram: &'static str,
     /// Of string types.
     pub string: Option<StringFacts>,
+    /// Of spatial types what their values are; `Some(None)`: geometries of any kind.
+    pub geometry: Option<Option<Kind>>,
 }
 
 /// Digits of what counts as a double.
@@ -210,6 +215,7 @@ const NULL: Facts = Facts {
     key_len: 0,
     histogram: "string",
     string: None,
+    geometry: None,
 };
 
 const fn integer(
@@ -330,6 +336,16 @@ const fn lob(name: &'static str, character: bool, bytes: u8, binary: BaseType) -
         binary,
     };
     string(name, 252, length as u32, character, facts)
+}
+
+/// A spatial type, whose values are bytes.
+const fn spatial(name: &'static str, kind: Option<Kind>, itself: BaseType) -> Facts {
+    Facts {
+        family: Family::Geometry,
+        protocol: 255,
+        geometry: Some(kind),
+        ..lob(name, false, 4, itself)
+    }
 }
 
 /// Declares [`BaseType`] and the rows behind it.
@@ -463,6 +479,14 @@ types! {
         histogram: "json",
         ..NULL
     };
+    Geometry: spatial("geometry", None, BaseType::Geometry);
+    Point: spatial("point", Some(Kind::Point), BaseType::Point);
+    LineString: spatial("linestring", Some(Kind::LineString), BaseType::LineString);
+    Polygon: spatial("polygon", Some(Kind::Polygon), BaseType::Polygon);
+    MultiPoint: spatial("multipoint", Some(Kind::MultiPoint), BaseType::MultiPoint);
+    MultiLineString: spatial("multilinestring", Some(Kind::MultiLineString), BaseType::MultiLineString);
+    MultiPolygon: spatial("multipolygon", Some(Kind::MultiPolygon), BaseType::MultiPolygon);
+    GeomCollection: spatial("geomcollection", Some(Kind::Collection), BaseType::GeomCollection);
 }
 
 impl BaseType {

@@ -209,6 +209,9 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     if a.base == B::Json || b.base == B::Json {
         return common_json(a, b);
     }
+    if a.is_geometry() && b.is_geometry() {
+        return SqlType::geometry();
+    }
     if a.is_integer() && b.is_integer() {
         return common_integer(a, b);
     }

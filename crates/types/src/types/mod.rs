@@ -47,6 +47,8 @@ pub struct SqlType {
     pub decimals: u8,
     /// Collation of character types; `Binary` for the rest.
     pub collation: Collation,
+    /// The reference system that all geometries of a column are in; `None`: any.
+    pub srid: Option<u32>,
     /// Members of an ENUM.
     pub members: Option<Arc<[String]>>,
 }

@@ -4,6 +4,7 @@ use super::base::{Category, Compares, Family, Shows};
 use super::flags::*;
 use super::{BaseType, Collation, SqlType};
 use crate::decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
+use crate::value::geometry::Kind;
 use std::sync::Arc;
 
 /// Decimals of a FLOAT or DOUBLE without a fixed number of them.
@@ -20,6 +21,7 @@ impl SqlType {
             base,
             unsigned: facts.unsigned,
             zerofill: 0,
+            srid: None,
             length: facts.length,
             decimals: facts.decimals,
             collation: if facts.character {
@@ -33,6 +35,10 @@ impl SqlType {
     /// JSON.
     pub fn json() -> SqlType {
         SqlType::new(BaseType::Json)
+    }
+    /// GEOMETRY: of any kind, in any reference system.
+    pub fn geometry() -> SqlType {
+        SqlType::new(BaseType::Geometry)
     }
     /// The type of NULL.
     pub fn null() -> SqlType {
@@ -294,7 +300,16 @@ impl SqlType {
     pub fn is_json(&self) -> bool {
         self.base == BaseType::Json
     }
-    /// Whether it is a TEXT or BLOB type (key parts need a prefix, no literal default).
+    /// Whether it is a spatial type.
+    #[inline]
+    pub fn is_geometry(&self) -> bool {
+        self.family() == Family::Geometry
+    }
+    /// What kind its geometries are; `None`: of any, or it is no spatial type.
+    pub fn geometry_kind(&self) -> Option<Kind> {
+        self.base.facts().geometry.flatten()
+    }
+    /// Whether it is a TEXT, BLOB or spatial type (key parts need a prefix, no literal default).
     #[inline]
     pub fn is_blob(&self) -> bool {
         matches!(self.base.facts().string, Some(s) if s.lob > 0)
@@ -361,13 +376,15 @@ impl SqlType {
             | Family::DateTime
             | Family::Timestamp
             | Family::Time
-            | Family::Json => (None, None),
+            | Family::Json
+            | Family::Geometry => (None, None),
         }
     }
     /// information_schema's CHARACTER_MAXIMUM_LENGTH and CHARACTER_OCTET_LENGTH.
     pub fn character_lengths(&self) -> Option<(u64, u64)> {
         let facts = self.base.facts();
         match facts.string {
+            _ if self.is_geometry() => None,
             Some(s) if s.lob > 0 => {
                 let shortest = self.collation.character_set().facts().min_bytes;
                 Some(((facts.length / shortest).into(), facts.length.into()))
@@ -430,7 +447,8 @@ impl SqlType {
             | Family::Enum
             | Family::Date
             | Family::Time
-            | Family::Json => width,
+            | Family::Json
+            | Family::Geometry => width,
         }
     }
 }

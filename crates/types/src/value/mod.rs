@@ -7,6 +7,7 @@ mod cast;
 pub mod convert;
 pub mod env;
 pub mod family;
+pub mod geometry;
 pub mod json;
 pub mod parse_time;
 pub mod text;

@@ -117,9 +117,7 @@ pub(super) fn target(e: &Expr, to: &CastType, connection: Collation) -> SqlResul
         CastType::Real => float(ast::FloatSize::Real, None),
         CastType::Float(n) => float(ast::FloatSize::Float, *n),
         CastType::Json => return Ok(SqlType::json()),
-        CastType::Spatial(name) => {
-            return Err(SqlError::unsupported(format_args!("type {name}")));
-        }
+        CastType::Spatial(name) => return Ok(crate::parse::spatial(name)),
     };
     crate::parse::sql_type(&ty, connection)
 }

@@ -16,6 +16,7 @@ mod datetime;
 mod decimal;
 mod enumeration;
 mod float;
+mod geometry;
 mod integer;
 mod json;
 mod set;
@@ -50,6 +51,7 @@ pub(super) fn assign<'a>(
         F::Date | F::DateTime | F::Timestamp => datetime::assign(value, column, cx),
         F::Time => time::assign(value, column, cx),
         F::Json => json::assign(value, column),
+        F::Geometry => geometry::assign(value, column),
     }
 }
 
@@ -75,6 +77,7 @@ pub fn cast<'a>(value: Value<'a>, ty: &SqlType, session: &ConversionEnv) -> SqlR
         F::Date | F::DateTime | F::Timestamp => datetime::cast(value, ty, session),
         F::Time => time::cast(value, ty, session),
         F::Json => json::cast(value),
+        F::Geometry => geometry::cast(value, ty),
     }
 }
 
@@ -89,7 +92,7 @@ pub fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
         F::Integer | F::Year | F::Bit => integer::conform(value, ty),
         F::Decimal => decimal::conform(value, ty),
         F::Float | F::Double => float::conform(value),
-        F::String | F::Enum | F::Set => string::conform(value),
+        F::String | F::Enum | F::Set | F::Geometry => string::conform(value),
         F::Date => value.to_date().map_or(value, Value::Date),
         F::DateTime | F::Timestamp => value.to_datetime().map_or(value, Value::DateTime),
         F::Time => value.to_time().map_or(value, Value::Time),
@@ -104,7 +107,7 @@ pub fn implicit_zero(ty: &SqlType) -> Value<'static> {
         F::Integer | F::Year | F::Bit => integer_value(0, ty),
         F::Decimal => Value::Decimal(Decimal::ZERO.round(ty.decimals)),
         F::Float | F::Double => Value::Double(0.0),
-        F::String => string::zero(ty),
+        F::String | F::Geometry => string::zero(ty),
         F::Enum => enumeration::zero(ty),
         F::Set => Value::str(""),
         F::Date => Value::Date(Date::default()),
@@ -141,7 +144,7 @@ pub fn sort_key(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
         F::Integer | F::Year | F::Bit => integer::sort_key(value, out),
         F::Decimal => decimal::sort_key(value, ty, out),
         F::Float | F::Double => stored::put_double(value.to_f64(), out),
-        F::String => ty.collation.sort_key(&value.to_text(), out),
+        F::String | F::Geometry => ty.collation.sort_key(&value.to_text(), out),
         F::Enum => enumeration::sort_key(value, ty, out),
         F::Set => set::sort_key(value, ty, out),
         F::Date | F::DateTime | F::Timestamp => {
@@ -187,7 +190,7 @@ pub fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
         F::Year => year::lookup(value, ty),
         F::Decimal => decimal::lookup(value, ty),
         F::Float | F::Double => float::lookup(value, ty),
-        F::String => string::lookup(value),
+        F::String | F::Geometry => string::lookup(value),
         F::Enum => enumeration::lookup(value, ty),
         F::Set => set::lookup(value, ty),
         F::Date | F::DateTime | F::Timestamp => datetime::lookup(value, ty, zone),
@@ -214,7 +217,8 @@ pub fn member_number(text: &[u8], ty: &SqlType) -> Option<Value<'static>> {
         | F::DateTime
         | F::Timestamp
         | F::Time
-        | F::Json => None,
+        | F::Json
+        | F::Geometry => None,
     }
 }
 
@@ -226,9 +230,15 @@ pub fn constant_text(text: &[u8], ty: &SqlType) -> Option<(Value<'static>, SqlTy
         F::Time => time::constant_text(text),
         // Two digits of a year stand for four, see [`beside`].
         F::Year => None,
-        F::Null | F::Decimal | F::Float | F::Double | F::String | F::Enum | F::Set | F::Json => {
-            None
-        }
+        F::Null
+        | F::Decimal
+        | F::Float
+        | F::Double
+        | F::String
+        | F::Enum
+        | F::Set
+        | F::Json
+        | F::Geometry => None,
     }
 }
 
@@ -248,7 +258,8 @@ pub fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
         | F::Enum
         | F::Set
         | F::Time
-        | F::Json => Ok(v),
+        | F::Json
+        | F::Geometry => Ok(v),
     }
 }
 

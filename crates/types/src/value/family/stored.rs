@@ -61,7 +61,7 @@ pub fn form_of(ty: &SqlType) -> (Form, u8) {
         F::Decimal => Form::Decimal(ty.decimals),
         F::Float => Form::Float,
         F::Double => Form::Double,
-        F::Null | F::String => Form::Variable,
+        F::Null | F::String | F::Geometry => Form::Variable,
         F::Enum => Form::Enum,
         F::Set => Form::Set,
         F::Date => Form::Date,

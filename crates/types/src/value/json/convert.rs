@@ -1,5 +1,6 @@
 //! From SQL values to JSON scalars and back.
 
+use crate::value::geometry::{Geometry, geojson};
 use std::borrow::Cow;
 
 use super::{Json, View};
@@ -40,6 +41,12 @@ pub fn from_value<'a>(value: Value<'a>, ty: &SqlType, opaque: u8) -> SqlResult<J
         Value::Date(d) => View::Date(*d),
         Value::DateTime(d) => View::DateTime(*d),
         Value::Time(t) => View::Time(*t),
+        Value::Bytes(b) if ty.is_geometry() => {
+            return match Geometry::of_bytes(b) {
+                Some(g) => Ok(geojson::write(&g, None, geojson::Extras::default())),
+                None => Ok(View::Opaque(opaque, b).to_json()),
+            };
+        }
         Value::Bytes(b) if ty.is_string() && ty.collation == Collation::Binary => {
             View::Opaque(opaque, b)
         }
