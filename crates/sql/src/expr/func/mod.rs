@@ -29,6 +29,7 @@ mod numeric;
 mod random;
 mod regexp;
 mod sets;
+mod spatial;
 mod string;
 mod substring;
 mod times;
@@ -214,6 +215,7 @@ const TOPICS: &[&[Function]] = &[
     random::FUNCTIONS,
     regexp::FUNCTIONS,
     sets::FUNCTIONS,
+    spatial::FUNCTIONS,
     string::FUNCTIONS,
     substring::FUNCTIONS,
     times::FUNCTIONS,
