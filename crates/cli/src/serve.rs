@@ -85,6 +85,12 @@ pub fn run(args: &Args) -> Result<(), Error> {
             .variables
             .push(("max_connections".into(), n.to_string()));
     }
+    let chosen = |(name, _): &(String, String)| name.replace('-', "_") == "event_scheduler";
+    if !options.variables.iter().any(chosen) {
+        options
+            .variables
+            .push(("event_scheduler".into(), "ON".into()));
+    }
     let data = options.path.clone();
     let pool = Size(options.store.pool_bytes as u64);
     let socket = args.socket.clone().or(file.socket);

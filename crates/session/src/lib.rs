@@ -8,6 +8,7 @@
 //! | `show` | SHOW, DESCRIBE, the tables of information_schema and performance_schema |
 //! | `accounts` | accounts, their privileges and passwords |
 //! | `instance` | [`Instance`]: an open database, and what its sessions share |
+//! | `events` | the event scheduler |
 //! | `kept_rows` | rows kept for a cursor of the protocol |
 //! | `programs` | stored programs, compiled |
 //! | `statements` | compiled statements by text; what each kind of statement does |
@@ -17,6 +18,7 @@
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 
 mod accounts;
+mod events;
 mod instance;
 mod kept_rows;
 mod programs;

@@ -75,6 +75,45 @@ fn objects_come_change_and_go() {
 }
 
 #[test]
+fn objects_get_other_keys() {
+    let sim = SimStorage::new();
+    let e = open(&sim);
+    let o = e.owner();
+    e.create_database(&o, "d", &[]).unwrap();
+    e.create_database(&o, "da", &[]).unwrap();
+    put(&e, &o, &key("d", "p"), Some(b"1")).unwrap();
+    put(&e, &o, &key("d", "q"), Some(b"2")).unwrap();
+    let rename = |from: &ObjectKey, to: &ObjectKey| {
+        let mut asked = None;
+        let done = e.move_object(&o, from, to, &mut |body, there| {
+            asked = Some((body.map(<[u8]>::to_vec), there));
+            match (body, there) {
+                (Some(_), false) => Some(b"moved".to_vec()),
+                _ => None,
+            }
+        });
+        done.map(|()| asked.unwrap())
+    };
+    // The name is taken, or there is none to move: nothing happens.
+    let taken = rename(&key("d", "p"), &key("d", "q")).unwrap();
+    assert_eq!(taken, (Some(b"1".to_vec()), true));
+    assert_eq!(
+        rename(&key("d", "x"), &key("d", "y")).unwrap(),
+        (None, false)
+    );
+    let missing = rename(&key("d", "p"), &key("nosuch", "p"));
+    assert!(matches!(missing, Err(Error::NoSuchDatabase(_))));
+    assert!(rename(&key("d", "p"), &key("d", "p")).is_err());
+    assert_eq!(all(&e, None), ["d.p=1", "d.q=2"]);
+    rename(&key("d", "p"), &key("da", "r")).unwrap();
+    assert_eq!(all(&e, None), ["d.q=2", "da.r=moved"]);
+    drop(o);
+    drop(e);
+    sim.kill();
+    assert_eq!(all(&open(&sim), None), ["d.q=2", "da.r=moved"]);
+}
+
+#[test]
 fn objects_of_tables_go_with_them() {
     let sim = SimStorage::new();
     let e = open(&sim);

@@ -22,6 +22,7 @@ mod data_file;
 mod facts;
 
 use crate::accounts::Accounts;
+use crate::events::Scheduler;
 use crate::programs::Programs;
 use crate::registry::{Counter, Registry, Seat, Sums};
 use crate::slowlog::{self, SlowLog};
@@ -85,6 +86,8 @@ pub(crate) struct Inner {
     /// `max_connections` may not be more.
     pub most_connections: AtomicU64,
     closed: AtomicBool,
+    /// Runs events.
+    pub scheduler: Scheduler,
     /// Measures tables that have changed. It goes last: it has a handle to the engine.
     refresher: Refresher,
 }
@@ -243,6 +246,8 @@ impl Instance {
         let put = |name: &str, value: VarValue| globals.put(vars::known(name), value);
         put("datadir", text(&data_directory(&path)));
         put("hostname", text(&hostname()));
+        // It runs where that is asked for; `millpond serve` does, as MySQL does by default.
+        put("event_scheduler", text("OFF"));
         put(
             "innodb_buffer_pool_size",
             VarValue::UInt(store.pool_bytes as u64),
@@ -330,8 +335,12 @@ impl Instance {
             prepared: AtomicU64::new(0),
             most_connections: AtomicU64::new(u64::MAX),
             closed: AtomicBool::new(false),
+            scheduler: Scheduler::default(),
         }));
         instance.start_slow_log();
+        if instance.global_text("event_scheduler").as_deref() == Some("ON") {
+            instance.0.scheduler.start(&instance)?;
+        }
         Ok(instance)
     }
     /// Refuses new sessions, interrupts those there are and closes the store cleanly. Sessions must have been dropped
@@ -340,10 +349,14 @@ impl Instance {
         if self.0.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        for seat in self.0.registry.all() {
-            seat.kill(true);
-        }
-        self.0.user_locks.wake();
+        let interrupt = || {
+            for seat in self.0.registry.all() {
+                seat.kill(true);
+            }
+            self.0.user_locks.wake();
+        };
+        interrupt();
+        self.0.scheduler.close(&interrupt);
         self.0.refresher.stop();
         if let Err(e) = self.0.slow_log.stop() {
             tracing::error!(error = %e, "cannot close the slow query log");

@@ -3,8 +3,8 @@
 use millpond_sql::catalog::programs::ProgramKind;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
-    AdminStatement, Query, RoutineStatement, SchemaStatement, SessionStatement, StatementKind,
-    TableStatement, TransactionStatement,
+    AdminStatement, ProgramKind as Kind, Query, RoutineStatement, SchemaStatement,
+    SessionStatement, StatementKind, TableStatement, TransactionStatement,
 };
 use millpond_sql::planner::into_of;
 
@@ -41,11 +41,19 @@ pub(crate) fn commits() -> SqlError {
     )
 }
 
+/// 1576.
+fn recursion() -> SqlError {
+    SqlError::new(
+        1576,
+        "Recursion of EVENT DDL statements is forbidden when body is present",
+    )
+}
+
 /// What MySQL has against a statement in a program of a kind, when that is made.
 pub(super) fn check(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()> {
     in_any(statement)?;
     match kind {
-        ProgramKind::Procedure => Ok(()),
+        ProgramKind::Procedure | ProgramKind::Event => Ok(()),
         _ => in_expressions(statement, kind),
     }
 }
@@ -73,12 +81,16 @@ fn in_any(statement: &StatementKind) -> SqlResult<()> {
                 R::Create(routine) if routine.returns.is_some() => (1303, "create", "FUNCTION"),
                 R::Create(_) => (1303, "create", "PROCEDURE"),
                 R::CreateTrigger(_) => (1303, "create", "TRIGGER"),
-                R::CreateEvent(_) => (1303, "create", "EVENT"),
+                R::CreateEvent(_) => return Err(recursion()),
+                R::AlterEvent(alter) if alter.body.is_some() => return Err(recursion()),
+                R::AlterEvent(_)
+                | R::Drop {
+                    kind: Kind::Event, ..
+                } => return Ok(()),
                 R::CreateLoadable { .. } => (1303, "create", "FUNCTION"),
                 R::Alter { kind, .. } | R::Drop { kind, .. } => {
                     (1357, "drop or alter", word(*kind))
                 }
-                R::AlterEvent(_) => (1357, "drop or alter", "EVENT"),
             };
             Err(SqlError::new(
                 code,
@@ -89,13 +101,12 @@ fn in_any(statement: &StatementKind) -> SqlResult<()> {
     }
 }
 
-fn word(kind: millpond_sql::parse::ast::ProgramKind) -> &'static str {
-    use millpond_sql::parse::ast::ProgramKind as K;
+fn word(kind: Kind) -> &'static str {
     match kind {
-        K::Procedure => "PROCEDURE",
-        K::Function => "FUNCTION",
-        K::Trigger => "TRIGGER",
-        K::Event => "EVENT",
+        Kind::Procedure => "PROCEDURE",
+        Kind::Function => "FUNCTION",
+        Kind::Trigger => "TRIGGER",
+        Kind::Event => "EVENT",
     }
 }
 
@@ -150,7 +161,7 @@ fn in_expressions(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()>
         K::Set(_) => Err(SqlError::unsupported(
             "SET of a system variable in a stored function or trigger",
         )),
-        K::AlterTable(_) | K::Schema(_) | K::Account(_) => Err(commits()),
+        K::AlterTable(_) | K::Schema(_) | K::Account(_) | K::Routine(_) => Err(commits()),
         K::Admin(a) => match **a {
             AdminStatement::Flush { .. } => Err(dynamic("FLUSH")),
             _ => Err(SqlError::unsupported(

@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Query = 2,
     Execute = 3,
     Prepare = 4,
+    Daemon = 5,
 }
 
 impl Command {
@@ -41,6 +42,7 @@ impl Command {
             1 => "Sleep",
             2 => "Query",
             3 => "Execute",
+            5 => "Daemon",
             _ => "Prepare",
         }
     }
@@ -58,6 +60,16 @@ impl std::fmt::Debug for KillHook {
 
 /// State of a session in SLEEP.
 pub(crate) const USER_SLEEP: &str = "User sleep";
+
+/// What the event scheduler waits for, as its state says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Awaits {
+    /// An event to be made.
+    Event = 0,
+    /// The time of the next one.
+    Activation = 1,
+}
 
 /// States of [`Seat::kill`].
 const ALIVE: u8 = 0;
@@ -83,6 +95,8 @@ pub(crate) struct Seat {
     woken: Condvar,
     /// Whether it is in SLEEP.
     asleep: AtomicBool,
+    /// What it waits for, if it is the event scheduler's ([`Command::Daemon`]).
+    awaits: AtomicU8,
 }
 
 /// A row of the process list.
@@ -124,6 +138,7 @@ impl Seat {
             killing: Mutex::new(()),
             woken: Condvar::new(),
             asleep: AtomicBool::new(false),
+            awaits: AtomicU8::new(Awaits::Event as u8),
         }
     }
     /// Who the client says it is.
@@ -143,6 +158,14 @@ impl Seat {
     /// Shows this text. Called only when it differs from the last.
     pub fn show(&self, text: &Arc<str>) {
         *self.info.lock() = Some(text.clone());
+    }
+    /// It is the event scheduler's, which waits for this.
+    pub fn daemon(&self, awaits: Awaits, now_us: u64) {
+        self.awaits.store(awaits as u8, Ordering::Relaxed);
+        self.busy(Command::Daemon, now_us);
+    }
+    fn is_daemon(&self) -> bool {
+        self.command.load(Ordering::Relaxed) == Command::Daemon as u8
     }
     /// The command is done.
     #[inline]
@@ -219,6 +242,12 @@ impl Seat {
             seconds: now_us.saturating_sub(since) / 1_000_000,
             state: Cow::Borrowed(match self.asleep.load(Ordering::Relaxed) {
                 _ if idle => "",
+                _ if command == Command::Daemon as u8 => {
+                    match self.awaits.load(Ordering::Relaxed) {
+                        0 => "Waiting on empty queue",
+                        _ => "Waiting for next activation",
+                    }
+                }
                 true => USER_SLEEP,
                 false => "executing",
             }),
@@ -232,6 +261,8 @@ impl Seat {
 /// list, never by a statement.
 pub(crate) struct Registry {
     seats: Mutex<BTreeMap<u32, Arc<Seat>>>,
+    /// Whether one of them is the event scheduler's; changes under the lock of `seats`.
+    daemon: AtomicBool,
     next_id: AtomicU32,
     /// Counters of sessions that ended.
     past: Mutex<Sums>,
@@ -244,6 +275,7 @@ impl Registry {
     pub fn new() -> Registry {
         Registry {
             seats: Mutex::new(BTreeMap::new()),
+            daemon: AtomicBool::new(false),
             next_id: AtomicU32::new(1),
             past: Mutex::new(Sums::new()),
             connections: AtomicU64::new(0),
@@ -263,21 +295,34 @@ impl Registry {
         let count = {
             let mut seats = self.seats.lock();
             seats.insert(seat.id, seat);
-            seats.len() as u64
+            seats.len() as u64 - u64::from(self.daemon.load(Ordering::Relaxed))
         };
         self.connections.fetch_add(1, Ordering::Relaxed);
         self.max_used.fetch_max(count, Ordering::Relaxed);
     }
+    /// The event scheduler begins. It is no connection.
+    pub fn enter_daemon(&self, seat: Arc<Seat>) {
+        let mut seats = self.seats.lock();
+        self.daemon.store(true, Ordering::Relaxed);
+        seats.insert(seat.id, seat);
+    }
     pub fn leave(&self, seat: &Seat) {
         let mut past = self.past.lock();
-        self.seats.lock().remove(&seat.id);
+        let mut seats = self.seats.lock();
+        if seat.is_daemon() {
+            self.daemon.store(false, Ordering::Relaxed);
+        }
+        seats.remove(&seat.id);
+        drop(seats);
         seat.counters.sum_into(&mut past);
     }
     pub fn get(&self, id: u32) -> Option<Arc<Seat>> {
         self.seats.lock().get(&id).cloned()
     }
+    /// Sessions; the event scheduler is none.
     pub fn count(&self) -> usize {
-        self.seats.lock().len()
+        let seats = self.seats.lock();
+        seats.len() - usize::from(self.daemon.load(Ordering::Relaxed))
     }
     pub fn all(&self) -> Vec<Arc<Seat>> {
         self.seats.lock().values().cloned().collect()
@@ -305,7 +350,7 @@ impl Registry {
             .seats
             .lock()
             .values()
-            .filter(|s| s.command.load(Ordering::Relaxed) > Command::Sleep as u8)
+            .filter(|s| s.command.load(Ordering::Relaxed) > Command::Sleep as u8 && !s.is_daemon())
             .count() as u64;
         (self.max_used.load(Ordering::Relaxed), running)
     }

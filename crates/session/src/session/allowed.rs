@@ -303,6 +303,20 @@ impl Asker<'_> {
                 self.on_table(&create.table, p::TRIGGER)?;
                 self.definer(create.definer.as_ref())
             }
+            S::CreateEvent(create) => {
+                let (database, _) = ddl::qualified(&create.name, env)?;
+                self.on_database(&database, p::EVENT)?;
+                self.definer(create.definer.as_ref())
+            }
+            S::AlterEvent(alter) => {
+                let (database, _) = ddl::qualified(&alter.name, env)?;
+                self.on_database(&database, p::EVENT)?;
+                if let Some(to) = &alter.rename {
+                    let (database, _) = ddl::qualified(to, env)?;
+                    self.on_database(&database, p::EVENT)?;
+                }
+                self.definer(alter.definer.as_ref())
+            }
             S::Alter { kind, name, .. } | S::Drop { kind, name, .. } => match kind {
                 ast::ProgramKind::Procedure => on_routine(true, name),
                 ast::ProgramKind::Function => on_routine(false, name),
@@ -387,7 +401,21 @@ impl Asker<'_> {
     fn show(&self, show: &Show) -> SqlResult<()> {
         use ShowKind as K;
         match show.kind {
-            K::Tables | K::TableStatus | K::Triggers | K::Events | K::OpenTables => {
+            K::Events => {
+                let database = match &show.database {
+                    Some(given) => given.as_str().to_string(),
+                    None => ddl::current_database(&self.session.env)?,
+                };
+                self.on_database(&database, p::EVENT)
+            }
+            K::CreateEvent => match &show.name {
+                Some(name) => {
+                    let (database, _) = ddl::qualified(name, &self.session.env)?;
+                    self.on_database(&database, p::EVENT)
+                }
+                None => Ok(()),
+            },
+            K::Tables | K::TableStatus | K::Triggers | K::OpenTables => {
                 let given = show.database.as_ref().map(|d| d.as_str().to_string());
                 let database = match (given, show.kind) {
                     (Some(given), _) => given,

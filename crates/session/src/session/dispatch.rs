@@ -162,11 +162,15 @@ impl Session {
                 self.noting_temporary(fill).map(Answer::Done)
             }
             K::Table(_) | K::AlterTable(_) => self.define(statement),
-            K::Routine(s) => self.define_routine(statement, s).map(|()| Answer::ok()),
+            K::Routine(s) => self
+                .define_routine(statement, s, params)
+                .map(|()| Answer::ok()),
             K::Schema(s) => {
                 let done = self.define(statement)?;
-                if let SchemaStatement::DropDatabase { .. } = **s {
-                    self.instance.0.programs.changed();
+                if let SchemaStatement::DropDatabase { name, .. } = &**s {
+                    let inner = &self.instance.0;
+                    inner.programs.changed();
+                    inner.scheduler.note_database(&inner.engine, name.as_str());
                 }
                 self.note_database(s);
                 Ok(done)

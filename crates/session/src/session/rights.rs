@@ -2,7 +2,7 @@
 
 use millpond_sql::catalog::programs::ProgramDef;
 use millpond_sql::env::SessionEnv;
-use millpond_sql::env::privileges::Need;
+use millpond_sql::env::privileges::{EVENT, Need};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::plan::Plan;
 use millpond_sql::planner;
@@ -64,6 +64,17 @@ impl Facts {
             true => Err(must_change()),
             false => self.check_needs(plan),
         }
+    }
+
+    /// Errors 1449 and 1044 for an event whose definer is gone, or may have none in its database any more. The session is its definer's.
+    pub(super) fn check_event(&self, def: &ProgramDef) -> SqlResult<()> {
+        let accounts = &self.instance.0.accounts;
+        let name = Name::of(&def.definer);
+        if accounts.snapshot().get(&name).is_none() {
+            return Err(no_definer(&name));
+        }
+        let access = self.guard.access(accounts);
+        access.check_database(&def.database, EVENT)
     }
 
     /// A program begins: by its definer's right, or by its caller's. Error 1449 if the definer is gone.

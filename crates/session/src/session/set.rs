@@ -319,6 +319,9 @@ impl Session {
 
     /// A value within what this process can do, which the definition knows nothing of.
     fn bounded(&self, def: &Def, value: VarValue) -> SqlResult<VarValue> {
+        if def.name == "event_scheduler" {
+            self.check_scheduler(def, &value)?;
+        }
         let most = self.instance.0.most_connections.load(Ordering::Relaxed);
         if def.name != "max_connections" || value.as_u64().is_none_or(|n| n <= most) {
             return Ok(value);
@@ -328,6 +331,23 @@ impl Session {
         }
         self.warn_truncated(def, &value.show());
         Ok(VarValue::UInt(most))
+    }
+
+    /// Errors 1231 and 1290: the event scheduler is disabled when the process starts, or never.
+    fn check_scheduler(&self, def: &Def, value: &VarValue) -> SqlResult<()> {
+        const DISABLED: &str = "DISABLED";
+        if value.as_str() == DISABLED {
+            return Err(vars::wrong_value(def, DISABLED));
+        }
+        let now = self.instance.global_text(def.name);
+        match now.as_deref() == Some(DISABLED) {
+            true => Err(SqlError::new(
+                1290,
+                "The MySQL server is running with the --event-scheduler=DISABLED or --skip-grant-tables option so it cannot execute \
+                 this statement",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Stores a valid value and lets it take effect.
@@ -412,6 +432,10 @@ impl Session {
             }
             "innodb_adaptive_hash_index" => self.instance.0.engine.set_hash_index(n != 0),
             "slow_query_log" | "slow_query_log_file" => self.instance.apply_slow_log()?,
+            "event_scheduler" => match value.as_str() {
+                "ON" => self.instance.0.scheduler.start(&self.instance)?,
+                _ => self.instance.0.scheduler.stop(),
+            },
             "log_slow_admin_statements" => self.instance.0.slow_log.set_admin(n != 0),
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
             "innodb_io_capacity" | "innodb_io_capacity_max" => {

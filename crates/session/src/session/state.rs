@@ -106,6 +106,8 @@ pub struct Session {
     pub(super) unsettled: Deferral,
     /// Address of the text last shown in the process list, to see whether it differs.
     pub(super) shown: usize,
+    /// The process list shows the statements of the program that runs, which nobody sent.
+    pub(super) shows_inner: bool,
 }
 
 impl Instance {
@@ -235,6 +237,7 @@ impl Session {
             current: Current::default(),
             unsettled: Deferral::default(),
             shown: 0,
+            shows_inner: false,
             instance,
         };
         session.start_variables()?;

@@ -316,7 +316,7 @@ impl Session {
 
     /// Shows a statement's text in the process list.
     #[inline]
-    fn show_text(&mut self, text: &Arc<str>) {
+    pub(super) fn show_text(&mut self, text: &Arc<str>) {
         let address = text.as_ptr() as usize;
         if self.shown != address {
             // The seat holds the text from here on, so its address stays taken.

@@ -10,6 +10,7 @@
 //! | `accounts` | accounts and their privileges |
 //! | `of` | SHOW statements as selections from virtual tables |
 //! | `schema` | databases, tables, columns, indexes, constraints |
+//! | `events` | events |
 //! | `foreign_keys` | foreign keys |
 //! | `server` | variables, status, sessions, engines, character sets |
 //! | `pool` | the buffer pool's instances |
@@ -36,6 +37,7 @@
 mod accounts;
 pub(crate) mod create;
 mod empty;
+mod events;
 mod foreign_keys;
 mod graveyard;
 mod innodb;
@@ -89,6 +91,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(watch::tables(database));
     tables.extend(graveyard::tables(database));
     tables.extend(empty::tables(database));
+    tables.extend(events::tables(database));
     tables.extend(logs::tables(database));
     tables.extend(locks::tables(database));
     tables.extend(partitions::tables(database));

@@ -8,7 +8,7 @@ use super::logs::MYSQL;
 use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
-use super::{profile, routines, views};
+use super::{events, profile, routines, views};
 use crate::instance::Facts;
 use millpond_sql::catalog;
 use millpond_sql::catalog::programs::ProgramKind;
@@ -320,23 +320,6 @@ const PLUGINS: &Selection = &[
     (5, "Library"),
     (9, "License"),
 ];
-const EVENTS: super::table::Columns = &[
-    ("Db", Ty::Str(64)),
-    ("Name", Ty::Str(64)),
-    ("Definer", Ty::Str(288)),
-    ("Time zone", Ty::Str(64)),
-    ("Type", Ty::Str(9)),
-    ("Execute at", Ty::NullTime),
-    ("Interval value", Ty::NullStr(256)),
-    ("Interval field", Ty::NullStr(18)),
-    ("Starts", Ty::NullTime),
-    ("Ends", Ty::NullTime),
-    ("Status", Ty::Str(21)),
-    ("Originator", Ty::Num),
-    ("character_set_client", Ty::Str(64)),
-    ("collation_connection", Ty::Str(64)),
-    ("Database Collation", Ty::Str(64)),
-];
 const REPLICA: super::table::Columns = &[
     ("Replica_IO_State", Ty::Str(14)),
     ("Source_Host", Ty::Str(60)),
@@ -408,19 +391,14 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
                 ..Shown::whole(table, filter)
             }
         }
-        K::Events => {
-            database(given, env)?;
-            second(server::nothing("SHOW_EVENTS", EVENTS), filter)
-        }
+        K::Events => second(events::show_events(database(given, env)?), filter),
         K::FunctionStatus => second(routines::status(ProgramKind::Function), filter),
         K::ProcedureStatus => second(routines::status(ProgramKind::Procedure), filter),
         K::CreateProcedure => create_routine(ProgramKind::Procedure, named(show)?, env)?,
         K::CreateFunction => create_routine(ProgramKind::Function, named(show)?, env)?,
         K::CreateView => create_view(named(show)?, env)?,
         K::CreateTrigger => create_trigger(named(show)?, env)?,
-        K::CreateEvent => {
-            return Err(create_other(named(show)?, env)?);
-        }
+        K::CreateEvent => create_event(named(show)?, env)?,
         // The server is no replica and writes no binary log.
         K::ReplicaStatus => Shown::whole(server::nothing("SHOW_REPLICA", REPLICA), none),
         K::BinaryLogStatus => Shown::whole(server::nothing("SHOW_BINLOG", BINARY_LOG), none),
@@ -585,10 +563,21 @@ fn create_trigger(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     Ok(one_row(&columns, row))
 }
 
-/// SHOW CREATE EVENT: none exists.
-fn create_other(name: &ObjectName, env: &SessionEnv) -> SqlResult<SqlError> {
-    let (_, name) = ddl::qualified(name, env)?;
-    Ok(SqlError::new(1539, format!("Unknown event '{name}'")))
+/// SHOW CREATE EVENT.
+fn create_event(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
+    let (database, name) = ddl::qualified(name, env)?;
+    let instance = &facts(env)?.instance;
+    let row = events::create(&database, &name, instance, quotes(env))?;
+    let columns = [
+        ("Event", Ty::Str(64)),
+        ("sql_mode", Ty::Str(1024)),
+        ("time_zone", Ty::Str(64)),
+        ("Create Event", Ty::Str(1024)),
+        ("character_set_client", Ty::Str(64)),
+        ("collation_connection", Ty::Str(64)),
+        ("Database Collation", Ty::Str(64)),
+    ];
+    Ok(one_row(&columns, row))
 }
 
 fn create_view(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {

@@ -80,7 +80,7 @@ const ROUTINES: Columns = &[
 ];
 
 /// A point in time as the session shows it.
-fn time(seconds: u64, env: &SessionEnv) -> Value<'static> {
+pub(super) fn time(seconds: u64, env: &SessionEnv) -> Value<'static> {
     let moment = DateTime::from_unix(seconds as i64, 0, env.zone.get());
     moment.map_or(Value::Null, Value::DateTime)
 }
@@ -126,7 +126,7 @@ fn each(
     let mut all = Vec::new();
     ProgramDef::each(instance.engine(), database, &mut |def| {
         let procedure = def.kind == ProgramKind::Procedure;
-        if def.kind != ProgramKind::Trigger
+        if matches!(def.kind, ProgramKind::Procedure | ProgramKind::Function)
             && access.sees_routine(procedure, &def.database, &def.name)
         {
             all.push(def);

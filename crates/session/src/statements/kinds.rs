@@ -236,12 +236,11 @@ fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Ro
 fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
     use RoutineStatement as S;
     match statement {
-        // Of events there are none yet.
         S::Drop { kind, .. } => Ok(match kind {
             ProgramKind::Procedure => Row::new(C::DropProcedure, W::Other, Effect::Defines),
             ProgramKind::Function => Row::new(C::DropFunction, W::Other, Effect::Defines),
             ProgramKind::Trigger => Row::new(C::DropTrigger, W::Other, Effect::Defines),
-            _ => Row::new(C::DropView, W::Other, Effect::Defines).uncounted(),
+            ProgramKind::Event => Row::new(C::DropEvent, W::Other, Effect::Defines).unpreparable(),
         }),
         S::Create(routine) if routine.returns.is_some() => {
             Ok(Row::new(C::CreateFunction, W::Other, Effect::Defines).unpreparable())
@@ -251,7 +250,7 @@ fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
         S::CreateTrigger(_) => {
             Ok(Row::new(C::CreateTrigger, W::Other, Effect::Defines).unpreparable())
         }
-        S::CreateEvent(_) => refused("CREATE EVENT"),
+        S::CreateEvent(_) => Ok(Row::new(C::CreateEvent, W::Other, Effect::Defines).unpreparable()),
         S::Alter {
             kind: ProgramKind::Procedure,
             ..
@@ -261,7 +260,7 @@ fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
             ..
         } => Ok(Row::new(C::AlterFunction, W::Other, Effect::Defines)),
         S::Alter { kind, .. } => refused(format_args!("ALTER {kind}")),
-        S::AlterEvent(_) => refused("ALTER EVENT"),
+        S::AlterEvent(_) => Ok(Row::new(C::AlterEvent, W::Other, Effect::Defines).unpreparable()),
     }
 }
 
@@ -377,10 +376,12 @@ fn show_row(show: &Show) -> Row {
         K::CountErrors | K::Errors => row(C::ShowErrors).about_diagnostics(),
         K::CountWarnings | K::Warnings => row(C::ShowWarnings).about_diagnostics(),
         K::CreateDatabase => row(C::ShowCreateDb),
+        K::CreateEvent => row(C::ShowCreateEvent),
         K::CreateTable => row(C::ShowCreateTable),
         K::Databases => row(C::ShowDatabases),
         K::Engine => row(C::ShowEngineStatus),
         K::Engines => row(C::ShowStorageEngines),
+        K::Events => row(C::ShowEvents),
         K::Grants => row(C::ShowGrants),
         K::Index => row(C::ShowKeys),
         K::OpenTables => row(C::ShowOpenTables),
@@ -395,13 +396,11 @@ fn show_row(show: &Show) -> Row {
         K::BinaryLogStatus
         | K::BinaryLogs
         | K::BinlogEvents
-        | K::CreateEvent
         | K::CreateFunction
         | K::CreateProcedure
         | K::CreateTrigger
         | K::CreateUser
         | K::CreateView
-        | K::Events
         | K::FunctionCode
         | K::FunctionStatus
         | K::ProcedureCode
@@ -465,10 +464,6 @@ mod tests {
         for (sql, name) in [
             ("xa recover", "XA"),
             ("install plugin p soname 'x'", "INSTALL"),
-            (
-                "create event e on schedule every 1 day do select 1",
-                "CREATE EVENT",
-            ),
         ] {
             let e = of(sql).unwrap_err();
             assert_eq!(e.code, 1235, "{sql}");

@@ -287,8 +287,8 @@ pub(super) static VARS: &[Def] = &[
         "event_scheduler",
         Global,
         Kind::Enum(&["OFF", "ON", "DISABLED"]),
-        T("OFF"),
-        Fixed,
+        T("ON"),
+        Free,
     ),
     // Percona Server's: whether a table that is written anew is filled in bulk, its indexes by sort, or row by row.
     def("expand_fast_index_creation", Both, BOOL, B(true), Free),

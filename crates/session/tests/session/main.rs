@@ -4,6 +4,7 @@ mod bulk;
 mod collations;
 mod deep;
 mod diagnostics;
+mod events;
 mod expressions;
 mod files;
 mod isolation;

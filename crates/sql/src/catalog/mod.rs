@@ -28,6 +28,7 @@ pub mod assign;
 mod body;
 mod bound;
 pub mod bytes;
+pub mod events;
 mod foreign_keys;
 mod layout;
 pub mod options;

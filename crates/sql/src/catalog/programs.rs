@@ -1,4 +1,4 @@
-//! Definitions of stored programs: routines and triggers, as the catalog keeps them and as texts.
+//! Definitions of stored programs: routines, triggers and events, as the catalog keeps them and as texts.
 //!
 //! A definition is its texts as they were written (parameters, result, body) with what decides how they are read: sql_mode, the client's
 //! character set and the collations. It is never changed; ALTER makes another. Who uses one reads it as it is committed and holds no lock for it: a
@@ -8,11 +8,17 @@ use millpond_store::{Engine, Error, Object, ObjectKey};
 use millpond_syntax::quote::{Quotes, quote_text};
 
 use super::bytes::{Reader, Writer, corrupt};
+use super::events::Event;
 use crate::error::{SqlError, SqlResult};
 use crate::store_error::store_error;
+use crate::value::Zone;
 
 /// Version of a definition's bytes.
 const VERSION: u8 = 1;
+/// What follows at their end.
+const NEITHER: u64 = 0;
+const A_TRIGGER: u64 = 1;
+const AN_EVENT: u64 = 2;
 
 /// Kinds of stored programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,15 +28,17 @@ pub enum ProgramKind {
     Procedure = 1,
     Function = 2,
     Trigger = 3,
+    Event = 4,
 }
 
 impl ProgramKind {
-    /// `PROCEDURE`, `FUNCTION`, `TRIGGER`.
+    /// `PROCEDURE`, `FUNCTION`, `TRIGGER`, `EVENT`.
     pub fn word(self) -> &'static str {
         match self {
             ProgramKind::Procedure => "PROCEDURE",
             ProgramKind::Function => "FUNCTION",
             ProgramKind::Trigger => "TRIGGER",
+            ProgramKind::Event => "EVENT",
         }
     }
     fn of(code: u8) -> SqlResult<ProgramKind> {
@@ -38,6 +46,7 @@ impl ProgramKind {
             1 => ProgramKind::Procedure,
             2 => ProgramKind::Function,
             3 => ProgramKind::Trigger,
+            4 => ProgramKind::Event,
             _ => return Err(corrupt()),
         })
     }
@@ -82,6 +91,8 @@ pub struct ProgramDef {
     pub modified: u64,
     /// What makes a trigger run.
     pub trigger: Option<Trigger>,
+    /// When an event runs.
+    pub event: Option<Event>,
 }
 
 /// What makes a trigger run.
@@ -160,6 +171,7 @@ impl ProgramDef {
             created: 0,
             modified: 0,
             trigger: None,
+            event: None,
         }
     }
 
@@ -190,13 +202,17 @@ impl ProgramDef {
         w.text(&self.comment);
         w.number(self.created);
         w.number(self.modified);
-        match &self.trigger {
-            None => w.number(0),
-            Some(t) => {
-                w.number(1);
+        match (&self.trigger, &self.event) {
+            (None, None) => w.number(NEITHER),
+            (Some(t), _) => {
+                w.number(A_TRIGGER);
                 w.number(u64::from(t.before));
                 w.number(t.event as u64);
                 w.number(t.order);
+            }
+            (None, Some(event)) => {
+                w.number(AN_EVENT);
+                event.encode(&mut w);
             }
         }
         w.finish()
@@ -222,7 +238,7 @@ impl ProgramDef {
         let mut text = || r.text().map(str::to_string);
         let (client, connection, collation, access) = (text()?, text()?, text()?, text()?);
         let flags = r.number()?;
-        Ok(ProgramDef {
+        let mut def = ProgramDef {
             kind,
             database,
             name,
@@ -240,16 +256,23 @@ impl ProgramDef {
             comment: r.text()?.to_string(),
             created: r.number()?,
             modified: r.number()?,
-            trigger: match r.number()? {
-                0 => None,
-                _ => Some(Trigger {
+            trigger: None,
+            event: None,
+        };
+        match r.number()? {
+            NEITHER => {}
+            A_TRIGGER => {
+                def.trigger = Some(Trigger {
                     table: String::new(),
                     before: r.number()? != 0,
                     event: *RowEvent::ALL.get(r.small::<usize>()?).ok_or_else(corrupt)?,
                     order: r.number()?,
-                }),
-            },
-        })
+                });
+            }
+            AN_EVENT => def.event = Some(Event::decode(&mut r)?),
+            _ => return Err(corrupt()),
+        }
+        Ok(def)
     }
 
     /// The program of a kind and name, if there is one.
@@ -347,6 +370,26 @@ impl ProgramDef {
         )
     }
 
+    /// The statement that makes an event, as SHOW CREATE writes it. `zone`: the one that it names.
+    pub fn event_text(&self, zone: Zone, quotes: Quotes) -> String {
+        let Some(event) = &self.event else {
+            return String::new();
+        };
+        let comment = match &*self.comment {
+            "" => String::new(),
+            text => format!(" COMMENT {}", quote_text(text)),
+        };
+        format!(
+            "CREATE DEFINER={} EVENT {} ON SCHEDULE {} ON COMPLETION {}PRESERVE {}{comment} DO {}",
+            self.definer_text(quotes),
+            quotes.name(&self.name),
+            event.schedule_text(zone),
+            if event.preserve { "" } else { "NOT " },
+            event.state.clause(),
+            self.body
+        )
+    }
+
     /// The statement that it is parsed from again, in its own sql_mode.
     pub fn source(&self) -> String {
         if let Some(t) = &self.trigger {
@@ -360,9 +403,14 @@ impl ProgramDef {
             ProgramKind::Function => format!(" RETURNS {}", self.returns),
             _ => String::new(),
         };
+        // What an event does is what a procedure without parameters may do.
+        let kind = match self.kind {
+            ProgramKind::Event => ProgramKind::Procedure,
+            kind => kind,
+        };
         format!(
             "CREATE {} p({}){returns} {}",
-            self.kind.word(),
+            kind.word(),
             self.parameters,
             self.body
         )
@@ -377,6 +425,7 @@ impl ProgramDef {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::events::{Schedule, State};
 
     #[test]
     fn definitions_return() {
@@ -399,6 +448,7 @@ mod tests {
             created: 5,
             modified: 6,
             trigger: None,
+            event: None,
         };
         assert_eq!(ProgramDef::decode(&def.encode()).unwrap(), def);
         assert_eq!(
@@ -422,6 +472,27 @@ mod tests {
             ..def.clone()
         };
         assert_eq!(ProgramDef::decode(&trigger.encode()).unwrap(), trigger);
+        let event = ProgramDef {
+            kind: ProgramKind::Event,
+            parameters: String::new(),
+            body: "DO 1".into(),
+            event: Some(Event {
+                schedule: Schedule::At(86_400),
+                preserve: false,
+                state: State::Disabled,
+                zone: "SYSTEM".into(),
+                originator: 1,
+                last_executed: None,
+            }),
+            ..def.clone()
+        };
+        assert_eq!(ProgramDef::decode(&event.encode()).unwrap(), event);
+        assert_eq!(
+            event.event_text(Zone::UTC, Quotes { ansi: false }),
+            "CREATE DEFINER=`root`@`localhost` EVENT `F` ON SCHEDULE AT '1970-01-02 00:00:00' ON COMPLETION NOT PRESERVE DISABLE \
+             COMMENT 'it''s' DO DO 1"
+        );
+        assert_eq!(event.source(), "CREATE PROCEDURE p() DO 1");
         let mut cut = def.encode();
         cut.truncate(cut.len() - 2);
         assert!(ProgramDef::decode(&cut).is_err());

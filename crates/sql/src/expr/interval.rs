@@ -100,7 +100,8 @@ impl IntervalUnit {
             U::Day | U::Week | U::Month | U::Quarter | U::Year | U::YearMonth
         )
     }
-    fn has_micros(self) -> bool {
+    /// Whether it names microseconds.
+    pub fn has_micros(self) -> bool {
         matches!(
             self,
             U::Microsecond
@@ -202,6 +203,25 @@ fn interval(amount: &Value<'_>, unit: IntervalUnit) -> Option<Interval> {
             }
             Interval::Micros(if negative { -total } else { total })
         }
+    })
+}
+
+/// How many of the smallest unit that a unit names an amount is, 90 for `1:30` HOUR_MINUTE: what EVERY of an event counts by. Fractions are
+/// cut off; `None` beyond 64 bits.
+pub fn count(amount: &Value<'_>, unit: IntervalUnit) -> Option<i64> {
+    let smallest = match unit {
+        U::Week => 7 * DAY_MICROS,
+        U::Day => DAY_MICROS,
+        U::Hour | U::DayHour => 3600 * MICROS,
+        U::Minute | U::HourMinute | U::DayMinute => 60 * MICROS,
+        U::Second | U::MinuteSecond | U::HourSecond | U::DaySecond => MICROS,
+        _ => 1,
+    };
+    Some(match (interval(amount, unit)?, unit) {
+        (Interval::Months(n), U::Year) => n / 12,
+        (Interval::Months(n), U::Quarter) => n / 3,
+        (Interval::Months(n), _) => n,
+        (Interval::Micros(n), _) => n / smallest,
     })
 }
 

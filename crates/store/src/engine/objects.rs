@@ -113,7 +113,60 @@ impl Engine {
             inner.catalog.change_object(txn, key, "", change)
         })
     }
+
+    /// Gives an object another key, of its kind, in one step that a crash undoes or leaves whole: `change` is told its body, and whether there is
+    /// an object of the other key, and says what it is from then on; `None`: all stays as it is. The owner has no transaction
+    /// open. Both databases must exist.
+    pub fn move_object(
+        &self,
+        owner: &Arc<Owner>,
+        from: &ObjectKey,
+        to: &ObjectKey,
+        change: &mut MoveBody<'_>,
+    ) -> Result<()> {
+        if from.kind != to.kind || from == to {
+            return Err(Error::Invalid("the new key of an object".into()));
+        }
+        self.0.prepare_objects(owner)?;
+        let inner = &self.0;
+        inner.ddl(owner, |txn, _| {
+            // In the order of the keys, as whoever moves one the other way does.
+            let mut keys = [from, to];
+            keys.sort();
+            for key in keys {
+                inner.lock_database(txn, &key.database, MdlMode::Shared)?;
+            }
+            for key in keys {
+                inner.lock_object(txn, key)?;
+                if inner.catalog.database(txn, &key.database)?.is_none() {
+                    return Err(Error::NoSuchDatabase(key.database.clone()));
+                }
+            }
+            let mut there = false;
+            inner.catalog.change_object(txn, to, "", &mut |body| {
+                there = body.is_some();
+                body.map(<[u8]>::to_vec)
+            })?;
+            let mut moved = None;
+            inner.catalog.change_object(txn, from, "", &mut |body| {
+                moved = change(body, there);
+                match &moved {
+                    Some(_) => None,
+                    None => body.map(<[u8]>::to_vec),
+                }
+            })?;
+            match moved {
+                Some(body) => inner
+                    .catalog
+                    .change_object(txn, to, "", &mut |_| Some(body.clone())),
+                None => Ok(()),
+            }
+        })
+    }
 }
+
+/// What a change of key makes of an object's body: see [`Engine::move_object`].
+pub type MoveBody<'a> = dyn FnMut(Option<&[u8]>, bool) -> Option<Vec<u8>> + 'a;
 
 impl Inner {
     fn lock_object(&self, txn: &Txn, key: &ObjectKey) -> Result<()> {

@@ -1,4 +1,4 @@
-//! CREATE, ALTER and DROP of routines and triggers.
+//! CREATE, ALTER and DROP of routines and triggers; those of events are [`super::event`]'s.
 //!
 //! A routine is compiled before it is kept, so what is kept compiles. Each statement is one step of the store's: a crash leaves the definition of before or
 //! that of after. Calls under way go on with the definition that they began with.
@@ -16,6 +16,7 @@ use millpond_sql::parse::ast::{
 };
 use millpond_sql::store_error::store_error;
 use millpond_sql::types::Schema;
+use millpond_sql::value::Value;
 use millpond_store::ObjectKey;
 use millpond_syntax::{Lexer, TokenKind};
 
@@ -31,7 +32,7 @@ fn exists(def: &ProgramDef) -> SqlError {
 }
 
 /// 1458 and 1059.
-fn check_name(name: &str) -> SqlResult<()> {
+pub(super) fn check_name(name: &str) -> SqlResult<()> {
     if name.is_empty() || name.ends_with(' ') {
         return Err(SqlError::new(
             1458,
@@ -130,16 +131,19 @@ fn kind_of(kind: ast::ProgramKind) -> Option<ProgramKind> {
 }
 
 impl Session {
-    /// CREATE, ALTER or DROP of a routine.
+    /// CREATE, ALTER or DROP of a stored program.
     pub(in super::super) fn define_routine(
         &mut self,
         statement: &Statement,
         routine: &RoutineStatement,
+        params: &[Value<'_>],
     ) -> SqlResult<()> {
         use RoutineStatement as R;
         match routine {
             R::Create(create) => self.create_routine(statement, create),
             R::CreateTrigger(create) => self.create_trigger(statement, create),
+            R::CreateEvent(create) => self.create_event(statement, create, params),
+            R::AlterEvent(alter) => self.alter_event(statement, alter, params),
             R::Alter {
                 kind,
                 name,
@@ -153,12 +157,12 @@ impl Session {
                 if_exists,
                 name,
             } => self.drop_program(*kind, *if_exists, name),
-            _ => Err(SqlError::unsupported("this statement")),
+            R::CreateLoadable { .. } => Err(SqlError::unsupported("CREATE FUNCTION ... SONAME")),
         }
     }
 
     /// `user@host` of a DEFINER clause.
-    fn definer(&self, definer: Option<&Definer>) -> String {
+    pub(super) fn definer(&self, definer: Option<&Definer>) -> String {
         match definer {
             Some(Definer(Account::Named { user, host })) => {
                 let host = host.as_ref().map_or("%", |h| h.as_str());
@@ -207,6 +211,7 @@ impl Session {
             created: now,
             modified: now,
             trigger: None,
+            event: None,
         };
         characterize(&mut def, &create.characteristics.all())?;
         let program = compile(&def)?;
@@ -391,7 +396,7 @@ impl Session {
         done
     }
 
-    /// DROP of a program; of events there are none.
+    /// DROP of a program.
     fn drop_program(
         &mut self,
         kind: ast::ProgramKind,
@@ -401,14 +406,11 @@ impl Session {
         if kind == ast::ProgramKind::Trigger {
             return self.drop_trigger(if_exists, name);
         }
+        if kind == ast::ProgramKind::Event {
+            return self.drop_event(if_exists, name);
+        }
         let (database, name) = ddl::qualified(name, &self.env)?;
-        let missing = match kind {
-            ast::ProgramKind::Event if if_exists => {
-                SqlError::new(1305, format!("Event {name} does not exist"))
-            }
-            ast::ProgramKind::Event => SqlError::new(1539, format!("Unknown event '{name}'")),
-            _ => SqlError::new(1305, format!("{kind} {database}.{name} does not exist")),
-        };
+        let missing = SqlError::new(1305, format!("{kind} {database}.{name} does not exist"));
         let mut there = false;
         if let Some(kind) = kind_of(kind) {
             let key = programs::key(kind, &database, &name);

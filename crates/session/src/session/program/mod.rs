@@ -3,6 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `define` | CREATE, ALTER and DROP of routines |
+//! | `event` | CREATE, ALTER and DROP of events; what one does |
 //! | `interpreter` | one invocation: its frame, its blocks, what each step does |
 //! | `conditions` | which handler a condition goes to; SIGNAL, RESIGNAL, GET DIAGNOSTICS |
 //! | `call` | CALL: arguments, nesting, what a routine changes of its session and gives back |
@@ -26,6 +27,7 @@
 mod call;
 mod conditions;
 mod define;
+mod event;
 mod host;
 mod inner;
 mod interpreter;
