@@ -73,7 +73,7 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
         }
         _ if column.generated.is_some() => {}
         DefaultValue::Null | DefaultValue::None
-            if column.nullable && (!ty.is_blob() || ty.is_geometry()) =>
+            if column.nullable && !column.auto_increment && (!ty.is_blob() || ty.is_geometry()) =>
         {
             out.push_str(" DEFAULT NULL");
         }

@@ -218,7 +218,6 @@ pub(super) fn read(
         if spec.column.default != DefaultValue::None {
             return Err(invalid_default(name));
         }
-        spec.column.nullable = false;
     }
     Ok(spec)
 }
@@ -228,9 +227,16 @@ impl ColumnSpec {
     fn take(&mut self, attribute: &Attribute) -> SqlResult<()> {
         let column = &mut self.column;
         match attribute {
-            Attribute::Null => self.explicit_null = true,
+            // The last word on it counts.
+            Attribute::Null => {
+                column.nullable = true;
+                self.explicit_null = true;
+            }
             Attribute::NotNull => column.nullable = false,
-            Attribute::AutoIncrement => column.auto_increment = true,
+            Attribute::AutoIncrement => {
+                column.nullable = false;
+                column.auto_increment = true;
+            }
             Attribute::SerialDefaultValue => {
                 column.nullable = false;
                 column.auto_increment = true;

@@ -238,7 +238,11 @@ impl<'a> Ddl<'a> {
             None => (0..p.parts.len()).collect(),
             Some(names) => {
                 let names: Vec<&str> = names.iter().map(Ident::as_str).collect();
-                p.selected(&names, t.table)?
+                let list = p.selected(&names, t.table)?;
+                if list.len() < names.len() {
+                    return Err(SqlError::new(1567, "Incorrect partition name"));
+                }
+                list
             }
         };
         let each = list.iter().map(|&n| p.parts[n].stored_name());
