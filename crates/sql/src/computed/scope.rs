@@ -6,6 +6,7 @@ use crate::error::SqlResult;
 use crate::expr::{Expr, Scope, SubqueryKind};
 use crate::parse::ast;
 use crate::types::{Collation, Column, Encoding, Visibility};
+use crate::value::Date;
 
 /// The columns of a table whose definition is read.
 pub(super) struct Columns<'a> {
@@ -58,6 +59,9 @@ impl Scope for Columns<'_> {
     /// Always the same one: a definition means the same whoever binds it first.
     fn collation(&self) -> Collation {
         Collation::Utf8mb4GeneralCi
+    }
+    fn takes_date(&self, _: Date) -> bool {
+        true
     }
     fn clause(&self) -> &'static str {
         self.role.clause()

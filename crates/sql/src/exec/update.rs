@@ -17,12 +17,13 @@ use crate::row::{Reader, encode_sort_value, put_bytes};
 use crate::value::Value;
 use crate::write::{NewRow, RowWriter, StoredRow, Updated};
 
-/// Takes a row found, and the rows of all sources. Whether it counts towards LIMIT.
+/// Takes a row found, its number as messages have it, and the rows of all sources. Whether it counts towards LIMIT.
 type Take<'t, 's> =
-    dyn FnMut(&mut State<'s>, &StoredRow<'_>, &[RowRef<'_>]) -> SqlResult<bool> + 't;
+    dyn FnMut(&mut State<'s>, &StoredRow<'_>, u64, &[RowRef<'_>]) -> SqlResult<bool> + 't;
 
 /// Finds the rows of an UPDATE or DELETE. If `collect`, or if they are to be sorted, all are found (and locked) before the first is
-/// given to `f`. `all_count`: none is passed over.
+/// given to `f`. `all_count`: none is passed over. As in MySQL the rows of messages are numbered as they are read, with those that
+/// the conditions leave out, unless all are found first.
 fn find<'s>(
     st: &mut State<'s>,
     b: &'s Block,
@@ -52,6 +53,7 @@ fn find<'s>(
     };
     let partitioned = t.schema.partitioning.is_some();
     let mut left = count;
+    let mut number = 0u64;
     let fixed = block::leader_is_fixed(st, b, &rows)?;
     let in_order = b.in_order && fixed;
     let sorts = !b.order.is_empty() && !in_order;
@@ -63,6 +65,7 @@ fn find<'s>(
     let mut key = Vec::new();
     let mut record = Vec::new();
     scan::table(st, t, access, mode, &rows, |st, hit| {
+        number += 1;
         let mut now: Rows<'_> = Rows::from_slice(&rows);
         now[*source] = hit.row;
         let index = (hit.inexact, hit.undecided);
@@ -103,7 +106,7 @@ fn find<'s>(
                 part: hit.part,
                 image: hit.bytes,
             };
-            left -= u64::from(f(st, &row, &now)?);
+            left -= u64::from(f(st, &row, number, &now)?);
         }
         Ok(if left == 0 {
             Flow::Stop
@@ -112,6 +115,7 @@ fn find<'s>(
         })
     })?;
     if let Some(kept) = kept {
+        number = 0;
         kept.drain(st, |st, _, record| {
             let mut r = Reader(record);
             let (clustered_key, bytes) = (r.bytes(), r.bytes());
@@ -126,7 +130,8 @@ fn find<'s>(
                 part: u32::from_le_bytes(part),
                 image: bytes,
             };
-            let counts = f(st, &row, &now)?;
+            number += 1;
+            let counts = f(st, &row, number, &now)?;
             if sorts && counts {
                 left -= 1;
             }
@@ -186,24 +191,31 @@ pub fn update<'s>(st: &mut State<'s>, p: &'s Update, dml: &DmlOptions<'s>) -> Sq
     let mut writer = st.writer(t, given_partitions(&p.find, 0), policy, dml);
     writer.assigns_to(|c| p.set.iter().any(|(s, _)| *s == c));
     writer.reads_row(p.through.is_some() || p.set.iter().any(|(_, given)| reads_row(given)));
-    find(st, &p.find, t, p.collect, true, &mut |st, old, rows| {
-        matched += 1;
-        writer.at_row(matched);
-        let mut row = NewRow::default();
-        let base = p.find.base;
-        writer.begin_update(old.image, &mut row);
-        assigned(st, &p.find, base, &p.set, &writer, rows, &mut row)?;
-        if p.through.is_some() && writer.differs(st.env, old.image, &mut row)? {
-            let mut now: Rows<'_> = Rows::from_slice(rows);
-            now[base] = RowRef::Values(row.values());
-            if !st.admits(p.through.as_ref(), &now, p.ignore)? {
-                return Ok(true);
+    find(
+        st,
+        &p.find,
+        t,
+        p.collect,
+        true,
+        &mut |st, old, number, rows| {
+            matched += 1;
+            writer.at_row(number);
+            let mut row = NewRow::default();
+            let base = p.find.base;
+            writer.begin_update(old.image, &mut row);
+            assigned(st, &p.find, base, &p.set, &writer, rows, &mut row)?;
+            if p.through.is_some() && writer.differs(st.env, old.image, &mut row)? {
+                let mut now: Rows<'_> = Rows::from_slice(rows);
+                now[base] = RowRef::Values(row.values());
+                if !st.admits(p.through.as_ref(), &now, p.ignore)? {
+                    return Ok(true);
+                }
             }
-        }
-        let done = writer.update(&mut st.write_to(t), old, &mut row)?;
-        changed += u64::from(done == Updated::Changed);
-        Ok(true)
-    })?;
+            let done = writer.update(&mut st.write_to(t), old, &mut row)?;
+            changed += u64::from(done == Updated::Changed);
+            Ok(true)
+        },
+    )?;
     st.writer_done(&mut writer);
     Ok(updated(st, matched, changed, dml.found_rows))
 }
@@ -215,7 +227,7 @@ pub fn delete<'s>(st: &mut State<'s>, p: &'s Delete, dml: &DmlOptions<'s>) -> Sq
     let policy = st.policy(p.ignore);
     let mut writer = st.writer(t, None, policy, dml);
     let (overtakes, mut image) = (writer.overtakes(), Vec::new());
-    find(st, &p.find, t, false, !p.ignore, &mut |st, row, _| {
+    find(st, &p.find, t, false, !p.ignore, &mut |st, row, _, _| {
         let mut now = *row;
         // A row found earlier may have gone or changed with the one before.
         if overtakes {

@@ -9,7 +9,7 @@ use crate::parse::ast::{self, PartitionMethod};
 use crate::parse::with_expression;
 use crate::row::encode_sort_value;
 use crate::types::{BaseType, Column, Family, Schema, SqlType};
-use crate::value::Value;
+use crate::value::{Date, Value};
 use millpond_syntax::quote::quote_name;
 
 /// What decides, bound to a table's columns.
@@ -59,6 +59,9 @@ impl Scope for Columns<'_> {
     }
     fn subquery(&mut self, _: &ast::Query, _: crate::expr::SubqueryKind) -> SqlResult<Expr> {
         Err(not_allowed())
+    }
+    fn takes_date(&self, _: Date) -> bool {
+        true
     }
     fn clause(&self) -> &'static str {
         "partition function"

@@ -19,9 +19,9 @@ pub(super) fn literal(l: &ast::Literal, scope: &mut dyn Scope) -> SqlResult<Expr
         L::National(s) => text(s.as_bytes(), Collation::Utf8mb3GeneralCi),
         L::Hex(bytes) => bit_string(bytes.to_vec()),
         L::Bits(digits) => bit_string(bytes_of_bits(digits.as_str())),
-        L::Date(text) => typed(BaseType::Date, text)?,
-        L::Time(text) => typed(BaseType::Time, text)?,
-        L::Timestamp(text) => typed(BaseType::DateTime, text)?,
+        L::Date(text) => typed(BaseType::Date, text, scope)?,
+        L::Time(text) => typed(BaseType::Time, text, scope)?,
+        L::Timestamp(text) => typed(BaseType::DateTime, text, scope)?,
     })
 }
 
@@ -150,7 +150,7 @@ pub(super) fn odbc(name: &ast::Ident, e: &ast::Expr, scope: &mut dyn Scope) -> S
     if let Some(base) = base
         && let ast::ExprKind::Literal(l) = &e.kind
         && let ast::Literal::Text(text, _) = &**l
-        && let Ok(e) = typed(base, text)
+        && let Ok(e) = typed(base, text, scope)
     {
         return Ok(e);
     }
@@ -158,7 +158,7 @@ pub(super) fn odbc(name: &ast::Ident, e: &ast::Expr, scope: &mut dyn Scope) -> S
 }
 
 /// `DATE '2024-01-31'` and the like.
-fn typed(base: BaseType, text: &str) -> SqlResult<Expr> {
+fn typed(base: BaseType, text: &str, scope: &dyn Scope) -> SqlResult<Expr> {
     let text = text.as_bytes();
     let wrong = |kind: &str| {
         SqlError::new(
@@ -177,6 +177,7 @@ fn typed(base: BaseType, text: &str) -> SqlResult<Expr> {
     match base {
         BaseType::Date => {
             let p = parse_time::parse_datetime(text).filter(|p| !p.trailing && !p.has_time);
+            let p = p.filter(|p| scope.takes_date(p.value.date));
             let p = p.ok_or_else(|| wrong("DATE"))?;
             Ok(Expr::literal(
                 Value::Date(p.value.date),
@@ -185,6 +186,7 @@ fn typed(base: BaseType, text: &str) -> SqlResult<Expr> {
         }
         BaseType::DateTime => {
             let p = parse_time::parse_datetime(text).filter(|p| !p.trailing);
+            let p = p.filter(|p| scope.takes_date(p.value.date));
             let p = p.ok_or_else(|| wrong("DATETIME"))?;
             Ok(Expr::literal(
                 Value::DateTime(p.value),

@@ -45,7 +45,7 @@ use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, WindowFunctio
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Collation, Encoding, SqlType};
-use crate::value::Value;
+use crate::value::{Date, Value, date_allowed};
 
 /// What a subquery in an expression is asked.
 #[derive(Debug)]
@@ -172,6 +172,10 @@ pub trait Scope {
     }
     /// Notes that an expression's type or state belongs to the session that binds it: nobody else may use a plan with it.
     fn keep_private(&mut self) {}
+    /// Whether sql_mode takes a literal of this date. What is kept with a definition was taken when that was made.
+    fn takes_date(&self, d: Date) -> bool {
+        date_allowed(d, self.session())
+    }
     /// Which clause this is, for error 1054: `field list`, `where clause`, `order clause`, `group statement`, `having clause`, `on clause`.
     fn clause(&self) -> &'static str;
     /// Says where the name stands that is asked about next.
