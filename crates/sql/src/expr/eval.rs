@@ -6,7 +6,7 @@ use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
 use crate::types::Family as F;
-use crate::value::family::beside;
+use crate::value::family::{beside, beside_float};
 use crate::value::{Value, cast, conform, member_number, number_of_text, write_text};
 
 fn truth_value(t: Option<bool>) -> Value<'static> {
@@ -128,6 +128,9 @@ impl Expr {
                 }
                 (v, _) => v,
             },
+            K::Beside(a, crate::types::BaseType::Float) => {
+                return Ok(beside_float(a.eval(cx)?, self.ty.decimals));
+            }
             K::Beside(a, base) => return beside(a.eval(cx)?, *base),
             K::DateAdd(args, unit, minus) => {
                 return interval::date_add(&args[0], &args[1], *unit, *minus, &self.ty, cx);

@@ -12,8 +12,8 @@ use super::{
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
 use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
-use crate::types::{BaseType, Beside, Collation, SqlType};
-use crate::value::family::{beside as read_beside, constant_text};
+use crate::types::{BaseType, Beside, Collation, NOT_FIXED, SqlType};
+use crate::value::family::{beside as read_beside, beside_float, constant_text};
 use crate::value::{Decimal, Value};
 
 /// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
@@ -130,6 +130,27 @@ pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope)
     Ok(())
 }
 
+/// Makes of a constant what it is beside a FLOAT(M,D).
+fn beside_fixed_float(e: &mut Expr, other: &Expr) {
+    let decimals = other.ty.decimals;
+    if other.ty.base != BaseType::Float || decimals >= NOT_FIXED {
+        return;
+    }
+    match &e.kind {
+        ExprKind::Literal(v @ (Value::Decimal(_) | Value::Int(_) | Value::UInt(_))) => {
+            let v = beside_float(v.clone(), decimals);
+            *e = Expr::literal(v, SqlType::double());
+        }
+        ExprKind::Param(_) => {
+            let param = std::mem::replace(e, Expr::null());
+            let (ty, nullable) = (other.ty.clone(), param.nullable);
+            let kind = ExprKind::Beside(Box::new(param), BaseType::Float);
+            *e = Expr::new(kind, ty, nullable);
+        }
+        _ => {}
+    }
+}
+
 /// The collation of a comparison.
 pub(super) fn comparison_collation(list: &[&Expr]) -> Collation {
     coercion::collation_of(list).unwrap_or(Collation::Utf8mb4GeneralCi)
@@ -141,7 +162,9 @@ pub(crate) fn compare(op: CompareOp, mut a: Expr, mut b: Expr) -> Expr {
     compare_harmonised(op, a, b)
 }
 
-pub(super) fn compare_harmonised(op: CompareOp, a: Expr, b: Expr) -> Expr {
+pub(super) fn compare_harmonised(op: CompareOp, mut a: Expr, mut b: Expr) -> Expr {
+    beside_fixed_float(&mut a, &b);
+    beside_fixed_float(&mut b, &a);
     let collation = comparison_collation(&[&a, &b]);
     let nullable = op != CompareOp::NullSafeEq && (a.nullable || b.nullable);
     predicate(ExprKind::Compare(op, Box::new([a, b]), collation), nullable)

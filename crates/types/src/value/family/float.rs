@@ -51,6 +51,24 @@ pub(super) fn assign<'a>(
     Ok(Value::Double(v))
 }
 
+/// What a number is that is compared with a FLOAT(M,D) of so many decimals. MySQL takes two numbers of which both have a fixed number of digits
+/// after the point for equal if they are less than half a unit of the last digit apart: for values of such a column this is so if they are the
+/// same FLOAT.
+pub fn beside_float(v: Value<'_>, decimals: u8) -> Value<'_> {
+    let digits = match &v {
+        Value::Decimal(d) => d.scale(),
+        Value::Int(_) | Value::UInt(_) => 0,
+        _ => return v,
+    };
+    let exact = v.to_f64();
+    let float = f64::from(exact as f32);
+    let half_a_unit = 0.1f64.powi(digits.max(decimals).into()) / 2.0;
+    match (float - exact).abs() < half_a_unit {
+        true => Value::Double(float),
+        false => Value::Double(exact),
+    }
+}
+
 pub(super) fn cast<'a>(
     value: Value<'a>,
     ty: &SqlType,

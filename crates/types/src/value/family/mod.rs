@@ -25,6 +25,7 @@ mod string;
 mod time;
 mod year;
 
+pub use float::beside_float;
 pub use integer::{integer_range, integer_value};
 pub use string::recoded;
 
