@@ -15,6 +15,8 @@ pub struct NewRow<'v> {
     pub(super) numbered: bool,
     /// Columns that are to get their defaults, which are expressions over the others.
     pub(super) pending: Vec<usize>,
+    /// Columns that the statement says nothing of and that have no default: a BEFORE trigger may still give them a value.
+    pub(super) unsaid: Vec<usize>,
 }
 
 impl<'v> NewRow<'v> {
@@ -25,6 +27,7 @@ impl<'v> NewRow<'v> {
         self.values.extend(values);
         self.numbered = false;
         self.pending.clear();
+        self.unsaid.clear();
     }
     /// Takes the values of an image; `computed`: those that it doesn't hold, too, which are NULL otherwise.
     #[inline]

@@ -93,6 +93,22 @@ impl<'w> RowWriter<'w> {
         self.set(env, row, column, v)
     }
 
+    /// Whether a column has no default at all, so that a row that says nothing of it is refused, or warned of.
+    fn has_none(&self, column: usize) -> bool {
+        let c = &self.target.schema.columns[column];
+        let none = c.default == DefaultValue::None && c.generated.is_none();
+        none && !c.nullable && c.ty.base != BaseType::Enum
+    }
+
+    /// Refuses, or fills with its type's zero, what no trigger gave a value that the statement had none for: error or warning 1364.
+    #[cold]
+    pub(super) fn fill_unsaid(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
+        for column in std::mem::take(&mut row.unsaid) {
+            self.set_default(env, row, column)?;
+        }
+        Ok(())
+    }
+
     /// Gives columns that the statement does not name the defaults that are expressions, in the order in which they are defined.
     #[cold]
     pub(super) fn settle(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
@@ -151,6 +167,9 @@ impl<'w> RowWriter<'w> {
                 self.set_number(env, row, c, Value::Null)?;
             } else if let DefaultValue::Expr(_) = self.target.schema.columns[c].default {
                 row.pending.push(c);
+            } else if !self.hooks.before.is_empty() && self.has_none(c) {
+                row.put(c, Value::Null);
+                row.unsaid.push(c);
             } else {
                 self.set_default(env, row, c)?;
             }

@@ -138,6 +138,9 @@ impl<'w> RowWriter<'w> {
             self.settle(cx.env, row)?;
         }
         self.apply(cx, self.hooks.before, None, Some(row))?;
+        if !row.unsaid.is_empty() {
+            self.fill_unsaid(cx.env, row)?;
+        }
         self.compute(cx, None, row)?;
         if !self.check(cx, None, row)? {
             return Ok(Inserted::Skipped);
