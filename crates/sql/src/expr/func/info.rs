@@ -1,29 +1,35 @@
 //! What the session says of itself, and texts' collations.
 
-use super::typing::{bigint, plain, ubigint};
+use super::typing::{Typing, bigint, ubigint};
 use super::{Call, Computed, Follows, Function, Null, row};
 use crate::env::Asked;
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("DATABASE", 0..=0, plain::<64>, database).aka(&["SCHEMA"]).null(Null::Maybe).follows(Follows::Statement),
-    row("USER", 0..=0, plain::<288>, user).aka(&["SESSION_USER", "SYSTEM_USER"]).follows(Follows::Statement),
-    row("CURRENT_USER", 0..=0, plain::<288>, account).follows(Follows::Statement),
+    row("DATABASE", 0..=0, named::<64>, database).aka(&["SCHEMA"]).null(Null::Maybe).follows(Follows::Statement),
+    row("USER", 0..=0, named::<288>, user).aka(&["SESSION_USER", "SYSTEM_USER"]).follows(Follows::Statement),
+    row("CURRENT_USER", 0..=0, named::<288>, account).follows(Follows::Statement),
     // There are no roles.
-    row("CURRENT_ROLE", 0..=0, plain::<1024>, roles).follows(Follows::Statement),
+    row("CURRENT_ROLE", 0..=0, named::<1024>, roles).follows(Follows::Statement),
     row("PS_CURRENT_THREAD_ID", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.connection_id as u64))).follows(Follows::Statement),
     row("PS_THREAD_ID", 1..=1, ubigint, thread_id).null(Null::Maybe).follows(Follows::Call),
     // What measures it is a component that isn't there.
     row("VALIDATE_PASSWORD_STRENGTH", 1..=1, bigint, |c| c.text(0).map(|_| Value::Int(0))),
-    row("VERSION", 0..=0, plain::<60>, |c| Ok((c.cx.session.sys_var)("", "version")?)).follows(Follows::Statement),
+    row("VERSION", 0..=0, named::<60>, |c| Ok((c.cx.session.sys_var)("", "version")?)).follows(Follows::Statement),
     row("CONNECTION_ID", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.connection_id as u64))).follows(Follows::Statement),
     row("LAST_INSERT_ID", 0..=1, ubigint, last_insert_id).follows(Follows::Call),
     row("ROW_COUNT", 0..=0, bigint, |c| Ok(Value::Int(c.cx.session.row_count.get()))).follows(Follows::Statement),
     row("FOUND_ROWS", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.found_rows.get()))).follows(Follows::Statement),
-    row("CHARSET", 1..=1, plain::<64>, |c| Ok(Value::str(c.args[0].ty.collation.charset()))),
-    row("COLLATION", 1..=1, plain::<64>, |c| Ok(Value::str(c.args[0].ty.collation.name()))),
+    row("CHARSET", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.charset()))),
+    row("COLLATION", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.name()))),
 ];
+
+/// A text of the server's own, whose character set is that of names.
+fn named<const CHARS: u32>(_: &Typing<'_>) -> SqlType {
+    SqlType::varchar(CHARS, Collation::Utf8mb3GeneralCi)
+}
 
 fn database<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     Ok(match &*c.cx.session.database.borrow() {
