@@ -275,11 +275,17 @@ impl Session {
                 self.check_names(&def.database, &def.name, &used.names)?;
             }
         }
-        self.check_careful(plan)?;
         if params.len() < plan.params {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }
-        plan.check_params(params)?;
+        let refused = self.check_careful(plan).and(plan.check_params(params));
+        if let (Err(e), Some(txn)) = (refused, &mut self.txn.txn) {
+            // A plan for tables as they were may refuse what they take now.
+            return match exec::pin(plan, txn)? {
+                true => Err(e),
+                false => Ok(Run::Stale),
+            };
+        }
         self.txn.touched |= !plan.tables.is_empty() || plan.calls();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
