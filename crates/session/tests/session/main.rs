@@ -2,6 +2,7 @@
 
 mod bulk;
 mod collations;
+mod compatibility;
 mod deep;
 mod diagnostics;
 mod events;
