@@ -256,7 +256,7 @@ impl Parser<'_> {
                 Some(_) => WeightAs::Binary,
                 None => return Err(self.error_here()),
             };
-            padded = Some((to, self.parens(Self::uint)?));
+            padded = Some((to, self.parens(Self::weight_length)?));
         }
         let mut levels = None;
         if self.eat(K::LEVEL) {
@@ -274,6 +274,15 @@ impl Parser<'_> {
             padded,
             levels,
         })
+    }
+
+    /// Characters or bytes of a weight string, of which there must be some.
+    fn weight_length(&mut self) -> Result<u64> {
+        let start = self.start();
+        match self.uint()? {
+            0 => Err(self.error_at(start)),
+            n => Ok(n),
+        }
     }
 
     pub(super) fn next_weight_level(&mut self) -> Result<(u64, bool, bool)> {
