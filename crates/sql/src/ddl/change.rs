@@ -619,6 +619,8 @@ impl<'a> Change<'a> {
         from.resize(columns.len(), None);
         explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
+        let is_new = |i: &Index| self.old.indexes.iter().all(|old| old.name != i.name);
+        key::warn_of_twins(&indexes, is_new, name, self.env);
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
         column::check_visible(&columns)?;

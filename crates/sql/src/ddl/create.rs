@@ -284,6 +284,7 @@ impl Ddl<'_> {
         functional::expand(name.1, &mut keys, &mut columns, self.env)?;
         explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
+        key::warn_of_twins(&indexes, |_| true, name, self.env);
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns)?;
         column::check_visible(&columns)?;

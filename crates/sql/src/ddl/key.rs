@@ -1,6 +1,7 @@
 //! Keys: their parts and names, and which of them is the clustered one.
 
 use crate::catalog::key_length;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast;
 use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
@@ -306,6 +307,26 @@ pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlR
         visible: spec.visible,
         btree: spec.btree,
     })
+}
+
+/// Warns of each new index that is another one over: of the same parts in the same order, unique like it. As in MySQL a primary key is none.
+pub(super) fn warn_of_twins(
+    indexes: &[Index],
+    is_new: impl Fn(&Index) -> bool,
+    (database, table): (&str, &str),
+    env: &SessionEnv,
+) {
+    let named: Vec<&Index> = indexes.iter().filter(|i| i.name != PRIMARY).collect();
+    for (n, index) in named.iter().enumerate().filter(|(_, i)| is_new(i)) {
+        let twin = |other: &&Index| other.unique == index.unique && other.parts == index.parts;
+        if named[..n].iter().any(twin) {
+            let m = format!(
+                "Duplicate index '{}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.",
+                index.name
+            );
+            env.warn(1831, m);
+        }
+    }
 }
 
 /// Builds a new table's indexes, the clustered one first: the primary key; else the first unique key none of
