@@ -20,7 +20,7 @@ pub use data_type::{
 };
 pub use general::{General, generalize};
 pub use millpond_syntax::ast;
-pub use number::number;
+pub use number::{MAX_LITERAL_DIGITS, digits_before_point, number};
 
 use std::sync::Arc;
 

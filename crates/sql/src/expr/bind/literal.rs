@@ -14,7 +14,13 @@ use crate::value::{Value, parse_time};
 pub(super) fn literal(l: &ast::Literal, scope: &mut dyn Scope) -> SqlResult<Expr> {
     use ast::Literal as L;
     Ok(match l {
-        L::BigInt(digits) | L::Decimal(digits) | L::Float(digits) => number(digits)?,
+        L::BigInt(digits) | L::Decimal(digits) | L::Float(digits) => {
+            if parse::digits_before_point(digits) > parse::MAX_LITERAL_DIGITS {
+                let m = "Truncated incorrect DECIMAL value: ''";
+                scope.session().warn(1292, m.to_string());
+            }
+            number(digits)?
+        }
         L::Text(s, _) => text(s.as_bytes(), scope.collation()),
         L::National(s) => text(s.as_bytes(), Collation::Utf8mb3GeneralCi),
         L::Hex(bytes) => bit_string(bytes.to_vec()),

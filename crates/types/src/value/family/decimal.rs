@@ -12,6 +12,9 @@ use crate::types::SqlType;
 /// Digits that a sort key holds.
 const SORT_DIGITS: u32 = 65;
 
+/// The least power of ten that no DECIMAL holds.
+const BEYOND: f64 = 1e65;
+
 pub(super) fn assign<'a>(
     value: Value<'a>,
     column: Target<'_>,
@@ -38,7 +41,9 @@ pub(super) fn assign<'a>(
         return Ok(Value::Decimal(Decimal::ZERO.round(ty.decimals)));
     }
     let max = Decimal::max(ty.length, ty.decimals);
-    if d.abs() > max {
+    // Which `to_decimal` cuts.
+    let beyond = matches!(value, Value::Double(v) if v.abs() >= BEYOND);
+    if d.abs() > max || beyond {
         cx.out_of_range(column)?;
         d = if d.is_negative() { max.negated() } else { max };
     } else if d != exact && !matches!(value, Value::Double(_)) {
