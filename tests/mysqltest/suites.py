@@ -77,11 +77,26 @@ def need(test, root):
     """What a test needs that no server of these runs has, by its source."""
     if test.name.startswith("rpl_"):
         return "replication"
-    source = "\n".join(line for line in read(test.source(root)).splitlines() if not line.startswith("#"))
+    source = "\n".join([*statements(test.source(root)), *included(test.source(root), root)])
     for pattern, what in NEEDS:
         if re.search(pattern, source, re.I):
             return what
     return None
+
+
+def statements(path):
+    return [line for line in read(path).splitlines() if not line.startswith("#")]
+
+
+def included(path, root, seen=None):
+    """What a test includes by way of what it includes, by name."""
+    seen = set() if seen is None else seen
+    for line in statements(path):
+        m = re.match(r"(?:--)?\s*source\s+([\w./-]+)", line)
+        if m and m[1] not in seen and (root / m[1]).is_file():
+            seen.add(m[1])
+            included(root / m[1], root, seen)
+    return sorted(seen)
 
 
 def find(root, wanted):
@@ -106,8 +121,9 @@ RENAMED = [
 ]
 
 
-# Includes that ask for what every MySQL 8 has, by a name that only MariaDB has for it.
-ALWAYS_THERE = {"include/have_partition.inc", "include/have_innodb.inc", "include/no_view_protocol.inc"}
+# Includes that ask for what every MySQL 8 has, by what only MariaDB answers so: a name, the columns and the default of SHOW COLLATION, symbolic
+# links, which directories of partitions need in MariaDB.
+ALWAYS_THERE = {f"include/{name}.inc" for name in ("have_partition", "have_innodb", "no_view_protocol", "have_utf8mb4", "have_utf16", "have_utf32", "have_symlink")}
 
 
 def translate(data):
