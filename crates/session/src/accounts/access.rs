@@ -189,6 +189,12 @@ impl Access {
 
     /// What a need lacks, as the error that says so to a client of a host.
     pub fn check(&self, need: &Need, host: &str) -> SqlResult<()> {
+        self.check_object(need, host)?;
+        self.check_columns(need, host)
+    }
+
+    /// The same, columns aside.
+    pub fn check_object(&self, need: &Need, host: &str) -> SqlResult<()> {
         if self.is_everything() {
             return Ok(());
         }
@@ -209,14 +215,16 @@ impl Access {
         }
     }
 
+    /// Whether a need is about a table that everybody may read.
+    fn is_of_world(need: &Need) -> bool {
+        let is = |name: &str| need.database.eq_ignore_ascii_case(name);
+        let world = |name: &&str| name.eq_ignore_ascii_case(&need.name);
+        is("information_schema") || (is("performance_schema") && WORLD.iter().any(|w| world(&w)))
+    }
+
     fn check_table(&self, need: &Need, host: &str) -> SqlResult<()> {
         let (database, table) = (&*need.database, &*need.name);
-        if database.eq_ignore_ascii_case("information_schema") {
-            return Ok(());
-        }
-        let world = database.eq_ignore_ascii_case("performance_schema")
-            && WORLD.iter().any(|w| w.eq_ignore_ascii_case(table));
-        if world {
+        if Access::is_of_world(need) {
             return Ok(());
         }
         let all = self.table(database, table);
@@ -230,12 +238,24 @@ impl Access {
             let first = need.some & need.some.wrapping_neg();
             return Err(self.denied_table(first, table, host));
         }
+        Ok(())
+    }
+
+    /// What columns of a need lack.
+    pub fn check_columns(&self, need: &Need, host: &str) -> SqlResult<()> {
+        if self.is_everything() || need.object != Object::Table || Access::is_of_world(need) {
+            return Ok(());
+        }
+        let (database, table) = (&*need.database, &*need.name);
+        let any = self.some_of_table(database, table);
         for (column, wanted) in &need.columns {
             let lacks = wanted & !self.column(database, table, column);
             if lacks == 0 {
                 continue;
             }
-            return Err(match need.star || lacks & any == 0 {
+            // What a statement does to a table at all is denied of the table, what it reads of a column besides of the column.
+            let nowhere = lacks & any == 0 && lacks & p::SELECT == 0;
+            return Err(match need.star || nowhere {
                 true => self.denied_table(lacks, table, host),
                 false => self.denied_column(lacks, column, table, host),
             });

@@ -320,7 +320,8 @@ impl Asker<'_> {
             S::Alter { kind, name, .. } | S::Drop { kind, name, .. } => match kind {
                 ast::ProgramKind::Procedure => on_routine(true, name),
                 ast::ProgramKind::Function => on_routine(false, name),
-                ast::ProgramKind::Trigger => self.on_trigger(name),
+                // What drops it finds none, either.
+                ast::ProgramKind::Trigger => self.on_trigger(name, || Ok(())),
                 ast::ProgramKind::Event => {
                     let (database, _) = ddl::qualified(name, env)?;
                     self.on_database(&database, p::EVENT)
@@ -330,13 +331,21 @@ impl Asker<'_> {
         }
     }
 
-    /// Error 1142 for the trigger of a table on which one may have none. Of one that isn't there nothing is known.
-    fn on_trigger(&self, name: &ObjectName) -> SqlResult<()> {
+    /// Error 1142 for the trigger of a table on which one may have none. Of one that isn't there nothing is known, nor of one whose table one may not see:
+    /// it is not there for who asks (`missing` says so).
+    fn on_trigger(
+        &self,
+        name: &ObjectName,
+        missing: impl FnOnce() -> SqlResult<()>,
+    ) -> SqlResult<()> {
         let (database, name) = ddl::qualified(name, &self.session.env)?;
         let key = programs::key(ProgramKind::Trigger, &database, &name);
         let found = ProgramDef::find(self.session.instance.engine(), &key)?;
         match found.and_then(|def| def.trigger) {
-            Some(trigger) => self.on_named(&database, &trigger.table, p::TRIGGER),
+            Some(trigger) if self.access.sees_table(&database, &trigger.table) => {
+                self.on_named(&database, &trigger.table, p::TRIGGER)
+            }
+            Some(_) => missing(),
             None => Ok(()),
         }
     }
@@ -441,7 +450,13 @@ impl Asker<'_> {
                 None => Ok(()),
             },
             K::CreateTrigger => match &show.name {
-                Some(name) => self.on_trigger(name).map_err(|_| needs("TRIGGER")),
+                Some(name) => {
+                    let missing = || Err(SqlError::new(1360, "Trigger does not exist"));
+                    self.on_trigger(name, missing).map_err(|e| match e.code {
+                        1142 => needs("TRIGGER"),
+                        _ => e,
+                    })
+                }
                 None => Ok(()),
             },
             K::Engine => self.access.check_global(p::PROCESS),

@@ -9,7 +9,7 @@ use millpond_sql::planner;
 
 use super::allowed::must_change;
 use crate::accounts::Wanted;
-use crate::accounts::access::EVERYTHING;
+use crate::accounts::access::{Access, EVERYTHING};
 use crate::accounts::names::Name;
 use crate::instance::Facts;
 
@@ -27,23 +27,32 @@ fn no_definer(name: &Name) -> SqlError {
 impl Facts {
     /// Whether what runs may do what this needs.
     pub(crate) fn meets(&self, need: &Need) -> SqlResult<()> {
+        self.meets_by(need, Access::check)
+    }
+
+    /// The same of a part of it, as `check` sees it.
+    fn meets_by(
+        &self,
+        need: &Need,
+        check: fn(&Access, &Need, &str) -> SqlResult<()>,
+    ) -> SqlResult<()> {
         let accounts = &self.instance.0.accounts;
         if self.guard.number(accounts) == EVERYTHING {
             return Ok(());
         }
         let access = self.guard.access(accounts);
         let Some(by) = &need.by else {
-            return access.check(need, &self.guard.host());
+            return check(&access, need, &self.guard.host());
         };
         let checked = match &by.definer {
-            None => access.check(need, &self.guard.host()),
+            None => check(&access, need, &self.guard.host()),
             Some((user, host)) => {
                 let name = Name::new(user, host);
                 let snapshot = accounts.snapshot();
                 if snapshot.get(&name).is_none() {
                     return Err(no_definer(&name));
                 }
-                snapshot.access(&name, &Wanted::Default).check(need, host)
+                check(&snapshot.access(&name, &Wanted::Default), need, host)
             }
         };
         checked.map_err(|_| planner::invalid_view(&by.view.0, &by.view.1))
@@ -54,7 +63,14 @@ impl Facts {
         if self.guard.number(&self.instance.0.accounts) == EVERYTHING {
             return Ok(());
         }
-        plan.needs().iter().try_for_each(|need| self.meets(need))
+        // Tables come before columns, whichever is named first.
+        let needs = plan.needs();
+        needs
+            .iter()
+            .try_for_each(|need| self.meets_by(need, Access::check_object))?;
+        needs
+            .iter()
+            .try_for_each(|need| self.meets_by(need, Access::check_columns))
     }
 
     /// The same, and that it may run statements at all.

@@ -1,5 +1,6 @@
 //! What a session does besides planning and defining: one program, a module a topic.
 
+mod accounts;
 mod bulk;
 mod collations;
 mod compatibility;
@@ -17,6 +18,7 @@ mod processes;
 mod programs;
 mod show;
 mod slow_log;
+mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
 mod time_zones;

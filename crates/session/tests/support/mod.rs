@@ -57,6 +57,27 @@ impl TestDb {
         Client(self.instance().connect(info).expect("connect"))
     }
 
+    /// A session of an account, without a current database. The account's password is asked for nowhere.
+    pub fn user(&self, name: &str) -> SqlResult<Client> {
+        let client = millpond_session::Client {
+            user: name.into(),
+            host: "localhost".into(),
+            names: vec!["localhost".into()],
+            handles_expired: true,
+            ..Default::default()
+        };
+        let candidate = self.instance().candidate(client);
+        let admitted = self.instance().admit(candidate, true, None, false)?;
+        let info = ConnectionInfo {
+            user: name.into(),
+            host: "localhost".into(),
+            account: Some(admitted),
+            multi_statements: true,
+            ..ConnectionInfo::default()
+        };
+        self.instance().connect(info).map(Client)
+    }
+
     pub fn instance(&self) -> &Instance {
         self.instance.as_ref().expect("open")
     }

@@ -247,7 +247,12 @@ impl<'p> Binder<'p, '_> {
         };
         let whole = self.inserts_by(i);
         self.need_target(id, (&name.0, &name.1), whole, privileges::INSERT);
-        let view = self.view_source(id, at, &view, name.1.clone(), name, None)?;
+        let since = self.needs.count();
+        self.needs.inserting = true;
+        let view = self.view_source(id, at, &view, name.1.clone(), name, None);
+        self.needs.inserting = false;
+        let view = view?;
+        let until = self.needs.count();
         let named: Option<Vec<String>> = match (&i.columns, &i.source) {
             (_, ast::InsertSource::Set(list)) => {
                 let name =
@@ -265,9 +270,7 @@ impl<'p> Binder<'p, '_> {
         };
         let by = self.inserted_by(&view);
         self.tables[table].write = true;
-        if let TableKind::Derived { derived, .. } = view.kind {
-            self.need_below(derived, target.id, None, privileges::INSERT | whole);
-        }
+        let base = target.id;
         self.inserted = Some(inserted);
         let bound = self.insert_into(i, table, target, view.clone());
         self.inserted = None;
@@ -283,6 +286,7 @@ impl<'p> Binder<'p, '_> {
         let update = bound.update.iter_mut().flatten();
         update.for_each(|(_, g)| put(g));
         if let TableKind::Derived { derived, .. } = view.kind {
+            self.need_inserted(since..until, &view, derived, base, whole);
             self.discard(derived);
         }
         bound.through = Some(through);
@@ -729,7 +733,6 @@ impl<'p> Binder<'p, '_> {
                 partitions,
             } => (table, alias.as_ref(), partitions),
             ast::DeleteTarget::Several { targets, from, .. } => {
-                self.needs.some = Some(privileges::SELECT | privileges::DELETE);
                 let change = Change::Delete(targets);
                 let several = self.several(from, change, d.filter.as_ref(), Rows::ALL, d.ignore)?;
                 return Ok(Root::Several(Box::new(several)));

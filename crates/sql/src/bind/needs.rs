@@ -4,13 +4,14 @@
 //! denied, be they there or not. Columns join it as they are bound. A plan is for all accounts, so what it needs is complete whoever it
 //! was made for.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::scope::Binder;
 use crate::env::privileges::{self, By, Need, Object, Privileges};
 use crate::error::SqlResult;
 use crate::expr::{Expr, ExprKind};
-use crate::logical::TableId;
+use crate::logical::{Table, TableId};
 use crate::parse::ast::Security;
 
 /// What a statement needs.
@@ -22,12 +23,37 @@ pub struct Needs {
     pub(super) some: Option<Privileges>,
     /// Columns are named to be assigned to, not to be read.
     pub(super) assigning: bool,
+    /// Within the view that rows are inserted into: what is done to its tables is known when it has been bound.
+    pub(super) inserting: bool,
 }
 
 impl Needs {
     /// All of them.
     pub fn into_list(self) -> Box<[Need]> {
         self.list.into_iter().map(|(_, need)| need).collect()
+    }
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+    /// What columns of a table are used for, by their names.
+    pub(super) fn of_columns(&self, id: TableId) -> Vec<(String, Privileges)> {
+        let needs = self.list.iter().filter(|(t, _)| *t == Some(id));
+        needs.flat_map(|(_, need)| need.columns.clone()).collect()
+    }
+    /// Settles the needs, these of all, of a view that rows are inserted into: INSERT of the tables on the way to the one that they go to, SELECT
+    /// of others.
+    pub(super) fn settle_inserting(&mut self, own: Range<usize>, way: &[TableId]) {
+        for (id, need) in &mut self.list[own] {
+            if need.object != Object::Table || need.some == 0 {
+                continue;
+            }
+            need.some = privileges::SELECT;
+            if id.is_some_and(|id| way.contains(&id)) {
+                need.some = privileges::INSERT;
+                need.columns.clear();
+            }
+        }
     }
 }
 
@@ -43,13 +69,18 @@ impl Binder<'_, '_> {
         }))
     }
 
+    /// What a table of FROM needs at least.
+    fn reads_by(&self) -> Privileges {
+        match self.needs.some {
+            Some(some) if self.views.is_empty() && self.derives == 0 => some,
+            _ if self.needs.inserting => privileges::SELECT | privileges::INSERT,
+            _ => privileges::SELECT,
+        }
+    }
+
     /// Asks for what a table needs at least, before anything is said about it.
     pub(super) fn ask_table(&self, database: &str, table: &str) -> SqlResult<()> {
-        let some = match self.views.is_empty() && self.derives == 0 {
-            true => self.needs.some,
-            false => None,
-        };
-        self.ask(database, table, some.unwrap_or(privileges::SELECT))
+        self.ask(database, table, self.reads_by())
     }
 
     /// Asks for one of some privileges on a table.
@@ -76,13 +107,9 @@ impl Binder<'_, '_> {
         if self.is_own_temporary(database, table) {
             return;
         }
-        let some = match self.views.is_empty() && self.derives == 0 {
-            true => self.needs.some,
-            false => None,
-        };
         let need = Need {
             by: self.by(),
-            ..Need::some(database, table, some.unwrap_or(privileges::SELECT))
+            ..Need::some(database, table, self.reads_by())
         };
         self.needs.list.push((Some(id), need));
     }
@@ -145,6 +172,47 @@ impl Binder<'_, '_> {
         if let Some((_, need)) = self.needs.list.iter_mut().find(|(t, _)| *t == Some(id)) {
             need.star = true;
             need.column(column, privileges::SELECT);
+        }
+    }
+
+    /// Error 1143 where a name is no column of a table in sight, if it might be one that may not be read: who may not is told the same of columns that
+    /// there are.
+    pub(super) fn hide_unknown(&self, qualifier: &[&str], name: &str) -> SqlResult<()> {
+        let meant = |t: &&Table| qualifier.last().is_none_or(|q| t.name == **q);
+        let Some(services) = &self.cx.env.services else {
+            return Ok(());
+        };
+        for t in self
+            .frames
+            .iter()
+            .rev()
+            .flat_map(|f| &f.tables)
+            .filter(meant)
+        {
+            let noted = self.needs.list.iter().find(|(id, _)| *id == Some(t.id));
+            if let Some((_, need)) = noted {
+                services.check(&Need {
+                    columns: vec![(name.to_string(), privileges::SELECT)],
+                    ..need.clone()
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that the tables of an UPDATE that are not among its targets are read.
+    pub(super) fn need_others(&mut self, targets: &[TableId]) {
+        let tables = self
+            .frames
+            .last()
+            .map(|f| &f.tables[..])
+            .unwrap_or_default();
+        let others = tables.iter().filter(|t| !targets.contains(&t.id));
+        let others: Vec<TableId> = others.map(|t| t.id).collect();
+        for (id, need) in &mut self.needs.list {
+            if id.is_some_and(|id| others.contains(&id)) {
+                need.some = privileges::SELECT;
+            }
         }
     }
 

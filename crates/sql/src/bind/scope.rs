@@ -408,6 +408,7 @@ impl Scope for Binder<'_, '_> {
                 return Ok(e);
             }
         }
+        self.hide_unknown(qualifier, name)?;
         Err(unknown_column(qualifier, name, clause))
     }
     fn at(&mut self, span: Span) {

@@ -41,11 +41,14 @@ impl Binder<'_, '_> {
         let mut targets = Vec::new();
         match change {
             Change::Update(list) => {
+                let mut named = Vec::new();
                 for a in list {
                     let (at, column) = self.assigned_in(&a.column)?;
+                    named.push(at);
                     let at = self.written_column(at, column)?.0;
                     self.aim(&mut targets, at, "UPDATE")?;
                 }
+                self.need_others(&named);
                 self.check_aliases(&targets)?;
                 self.assign(&mut targets, list)?;
             }

@@ -7,6 +7,7 @@
 //! ([`crate::rewrite::merge`]), and the columns below that of its own: an INSERT has no such block, and gives its values to the columns
 //! below from the start. What WITH CHECK OPTION asks is kept beside ([`Through`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use millpond_store::{LockMode, WaitPolicy};
@@ -286,6 +287,52 @@ impl Binder<'_, '_> {
         }
         for inner in below {
             self.need_below(inner, base, column, privileges);
+        }
+    }
+
+    /// Notes what an INSERT through a view takes of the table that its rows go to and of the views between: of each column what it takes of the
+    /// view's, and nothing for the view's having read it. `own`: the view's needs, among all; `whole`: what is taken of all of the table.
+    pub(super) fn need_inserted(
+        &mut self,
+        own: Range<usize>,
+        view: &Table,
+        derived: DerivedId,
+        base: TableId,
+        whole: privileges::Privileges,
+    ) {
+        let mut way = vec![base];
+        self.way_to(derived, base, &mut way);
+        self.needs.settle_inserting(own, &way);
+        if whole != 0 {
+            self.need_below(derived, base, None, whole);
+        }
+        for (name, privileges) in self.needs.of_columns(view.id) {
+            let column = view.find(&name).and_then(|c| {
+                let b = self.updatable_block(derived)?;
+                self.base_column(b.select.get(c)?, b)
+            });
+            if let Some((id, column)) = column
+                && id == base
+            {
+                self.need_below(derived, base, Some(column), privileges);
+            }
+        }
+    }
+
+    /// The views below a view through which one comes to a stored table.
+    fn way_to(&self, derived: DerivedId, base: TableId, out: &mut Vec<TableId>) {
+        let Some(b) = self.updatable_block(derived) else {
+            return;
+        };
+        for t in &b.tables {
+            if let TableKind::Derived { derived, .. } = t.kind {
+                let mut tables = Vec::new();
+                self.base_tables(derived, &mut tables);
+                if tables.iter().any(|t| t.id == base) {
+                    out.push(t.id);
+                    self.way_to(derived, base, out);
+                }
+            }
         }
     }
 

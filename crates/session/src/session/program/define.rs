@@ -347,7 +347,11 @@ impl Session {
         let key = programs::key(ProgramKind::Trigger, &database, &name);
         let engine = self.instance.engine().clone();
         let found = ProgramDef::find(&engine, &key)?;
-        let Some(table) = found.and_then(|def| def.trigger).map(|t| t.table) else {
+        let found = found.and_then(|def| def.trigger).map(|t| t.table);
+        let access = self.access();
+        // Of tables that one may not see one sees no triggers.
+        let seen = found.filter(|table| access.sees_table(&database, table));
+        let Some(table) = seen else {
             let missing = SqlError::new(1360, "Trigger does not exist");
             if !if_exists {
                 return Err(missing);
