@@ -19,6 +19,7 @@
 //! | [`partition`] | partitioned tables: what they may be, routing, pruning |
 //! | [`computed`] | what definitions say by expressions: defaults, CHECK, generated columns, key parts |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
+//! | [`fulltext`] | FULLTEXT search: words, searches, ranks |
 //! | [`row`] | rows, keys and buffered values as bytes |
 //! | [`catalog`] | definitions of tables |
 //! | `files` | files that statements read and write: which, and their format |
@@ -38,6 +39,7 @@ pub mod exec;
 mod explain;
 pub mod expr;
 mod files;
+pub mod fulltext;
 mod logical;
 pub mod memory;
 mod optimize;
@@ -61,8 +63,8 @@ pub use millpond_types::error;
 /// Types, and the definitions of tables that have them.
 pub mod types {
     pub use crate::catalog::{
-        Check, CheckName, Column, DefaultValue, Generated, Index, KeyPart, MAX_KEY_LENGTH, Schema,
-        Visibility,
+        Check, CheckName, Column, DefaultValue, FulltextIndex, Generated, Index, KeyPart,
+        MAX_KEY_LENGTH, Schema, TextParser, Visibility,
     };
     pub use millpond_types::types::*;
 }

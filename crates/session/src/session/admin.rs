@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use millpond_store::{Direction, Error, Fetch, KeyRange, Owner, ReadMode, Table, Txn};
+use millpond_store::{Direction, Error, Fetch, KeyRange, Keys, Owner, ReadMode, Table, Txn};
 
 use super::Session;
 use crate::show;
 use millpond_sql::env::SessionEnv;
 use millpond_sql::env::is_system_schema;
 use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::fulltext;
 use millpond_sql::parse::ast::{
     AlterAction, FlushItem, FlushLock, FlushPlain, Ident, LockedTable, MaintenanceOption,
     MaintenanceVerb, ObjectName, PartitionAction, StatementKind, TableLock, TableStatement,
@@ -479,6 +480,7 @@ impl Session {
                 env: &s.env,
                 schema: &schema,
                 problems: Vec::new(),
+                words: vec![0; schema.indexes.len()],
             };
             match &schema.partitioning {
                 None => check.table(&table, None).map_err(|e| e.named(name))?,
@@ -534,6 +536,8 @@ struct Check<'c> {
     env: &'c SessionEnv,
     schema: &'c Schema,
     problems: Vec<String>,
+    /// Of FULLTEXT indexes, by position: how many entries the rows of the clustered index have there.
+    words: Vec<u64>,
 }
 
 /// Why a check could not go on.
@@ -554,11 +558,15 @@ impl Halt {
 impl Check<'_> {
     /// Checks a table, or the partition at a position.
     fn table(&mut self, table: &Table, part: Option<(&Partitioning, usize)>) -> Result<(), Halt> {
-        let mut expected = 0;
+        let mut rows = 0;
         for (i, index) in table.def().indexes.iter().enumerate() {
             let count = self.index(table, i, &index.name, part.filter(|_| i == 0))?;
+            let expected = match self.schema.indexes[i].fulltext {
+                Some(_) => self.words[i],
+                None => rows,
+            };
             if i == 0 {
-                expected = count;
+                rows = count;
             } else if count != expected && self.problems.is_empty() {
                 self.problems.push(format!(
                     "InnoDB: Index '{}' contains {count} entries, should be {expected}.",
@@ -567,6 +575,17 @@ impl Check<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Counts the entries that a row has in FULLTEXT indexes.
+    fn count_words(&mut self, row: &[u8]) {
+        for (index, words) in self.schema.indexes.iter().zip(&mut self.words) {
+            if let Some(of) = &index.fulltext {
+                let mut keys = Keys::default();
+                fulltext::entries(self.schema, of, row, &mut keys);
+                *words += keys.len() as u64;
+            }
+        }
     }
 
     /// Reads an index; how many rows it finds.
@@ -590,6 +609,9 @@ impl Check<'_> {
             match scan.next(self.txn) {
                 Ok(Some(r)) => {
                     count += 1;
+                    if index == 0 {
+                        self.count_words(r.row);
+                    }
                     if let Some((p, at)) = part {
                         let belongs = p
                             .route_row(self.schema, r.row, self.env, &mut buffer)

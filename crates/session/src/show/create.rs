@@ -11,6 +11,7 @@ use millpond_sql::partition::partition_text;
 use millpond_sql::types::{
     BaseType, Charset, Collation, Column, DefaultValue, Index, Schema, Visibility,
 };
+use millpond_sql::types::{FulltextIndex, TextParser};
 use millpond_syntax::quote::{Quotes, quote_name, quote_text};
 
 /// `CURRENT_TIMESTAMP`, with the column's fractional digits.
@@ -110,9 +111,16 @@ fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
             part
         })
         .collect();
+    let columns = |f: &FulltextIndex| {
+        let names = f.columns.iter();
+        let names = names.map(|c| quotes.name(&schema.columns[*c].name));
+        names.collect::<Vec<_>>().join(",")
+    };
     let parts = parts.join(",");
     let mut out = if index.name == "PRIMARY" {
         format!("PRIMARY KEY ({parts})")
+    } else if let Some(f) = &index.fulltext {
+        format!("FULLTEXT KEY {} ({})", quotes.name(&index.name), columns(f))
     } else {
         format!(
             "{}KEY {} ({parts})",
@@ -125,6 +133,13 @@ fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
     }
     if !index.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", quote_text(&index.comment));
+    }
+    if index
+        .fulltext
+        .as_ref()
+        .is_some_and(|f| matches!(f.parser, TextParser::Ngram(_)))
+    {
+        out.push_str(" /*!50100 WITH PARSER `ngram` */ ");
     }
     if !index.visible {
         out.push_str(" /*!80000 INVISIBLE */");

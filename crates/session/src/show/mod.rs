@@ -39,6 +39,7 @@ pub(crate) mod create;
 mod empty;
 mod events;
 mod foreign_keys;
+mod fulltext;
 mod graveyard;
 mod innodb;
 mod locks;
@@ -100,6 +101,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(statistics::tables(database));
     tables.extend(innodb::tables(database));
     tables.extend(tablespaces::tables(database));
+    tables.extend(fulltext::tables(database));
     tables.extend(views::tables(database));
     tables.extend(stages::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));

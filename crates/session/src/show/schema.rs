@@ -485,8 +485,8 @@ pub(super) fn table_names(database: String) -> Virtual {
 /// PRI, UNI or MUL: whether and how a column leads a key.
 fn column_key(schema: &Schema, column: usize) -> &'static str {
     let mut key = "";
-    for index in schema.indexes.iter().filter(|i| !i.parts.is_empty()) {
-        let leads = index.parts[0].column == column;
+    for index in schema.indexes.iter().filter(|i| !i.is_hidden()) {
+        let leads = index.columns().next() == Some(column);
         if index.name == "PRIMARY" && index.parts.iter().any(|p| p.column == column) {
             return "PRI";
         }
@@ -696,8 +696,10 @@ pub(super) fn statistics(only: Only) -> Virtual {
             let counts = live.map(|l| l.cardinality).unwrap_or_default();
             for i in schema.index_order() {
                 let index = &schema.indexes[i];
-                for (seq, part) in index.parts.iter().enumerate() {
-                    let column = &schema.columns[part.column];
+                // A FULLTEXT index has no order, and all of each column.
+                let text = index.fulltext.is_some();
+                for (seq, at) in index.columns().enumerate() {
+                    let (column, part) = (&schema.columns[at], index.parts.get(seq));
                     if only.on_column(database, &def.name, &column.name) & TABLE == 0 {
                         continue;
                     }
@@ -712,12 +714,12 @@ pub(super) fn statistics(only: Only) -> Virtual {
                         s(&*index.name),
                         n(seq as u64 + 1),
                         opt(hidden.is_none().then_some(&*column.name)),
-                        s(if part.desc { "D" } else { "A" }),
+                        opt(part.map(|p| if p.desc { "D" } else { "A" })),
                         values.map_or(Value::Null, |v| n(*v)),
-                        part.prefix.map_or(Value::Null, n),
+                        part.and_then(|p| p.prefix).map_or(Value::Null, n),
                         Value::Null,
                         s(if column.nullable { "YES" } else { "" }),
-                        s("BTREE"),
+                        s(if text { "FULLTEXT" } else { "BTREE" }),
                         s(""),
                         s(&*index.comment),
                         s(yes(index.visible)),

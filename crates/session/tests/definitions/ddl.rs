@@ -153,7 +153,7 @@ fn wrong_tables_are_refused() {
             "CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u (a))".into(),
             1824,
         ),
-        ("CREATE TABLE t (a INT, FULLTEXT KEY (a))".into(), 1235),
+        ("CREATE TABLE t (a INT, FULLTEXT KEY (a))".into(), 1283),
         ("CREATE TABLE t SELECT 1 AS a, 2 AS A".into(), 1060),
         (
             "CREATE TABLE t (a INT PRIMARY KEY) SELECT 1 AS a UNION ALL SELECT 1".into(),

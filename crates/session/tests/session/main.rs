@@ -9,6 +9,7 @@ mod diagnostics;
 mod events;
 mod expressions;
 mod files;
+mod fulltext;
 mod isolation;
 mod kept_rows;
 mod locking;

@@ -749,9 +749,12 @@ fn lock_of(locks: &ast::Items<ast::Lock>, name: &str) -> Option<(LockMode, WaitP
     Some((mode, wait))
 }
 
-/// What is planned without any hint: invisible indexes are ignored unless they are `seen`.
+/// What is planned without any hint: invisible indexes are ignored unless they are `seen`, and FULLTEXT ones, which answer MATCH alone.
 pub(super) fn hints_of(schema: &Schema, seen: bool) -> Hints {
-    let invisible = |i: &usize| !seen && !schema.indexes[*i].visible;
+    let invisible = |i: &usize| {
+        let index = &schema.indexes[*i];
+        !seen && !index.visible || index.fulltext.is_some()
+    };
     Hints {
         ignore: (0..schema.indexes.len()).filter(invisible).collect(),
         ..Hints::default()
@@ -762,7 +765,7 @@ pub(super) fn hints_of(schema: &Schema, seen: bool) -> Hints {
 fn index_named(name: &str, schema: &Schema, seen: bool) -> Option<usize> {
     let indexes = || {
         let all = schema.indexes.iter().enumerate();
-        all.filter(|(_, i)| (seen || i.visible) && !i.parts.is_empty())
+        all.filter(|(_, i)| (seen || i.visible) && !i.is_hidden())
     };
     if let Some((at, _)) = indexes().find(|(_, i)| i.name.eq_ignore_ascii_case(name)) {
         return Some(at);

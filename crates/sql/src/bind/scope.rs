@@ -21,11 +21,14 @@ use crate::expr::param::{is_text, param_type};
 use crate::expr::{
     AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind, WindowFunction,
 };
-use crate::logical::{Arena, Ask, Block, Columns, DerivedId, Query, Subquery, Table, TableId};
+use crate::fulltext::Mode;
+use crate::logical::{
+    Arena, Ask, Block, Columns, DerivedId, Query, Search, Subquery, Table, TableId,
+};
 use crate::logical::{Notes, PlanTable};
 use crate::parse::ast;
 use crate::types::derive::string_collation;
-use crate::types::{BaseType, Collation, Encoding, Schema, SqlType};
+use crate::types::{BaseType, Collation, Encoding, Index, Schema, SqlType};
 use crate::value::Value;
 use millpond_syntax::Span;
 
@@ -624,6 +627,51 @@ impl Scope for Binder<'_, '_> {
             hold: Coercibility::Implicit,
         };
         Ok(Some(Expr::new(kind, ty, true)))
+    }
+    fn search(&mut self, columns: &[Expr], text: Expr, mode: Mode) -> SqlResult<Expr> {
+        let wrong = || SqlError::new(1210, "Incorrect arguments to MATCH");
+        let mut found: Option<TableId> = None;
+        let mut positions = Vec::new();
+        for e in columns {
+            let ExprKind::Column { source, column, .. } = e.kind else {
+                return Err(wrong());
+            };
+            let (id, column) = self.below((source, column));
+            if found.is_some_and(|f| f != id) {
+                return Err(wrong());
+            }
+            found = Some(id);
+            positions.push(column);
+        }
+        let stored = found.and_then(|id| self.stored(id));
+        let (table, schema) = stored.ok_or_else(wrong)?;
+        let over = |i: &Index| {
+            let text = i.fulltext.as_ref();
+            text.is_some_and(|f| f.is_over(&positions))
+        };
+        let Some(index) = schema.indexes.iter().position(over) else {
+            let m = "Can't find FULLTEXT index matching the column list";
+            return Err(SqlError::new(1191, m));
+        };
+        let query = Query::of(Block {
+            select: vec![text],
+            ..Block::default()
+        });
+        self.arena.subqueries.push(Subquery {
+            query,
+            ask: Ask::Fulltext(Search { table, index, mode }),
+            exists: false,
+        });
+        let kind = ExprKind::Subquery {
+            id: self.arena.subqueries.len() - 1,
+            operands: Vec::new(),
+            hold: Coercibility::Implicit,
+        };
+        Ok(Expr::new(
+            kind,
+            SqlType::varchar(u32::MAX, Collation::Binary),
+            true,
+        ))
     }
     fn inserted_value(&mut self, column: &str) -> SqlResult<Expr> {
         let clause = self.frames.last().map_or("field list", |f| f.clause);

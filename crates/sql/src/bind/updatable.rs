@@ -140,6 +140,11 @@ impl Binder<'_, '_> {
 
     /// The definition of a stored table in sight, be it below a view.
     pub(super) fn schema_of(&self, id: TableId) -> Option<Arc<Schema>> {
+        Some(self.stored(id)?.1)
+    }
+
+    /// The position of a stored table in sight among the statement's tables, and its definition.
+    pub(super) fn stored(&self, id: TableId) -> Option<(usize, Arc<Schema>)> {
         let mut all = Vec::new();
         for t in self.frames.iter().flat_map(|f| &f.tables) {
             match t.kind {
@@ -149,7 +154,7 @@ impl Binder<'_, '_> {
         }
         let t = all.into_iter().find(|t| t.id == id)?;
         match t.kind {
-            TableKind::Stored { schema, .. } => Some(schema),
+            TableKind::Stored { table, schema, .. } => Some((table, schema)),
             _ => None,
         }
     }

@@ -1,7 +1,11 @@
 //! Schemas as bytes: what the store keeps in `TableDef.body` (columns and options) and `IndexDef.body` (key parts).
 
-use super::bytes::{PARTITIONED, PARTITIONED_SECTIONS, Reader, SECTIONS, VERSION, Writer, corrupt};
-use super::{Column, DefaultValue, Index, KeyPart, Partitioning, Schema, Visibility};
+use super::bytes::{
+    FULLTEXT, PARTITIONED, PARTITIONED_SECTIONS, Reader, SECTIONS, VERSION, Writer, corrupt,
+};
+use super::{
+    Column, DefaultValue, FulltextIndex, Index, KeyPart, Partitioning, Schema, Visibility,
+};
 use super::{partition_body, sections};
 use crate::error::SqlResult;
 use crate::types::{BaseType, SqlType};
@@ -117,14 +121,12 @@ impl Schema {
         };
         let mut indexes = Vec::with_capacity(def.indexes.len());
         for i in &def.indexes {
-            let (parts, comment, btree) = read_index(&i.body, columns.len())?;
+            let index = read_index(&i.body, columns.len())?;
             indexes.push(Index {
                 name: i.name.clone(),
                 unique: i.unique,
-                parts,
-                comment,
                 visible: !more.invisible.contains(&i.name),
-                btree,
+                ..index
             });
         }
         let mut schema = Schema::new(columns, indexes, collation, comment, created);
@@ -179,6 +181,14 @@ impl Schema {
 impl Index {
     /// Bytes for its `IndexDef.body`.
     pub fn body(&self) -> Vec<u8> {
+        if let Some(f) = &self.fulltext {
+            let mut w = Writer(vec![FULLTEXT]);
+            w.number(f.columns.len() as u64);
+            f.columns.iter().for_each(|c| w.number(*c as u64));
+            f.write(&mut w);
+            w.text(&self.comment);
+            return w.0;
+        }
         let mut w = Writer(vec![VERSION]);
         let btree = if self.btree { F_BTREE } else { 0 };
         w.number(btree | if self.unique { F_UNIQUE } else { 0 });
@@ -196,13 +206,41 @@ impl Index {
     }
 }
 
-/// Parts, comment and whether USING BTREE was said.
-fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String, bool)> {
+/// The positions of a FULLTEXT index's columns, and what it is besides.
+fn read_fulltext(r: &mut Reader<'_>, columns: usize) -> SqlResult<FulltextIndex> {
+    let mut of = Vec::new();
+    for _ in 0..r.count()? {
+        let column: usize = r.small()?;
+        if column >= columns {
+            return Err(corrupt());
+        }
+        of.push(column);
+    }
+    FulltextIndex::read(r, of)
+}
+
+/// An index as its body has it: name, uniqueness and visibility are kept elsewhere.
+fn read_index(body: &[u8], columns: usize) -> SqlResult<Index> {
     let mut r = Reader(body);
+    let mut index = Index {
+        name: String::new(),
+        unique: false,
+        parts: Vec::new(),
+        comment: String::new(),
+        visible: true,
+        btree: false,
+        fulltext: None,
+    };
+    if body.first() == Some(&FULLTEXT) {
+        r.byte()?;
+        index.fulltext = Some(Box::new(read_fulltext(&mut r, columns)?));
+        index.comment = r.text()?.to_string();
+        return Ok(index);
+    }
     r.version()?;
     let of_index = r.number()?;
     let count = r.count()?;
-    let mut parts = Vec::with_capacity(count);
+    index.parts.reserve(count);
     for _ in 0..count {
         let column: usize = r.small()?;
         if column >= columns {
@@ -213,13 +251,15 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<(Vec<KeyPart>, String, b
             0 => None,
             _ => Some(r.small()?),
         };
-        parts.push(KeyPart {
+        index.parts.push(KeyPart {
             column,
             prefix,
             desc: flags & F_DESC != 0,
         });
     }
-    Ok((parts, r.text()?.to_string(), of_index & F_BTREE != 0))
+    index.comment = r.text()?.to_string();
+    index.btree = of_index & F_BTREE != 0;
+    Ok(index)
 }
 
 #[cfg(test)]
@@ -282,6 +322,13 @@ mod tests {
         s.indexes[3].visible = false;
         let mut s = Schema::new(s.columns, s.indexes, s.collation, s.comment, s.created);
         s.indexes[2].btree = true;
+        s.indexes[4].parts.clear();
+        s.indexes[4].unique = false;
+        s.indexes[4].fulltext = Some(Box::new(FulltextIndex {
+            columns: vec![11, 13],
+            parser: crate::catalog::TextParser::Words { least: 3, most: 84 },
+            stopwords: true,
+        }));
         s.options.set(KeptOption::MaxRows, Some(7));
         for (n, enforced) in [(0, true), (1, false)] {
             s.checks.push(Check {

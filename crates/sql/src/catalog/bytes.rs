@@ -15,6 +15,9 @@ pub const SECTIONS: u8 = 3;
 /// Version of the bodies of partitioned tables that end with sections.
 pub const PARTITIONED_SECTIONS: u8 = 4;
 
+/// Version of the bodies of FULLTEXT indexes.
+pub const FULLTEXT: u8 = 5;
+
 /// Whether a table's body ends with sections.
 pub fn has_sections(body: &[u8]) -> bool {
     matches!(body.first(), Some(&(SECTIONS | PARTITIONED_SECTIONS)))
@@ -68,7 +71,8 @@ impl<'a> Reader<'a> {
             false => Err(corrupt()),
         }
     }
-    fn byte(&mut self) -> SqlResult<u8> {
+    /// A byte.
+    pub fn byte(&mut self) -> SqlResult<u8> {
         let (b, rest) = self.0.split_first().ok_or_else(corrupt)?;
         self.0 = rest;
         Ok(*b)

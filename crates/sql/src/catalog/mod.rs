@@ -9,6 +9,7 @@
 //! | `versions` | the definitions that rows were written under before, and what became of their columns |
 //! | `partitioning`, `partition_body` | how a table is partitioned, and that as bytes |
 //! | `foreign_keys` | foreign keys |
+//! | `fulltext` | FULLTEXT indexes |
 //! | `rules`, `rule_body` | CHECK constraints, generated columns, and those as bytes |
 //! | `programs` | stored programs |
 //! | `sections` | what bodies have behind columns and partitions |
@@ -30,6 +31,7 @@ mod bound;
 pub mod bytes;
 pub mod events;
 mod foreign_keys;
+mod fulltext;
 mod layout;
 pub mod options;
 mod partition_body;
@@ -42,6 +44,7 @@ mod versions;
 mod view;
 
 pub use foreign_keys::{ForeignKey, ReferentialAction, positions};
+pub use fulltext::{FulltextIndex, TextParser};
 pub use layout::RowLayout;
 pub(crate) use layout::{Slot, key_length};
 pub use options::KeptOptions;
@@ -140,12 +143,23 @@ pub struct Index {
     pub visible: bool,
     /// Whether USING BTREE was said: every index is one, and SHOW CREATE TABLE tells of it only then.
     pub btree: bool,
+    /// What it is if it is a FULLTEXT index. Then it has no parts: none of its columns leads anywhere by its values.
+    pub fulltext: Option<Box<FulltextIndex>>,
 }
 
 impl Index {
     /// Whether its entries are those of another.
     pub fn stores_as(&self, other: &Index) -> bool {
-        self.unique == other.unique && self.parts == other.parts
+        self.unique == other.unique && self.parts == other.parts && self.fulltext == other.fulltext
+    }
+    /// Whether it is the hidden row id's, which no statement names.
+    pub fn is_hidden(&self) -> bool {
+        self.parts.is_empty() && self.fulltext.is_none()
+    }
+    /// Positions of the columns that its entries are made of, in its order.
+    pub fn columns(&self) -> impl Iterator<Item = usize> {
+        let text = self.fulltext.iter().flat_map(|f| f.columns.iter().copied());
+        self.parts.iter().map(|p| p.column).chain(text)
     }
 }
 
@@ -238,11 +252,13 @@ impl Schema {
         &self.layout
     }
     /// Positions of the indexes in the order in which MySQL lists them: the primary key, unique ones that cannot be NULL, unique ones,
-    /// the rest. The hidden row id's is left out.
+    /// others, FULLTEXT ones. The hidden row id's is left out.
     pub fn index_order(&self) -> Vec<usize> {
         let rank = |i: &Index| {
             if i.name == "PRIMARY" {
                 0
+            } else if i.fulltext.is_some() {
+                4
             } else if !i.unique {
                 3
             } else if i.parts.iter().any(|p| self.columns[p.column].nullable) {
@@ -252,7 +268,7 @@ impl Schema {
             }
         };
         let mut order: Vec<usize> = (0..self.indexes.len())
-            .filter(|i| !self.indexes[*i].parts.is_empty())
+            .filter(|i| !self.indexes[*i].is_hidden())
             .collect();
         order.sort_by_key(|i| rank(&self.indexes[*i]));
         order
@@ -375,6 +391,7 @@ pub(crate) mod tests {
                 comment: if i == 2 { "a key" } else { "" }.into(),
                 visible: true,
                 btree: false,
+                fulltext: None,
             })
             .collect();
         Schema::new(

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use millpond_store::{
-    CodecFactory, Constraint, ConstraintKind, Error, KeyCodec, References, Result, TableDef,
+    CodecFactory, Constraint, ConstraintKind, Error, KeyCodec, Keys, References, Result, TableDef,
 };
 
 use super::columns::{self, take_failure};
 use crate::catalog::{Versions, WORK_DATABASE};
+use crate::fulltext;
 use crate::types::Schema;
 
 /// The store's codec factory: decodes schemas from definitions.
@@ -26,6 +27,15 @@ impl KeyCodec for SchemaCodec {
             None => Ok(null),
             Some(e) => Err(Error::Invalid(e.message)),
         }
+    }
+    fn is_multi(&self, index: usize) -> bool {
+        self.0.indexes[index].fulltext.is_some()
+    }
+    fn keys(&self, index: usize, row: &[u8], out: &mut Keys) -> Result<()> {
+        if let Some(of) = &self.0.indexes[index].fulltext {
+            fulltext::entries(&self.0, of, row, out);
+        }
+        Ok(())
     }
     fn has_earlier_versions(&self) -> bool {
         self.0.versions().earlier() > 0

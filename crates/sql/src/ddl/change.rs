@@ -6,9 +6,10 @@ use super::column::{self, ColumnSpec, read_default};
 use super::create::{Elements, check_row_size, elements};
 use super::expressions;
 use super::foreign_keys;
+use super::fulltext;
 use super::functional;
 use super::instant;
-use super::key::{self, KeyKind, KeySpec, PRIMARY};
+use super::key::{self, KeyKind, KeySpec, PRIMARY, TextKey};
 use super::names;
 use super::options::Options;
 use crate::catalog::{ForeignKey, KeptOptions, Step};
@@ -96,8 +97,14 @@ fn unsupported<T>(what: &str) -> SqlResult<T> {
 
 /// A stored index as a statement would ask for it.
 fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
+    let name = |column: usize| schema.columns[column].name.clone();
+    let parts = index.parts.iter();
+    let parts = parts.map(|p| (name(p.column), p.prefix, p.desc));
+    let whole = |columns: &[usize]| columns.iter().map(|c| (name(*c), None, false)).collect();
     KeySpec {
-        kind: if index.name == PRIMARY {
+        kind: if index.fulltext.is_some() {
+            KeyKind::Fulltext
+        } else if index.name == PRIMARY {
             KeyKind::Primary
         } else if index.unique {
             KeyKind::Unique
@@ -105,11 +112,14 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
             KeyKind::Plain
         },
         name: Some(index.name.clone()),
-        parts: index
-            .parts
-            .iter()
-            .map(|p| (schema.columns[p.column].name.clone(), p.prefix, p.desc))
-            .collect(),
+        parts: match &index.fulltext {
+            Some(f) => whole(&f.columns),
+            None => parts.collect(),
+        },
+        text: match &index.fulltext {
+            Some(f) => TextKey::Made(f.parser, f.stopwords),
+            None => TextKey::Words,
+        },
         exprs: Vec::new(),
         comment: index.comment.clone(),
         visible: index.visible,
@@ -379,7 +389,7 @@ impl<'a> Change<'a> {
 
     fn has_unique_key(&self, name: &str) -> bool {
         let key = self.key(name).map(|at| &self.keys[at]);
-        key.is_ok_and(|k| k.kind != KeyKind::Plain)
+        key.is_ok_and(|k| k.kind.is_unique())
     }
 
     /// ALTER CHECK and ALTER CONSTRAINT; error 3942 for constraints that are always enforced.
@@ -616,6 +626,7 @@ impl<'a> Change<'a> {
         let mut columns: Vec<Column> = self.columns.into_iter().map(|c| c.column).collect();
         functional::retype(self.table, &mut columns, &self.gone, self.env)?;
         functional::expand(self.table, &mut self.keys, &mut columns, self.env)?;
+        fulltext::settle(&mut self.keys, self.env)?;
         from.resize(columns.len(), None);
         explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;

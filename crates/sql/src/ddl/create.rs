@@ -12,7 +12,9 @@ use super::options::Options;
 use super::tablespace::check_partitioned;
 use super::temporary::not_temporary;
 use super::work::Work;
-use super::{Ddl, Done, check, database_collation, expressions, foreign_keys, functional, names};
+use super::{
+    Ddl, Done, check, database_collation, expressions, foreign_keys, fulltext, functional, names,
+};
 use crate::catalog::Versions;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
@@ -128,6 +130,7 @@ impl Ddl<'_> {
         match self.prepare_create(create, &[])? {
             Prepared::Exists(done) => Ok(done),
             Prepared::New(new) if create.temporary => {
+                fulltext::refuse_temporary(&new.schema)?;
                 let mut table = new_table(&new.database, &new.table, &new.schema, None);
                 table.auto_increment = new.auto_increment;
                 self.make_temporary(table)
@@ -282,6 +285,7 @@ impl Ddl<'_> {
             ));
         }
         functional::expand(name.1, &mut keys, &mut columns, self.env)?;
+        fulltext::settle(&mut keys, self.env)?;
         explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::warn_of_twins(&indexes, |_| true, name, self.env);
@@ -328,6 +332,7 @@ impl Ddl<'_> {
             if schema.partitioning.is_some() {
                 return Err(not_temporary());
             }
+            fulltext::refuse_temporary(&schema)?;
             return self.make_temporary(new);
         }
         self.make(new, &schema, if_not_exists)

@@ -58,8 +58,10 @@ pub(super) fn keeps_values(new: &Column, old: &Column, in_key: bool) -> bool {
 
 /// Whether a column is part of an index.
 pub(super) fn in_key(schema: &Schema, column: usize) -> bool {
-    let mut parts = schema.indexes.iter().flat_map(|i| &i.parts);
-    parts.any(|p| p.column == column)
+    schema
+        .indexes
+        .iter()
+        .any(|i| i.columns().any(|c| c == column))
 }
 
 /// The value of a new column in rows that are there already; `None`: it is not one value, or none that they may have.
@@ -98,7 +100,18 @@ impl Changed {
             self.from[new.column] == Some(old.column)
                 && (new.prefix, new.desc) == (old.prefix, old.desc)
         };
-        new.unique == old.unique
+        let texts = match (&new.fulltext, &old.fulltext) {
+            (Some(new), Some(old)) => {
+                let same = |(new, old): (&usize, &usize)| self.from[*new] == Some(*old);
+                new.columns.len() == old.columns.len()
+                    && new.columns.iter().zip(&old.columns).all(same)
+                    && (new.parser, new.stopwords) == (old.parser, old.stopwords)
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        texts
+            && new.unique == old.unique
             && new.parts.len() == old.parts.len()
             && new.parts.iter().zip(&old.parts).all(same)
     }

@@ -1,12 +1,12 @@
 //! Keys: their parts and names, and which of them is the clustered one.
 
-use crate::catalog::key_length;
+use crate::catalog::{TextParser, key_length};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast;
 use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
 
-use super::names;
+use super::{fulltext, names};
 
 /// Most parts of a key.
 const MAX_PARTS: usize = 16;
@@ -27,6 +27,14 @@ pub(super) enum KeyKind {
     Primary,
     Unique,
     Plain,
+    Fulltext,
+}
+
+impl KeyKind {
+    /// Whether no two rows may have the same key.
+    pub fn is_unique(self) -> bool {
+        matches!(self, KeyKind::Primary | KeyKind::Unique)
+    }
 }
 
 /// A key as a statement asks for it.
@@ -42,6 +50,20 @@ pub(super) struct KeySpec {
     pub visible: bool,
     /// USING BTREE.
     pub btree: bool,
+    /// Of a FULLTEXT key: its parser, and what is known of it besides if there is one already.
+    pub text: TextKey,
+}
+
+/// What a statement says of a FULLTEXT key besides its columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum TextKey {
+    /// The parser that there is without WITH PARSER, by the server's settings.
+    #[default]
+    Words,
+    /// WITH PARSER ngram, by the server's settings.
+    Ngram,
+    /// As it was made.
+    Made(TextParser, bool),
 }
 
 impl KeySpec {
@@ -55,6 +77,7 @@ impl KeySpec {
             comment: String::new(),
             visible: true,
             btree: false,
+            text: TextKey::Words,
         }
     }
 }
@@ -70,7 +93,7 @@ pub(super) fn of_definition(def: &ast::KeyDef) -> SqlResult<KeySpec> {
     let name = match kind {
         KeyKind::Primary => None,
         KeyKind::Unique => def.name.as_ref().or(constraint),
-        KeyKind::Plain => def.name.as_ref(),
+        KeyKind::Plain | KeyKind::Fulltext => def.name.as_ref(),
     };
     new(kind, name, &def.parts.all(), &def.options.all())
 }
@@ -85,10 +108,19 @@ pub(super) fn new(
     let name = name.map(|n| n.as_str().to_string());
     let shown = match kind {
         KeyKind::Primary => Some(PRIMARY),
-        KeyKind::Unique | KeyKind::Plain => name.as_deref(),
+        KeyKind::Unique | KeyKind::Plain | KeyKind::Fulltext => name.as_deref(),
     };
-    let (comment, visible, btree) = read_options(options, shown)?;
+    let text = match kind {
+        KeyKind::Fulltext => fulltext::parser(options, over)?,
+        _ => TextKey::Words,
+    };
+    let options: Vec<_> = options
+        .iter()
+        .filter(|o| !fulltext::is_parser(kind, o))
+        .collect();
+    let (comment, visible, btree) = read_options(&options, shown)?;
     Ok(KeySpec {
+        text,
         kind,
         name,
         parts: parts(over)?,
@@ -105,7 +137,8 @@ pub(super) fn kind(kind: ast::KeyKind) -> SqlResult<KeyKind> {
         ast::KeyKind::Primary => KeyKind::Primary,
         ast::KeyKind::Unique => KeyKind::Unique,
         ast::KeyKind::Plain => KeyKind::Plain,
-        ast::KeyKind::Fulltext | ast::KeyKind::Spatial => return Err(SqlError::unsupported(kind)),
+        ast::KeyKind::Fulltext => KeyKind::Fulltext,
+        ast::KeyKind::Spatial => return Err(SqlError::unsupported(kind)),
     })
 }
 
@@ -144,7 +177,7 @@ fn part(part: &ast::KeyPart) -> SqlResult<(String, Option<u32>, bool)> {
 /// A key's comment, whether it is visible and whether BTREE was said. BTREE is what every key is; HASH is what MySQL turns into BTREE
 /// too; no page is compressed.
 fn read_options(
-    options: &[ast::IndexOption],
+    options: &[&ast::IndexOption],
     key: Option<&str>,
 ) -> SqlResult<(String, bool, bool)> {
     use ast::IndexOption as O;
@@ -245,7 +278,7 @@ fn resolve(spec: &KeySpec, columns: &[Column]) -> SqlResult<Vec<KeyPart>> {
 fn name_for(
     spec: &KeySpec,
     columns: &[Column],
-    parts: &[KeyPart],
+    first: usize,
     taken: &[Index],
 ) -> SqlResult<String> {
     if spec.kind == KeyKind::Primary {
@@ -259,7 +292,7 @@ fn name_for(
         }
         return Ok(name.clone());
     }
-    let base = &columns[parts[0].column].name;
+    let base = &columns[first].name;
     if !is_taken(base) && !base.eq_ignore_ascii_case(PRIMARY) {
         return Ok(base.clone());
     }
@@ -297,11 +330,22 @@ pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlR
             format!("Too many keys specified; max {MAX_KEYS} keys allowed"),
         ));
     }
-    let parts = resolve(spec, columns)?;
+    let (parts, fulltext) = match spec.kind {
+        KeyKind::Fulltext => (
+            Vec::new(),
+            Some(Box::new(fulltext::resolve(spec, columns)?)),
+        ),
+        _ => (resolve(spec, columns)?, None),
+    };
     check_length(columns, &parts)?;
+    let first = match &fulltext {
+        Some(f) => f.columns[0],
+        None => parts[0].column,
+    };
     Ok(Index {
-        name: name_for(spec, columns, &parts, taken)?,
-        unique: spec.kind != KeyKind::Plain,
+        name: name_for(spec, columns, first, taken)?,
+        unique: spec.kind.is_unique(),
+        fulltext,
         parts,
         comment: spec.comment.clone(),
         visible: spec.visible,
@@ -418,6 +462,7 @@ pub(super) fn hidden() -> Index {
         comment: String::new(),
         visible: true,
         btree: false,
+        fulltext: None,
     }
 }
 
@@ -452,6 +497,7 @@ mod tests {
             comment: String::new(),
             visible: true,
             btree: false,
+            text: TextKey::Words,
         }
     }
 

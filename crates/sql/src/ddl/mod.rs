@@ -11,6 +11,7 @@
 //! | `change` | a definition while it is being changed |
 //! | `check` | CHECK constraints |
 //! | `expressions` | what a definition says by expressions, once all of its columns are known |
+//! | `fulltext` | FULLTEXT keys |
 //! | `functional` | functional key parts and their hidden columns |
 //! | `instant` | changes that leave the rows as they are |
 //! | `clauses` | ALGORITHM and LOCK |
@@ -42,6 +43,7 @@ mod create;
 mod expressions;
 mod follow;
 mod foreign_keys;
+mod fulltext;
 mod functional;
 mod inplace;
 mod instant;

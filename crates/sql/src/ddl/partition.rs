@@ -118,7 +118,7 @@ impl<'a> Ddl<'a> {
     pub fn partition(&self, schema: &mut Schema, by: &PartitionBy) -> SqlResult<()> {
         let p = partition::define(by, schema, self.env)?;
         schema.partitioning = Some(Arc::new(p));
-        Ok(())
+        super::fulltext::refuse_partitioned(schema)
     }
 
     /// Takes a table's partitioning over to a changed schema, whose columns it must fit.

@@ -6,6 +6,7 @@
 //! | `scan` | reading a stored table by an access path |
 //! | `partitions` | the same for a partitioned table |
 //! | `loose_scan` | an index of which groups are passed over |
+//! | `fulltext` | FULLTEXT searches, and reading a table by one |
 //! | `index_merge` | the same by several indexes |
 //! | `levels`, `hash` | the loops of a join |
 //! | `json_table` | JSON_TABLE |
@@ -35,6 +36,7 @@ mod bulk;
 mod codec;
 mod distinct;
 mod dml;
+mod fulltext;
 mod group;
 pub mod handler;
 mod hash;

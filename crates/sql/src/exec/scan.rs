@@ -3,6 +3,7 @@
 use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, Scan, ScanRow, Table, Txn};
 use smallvec::SmallVec;
 
+use super::fulltext;
 use super::index_merge;
 use super::loose_scan;
 use super::partitions;
@@ -62,6 +63,9 @@ where
     let whole = (&*t.table, 0);
     if let Some(m) = &a.merge {
         return index_merge::table(st, t, whole, a, m, mode, rows, &mut f);
+    }
+    if let Some(by) = &a.fulltext {
+        return fulltext::table(st, t, a, by, mode, rows, &mut f);
     }
     let mut key = st.scratch.take();
     let ranges = ranges::build(a, &t.schema, &st.context(rows), &mut key)?;

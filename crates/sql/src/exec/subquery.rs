@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::block;
+use super::fulltext;
 use super::hash::hash_value;
 use super::keyed_rows::KeyedRows;
 use super::lateral::Last;
@@ -83,6 +84,18 @@ pub fn value<'s>(
                 return Ok(v.clone());
             }
             let v = memo::value(st, q, rows, |st| called(st, function, plan_query, rows))?;
+            if keep {
+                st.subqueries[q.id] = Some(Rc::new(Kept::Value(v.clone())));
+            }
+            Ok(v)
+        }
+        Ask::Fulltext(search) => {
+            if keep && let Some(Kept::Value(v)) = st.subqueries[q.id].as_deref() {
+                return Ok(v.clone());
+            }
+            let v = memo::value(st, q, rows, |st| {
+                fulltext::search(st, *search, plan_query, rows)
+            })?;
             if keep {
                 st.subqueries[q.id] = Some(Rc::new(Kept::Value(v.clone())));
             }

@@ -487,6 +487,14 @@ pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         describe_merge(line, m, schema);
         return;
     }
+    if let Some(f) = &a.fulltext {
+        line.access = "fulltext".into();
+        line.key.clone_from(&schema.indexes[f.index].name);
+        line.possible.clone_from(&line.key);
+        line.key_len = "0".into();
+        line.reference = "const".into();
+        return;
+    }
     let index = &schema.indexes[a.index];
     let bounded = a.is_bounded();
     let single = a.arms.is_empty()

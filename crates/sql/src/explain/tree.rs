@@ -483,6 +483,10 @@ fn access(name: &str, kind: &SourceKind, a: &Access) -> String {
     if let Some(m) = &a.merge {
         return merged(name, m, schema);
     }
+    if let Some(f) = &a.fulltext {
+        let index = &schema.indexes[f.index];
+        return format!("Full-text index search on {name} using {}", index.name);
+    }
     let index = &schema.indexes[a.index];
     let reverse = if a.reverse { " (reverse)" } else { "" };
     let lists = a.eq.iter().any(|c| matches!(c, EqCond::In(_)));

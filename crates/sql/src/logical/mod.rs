@@ -48,6 +48,7 @@ use crate::catalog::View;
 use crate::env::StoredFunction;
 use crate::expr::json_table::JsonRows;
 use crate::expr::{CompareOp, Expr, RowTest, WindowFunction};
+use crate::fulltext::Mode;
 use crate::parse::ast::ViewAlgorithm;
 use crate::types::{Collation, SqlType};
 
@@ -224,6 +225,17 @@ pub struct Subquery {
     pub exists: bool,
 }
 
+/// A FULLTEXT search.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// Position of the table among the statement's.
+    pub table: usize,
+    /// Position of its index.
+    pub index: usize,
+    /// How the search is meant.
+    pub mode: Mode,
+}
+
 /// What is asked of a subquery.
 #[derive(Clone, Debug)]
 pub enum Ask {
@@ -231,6 +243,8 @@ pub enum Ask {
     Scalar,
     /// What a stored function makes of its one row, the arguments.
     Call(Arc<StoredFunction>),
+    /// A FULLTEXT search for the one value of its one row, ready to be held against rows ([`crate::fulltext::Query`]).
+    Fulltext(Search),
     /// Whether it has rows.
     Exists {
         /// NOT EXISTS.

@@ -231,6 +231,7 @@ impl Printer<'_> {
             let ask = match &q.ask {
                 Ask::Scalar => "scalar",
                 Ask::Call(_) => "call",
+                Ask::Fulltext(_) => "fulltext",
                 Ask::Exists { .. } => "exists",
                 Ask::In { .. } => "in",
                 Ask::Row { .. } => "row",

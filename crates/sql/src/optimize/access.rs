@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::conditions::{Cond, term};
 use super::estimate::{self, Asked};
+use super::fulltext;
 use super::index_condition::{held, pushable};
 use super::index_merge;
 use super::loose_scan::{self, Sparse};
@@ -177,6 +178,7 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
         }
     }
     all.extend(index_merge::choices(r, &terms, total));
+    all.extend(fulltext::choices(r, total));
     let left = left(r, &all, total);
     for c in &mut all {
         c.left = left.min(c.rows);
@@ -419,6 +421,7 @@ pub fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         jump: None,
         skip: None,
         merge: None,
+        fulltext: None,
         pushed: None,
         prune: None,
         reverse: false,
@@ -555,7 +558,9 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
 
 /// `left`: rows that all conditions leave.
 fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
-    let in_order = r.wanted.filter(|_| c.access.merge.is_none());
+    let in_order = r
+        .wanted
+        .filter(|_| c.access.merge.is_none() && c.access.fulltext.is_none());
     let order = in_order.map(|w| order(r.schema, &c.access, w));
     // A skip scan finds combinations forwards.
     let order = order.map(|o| o.filter(|reverse| !reverse || c.access.skip.is_none()));
@@ -598,7 +603,7 @@ fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
     }
     c.cost = DESCENT + read * per_row + c.seeks * (read / c.rows.max(1.0)).min(1.0);
     c.whole = DESCENT + c.rows * per_row + c.seeks;
-    if c.access.merge.is_some() {
+    if c.access.merge.is_some() || c.access.fulltext.is_some() {
         (c.cost, c.whole) = (c.merging, c.merging);
     }
     if r.locked && !c.access.is_bounded() {

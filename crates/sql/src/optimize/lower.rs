@@ -104,6 +104,7 @@ impl Optimizer<'_> {
         let ask = match ask {
             logical::Ask::Scalar => Ask::Scalar,
             logical::Ask::Call(function) => Ask::Call(function),
+            logical::Ask::Fulltext(search) => Ask::Fulltext(search),
             logical::Ask::Exists { negated } => Ask::Exists { negated },
             logical::Ask::In { negated, collation } => Ask::In {
                 value: one(),

@@ -14,6 +14,7 @@
 //! | `estimate` | how many rows there are, and how many conditions leave |
 //! | `access` | the index and ranges to read one table by |
 //! | `index_condition` | which conditions entries of an index decide |
+//! | `fulltext` | one table by a FULLTEXT index |
 //! | `index_merge` | one table by several indexes |
 //! | `loose_scan` | an index read by jumps, for DISTINCT and GROUP BY |
 //! | `skip_scan` | conditions on later parts of an index than the first |
@@ -26,6 +27,7 @@ pub(crate) mod conditions;
 mod cost;
 mod dml;
 mod estimate;
+mod fulltext;
 mod index_condition;
 mod index_merge;
 mod joins;

@@ -13,7 +13,7 @@ use millpond_store::{LockMode, WaitPolicy};
 use crate::env::StoredFunction;
 use crate::expr::json_table::JsonRows;
 use crate::expr::{AggregateSpec, CompareOp, Expr, RowTest};
-use crate::logical::{Limit, VirtualRef};
+use crate::logical::{Limit, Search, VirtualRef};
 pub use crate::logical::{SetOp, Window};
 use crate::partition::Prune;
 use crate::types::{Collation, Schema, SqlType};
@@ -474,6 +474,8 @@ pub struct Access {
     /// Several indexes are read in its place, for keys of the clustered index; then there is nothing in `eq`, `range` and `arms`, and
     /// `index` is the clustered one.
     pub merge: Option<Box<IndexMerge>>,
+    /// A FULLTEXT search finds the rows, the best first; then `index` is the clustered one, and nothing else bounds what is read.
+    pub fulltext: Option<Box<FulltextAccess>>,
     /// Conditions asked of the index's entries before rows are fetched.
     pub pushed: Option<Box<IndexCondition>>,
     /// For a partitioned table, what is known of the partitions to read; `None`: nothing.
@@ -491,10 +493,11 @@ impl Access {
             || !self.arms.is_empty()
             || self.skip.is_some()
             || self.merge.is_some()
+            || self.fulltext.is_some()
     }
     /// Whether it reads the clustered index and no other.
     pub fn is_of_table(&self) -> bool {
-        self.index == 0 && self.merge.is_none()
+        self.index == 0 && self.merge.is_none() && self.fulltext.is_none()
     }
     /// Calls `f` for the values that bound what is read.
     pub fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
@@ -529,6 +532,7 @@ impl Access {
             jump: None,
             skip: None,
             merge: None,
+            fulltext: None,
             pushed: None,
             prune: None,
             reverse: false,
@@ -552,6 +556,15 @@ impl Access {
             .max()
             .unwrap_or_else(|| used(&self.eq, &self.range))
     }
+}
+
+/// Reading a table by a FULLTEXT index.
+#[derive(Clone, Debug)]
+pub struct FulltextAccess {
+    /// Position of the index.
+    pub index: usize,
+    /// The search ([`crate::fulltext::Query`]): the value of a subquery that runs before the first row.
+    pub search: Expr,
 }
 
 /// Conditions on parts of an index of which some before have none: a skip scan.
@@ -668,9 +681,9 @@ pub struct Subquery {
 }
 
 impl Subquery {
-    /// Whether it is a call of a stored function, which EXPLAIN shows as little as any function's.
+    /// Whether it is a call of a stored function or a FULLTEXT search, which EXPLAIN shows as little as any function's.
     pub fn is_call(&self) -> bool {
-        matches!(self.ask, Ask::Call(_))
+        matches!(self.ask, Ask::Call(_) | Ask::Fulltext(_))
     }
     /// Whether its rows are the same throughout a statement.
     pub fn stays(&self) -> bool {
@@ -694,6 +707,8 @@ pub enum Ask {
     Scalar,
     /// What a stored function makes of its one row, the arguments.
     Call(Arc<StoredFunction>),
+    /// A FULLTEXT search for the one value of its one row, ready to be held against rows.
+    Fulltext(Search),
     /// Whether it has rows.
     Exists {
         /// NOT EXISTS.

@@ -134,7 +134,8 @@ pub fn implied_keys(specs: &[Spec], keys: &mut Vec<KeySpec>, base: usize) {
     let mut more = Vec::new();
     for spec in specs {
         let covers = |key: &KeySpec| {
-            key.parts.len() >= spec.columns.len()
+            key.kind != KeyKind::Fulltext
+                && key.parts.len() >= spec.columns.len()
                 && key
                     .parts
                     .iter()
@@ -152,6 +153,7 @@ pub fn implied_keys(specs: &[Spec], keys: &mut Vec<KeySpec>, base: usize) {
             comment: String::new(),
             visible: true,
             btree: false,
+            text: Default::default(),
             exprs: Vec::new(),
         };
         more.push((base + spec.at, key));

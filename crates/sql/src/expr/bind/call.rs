@@ -156,7 +156,11 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
             _ => Err(SqlError::syntax(format_args!("near '{column}'"))),
         },
         S::Interval(args) => of(Func::Interval, args, scope),
-        S::Match { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
+        S::Match {
+            columns,
+            against,
+            mode,
+        } => super::fulltext::matching(columns, against, *mode, scope),
         S::WeightString {
             levels: Some(_), ..
         } => Err(SqlError::unsupported("LEVEL of WEIGHT_STRING()")),

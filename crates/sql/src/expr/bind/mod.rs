@@ -8,6 +8,7 @@
 //! | `comparisons` | what sides are converted to; ranges, lists, rows, patterns |
 //! | `call` | functions and aggregates |
 //! | `cast` | CAST, CONVERT, COLLATE |
+//! | `fulltext` | MATCH ... AGAINST |
 //! | `json` | documents among arguments, JSON_VALUE |
 //! | `condition` | what is a condition by its form |
 //! | `coercion` | which collation counts |
@@ -18,6 +19,7 @@ mod cast;
 pub(crate) mod coercion;
 mod comparisons;
 mod condition;
+mod fulltext;
 mod json;
 mod literal;
 mod names;
@@ -159,6 +161,15 @@ pub trait Scope {
         _args: Vec<Expr>,
     ) -> SqlResult<Option<Expr>> {
         Ok(None)
+    }
+    /// A FULLTEXT search of columns for a bound text; gives the expression that stands for it, ready to be held against them.
+    fn search(
+        &mut self,
+        _columns: &[Expr],
+        _text: Expr,
+        _mode: crate::fulltext::Mode,
+    ) -> SqlResult<Expr> {
+        Err(SqlError::unsupported("MATCH ... AGAINST here"))
     }
     /// `VALUES(column)` of INSERT ... ON DUPLICATE KEY UPDATE.
     fn inserted_value(&mut self, _column: &str) -> SqlResult<Expr> {

@@ -20,6 +20,7 @@ mod digests;
 mod encode;
 mod files;
 mod format;
+mod fulltext;
 mod gtid;
 mod info;
 mod json;
@@ -207,6 +208,7 @@ const TOPICS: &[&[Function]] = &[
     encode::FUNCTIONS,
     files::FUNCTIONS,
     format::FUNCTIONS,
+    fulltext::FUNCTIONS,
     gtid::FUNCTIONS,
     info::FUNCTIONS,
     json::FUNCTIONS,
@@ -268,6 +270,7 @@ impl Func {
     pub const DayOfWeek: Func = Func::named("DAYOFWEEK");
     pub const DayOfYear: Func = Func::named("DAYOFYEAR");
     pub const Floor: Func = Func::named("FLOOR");
+    pub const FulltextRank: Func = Func::named("MATCH AGAINST");
     pub const GetFormat: Func = Func::named("GET_FORMAT");
     pub const IfNull: Func = Func::named("IFNULL");
     pub const Interval: Func = Func::named("INTERVAL");

@@ -1,0 +1,97 @@
+//! Texts cut into words.
+
+use crate::catalog::{FulltextIndex, TextParser};
+use crate::types::Collation;
+use crate::types::collation::next_char;
+
+/// InnoDB's default stopwords, in the order in which information_schema.INNODB_FT_DEFAULT_STOPWORD has them.
+pub const STOPWORDS: [&str; 36] = [
+    "a", "about", "an", "are", "as", "at", "be", "by", "com", "de", "en", "for", "from", "how",
+    "i", "in", "is", "it", "la", "of", "on", "or", "that", "the", "this", "to", "was", "what",
+    "when", "where", "who", "will", "with", "und", "the", "www",
+];
+/// Bytes of the longest of them.
+const LONGEST_STOPWORD: usize = 5;
+
+/// Calls `f` for each word of a text in order, with whether the index has it: those that are too short or too long, and stopwords, it has not.
+pub fn each<'t>(
+    index: &FulltextIndex,
+    collation: Collation,
+    text: &'t [u8],
+    f: &mut dyn FnMut(&'t [u8], bool),
+) {
+    match index.parser {
+        TextParser::Words { least, most } => words(text, &mut |word, chars| {
+            let stops = || index.stopwords && is_stopword(word, collation);
+            f(word, (least..=most).contains(&chars) && !stops());
+        }),
+        TextParser::Ngram(size) => ngrams(text, size as usize, &mut |ngram| {
+            f(ngram, !(index.stopwords && has_stopword(ngram, collation)));
+        }),
+    }
+}
+
+/// Whether a character is part of words.
+fn is_word(c: u32) -> bool {
+    c == u32::from(b'_') || char::from_u32(c).is_some_and(char::is_alphanumeric)
+}
+
+/// The words of a text, with their lengths in characters.
+fn words<'t>(text: &'t [u8], f: &mut dyn FnMut(&'t [u8], u32)) {
+    let (mut at, mut from, mut chars) = (0, 0, 0);
+    while at < text.len() {
+        let (c, n) = next_char(&text[at..]);
+        if is_word(c) {
+            if chars == 0 {
+                from = at;
+            }
+            chars += 1;
+        } else if chars > 0 {
+            f(&text[from..at], chars);
+            chars = 0;
+        }
+        at += n;
+    }
+    if chars > 0 {
+        f(&text[from..], chars);
+    }
+}
+
+/// Every `size` characters that follow each other without a space among them.
+fn ngrams<'t>(text: &'t [u8], size: usize, f: &mut dyn FnMut(&'t [u8])) {
+    for part in text.split(|b| *b == b' ') {
+        let mut starts = Vec::new();
+        let mut at = 0;
+        while at < part.len() {
+            starts.push(at);
+            at += next_char(&part[at..]).1;
+        }
+        starts.push(part.len());
+        for ends in starts.windows(size + 1) {
+            f(&part[ends[0]..ends[size]]);
+        }
+    }
+}
+
+/// Whether a collation tells the cases of letters apart because it compares bytes.
+fn is_binary(collation: Collation) -> bool {
+    collation.name().ends_with("bin")
+}
+
+fn is_stopword(word: &[u8], collation: Collation) -> bool {
+    if word.len() > LONGEST_STOPWORD {
+        return false;
+    }
+    let same = |s: &&str| match is_binary(collation) {
+        true => s.as_bytes() == word,
+        false => s.as_bytes().eq_ignore_ascii_case(word),
+    };
+    STOPWORDS.iter().any(|s| same(&s))
+}
+
+/// Whether a stopword is part of an ngram, which is left out then.
+fn has_stopword(ngram: &[u8], collation: Collation) -> bool {
+    let part =
+        |from: usize| (from..ngram.len()).any(|to| is_stopword(&ngram[from..=to], collation));
+    (0..ngram.len()).any(part)
+}
