@@ -123,6 +123,10 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
         let mut t = if a.is_blob() { a.clone() } else { b.clone() };
         t.collation = collation;
         t.length = t.length.max(width(a)).max(width(b));
+        // What is no geometry in one place is none in the other.
+        if t.is_geometry() {
+            t = SqlType::new(B::LongBlob);
+        }
         return t;
     }
     SqlType::varchar(width(a).max(width(b)), collation)

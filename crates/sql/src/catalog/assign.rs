@@ -34,8 +34,8 @@ pub fn generated(n: u64, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Va
     })
 }
 
-/// The value of a column that a statement does not mention: its default, or error 1364 (strict; else the type's zero with a
-/// warning). An AUTO_INCREMENT column gives its type's 0. Error 3773 for a default that is an expression.
+/// The value of a column that a statement does not mention: its default, or error 1364 (strict, or of a spatial type; else the type's zero
+/// with a warning). An AUTO_INCREMENT column gives its type's 0. Error 3773 for a default that is an expression.
 pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<'static>> {
     match &column.default {
         DefaultValue::Null => Ok(Value::Null),
@@ -58,6 +58,9 @@ pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<
         }
         DefaultValue::None => {
             let m = format!("Field '{}' doesn't have a default value", column.name);
+            if column.ty.is_geometry() {
+                return Err(SqlError::new(1364, m));
+            }
             cx.raise(1364, m)?;
             Ok(implicit_zero(&column.ty))
         }

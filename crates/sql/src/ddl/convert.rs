@@ -179,5 +179,8 @@ pub(super) fn value_of_new(column: &Column, cx: &StoreContext<'_>) -> SqlResult<
             ),
         ));
     }
+    if column.ty.is_geometry() {
+        return Err(value::no_geometry());
+    }
     Ok(value::implicit_zero(&column.ty))
 }

@@ -153,7 +153,7 @@ fn hidden(
 
 /// The type of a column that holds what an expression gives. Errors 3757 and 3761.
 fn column_type(ty: SqlType, text: &str) -> SqlResult<SqlType> {
-    if ty.is_blob() {
+    if ty.is_blob() && !ty.is_geometry() {
         return Err(SqlError::new(
             3757,
             "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.",

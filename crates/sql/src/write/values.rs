@@ -206,6 +206,7 @@ impl<'w> RowWriter<'w> {
                 value::store(now, definition, &self.conversion(env))?
             }
             BaseType::Enum => Value::str(""),
+            _ if definition.ty.is_geometry() => return Err(value::no_geometry()),
             _ => value::implicit_zero(&definition.ty),
         };
         row.put(column, zero);

@@ -157,6 +157,10 @@ fn null<'a>(column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
         return Ok(Value::Null);
     }
     let e = null_refused(column);
+    // No zero takes its place.
+    if column.ty.is_geometry() && !cx.strict {
+        return Err(SqlError::new(3673, e.message));
+    }
     cx.raise(e.code, e.message)?;
     Ok(family::implicit_zero(column.ty))
 }

@@ -22,7 +22,7 @@ pub use cast::{invalid, not_utf8, number_of_text, truncated};
 pub use env::ConversionEnv;
 pub use family::{
     Lookup, cast, conform, default_text, implicit_zero, integer_range, integer_value, lookup,
-    member_number, of_default, recoded, sort_key,
+    member_number, no_geometry, of_default, recoded, sort_key,
 };
 pub use json::Json;
 pub use text::{assigned, shown, write_text};

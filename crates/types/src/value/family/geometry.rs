@@ -6,8 +6,8 @@ use crate::error::{SqlError, SqlResult};
 use crate::types::SqlType;
 use crate::value::geometry::{Geometry, Kind};
 
-/// Error 1416.
-fn refused() -> SqlError {
+/// Error 1416: what a spatial column is given is no geometry for it. There is no zero of its type, either.
+pub fn no_geometry() -> SqlError {
     SqlError::new(
         1416,
         "Cannot get geometry object from data you send to the GEOMETRY field",
@@ -17,14 +17,14 @@ fn refused() -> SqlError {
 /// Bytes are kept as they are if they are a geometry of the column's type (1416) in its reference system (3643).
 pub(super) fn assign<'a>(value: Value<'a>, column: Target<'_>) -> SqlResult<Value<'a>> {
     let Value::Bytes(bytes) = &value else {
-        return Err(refused());
+        return Err(no_geometry());
     };
-    let g = Geometry::of_bytes(bytes).ok_or_else(refused)?;
+    let g = Geometry::of_bytes(bytes).ok_or_else(no_geometry)?;
     // As in MySQL, a column of collections takes all.
     match column.ty.geometry_kind() {
         None | Some(Kind::Collection) => {}
         Some(kind) if kind == g.kind() => {}
-        Some(_) => return Err(refused()),
+        Some(_) => return Err(no_geometry()),
     }
     if let Some(srid) = column.ty.srid.filter(|srid| *srid != g.srid) {
         let m = format!(

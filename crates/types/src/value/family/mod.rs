@@ -26,6 +26,7 @@ mod time;
 mod year;
 
 pub use float::beside_float;
+pub use geometry::no_geometry;
 pub use integer::{integer_range, integer_value};
 pub use string::recoded;
 

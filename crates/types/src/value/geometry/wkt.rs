@@ -131,12 +131,12 @@ fn put_point(p: &Point, out: &mut Vec<u8>) {
     write_f64(p.y, out);
 }
 
-fn put_points(points: &Vec<Point>, out: &mut Vec<u8>) {
+fn put_points(points: &[Point], out: &mut Vec<u8>) {
     put_list(points, put_point, out);
 }
 
-fn put_lines(lines: &Vec<Vec<Point>>, out: &mut Vec<u8>) {
-    put_list(lines, put_points, out);
+fn put_lines(lines: &[Vec<Point>], out: &mut Vec<u8>) {
+    put_list(lines, |line, out| put_points(line, out), out);
 }
 
 /// Appends the text of a shape.
@@ -155,7 +155,9 @@ pub fn write(shape: &Shape, out: &mut Vec<u8>) {
             let in_parentheses = |p: &Point, out: &mut Vec<u8>| put_list(&[*p], put_point, out);
             put_list(points, in_parentheses, out);
         }
-        Shape::MultiPolygon(polygons) => put_list(polygons, put_lines, out),
+        Shape::MultiPolygon(polygons) => {
+            put_list(polygons, |rings, out| put_lines(rings, out), out)
+        }
         Shape::Collection(members) if members.is_empty() => out.extend_from_slice(b" EMPTY"),
         Shape::Collection(members) => put_list(members, write, out),
     }
