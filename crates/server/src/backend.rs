@@ -51,7 +51,9 @@ pub trait BackendSession {
     ) -> SqlResult<()>;
     fn use_database(&mut self, name: &str) -> SqlResult<()>;
     fn leave_database(&mut self);
-    fn change_account(&mut self, _user: &str, _admitted: &Admitted) {}
+    fn change_account(&mut self, _user: &str, _admitted: &Admitted) -> SqlResult<()> {
+        Ok(())
+    }
     fn check_kill(&self, _id: u32) -> SqlResult<()> {
         Ok(())
     }
@@ -139,8 +141,8 @@ impl BackendSession for Session {
     fn leave_database(&mut self) {
         Session::leave_database(self);
     }
-    fn change_account(&mut self, user: &str, admitted: &Admitted) {
-        Session::change_account(self, user, admitted);
+    fn change_account(&mut self, user: &str, admitted: &Admitted) -> SqlResult<()> {
+        Session::change_account(self, user, admitted)
     }
     fn check_kill(&self, id: u32) -> SqlResult<()> {
         Session::check_kill(self, id)

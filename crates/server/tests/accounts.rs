@@ -639,8 +639,6 @@ fn passwords() {
                 1827,
             ),
             ("ALTER USER nobody IDENTIFIED BY 'x'", 1396),
-            ("CREATE USER w REQUIRE SSL", 1235),
-            ("CREATE USER w WITH MAX_QUERIES_PER_HOUR 5", 1235),
             ("GRANT SELECT ON *.* TO u IDENTIFIED BY 'x'", 1235),
         ],
     );

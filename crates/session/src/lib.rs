@@ -31,7 +31,9 @@ mod vars;
 pub mod watch;
 
 pub use accounts::login::{Admitted, Candidate, Client, Verdict};
-pub use instance::{Instance, InstanceOptions};
+pub use instance::{
+    ClientCertificate, Instance, InstanceOptions, TlsFacts, TlsSettings, Transport,
+};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{
     ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,

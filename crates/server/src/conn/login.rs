@@ -69,6 +69,7 @@ pub(super) fn login<B: Backend>(
             .map(|db| String::from_utf8_lossy(db).into_owned()),
         found_rows: capabilities & capability::FOUND_ROWS != 0,
         account: None,
+        tls: None,
         multi_statements: capabilities & capability::MULTI_STATEMENTS != 0,
         // Several statements have several results.
         single_results: capabilities & (capability::MULTI_RESULTS | capability::MULTI_STATEMENTS)
@@ -156,7 +157,7 @@ impl<B: Backend> Connection<'_, B> {
             .and_then(|admitted| {
                 self.session.set_collation_id(collation);
                 if let Some(admitted) = admitted {
-                    self.session.change_account(&user, &admitted);
+                    self.session.change_account(&user, &admitted)?;
                 }
                 self.reset_session()
             })

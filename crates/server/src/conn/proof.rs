@@ -41,6 +41,7 @@ impl Claim {
                 names: peer.names.clone(),
                 system_user: peer.socket.clone().flatten(),
                 handles_expired: login.capabilities & capability::HANDLES_EXPIRED != 0,
+                tls: None,
             },
             local: peer.local,
             private: peer.socket.is_some(),

@@ -2,7 +2,7 @@
 //!
 //! An [`Access`] never changes. Its number is its own alone, so that "this plan has been checked for this access" is one comparison.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,6 +37,10 @@ pub struct Access {
     /// The account and roles that it gets privileges from.
     pub holders: Vec<Name>,
     global: Privileges,
+    /// Global privileges that do not hold in a database.
+    restrictions: BTreeMap<String, Privileges>,
+    /// Databases of grants are names, not patterns.
+    literal: bool,
     dynamic: HashMap<String, bool>,
     /// By holder: databases or patterns, the most specific first.
     databases: Vec<Vec<(String, Privileges)>>,
@@ -53,6 +57,8 @@ impl Access {
             active: Vec::new(),
             holders: Vec::new(),
             global: GLOBAL,
+            restrictions: BTreeMap::new(),
+            literal: false,
             dynamic: HashMap::new(),
             databases: Vec::new(),
             tables: HashMap::new(),
@@ -60,17 +66,20 @@ impl Access {
         }
     }
 
-    /// Of an account and roles, each with what it has been granted itself. `active`: the roles asked for.
+    /// Of an account and roles, each with what it has been granted itself. `active`: the roles asked for; `literal`: databases of grants are names,
+    /// not patterns.
     pub fn of<'a>(
         name: &Name,
         active: Vec<Name>,
         holders: impl Iterator<Item = (&'a Name, &'a Arc<Account>)>,
+        literal: bool,
     ) -> Access {
         static NEXT: AtomicU64 = AtomicU64::new(EVERYTHING + 1);
         let mut access = Access {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             active,
             global: 0,
+            literal,
             ..Access::everything(name.clone())
         };
         let mut all = Grants::default();
@@ -87,6 +96,7 @@ impl Access {
             all.join(grants);
         }
         access.global = all.global;
+        access.restrictions = all.restrictions;
         access.dynamic = all.dynamic.into_iter().collect();
         access.tables = all.tables.into_iter().collect();
         access.routines = all.routines.into_iter().collect();
@@ -114,14 +124,22 @@ impl Access {
         self.is_everything() || self.dynamic.get(name).is_some_and(|grant| *grant)
     }
 
+    /// Global privileges that do not hold in some databases.
+    pub fn restrictions(&self) -> &BTreeMap<String, Privileges> {
+        &self.restrictions
+    }
+
     /// Privileges on a database, the global ones among them.
     pub fn database(&self, database: &str) -> Privileges {
-        let mut all = self.global;
+        let mut all = self.global & !self.restrictions.get(database).copied().unwrap_or(0);
         if database.eq_ignore_ascii_case("information_schema") {
             return all | p::SELECT;
         }
         for list in &self.databases {
-            let fits = |d: &&(String, Privileges)| is_like(d.0.as_bytes(), database.as_bytes());
+            let fits = |d: &&(String, Privileges)| match self.literal {
+                true => d.0 == database,
+                false => is_like(d.0.as_bytes(), database.as_bytes()),
+            };
             all |= list.iter().find(fits).map_or(0, |d| d.1);
         }
         all

@@ -10,6 +10,8 @@ use super::names::Name;
 
 /// Version of an account's bytes.
 const VERSION: u8 = 1;
+/// Version of those of an account that has what builds before know nothing of: [`Later`] follows. Accounts without it are left readable to them.
+const LATER: u8 = 2;
 
 /// How a client proves who it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +57,40 @@ pub enum Lifetime {
     Days(u64),
 }
 
+/// What a connection must be for an account to be let in: REQUIRE.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Secure {
+    /// Whatever it is.
+    #[default]
+    Any,
+    /// TLS.
+    Tls,
+    /// TLS with a certificate of the client's that the server's authorities have signed.
+    X509,
+    /// The same, and all of these that are not empty.
+    Specified {
+        /// The cipher suite, by OpenSSL's name or the RFCs'.
+        cipher: String,
+        /// Who signed the client's certificate.
+        issuer: String,
+        /// Whose it is.
+        subject: String,
+    },
+}
+
+/// Most of something that an account may do in an hour, or have at a time; 0: no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// MAX_QUERIES_PER_HOUR.
+    pub queries: u64,
+    /// MAX_UPDATES_PER_HOUR.
+    pub updates: u64,
+    /// MAX_CONNECTIONS_PER_HOUR.
+    pub connections: u64,
+    /// MAX_USER_CONNECTIONS; 0: as the variable `max_user_connections` says.
+    pub at_a_time: u64,
+}
+
 /// Privileges on a table and on columns of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnTable {
@@ -89,11 +125,30 @@ pub struct Grants {
     pub tables: BTreeMap<(String, String), OnTable>,
     /// By routine.
     pub routines: BTreeMap<RoutineName, Privileges>,
+    /// Global privileges that do not hold in a database: partial revokes.
+    pub restrictions: BTreeMap<String, Privileges>,
 }
 
 impl Grants {
-    /// Adds all that others have.
+    /// Adds all that others have. What is restricted stays so only where both have it no other way.
     pub fn join(&mut self, other: &Grants) {
+        let restrictions = std::mem::take(&mut self.restrictions);
+        let without = |grants: &Grants, database: &String| {
+            grants.global & !grants.restrictions.get(database).copied().unwrap_or(0)
+        };
+        let own = Grants {
+            global: self.global,
+            restrictions,
+            ..Grants::default()
+        };
+        let all = own.restrictions.keys().chain(other.restrictions.keys());
+        for database in all {
+            let has = without(&own, database) | without(other, database);
+            let lacks = (own.global | other.global) & !has;
+            if lacks != 0 {
+                self.restrictions.insert(database.clone(), lacks);
+            }
+        }
         self.global |= other.global;
         for (name, grant) in &other.dynamic {
             *self.dynamic.entry(name.clone()).or_default() |= grant;
@@ -149,6 +204,10 @@ pub struct Account {
     pub roles: BTreeMap<Name, bool>,
     /// Those that are active when it logs in.
     pub default_roles: BTreeSet<Name>,
+    /// REQUIRE.
+    pub secure: Secure,
+    /// WITH MAX_...
+    pub limits: Limits,
 }
 
 fn put_name(w: &mut Writer, name: &Name) {
@@ -234,10 +293,70 @@ fn get_grants(r: &mut Reader<'_>) -> SqlResult<Grants> {
     Ok(g)
 }
 
+/// What the first builds with accounts knew nothing of.
+fn put_later(w: &mut Writer, a: &Account) {
+    let mut texts = |kind: u64, list: &[&str]| {
+        w.number(kind);
+        list.iter().for_each(|t| w.text(t));
+    };
+    match &a.secure {
+        Secure::Any => texts(0, &[]),
+        Secure::Tls => texts(1, &[]),
+        Secure::X509 => texts(2, &[]),
+        Secure::Specified {
+            cipher,
+            issuer,
+            subject,
+        } => texts(3, &[cipher, issuer, subject]),
+    }
+    w.number(a.limits.queries);
+    w.number(a.limits.updates);
+    w.number(a.limits.connections);
+    w.number(a.limits.at_a_time);
+    w.number(a.grants.restrictions.len() as u64);
+    for (database, set) in &a.grants.restrictions {
+        w.text(database);
+        w.number(*set);
+    }
+}
+
+fn get_later(r: &mut Reader<'_>, a: &mut Account) -> SqlResult<()> {
+    a.secure = match r.number()? {
+        0 => Secure::Any,
+        1 => Secure::Tls,
+        2 => Secure::X509,
+        3 => Secure::Specified {
+            cipher: r.text()?.to_string(),
+            issuer: r.text()?.to_string(),
+            subject: r.text()?.to_string(),
+        },
+        _ => return Err(corrupt()),
+    };
+    a.limits = Limits {
+        queries: r.number()?,
+        updates: r.number()?,
+        connections: r.number()?,
+        at_a_time: r.number()?,
+    };
+    for _ in 0..r.number()? {
+        let database = r.text()?.to_string();
+        a.grants.restrictions.insert(database, r.number()?);
+    }
+    Ok(())
+}
+
 impl Account {
+    /// Whether it has what the first builds with accounts knew nothing of.
+    fn is_later(&self) -> bool {
+        self.secure != Secure::Any
+            || self.limits != Limits::default()
+            || !self.grants.restrictions.is_empty()
+    }
+
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut w = Writer::new(VERSION);
+        let later = self.is_later();
+        let mut w = Writer::new(if later { LATER } else { VERSION });
         w.text(self.plugin.name());
         w.text(&self.secret);
         w.number(u64::from(self.expired) | u64::from(self.locked) << 1);
@@ -266,13 +385,16 @@ impl Account {
         }
         w.number(self.default_roles.len() as u64);
         self.default_roles.iter().for_each(|n| put_name(&mut w, n));
+        if later {
+            put_later(&mut w, self);
+        }
         w.finish()
     }
 
     /// From its bytes; error 1033 if they are none.
     pub fn decode(bytes: &[u8]) -> SqlResult<Account> {
         let (&version, rest) = bytes.split_first().ok_or_else(corrupt)?;
-        if version != VERSION {
+        if ![VERSION, LATER].contains(&version) {
             return Err(corrupt());
         }
         let r = &mut Reader(rest);
@@ -307,6 +429,9 @@ impl Account {
         }
         for _ in 0..r.number()? {
             a.default_roles.insert(get_name(r)?);
+        }
+        if version == LATER {
+            get_later(r, &mut a)?;
         }
         Ok(a)
     }
@@ -345,10 +470,45 @@ mod tests {
         a.grants.routines.insert((true, "d".into(), "p".into()), 4);
         a.roles.insert(Name::new("r", "%"), true);
         a.default_roles.insert(Name::new("r", "%"));
-        let bytes = a.encode();
-        assert_eq!(Account::decode(&bytes).unwrap(), a);
-        for cut in 0..bytes.len() {
-            assert!(Account::decode(&bytes[..cut]).is_err(), "{cut}");
-        }
+        let returns = |a: &Account, version: u8| {
+            let bytes = a.encode();
+            assert_eq!(bytes[0], version);
+            assert_eq!(Account::decode(&bytes).unwrap(), *a);
+            for cut in 0..bytes.len() {
+                assert!(Account::decode(&bytes[..cut]).is_err(), "{cut}");
+            }
+        };
+        returns(&a, VERSION);
+        a.limits.updates = 7;
+        returns(&a, LATER);
+        a.secure = Secure::Specified {
+            cipher: String::new(),
+            issuer: "/CN=a".into(),
+            subject: "/CN=b".into(),
+        };
+        a.grants.restrictions.insert("mysql".into(), 3);
+        returns(&a, LATER);
+    }
+
+    #[test]
+    fn what_one_has_unrestricted_is_not_restricted() {
+        let with = |global, restrictions: &[(&str, u64)]| Grants {
+            global,
+            restrictions: restrictions
+                .iter()
+                .map(|(d, p)| (d.to_string(), *p))
+                .collect(),
+            ..Grants::default()
+        };
+        let mut all = with(3, &[("a", 3), ("b", 1)]);
+        all.join(&with(6, &[("a", 6)]));
+        assert_eq!(all.global, 7);
+        // Of `a` each lacks all that it has; `b` is restricted for the first in what the second has not at all.
+        assert_eq!(
+            all.restrictions,
+            with(0, &[("a", 7), ("b", 1)]).restrictions
+        );
+        all.join(&with(1, &[]));
+        assert_eq!(all.restrictions, with(0, &[("a", 6)]).restrictions);
     }
 }

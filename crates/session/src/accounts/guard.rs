@@ -3,11 +3,13 @@
 //! The session's own thread alone changes it; it stands beside what stored functions see of their session, for they run by their definers' rights.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use millpond_sql::error::SqlResult;
 use parking_lot::Mutex;
 
 use super::access::{Access, EVERYTHING};
+use super::meter::Meter;
 use super::names::Name;
 use super::{Accounts, Wanted};
 
@@ -17,6 +19,8 @@ pub struct Guard {
     number: AtomicU64,
     /// The version of the accounts that it is of.
     version: AtomicU64,
+    /// Whether its statements are counted.
+    metered: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -31,6 +35,8 @@ struct State {
     definers: Vec<Option<Arc<Access>>>,
     /// The password must be changed before anything else.
     must_change: bool,
+    /// What counts its statements, if its account has limits.
+    meter: Option<Meter>,
 }
 
 /// The number of who has to change its password first: no plan is checked for it.
@@ -56,27 +62,71 @@ impl Guard {
         Guard {
             number: AtomicU64::new(EVERYTHING),
             version: AtomicU64::new(0),
+            metered: AtomicBool::new(false),
             state: Mutex::new(State {
                 host,
                 own: Arc::new(Access::everything(name)),
                 roles: Wanted::Default,
                 definers: Vec::new(),
                 must_change: false,
+                meter: None,
             }),
         }
     }
 
-    /// From now on the session is this account, with its default roles.
-    pub fn become_account(&self, accounts: &Accounts, name: &Name, host: &str, must_change: bool) {
+    /// From now on the session is this account, with the roles that a session begins with. `most`: `max_user_connections`. Errors 1203 and 1226 if the
+    /// account may have no connection more.
+    pub fn become_account(
+        &self,
+        accounts: &Accounts,
+        (name, host): (&Name, &str),
+        must_change: bool,
+        most: u64,
+    ) -> SqlResult<()> {
+        let snapshot = accounts.snapshot();
+        let limits = snapshot.get(name).map(|a| a.limits).unwrap_or_default();
+        let roles = self.first_roles(accounts);
+        let free = snapshot
+            .access(name, &roles)
+            .has_dynamic("CONNECTION_ADMIN");
         {
             let mut state = self.state.lock();
+            // The connection of the account before has ended.
+            state.meter = None;
+            let most = if free { 0 } else { most };
+            state.meter = accounts.meters.connect(name, limits, most)?;
+            self.metered.store(state.meter.is_some(), Ordering::Relaxed);
             state.host = host.to_string();
-            state.own = Arc::new(Access::of(name, Vec::new(), std::iter::empty()));
-            state.roles = Wanted::Default;
+            state.own = Arc::new(Access::of(name, Vec::new(), std::iter::empty(), false));
+            state.roles = roles;
             state.definers.clear();
             state.must_change = must_change;
         }
         self.renew(accounts);
+        Ok(())
+    }
+
+    /// The roles that a session begins with.
+    pub fn first_roles(&self, accounts: &Accounts) -> Wanted {
+        match accounts.snapshot().settings.activate_all {
+            true => Wanted::AllBut(Vec::new()),
+            false => Wanted::Default,
+        }
+    }
+
+    /// Whether its statements are counted.
+    #[inline]
+    pub fn is_metered(&self) -> bool {
+        self.metered.load(Ordering::Relaxed)
+    }
+
+    /// Counts a statement; `changes`: among updates. Error 1226 for one too many in an hour.
+    #[cold]
+    pub fn meter(&self, changes: bool) -> SqlResult<()> {
+        match &self.state.lock().meter {
+            Some(meter) => meter.statement(changes),
+            None => Ok(()),
+        }
     }
 
     /// The number of what is in force, if it is of the accounts of now.

@@ -5,10 +5,10 @@
 //! always the same for a name.
 //!
 //! `caching_sha2_password` has two ways. On the fast one the client answers the challenge by the hash of a password that the server
-//! remembers since it was last right; on the full one it sends the password itself, which the server takes over a Unix socket only. MySQL takes it
-//! over TCP as well, encrypted by an RSA key that the server makes; here TCP is told to use another way. (The `rsa` crate
-//! has an advisory without a mended version: who measures how long decryptions take may recover the key, RUSTSEC-2023-0071.) What IDENTIFIED BY says is remembered at
-//! once, so a client over TCP is on the fast way from the start, until the server is restarted.
+//! remembers since it was last right; on the full one it sends the password itself, which the server takes over TLS and Unix sockets only. MySQL
+//! takes it over plain TCP as well, encrypted by an RSA key that the server makes; here such clients are told to use another way. (The `rsa` crate has
+//! an advisory without a mended version: who measures how long decryptions take may recover the key, RUSTSEC-2023-0071.) What IDENTIFIED BY says is
+//! remembered at once, so a client over TCP is on the fast way from the start, until the server is restarted.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use millpond_sql::error::{SqlError, SqlResult};
 use sha2::{Digest, Sha256};
 
 use super::Accounts;
-use super::account::{Account, Lifetime, Plugin};
+use super::account::{Account, Lifetime, Plugin, Secure};
 use super::names::Name;
 use super::password::{self, Remembered};
-use crate::instance::Instance;
+use crate::instance::{Instance, TlsFacts};
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -60,6 +60,8 @@ pub struct Client {
     pub system_user: Option<String>,
     /// It can change a password that has expired.
     pub handles_expired: bool,
+    /// The connection's TLS, if it has any.
+    pub tls: Option<Arc<TlsFacts>>,
 }
 
 /// The account that a client says it is.
@@ -151,7 +153,7 @@ impl Candidate {
             1045,
             format!(
                 "Access denied for user '{user}'@'{host}': caching_sha2_password takes a password for the first time since the server \
-                 was started over its Unix socket only"
+                 was started over TLS or its Unix socket only"
             ),
         )
     }
@@ -255,6 +257,27 @@ impl Accounts {
     }
 }
 
+/// Whether a connection is what an account asks of it.
+fn is_secure(wanted: &Secure, tls: Option<&TlsFacts>) -> bool {
+    let certificate = tls.and_then(|tls| tls.client.as_ref());
+    match wanted {
+        Secure::Any => true,
+        Secure::Tls => tls.is_some(),
+        Secure::X509 => certificate.is_some(),
+        Secure::Specified {
+            cipher,
+            issuer,
+            subject,
+        } => {
+            let is = |wanted: &String, has: Option<&str>| wanted.is_empty() || has == Some(wanted);
+            tls.is_some()
+                && is(cipher, tls.map(|tls| tls.cipher))
+                && is(issuer, certificate.map(|c| &*c.issuer))
+                && is(subject, certificate.map(|c| &*c.subject))
+        }
+    }
+}
+
 /// Whether a password's time is over.
 fn is_overdue(account: &Account, default_days: u64) -> bool {
     let days = match account.lifetime {
@@ -292,6 +315,10 @@ impl Instance {
             accounts.fail(&name, &account);
             return Err(refusal);
         }
+        // It is not said which of the two was wrong.
+        if !is_secure(&account.secure, client.tls.as_deref()) {
+            return Err(refusal);
+        }
         accounts.forget_failures(&name);
         if let Some(password) = password {
             accounts.remember(&name, &account.secret, password);
@@ -316,6 +343,15 @@ impl Instance {
             host: client.host.clone(),
             must_change,
         })
+    }
+
+    /// An account that anybody can log in as, for it has no password; `None`: there is none.
+    pub fn open_account(&self) -> Option<String> {
+        let snapshot = self.0.accounts.snapshot();
+        let open = |a: &Account| a.secret.is_empty() && a.plugin != Plugin::Socket && !a.locked;
+        let mut accounts = snapshot.accounts.iter();
+        let found = accounts.find(|(_, a)| open(a));
+        found.map(|(name, _)| name.plain())
     }
 
     /// Gives `root`@`localhost` a password, if nobody has changed accounts yet; whether it did.

@@ -7,6 +7,7 @@
 //! | `privileges` | which privileges there are |
 //! | `access` | what an account may do, and errors that say what it may not |
 //! | `guard` | who a session is |
+//! | `meter` | what accounts use of what they may in an hour |
 //! | `password` | what is kept of passwords |
 //! | `login` | letting a client in |
 //! | `texts` | SHOW GRANTS, SHOW CREATE USER |
@@ -29,6 +30,7 @@ pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod guard;
 pub mod login;
+pub(crate) mod meter;
 pub(crate) mod names;
 pub(crate) mod password;
 pub(crate) mod privileges;
@@ -69,6 +71,17 @@ pub enum Wanted {
     These(Vec<Name>),
 }
 
+/// What global variables say of all accounts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `mandatory_roles`: those that everybody has been granted.
+    pub mandatory: Vec<Name>,
+    /// `activate_all_roles_on_login`.
+    pub activate_all: bool,
+    /// `partial_revokes`: databases of grants are names, not patterns, and what is granted on everything can be revoked in one of them.
+    pub partial_revokes: bool,
+}
+
 /// What may be done by an account with roles.
 type Accesses = HashMap<(Name, Vec<Name>), Arc<Access>>;
 
@@ -79,6 +92,8 @@ pub struct Snapshot {
     pub version: u64,
     /// By name.
     pub accounts: BTreeMap<Name, Arc<Account>>,
+    /// What holds for all of them.
+    pub settings: Arc<Settings>,
     /// Names in the order in which a client's is looked for.
     ordered: Vec<Name>,
     /// Accesses that were asked for, by account and roles.
@@ -86,15 +101,26 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    fn new(version: u64, accounts: BTreeMap<Name, Arc<Account>>) -> Snapshot {
+    fn new(
+        version: u64,
+        accounts: BTreeMap<Name, Arc<Account>>,
+        settings: Arc<Settings>,
+    ) -> Snapshot {
         let mut ordered: Vec<Name> = accounts.keys().cloned().collect();
         ordered.sort_by_cached_key(order);
         Snapshot {
             version,
             accounts,
+            settings,
             ordered,
             known: Mutex::default(),
         }
+    }
+
+    /// Whether something has been revoked partially.
+    pub fn has_restrictions(&self) -> bool {
+        let mut accounts = self.accounts.values();
+        accounts.any(|a| !a.grants.restrictions.is_empty())
     }
 
     /// An account.
@@ -125,12 +151,20 @@ impl Snapshot {
         all
     }
 
+    /// The roles that an account has been granted, and those that everybody has.
+    pub fn roles_of(&self, name: &Name, account: &Account) -> BTreeSet<Name> {
+        let there = |r: &&Name| *r != name && self.accounts.contains_key(*r);
+        let mandatory = self.settings.mandatory.iter().filter(there);
+        account.roles.keys().chain(mandatory).cloned().collect()
+    }
+
     /// The roles that are meant.
     pub fn meant(&self, name: &Name, wanted: &Wanted) -> Vec<Name> {
         let Some(account) = self.get(name) else {
             return Vec::new();
         };
-        let granted = |r: &&Name| account.roles.contains_key(*r);
+        let roles = self.roles_of(name, account);
+        let granted = |r: &&Name| roles.contains(*r);
         match wanted {
             Wanted::Default => account
                 .default_roles
@@ -138,12 +172,10 @@ impl Snapshot {
                 .filter(granted)
                 .cloned()
                 .collect(),
-            Wanted::AllBut(but) => account
-                .roles
-                .keys()
-                .filter(|r| !but.contains(r))
-                .cloned()
-                .collect(),
+            Wanted::AllBut(but) => {
+                let all = roles.iter().filter(|r| !but.contains(r));
+                all.cloned().collect()
+            }
             Wanted::These(list) => list.iter().filter(granted).cloned().collect(),
         }
     }
@@ -161,7 +193,8 @@ impl Snapshot {
         let holders = holders
             .iter()
             .filter_map(|n| self.accounts.get_key_value(n));
-        let access = Arc::new(Access::of(name, key.1.clone(), holders));
+        let literal = self.settings.partial_revokes;
+        let access = Arc::new(Access::of(name, key.1.clone(), holders, literal));
         known.insert(key, access.clone());
         access
     }
@@ -203,6 +236,8 @@ pub struct Accounts {
     remembered: Mutex<HashMap<Name, (String, password::Remembered)>>,
     /// Failed logins.
     failures: Mutex<HashMap<Name, login::Failures>>,
+    /// What those that have limits have used.
+    pub(crate) meters: meter::Meters,
     /// What makes answers about accounts that there are not always the same.
     pub(crate) decoy: [u8; 16],
 }
@@ -253,10 +288,11 @@ impl Accounts {
         let decoy = decoy.map_err(|e| SqlError::new(1105, format!("no random bytes: {e}")))?;
         Ok(Accounts {
             version: AtomicU64::new(1),
-            now: RwLock::new(Arc::new(Snapshot::new(1, accounts))),
+            now: RwLock::new(Arc::new(Snapshot::new(1, accounts, Arc::default()))),
             changing: Mutex::new(kept),
             remembered: Mutex::default(),
             failures: Mutex::default(),
+            meters: meter::Meters::default(),
             decoy,
         })
     }
@@ -277,17 +313,31 @@ impl Accounts {
         self.now.read().clone()
     }
 
-    fn publish(&self, accounts: BTreeMap<Name, Arc<Account>>) {
+    fn publish(&self, accounts: BTreeMap<Name, Arc<Account>>, settings: Arc<Settings>) {
         let mut now = self.now.write();
         let version = now.version + 1;
-        *now = Arc::new(Snapshot::new(version, accounts));
+        *now = Arc::new(Snapshot::new(version, accounts, settings));
         self.version.store(version, Ordering::Release);
+    }
+
+    /// From now on this holds for all accounts. Error 3896 if partial revokes are to be none while there are some.
+    pub fn set(&self, settings: Settings) -> SqlResult<()> {
+        let _one = self.changing.lock();
+        let now = self.snapshot();
+        if !settings.partial_revokes && now.has_restrictions() {
+            return Err(SqlError::new(
+                3896,
+                "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.",
+            ));
+        }
+        self.publish(now.accounts.clone(), Arc::new(settings));
+        Ok(())
     }
 
     /// FLUSH PRIVILEGES: what the catalog says; and failed logins are forgotten.
     pub fn reload(&self, engine: &Engine) -> SqlResult<()> {
         let _one = self.changing.lock();
-        self.publish(load(engine)?.0);
+        self.publish(load(engine)?.0, self.snapshot().settings.clone());
         self.failures.lock().clear();
         self.remembered.lock().clear();
         Ok(())
@@ -325,7 +375,7 @@ impl Accounts {
             let changed =
                 |n: &Name| before.get(n).map(|a| &a.secret) != accounts.get(n).map(|a| &a.secret);
             self.remembered.lock().retain(|n, _| !changed(n));
-            self.publish(accounts);
+            self.publish(accounts, before.settings.clone());
         }
         Ok(done)
     }

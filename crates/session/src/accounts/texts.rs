@@ -6,7 +6,7 @@ use millpond_sql::env::privileges::{GRANT, Privileges};
 use millpond_syntax::quote::quote_text;
 
 use super::Snapshot;
-use super::account::{Account, Grants, Lifetime, OnTable};
+use super::account::{Account, Grants, Lifetime, Limits, OnTable, Secure};
 use super::names::Name;
 use super::privileges::{DATABASE, TABLE, names};
 
@@ -84,6 +84,10 @@ pub fn grants(snapshot: &Snapshot, name: &Name, using: &[Name]) -> Vec<String> {
             quoted(database)
         ));
     }
+    for (database, set) in &all.restrictions {
+        let what = names(*set).join(", ");
+        out.push(format!("REVOKE {what} ON {}.* FROM {to}", quoted(database)));
+    }
     for ((database, table), on) in &all.tables {
         let (what, option) = (on_table(on), option(on.table));
         let table = format!("{}.{}", quoted(database), quoted(table));
@@ -101,12 +105,38 @@ pub fn grants(snapshot: &Snapshot, name: &Name, using: &[Name]) -> Vec<String> {
             option(*set)
         ));
     }
+    let granted = snapshot.roles_of(name, account);
     for admin in [false, true] {
-        let roles = account.roles.iter().filter(|(_, a)| **a == admin);
-        let roles: Vec<String> = roles.map(|(r, _)| r.quoted()).collect();
+        let with = |r: &&Name| account.roles.get(*r).copied().unwrap_or(false) == admin;
+        let roles = granted.iter().filter(with);
+        let roles: Vec<String> = roles.map(Name::quoted).collect();
         if !roles.is_empty() {
             let option = if admin { " WITH ADMIN OPTION" } else { "" };
             out.push(format!("GRANT {} TO {to}{option}", roles.join(",")));
+        }
+    }
+    out
+}
+
+/// What REQUIRE said.
+fn required(secure: &Secure) -> String {
+    let Secure::Specified {
+        cipher,
+        issuer,
+        subject,
+    } = secure
+    else {
+        return match secure {
+            Secure::Any => "REQUIRE NONE",
+            Secure::Tls => "REQUIRE SSL",
+            _ => "REQUIRE X509",
+        }
+        .into();
+    };
+    let mut out = "REQUIRE".to_string();
+    for (what, text) in [("SUBJECT", subject), ("ISSUER", issuer), ("CIPHER", cipher)] {
+        if !text.is_empty() {
+            out.push_str(&format!(" {what} {}", quote_text(text)));
         }
     }
     out
@@ -130,7 +160,20 @@ pub fn create_user(name: &Name, a: &Account) -> String {
         let roles: Vec<String> = a.default_roles.iter().map(Name::quoted).collect();
         add(&format!("DEFAULT ROLE {}", roles.join(",")));
     }
-    add("REQUIRE NONE PASSWORD EXPIRE");
+    add(&required(&a.secure));
+    if a.limits != Limits::default() {
+        let limits = [
+            ("MAX_QUERIES_PER_HOUR", a.limits.queries),
+            ("MAX_UPDATES_PER_HOUR", a.limits.updates),
+            ("MAX_CONNECTIONS_PER_HOUR", a.limits.connections),
+            ("MAX_USER_CONNECTIONS", a.limits.at_a_time),
+        ];
+        add("WITH");
+        for (what, most) in limits.iter().filter(|l| l.1 > 0) {
+            add(&format!("{what} {most}"));
+        }
+    }
+    add("PASSWORD EXPIRE");
     match a.lifetime {
         _ if a.expired => {}
         Lifetime::Default => add("DEFAULT"),

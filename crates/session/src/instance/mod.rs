@@ -4,11 +4,12 @@
 //! |---|---|
 //! | `data_file` | where the shared data file is |
 //! | `facts` | what virtual tables and system variables ask of a session |
+//! | `transport` | what secures connections |
 //!
 //! An [`Instance`] lives from [`Instance::open`] to [`Instance::close`]; sessions hold clones of it, and a
 //! session used after the close gets the store's errors.
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +21,7 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 
 mod data_file;
 mod facts;
+mod transport;
 
 use crate::accounts::Accounts;
 use crate::events::Scheduler;
@@ -36,6 +38,7 @@ use millpond_sql::statistics::refresh::Refresher;
 use millpond_sql::statistics::{self, Settings};
 
 pub(crate) use facts::Facts;
+pub use transport::{ClientCertificate, TlsFacts, TlsSettings, Transport};
 
 use crate::watch::Watch;
 use millpond_sql::store_error::store_error;
@@ -71,6 +74,8 @@ pub(crate) struct Inner {
     pub aborted_connects: AtomicU64,
     /// Who there is.
     pub accounts: Accounts,
+    /// What secures connections; `None`: nothing.
+    pub transport: RwLock<Option<Arc<dyn Transport>>>,
     /// Locks by name.
     pub user_locks: UserLocks,
     /// Statements that sessions share.
@@ -326,6 +331,7 @@ impl Instance {
             flushed: Mutex::new(now),
             aborted_connects: AtomicU64::new(0),
             accounts,
+            transport: RwLock::default(),
             user_locks: Default::default(),
             refresher,
             statements: SharedCache::new(),
@@ -338,6 +344,12 @@ impl Instance {
             scheduler: Scheduler::default(),
         }));
         instance.start_slow_log();
+        if instance.0.accounts.snapshot().has_restrictions() {
+            // They are in force, whatever was asked for.
+            let name = vars::known("partial_revokes");
+            instance.0.globals.put(name, VarValue::Bool(true));
+        }
+        instance.apply_account_settings()?;
         if instance.global_text("event_scheduler").as_deref() == Some("ON") {
             instance.0.scheduler.start(&instance)?;
         }
@@ -476,8 +488,7 @@ impl Instance {
         for (name, value) in self.0.engine.status().counters {
             add(name, value);
         }
-        // Empty without TLS; clients ask for it to show whether there is any.
-        rows.push(("Ssl_cipher".into(), String::new()));
+        rows.extend(self.tls_status(seat.and_then(|seat| seat.tls.as_deref())));
         rows.sort();
         rows
     }

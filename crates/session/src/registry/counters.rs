@@ -27,6 +27,7 @@ counters! {
     AlterDb = "Com_alter_db",
     AlterEvent = "Com_alter_event",
     AlterFunction = "Com_alter_function",
+    AlterInstance = "Com_alter_instance",
     AlterProcedure = "Com_alter_procedure",
     AlterTable = "Com_alter_table",
     AlterTablespace = "Com_alter_tablespace",

@@ -20,6 +20,9 @@ use std::time::Instant;
 use millpond_store::Owner;
 use millpond_store::txn::ProgressLook;
 
+use crate::instance::TlsFacts;
+use crate::session::ConnectionInfo;
+
 pub use counters::Counter;
 pub(crate) use counters::{Counters, Sums};
 
@@ -81,6 +84,8 @@ pub(crate) struct Seat {
     pub id: u32,
     user: Mutex<Arc<str>>,
     pub host: String,
+    /// The connection's TLS, if it has any.
+    pub tls: Option<Arc<TlsFacts>>,
     pub owner: Arc<Owner>,
     pub counters: Counters,
     on_kill: Option<KillHook>,
@@ -115,21 +120,16 @@ pub(crate) struct Process {
 }
 
 impl Seat {
-    pub fn new(
-        id: u32,
-        user: String,
-        host: String,
-        owner: Arc<Owner>,
-        on_kill: Option<KillHook>,
-        now_us: u64,
-    ) -> Seat {
+    /// That of a new connection.
+    pub fn new(info: &ConnectionInfo, id: u32, owner: Arc<Owner>, now_us: u64) -> Seat {
         Seat {
             id,
-            user: Mutex::new(user.into()),
-            host,
+            user: Mutex::new(info.user.as_str().into()),
+            host: info.host.clone(),
+            tls: info.tls.clone(),
             owner,
             counters: Counters::new(),
-            on_kill,
+            on_kill: info.on_kill.clone(),
             database: Mutex::new(None),
             command: AtomicU8::new(Command::Connect as u8),
             since_us: AtomicU64::new(now_us),

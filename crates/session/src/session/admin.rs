@@ -301,6 +301,10 @@ impl Session {
             FlushItem::Plain(FlushPlain::Privileges) => {
                 self.instance.0.accounts.reload(self.instance.engine())
             }
+            FlushItem::Plain(FlushPlain::UserResources) => {
+                self.instance.0.accounts.meters.reset(None);
+                Ok(())
+            }
             FlushItem::Plain(FlushPlain::Hosts) => Ok(()),
             // As MySQL does without a binary log: dumps and schemas flush it whether there is one or not.
             FlushItem::Plain(FlushPlain::BinaryLogs) => Ok(()),

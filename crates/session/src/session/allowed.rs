@@ -14,9 +14,9 @@ use millpond_sql::env::privileges::{self as p, Privileges};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
     self, Account, AdminStatement, AlterAction, AlterTable, Definer, Explain, FlushItem,
-    FlushPlain, ForeignKey, KeyPartOf, MaintenanceVerb, ObjectName, PartitionAction, PartitionVerb,
-    RoutineStatement, SchemaStatement, SessionStatement, Show, ShowKind, StatementKind,
-    TableElement, TableStatement, TransactionStatement,
+    FlushPlain, ForeignKey, InstanceAction, KeyPartOf, MaintenanceVerb, ObjectName,
+    PartitionAction, PartitionVerb, RoutineStatement, SchemaStatement, SessionStatement, Show,
+    ShowKind, StatementKind, TableElement, TableStatement, TransactionStatement,
 };
 
 /// Who asks, and from where.
@@ -386,6 +386,9 @@ impl Asker<'_> {
             S::Flush { items, .. } => items.iter().try_for_each(|item| self.flush(&item)),
             // KILL asks about whom it is.
             S::Kill { .. } => Ok(()),
+            S::AlterInstance(InstanceAction::ReloadTls { .. }) => {
+                self.access.check_dynamic("CONNECTION_ADMIN")
+            }
             _ => self.access.check_global(p::SUPER),
         }
     }

@@ -9,9 +9,9 @@ use millpond_sql::ddl::{Ddl, Done};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{
-    AdminStatement, Explain, Ident, MaintenanceOption, MaintenanceVerb, ObjectName, PrepareSource,
-    SchemaStatement, SessionStatement, SetStatement, ShowKind, StatementKind, TableStatement,
-    TransactionStatement, UserVariable,
+    AdminStatement, Explain, Ident, InstanceAction, MaintenanceOption, MaintenanceVerb, ObjectName,
+    PrepareSource, SchemaStatement, SessionStatement, SetStatement, ShowKind, StatementKind,
+    TableStatement, TransactionStatement, UserVariable,
 };
 use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
@@ -58,6 +58,9 @@ impl Session {
     ) -> SqlResult<()> {
         let watched = compiled.row.watched;
         self.current.running.kind = watched;
+        if self.facts.guard.is_metered() {
+            self.facts.guard.meter(compiled.row.changes())?;
+        }
         self.allow_unsettled(watched, more);
         if !watched.is_ddl() {
             return self.carry_out(compiled, params, more, sink);
@@ -289,6 +292,20 @@ impl Session {
                 // Plans are made anew with what was found out.
                 self.note_flush_tables();
                 Ok(Answer::Rows(super::admin::maintain_columns(), rows))
+            }
+            S::AlterInstance(InstanceAction::ReloadTls {
+                channel,
+                no_rollback,
+            }) => {
+                // There is one way in, and it has MySQL's name.
+                match channel.as_ref().map(Ident::as_str) {
+                    None | Some("mysql_main") => {}
+                    Some(other) => {
+                        return Err(SqlError::unsupported(format_args!("channel {other}")));
+                    }
+                }
+                self.instance.reload_tls(*no_rollback)?;
+                Ok(Answer::ok())
             }
             S::Flush { items, .. } => {
                 items.iter().try_for_each(|item| self.flush(&item))?;

@@ -47,7 +47,7 @@ use millpond_sql::result::ColumnMeta;
 use millpond_sql::{SqlError, SqlResult};
 
 use crate::accounts::login::Admitted;
-use crate::instance::Instance;
+use crate::instance::{Instance, TlsFacts};
 use crate::registry::KillHook;
 use crate::statements::Compiled;
 
@@ -65,6 +65,8 @@ pub struct ConnectionInfo {
     pub host: String,
     /// The account that it was let in as; none: it is the process itself, which may do everything.
     pub account: Option<Admitted>,
+    /// Its TLS, if it has any.
+    pub tls: Option<Arc<TlsFacts>>,
     /// Initial database.
     pub database: Option<String>,
     /// The client asked that affected rows mean found rows (CLIENT_FOUND_ROWS).

@@ -209,10 +209,14 @@ impl Session {
             _ => {}
         }
         self.check_may_set(scope, name)?;
-        if name == "max_allowed_packet" && scope != Some(Scope::Global) {
+        if ["max_allowed_packet", "max_user_connections"].contains(&name)
+            && scope != Some(Scope::Global)
+        {
             return Err(SqlError::new(
                 1621,
-                "SESSION variable 'max_allowed_packet' is read-only. Use SET GLOBAL to assign the value",
+                format!(
+                    "SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"
+                ),
             ));
         }
         let value = match value {
@@ -258,6 +262,9 @@ impl Session {
         ];
         let access = self.access();
         if scope == Some(Scope::Global) {
+            if name == "mandatory_roles" {
+                access.check_dynamic("ROLE_ADMIN")?;
+            }
             return access.check_dynamic("SYSTEM_VARIABLES_ADMIN");
         }
         let admin = ["SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN"];
@@ -436,6 +443,9 @@ impl Session {
                 "ON" => self.instance.0.scheduler.start(&self.instance)?,
                 _ => self.instance.0.scheduler.stop(),
             },
+            "mandatory_roles" | "activate_all_roles_on_login" | "partial_revokes" => {
+                self.instance.apply_account_settings()?;
+            }
             "log_slow_admin_statements" => self.instance.0.slow_log.set_admin(n != 0),
             "innodb_file_per_table" => self.instance.0.engine.set_file_per_table(n != 0),
             "innodb_io_capacity" | "innodb_io_capacity_max" => {

@@ -128,14 +128,7 @@ impl Session {
         };
         let owner = instance.0.engine.owner();
         owner.set_tag(u64::from(id));
-        let seat = Arc::new(Seat::new(
-            id,
-            info.user.clone(),
-            info.host.clone(),
-            owner.clone(),
-            info.on_kill.clone(),
-            now_us(),
-        ));
+        let seat = Arc::new(Seat::new(&info, id, owner.clone(), now_us()));
         let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let user = format!("{}@{host}", info.user);
         let facts = Arc::new(Facts {
@@ -242,7 +235,7 @@ impl Session {
         };
         session.start_variables()?;
         if let Some(admitted) = session.info.account.take() {
-            session.become_account(&admitted);
+            session.become_account(&admitted)?;
         }
         if let Some(database) = session.info.database.clone() {
             session.use_database(&database)?;
@@ -392,8 +385,8 @@ impl Session {
         rolled_back
     }
 
-    /// COM_CHANGE_USER: from the next [`Session::reset`] on the session is another account's.
-    pub fn change_account(&mut self, user: &str, admitted: &Admitted) {
+    /// COM_CHANGE_USER: from the next [`Session::reset`] on the session is another account's. Errors 1203 and 1226 if that may have no connection more.
+    pub fn change_account(&mut self, user: &str, admitted: &Admitted) -> SqlResult<()> {
         self.facts.seat.set_user(user);
         let host = self
             .info
@@ -401,10 +394,11 @@ impl Session {
             .rsplit_once(':')
             .map_or(&*self.info.host, |(h, _)| h);
         self.env.user = format!("{user}@{host}");
-        self.become_account(admitted);
+        self.become_account(admitted)?;
         // What it shows is of the one before.
         self.facts.seat.show(&"".into());
         self.shown = 0;
+        Ok(())
     }
 
     /// What the client's bytes mean, kept up to date by SET.

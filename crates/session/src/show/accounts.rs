@@ -1,23 +1,22 @@
-//! Accounts as tables: those of `mysql` as MySQL 8 has them, and those of information_schema. They are views of what the catalog has;
-//! statements about accounts change it, and nothing else does.
+//! Accounts as tables: those of `mysql` as MySQL 8 has them, and those of information_schema (of roles: `roles`). They are views of what the
+//! catalog has; statements about accounts change it, and nothing else does.
 
 use std::sync::Arc;
 
 use super::logs::MYSQL;
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use crate::accounts::Snapshot;
-use crate::accounts::account::{Account, Lifetime};
+use crate::accounts::account::{Account, Lifetime, Secure};
 use crate::accounts::names::Name;
 use crate::accounts::privileges::{ALL, COLUMN, DATABASE, ROUTINE, TABLE, names};
-use millpond_sql::env::Emit;
 use millpond_sql::env::privileges::{self as p, Privileges};
 use millpond_sql::error::SqlResult;
 use millpond_sql::value::{DateTime, Value};
 
-const IS: &str = "information_schema";
-const NAME: Ty = Ty::Str(64);
-const USER: Ty = Ty::Str(32);
-const HOST: Ty = Ty::Str(255);
+pub(super) const IS: &str = "information_schema";
+pub(super) const NAME: Ty = Ty::Str(64);
+pub(super) const USER: Ty = Ty::Str(32);
+pub(super) const HOST: Ty = Ty::Str(255);
 const GRANTEE: Ty = Ty::Str(292);
 const FLAG: Ty = Ty::Str(1);
 
@@ -51,8 +50,6 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
             table_privileges(),
             column_privileges(),
             user_attributes(),
-            applicable_roles(),
-            enabled_roles(),
         ],
         _ => Vec::new(),
     }
@@ -62,11 +59,11 @@ fn yes(set: bool) -> Value<'static> {
     s(if set { "Y" } else { "N" })
 }
 
-fn said(set: bool) -> Value<'static> {
+pub(super) fn said(set: bool) -> Value<'static> {
     s(if set { "YES" } else { "NO" })
 }
 
-fn snapshot(cx: &Context<'_>) -> Arc<Snapshot> {
+pub(super) fn snapshot(cx: &Context<'_>) -> Arc<Snapshot> {
     cx.facts.instance.0.accounts.snapshot()
 }
 
@@ -84,6 +81,28 @@ fn seen(cx: &Context<'_>) -> Vec<(Name, Arc<Account>)> {
 fn time(cx: &Context<'_>, seconds: u64) -> Value<'static> {
     let moment = DateTime::from_unix(seconds as i64, 0, cx.env.zone.get());
     moment.map_or(Value::Null, Value::DateTime)
+}
+
+/// What `User_attributes` says: the comment or attribute, partial revokes.
+fn attributes(a: &Account) -> Option<String> {
+    let mut members = Vec::new();
+    if !a.attribute.is_empty() {
+        members.push(format!("\"metadata\": {}", a.attribute));
+    }
+    let text = |t: &str| t.replace('\\', "\\\\").replace('"', "\\\"");
+    let restrictions = a.grants.restrictions.iter().map(|(database, set)| {
+        let set: Vec<String> = names(*set).iter().map(|p| format!("\"{p}\"")).collect();
+        format!(
+            "{{\"Database\": \"{}\", \"Privileges\": [{}]}}",
+            text(database),
+            set.join(", ")
+        )
+    });
+    let restrictions: Vec<String> = restrictions.collect();
+    if !restrictions.is_empty() {
+        members.push(format!("\"Restrictions\": [{}]", restrictions.join(", ")));
+    }
+    (!members.is_empty()).then(|| format!("{{{}}}", members.join(", ")))
 }
 
 fn user() -> Virtual {
@@ -120,8 +139,26 @@ fn user() -> Virtual {
             let has = |p: &crate::accounts::privileges::Static| yes(a.grants.global & p.bit != 0);
             let mut row = vec![s(&*name.host), s(&*name.user)];
             row.extend(early.iter().map(has));
-            row.extend([s(""), s(""), s(""), s("")]);
-            row.extend((0..4).map(|_| n(0u64)));
+            let none = String::new();
+            let (kind, [cipher, issuer, subject]) = match &a.secure {
+                Secure::Any => ("", [&none; 3]),
+                Secure::Tls => ("ANY", [&none; 3]),
+                Secure::X509 => ("X509", [&none; 3]),
+                Secure::Specified {
+                    cipher,
+                    issuer,
+                    subject,
+                } => ("SPECIFIED", [cipher, issuer, subject]),
+            };
+            row.extend([s(kind), s(&**cipher), s(&**issuer), s(&**subject)]);
+            let limits = a.limits;
+            let limits = [
+                limits.queries,
+                limits.updates,
+                limits.connections,
+                limits.at_a_time,
+            ];
+            row.extend(limits.map(n));
             row.extend([
                 s(a.plugin.name()),
                 s(&*a.secret),
@@ -139,7 +176,7 @@ fn user() -> Virtual {
                 number(a.history),
                 number(a.reuse),
                 a.require_current.map_or(Value::Null, yes),
-                opt((!a.attribute.is_empty()).then(|| format!("{{\"metadata\": {}}}", a.attribute))),
+                opt(attributes(a)),
             ]);
             emit(&row)?;
         }
@@ -164,7 +201,7 @@ fn db() -> Virtual {
 }
 
 /// A set as MySQL's SET columns show it.
-fn set_text(set: Privileges) -> String {
+pub(super) fn set_text(set: Privileges) -> String {
     let name = |p: &&crate::accounts::privileges::Static| set & p.bit != 0;
     let word = |p: &crate::accounts::privileges::Static| match p.bit {
         p::GRANT => "Grant".to_string(),
@@ -445,74 +482,4 @@ fn user_attributes() -> Virtual {
         }
         Ok(())
     })
-}
-
-fn applicable_roles() -> Virtual {
-    const COLUMNS: Columns = &[
-        ("USER", Ty::Str(97)),
-        ("HOST", Ty::Str(256)),
-        ("GRANTEE", Ty::Str(97)),
-        ("GRANTEE_HOST", Ty::Str(256)),
-        ("ROLE_NAME", HOST),
-        ("ROLE_HOST", Ty::Str(256)),
-        ("IS_GRANTABLE", Ty::Str(3)),
-        ("IS_DEFAULT", Ty::Str(3)),
-        ("IS_MANDATORY", Ty::Str(3)),
-    ];
-    Virtual::new(IS, "APPLICABLE_ROLES", COLUMNS, |cx, emit| {
-        let own = cx.access().name.clone();
-        let snapshot = snapshot(cx);
-        let Some(account) = snapshot.get(&own) else {
-            return Ok(());
-        };
-        let direct: Vec<Name> = account.roles.keys().cloned().collect();
-        let mut holders = vec![own.clone()];
-        holders.extend(snapshot.closure(&direct));
-        for holder in holders {
-            let Some(a) = snapshot.get(&holder) else {
-                continue;
-            };
-            for (role, admin) in &a.roles {
-                let names = [&own, &holder, role];
-                let names = names.iter().flat_map(|n| [s(&*n.user), s(&*n.host)]);
-                let mut row: Vec<Value<'static>> = names.collect();
-                row.extend([
-                    said(*admin),
-                    said(account.default_roles.contains(role)),
-                    said(false),
-                ]);
-                emit(&row)?;
-            }
-        }
-        Ok(())
-    })
-}
-
-fn enabled_roles() -> Virtual {
-    const COLUMNS: Columns = &[
-        ("ROLE_NAME", HOST),
-        ("ROLE_HOST", HOST),
-        ("IS_DEFAULT", Ty::Str(3)),
-        ("IS_MANDATORY", Ty::Str(3)),
-    ];
-    Virtual::new(
-        IS,
-        "ENABLED_ROLES",
-        COLUMNS,
-        |cx: &Context<'_>, emit: &mut Emit<'_>| -> SqlResult<()> {
-            let access = cx.access();
-            let snapshot = snapshot(cx);
-            let account = snapshot.get(&access.name);
-            let default = |r: &Name| account.is_some_and(|a| a.default_roles.contains(r));
-            for role in snapshot.closure(&access.active) {
-                emit(&[
-                    s(&*role.user),
-                    s(&*role.host),
-                    said(default(&role)),
-                    said(false),
-                ])?;
-            }
-            Ok(())
-        },
-    )
 }

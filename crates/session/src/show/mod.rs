@@ -8,6 +8,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `accounts` | accounts and their privileges |
+//! | `roles` | roles of the session, and what they may |
 //! | `of` | SHOW statements as selections from virtual tables |
 //! | `schema` | databases, tables, columns, indexes, constraints |
 //! | `events` | events |
@@ -48,6 +49,7 @@ mod of;
 mod partitions;
 mod pool;
 mod profile;
+mod roles;
 mod routines;
 mod rules;
 mod schema;
@@ -86,6 +88,7 @@ pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
 fn all_of(database: &str) -> Vec<table::Virtual> {
     let mut tables = schema::tables(database);
     tables.extend(accounts::tables(database));
+    tables.extend(roles::tables(database));
     tables.extend(foreign_keys::tables(database));
     tables.extend(server::tables(database));
     tables.extend(spatial::tables(database));

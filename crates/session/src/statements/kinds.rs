@@ -5,10 +5,10 @@ use crate::watch::StatementKind as W;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
     AccountStatement, AdminStatement, AlterAction, AlterTable, CompoundStatement, CreateTable,
-    DeleteTarget, Explain, Grant, Ident, Insert, InsertSource, Items, MaintenanceOption,
-    MaintenanceVerb, PartitionAction, PartitionVerb, ProgramKind, QueryBody, RoutineStatement,
-    SchemaStatement, SessionStatement, SetStatement, Show, ShowKind, StatementKind, TableRef,
-    TableStatement, TablespaceKind, TransactionStatement, Update,
+    DeleteTarget, Explain, Grant, Ident, Insert, InsertSource, InstanceAction, Items,
+    MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb, ProgramKind, QueryBody,
+    RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
+    StatementKind, TableRef, TableStatement, TablespaceKind, TransactionStatement, Update,
 };
 
 /// What a statement does to the open transaction, and what a READ ONLY one says to it, before it is carried out.
@@ -55,6 +55,18 @@ impl Row {
             administrative: false,
             is_profile: false,
         }
+    }
+    /// Whether it counts among an account's updates.
+    pub fn changes(&self) -> bool {
+        use crate::watch::Class as K;
+        let rows = matches!(
+            self.watched.class(),
+            K::Insert | K::Replace | K::Update | K::Delete | K::Ddl
+        );
+        rows || matches!(
+            self.effect,
+            Effect::Defines | Effect::Temporary | Effect::Rebuilds
+        )
     }
     /// Counted nowhere, or where it is carried out.
     const fn uncounted(mut self) -> Row {
@@ -361,6 +373,9 @@ fn admin_row(kind: &StatementKind, statement: &AdminStatement) -> SqlResult<Row>
         S::Histogram { .. } => maintenance_row(MaintenanceVerb::Analyze),
         S::Flush { .. } => Row::new(C::Flush, W::Other, Effect::Commits),
         S::Kill { .. } => Row::new(C::Kill, W::Other, Effect::Own),
+        S::AlterInstance(InstanceAction::ReloadTls { .. }) => {
+            Row::new(C::AlterInstance, W::Other, Effect::Commits).unpreparable()
+        }
         S::AlterInstance(_) => return refused("ALTER INSTANCE"),
         _ => return refused_by_words(kind, 1),
     })

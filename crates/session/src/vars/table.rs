@@ -54,7 +54,7 @@ const YEAR: u64 = 31_536_000;
 
 /// All variables, by name.
 pub(super) static VARS: &[Def] = &[
-    def("activate_all_roles_on_login", Global, BOOL, B(false), Fixed),
+    def("activate_all_roles_on_login", Global, BOOL, B(false), Free),
     def("admin_address", Global, TEXT, T(""), ReadOnly),
     def("auto_generate_certs", Global, BOOL, B(false), ReadOnly),
     def("auto_increment_increment", Both, num(1, 65_535), U(1), Free),
@@ -235,7 +235,7 @@ pub(super) static VARS: &[Def] = &[
         Global,
         num(0, 65_535),
         U(0),
-        Fixed,
+        Free,
     ),
     def(
         "default_storage_engine",
@@ -720,7 +720,7 @@ pub(super) static VARS: &[Def] = &[
     def("low_priority_updates", Both, BOOL, B(false), Free),
     def("lower_case_file_system", Global, BOOL, B(false), ReadOnly),
     def("lower_case_table_names", Global, num(0, 2), U(0), ReadOnly),
-    def("mandatory_roles", Global, TEXT, T(""), Fixed),
+    def("mandatory_roles", Global, TEXT, T(""), Free),
     def(
         "max_allowed_packet",
         Both,
@@ -790,7 +790,7 @@ pub(super) static VARS: &[Def] = &[
         Both,
         num(0, 4_294_967_295),
         U(0),
-        Fixed,
+        Free,
     ),
     def("max_write_lock_count", Global, num(1, MAX), U(MAX), Fixed),
     def(
@@ -876,12 +876,21 @@ pub(super) static VARS: &[Def] = &[
         U(MAX),
         Fixed,
     ),
+    def("partial_revokes", Global, BOOL, B(false), Free),
     def(
         "password_history",
         Global,
         num(0, 4_294_967_295),
         U(0),
-        Fixed,
+        Free,
+    ),
+    def("password_require_current", Global, BOOL, B(false), Free),
+    def(
+        "password_reuse_interval",
+        Global,
+        num(0, 4_294_967_295),
+        U(0),
+        Free,
     ),
     def("performance_schema", Global, BOOL, B(false), ReadOnly),
     def("pid_file", Global, TEXT, T(""), ReadOnly),

@@ -1,4 +1,4 @@
-//! Accounts beyond what clients meet (`server/tests/accounts.rs`): writing through views, what is denied of what.
+//! Accounts beyond what clients meet (`server/tests/accounts.rs`): writing through views, limits, roles that everybody has, partial revokes.
 
 use crate::support::{Client, TestDb};
 
@@ -151,4 +151,280 @@ fn what_is_read_besides_is_denied_by_column() {
         e.message,
         "SELECT command denied to user 'w'@'localhost' for column 'a' in table 't'"
     );
+}
+
+#[test]
+fn limits_of_an_hour() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT)",
+            "CREATE USER u@localhost WITH MAX_QUERIES_PER_HOUR 4 MAX_UPDATES_PER_HOUR 1 MAX_USER_CONNECTIONS 1",
+            "GRANT SELECT, INSERT ON d.t TO u@localhost",
+        ],
+    );
+    assert_eq!(
+        root.one("SELECT CONCAT_WS(',', max_questions, max_updates, max_connections, max_user_connections) FROM mysql.user WHERE User = 'u'"),
+        "4,1,0,1"
+    );
+    let shown = root.one("SHOW CREATE USER u@localhost");
+    assert!(
+        shown.contains(
+            " WITH MAX_QUERIES_PER_HOUR 4 MAX_UPDATES_PER_HOUR 1 MAX_USER_CONNECTIONS 1 PASSWORD"
+        ),
+        "{shown}"
+    );
+    let mut u = db.user("u").unwrap();
+    let second = db.user("u").err().map(|e| (e.code, e.message));
+    let text = "User 'u' has exceeded the 'max_user_connections' resource (current value: 1)";
+    assert_eq!(second, Some((1226, text.into())));
+    expect(
+        &mut u,
+        &[
+            ("INSERT INTO d.t VALUES (1)", 0),
+            ("INSERT INTO d.t VALUES (1)", 1226),
+            ("SELECT 1", 0),
+            ("SELECT 1", 0),
+            ("SELECT 1", 1226),
+        ],
+    );
+    root.ok("FLUSH USER_RESOURCES");
+    expect(&mut u, &[("INSERT INTO d.t VALUES (1)", 0)]);
+    drop(u);
+    // What was set is kept, and anew from the next connection on.
+    root.ok("ALTER USER u@localhost WITH MAX_QUERIES_PER_HOUR 1 MAX_CONNECTIONS_PER_HOUR 1 MAX_USER_CONNECTIONS 0");
+    let mut u = db.user("u").unwrap();
+    expect(&mut u, &[("SELECT 1", 0), ("SELECT 1", 1226)]);
+    assert_eq!(db.user("u").err().map(|e| e.code), Some(1226));
+    // The variable is for accounts without a limit of their own, and not for administrators.
+    root.ok("CREATE USER v@localhost");
+    root.ok("SET GLOBAL max_user_connections = 1");
+    let _v = db.user("v").unwrap();
+    assert_eq!(db.user("v").err().map(|e| e.code), Some(1203));
+    root.ok("GRANT CONNECTION_ADMIN ON *.* TO v@localhost");
+    db.user("v").unwrap();
+    assert_eq!(root.code("SET SESSION max_user_connections = 2"), 1621);
+}
+
+#[test]
+fn limits_survive_restarts() {
+    let mut db = TestDb::new();
+    let mut root = db.raw();
+    root.ok("CREATE USER u@localhost REQUIRE SUBJECT '/CN=u' ISSUER '/CN=ca' WITH MAX_UPDATES_PER_HOUR 3");
+    let shown = root.one("SHOW CREATE USER u@localhost");
+    assert!(
+        shown.contains("REQUIRE SUBJECT '/CN=u' ISSUER '/CN=ca' WITH MAX_UPDATES_PER_HOUR 3"),
+        "{shown}"
+    );
+    drop(root);
+    db.reopen();
+    assert_eq!(db.raw().one("SHOW CREATE USER u@localhost"), shown);
+    assert_eq!(
+        db.raw().one("SELECT CONCAT_WS(',', ssl_type, x509_issuer, x509_subject) FROM mysql.user WHERE User = 'u'"),
+        "SPECIFIED,/CN=ca,/CN=u"
+    );
+    // Nobody has a certificate here.
+    assert_eq!(db.user("u").err().map(|e| e.code), Some(1045));
+}
+
+#[test]
+fn roles_that_everybody_has() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT)",
+            "CREATE ROLE reader, 'far'@'%', own",
+            "GRANT SELECT ON d.t TO reader",
+            "CREATE USER u@localhost",
+            "GRANT own TO u@localhost",
+            "SET GLOBAL mandatory_roles = '`reader`, ''far''@''%'', missing'",
+        ],
+    );
+    let mut u = db.user("u").unwrap();
+    assert_eq!(u.code("SELECT a FROM d.t"), 1142);
+    assert_eq!(
+        u.rows("SHOW GRANTS").last().unwrap(),
+        "GRANT `far`@`%`,`own`@`%`,`reader`@`%` TO `u`@`localhost`"
+    );
+    run(&mut u, &["SET ROLE reader", "SELECT a FROM d.t"]);
+    assert_eq!(u.one("SELECT CURRENT_ROLE()"), "`reader`@`%`");
+    assert_eq!(
+        u.rows(
+            "SELECT ROLE_NAME, IS_MANDATORY FROM information_schema.APPLICABLE_ROLES ORDER BY 1"
+        ),
+        ["far|YES", "own|NO", "reader|YES"]
+    );
+    assert_eq!(
+        u.rows("SELECT ROLE_NAME, IS_MANDATORY FROM information_schema.ENABLED_ROLES"),
+        ["reader|YES"]
+    );
+    expect(
+        &mut root,
+        &[
+            ("REVOKE reader FROM u@localhost", 3628),
+            ("DROP ROLE reader", 3628),
+            ("SET GLOBAL mandatory_roles = 'a b'", 1231),
+            ("SET GLOBAL mandatory_roles = 'NONE'", 1231),
+            ("SET GLOBAL activate_all_roles_on_login = ON", 0),
+        ],
+    );
+    let mut u = db.user("u").unwrap();
+    assert_eq!(
+        u.one("SELECT CURRENT_ROLE()"),
+        "`far`@`%`,`own`@`%`,`reader`@`%`"
+    );
+    u.ok("SET ROLE NONE");
+    u.0.reset().unwrap();
+    u.ok("SELECT a FROM d.t");
+    root.ok("SET GLOBAL mandatory_roles = ''");
+    assert_eq!(u.code("SELECT a FROM d.t"), 1142);
+}
+
+#[test]
+fn what_roles_have_been_granted() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT, b INT)",
+            "CREATE PROCEDURE d.p() SELECT 1",
+            "CREATE ROLE r",
+            "GRANT SELECT, INSERT (b) ON d.t TO r WITH GRANT OPTION",
+            "GRANT EXECUTE ON PROCEDURE d.p TO r",
+            "CREATE USER u@localhost",
+            "GRANT r TO u@localhost WITH ADMIN OPTION",
+        ],
+    );
+    let mut u = db.user("u").unwrap();
+    let tables = "SELECT GRANTEE, TABLE_SCHEMA, TABLE_NAME, PRIVILEGE_TYPE, IS_GRANTABLE FROM information_schema.ROLE_TABLE_GRANTS";
+    assert!(u.rows(tables).is_empty());
+    u.ok("SET ROLE r");
+    assert_eq!(u.rows(tables), ["r|d|t|Select,Grant|YES"]);
+    assert_eq!(
+        u.rows("SELECT TABLE_NAME, COLUMN_NAME, PRIVILEGE_TYPE FROM information_schema.ROLE_COLUMN_GRANTS"),
+        ["t|b|Insert"]
+    );
+    assert_eq!(
+        u.rows("SELECT ROUTINE_SCHEMA, ROUTINE_NAME, PRIVILEGE_TYPE, IS_GRANTABLE FROM information_schema.ROLE_ROUTINE_GRANTS"),
+        ["d|p|Execute|NO"]
+    );
+    assert_eq!(
+        u.rows("SELECT USER, ROLE_NAME FROM information_schema.ADMINISTRABLE_ROLE_AUTHORIZATIONS"),
+        ["u|r"]
+    );
+}
+
+#[test]
+fn partial_revokes() {
+    let mut db = TestDb::new();
+    let mut root = db.raw();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "CREATE DATABASE e",
+            "CREATE TABLE d.t (a INT)",
+            "CREATE TABLE e.t (a INT)",
+            "CREATE USER u@localhost, w@localhost",
+            "GRANT SELECT, INSERT, CREATE USER ON *.* TO u@localhost WITH GRANT OPTION",
+        ],
+    );
+    assert_eq!(root.code("REVOKE INSERT ON d.* FROM u@localhost"), 1141);
+    run(
+        &mut root,
+        &[
+            "SET GLOBAL partial_revokes = ON",
+            "REVOKE INSERT ON d.* FROM u@localhost",
+        ],
+    );
+    let mut u = db.user("u").unwrap();
+    expect(
+        &mut u,
+        &[
+            ("INSERT INTO e.t VALUES (1)", 0),
+            ("INSERT INTO d.t VALUES (1)", 1142),
+            ("SELECT a FROM d.t", 0),
+            // What one hands on is no more than one has.
+            ("GRANT INSERT ON *.* TO w@localhost", 0),
+            ("GRANT INSERT ON d.* TO w@localhost", 1044),
+        ],
+    );
+    let grants =
+        |user: &str, root: &mut Client| root.rows(&format!("SHOW GRANTS FOR {user}@localhost"));
+    assert_eq!(
+        grants("w", &mut root),
+        [
+            "GRANT INSERT ON *.* TO `w`@`localhost`",
+            "REVOKE INSERT ON `d`.* FROM `w`@`localhost`"
+        ]
+    );
+    assert_eq!(
+        root.one("SELECT User_attributes FROM mysql.user WHERE User = 'w'"),
+        "{\"Restrictions\": [{\"Database\": \"d\", \"Privileges\": [\"INSERT\"]}]}"
+    );
+    assert_eq!(root.code("SET GLOBAL partial_revokes = OFF"), 3896);
+    drop((root, u));
+    db.reopen();
+    let mut root = db.raw();
+    assert_eq!(root.one("SELECT @@global.partial_revokes"), "1");
+    assert_eq!(
+        db.user("w").unwrap().code("INSERT INTO d.t VALUES (1)"),
+        1142
+    );
+    run(
+        &mut root,
+        &[
+            "GRANT INSERT ON d.* TO w@localhost",
+            "REVOKE INSERT ON *.* FROM u@localhost",
+        ],
+    );
+    assert_eq!(
+        grants("w", &mut root),
+        ["GRANT INSERT ON *.* TO `w`@`localhost`"]
+    );
+    db.user("w").unwrap().ok("INSERT INTO d.t VALUES (1)");
+    root.ok("SET GLOBAL partial_revokes = OFF");
+}
+
+#[test]
+fn defaults_of_passwords() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    run(
+        &mut root,
+        &[
+            "CREATE USER u@localhost IDENTIFIED WITH mysql_native_password BY 'one'",
+            "SET GLOBAL password_history = 2",
+            "ALTER USER u@localhost IDENTIFIED BY 'two'",
+        ],
+    );
+    assert_eq!(
+        root.code("ALTER USER u@localhost IDENTIFIED BY 'one'"),
+        3638
+    );
+    run(
+        &mut root,
+        &[
+            "ALTER USER u@localhost PASSWORD HISTORY 0",
+            "ALTER USER u@localhost IDENTIFIED BY 'one'",
+            "SET GLOBAL password_reuse_interval = 10",
+            "ALTER USER u@localhost IDENTIFIED BY 'three'",
+        ],
+    );
+    assert_eq!(
+        root.code("ALTER USER u@localhost IDENTIFIED BY 'one'"),
+        3638
+    );
+    root.ok("SET GLOBAL password_require_current = ON");
+    let mut u = db.user("u").unwrap();
+    assert_eq!(u.code("ALTER USER USER() IDENTIFIED BY 'four'"), 3892);
+    u.ok("ALTER USER USER() IDENTIFIED BY 'four' REPLACE 'three'");
 }

@@ -1,5 +1,7 @@
 //! GRANT and REVOKE of privileges.
 
+use std::collections::BTreeMap;
+
 use super::Session;
 use crate::accounts::Change;
 use crate::accounts::access::Access;
@@ -25,6 +27,15 @@ enum On {
     Table(String, String),
     /// Whether it is a procedure; database and name.
     Routine(bool, String, String),
+}
+
+/// How something is granted.
+struct Giving<'a> {
+    /// WITH GRANT OPTION.
+    option: bool,
+    grantor: &'a str,
+    /// Global privileges that the grantor lacks in databases.
+    restrictions: &'a BTreeMap<String, Privileges>,
 }
 
 /// What is granted or revoked.
@@ -182,19 +193,24 @@ impl What {
     }
 
     /// Grants it.
-    fn give(&self, grants: &mut Grants, option: bool, grantor: &str) {
-        let option_bit = if option { GRANT } else { 0 };
+    fn give(&self, grants: &mut Grants, how: &Giving<'_>) {
+        let option_bit = if how.option { GRANT } else { 0 };
         let set = self.set | option_bit;
         match &self.on {
             On::Everything => {
                 // GRANT OPTION for dynamic privileges is each one's own.
                 let statics = self.set != 0 || self.dynamic.is_empty();
-                grants.global |= if statics { set } else { 0 };
+                give_global(grants, if statics { set } else { 0 }, how.restrictions);
                 for name in &self.dynamic {
-                    *grants.dynamic.entry(name.clone()).or_default() |= option;
+                    *grants.dynamic.entry(name.clone()).or_default() |= how.option;
                 }
             }
-            On::Database(database) => *grants.databases.entry(database.clone()).or_default() |= set,
+            On::Database(database) => {
+                // What was revoked of everything here alone is there again; it needs no grant of its own.
+                let lifted = set & grants.restrictions.get(database).copied().unwrap_or(0);
+                put_set(&mut grants.restrictions, database, |has| has & !lifted);
+                put_set(&mut grants.databases, database, |has| has | set & !lifted);
+            }
             On::Table(database, table) => {
                 let key = (database.clone(), table.clone());
                 let on: &mut OnTable = grants.tables.entry(key).or_default();
@@ -202,7 +218,7 @@ impl What {
                 for (column, set) in &self.columns {
                     *on.columns.entry(column.clone()).or_default() |= set;
                 }
-                on.grantor = grantor.to_string();
+                on.grantor = how.grantor.to_string();
             }
             On::Routine(procedure, database, name) => {
                 let key = (*procedure, database.clone(), name.to_lowercase());
@@ -211,12 +227,21 @@ impl What {
         }
     }
 
-    /// Revokes it: errors 1141, 1147 and 1403 where nothing has been granted.
-    fn take(&self, name: &Name, grants: &mut Grants, all: bool) -> SqlResult<()> {
+    /// Revokes it: errors 1141, 1147 and 1403 where nothing has been granted. `partial`: what is granted on everything can be revoked in a database.
+    fn take(
+        &self,
+        name: &Name,
+        grants: &mut Grants,
+        (all, partial): (bool, bool),
+    ) -> SqlResult<()> {
         let set = self.set;
         match &self.on {
             On::Everything => {
                 grants.global &= !set;
+                grants.restrictions.retain(|_, lacks| {
+                    *lacks &= !set;
+                    *lacks != 0
+                });
                 for name in &self.dynamic {
                     grants.dynamic.remove(name);
                 }
@@ -225,13 +250,13 @@ impl What {
                 }
             }
             On::Database(database) => {
-                let Some(has) = grants.databases.get_mut(database) else {
+                let lacks = set & grants.global;
+                if partial && lacks != 0 {
+                    put_set(&mut grants.restrictions, database, |has| has | lacks);
+                } else if !grants.databases.contains_key(database) {
                     return Err(no_grant(name));
-                };
-                *has &= !set;
-                if *has == 0 {
-                    grants.databases.remove(database);
                 }
+                put_set(&mut grants.databases, database, |has| has & !set);
             }
             On::Table(database, table) => {
                 let key = (database.clone(), table.clone());
@@ -264,6 +289,32 @@ impl What {
         }
         Ok(())
     }
+}
+
+/// Changes what is said of a database; nothing is not kept.
+fn put_set(
+    sets: &mut BTreeMap<String, Privileges>,
+    database: &str,
+    f: impl FnOnce(Privileges) -> Privileges,
+) {
+    let has = sets.remove(database).unwrap_or(0);
+    let becomes = f(has);
+    if becomes != 0 {
+        sets.insert(database.to_string(), becomes);
+    }
+}
+
+/// Grants global privileges. Where the grantor has them not, who had them not before gets them not.
+fn give_global(grants: &mut Grants, set: Privileges, lacks: &BTreeMap<String, Privileges>) {
+    let new = set & !grants.global;
+    grants.global |= set;
+    for (database, restricted) in &mut grants.restrictions {
+        *restricted &= !(set & !lacks.get(database).copied().unwrap_or(0));
+    }
+    for (database, lacks) in lacks {
+        put_set(&mut grants.restrictions, database, |has| has | new & lacks);
+    }
+    grants.restrictions.retain(|_, restricted| *restricted != 0);
 }
 
 impl Session {
@@ -385,10 +436,15 @@ impl Session {
                 what.check_grantor(&access, &self.facts.guard.host())?;
                 self.check_there(&what)?;
                 let grantor = access.name.plain();
+                let how = Giving {
+                    option: *with_option,
+                    grantor: &grantor,
+                    restrictions: access.restrictions(),
+                };
                 self.change_accounts(|change| {
                     for name in &names {
                         let account = self.granted(change, name, &access)?;
-                        what.give(&mut account.grants, *with_option, &grantor);
+                        what.give(&mut account.grants, &how);
                     }
                     Ok(())
                 })
@@ -430,6 +486,7 @@ impl Session {
         let names = self.account_names(from)?;
         let lenient = (*if_exists, *ignore_unknown);
         let access = self.access();
+        let partial = self.instance.0.accounts.snapshot().settings.partial_revokes;
         let what = match what {
             Some(Grant::Proxy(_)) => return Err(SqlError::unsupported("REVOKE PROXY")),
             Some(Grant::Roles(roles)) => return self.revoke_roles(roles, &names, lenient),
@@ -465,7 +522,7 @@ impl Session {
                     account.grants = Grants::default();
                     continue;
                 };
-                match what.take(name, &mut account.grants, *all) {
+                match what.take(name, &mut account.grants, (*all, partial)) {
                     Err(e) if *if_exists => notes.push(e),
                     done => done?,
                 }
@@ -535,6 +592,7 @@ impl Session {
 mod tests {
     use super::*;
     use millpond_sql::env::SqlMode;
+    use millpond_sql::env::privileges::{DELETE, INSERT, SELECT};
     use millpond_sql::parse::ast::StatementKind;
     use millpond_sql::parse::parse_one;
 
@@ -577,14 +635,58 @@ mod tests {
         let name = Name::new("u", "%");
         let mut grants = Grants::default();
         let both = what("grant select (a), insert on d.t to u", table()).unwrap();
-        both.give(&mut grants, true, "root@localhost");
+        let none = BTreeMap::new();
+        let how = Giving {
+            option: true,
+            grantor: "root@localhost",
+            restrictions: &none,
+        };
+        both.give(&mut grants, &how);
         let select = what("grant select on d.t to u", table()).unwrap();
-        select.take(&name, &mut grants, false).unwrap();
+        select.take(&name, &mut grants, (false, false)).unwrap();
         let on = &grants.tables[&("d".to_string(), "t".to_string())];
         assert!(on.columns.is_empty());
         let rest = what("grant insert, grant option on d.t to u", table()).unwrap();
-        rest.take(&name, &mut grants, false).unwrap();
+        rest.take(&name, &mut grants, (false, false)).unwrap();
         assert_eq!(grants, Grants::default());
-        assert_eq!(rest.take(&name, &mut grants, false).unwrap_err().code, 1147);
+        let again = rest.take(&name, &mut grants, (false, false));
+        assert_eq!(again.unwrap_err().code, 1147);
+    }
+
+    fn how(restrictions: &BTreeMap<String, Privileges>) -> Giving<'_> {
+        Giving {
+            option: false,
+            grantor: "root@localhost",
+            restrictions,
+        }
+    }
+
+    #[test]
+    fn what_is_revoked_in_one_database() {
+        let name = Name::new("u", "%");
+        let database = || On::Database("d".into());
+        let all = what("grant select, insert on *.* to u", On::Everything).unwrap();
+        let none = BTreeMap::new();
+        let mut grants = Grants::default();
+        all.give(&mut grants, &how(&none));
+        let both = what("grant insert, delete on d.* to u", database()).unwrap();
+        let refused = both.take(&name, &mut grants, (false, false));
+        assert_eq!(refused.unwrap_err().code, 1141);
+        both.take(&name, &mut grants, (false, true)).unwrap();
+        assert_eq!(grants.restrictions["d"], INSERT);
+        // Who lacks it hands it on as it has it.
+        let mut others = Grants::default();
+        all.give(&mut others, &how(&grants.restrictions));
+        assert_eq!(
+            (others.global, others.restrictions["d"]),
+            (SELECT | INSERT, INSERT)
+        );
+        // A grant in the database undoes that; what is more is granted there.
+        both.give(&mut grants, &how(&none));
+        assert!(grants.restrictions.is_empty());
+        assert_eq!(grants.databases["d"], DELETE);
+        // So does one on everything by who has it everywhere.
+        all.give(&mut others, &how(&none));
+        assert!(others.restrictions.is_empty());
     }
 }

@@ -16,6 +16,7 @@ mod secrets;
 mod shown;
 mod users;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Session;
@@ -23,15 +24,31 @@ use super::dispatch::Answer;
 use crate::accounts::access::Access;
 use crate::accounts::login::Admitted;
 use crate::accounts::names::Name;
-use crate::accounts::{Change, Wanted};
+use crate::accounts::{Change, Settings};
+use crate::instance::Instance;
 use crate::registry::Seat;
+use millpond_sql::env::SqlMode;
 use millpond_sql::error::{SqlError, SqlResult};
-use millpond_sql::parse::ast::{self, AccountStatement, SetStatement};
+use millpond_sql::parse::ast::{self, AccountStatement, RoleChoice, SetStatement, StatementKind};
+use millpond_sql::parse::parse_one;
 
 /// Longest name of a user, characters.
 const MAX_USER: usize = 32;
 /// Longest name of a host, bytes.
 const MAX_HOST: usize = 255;
+
+impl Instance {
+    /// Has accounts go by what the global variables say of them: errors 1231 and 3896.
+    pub(crate) fn apply_account_settings(&self) -> SqlResult<()> {
+        let on = |name| self.global_u64(name) == Some(1);
+        let mandatory = self.global_text("mandatory_roles").unwrap_or_default();
+        self.0.accounts.set(Settings {
+            mandatory: Session::mandatory(&mandatory)?,
+            activate_all: on("activate_all_roles_on_login"),
+            partial_revokes: on("partial_revokes"),
+        })
+    }
+}
 
 /// 1396.
 fn failed(operation: &str, names: &[Name]) -> SqlError {
@@ -101,8 +118,9 @@ impl Session {
         *self.env.roles.borrow_mut() = shown;
     }
 
-    /// From now on the session is this account.
-    pub(in crate::session) fn become_account(&mut self, admitted: &Admitted) {
+    /// From now on the session is this account. Errors 1203 and 1226 if that may have no connection more.
+    pub(in crate::session) fn become_account(&mut self, admitted: &Admitted) -> SqlResult<()> {
+        let most = self.instance.global_u64("max_user_connections");
         let accounts = &self.instance.0.accounts;
         let Admitted {
             name,
@@ -111,18 +129,47 @@ impl Session {
         } = admitted;
         self.facts
             .guard
-            .become_account(accounts, name, host, *must_change);
+            .become_account(accounts, (name, host), *must_change, most.unwrap_or(0))?;
         *self.env.account.borrow_mut() = name.plain();
         self.show_roles();
+        Ok(())
     }
 
     /// The roles are those that a session begins with.
     pub(in crate::session) fn reset_roles(&self) {
         if !self.access().is_everything() {
             let accounts = &self.instance.0.accounts;
-            self.facts.guard.set_roles(accounts, Wanted::Default);
+            let roles = self.facts.guard.first_roles(accounts);
+            self.facts.guard.set_roles(accounts, roles);
             self.show_roles();
         }
+    }
+
+    /// The roles of `mandatory_roles`; error 1231 if it is no list of roles.
+    fn mandatory(text: &str) -> SqlResult<Vec<Name>> {
+        if text.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let wrong = || {
+            let text = format!("Variable 'mandatory_roles' can't be set to the value of '{text}'");
+            SqlError::new(1231, text)
+        };
+        let statement = parse_one(&format!("SET ROLE {text}"), SqlMode::DEFAULT);
+        let statement = statement.map_err(|_| wrong())?;
+        let StatementKind::Set(set) = statement.kind() else {
+            return Err(wrong());
+        };
+        let SetStatement::Role(RoleChoice::Roles(roles)) = &**set else {
+            return Err(wrong());
+        };
+        let name = |account: Cow<'_, ast::Account>| match &*account {
+            ast::Account::Named { user, host } => {
+                let host = host.as_ref().map_or("%", |h| h.as_str());
+                Ok(Name::new(user.as_str(), host))
+            }
+            _ => Err(wrong()),
+        };
+        roles.iter().map(name).collect()
     }
 
     /// Error 1095 for KILL of others.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{Session, unknown};
-use crate::accounts::Wanted;
 use crate::accounts::access::needs;
 use crate::accounts::account::Account;
 use crate::accounts::names::Name;
+use crate::accounts::{Settings, Wanted};
 use millpond_sql::env::privileges as p;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{self, Items, RoleChoice};
@@ -19,9 +19,35 @@ fn not_granted(role: &Name, to: &Name) -> SqlError {
     )
 }
 
+/// 3628.
+fn is_mandatory(role: &Name) -> SqlError {
+    SqlError::new(
+        3628,
+        format!(
+            "The role {} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from \
+             the global variable mandatory_roles.",
+            role.quoted()
+        ),
+    )
+}
+
+/// Error 3628 for roles that everybody has.
+pub(super) fn check_not_mandatory(settings: &Settings, roles: &[Name]) -> SqlResult<()> {
+    match roles.iter().find(|r| settings.mandatory.contains(r)) {
+        Some(role) => Err(is_mandatory(role)),
+        None => Ok(()),
+    }
+}
+
 /// Error 3530 for a role that an account has not been granted.
-pub(super) fn check_granted(name: &Name, account: &Account, roles: &[Name]) -> SqlResult<()> {
-    let lacks = roles.iter().find(|r| !account.roles.contains_key(*r));
+pub(super) fn check_granted(
+    settings: &Settings,
+    name: &Name,
+    account: &Account,
+    roles: &[Name],
+) -> SqlResult<()> {
+    let has = |r: &&Name| account.roles.contains_key(*r) || settings.mandatory.contains(r);
+    let lacks = roles.iter().find(|r| !has(r));
     match lacks {
         Some(role) => Err(not_granted(role, name)),
         None => Ok(()),
@@ -30,6 +56,7 @@ pub(super) fn check_granted(name: &Name, account: &Account, roles: &[Name]) -> S
 
 /// The default roles that are meant.
 pub(super) fn defaults(
+    settings: &Settings,
     name: &Name,
     account: &Account,
     wanted: &Wanted,
@@ -37,11 +64,11 @@ pub(super) fn defaults(
     match wanted {
         Wanted::Default => Ok(account.default_roles.clone()),
         Wanted::AllBut(but) => {
-            let all = account.roles.keys().filter(|r| !but.contains(r));
-            Ok(all.cloned().collect())
+            let all = account.roles.keys().chain(&settings.mandatory);
+            Ok(all.filter(|r| !but.contains(r)).cloned().collect())
         }
         Wanted::These(list) => {
-            check_granted(name, account, list)?;
+            check_granted(settings, name, account, list)?;
             Ok(list.iter().cloned().collect())
         }
     }
@@ -63,10 +90,11 @@ impl Session {
         let wanted = self.wanted(roles)?;
         let accounts = &self.instance.0.accounts;
         let own = self.facts.guard.own(accounts);
+        let snapshot = accounts.snapshot();
         if let (Wanted::These(list) | Wanted::AllBut(list), Some(account)) =
-            (&wanted, accounts.snapshot().get(&own.name))
+            (&wanted, snapshot.get(&own.name))
         {
-            check_granted(&own.name, account, list)?;
+            check_granted(&snapshot.settings, &own.name, account, list)?;
         }
         if !own.is_everything() {
             self.facts.guard.set_roles(accounts, wanted);
@@ -87,10 +115,11 @@ impl Session {
         if users.iter().any(|u| *u != access.name) {
             access.check_global(p::CREATE_USER)?;
         }
+        let settings = self.instance.0.accounts.snapshot().settings.clone();
         self.change_accounts(|change| {
             for user in &users {
                 let account = change.get_mut(user).ok_or_else(|| unknown(user))?;
-                account.default_roles = defaults(user, account, &wanted)?;
+                account.default_roles = defaults(&settings, user, account, &wanted)?;
             }
             Ok(())
         })
@@ -155,23 +184,20 @@ impl Session {
     ) -> SqlResult<()> {
         let roles = self.account_names(roles)?;
         self.check_admin(&roles)?;
+        check_not_mandatory(&self.instance.0.accounts.snapshot().settings, &roles)?;
         let notes = self.change_accounts(|change| {
             let mut notes = Vec::new();
             for user in from {
-                let Some(account) = change.accounts.get(user).cloned() else {
+                if !change.accounts.contains_key(user) {
                     if !ignore_unknown {
                         return Err(unknown(user));
                     }
                     notes.push(unknown(user));
                     continue;
-                };
+                }
                 for role in &roles {
-                    let error = match change.accounts.contains_key(role) {
-                        false => Some(unknown(role)),
-                        true if !account.roles.contains_key(role) => None,
-                        true => None,
-                    };
-                    if let Some(e) = error {
+                    let there = change.accounts.contains_key(role);
+                    if let Some(e) = (!there).then(|| unknown(role)) {
                         if !if_exists {
                             return Err(e);
                         }

@@ -168,6 +168,7 @@ impl Session {
         new: &Identified,
         own: bool,
     ) -> SqlResult<()> {
+        let asked = |name| self.instance.global_u64(name).unwrap_or(0);
         match &new.replace {
             Some(_) if !own => {
                 return Err(SqlError::new(
@@ -182,7 +183,8 @@ impl Session {
                 ));
             }
             None if own
-                && a.require_current == Some(true)
+                && a.require_current
+                    .unwrap_or(asked("password_require_current") == 1)
                 && !a.secret.is_empty()
                 && self.access().global() & p::CREATE_USER == 0 =>
             {
@@ -194,9 +196,11 @@ impl Session {
             _ => {}
         }
         let now = now_us() / 1_000_000;
-        let history = usize::try_from(a.history.unwrap_or(0)).unwrap_or(usize::MAX);
-        let since = now.saturating_sub(a.reuse.unwrap_or(0).saturating_mul(DAY));
-        let kept = |n: usize, when: u64| n < history || (a.reuse.unwrap_or(0) > 0 && when > since);
+        let history = a.history.unwrap_or_else(|| asked("password_history"));
+        let history = usize::try_from(history).unwrap_or(usize::MAX);
+        let days = a.reuse.unwrap_or_else(|| asked("password_reuse_interval"));
+        let since = now.saturating_sub(days.saturating_mul(DAY));
+        let kept = |n: usize, when: u64| n < history || (days > 0 && when > since);
         if !a.secret.is_empty() {
             a.past.insert(0, (now, a.secret.clone()));
         }

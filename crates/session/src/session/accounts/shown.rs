@@ -35,7 +35,7 @@ impl Session {
         let snapshot = self.instance.0.accounts.snapshot();
         let mut using = self.account_names(&show.roles)?;
         if let Some(account) = snapshot.get(&name) {
-            check_granted(&name, account, &using)?;
+            check_granted(&snapshot.settings, &name, account, &using)?;
         }
         if own && using.is_empty() {
             using.clone_from(&access.active);

@@ -1,10 +1,11 @@
 //! CREATE, ALTER, DROP and RENAME USER; CREATE and DROP ROLE.
 
+use super::roles::check_not_mandatory;
 use super::secrets::{Identified, Random};
 use super::{failed, unknown};
 use crate::accounts::Change;
 use crate::accounts::access::{Access, needs};
-use crate::accounts::account::{Account, Lifetime};
+use crate::accounts::account::{Account, Lifetime, Secure};
 use crate::accounts::names::Name;
 use crate::session::Session;
 use crate::session::dispatch::Answer;
@@ -12,24 +13,55 @@ use millpond_sql::env::now_us;
 use millpond_sql::env::privileges as p;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
-    self, AccountStatement, Items, PasswordOption, Require, RoleChoice, UserOptions, UserSpec,
+    self, AccountStatement, Items, PasswordOption, Require, ResourceLimit, RoleChoice,
+    TlsRequirement, UserOptions, UserSpec,
 };
 use millpond_sql::value::json::{self, Json};
 
 /// Most failed logins and days that may be said.
 const MOST: u64 = 32_767;
 
-/// What is not there yet, and refused.
-fn check_options(options: &UserOptions) -> SqlResult<()> {
-    if let Some(Require::All(list)) = &options.require
-        && !list.is_empty()
-    {
-        return Err(SqlError::unsupported("REQUIRE without TLS"));
+/// What a connection must be.
+fn secure(require: &Require) -> Secure {
+    let Require::All(list) = require else {
+        return Secure::Any;
+    };
+    let (mut cipher, mut issuer, mut subject) = Default::default();
+    let mut secure = Secure::Any;
+    for requirement in list {
+        match requirement.into_owned() {
+            TlsRequirement::Ssl => secure = Secure::Tls,
+            TlsRequirement::X509 => secure = Secure::X509,
+            TlsRequirement::Cipher(text) => cipher = text,
+            TlsRequirement::Issuer(text) => issuer = text,
+            TlsRequirement::Subject(text) => subject = text,
+        }
     }
-    if let Some(limit) = options.limits.iter().find(|limit| limit.1 > 0) {
-        return Err(SqlError::unsupported(format_args!("{}", limit.0)));
+    match secure {
+        Secure::Any => Secure::Specified {
+            cipher,
+            issuer,
+            subject,
+        },
+        said => said,
     }
-    Ok(())
+}
+
+/// Applies what is said of connections and of how much may be done.
+fn apply_limits(a: &mut Account, options: &UserOptions) {
+    if let Some(require) = &options.require {
+        a.secure = secure(require);
+    }
+    for limit in &options.limits {
+        let (which, most) = &*limit;
+        let limits = &mut a.limits;
+        *match which {
+            ResourceLimit::QueriesPerHour => &mut limits.queries,
+            ResourceLimit::UpdatesPerHour => &mut limits.updates,
+            ResourceLimit::ConnectionsPerHour => &mut limits.connections,
+            ResourceLimit::UserConnections => &mut limits.at_a_time,
+        } = *most;
+    }
 }
 
 /// The comment or attribute as an account keeps it.
@@ -72,6 +104,7 @@ fn merged(before: &str, more: &str) -> SqlResult<String> {
 
 /// Applies what is said of passwords and locks.
 fn apply_options(a: &mut Account, options: &UserOptions) -> SqlResult<()> {
+    apply_limits(a, options);
     let within = |n: u64, what: &str| match n > MOST {
         true => Err(SqlError::new(
             1525,
@@ -139,7 +172,6 @@ impl Session {
                 options,
             } => {
                 self.check_create_user()?;
-                check_options(options)?;
                 let users = self.identified_users(users, true)?;
                 let roles = self.account_names(default_roles)?;
                 if !roles.is_empty() {
@@ -247,22 +279,27 @@ impl Session {
         default_role: Option<&RoleChoice>,
         options: &UserOptions,
     ) -> SqlResult<Answer> {
-        check_options(options)?;
         let access = self.access();
         let own = self.facts.guard.own(&self.instance.0.accounts).name.clone();
         let only_password = default_role.is_none()
             && options.password.is_empty()
             && options.require.is_none()
+            && options.limits.is_empty()
             && options.comment.is_none()
             && options.attribute.is_none();
         let users = self.identified_users(specs, false)?;
         let of_others = users.iter().any(|u| u.name != own);
-        let of_own = only_password || (options.password.is_empty() && default_role.is_some());
+        let of_own = only_password
+            || (default_role.is_some()
+                && options.password.is_empty()
+                && options.require.is_none()
+                && options.limits.is_empty());
         if of_others || !of_own {
             access.check_global(p::CREATE_USER)?;
         }
         let attribute = attribute_of(options)?;
         let roles = default_role.map(|r| self.wanted(r)).transpose()?;
+        let settings = self.instance.0.accounts.snapshot().settings.clone();
         let missing = self.change_accounts(|change| {
             let mut missing = Vec::new();
             for user in &users {
@@ -274,7 +311,9 @@ impl Session {
                     self.check_system_user(&access, &account)?;
                 }
                 let defaults = match &roles {
-                    Some(wanted) => Some(super::roles::defaults(&user.name, &account, wanted)?),
+                    Some(wanted) => Some(super::roles::defaults(
+                        &settings, &user.name, &account, wanted,
+                    )?),
                     None => None,
                 };
                 let Some(account) = change.get_mut(&user.name) else {
@@ -306,6 +345,9 @@ impl Session {
         for user in &users {
             if unlocked {
                 self.instance.0.accounts.forget_failures(&user.name);
+            }
+            if !options.limits.is_empty() {
+                self.instance.0.accounts.meters.reset(Some(&user.name));
             }
             if user.name == own && user.identified.is_some() {
                 self.facts.guard.has_changed();
@@ -346,6 +388,7 @@ impl Session {
     ) -> SqlResult<()> {
         let names = self.account_names(list)?;
         let access = self.access();
+        check_not_mandatory(&self.instance.0.accounts.snapshot().settings, &names)?;
         let missing = self.change_accounts(|change| {
             let mut missing = Vec::new();
             for name in &names {
