@@ -1,6 +1,6 @@
 #!/bin/bash
 # Smoke suite for MariaDB's command line client: suite_mariadb.sh SOCKET PORT FILES
-# FILES: the directory that secure_file_priv of the server names.
+# FILES: the directory that secure_file_priv of the server names. $MILLPOND_CA: the certificate of who signed the server's.
 set -u
 socket=$1 port=$2 files=$3
 failures=0 checks=0
@@ -41,6 +41,16 @@ expect "a password where there is none" "1045" \
     "$(mariadb --no-defaults -uroot -psecret -S "$socket" -e 'SELECT 1' 2>&1 | grep -oE '\b1045\b')"
 expect "a compressed connection" "1 300000" \
     "$(mariadb --no-defaults -uroot --compress -S "$socket" -N -e "SELECT 1, LENGTH('$(printf 'x%.0s' {1..100000})') * 3" 2>&1 | tr '\t' ' ')"
+
+# The server forgets what it remembers of passwords, so that the client has to send its own.
+db -e "CREATE USER tls_sh@localhost IDENTIFIED WITH caching_sha2_password BY 'pw' REQUIRE SSL; FLUSH PRIVILEGES" >/dev/null
+tls() { mariadb --no-defaults -utls_sh -ppw -hlocalhost --protocol=tcp -P"$port" -N "$@" 2>&1; }
+expect_match "TLS with a certificate that is verified" '^TLSv1\.[23]$' \
+    "$(tls --ssl-ca="$MILLPOND_CA" --ssl-verify-server-cert -e "SHOW STATUS LIKE 'Ssl_version'" | cut -f2)"
+expect_match "TLS with another authority" 'ERROR 2026' \
+    "$(tls --ssl-ca=/etc/ssl/certs/ca-certificates.crt --ssl-verify-server-cert -e 'SELECT 1')"
+expect "an account that asks for TLS, without" "1045" "$(tls --skip-ssl -e 'SELECT 1' | grep -oE '\b1045\b')"
+db -e 'DROP USER tls_sh@localhost' >/dev/null
 
 expect "refresh" "" "$(admin refresh)"
 expect_match "a dump that flushes logs" 'Dump completed' \

@@ -2,6 +2,8 @@
 
 import datetime
 import decimal
+import os
+import ssl
 import sys
 import tempfile
 import threading
@@ -12,6 +14,8 @@ import pymysql
 from pymysql.constants import CLIENT, COMMAND
 
 SOCKET, PORT = sys.argv.pop(1), int(sys.argv.pop(1))
+# The certificate of who signed the server's.
+CA = os.environ["MILLPOND_CA"]
 
 
 def connect(**options):
@@ -25,6 +29,45 @@ def until(condition):
     while not condition():
         assert time.monotonic() < end, "it does not happen"
         time.sleep(0.01)
+
+
+class Tls(unittest.TestCase):
+    def setUp(self):
+        self.root = connect()
+        # FLUSH PRIVILEGES forgets what is remembered of passwords: the client has to send its own.
+        with self.root.cursor() as cur:
+            cur.execute("CREATE USER tls_py@localhost IDENTIFIED WITH caching_sha2_password BY 'pw' REQUIRE SSL")
+            cur.execute("FLUSH PRIVILEGES")
+
+    def tearDown(self):
+        with self.root.cursor() as cur:
+            cur.execute("DROP USER tls_py@localhost")
+        self.root.close()
+
+    def login(self, context):
+        return pymysql.connect(host="localhost", port=PORT, user="tls_py", password="pw", ssl=context)
+
+    def test_versions(self):
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = ssl.create_default_context(cafile=CA)
+            context.minimum_version = context.maximum_version = version
+            conn = self.login(context)
+            with conn.cursor() as cur:
+                cur.execute("SHOW STATUS LIKE 'Ssl_version'")
+                self.assertEqual(cur.fetchone()[1], version.name.replace("_", "."))
+                cur.execute("SELECT REPEAT('x', 5000000)")
+                self.assertEqual(len(cur.fetchone()[0]), 5000000)
+            conn.close()
+
+    def test_an_unknown_authority(self):
+        with self.assertRaises(pymysql.err.OperationalError) as e:
+            self.login(ssl.create_default_context())
+        self.assertIn("CERTIFICATE_VERIFY_FAILED", str(e.exception))
+
+    def test_an_account_that_asks_for_it(self):
+        with self.assertRaises(pymysql.err.OperationalError) as e:
+            pymysql.connect(unix_socket=SOCKET, user="tls_py", password="pw")
+        self.assertEqual(e.exception.args[0], 1045)
 
 
 class Suite(unittest.TestCase):

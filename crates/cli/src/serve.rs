@@ -3,7 +3,7 @@
 use crate::settings::{self, EngineArgs, Error, File};
 use millpond_lab::frame::Size;
 use millpond_server::metrics::MetricsServer;
-use millpond_server::{Server, ServerConfig};
+use millpond_server::{Server, ServerConfig, Tls};
 use millpond_session::Instance;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -28,12 +28,37 @@ pub struct Args {
     /// TCP port [default: 3306]
     #[arg(long, short = 'P', env = "MILLPOND_PORT")]
     port: Option<u16>,
-    /// Address to listen on; a loopback address, as there is no TLS yet [default: 127.0.0.1]
+    /// Address to listen on; one that others can reach takes TLS, and passwords of all accounts [default: 127.0.0.1]
     #[arg(long, env = "MILLPOND_BIND")]
     bind: Option<IpAddr>,
     /// File whose first line becomes the password of root@localhost, unless accounts have been changed before
     #[arg(long, env = "MILLPOND_INIT_PASSWORD_FILE", value_name = "FILE")]
     init_password_file: Option<PathBuf>,
+    /// Certificates of who may sign clients' certificates (PEM) [default: ca.pem in the data directory]
+    #[arg(long, env = "MILLPOND_SSL_CA", value_name = "FILE")]
+    ssl_ca: Option<String>,
+    /// The server's certificate (PEM) [default: server-cert.pem in the data directory, made at the first start]
+    #[arg(
+        long,
+        env = "MILLPOND_SSL_CERT",
+        value_name = "FILE",
+        requires = "ssl_key"
+    )]
+    ssl_cert: Option<String>,
+    /// Its key (PEM) [default: server-key.pem in the data directory]
+    #[arg(
+        long,
+        env = "MILLPOND_SSL_KEY",
+        value_name = "FILE",
+        requires = "ssl_cert"
+    )]
+    ssl_key: Option<String>,
+    /// Versions of TLS; none: no TLS [default: TLSv1.2,TLSv1.3]
+    #[arg(long, env = "MILLPOND_TLS_VERSION", value_name = "LIST")]
+    tls_version: Option<String>,
+    /// Refuse clients that come over TCP without TLS
+    #[arg(long, env = "MILLPOND_REQUIRE_SECURE_TRANSPORT")]
+    require_secure_transport: bool,
     /// Unix socket to listen on [default: millpond.sock in the data directory]
     #[arg(long, short = 'S', env = "MILLPOND_SOCKET", value_name = "FILE")]
     socket: Option<PathBuf>,
@@ -73,10 +98,9 @@ pub fn run(args: &Args) -> Result<(), Error> {
         .or(file.bind)
         .unwrap_or(Ipv4Addr::LOCALHOST.into());
     let addr = SocketAddr::new(ip, args.port.or(file.port).unwrap_or(PORT));
-    // Known before recovery starts, which may take a while.
-    millpond_server::server::check_address(addr)?;
     let metrics_addr = args.metrics_addr.or(file.metrics_addr);
     if let Some(addr) = metrics_addr {
+        // Known before recovery starts, which may take a while.
         millpond_server::server::check_address(addr)?;
     }
     let mut options = args.engine.options(&file)?;
@@ -99,10 +123,20 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let mut tell = |name: &str, value: String| options.variables.push((name.into(), value));
     tell("port", port.to_string());
     tell("socket", socket.display().to_string());
-    let config = ServerConfig {
-        tcp: (!args.skip_networking).then_some(addr),
-        socket: Some(socket),
-    };
+    let asked = [
+        ("ssl_ca", &args.ssl_ca),
+        ("ssl_cert", &args.ssl_cert),
+        ("ssl_key", &args.ssl_key),
+        ("tls_version", &args.tls_version),
+    ];
+    for (name, value) in asked {
+        if let Some(value) = value {
+            tell(name, value.clone());
+        }
+    }
+    if args.require_secure_transport {
+        tell("require_secure_transport", "ON".into());
+    }
 
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let instance = settings::open(options)?;
@@ -115,11 +149,12 @@ pub fn run(args: &Args) -> Result<(), Error> {
         instance.close()?;
         return Err(e);
     }
-    let server = match Server::start(instance.clone(), &config) {
+    let tcp = (!args.skip_networking).then_some(addr);
+    let server = match start(&instance, tcp, socket) {
         Ok(server) => server,
         Err(e) => {
             instance.close()?;
-            return Err(e.into());
+            return Err(e);
         }
     };
     let metrics = metrics_addr.map(|addr| MetricsServer::start(instance.clone(), addr));
@@ -150,6 +185,21 @@ pub fn run(args: &Args) -> Result<(), Error> {
     instance.close()?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Sets TLS up and listens.
+fn start(
+    instance: &Instance,
+    tcp: Option<SocketAddr>,
+    socket: PathBuf,
+) -> Result<Server<Instance>, Error> {
+    let tls = Tls::open(instance).map_err(|e| format!("TLS: {e}"))?;
+    let config = ServerConfig {
+        tcp,
+        socket: Some(socket),
+        tls,
+    };
+    Ok(Server::start(instance.clone(), &config)?)
 }
 
 /// Keeps `max_connections` within what the limit of open files allows.

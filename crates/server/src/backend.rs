@@ -32,6 +32,10 @@ pub trait Backend: Clone + Send + Sync + 'static {
             false => Err(candidate.refusal(gave)),
         }
     }
+    /// An account that anybody can log in as. Where there are no accounts, root is one.
+    fn open_account(&self) -> Option<String> {
+        Some("root@localhost".into())
+    }
     fn global_u64(&self, name: &str) -> Option<u64>;
     fn count_aborted_connect(&self);
     fn when_settled(&self, unsettled: Unsettled, who: Arc<dyn OnDurable>);
@@ -106,6 +110,9 @@ impl Backend for Instance {
         gave: bool,
     ) -> SqlResult<Option<Admitted>> {
         Instance::admit(self, candidate, right, password, gave).map(Some)
+    }
+    fn open_account(&self) -> Option<String> {
+        Instance::open_account(self)
     }
     fn global_u64(&self, name: &str) -> Option<u64> {
         Instance::global_u64(self, name)

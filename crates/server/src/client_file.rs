@@ -6,18 +6,17 @@
 
 use crate::compress::SharedInflow;
 use crate::proto::capability;
+use crate::stream::Stream;
 use crate::wire::{PacketReader, PacketWriter, ReadError};
 use millpond_session::types::Encoding;
-use socket2::Socket;
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What comes in while a command runs.
 pub struct Incoming {
-    socket: Arc<Socket>,
+    stream: Stream,
     inflow: Option<SharedInflow>,
     /// The client's capabilities.
     pub capabilities: u32,
@@ -33,9 +32,9 @@ pub struct Incoming {
 
 impl Incoming {
     /// Of a connection that has run nothing yet.
-    pub fn new(socket: Arc<Socket>, inflow: Option<SharedInflow>, capabilities: u32) -> Incoming {
+    pub fn new(stream: Stream, inflow: Option<SharedInflow>, capabilities: u32) -> Incoming {
         Incoming {
-            socket,
+            stream,
             inflow,
             capabilities,
             max_packet: 0,
@@ -68,7 +67,7 @@ impl Incoming {
         });
         // If it fails, so does the first read.
         let _ = out.flush();
-        let mut reader = PacketReader::new(self.socket.clone());
+        let mut reader = PacketReader::on(self.stream.clone());
         if let Some(inflow) = &self.inflow {
             reader.unpack(inflow.clone());
         }
@@ -116,7 +115,7 @@ impl ClientFile<'_> {
             Err(e) => {
                 (self.over, self.broken) = (true, true);
                 // Nothing that it sends can be made sense of any more.
-                let _ = self.incoming.socket.shutdown(Shutdown::Read);
+                let _ = self.incoming.stream.socket().shutdown(Shutdown::Read);
                 Err(match e {
                     ReadError::Broken(e) => e,
                     ReadError::OutOfOrder => io::Error::other("packets out of order"),

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use parking_lot::Mutex;
-use socket2::Socket;
 
 use crate::proto::MAX_PAYLOAD;
+use crate::stream::Stream;
 
 const HEADER: usize = 7;
 /// Bytes taken from the socket at a time.
@@ -196,10 +196,11 @@ impl Outflow {
 }
 
 /// As the reader and the writer hold them; empty for a connection that is not compressed.
-pub fn read(flow: &Option<SharedInflow>, socket: &Socket, out: &mut [u8]) -> io::Result<usize> {
+#[inline]
+pub fn read(flow: &Option<SharedInflow>, mut stream: &Stream, out: &mut [u8]) -> io::Result<usize> {
     match flow {
-        None => (&*socket).read(out),
-        Some(flow) => flow.lock().read(socket, out),
+        None => stream.read(out),
+        Some(flow) => flow.lock().read(stream, out),
     }
 }
 

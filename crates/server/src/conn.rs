@@ -19,9 +19,10 @@ use crate::proto::{HEADER, capability, command, response};
 use crate::service::Service;
 use crate::sink::Shape;
 use crate::statements::Statements;
+use crate::stream::Stream;
 use crate::wire::{PacketReader, PacketWriter, ReadError};
 use millpond_session::types::{Encoding, Encodings};
-use millpond_session::{Completion, SqlError};
+use millpond_session::{Completion, SqlError, TlsFacts};
 use millpond_session::{Counter, Unsettled};
 use socket2::Socket;
 use std::any::Any;
@@ -59,6 +60,7 @@ struct Limits {
 struct Connection<'a, B: Backend> {
     service: &'a Service<B>,
     peer: &'a Peer,
+    tls: Option<Arc<TlsFacts>>,
     reader: PacketReader,
     writer: PacketWriter,
     incoming: Incoming,
@@ -83,13 +85,27 @@ pub(crate) fn run<B: Backend>(
     let mut reader = PacketReader::new(socket.clone());
     let mut writer = PacketWriter::new(socket.clone());
     let mut seq = 0;
+    let mut stream = Stream::plain(socket.clone());
     let login = catch_unwind(AssertUnwindSafe(|| {
-        login::login(service, socket, peer, &mut reader, &mut writer, &mut seq)
+        login::login(
+            service,
+            &mut stream,
+            peer,
+            &mut reader,
+            &mut writer,
+            &mut seq,
+        )
     }));
-    let (session, capabilities) = match login {
-        Ok(Some((session, capabilities, session_id))) => {
-            id.store(session_id, Ordering::Release);
-            (session, capabilities)
+    let _goodbye = Goodbye(stream.clone());
+    let login::LoggedIn {
+        session,
+        capabilities,
+        tls,
+        ..
+    } = match login {
+        Ok(Some(client)) => {
+            id.store(client.id, Ordering::Release);
+            client
         }
         Ok(None) => return,
         Err(panic) => return tell_panic(&mut writer, &*panic),
@@ -103,9 +119,10 @@ pub(crate) fn run<B: Backend>(
     let mut conn = Connection {
         service,
         peer,
+        tls,
         reader,
         writer,
-        incoming: Incoming::new(socket.clone(), inflow, capabilities),
+        incoming: Incoming::new(stream, inflow, capabilities),
         encodings: session.encodings(),
         session,
         capabilities,
@@ -125,6 +142,15 @@ pub(crate) fn run<B: Backend>(
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(conn)));
     if let Err(panic) = dropped {
         tracing::error!(host = %peer.host, panic = panic_text(&*panic), "ending a session panicked");
+    }
+}
+
+/// Says goodbye on a connection, however it ends.
+struct Goodbye(Stream);
+
+impl Drop for Goodbye {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 

@@ -8,6 +8,8 @@
 //! | [`client_file`] | files that clients send for LOAD DATA LOCAL |
 //! | `answer` | answers that wait until their commit is durable |
 //! | [`wire`] | packets over a socket |
+//! | `stream` | what packets go over: a socket, or TLS on it |
+//! | [`tls`] | TLS: certificates, settings, a connection's |
 //! | `compress` | compressed packets |
 //! | [`proto`] | packets as bytes |
 //! | [`metrics`] | metrics for Prometheus over HTTP |
@@ -15,8 +17,8 @@
 //! | [`backend`] | what all this needs of a database |
 //!
 //! A connection is a thread with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
-//! keeps no state that the session should have. There is no TLS yet, so it listens on loopback addresses and
-//! Unix sockets only.
+//! keeps no state that the session should have. On an address that others than this machine can reach it listens only with TLS, and if all
+//! accounts have passwords.
 
 mod answer;
 pub mod backend;
@@ -30,6 +32,9 @@ pub mod server;
 mod service;
 pub mod sink;
 pub mod statements;
+mod stream;
+pub mod tls;
 pub mod wire;
 
 pub use server::{Server, ServerConfig};
+pub use tls::Tls;

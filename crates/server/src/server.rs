@@ -10,6 +10,7 @@ use crate::backend::Backend;
 use crate::conn::{self, Peer};
 use crate::proto::response;
 use crate::service::Service;
+use crate::tls::Tls;
 use crate::wire::PacketWriter;
 use hashbrown::HashMap;
 use millpond_session::SqlError;
@@ -38,12 +39,14 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Where to listen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct ServerConfig {
-    /// TCP address; port 0 lets the system choose. Must be a loopback address.
+    /// TCP address; port 0 lets the system choose. One that others than this machine can reach takes TLS, and accounts with passwords.
     pub tcp: Option<SocketAddr>,
     /// Path of the Unix socket.
     pub socket: Option<PathBuf>,
+    /// What connections may be secured by.
+    pub tls: Option<Arc<Tls>>,
 }
 
 /// What connections share.
@@ -76,8 +79,11 @@ pub struct Server<B: Backend> {
 impl<B: Backend> Server<B> {
     /// Starts to listen and serve.
     pub fn start(backend: B, config: &ServerConfig) -> io::Result<Server<B>> {
+        if let Some(addr) = config.tcp {
+            check_listen(&backend, addr, config.tls.is_some())?;
+        }
         let shared = Arc::new(Shared {
-            service: Service::new(backend),
+            service: Service::new(backend, config.tls.clone()),
             connections: Mutex::default(),
             ended: Condvar::new(),
         });
@@ -190,22 +196,44 @@ impl<B: Backend> Shared<B> {
     }
 }
 
+fn refused(addr: SocketAddr, reason: &str) -> io::Error {
+    io::Error::new(
+        ErrorKind::InvalidInput,
+        format!("refusing to listen on {addr}: {reason}; use a loopback address such as 127.0.0.1"),
+    )
+}
+
 /// Refuses an address that others than this machine can reach.
 pub fn check_address(addr: SocketAddr) -> io::Result<()> {
+    match addr.ip().is_loopback() {
+        true => Ok(()),
+        false => Err(refused(
+            addr,
+            "there is no TLS, so anyone on the way to that address could read all that is said",
+        )),
+    }
+}
+
+/// The same of clients' connections, unless they can have TLS and nobody gets in without a password.
+fn check_listen<B: Backend>(backend: &B, addr: SocketAddr, tls: bool) -> io::Result<()> {
     if addr.ip().is_loopback() {
         return Ok(());
     }
-    Err(io::Error::new(
-        ErrorKind::InvalidInput,
-        format!(
-            "refusing to listen on {addr}: there is no TLS yet, so anyone on the way to that \
-             address could read all that is said; use a loopback address such as 127.0.0.1"
-        ),
-    ))
+    if !tls {
+        return check_address(addr);
+    }
+    match backend.open_account() {
+        None => Ok(()),
+        Some(name) => Err(refused(
+            addr,
+            &format!(
+                "the account {name} has no password (ALTER USER ... IDENTIFIED BY, or --init-password-file for the first start)"
+            ),
+        )),
+    }
 }
 
 pub(crate) fn bind_tcp(addr: SocketAddr) -> io::Result<Socket> {
-    check_address(addr)?;
     let bind = || {
         let s = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
         s.set_reuse_address(true)?;

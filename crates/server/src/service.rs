@@ -1,19 +1,25 @@
 //! What a connection serves its client from.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::tls::Tls;
 
 /// The database, and whether the server goes on.
 pub(crate) struct Service<B> {
     /// The database.
     pub backend: B,
+    /// What connections may be secured by.
+    pub tls: Option<Arc<Tls>>,
     stopping: AtomicBool,
 }
 
 impl<B> Service<B> {
     /// One that goes on.
-    pub fn new(backend: B) -> Service<B> {
+    pub fn new(backend: B, tls: Option<Arc<Tls>>) -> Service<B> {
         Service {
             backend,
+            tls,
             stopping: AtomicBool::new(false),
         }
     }

@@ -9,6 +9,7 @@
 
 use crate::compress::{self, Outflow, SharedInflow};
 use crate::proto::{HEADER, MAX_PAYLOAD};
+use crate::stream::Stream;
 use socket2::Socket;
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
@@ -41,7 +42,7 @@ pub enum ReadError {
 
 /// The receiving half.
 pub struct PacketReader {
-    socket: Arc<Socket>,
+    stream: Stream,
     buf: Vec<u8>,
     /// Bytes received and not yet consumed: `buf[start..end]`.
     start: usize,
@@ -55,14 +56,25 @@ pub struct PacketReader {
 impl PacketReader {
     /// A reader on `socket`, which must be blocking.
     pub fn new(socket: Arc<Socket>) -> PacketReader {
+        PacketReader::on(Stream::plain(socket))
+    }
+
+    /// The same on a connection that may have TLS.
+    pub fn on(stream: Stream) -> PacketReader {
         PacketReader {
-            socket,
+            stream,
             buf: vec![0; READ_BUFFER],
             start: 0,
             end: 0,
             timeout: None,
             inflow: None,
         }
+    }
+
+    /// From here on packets come over this, which knows what has been received already.
+    pub fn secure(&mut self, stream: Stream) {
+        (self.start, self.end) = (0, 0);
+        self.stream = stream;
     }
 
     /// From here on packets come compressed, and this knows what has been received already.
@@ -137,7 +149,7 @@ impl PacketReader {
         }
         self.buf[self.end..end].copy_from_slice(rest);
         self.end = end;
-        self.socket.set_read_timeout(self.timeout)
+        self.stream.set_read_timeout(self.timeout)
     }
 
     /// Gives memory back after a large packet. Call when the packet is done with.
@@ -242,7 +254,7 @@ impl PacketReader {
     #[inline]
     fn receive(&mut self) -> io::Result<usize> {
         loop {
-            match compress::read(&self.inflow, &self.socket, &mut self.buf[self.end..]) {
+            match compress::read(&self.inflow, &self.stream, &mut self.buf[self.end..]) {
                 Ok(n) => {
                     self.end += n;
                     return Ok(n);
@@ -257,7 +269,7 @@ impl PacketReader {
     fn set_timeout(&mut self, t: Duration) -> Result<(), ReadError> {
         let t = Some(t).filter(|t| !t.is_zero());
         if t != self.timeout {
-            self.socket.set_read_timeout(t).map_err(ReadError::Broken)?;
+            self.stream.set_read_timeout(t).map_err(ReadError::Broken)?;
             self.timeout = t;
         }
         Ok(())
@@ -286,7 +298,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, sequence: u8, fill: impl FnOnce(&mut Vec
 
 /// The sending half.
 pub struct PacketWriter {
-    socket: Arc<Socket>,
+    stream: Stream,
     out: Vec<u8>,
     /// Where the last packet begins.
     last: usize,
@@ -304,7 +316,7 @@ impl PacketWriter {
     /// A writer on `socket`, which must be blocking.
     pub fn new(socket: Arc<Socket>) -> PacketWriter {
         PacketWriter {
-            socket,
+            stream: Stream::plain(socket),
             out: Vec::with_capacity(READ_BUFFER),
             last: 0,
             seq: 0,
@@ -313,6 +325,11 @@ impl PacketWriter {
             timeout: None,
             outflow: None,
         }
+    }
+
+    /// From here on packets go over this. Nothing is unsent.
+    pub fn secure(&mut self, stream: Stream) {
+        self.stream = stream;
     }
 
     /// From here on packets go compressed.
@@ -334,7 +351,7 @@ impl PacketWriter {
     pub fn set_timeout(&mut self, t: Duration) {
         let t = Some(t).filter(|t| !t.is_zero());
         if t != self.timeout {
-            self.broken |= self.socket.set_write_timeout(t).is_err();
+            self.broken |= self.stream.set_write_timeout(t).is_err();
             self.timeout = t;
         }
     }
@@ -396,6 +413,7 @@ impl PacketWriter {
         const SHORT: usize = 4 << 10;
         let len = self.out.len();
         self.outflow.is_none()
+            && self.stream.is_plain()
             && (HEADER..=SHORT).contains(&len)
             && payload_len(&self.out) == len - HEADER
     }
@@ -445,8 +463,8 @@ impl PacketWriter {
         let mut bytes = self.out.len() as u64;
         let sent = match &mut self.outflow {
             _ if self.out.is_empty() => Ok(()),
-            None => (&*self.socket).write_all(&self.out),
-            Some(flow) => flow.send(&*self.socket, &self.out).map(|n| bytes = n),
+            None => (&self.stream).write_all(&self.out),
+            Some(flow) => flow.send(&self.stream, &self.out).map(|n| bytes = n),
         };
         self.sent += bytes;
         self.out.clear();

@@ -41,6 +41,7 @@ impl Db {
         let config = ServerConfig {
             tcp: Some("127.0.0.1:0".parse().unwrap()),
             socket: Some(self.dir.join("sock")),
+            ..Default::default()
         };
         let server = Server::start(instance.clone(), &config).unwrap();
         self.running = Some((instance, server));

@@ -36,6 +36,7 @@ impl Db {
         let config = ServerConfig {
             tcp: Some("127.0.0.1:0".parse().unwrap()),
             socket: Some(dir.join("sock")),
+            ..Default::default()
         };
         let server = Server::start(instance.clone(), &config).unwrap();
         Db {

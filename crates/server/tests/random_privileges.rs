@@ -264,6 +264,7 @@ fn both_allow_the_same() {
     let config = ServerConfig {
         tcp: None,
         socket: Some(dir.join("sock")),
+        ..Default::default()
     };
     let server = Server::start(instance.clone(), &config).unwrap();
     let own = OptsBuilder::new().socket(Some(dir.join("sock").to_str().unwrap()));

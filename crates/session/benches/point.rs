@@ -3,7 +3,7 @@
 
 use millpond_session::result::{ColumnMeta, Completion, ResultSink};
 use millpond_session::watch::{Running, StatementKind};
-use millpond_session::{ConnectionInfo, Instance, InstanceOptions, Value};
+use millpond_session::{Client, ConnectionInfo, Instance, InstanceOptions, Session, Value};
 use millpond_store::Options;
 use std::time::{Duration, SystemTime};
 
@@ -60,6 +60,52 @@ fn record(instance: &Instance) {
     println!("stall record: {record:.1} ns; two reads of the wall clock: {clocks:.1} ns");
 }
 
+/// The same by an account whose rights are asked for.
+fn by_account(instance: &Instance) -> f64 {
+    let mut root = instance
+        .connect(ConnectionInfo::default())
+        .expect("connect");
+    for sql in [
+        "CREATE USER u@localhost",
+        "GRANT SELECT (id, c) ON d.t TO u@localhost",
+    ] {
+        root.execute(sql, &mut Nowhere).expect("a statement");
+    }
+    let client = Client {
+        user: "u".into(),
+        host: "localhost".into(),
+        names: vec!["localhost".into()],
+        ..Client::default()
+    };
+    let admitted = instance.admit(instance.candidate(client), true, None, false);
+    let info = ConnectionInfo {
+        user: "u".into(),
+        host: "localhost".into(),
+        account: Some(admitted.expect("let in")),
+        database: Some("d".into()),
+        ..ConnectionInfo::default()
+    };
+    let mut session = instance.connect(info).expect("connect");
+    point(&mut session)
+}
+
+/// A prepared point read.
+fn point(session: &mut Session) -> f64 {
+    let point = session
+        .prepare("SELECT c FROM t WHERE id = ?")
+        .expect("prepare");
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    each(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let id = [Value::UInt(state % ROWS)];
+        session
+            .execute_prepared(&point, &id, &mut Nowhere)
+            .expect("a row");
+    })
+}
+
 fn main() {
     let dir = tempfile::tempdir().expect("a directory");
     let instance = Instance::open(InstanceOptions {
@@ -80,20 +126,10 @@ fn main() {
         run(&format!("INSERT INTO t VALUES ({id}, 'some text')"));
     }
     run("COMMIT");
-    let point = session
-        .prepare("SELECT c FROM t WHERE id = ?")
-        .expect("prepare");
-    let mut state = 0x9E37_79B9_7F4A_7C15u64;
-    let point = each(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let id = [Value::UInt(state % ROWS)];
-        session
-            .execute_prepared(&point, &id, &mut Nowhere)
-            .expect("a row");
-    });
+    let point = point(&mut session);
     println!("point read: {point:.1} ns");
+    let granted = by_account(&instance);
+    println!("point read of an account with SELECT on the column: {granted:.1} ns");
     record(&instance);
     drop(session);
     instance.close().expect("close");

@@ -5,14 +5,18 @@
 use super::proof::{self, Claim, Line};
 use super::{Connection, Peer, last_words, parting};
 use crate::backend::{Backend, BackendSession};
-use crate::proto::handshake::{self, CHALLENGE, Login};
+use crate::proto::handshake::{self, CHALLENGE, Greeting, Login};
 use crate::proto::{capability, response};
 use crate::service::Service;
+use crate::stream::Stream;
+use crate::tls::{Channel, Tls};
 use crate::wire::{PacketReader, PacketWriter};
 use millpond_session::{Completion, ConnectionInfo, SqlError};
-use millpond_session::{KillHook, VERSION};
+use millpond_session::{KillHook, TlsFacts, VERSION};
+use parking_lot::Mutex;
 use socket2::Socket;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::net::Shutdown;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -21,15 +25,24 @@ use std::time::Duration;
 /// Longest packet taken before the client is known.
 pub(super) const MAX_LOGIN_PACKET: usize = 128 << 10;
 
-/// Greets and logs in. `None`: refused or gone; the client has been told what there was to tell.
+/// A client that has been let in.
+pub(super) struct LoggedIn<B: Backend> {
+    pub session: B::Session,
+    pub capabilities: u32,
+    pub id: u32,
+    /// Its TLS, if it has any.
+    pub tls: Option<Arc<TlsFacts>>,
+}
+
+/// Greets and logs in; `stream` has TLS afterwards if the client asked for it. `None`: refused or gone; the client has been told what there was to tell.
 pub(super) fn login<B: Backend>(
     service: &Service<B>,
-    socket: &Arc<Socket>,
+    stream: &mut Stream,
     peer: &Peer,
     reader: &mut PacketReader,
     writer: &mut PacketWriter,
     seq: &mut u8,
-) -> Option<(B::Session, u32, u32)> {
+) -> Option<LoggedIn<B>> {
     /// MySQL's default `connect_timeout`.
     const CONNECT_SECONDS: u64 = 10;
     /// Autocommit.
@@ -38,27 +51,53 @@ pub(super) fn login<B: Backend>(
     let timeout = Duration::from_secs(seconds.unwrap_or(CONNECT_SECONDS));
     let id = service.backend.reserve_id();
     let challenge = challenge();
-    writer.packet(|p| handshake::greeting(p, VERSION, id, &challenge, GREETING_STATUS));
+    let tls = service.tls.as_ref().filter(|tls| tls.is_ready());
+    let offered = match tls {
+        Some(_) => capability::SERVER | capability::SSL,
+        None => capability::SERVER,
+    };
+    let greeting = Greeting {
+        version: VERSION,
+        id,
+        status: GREETING_STATUS,
+        capabilities: offered,
+    };
+    writer.packet(|p| handshake::greeting(p, &greeting, &challenge));
     writer.flush().ok()?;
     *seq = 1;
-    let at = match reader.read(seq, MAX_LOGIN_PACKET, timeout, timeout) {
-        Ok(at) => at,
-        Err(e) => {
-            service.backend.count_aborted_connect();
-            if let Some(e) = parting(&e) {
-                writer.set_sequence(*seq);
-                last_words(writer, &e);
+    let mut at = next(service, reader, writer, seq, timeout)?;
+    let mut facts = None;
+    if let Some(tls) = tls
+        && handshake::is_tls_request(reader.bytes(at.clone()))
+    {
+        facts = match secure(tls, stream, reader, writer) {
+            Ok(facts) => Some(Arc::new(facts)),
+            Err(e) => {
+                service.backend.count_aborted_connect();
+                tracing::debug!(host = %peer.host, error = %e, "no TLS");
+                return None;
             }
-            return None;
-        }
-    };
-    writer.set_sequence(*seq);
-    let Ok(login) = Login::parse(reader.bytes(at)) else {
+        };
+        at = next(service, reader, writer, seq, timeout)?;
+    }
+    let Ok(login) = Login::parse(reader.bytes(at), facts.is_some()) else {
         service.backend.count_aborted_connect();
         tracing::debug!(host = %peer.host, "bad handshake");
         last_words(writer, &SqlError::new(1043, "Bad handshake"));
         return None;
     };
+    let private = peer.socket.is_some() || facts.is_some();
+    if !private && service.backend.global_u64("require_secure_transport") == Some(1) {
+        service.backend.count_aborted_connect();
+        last_words(
+            writer,
+            &SqlError::new(
+                3159,
+                "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
+            ),
+        );
+        return None;
+    }
     let capabilities = login.capabilities;
     let info = ConnectionInfo {
         id,
@@ -69,16 +108,16 @@ pub(super) fn login<B: Backend>(
             .map(|db| String::from_utf8_lossy(db).into_owned()),
         found_rows: capabilities & capability::FOUND_ROWS != 0,
         account: None,
-        tls: None,
+        tls: facts.clone(),
         multi_statements: capabilities & capability::MULTI_STATEMENTS != 0,
         // Several statements have several results.
         single_results: capabilities & (capability::MULTI_RESULTS | capability::MULTI_STATEMENTS)
             == 0,
         interactive: capabilities & capability::INTERACTIVE != 0,
         collation_id: login.collation,
-        on_kill: Some(kill_hook(socket)),
+        on_kill: Some(kill_hook(stream.socket())),
     };
-    let claim = Claim::of(&login, peer);
+    let claim = Claim::of(&login, peer, facts.clone());
     let mut line = Line {
         reader,
         writer,
@@ -95,7 +134,12 @@ pub(super) fn login<B: Backend>(
             let status = session.status_flags();
             writer.packet(|p| response::ok(p, 0x00, &Completion::default(), status));
             writer.flush().ok()?;
-            Some((session, capabilities, id))
+            Some(LoggedIn {
+                session,
+                capabilities,
+                id,
+                tls: facts,
+            })
         }
         Err(e) => {
             service.backend.count_aborted_connect();
@@ -104,6 +148,46 @@ pub(super) fn login<B: Backend>(
             None
         }
     }
+}
+
+/// Reads a packet of the login. `None`: the client is gone, or has been told why it is refused.
+fn next<B: Backend>(
+    service: &Service<B>,
+    reader: &mut PacketReader,
+    writer: &mut PacketWriter,
+    seq: &mut u8,
+    timeout: Duration,
+) -> Option<Range<usize>> {
+    let read = reader.read(seq, MAX_LOGIN_PACKET, timeout, timeout);
+    writer.set_sequence(*seq);
+    match read {
+        Ok(at) => Some(at),
+        Err(e) => {
+            service.backend.count_aborted_connect();
+            if let Some(e) = parting(&e) {
+                last_words(writer, &e);
+            }
+            None
+        }
+    }
+}
+
+/// Gives a connection TLS. What came behind the request belongs to the handshake.
+fn secure(
+    tls: &Tls,
+    stream: &mut Stream,
+    reader: &mut PacketReader,
+    writer: &mut PacketWriter,
+) -> io::Result<TlsFacts> {
+    tls.began();
+    let config = tls.config().ok_or(io::ErrorKind::ConnectionRefused)?;
+    let channel = Channel::accept(stream.socket(), config, reader.unread())?;
+    let facts = channel.facts();
+    *stream = Stream::secure(stream.socket().clone(), Arc::new(Mutex::new(channel)));
+    reader.secure(stream.clone());
+    writer.secure(stream.clone());
+    tls.finished();
+    Ok(facts)
 }
 
 /// Wakes the connection's thread if it waits for its client; an answer being sent still goes out.
@@ -141,7 +225,7 @@ impl<B: Backend> Connection<'_, B> {
             .map(|db| String::from_utf8_lossy(db).into_owned());
         let collation = login.collation;
         // The client has answered a challenge that nobody knows any more: it is asked anew.
-        let claim = Claim::of(&login, self.peer).unanswered();
+        let claim = Claim::of(&login, self.peer, self.tls.clone()).unanswered();
         let mut seq = self.writer.sequence();
         let mut line = Line {
             reader: &mut self.reader,

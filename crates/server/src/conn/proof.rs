@@ -3,6 +3,7 @@
 //! What is answered to a client that is nobody is what is answered to somebody with a wrong password. An answer that a client made for another
 //! plugin than its account's is not looked at; it is asked to use that.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::login::MAX_LOGIN_PACKET;
@@ -13,7 +14,7 @@ use crate::proto::handshake::{
     self, AUTH_SOCKET, CACHING_SHA2_PASSWORD, CHALLENGE, Login, NATIVE_PASSWORD,
 };
 use crate::wire::{PacketReader, PacketWriter};
-use millpond_session::{Admitted, Candidate, Client, SqlError, SqlResult, Verdict};
+use millpond_session::{Admitted, Candidate, Client, SqlError, SqlResult, TlsFacts, Verdict};
 
 /// A client that asks for the server's public key.
 const WANTS_KEY: &[u8] = &[2];
@@ -32,8 +33,9 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// What a login says.
-    pub fn of(login: &Login<'_>, peer: &Peer) -> Claim {
+    /// What a login says over a connection with this TLS.
+    pub fn of(login: &Login<'_>, peer: &Peer, tls: Option<Arc<TlsFacts>>) -> Claim {
+        let private = peer.socket.is_some() || tls.is_some();
         Claim {
             client: Client {
                 user: String::from_utf8_lossy(login.user).into_owned(),
@@ -41,10 +43,10 @@ impl Claim {
                 names: peer.names.clone(),
                 system_user: peer.socket.clone().flatten(),
                 handles_expired: login.capabilities & capability::HANDLES_EXPIRED != 0,
-                tls: None,
+                tls,
             },
             local: peer.local,
-            private: peer.socket.is_some(),
+            private,
             plugin: login.plugin.to_vec(),
             answer: login.auth.to_vec(),
             can_switch: login.capabilities & capability::PLUGIN_AUTH != 0,

@@ -14,7 +14,7 @@
 mod http;
 mod text;
 
-use crate::server::{ACCEPT_PAUSE, bind_tcp, named};
+use crate::server::{ACCEPT_PAUSE, bind_tcp, check_address, named};
 use millpond_session::Instance;
 use socket2::Socket;
 use std::io::{self, ErrorKind};
@@ -35,6 +35,7 @@ pub struct MetricsServer {
 impl MetricsServer {
     /// Starts to listen on a loopback address; port 0 lets the system choose.
     pub fn start(instance: Instance, addr: SocketAddr) -> io::Result<MetricsServer> {
+        check_address(addr)?;
         let listener = Arc::new(bind_tcp(addr)?);
         let addr = listener.local_addr()?.as_socket().unwrap_or(addr);
         let stopping = Arc::new(AtomicBool::new(false));

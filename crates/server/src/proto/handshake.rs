@@ -18,30 +18,46 @@ pub const FULL_AUTH: [u8; 2] = [1, 4];
 /// utf8mb4_general_ci: the server's default collation.
 const SERVER_COLLATION: u8 = 45;
 
+/// What a greeting says.
+#[derive(Clone, Copy, Debug)]
+pub struct Greeting<'a> {
+    /// The server's version.
+    pub version: &'a str,
+    /// Connection id.
+    pub id: u32,
+    /// Status flags.
+    pub status: u16,
+    /// Capabilities that are offered.
+    pub capabilities: u32,
+}
+
 /// Appends the server's greeting (HandshakeV10).
-pub fn greeting(
-    out: &mut Vec<u8>,
-    version: &str,
-    id: u32,
-    challenge: &[u8; CHALLENGE],
-    status: u16,
-) {
+pub fn greeting(out: &mut Vec<u8>, greeting: &Greeting<'_>, challenge: &[u8; CHALLENGE]) {
+    let capabilities = greeting.capabilities;
     out.push(10);
-    out.extend_from_slice(version.as_bytes());
+    out.extend_from_slice(greeting.version.as_bytes());
     out.push(0);
-    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&greeting.id.to_le_bytes());
     out.extend_from_slice(&challenge[..8]);
     out.push(0);
-    out.extend_from_slice(&(SERVER as u16).to_le_bytes());
+    out.extend_from_slice(&(capabilities as u16).to_le_bytes());
     out.push(SERVER_COLLATION);
-    out.extend_from_slice(&status.to_le_bytes());
-    out.extend_from_slice(&((SERVER >> 16) as u16).to_le_bytes());
+    out.extend_from_slice(&greeting.status.to_le_bytes());
+    out.extend_from_slice(&((capabilities >> 16) as u16).to_le_bytes());
     out.push(CHALLENGE as u8 + 1);
     out.extend_from_slice(&[0; 10]);
     out.extend_from_slice(&challenge[8..]);
     out.push(0);
     out.extend_from_slice(CACHING_SHA2_PASSWORD.as_bytes());
     out.push(0);
+}
+
+/// Whether a client's first packet is a request for TLS (SSLRequest): the beginning of its answer, and nothing more.
+pub fn is_tls_request(payload: &[u8]) -> bool {
+    /// Capabilities, longest packet, collation, filler.
+    const LENGTH: usize = 32;
+    let capabilities = Cursor::new(payload).u32().unwrap_or(0);
+    payload.len() == LENGTH && capabilities & (PROTOCOL_41 | SSL) == PROTOCOL_41 | SSL
 }
 
 /// Appends a request to use another authentication plugin.
@@ -71,11 +87,11 @@ pub struct Login<'a> {
 }
 
 impl<'a> Login<'a> {
-    /// Reads a HandshakeResponse41.
-    pub fn parse(payload: &'a [u8]) -> Result<Login<'a>, Malformed> {
+    /// Reads a HandshakeResponse41. `secure`: it came over TLS.
+    pub fn parse(payload: &'a [u8], secure: bool) -> Result<Login<'a>, Malformed> {
         let mut c = Cursor::new(payload);
         let capabilities = c.u32()?;
-        if capabilities & PROTOCOL_41 == 0 || capabilities & SSL != 0 {
+        if capabilities & PROTOCOL_41 == 0 || (capabilities & SSL != 0 && !secure) {
             return Err(Malformed);
         }
         let _max_packet = c.u32()?;
@@ -157,14 +173,20 @@ mod tests {
     fn greeting_has_its_fields_where_clients_look() {
         let mut out = Vec::new();
         let challenge = *b"abcdefghijklmnopqrst";
-        greeting(&mut out, "8.0", 0x0102, &challenge, 2);
+        let said = Greeting {
+            version: "8.0",
+            id: 0x0102,
+            status: 2,
+            capabilities: SERVER | SSL,
+        };
+        greeting(&mut out, &said, &challenge);
         assert_eq!(&out[..5], b"\x0a8.0\0");
         assert_eq!(&out[5..9], [2, 1, 0, 0]);
         assert_eq!(&out[9..17], b"abcdefgh");
         assert_eq!(out[17], 0);
         let caps = u16::from_le_bytes([out[18], out[19]]) as u32
             | (u16::from_le_bytes([out[23], out[24]]) as u32) << 16;
-        assert_eq!(caps, SERVER);
+        assert_eq!(caps, SERVER | SSL);
         assert_eq!(out[20], 45);
         assert_eq!(out[25], 21);
         assert_eq!(&out[36..49], b"ijklmnopqrst\0");
@@ -175,13 +197,13 @@ mod tests {
     fn responses_of_several_ages() {
         let caps = PROTOCOL_41 | SECURE_CONNECTION | CONNECT_WITH_DB | PLUGIN_AUTH;
         let p = response(caps, b"root\0\0test\0caching_sha2_password\0");
-        let login = Login::parse(&p).unwrap();
+        let login = Login::parse(&p, false).unwrap();
         assert_eq!(login.user, b"root");
         assert_eq!(login.database, Some(&b"test"[..]));
         assert_eq!(login.plugin, b"caching_sha2_password");
         assert!(login.auth.is_empty());
         let p = response(PROTOCOL_41, b"bob\0pw\0");
-        let login = Login::parse(&p).unwrap();
+        let login = Login::parse(&p, false).unwrap();
         assert_eq!((login.user, login.auth), (&b"bob"[..], &b"pw"[..]));
         assert_eq!(login.plugin, NATIVE_PASSWORD.as_bytes());
         assert!(!login.auth.is_empty());
@@ -193,13 +215,18 @@ mod tests {
         let p = response(caps, b"root\0\x02pwtest\0mysql_native_password\0");
         for cut in 0..p.len() {
             if cut < 40 {
-                assert!(Login::parse(&p[..cut]).is_err(), "{cut}");
+                assert!(Login::parse(&p[..cut], false).is_err(), "{cut}");
             } else {
-                assert_eq!(Login::parse(&p[..cut]).unwrap().user, b"root");
+                assert_eq!(Login::parse(&p[..cut], false).unwrap().user, b"root");
             }
         }
-        assert!(Login::parse(&response(0, b"root\0\0")).is_err());
-        assert!(Login::parse(&response(PROTOCOL_41 | SSL, b"root\0\0")).is_err());
+        assert!(Login::parse(&response(0, b"root\0\0"), false).is_err());
+        let over_tls = response(PROTOCOL_41 | SSL, b"root\0\0");
+        assert!(Login::parse(&over_tls, false).is_err());
+        assert_eq!(Login::parse(&over_tls, true).unwrap().user, b"root");
+        assert!(is_tls_request(&over_tls[..32]));
+        assert!(!is_tls_request(&over_tls));
+        assert!(!is_tls_request(&response(PROTOCOL_41, b"")));
     }
 
     #[test]

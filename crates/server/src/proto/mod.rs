@@ -39,7 +39,7 @@ pub mod capability {
     pub const PROTOCOL_41: u32 = 1 << 9;
     /// `interactive_timeout` instead of `wait_timeout`.
     pub const INTERACTIVE: u32 = 1 << 10;
-    /// TLS: not offered yet.
+    /// TLS: offered where there is any.
     pub const SSL: u32 = 1 << 11;
     /// The client ignores SIGPIPE.
     pub const IGNORE_SIGPIPE: u32 = 1 << 12;
@@ -66,7 +66,7 @@ pub mod capability {
     /// OK packets in place of EOF packets.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
 
-    /// What this server offers.
+    /// What this server offers, TLS aside.
     pub const SERVER: u32 = LONG_PASSWORD
         | HANDLES_EXPIRED
         | FOUND_ROWS

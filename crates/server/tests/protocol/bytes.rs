@@ -169,6 +169,7 @@ fn bytes_stay_as_they_are_under_any_character_set() {
     let config = ServerConfig {
         tcp: None,
         socket: Some(dir.join("sock")),
+        ..Default::default()
     };
     let server = Server::start(instance.clone(), &config).unwrap();
     let mut c = Client::connect(&dir.join("sock"), 0);

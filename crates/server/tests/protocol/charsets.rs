@@ -181,6 +181,7 @@ fn texts_are_converted_for_clients_and_columns() {
     let config = ServerConfig {
         tcp: None,
         socket: Some(dir.join("sock")),
+        ..Default::default()
     };
     let server = Server::start(instance.clone(), &config).unwrap();
     let mut c = Client::connect(&dir.join("sock"), 0);

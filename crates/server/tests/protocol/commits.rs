@@ -31,6 +31,7 @@ impl Db {
         let config = ServerConfig {
             tcp: None,
             socket: Some(dir.join("sock")),
+            ..Default::default()
         };
         let server = Server::start(instance.clone(), &config).unwrap();
         Db {

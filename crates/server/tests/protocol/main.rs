@@ -472,12 +472,14 @@ fn other_addresses_and_a_socket_in_use_are_refused() {
     let config = millpond_server::ServerConfig {
         tcp: Some("0.0.0.0:0".parse().unwrap()),
         socket: None,
+        ..Default::default()
     };
     let e = Server::start(Fake::default(), &config).err().unwrap();
     assert!(e.to_string().contains("no TLS"), "{e}");
     let config = millpond_server::ServerConfig {
         tcp: None,
         socket: Some(dir.socket().into()),
+        ..Default::default()
     };
     let e = Server::start(Fake::default(), &config).err().unwrap();
     assert_eq!(e.kind(), std::io::ErrorKind::AddrInUse);

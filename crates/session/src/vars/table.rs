@@ -56,7 +56,7 @@ const YEAR: u64 = 31_536_000;
 pub(super) static VARS: &[Def] = &[
     def("activate_all_roles_on_login", Global, BOOL, B(false), Free),
     def("admin_address", Global, TEXT, T(""), ReadOnly),
-    def("auto_generate_certs", Global, BOOL, B(false), ReadOnly),
+    def("auto_generate_certs", Global, BOOL, B(true), ReadOnly),
     def("auto_increment_increment", Both, num(1, 65_535), U(1), Free),
     def("auto_increment_offset", Both, num(1, 65_535), U(1), Free),
     def("autocommit", Both, BOOL, B(true), Free),
@@ -980,7 +980,7 @@ pub(super) static VARS: &[Def] = &[
         U(32),
         Fixed,
     ),
-    def("require_secure_transport", Global, BOOL, B(false), Fixed),
+    def("require_secure_transport", Global, BOOL, B(false), Free),
     def(
         "resultset_metadata",
         Session,
@@ -1076,10 +1076,10 @@ pub(super) static VARS: &[Def] = &[
     def("sql_safe_updates", Both, BOOL, B(false), Free),
     def("sql_select_limit", Both, num(0, MAX), U(MAX), Free),
     def("sql_warnings", Both, BOOL, B(false), Fixed),
-    def("ssl_ca", Global, TEXT, T(""), ReadOnly),
-    def("ssl_cert", Global, TEXT, T(""), ReadOnly),
+    def("ssl_ca", Global, TEXT, T(""), Free),
+    def("ssl_cert", Global, TEXT, T(""), Free),
     def("ssl_cipher", Global, TEXT, T(""), ReadOnly),
-    def("ssl_key", Global, TEXT, T(""), ReadOnly),
+    def("ssl_key", Global, TEXT, T(""), Free),
     def(
         "stored_program_cache",
         Global,
@@ -1145,7 +1145,7 @@ pub(super) static VARS: &[Def] = &[
         F(0.0),
         Free,
     ),
-    def("tls_version", Global, TEXT, T(""), ReadOnly),
+    def("tls_version", Global, TEXT, T("TLSv1.2,TLSv1.3"), Free),
     def("tmp_table_size", Both, num(1024, MAX), U(16_777_216), Free),
     def("tmpdir", Global, TEXT, T("/tmp"), ReadOnly),
     def(

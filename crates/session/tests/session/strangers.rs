@@ -152,3 +152,44 @@ fn what_is_there_is_as_what_is_not() {
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
+
+#[test]
+fn no_table_of_the_system_tells_hidden_names() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    HIDDEN.iter().for_each(|sql| drop(root.ok(sql)));
+    // A session that has just said such names is shown to others nowhere.
+    root.ok("SELECT hidden_a AS hidden_alias FROM hidden_d.hidden_t");
+    let tables = root.rows(
+        "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) FROM information_schema.TABLES
+         WHERE TABLE_SCHEMA IN ('information_schema', 'performance_schema', 'mysql', 'sys')",
+    );
+    assert!(tables.len() > 60, "{}", tables.len());
+    let mut queries: Vec<String> = tables
+        .iter()
+        .map(|t| format!("SELECT * FROM {t}"))
+        .collect();
+    let shows = [
+        "DATABASES",
+        "PROCESSLIST",
+        "OPEN TABLES",
+        "GRANTS",
+        "PROCEDURE STATUS",
+        "FUNCTION STATUS",
+        "EVENTS FROM own",
+        "STATUS",
+        "ENGINE INNODB STATUS",
+    ];
+    queries.extend(shows.map(|what| format!("SHOW {what}")));
+    let mut told = Vec::new();
+    for who in ["stranger", "owner"] {
+        let mut c = db.user(who).unwrap();
+        for sql in &queries {
+            let answer = said(&mut c, sql);
+            if answer.contains("hidden") {
+                told.push(format!("{who}: {sql}: {answer}"));
+            }
+        }
+    }
+    assert!(told.is_empty(), "{}", told.join("\n"));
+}

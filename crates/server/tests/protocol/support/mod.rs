@@ -38,6 +38,7 @@ pub fn start(fake: Fake) -> (Server<Fake>, Dir) {
     let config = ServerConfig {
         tcp: None,
         socket: Some(dir.0.clone()),
+        ..Default::default()
     };
     (Server::start(fake, &config).unwrap(), dir)
 }
