@@ -28,11 +28,11 @@ fn members<T>(c: &Call<'_, '_>, pick: fn(Shape) -> Option<T>) -> Result<(u32, Ve
         let g = c.geometry(i)?;
         if let Some(first) = srid.filter(|first| *first != g.srid) {
             let m = format!(
-                "Arguments to function {} contains geometries with different SRIDs: {first} and {}. All geometries must have the same SRID.",
+                "Binary geometry function {} given two geometries of different srids: {first} and {}, which should have been identical.",
                 c.name(),
                 g.srid
             );
-            return Err(SqlError::new(3551, m).into());
+            return Err(SqlError::new(3033, m).into());
         }
         srid = Some(g.srid);
         all.push(pick(g.shape).ok_or_else(|| c.invalid_data())?);
