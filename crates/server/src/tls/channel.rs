@@ -68,7 +68,8 @@ impl Channel {
                 }
             }
         }
-        // Tickets to come back with go out with the answer to the login.
+        // TLS 1.2 ends with the server's word; 1.3 has tickets to come back with.
+        channel.send(socket)?;
         Ok(channel)
     }
 

@@ -38,15 +38,17 @@ impl Files {
     pub fn find(settings: &TlsSettings) -> Result<Option<Files>, String> {
         let data = &settings.data;
         let named = |name: &str| (!name.is_empty()).then(|| data.join(name));
+        let own = SERVER.map(|name| data.join(name));
         match (named(&settings.cert), named(&settings.key)) {
-            (Some(cert), Some(key)) => {
+            // Variables show those that are made, too.
+            (Some(cert), Some(key)) if [&cert, &key] != own.each_ref() => {
                 let ca = named(&settings.ca);
                 return Ok(Some(Files { ca, cert, key }));
             }
-            (None, None) => {}
+            (Some(_), Some(_)) | (None, None) => {}
             _ => return Err("ssl_cert and ssl_key belong together".into()),
         }
-        let [cert, key] = SERVER.map(|name| data.join(name));
+        let [cert, key] = own;
         if !cert.exists() {
             if !settings.generate {
                 return Ok(None);
@@ -54,8 +56,8 @@ impl Files {
             let made = make(data);
             made.map_err(|e| format!("cannot make certificates in {}: {e}", data.display()))?;
         }
-        let own = || Some(data.join(CA[0])).filter(|ca| ca.exists());
-        let ca = named(&settings.ca).or_else(own);
+        let made = || Some(data.join(CA[0])).filter(|ca| ca.exists());
+        let ca = named(&settings.ca).or_else(made);
         Ok(Some(Files { ca, cert, key }))
     }
 

@@ -334,10 +334,12 @@ pub(super) fn open_tables(database: Option<String>) -> Virtual {
     ];
     Virtual::new(IS, "OPEN_TABLES", COLUMNS, move |cx, emit| {
         let engine = cx.facts.instance.engine();
+        let access = cx.access();
         let mut open: std::collections::BTreeMap<(String, String), (u64, u64)> = Default::default();
         engine.each_open_table(&mut |def, partition| {
             let wanted = database.as_ref().is_none_or(|d| *d == def.database);
             if wanted
+                && access.sees_table(&def.database, &def.name)
                 && partition.is_none()
                 && ![millpond_sql::catalog::WORK_DATABASE, CATALOG_DATABASE]
                     .contains(&&*def.database)
