@@ -6,6 +6,7 @@ use millpond_store::engine::Beside;
 use millpond_store::io::sim::SimStorage;
 use millpond_store::*;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// The index on words has this name; its body is the field that they are in.
@@ -131,15 +132,19 @@ fn change(s: &mut Session, rows: &mut Rows, rng: &mut Rng) {
     let t = s.open("t");
     let id = rng.below(20) as i64;
     let new = a_row(id, &text(rng));
-    if !rows.contains_key(&id) {
-        s.insert(&t, &new).unwrap();
-        rows.insert(id, new);
-    } else if rng.chance(30) {
-        assert!(s.delete(&t, &int_key(id)).unwrap());
-        rows.remove(&id);
-    } else {
-        assert!(s.update(&t, &int_key(id), |_| new.clone()).unwrap());
-        rows.insert(id, new);
+    match rows.entry(id) {
+        Entry::Vacant(free) => {
+            s.insert(&t, &new).unwrap();
+            free.insert(new);
+        }
+        Entry::Occupied(row) if rng.chance(30) => {
+            assert!(s.delete(&t, &int_key(id)).unwrap());
+            row.remove();
+        }
+        Entry::Occupied(mut row) => {
+            assert!(s.update(&t, &int_key(id), |_| new.clone()).unwrap());
+            row.insert(new);
+        }
     }
 }
 

@@ -237,7 +237,7 @@ impl Access {
     fn is_of_world(need: &Need) -> bool {
         let is = |name: &str| need.database.eq_ignore_ascii_case(name);
         let world = |name: &&str| name.eq_ignore_ascii_case(&need.name);
-        is("information_schema") || (is("performance_schema") && WORLD.iter().any(|w| world(&w)))
+        is("information_schema") || (is("performance_schema") && WORLD.iter().any(world))
     }
 
     fn check_table(&self, need: &Need, host: &str) -> SqlResult<()> {

@@ -86,7 +86,7 @@ fn is_stopword(word: &[u8], collation: Collation) -> bool {
         true => s.as_bytes() == word,
         false => s.as_bytes().eq_ignore_ascii_case(word),
     };
-    STOPWORDS.iter().any(|s| same(&s))
+    STOPWORDS.iter().any(same)
 }
 
 /// Whether a stopword is part of an ngram, which is left out then.
