@@ -230,7 +230,7 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
     let dir = Dir::new();
     let data = dir.data();
     for (args, reason) in [
-        (&["serve", "--bind", "0.0.0.0"][..], "no TLS"),
+        (&["serve", "--bind", "0.0.0.0"][..], "has no password"),
         (&["serve", "--bind", "here"], "invalid"),
         (&["serve", "--log-level", "loud"], "unknown log level"),
         (

@@ -31,15 +31,13 @@ mod vars;
 pub mod watch;
 
 pub use accounts::login::{Admitted, Candidate, Client, Verdict};
-pub use instance::{
-    ClientCertificate, Instance, InstanceOptions, TlsFacts, TlsSettings, Transport,
-};
+pub use instance::{Instance, InstanceOptions, TlsSettings, Transport};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{
     ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,
     value,
 };
 pub use millpond_store::{Error as StoreError, OnDurable};
-pub use registry::{Counter, KillHook};
+pub use registry::{ClientCertificate, Counter, KillHook, TlsFacts};
 pub use session::{ConnectionInfo, Prepared, Session, Unsettled, commit_error};
 pub use vars::VERSION;

@@ -21,7 +21,8 @@ use super::Accounts;
 use super::account::{Account, Lifetime, Plugin, Secure};
 use super::names::Name;
 use super::password::{self, Remembered};
-use crate::instance::{Instance, TlsFacts};
+use crate::instance::Instance;
+use crate::registry::TlsFacts;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;

@@ -13,7 +13,6 @@ use millpond_store::{Error, Owner};
 use super::queue::Due;
 use super::worker::{self, Run};
 use super::{Shared, next_run};
-use crate::ConnectionInfo;
 use crate::instance::{Inner, Instance};
 use crate::registry::{Awaits, KillHook, Seat};
 use crate::vars;
@@ -45,13 +44,8 @@ pub(super) fn start(shared: &Arc<Shared>, instance: &Instance) -> std::io::Resul
             shared.changed.notify_all();
         }
     }));
-    let info = ConnectionInfo {
-        user: USER.into(),
-        host: "localhost".into(),
-        on_kill: Some(hook),
-        ..ConnectionInfo::default()
-    };
-    let seat = Arc::new(Seat::new(&info, id, owner, now_us()));
+    let (user, host) = (USER.to_string(), "localhost".to_string());
+    let seat = Arc::new(Seat::new(id, user, host, owner, Some(hook), now_us()));
     seat.daemon(Awaits::Event, now_us());
     let thread = Thread {
         shared: shared.clone(),

@@ -38,7 +38,7 @@ use millpond_sql::statistics::refresh::Refresher;
 use millpond_sql::statistics::{self, Settings};
 
 pub(crate) use facts::Facts;
-pub use transport::{ClientCertificate, TlsFacts, TlsSettings, Transport};
+pub use transport::{TlsSettings, Transport};
 
 use crate::watch::Watch;
 use millpond_sql::store_error::store_error;

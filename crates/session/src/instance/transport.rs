@@ -6,28 +6,8 @@ use std::sync::Arc;
 use millpond_sql::error::{SqlError, SqlResult};
 
 use super::Instance;
+use crate::registry::TlsFacts;
 use crate::vars::{self, VarValue};
-
-/// What is known of the TLS of one connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TlsFacts {
-    /// `TLSv1.2`, `TLSv1.3`.
-    pub version: &'static str,
-    /// The cipher suite, by OpenSSL's name.
-    pub cipher: &'static str,
-    /// Of the client's certificate, which an authority of the server's has signed: who signed it, and whose it is, as OpenSSL shows them on a line
-    /// (`/O=Millpond/CN=client`). `None`: it sent none.
-    pub client: Option<ClientCertificate>,
-}
-
-/// Names in a client's certificate.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientCertificate {
-    /// Who signed it.
-    pub issuer: String,
-    /// Whose it is.
-    pub subject: String,
-}
 
 /// What system variables say of TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

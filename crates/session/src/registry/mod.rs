@@ -9,6 +9,7 @@
 //! from the previous statement's.
 
 mod counters;
+mod tls;
 
 use parking_lot::{Condvar, Mutex};
 use std::borrow::Cow;
@@ -20,11 +21,9 @@ use std::time::Instant;
 use millpond_store::Owner;
 use millpond_store::txn::ProgressLook;
 
-use crate::instance::TlsFacts;
-use crate::session::ConnectionInfo;
-
 pub use counters::Counter;
 pub(crate) use counters::{Counters, Sums};
+pub use tls::{ClientCertificate, TlsFacts};
 
 /// What a session is doing, as the process list's Command column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,16 +119,23 @@ pub(crate) struct Process {
 }
 
 impl Seat {
-    /// That of a new connection.
-    pub fn new(info: &ConnectionInfo, id: u32, owner: Arc<Owner>, now_us: u64) -> Seat {
+    /// That of a new connection without TLS.
+    pub fn new(
+        id: u32,
+        user: String,
+        host: String,
+        owner: Arc<Owner>,
+        on_kill: Option<KillHook>,
+        now_us: u64,
+    ) -> Seat {
         Seat {
             id,
-            user: Mutex::new(info.user.as_str().into()),
-            host: info.host.clone(),
-            tls: info.tls.clone(),
+            user: Mutex::new(user.into()),
+            host,
+            tls: None,
             owner,
             counters: Counters::new(),
-            on_kill: info.on_kill.clone(),
+            on_kill,
             database: Mutex::new(None),
             command: AtomicU8::new(Command::Connect as u8),
             since_us: AtomicU64::new(now_us),
@@ -140,6 +146,10 @@ impl Seat {
             asleep: AtomicBool::new(false),
             awaits: AtomicU8::new(Awaits::Event as u8),
         }
+    }
+    /// The same over TLS, if there is any.
+    pub fn over(self, tls: Option<Arc<TlsFacts>>) -> Seat {
+        Seat { tls, ..self }
     }
     /// Who the client says it is.
     pub fn user(&self) -> Arc<str> {

@@ -47,8 +47,8 @@ use millpond_sql::result::ColumnMeta;
 use millpond_sql::{SqlError, SqlResult};
 
 use crate::accounts::login::Admitted;
-use crate::instance::{Instance, TlsFacts};
-use crate::registry::KillHook;
+use crate::instance::Instance;
+use crate::registry::{KillHook, TlsFacts};
 use crate::statements::Compiled;
 
 pub use state::Session;

@@ -128,7 +128,10 @@ impl Session {
         };
         let owner = instance.0.engine.owner();
         owner.set_tag(u64::from(id));
-        let seat = Arc::new(Seat::new(&info, id, owner.clone(), now_us()));
+        let (user, host) = (info.user.clone(), info.host.clone());
+        let on_kill = info.on_kill.clone();
+        let seat = Seat::new(id, user, host, owner.clone(), on_kill, now_us());
+        let seat = Arc::new(seat.over(info.tls.clone()));
         let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let user = format!("{}@{host}", info.user);
         let facts = Arc::new(Facts {

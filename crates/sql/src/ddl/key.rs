@@ -362,7 +362,7 @@ pub(super) fn warn_of_twins(
 ) {
     let named: Vec<&Index> = indexes.iter().filter(|i| i.name != PRIMARY).collect();
     for (n, index) in named.iter().enumerate().filter(|(_, i)| is_new(i)) {
-        let twin = |other: &&Index| other.unique == index.unique && other.parts == index.parts;
+        let twin = |other: &&Index| other.stores_as(index);
         if named[..n].iter().any(twin) {
             let m = format!(
                 "Duplicate index '{}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.",

@@ -20,6 +20,8 @@
 
 mod parse;
 mod query;
+#[cfg(test)]
+mod tests;
 mod token;
 
 pub use parse::Mode;

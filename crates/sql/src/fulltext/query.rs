@@ -62,6 +62,7 @@ struct Phrase {
 /// A search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
+    /// How texts are cut; without its columns.
     index: FulltextIndex,
     collation: Collation,
     terms: Vec<Term>,
@@ -105,7 +106,10 @@ impl Query {
             Mode::Natural | Mode::Expansion => parse::natural(text),
         };
         let mut query = Query {
-            index: index.clone(),
+            index: FulltextIndex {
+                columns: Vec::new(),
+                ..index.clone()
+            },
             collation,
             terms: Vec::new(),
             words: HashMap::new(),
@@ -296,7 +300,7 @@ impl Query {
     }
 
     /// How often texts have each term.
-    fn counts(&self, texts: &[&[u8]]) -> Counts {
+    pub(super) fn counts(&self, texts: &[&[u8]]) -> Counts {
         let mut counts = vec![0; self.terms.len()];
         let mut key = Vec::new();
         let prefixes: Vec<usize> = (0..self.terms.len())
