@@ -230,14 +230,15 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
     let dir = Dir::new();
     let data = dir.data();
     for (args, reason) in [
-        (&["serve", "--bind", "0.0.0.0"][..], "has no password"),
+        (&["check"][..], "no Millpond database there"),
+        // It looks at the accounts, so there is a database from then on.
+        (&["serve", "--bind", "0.0.0.0"], "has no password"),
         (&["serve", "--bind", "here"], "invalid"),
         (&["serve", "--log-level", "loud"], "unknown log level"),
         (
             &["serve", "--port", "0", "--set", "nothing=1"],
             "Unknown system variable",
         ),
-        (&["check"], "no Millpond database there"),
         (&["lab", "many-tables", "--tables", "0"], "invalid value"),
     ] {
         let out = if args[0] == "lab" {
