@@ -243,6 +243,23 @@ impl Session {
         Ok(plan)
     }
 
+    /// Plans expressions in the open transaction.
+    pub(super) fn compile_exprs(
+        &mut self,
+        exprs: &[&ast::Expr],
+        params: &[Value<'_>],
+    ) -> SqlResult<Plan> {
+        let cx = &mut PlanContext {
+            engine: &self.instance.0.engine,
+            txn: self.txn.txn.as_mut().ok_or_else(no_transaction)?,
+            env: &self.env,
+            params: Some(params),
+            peek: false,
+            locals: self.locals.as_deref(),
+        };
+        planner::compile_exprs(exprs, params.len(), cx)
+    }
+
     /// Runs a plan that writes nothing in the open transaction.
     pub(super) fn run(
         &mut self,
@@ -471,18 +488,7 @@ impl Session {
     ) -> SqlResult<(Vec<Value<'static>>, Vec<SqlType>)> {
         self.in_transaction(|s| {
             for _ in 0..MAX_RECOMPILES {
-                let plan = planner::compile_exprs(
-                    exprs,
-                    params.len(),
-                    &mut PlanContext {
-                        engine: &s.instance.0.engine,
-                        txn: s.txn.txn.as_mut().ok_or_else(no_transaction)?,
-                        env: &s.env,
-                        params: Some(params),
-                        peek: false,
-                        locals: s.locals.as_deref(),
-                    },
-                )?;
+                let plan = s.compile_exprs(exprs, params)?;
                 s.facts.check_needs(&plan)?;
                 let mut rows = Rows::default();
                 if let Run::Done(_) = s.run(&plan, params, &mut rows)? {

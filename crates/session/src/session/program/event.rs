@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use super::super::Session;
-use super::super::run::no_transaction;
 use super::define::check_name;
 use super::interpreter::Invocation;
 use crate::programs::{Routine, compile};
@@ -21,7 +20,6 @@ use millpond_sql::expr::IntervalUnit;
 use millpond_sql::expr::interval;
 use millpond_sql::parse::ast::{self, AlterEvent, EventState, Expr, ObjectName};
 use millpond_sql::parse::{self, Statement};
-use millpond_sql::planner::{self, PlanContext};
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::store_error::store_error;
 use millpond_sql::value::{DateTime, Value};
@@ -133,22 +131,8 @@ impl Session {
                 _ => {}
             }
         };
-        let calls = subquery
-            || self.in_transaction(|s| {
-                let plan = planner::compile_exprs(
-                    &[e],
-                    params.len(),
-                    &mut PlanContext {
-                        engine: &s.instance.0.engine,
-                        txn: s.txn.txn.as_mut().ok_or_else(no_transaction)?,
-                        env: &s.env,
-                        params: Some(params),
-                        peek: false,
-                        locals: s.locals.as_deref(),
-                    },
-                )?;
-                Ok(plan.calls())
-            })?;
+        let calls =
+            subquery || self.in_transaction(|s| Ok(s.compile_exprs(&[e], params)?.calls()))?;
         if calls {
             return Err(SqlError::unsupported(
                 "Usage of subqueries or stored function calls as part of this statement",
