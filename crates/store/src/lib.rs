@@ -47,7 +47,8 @@ pub use error::{Error, Result};
 pub use log::OnDurable;
 pub use pool::DropAlgorithm;
 pub use table::{
-    BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Direction, EntryFilter, Fetch, KeyRange,
-    Load, Noted, PartLoads, ReadMode, Refused, RowBatch, RowOrder, Scan, ScanRow, Table, TableSize,
+    BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Checked, Direction, EntryFilter, FaultKind,
+    Fetch, IndexFault, KeyRange, Load, Noted, PartLoads, ReadMode, Refused, RowBatch, RowOrder,
+    Scan, ScanRow, Table, TableSize,
 };
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Snapshot, Txn, WaitPolicy};

@@ -1,16 +1,14 @@
 //! Administration: FLUSH, LOCK TABLES, CHECK and its kin.
 
 use std::borrow::Cow;
-use std::ops::Bound;
 
-use millpond_store::{Direction, Error, Fetch, KeyRange, Keys, Owner, ReadMode, Table, Txn};
+use millpond_store::{Checked, Error, FaultKind, Owner, Table, Txn};
 
 use super::Session;
 use crate::show;
 use millpond_sql::env::SessionEnv;
 use millpond_sql::env::is_system_schema;
 use millpond_sql::error::{SqlError, SqlResult};
-use millpond_sql::fulltext;
 use millpond_sql::parse::ast::{
     AlterAction, FlushItem, FlushLock, FlushPlain, Ident, LockedTable, MaintenanceOption,
     MaintenanceVerb, ObjectName, PartitionAction, StatementKind, TableLock, TableStatement,
@@ -484,7 +482,6 @@ impl Session {
                 env: &s.env,
                 schema: &schema,
                 problems: Vec::new(),
-                words: vec![0; schema.indexes.len()],
             };
             match &schema.partitioning {
                 None => check.table(&table, None).map_err(|e| e.named(name))?,
@@ -540,14 +537,18 @@ struct Check<'c> {
     env: &'c SessionEnv,
     schema: &'c Schema,
     problems: Vec<String>,
-    /// Of FULLTEXT indexes, by position: how many entries the rows of the clustered index have there.
-    words: Vec<u64>,
 }
 
 /// Why a check could not go on.
 enum Halt {
     Store(Error),
     Sql(SqlError),
+}
+
+impl From<Error> for Halt {
+    fn from(e: Error) -> Halt {
+        Halt::Store(e)
+    }
 }
 
 impl Halt {
@@ -562,78 +563,27 @@ impl Halt {
 impl Check<'_> {
     /// Checks a table, or the partition at a position.
     fn table(&mut self, table: &Table, part: Option<(&Partitioning, usize)>) -> Result<(), Halt> {
-        let mut rows = 0;
-        for (i, index) in table.def().indexes.iter().enumerate() {
-            let count = self.index(table, i, &index.name, part.filter(|_| i == 0))?;
-            let expected = match self.schema.indexes[i].fulltext {
-                Some(_) => self.words[i],
-                None => rows,
-            };
-            if i == 0 {
-                rows = count;
-            } else if count != expected && self.problems.is_empty() {
-                self.problems.push(format!(
-                    "InnoDB: Index '{}' contains {count} entries, should be {expected}.",
-                    index.name
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts the entries that a row has in FULLTEXT indexes.
-    fn count_words(&mut self, row: &[u8]) {
-        for (index, words) in self.schema.indexes.iter().zip(&mut self.words) {
-            if let Some(of) = &index.fulltext {
-                let mut keys = Keys::default();
-                fulltext::entries(self.schema, of, row, &mut keys);
-                *words += keys.len() as u64;
-            }
-        }
-    }
-
-    /// Reads an index; how many rows it finds.
-    fn index(
-        &mut self,
-        table: &Table,
-        index: usize,
-        name: &str,
-        part: Option<(&Partitioning, usize)>,
-    ) -> Result<u64, Halt> {
-        let everything = KeyRange {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-        };
-        let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
-        let mut scan = table
-            .scan(self.txn, index, everything, dir, mode, Fetch::Row)
-            .map_err(Halt::Store)?;
-        let (mut count, mut buffer, mut misplaced) = (0u64, Vec::new(), 0u64);
-        loop {
-            match scan.next(self.txn) {
-                Ok(Some(r)) => {
-                    count += 1;
-                    if index == 0 {
-                        self.count_words(r.row);
-                    }
-                    if let Some((p, at)) = part {
-                        let belongs = p
-                            .route_row(self.schema, r.row, self.env, &mut buffer)
-                            .map_err(Halt::Sql)?;
-                        misplaced += u64::from(belongs != Some(at));
-                    }
-                }
-                Ok(None) => break,
-                Err(e @ Error::Corrupt(_)) => {
-                    self.problems.push(format!("Index '{name}': {e}"));
-                    break;
-                }
-                Err(e) => return Err(Halt::Store(e)),
-            }
-            if count.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
+        let (mut seen, mut misplaced, mut buffer) = (0u64, 0u64, Vec::new());
+        let faults = table.check_indexes(self.txn, &mut |what| {
+            seen += 1;
+            if seen.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {
                 let e = SqlError::new(1317, "Query execution was interrupted");
                 return Err(Halt::Sql(e));
             }
+            if let (Checked::Row(row), Some((p, at))) = (what, part) {
+                let belongs = p
+                    .route_row(self.schema, row, self.env, &mut buffer)
+                    .map_err(Halt::Sql)?;
+                misplaced += u64::from(belongs != Some(at));
+            }
+            Ok(())
+        })?;
+        for fault in faults {
+            let name = &table.def().indexes[fault.index].name;
+            self.problems.push(match fault.kind {
+                FaultKind::Unreadable(e) => format!("Index '{name}': {e}"),
+                kind => format!("InnoDB: Index '{name}' {kind}."),
+            });
         }
         if let Some((p, at)) = part
             && misplaced > 0
@@ -643,6 +593,6 @@ impl Check<'_> {
                 p.parts[at].name
             ));
         }
-        Ok(count)
+        Ok(())
     }
 }

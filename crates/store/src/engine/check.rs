@@ -4,15 +4,12 @@
 
 use super::Inner;
 use crate::btree::Checked;
-use crate::catalog::Keys;
 use crate::catalog::row::{Grave, TableRow, split_partition};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::page::{PageNo, PageType};
 use crate::space::{FileId, SpaceId};
-use crate::table::entries::keys_of;
-use crate::table::{Direction, Fetch, KeyRange, ReadMode, Table};
+use crate::table::Table;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -198,73 +195,16 @@ impl Inner {
         Ok(())
     }
 
-    /// Every row has an entry in every index, and every live entry a row.
+    /// Every row has its entries in every index, and every live entry a row.
     fn check_rows(&self, table: &Table, name: &str, f: &mut Findings) -> Result<()> {
-        self.catalog.read(|txn| {
-            let mut rows = 0;
-            // Of indexes with several entries a row, how many there are to be.
-            let mut wanted = vec![0u64; table.indexes.len()];
-            for index in 0..table.indexes.len() {
-                let everything = KeyRange {
-                    lower: Bound::Unbounded,
-                    upper: Bound::Unbounded,
-                };
-                let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
-                let mut scan = match table.scan(txn, index, everything, dir, mode, Fetch::Row) {
-                    Ok(scan) => scan,
-                    Err(e) => {
-                        f.add(format!("table {name}: {e}"));
-                        continue;
-                    }
-                };
-                let (mut count, mut keys) = (0u64, Keys::default());
-                loop {
-                    match scan.next(txn) {
-                        Ok(None) => break,
-                        Ok(Some(row)) => {
-                            count += 1;
-                            if index == 0 {
-                                for several in
-                                    (1..table.indexes.len()).filter(|i| table.is_multi(*i))
-                                {
-                                    keys_of(&*table.codec, several, row.row, &mut keys)?;
-                                    wanted[several] += keys.len() as u64;
-                                }
-                                if table.def.hidden_row_id {
-                                    continue;
-                                }
-                            }
-                            keys_of(&*table.codec, index, row.row, &mut keys)?;
-                            if !keys.contains(row.key) {
-                                f.add(format!(
-                                    "table {name}, index {}: an entry's key is not its row's",
-                                    table.def.indexes[index].name
-                                ));
-                            }
-                        }
-                        Err(e) => {
-                            f.add(format!("table {name}: {e}"));
-                            break;
-                        }
-                    }
-                }
-                if index == 0 {
-                    rows = count;
-                    continue;
-                }
-                let entries = match table.is_multi(index) {
-                    true => wanted[index],
-                    false => rows,
-                };
-                if count != entries {
-                    f.add(format!(
-                        "table {name}, index {}: {count} entries where {rows} rows have {entries}",
-                        table.def.indexes[index].name
-                    ));
-                }
-            }
-            Ok(())
-        })
+        let faults = self
+            .catalog
+            .read(|txn| table.check_indexes(txn, &mut |_| Ok::<(), Error>(())))?;
+        for fault in faults {
+            let index = &table.def.indexes[fault.index].name;
+            f.add(format!("table {name}, index {index}: {}", fault.kind));
+        }
+        Ok(())
     }
 
     /// Every page is sound, and belongs to somebody known.

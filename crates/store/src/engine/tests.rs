@@ -300,3 +300,85 @@ fn damaged_records_are_errors() {
     }
     assert!(told > 100, "{told}");
 }
+
+/// Entries that are missing, too many or another row's are found, whatever their number, and named by their index.
+#[test]
+fn a_check_compares_indexes_with_rows() {
+    use crate::table::FaultKind;
+    use crate::table::format::SEC_VALUE;
+    let (engine, owner) = engine(false);
+    let mut def = new_table("i", false);
+    def.indexes.push(("n".into(), false, Vec::new()));
+    engine.create_table(&owner, def).unwrap();
+    let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+    let table = engine.open_table(&mut txn, "d", "i").unwrap();
+    for i in 0..1000u32 {
+        table.insert(&mut txn, &i.to_be_bytes()).unwrap();
+    }
+    let gone = 7u32.to_be_bytes();
+    table.delete(&mut txn, &gone, &gone).unwrap();
+    engine.commit(txn).unwrap();
+    let faults = || {
+        let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+        let (mut rows, mut entries) = (0, 0);
+        let faults = table.check_indexes(&mut txn, &mut |what| {
+            match what {
+                crate::Checked::Row(_) => rows += 1,
+                crate::Checked::Entry => entries += 1,
+            }
+            Ok::<(), Error>(())
+        });
+        engine.commit(txn).unwrap();
+        (faults.unwrap(), rows, entries)
+    };
+    let (none, rows, entries) = faults();
+    assert!(none.is_empty(), "{none:?}");
+    assert_eq!((rows, entries), (999, 999));
+
+    let tree = &table.indexes[1].tree;
+    let entry = |own: u32, row: u32| [own.to_be_bytes(), row.to_be_bytes()].concat();
+    let mut live = [0; SEC_VALUE + 6];
+    let len = crate::table::entries::live_entry(4, 0).write(&mut live);
+    let live = &live[..len];
+    let put = |key: &[u8]| {
+        let put = tree.edit(key, live.len(), |e| {
+            e.insert(live);
+            Ok(())
+        });
+        put.unwrap();
+    };
+    let take = |key: &[u8]| {
+        let taken = tree.edit(key, 0, |e| {
+            e.remove();
+            Ok(())
+        });
+        taken.unwrap();
+    };
+    let kind = || {
+        let (mut faults, ..) = faults();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert_eq!(faults[0].index, 1);
+        assert!(!engine.check().unwrap().is_empty());
+        faults.remove(0).kind
+    };
+    take(&entry(500, 500));
+    let (entries, wanted) = (998, 999);
+    assert!(
+        matches!(kind(), FaultKind::Count { entries: e, wanted: w } if (e, w) == (entries, wanted))
+    );
+    // As many as there should be: one of another row, then one of a row that is gone.
+    put(&entry(500, 501));
+    assert!(matches!(kind(), FaultKind::Unreadable(Error::Corrupt(_))));
+    take(&entry(500, 501));
+    put(&entry(500, 2000));
+    assert!(matches!(kind(), FaultKind::Unreadable(Error::Corrupt(_))));
+    take(&entry(500, 2000));
+    put(&entry(500, 500));
+    assert!(faults().0.is_empty());
+    assert!(engine.check().unwrap().is_empty());
+    // An error of who looks on ends it.
+    let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
+    let ended = table.check_indexes(&mut txn, &mut |_| Err(Error::Interrupted));
+    assert!(matches!(ended, Err(Error::Interrupted)));
+    engine.rollback(txn).unwrap();
+}

@@ -14,6 +14,7 @@
 //! | `undo` | what undo records mean: rollback and purge |
 //! | `row_log` | row changes while an index is built |
 //! | `chain` | tails of long rows |
+//! | `check` | verification of a table's indexes against each other |
 //! | `load` | an empty table filled in bulk |
 //! | `entries` | entries of indexes that are built from sorted keys |
 //! | `temporary` | row changes of temporary tables |
@@ -46,6 +47,7 @@
 mod batch;
 mod chain;
 mod changes;
+mod check;
 mod context;
 pub(crate) mod entries;
 pub(crate) mod format;
@@ -65,6 +67,7 @@ mod write;
 
 pub use batch::{BATCH_ROWS, BatchScan, RowBatch};
 pub use changes::{ChangeCount, ChangedTables};
+pub use check::{Checked, FaultKind, IndexFault};
 pub use context::Noted;
 pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
 pub use load::{Load, PartLoads, Refused, RowOrder};
