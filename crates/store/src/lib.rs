@@ -51,4 +51,4 @@ pub use table::{
     Fetch, IndexFault, KeyRange, Load, Noted, PartLoads, ReadMode, Refused, RowBatch, RowOrder,
     Scan, ScanRow, Table, TableSize,
 };
-pub use txn::{Isolation, LockMode, Owner, Savepoint, Snapshot, Txn, WaitPolicy};
+pub use txn::{Isolation, LockMode, Owner, Savepoint, Snapshot, Txn, WaitPolicy, Xid};

@@ -38,6 +38,7 @@ mod online;
 mod open;
 mod pace;
 mod partition;
+mod prepared;
 mod reclaim;
 mod redefine;
 mod references;
@@ -63,7 +64,7 @@ use crate::table::Table;
 use crate::table::load::{Load, Means, PartLoads, RowOrder};
 use crate::txn::{
     Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, TrxId, Txn, TxnInfo,
-    TxnSystem, WaitInfo,
+    TxnSystem, WaitInfo, Xid,
 };
 pub(crate) use ddl::lock_row;
 pub use fill::TableFill;
@@ -296,6 +297,28 @@ impl Engine {
     /// Rolls back wholly. Releases all locks.
     pub fn rollback(&self, txn: Txn) -> Result<()> {
         self.0.sys.rollback(txn, &*self.0.handler)
+    }
+    /// Prepares a transaction under an XID that no other is prepared under. It keeps its locks and its owner, who may have no other transaction from
+    /// now on ([`Owner::succeed`]). Nobody may be told before [`Engine::wait_durable`] with the LSN returned (0: there is nothing to wait for). If
+    /// it fails the transaction comes back, to be rolled back.
+    pub fn prepare(&self, txn: Txn, xid: Xid) -> std::result::Result<Lsn, Box<(Txn, Error)>> {
+        self.0.sys.prepare(txn, xid)
+    }
+    /// Commits a prepared transaction, as [`Engine::commit`] does; whether there was one under the XID that nobody is ending.
+    pub fn commit_prepared(&self, xid: &Xid) -> Result<bool> {
+        self.0.sys.commit_prepared(xid)
+    }
+    /// Rolls a prepared transaction back, durably; whether there was one under the XID that nobody is ending.
+    pub fn rollback_prepared(&self, xid: &Xid) -> Result<bool> {
+        self.0.sys.rollback_prepared(xid, &*self.0.handler)
+    }
+    /// XIDs of prepared transactions that nobody is ending, those of before a crash among them, in order.
+    pub fn prepared(&self) -> Vec<Xid> {
+        self.0.sys.prepared()
+    }
+    /// Whether a transaction is prepared under the XID, or one that differs in its format alone.
+    pub fn is_taken(&self, xid: &Xid) -> bool {
+        self.0.sys.is_taken(xid)
     }
     /// Undoes everything after the savepoint; keeps locks, as InnoDB does. After a failure the transaction can only be rolled back.
     pub fn rollback_to(&self, txn: &mut Txn, to: Savepoint) -> Result<()> {

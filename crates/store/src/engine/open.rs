@@ -2,7 +2,8 @@
 //!
 //! Opening: (1) the directory is locked; (2) redo brings pages to the log's end; (3) undo lanes and the catalog's roots are read, or
 //! made if a crash interrupted the making; (4) the reclaimer starts, for the disk may be full; (5) DDL that was unfinished is rolled back, so
-//! that definitions are in force when they are used; (6) purge starts, and the rollback of all else that was unfinished ([`super::unfinished`]).
+//! that definitions are in force when they are used; (6) prepared transactions get the metadata locks of their tables ([`super::prepared`]); (7) purge
+//! starts, and the rollback of all else that was unfinished ([`super::unfinished`]).
 
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
@@ -76,6 +77,7 @@ pub(super) fn open(
     catalog.find_statistics()?;
     catalog.find_references()?;
     catalog.find_objects()?;
+    super::prepared::lock_tables(&sys, &catalog, force > 0)?;
     if force < 2 {
         sys.start_purge(handler.clone(), PURGE_THREADS);
     }

@@ -13,6 +13,7 @@
 //! | `list` | listings of transactions, locks and waits |
 //! | `guard` | panics of background work |
 //! | `owner` | who waits: one per connection; kill and timeouts |
+//! | `xa` | prepared transactions |
 //!
 //! The module knows rows only as bytes; what an undo record means is [`UndoHandler`]'s business
 //! (`table/`).
@@ -31,6 +32,7 @@ mod tests;
 pub mod undo;
 pub(crate) mod unlogged;
 mod views;
+pub mod xa;
 
 pub use list::{LockInfo, Locked, Party, TxnInfo, WaitInfo};
 pub use locks::{Lock, LockSystem, TryLock};
@@ -41,6 +43,7 @@ pub use snapshot::Snapshot;
 pub use sys::TxnSystem;
 pub use undo::UndoRoom;
 pub(crate) use undo::Walk;
+pub use xa::Xid;
 
 use crate::error::Result;
 use crate::pool::Pager;

@@ -43,8 +43,8 @@ pub struct Owner {
     waited_ns: AtomicU64,
     /// Of the transaction begun last, for listings.
     isolation: AtomicU8,
-    /// Its transaction is one that a crash left unfinished.
-    recovered: AtomicBool,
+    /// Its transaction is no session's: one that a crash left unfinished, or a prepared one.
+    apart: AtomicBool,
     /// Undo records of the running transaction: half of its weight when a deadlock victim is chosen.
     pub(super) changes: AtomicU64,
     pub(super) held: Mutex<Held>,
@@ -110,13 +110,28 @@ impl Owner {
         self.no
     }
 
-    /// Whether its transaction is one that a crash left unfinished.
-    pub(super) fn is_recovered(&self) -> bool {
-        self.recovered.load(Ordering::Relaxed)
+    /// Whether its transaction is no session's: one that a crash left unfinished, or a prepared one.
+    pub(super) fn is_apart(&self) -> bool {
+        self.apart.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_recovered(&self) {
-        self.recovered.store(true, Ordering::Relaxed);
+    pub(super) fn set_apart(&self) {
+        self.apart.store(true, Ordering::Relaxed);
+    }
+
+    /// Goes on for another, whose transaction has been prepared: tag, timeouts, a kill and the time waited are as they were there.
+    pub fn succeed(&self, other: &Owner) {
+        let each = [
+            (&self.tag, &other.tag),
+            (&self.row_timeout_s, &other.row_timeout_s),
+            (&self.metadata_timeout_s, &other.metadata_timeout_s),
+            (&self.waited_ns, &other.waited_ns),
+        ];
+        for (mine, its) in each {
+            mine.store(its.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.killed
+            .store(other.killed.load(Ordering::Acquire), Ordering::Release);
     }
 
     /// Isolation of the transaction begun last.
@@ -306,7 +321,7 @@ impl Registry {
             metadata_timeout_s: AtomicU64::new(DEFAULT_METADATA_TIMEOUT_S),
             waited_ns: AtomicU64::new(0),
             isolation: AtomicU8::new(Isolation::RepeatableRead as u8),
-            recovered: AtomicBool::new(false),
+            apart: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             held: Mutex::default(),
             view: Mutex::default(),

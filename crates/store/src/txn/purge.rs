@@ -472,7 +472,7 @@ impl TxnSystem {
                         }
                         (head.trx, head.counted) = (trx, true);
                     }
-                    Record::Row { undone: true, .. } => {}
+                    Record::Row { undone: true, .. } | Record::Prepared { .. } => {}
                     Record::Row {
                         insert, payload, ..
                     } => {

@@ -12,6 +12,8 @@
 //! After a rollback to a savepoint that has failed for good, commit is refused: a version may be in force again whose record says
 //! nothing of that yet, and purge would take away what it needs.
 //!
+//! Transactions that are prepared for either end: [`super::xa`].
+//!
 //! Lock order: see `docs/locking.md`.
 
 use super::guard::guarded;
@@ -22,7 +24,7 @@ use super::undo::lanes::UndoFile;
 use super::undo::page::Position;
 use super::views::Views;
 use super::{
-    Isolation, LockSystem, MdlSystem, Owner, ReadView, Savepoint, TrxId, Txn, UndoHandler,
+    Isolation, LockSystem, MdlSystem, Owner, ReadView, Savepoint, TrxId, Txn, UndoHandler, xa,
 };
 use crate::error::{Error, Result};
 use crate::page::Lsn;
@@ -49,13 +51,14 @@ pub struct TxnSystem {
     locks: Arc<LockSystem>,
     mdl: MdlSystem,
     recovered: Mutex<Vec<Txn>>,
+    pub(super) prepared: Mutex<xa::Prepared>,
     /// Taken with nothing else held, across the counter's wait for the log.
     raising_ids: Mutex<()>,
 }
 
 impl TxnSystem {
     /// Opens over a recovered pager, making the undo directory if there is none. Unfinished transactions are
-    /// active again; [`TxnSystem::take_recovered`] hands them out.
+    /// active again; [`TxnSystem::take_recovered`] hands them out, but for those that are prepared.
     ///
     /// `force`: a lane that cannot be read is passed by. What of its last transaction is to be undone is not known then, and
     /// that transaction counts as finished, so nothing may be built on what can be read.
@@ -87,6 +90,7 @@ impl TxnSystem {
             mdl: MdlSystem::new(locks.clone()),
             locks,
             recovered: Mutex::default(),
+            prepared: Mutex::default(),
             raising_ids: Mutex::default(),
         });
         for lane in found {
@@ -100,7 +104,10 @@ impl TxnSystem {
             );
             if let (Some(lane), Some(unfinished)) = (free, unfinished) {
                 let txn = sys.resurrect(lane, &unfinished);
-                sys.recovered.lock().push(txn);
+                match unfinished.prepared {
+                    Some((_, xid)) => drop(sys.prepared.lock().insert(xid, Some(txn))),
+                    None => sys.recovered.lock().push(txn),
+                }
             }
         }
         Ok(sys)
@@ -149,7 +156,7 @@ impl TxnSystem {
     }
 
     #[inline]
-    fn close_view(&self, txn: &mut Txn) {
+    pub(super) fn close_view(&self, txn: &mut Txn) {
         if txn.view.take().is_some() {
             self.views.close(&txn.owner);
         }
@@ -350,7 +357,7 @@ impl TxnSystem {
 
     /// Does what ends a transaction or a part of it, again and again while it fails for a lack that may pass, unless the engine is being closed: what
     /// is unfinished then is recovery's business anyway.
-    fn persist<R>(&self, id: TrxId, mut end: impl FnMut() -> Result<R>) -> Result<R> {
+    pub(super) fn persist<R>(&self, id: TrxId, mut end: impl FnMut() -> Result<R>) -> Result<R> {
         let mut wait = RETRY_FIRST;
         loop {
             match patiently(&mut end) {
@@ -410,6 +417,11 @@ impl TxnSystem {
             self.finish(txn, 0);
             return;
         }
+        if txn.undo.prepared != Position::NONE {
+            // It may be neither undone nor committed here.
+            let what = "its end was cut short".to_string();
+            return self.leave_to_recovery(txn, &Error::Invalid(what));
+        }
         self.close_view(txn);
         txn.finished = true;
         let mut left = self.begin(&txn.owner, txn.isolation);
@@ -428,14 +440,14 @@ impl TxnSystem {
         &self.mdl
     }
 
-    /// Transactions that are open, but for those that a crash left unfinished.
+    /// Transactions that are open, but for those that a crash left unfinished, and prepared ones.
     pub fn open_transactions(&self) -> usize {
         let all = self.registry.all();
-        let open = |o: &&Arc<Owner>| !o.is_recovered() && o.held.lock().started.is_some();
+        let open = |o: &&Arc<Owner>| !o.is_apart() && o.held.lock().started.is_some();
         all.iter().filter(open).count()
     }
 
-    /// Transactions that a crash left unfinished, to be rolled back by the caller; each call after the first
+    /// Transactions that a crash left unfinished and that are not prepared, to be rolled back by the caller; each call after the first
     /// returns none.
     pub fn take_recovered(&self) -> Vec<Txn> {
         std::mem::take(&mut *self.recovered.lock())

@@ -7,7 +7,7 @@
 //! | `recover` | what a crash left: lanes, unfinished transactions |
 //!
 //! A transaction owns a lane from its first write to its end. Its BEGIN record and first row record are one redo
-//! operation in the mini-transaction of the first row change; committing overwrites 8 bytes of BEGIN. Records are
+//! operation in the mini-transaction of the first row change; committing overwrites 8 bytes of BEGIN, preparing appends one record more. Records are
 //! never moved or cut off; a reader needs only the page's shared latch.
 //!
 //! Promises: a record named by a roll pointer stays readable while its transaction is unfinished or some open view
@@ -24,8 +24,8 @@ use crate::page::{Lsn, PAGE_SIZE, PageType, page_type};
 use crate::pool::{FrameHint, Mtr, PageRead, Pin};
 use lanes::{Lane, UndoFile, corrupt, latch, put};
 use page::{
-    BEGIN_BYTES, BEGIN_NUMBER, KIND_AT, KIND_UNDONE, Position, ROW_HEADER, Record, put_begin,
-    put_row, record_at,
+    BEGIN_BYTES, BEGIN_NUMBER, KIND_AT, KIND_UNDONE, KIND_WITHDRAWN, Position, ROW_HEADER, Record,
+    put_begin, put_prepared, put_row, record_at,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -45,6 +45,8 @@ pub(super) struct UndoState {
     pub last: Position,
     /// Row records that are not undone.
     pub count: u64,
+    /// Its PREPARED; `NONE`: it is not prepared.
+    pub prepared: Position,
     /// Undoing some of it has failed: it can only be undone, not be committed.
     pub stuck: bool,
 }
@@ -89,7 +91,36 @@ impl UndoRoom<'_> {
     /// Appends the record in the row change's mini-transaction; its address goes into the row. Call it once,
     /// with a payload no longer than reserved; latches the undo page (tree latches may be held).
     pub fn append(&mut self, mtr: &mut Mtr<'_>, insert: bool, payload: &[u8]) -> RollPtr {
-        assert!(payload.len() <= self.bytes, "longer than reserved");
+        let at = self.put(mtr, payload.len(), |out, last| {
+            put_row(out, insert, last, payload)
+        });
+        let undo = &mut self.txn.undo;
+        undo.last = at;
+        undo.count += 1;
+        self.txn.owner.changes.store(undo.count, Ordering::Relaxed);
+        at.roll_ptr(insert)
+    }
+
+    /// Appends PREPARED instead, in a mini-transaction of its own; where that ends.
+    pub(super) fn append_prepared(mut self, xid: &[u8]) -> Result<Lsn> {
+        let sys = self.sys;
+        let mut mtr = sys.undo.pager.mtr(0)?;
+        let at = self.put(&mut mtr, xid.len(), |out, last| {
+            put_prepared(out, last, xid)
+        });
+        self.txn.undo.prepared = at;
+        Ok(mtr.commit())
+    }
+
+    /// Appends a record, which `write` encodes given the one before, and before it BEGIN if this is the transaction's first.
+    #[inline]
+    fn put(
+        &mut self,
+        mtr: &mut Mtr<'_>,
+        bytes: usize,
+        write: impl FnOnce(&mut Vec<u8>, Position),
+    ) -> Position {
+        assert!(bytes <= self.bytes, "longer than reserved");
         let id = self.txn.id();
         let undo = &mut self.txn.undo;
         let lane = undo.lane.as_mut().expect("reserved with a lane");
@@ -108,9 +139,8 @@ impl UndoRoom<'_> {
             lane.begins = lane.begins.wrapping_add(1);
             at += BEGIN_BYTES;
         }
-        put_row(&mut lane.scratch, insert, undo.last, payload);
-        undo.last = here(at);
-        undo.count += 1;
+        write(&mut lane.scratch, undo.last);
+        let record = here(at);
         // One append per reservation: a second one might not fit.
         self.bytes = 0;
         lane.end = offset + lane.scratch.len();
@@ -119,8 +149,7 @@ impl UndoRoom<'_> {
             .try_latch_hint(self.pin.hint(), &self.sys.undo.space, lane.tail)
             .expect("the lane's tail is pinned");
         put(mtr, page, offset, &lane.scratch);
-        self.txn.owner.changes.store(undo.count, Ordering::Relaxed);
-        undo.last.roll_ptr(insert)
+        record
     }
 }
 
@@ -240,6 +269,11 @@ impl TxnSystem {
         Ok(walk.at == txn.undo.begin)
     }
 
+    /// Takes PREPARED back: from here on recovery rolls the transaction back.
+    pub(super) fn withdraw(&self, undo: &UndoState) -> Result<Lsn> {
+        self.undo.set_kind(undo.prepared, KIND_WITHDRAWN)
+    }
+
     /// Writes the number into the transaction's BEGIN: from here on recovery takes it as committed.
     pub(super) fn write_number(&self, undo: &UndoState, number: u64) -> Result<Lsn> {
         let UndoFile { pager, space, .. } = &self.undo;
@@ -269,12 +303,17 @@ impl UndoFile {
     /// but the one in force. So does a rollback that recovery begins anew. If a crash comes first, the change is undone
     /// once more, to no effect: none older has been undone yet.
     fn mark_undone(&self, at: Position) -> Result<()> {
+        self.set_kind(at, KIND_UNDONE)?;
+        Ok(())
+    }
+
+    /// Makes a record one of another kind.
+    fn set_kind(&self, at: Position, kind: u8) -> Result<Lsn> {
         let _pin = self.pager.pin(&self.space, at.page)?;
         let mut mtr = self.pager.mtr(0)?;
         let page = latch(&mut mtr, &self.space, at.page)?;
-        put(&mut mtr, page, at.offset as usize + KIND_AT, &[KIND_UNDONE]);
-        mtr.commit();
-        Ok(())
+        put(&mut mtr, page, at.offset as usize + KIND_AT, &[kind]);
+        Ok(mtr.commit())
     }
 
     /// Fetches an undo page.

@@ -19,6 +19,10 @@
 //! record (`page u32, offset u16`; BEGIN's for the first) and the payload. Rollback turns the kind of a change it has
 //! undone into another, by which purge knows that the version the record keeps is in force again.
 //!
+//! A prepared transaction's last record is PREPARED: as a row record, with its XID ([`Xid`](crate::txn::Xid)) for a payload. Its rollback begins
+//! by turning that record's kind into another: from then on the transaction is one that was left unfinished. Builds that know no such
+//! record refuse the lane as damaged.
+//!
 //! Directory page: `next directory page u32` at 32, `lanes u32` at 36, then per lane `first page u32, tail page u32`
 //! from 40.
 
@@ -50,6 +54,8 @@ const KIND_BEGIN: u8 = 1;
 const KIND_CHANGE: u8 = 2;
 const KIND_INSERT: u8 = 3;
 pub(super) const KIND_UNDONE: u8 = 4;
+const KIND_PREPARED: u8 = 5;
+pub(super) const KIND_WITHDRAWN: u8 = 6;
 /// Offset of the kind within a record.
 pub(super) const KIND_AT: usize = 2;
 
@@ -92,6 +98,12 @@ pub(in super::super) enum Record<'a> {
         undone: bool,
         previous: Position,
         payload: &'a [u8],
+    },
+    Prepared {
+        /// Its rollback has begun.
+        withdrawn: bool,
+        previous: Position,
+        xid: &'a [u8],
     },
 }
 
@@ -151,6 +163,12 @@ pub(super) fn put_row(out: &mut Vec<u8>, insert: bool, previous: Position, paylo
     out.extend_from_slice(payload);
 }
 
+pub(super) fn put_prepared(out: &mut Vec<u8>, previous: Position, xid: &[u8]) {
+    let kind_at = out.len() + KIND_AT;
+    put_row(out, false, previous, xid);
+    out[kind_at] = KIND_PREPARED;
+}
+
 /// Reads the record at `offset` of a whole page (or of a copy of its first bytes): the record and where the next
 /// one starts. `Ok(None)`: no more records here. `Err`: the bytes are no record.
 pub(in super::super) fn record_at(
@@ -186,6 +204,14 @@ pub(in super::super) fn record_at(
                 offset: get_u16(b, 7),
             },
             payload: &b[ROW_HEADER..],
+        },
+        kind @ (KIND_PREPARED | KIND_WITHDRAWN) => Record::Prepared {
+            withdrawn: kind == KIND_WITHDRAWN,
+            previous: Position {
+                page: get_u32(b, 3),
+                offset: get_u16(b, 7),
+            },
+            xid: &b[ROW_HEADER..],
         },
         _ => return bad("the record's kind is unknown"),
     };

@@ -2,7 +2,7 @@
 //! BEGIN).
 
 use super::super::sys::TxnSystem;
-use super::super::{Isolation, TrxId, Txn};
+use super::super::{Isolation, TrxId, Txn, Xid};
 use super::UndoState;
 use super::lanes::{Lane, LaneEntry, UndoFile, corrupt};
 use super::page::{Header, Position, RECORDS_AT, Record, record_at};
@@ -25,6 +25,8 @@ pub(in super::super) struct Unfinished {
     pub id: TrxId,
     pub begin: Position,
     pub last: Position,
+    /// Its PREPARED, if it is prepared.
+    pub prepared: Option<(Position, Xid)>,
 }
 
 /// What a page's records come to.
@@ -35,8 +37,10 @@ struct Scanned {
     begins: u32,
     /// The last BEGIN: position, id, number.
     begin: Option<(Position, TrxId, u64)>,
-    /// The last row record after it.
+    /// The last row record after it; of a prepared transaction the one before PREPARED, wherever that is.
     last: Option<Position>,
+    /// The PREPARED after it.
+    prepared: Option<(Position, Xid)>,
 }
 
 impl UndoFile {
@@ -52,6 +56,7 @@ impl UndoFile {
             begins: 0,
             begin: None,
             last: None,
+            prepared: None,
         };
         while let Some((record, next)) =
             record_at(&page, scanned.end).map_err(|what| corrupt(no, &what))?
@@ -65,8 +70,20 @@ impl UndoFile {
                     scanned.begins += 1;
                     scanned.begin = Some((here, trx, number));
                     scanned.last = None;
+                    scanned.prepared = None;
                 }
                 Record::Row { .. } => scanned.last = Some(here),
+                Record::Prepared {
+                    withdrawn,
+                    previous,
+                    xid,
+                } => {
+                    scanned.last = Some(previous);
+                    if !withdrawn {
+                        let xid = Xid::decode(xid).ok_or_else(|| corrupt(no, "a bad XID"))?;
+                        scanned.prepared = Some((here, xid));
+                    }
+                }
             }
             scanned.end = next;
         }
@@ -80,8 +97,9 @@ impl UndoFile {
             false => Header::read(&self.fetch(entry.first)?),
         };
         let begins = tail.header.begins.wrapping_add(tail.begins);
-        let unfinished = self.unfinished(entry, &first, &tail)?;
         let mut history = u64::from(begins.wrapping_sub(first.begins));
+        let end = tail.end;
+        let unfinished = self.unfinished(entry, &first, tail)?;
         if unfinished.is_some() {
             history = history.saturating_sub(1);
         }
@@ -89,7 +107,7 @@ impl UndoFile {
             lane: Lane {
                 no: entry.no,
                 tail: entry.tail,
-                end: tail.end,
+                end,
                 begins,
                 scratch: Vec::new(),
             },
@@ -108,7 +126,7 @@ impl UndoFile {
         &self,
         entry: &LaneEntry,
         first: &Header,
-        tail: &Scanned,
+        tail: Scanned,
     ) -> Result<Option<Unfinished>> {
         let (begin, id, number) = match tail.begin {
             Some(begin) => begin,
@@ -128,15 +146,20 @@ impl UndoFile {
             return Ok(None);
         }
         // Its last record is in the tail, or before it where the crash came right after adding a page.
-        let mut last = tail.last;
+        let (mut last, mut prepared) = (tail.last, tail.prepared);
         let mut page = tail.header.prev;
         while last.is_none() && page != 0 {
             let scanned = self.scan(page, entry.no)?;
-            last = scanned.last;
+            (last, prepared) = (scanned.last, scanned.prepared);
             page = scanned.header.prev;
         }
         let last = last.ok_or_else(|| corrupt(entry.tail, "a BEGIN has no row record"))?;
-        Ok(Some(Unfinished { id, begin, last }))
+        Ok(Some(Unfinished {
+            id,
+            begin,
+            last,
+            prepared,
+        }))
     }
 }
 
@@ -144,7 +167,7 @@ impl TxnSystem {
     /// The transaction object of an unfinished transaction: active, under an owner of its own.
     pub(in super::super) fn resurrect(self: &Arc<Self>, lane: Lane, found: &Unfinished) -> Txn {
         let owner = self.owner();
-        owner.set_recovered();
+        owner.set_apart();
         {
             let mut held = owner.held.lock();
             held.trx = found.id;
@@ -159,6 +182,7 @@ impl TxnSystem {
             begin_hint: None,
             last: found.last,
             count: 0,
+            prepared: (found.prepared.as_ref()).map_or(Position::NONE, |(at, _)| *at),
             stuck: false,
         };
         txn
