@@ -16,21 +16,36 @@ impl Bounds {
     pub fn of(shape: &Shape) -> Option<Bounds> {
         let mut found: Option<Bounds> = None;
         shape.each_point(&mut |p| {
-            found = Some(match found {
-                None => Bounds { min: p, max: p },
-                Some(b) => Bounds {
-                    min: Point {
-                        x: b.min.x.min(p.x),
-                        y: b.min.y.min(p.y),
-                    },
-                    max: Point {
-                        x: b.max.x.max(p.x),
-                        y: b.max.y.max(p.y),
-                    },
-                },
-            });
+            let one = Bounds { min: p, max: p };
+            found = Some(found.map_or(one, |b| b.with(&one)));
         });
         found
+    }
+    /// The least that holds both.
+    pub fn with(&self, other: &Bounds) -> Bounds {
+        Bounds {
+            min: Point {
+                x: self.min.x.min(other.min.x),
+                y: self.min.y.min(other.min.y),
+            },
+            max: Point {
+                x: self.max.x.max(other.max.x),
+                y: self.max.y.max(other.max.y),
+            },
+        }
+    }
+    /// It and what is so near on each axis.
+    pub fn widened(&self, by: f64) -> Bounds {
+        Bounds {
+            min: Point {
+                x: self.min.x - by,
+                y: self.min.y - by,
+            },
+            max: Point {
+                x: self.max.x + by,
+                y: self.max.y + by,
+            },
+        }
     }
     /// As a shape: a polygon counterclockwise from its least point, a line or a point where it has no area.
     pub fn shape(&self) -> Shape {

@@ -13,25 +13,44 @@
 //! | `srs` | the reference systems that there are |
 //! | `bounds` | minimum bounding rectangles and how they lie to each other |
 //! | `measure` | lengths, areas, centroids, distances |
+//! | `similar` | how similar two shapes are |
+//! | `segment` | where lines meet |
+//! | `valid` | whether shapes are simple, and valid |
+//! | `relate` | how two shapes lie to each other |
+//! | `overlay` | what two shapes have in common, and what not |
+//! | `buffer` | what lies within a distance |
+//! | `planar` | shapes as the crate `geo` has them |
 //! | `convert` | from one type of geometry to another |
 //!
 //! Nothing here knows columns or functions: their names in messages are put there by whoever calls.
 
 mod bounds;
+mod buffer;
 mod convert;
 pub mod geohash;
 pub mod geojson;
 mod measure;
+mod overlay;
+mod planar;
+mod relate;
+mod segment;
+mod similar;
 pub mod srs;
 #[cfg(test)]
 mod tests;
+mod valid;
 pub mod wkb;
 pub mod wkt;
 
 use crate::error::SqlError;
 
 pub use bounds::Bounds;
+pub use buffer::{Join, Strategies};
 pub use measure::{andoyer_distance, sphere_distance};
+pub use overlay::Overlay;
+pub use planar::Unrelated;
+pub use relate::Relation;
+pub use similar::Distance;
 pub use srs::Srs;
 
 /// Error 3548.

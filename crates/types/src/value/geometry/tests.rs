@@ -287,3 +287,88 @@ proptest! {
         prop_assert_eq!(bounds.0, bounds.1);
     }
 }
+
+/// A triangle of whole numbers, so that nothing is rounded; `None` if it has no area.
+fn triangle(corners: [(i8, i8); 3]) -> Option<Shape> {
+    let at = |(x, y): (i8, i8)| Point {
+        x: f64::from(x % 16),
+        y: f64::from(y % 16),
+    };
+    let [a, b, c] = corners.map(at);
+    let shape = Shape::Polygon(vec![vec![a, b, c, a]]);
+    shape.area().filter(|area| *area > 0.0).map(|_| shape)
+}
+
+fn area(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Collection(members) => members.iter().map(area).sum(),
+        other => other.area().unwrap_or(0.0),
+    }
+}
+
+fn holds(a: &Shape, b: &Shape, relation: Relation) -> bool {
+    a.relates(b, relation).unwrap() == Some(true)
+}
+
+proptest! {
+    #[test]
+    fn overlays_of_areas_add_up(a: [(i8, i8); 3], b: [(i8, i8); 3]) {
+        let (Some(a), Some(b)) = (triangle(a), triangle(b)) else {
+            return Ok(());
+        };
+        let of = |op| {
+            let made = a.overlay(&b, op).unwrap();
+            prop_assert!(made.is_well_formed());
+            Ok(area(&made))
+        };
+        let near = |x: f64, y: f64| (x - y).abs() < 1e-4;
+        let (one, other) = (area(&a), area(&b));
+        let common = of(Overlay::Intersection)?;
+        prop_assert!(near(of(Overlay::Union)?, one + other - common));
+        prop_assert!(near(of(Overlay::Difference)?, one - common));
+        prop_assert!(near(of(Overlay::SymDifference)?, one + other - 2.0 * common));
+    }
+
+    #[test]
+    fn relations_agree(a: [(i8, i8); 3], b: [(i8, i8); 3]) {
+        let (Some(a), Some(b)) = (triangle(a), triangle(b)) else {
+            return Ok(());
+        };
+        let is = |relation| holds(&a, &b, relation);
+        prop_assert_eq!(is(Relation::Intersects), a.distance(&b) == Some(0.0));
+        prop_assert_eq!(is(Relation::Disjoint), !is(Relation::Intersects));
+        prop_assert_eq!(is(Relation::Contains), holds(&b, &a, Relation::Within));
+        prop_assert_eq!(is(Relation::Equals), is(Relation::Contains) && is(Relation::Within));
+        let ways = [Relation::Disjoint, Relation::Touches, Relation::Overlaps];
+        let contained = is(Relation::Contains) || is(Relation::Within);
+        let count = ways.into_iter().filter(|r| is(*r)).count() + usize::from(contained);
+        prop_assert_eq!(count, 1, "{:?} {:?}", a, b);
+        let common = area(&a.overlay(&b, Overlay::Intersection).unwrap());
+        prop_assert_eq!(is(Relation::Touches) || is(Relation::Disjoint), common == 0.0);
+    }
+
+    #[test]
+    fn buffers_hold_what_they_are_around(a: [(i8, i8); 3], distance in 0.1f64..9.0) {
+        let Some(a) = triangle(a) else {
+            return Ok(());
+        };
+        let around = a.buffer(distance, &Strategies::default()).unwrap();
+        prop_assert!(holds(&around, &a, Relation::Contains));
+        prop_assert!(area(&around) > area(&a));
+        let within = a.buffer(-distance, &Strategies::default()).unwrap();
+        prop_assert!(within.is_empty() || holds(&a, &within, Relation::Contains));
+    }
+
+    #[test]
+    fn any_two_shapes_are_related(a in shapes(), b in shapes()) {
+        let _ = (a.is_valid(), a.is_simple());
+        for relation in [Relation::Contains, Relation::Touches, Relation::Crosses, Relation::Intersects] {
+            let _ = a.relates(&b, relation);
+        }
+        for op in [Overlay::Union, Overlay::Intersection, Overlay::Difference] {
+            if let Ok(made) = a.overlay(&b, op) {
+                prop_assert!(made.is_well_formed());
+            }
+        }
+    }
+}

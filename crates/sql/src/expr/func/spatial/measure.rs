@@ -4,7 +4,9 @@ use super::{Call, Computed, Exit, result, unexpected};
 use crate::error::SqlError;
 use crate::value::Value;
 use crate::value::geometry::srs::{Ellipsoid, UNITS};
-use crate::value::geometry::{Bounds, Kind, Point, Shape, Srs, andoyer_distance, sphere_distance};
+use crate::value::geometry::{
+    Bounds, Distance, Kind, Point, Shape, Srs, andoyer_distance, sphere_distance,
+};
 
 /// A length in the unit that argument `i` says, if it is there. Errors 3882, 3902.
 fn in_unit<'a>(c: &Call<'_, 'a>, length: f64, i: usize, srs: &Srs) -> Computed<'a> {
@@ -121,6 +123,36 @@ pub(super) fn distance<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     in_unit(c, distance, 2, srs)
 }
 
+/// ST_HausdorffDistance(a, b [, unit]) and ST_FrechetDistance(): NULL if one is empty. Errors 3033, 3618, 3704, 3882, 3902.
+pub(super) fn similarity<'a>(
+    c: &Call<'_, 'a>,
+    of: fn(&Shape, &Shape, Distance<'_>) -> Option<f64>,
+) -> Computed<'a> {
+    let (a, b) = c.geometries()?;
+    let srs = c.srs(a.srid)?;
+    if a.shape.is_empty() || b.shape.is_empty() {
+        return Err(Exit::Null);
+    }
+    let kinds = [a.kind(), b.kind()];
+    let distance = match srs.ellipsoid {
+        None => {
+            let found = of(&a.shape, &b.shape, &|p, q| (p.x - q.x).hypot(p.y - q.y));
+            found.ok_or_else(|| c.not_on_a_plane(&kinds))?
+        }
+        Some(e) => {
+            for g in [&a, &b] {
+                srs.check_all(&g.shape).map_err(|e| c.no_place(e, true))?;
+            }
+            let found = of(&a.shape, &b.shape, &|p, q| andoyer_distance(p, q, &e));
+            found.ok_or_else(|| c.not_on_earth(&kinds))?
+        }
+    };
+    if !distance.is_finite() {
+        return Err(c.out_of_range("Distance"));
+    }
+    in_unit(c, distance, 2, srs)
+}
+
 /// ST_Distance_Sphere(a, b [, radius]) of points; those of SRID 0 are longitudes and latitudes. Errors 3033, 3616 to 3618, 3704, 3706.
 pub(super) fn distance_sphere<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     /// Metres.
@@ -134,13 +166,7 @@ pub(super) fn distance_sphere<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         if srs.is_geographic() {
             return Err(c.not_on_earth(&[a.kind(), b.kind()]));
         }
-        let m = format!(
-            "{}({}, {}) has not been implemented for Cartesian spatial reference systems.",
-            c.name(),
-            a.kind().name(),
-            b.kind().name()
-        );
-        return Err(SqlError::new(3704, m).into());
+        return Err(c.not_on_a_plane(&[a.kind(), b.kind()]));
     };
     let radius = match (c.len(), srs.ellipsoid) {
         (3, _) => c.double(2)?,

@@ -5,20 +5,22 @@
 //! system, that is latitude or longitude.
 
 mod access;
+mod buffer;
 mod hash;
 mod make;
 mod mbr;
 mod measure;
 mod options;
+mod relate;
 mod show;
 
-use super::typing::{double, int, plain, ubigint};
+use super::typing::{binary, double, int, plain, ubigint};
 use super::{ANY, Call, Computed, Exit, Function, Null, Typing, row};
 use crate::error::SqlError;
 use crate::types::{BaseType, SqlType};
 use crate::value::Value;
 use crate::value::geometry::srs::OutOfRange;
-use crate::value::geometry::{Geometry, Kind, Point, Shape, Srs, srs_not_found};
+use crate::value::geometry::{Geometry, Kind, Overlay, Point, Relation, Shape, Srs, srs_not_found};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -83,6 +85,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("ST_CENTROID", 1..=1, of_kind::<1>, measure::centroid).null(Null::Maybe),
     row("ST_CONVEXHULL", 1..=1, of_kind::<0>, measure::convex_hull).null(Null::Maybe),
     row("ST_DISTANCE", 2..=3, double, measure::distance).null(Null::Maybe),
+    row("ST_HAUSDORFFDISTANCE", 2..=3, double, |c| measure::similarity(c, Shape::hausdorff_distance)).null(Null::Maybe),
+    row("ST_FRECHETDISTANCE", 2..=3, double, |c| measure::similarity(c, Shape::frechet_distance)).null(Null::Maybe),
     row("ST_DISTANCE_SPHERE", 2..=3, double, measure::distance_sphere).null(Null::Maybe),
     row("ST_SIMPLIFY", 2..=2, of_kind::<0>, measure::simplify).null(Null::Maybe),
     row("ST_MAKEENVELOPE", 2..=2, of_kind::<0>, measure::make_envelope).null(Null::Maybe),
@@ -96,6 +100,24 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("MBREQUALS", 2..=2, int::<1>, |c| mbr::compare(c, |a, b| a == b)).null(Null::Maybe),
     row("MBRTOUCHES", 2..=2, int::<1>, |c| mbr::compare(c, |a, b| a.touches(b))).null(Null::Maybe),
     row("MBROVERLAPS", 2..=2, int::<1>, |c| mbr::compare(c, |a, b| a.overlaps(b))).null(Null::Maybe),
+    // Relations and overlays.
+    row("ST_CONTAINS", 2..=2, int::<1>, |c| relate::relates(c, Relation::Contains)).null(Null::Maybe),
+    row("ST_WITHIN", 2..=2, int::<1>, |c| relate::relates(c, Relation::Within)).null(Null::Maybe),
+    row("ST_INTERSECTS", 2..=2, int::<1>, |c| relate::relates(c, Relation::Intersects)).null(Null::Maybe),
+    row("ST_DISJOINT", 2..=2, int::<1>, |c| relate::relates(c, Relation::Disjoint)).null(Null::Maybe),
+    row("ST_EQUALS", 2..=2, int::<1>, |c| relate::relates(c, Relation::Equals)).null(Null::Maybe),
+    row("ST_TOUCHES", 2..=2, int::<1>, |c| relate::relates(c, Relation::Touches)).null(Null::Maybe),
+    row("ST_OVERLAPS", 2..=2, int::<1>, |c| relate::relates(c, Relation::Overlaps)).null(Null::Maybe),
+    row("ST_CROSSES", 2..=2, int::<1>, |c| relate::relates(c, Relation::Crosses)).null(Null::Maybe),
+    row("ST_UNION", 2..=2, of_kind::<0>, |c| relate::overlay(c, Overlay::Union)).null(Null::Maybe),
+    row("ST_INTERSECTION", 2..=2, of_kind::<0>, |c| relate::overlay(c, Overlay::Intersection)).null(Null::Maybe),
+    row("ST_DIFFERENCE", 2..=2, of_kind::<0>, |c| relate::overlay(c, Overlay::Difference)).null(Null::Maybe),
+    row("ST_SYMDIFFERENCE", 2..=2, of_kind::<0>, |c| relate::overlay(c, Overlay::SymDifference)).null(Null::Maybe),
+    row("ST_BUFFER", 2..=5, of_kind::<0>, buffer::buffer).null(Null::Maybe),
+    row("ST_BUFFER_STRATEGY", 1..=2, binary::<12>, buffer::strategy).null(Null::Maybe),
+    row("ST_ISSIMPLE", 1..=1, int::<1>, relate::is_simple).null(Null::Maybe),
+    row("ST_ISVALID", 1..=1, int::<1>, relate::is_valid).null(Null::Maybe),
+    row("ST_VALIDATE", 1..=1, of_kind::<0>, relate::validate).null(Null::Maybe),
 ];
 
 /// A geometry of a kind, by its number in WKB; 0: of any.
@@ -230,6 +252,16 @@ impl<'a> Call<'_, 'a> {
             false => Ok(()),
             true => Err(self.not_on_earth(&[g.kind()])),
         }
+    }
+    /// Error 3704.
+    fn not_on_a_plane(&self, kinds: &[Kind]) -> Exit {
+        let kinds: Vec<_> = kinds.iter().map(|k| k.name()).collect();
+        let m = format!(
+            "{}({}) has not been implemented for Cartesian spatial reference systems.",
+            self.name(),
+            kinds.join(", ")
+        );
+        Exit::Error(SqlError::new(3704, m))
     }
     /// Error 3618.
     fn not_on_earth(&self, kinds: &[Kind]) -> Exit {

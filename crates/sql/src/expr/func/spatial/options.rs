@@ -25,6 +25,29 @@ impl Call<'_, '_> {
         };
         Ok(srs.is_geographic() && order != AxisOrder::LongLat)
     }
+    /// Error 3561, 3562 or 3563 for separators where nothing is to be separated.
+    fn check_separators(&self, text: &str) -> Result<(), Exit> {
+        let refused = |code, how: String| {
+            let m = format!("The options argument in function {} {how}.", self.name());
+            Err(SqlError::new(code, m).into())
+        };
+        let separator = |c: &char| matches!(c, '=' | ',');
+        if let Some(c) = text.chars().next().filter(separator) {
+            return refused(3561, format!("starts with the invalid character '{c}'"));
+        }
+        if let Some(c) = text.chars().next_back().filter(separator) {
+            return refused(3562, format!("ends with the invalid character '{c}'"));
+        }
+        for twice in ["==", ",,"] {
+            if text.contains(twice) {
+                return refused(
+                    3563,
+                    format!("contains the invalid character sequence '{twice}'"),
+                );
+            }
+        }
+        Ok(())
+    }
     fn axis_order(&self, i: usize) -> Result<AxisOrder, Exit> {
         let text = self.text(i)?;
         let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
@@ -33,27 +56,31 @@ impl Call<'_, '_> {
         if text.is_empty() {
             return Ok(AxisOrder::OfSrs);
         }
+        self.check_separators(text)?;
         for pair in text.split(',') {
-            let Some((key, value)) = pair.split_once('=') else {
+            let Some((key, value)) = pair.split_once('=').filter(|(_, v)| !v.contains('=')) else {
                 let m = format!("The string '{pair}' is not a valid key = value pair in");
                 return Err(self.bad_option(3560, m));
             };
             let (key, value) = (key.trim_matches(' '), value.trim_matches(' '));
             if key != "axis-order" {
-                let m = format!("Option key '{key}' is not valid in");
+                let m = format!("Invalid option key '{key}' in");
                 return Err(self.bad_option(3558, m));
             }
             if order.is_some() {
-                let m = format!("Duplicate option key '{key}' in");
-                return Err(self.bad_option(3564, m));
+                // So MySQL spells it.
+                let m = format!("Duplicate option key '{key}' in funtion '{}'.", self.name());
+                return Err(SqlError::new(3564, m).into());
             }
             order = Some(match value {
                 "srid-defined" => AxisOrder::OfSrs,
                 "long-lat" => AxisOrder::LongLat,
                 "lat-long" => AxisOrder::LatLong,
                 _ => {
-                    let m = format!("Value '{value}' is not valid for option '{key}' in");
-                    return Err(self.bad_option(3559, m));
+                    let name = self.name();
+                    let m =
+                        format!("Invalid value '{value}' for option '{key}' in function '{name}'.");
+                    return Err(SqlError::new(3559, m).into());
                 }
             });
         }
