@@ -49,7 +49,9 @@ pub fn default_value(column: &Column, cx: &StoreContext<'_>) -> SqlResult<Value<
             "'DEFAULT' function cannot be used with default value expressions",
         )),
         DefaultValue::Literal(s) => Ok(store(of_default(s, &column.ty), column, cx)?.into_owned()),
-        DefaultValue::None if column.auto_increment => Ok(implicit_zero(&column.ty)),
+        DefaultValue::None if column.auto_increment && !column.nullable => {
+            Ok(implicit_zero(&column.ty))
+        }
         DefaultValue::None if column.nullable => Ok(Value::Null),
         // An ENUM without a default has its first member.
         DefaultValue::None if column.ty.base == BaseType::Enum => {

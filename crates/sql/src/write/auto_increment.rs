@@ -27,6 +27,8 @@ pub struct AutoIncrement {
     forced: bool,
     /// Rows that may still come and want a number.
     expected: u64,
+    /// The number last taken.
+    taken: u64,
     /// The first number generated for a row that was stored.
     first: Option<u64>,
     /// The last number that a row brought along; 0: none.
@@ -43,6 +45,7 @@ impl AutoIncrement {
             reserved: (insert_id, if insert_id > 0 { u64::MAX } else { 0 }),
             forced: insert_id > 0,
             expected: 1,
+            taken: 0,
             first: None,
             given: 0,
         }
@@ -85,6 +88,7 @@ impl AutoIncrement {
         }
         let (next, left) = self.reserved;
         self.reserved = (next.saturating_add(self.step.0), left - 1);
+        self.taken = next;
         Ok(next)
     }
 
@@ -97,7 +101,7 @@ impl AutoIncrement {
     /// A row was stored; its number was generated, or came with it.
     pub(super) fn stored(&mut self, table: &Table, number: &Value<'_>, generated: bool) {
         if generated {
-            let n = number.to_u64();
+            let n = self.taken;
             self.first.get_or_insert(n);
             if self.forced {
                 table.auto_increment_seen(n);

@@ -11,7 +11,7 @@ use crate::value::{Value, Zone};
 #[derive(Debug, Default)]
 pub struct NewRow<'v> {
     values: SmallVec<[Value<'v>; 16]>,
-    /// Its AUTO_INCREMENT column is to get the next number, and is 0 until then.
+    /// Its AUTO_INCREMENT column is to get the next number, and is 0 until then; or it is NULL, and stays that.
     pub(super) numbered: bool,
     /// Columns that are to get their defaults, which are expressions over the others.
     pub(super) pending: Vec<usize>,

@@ -48,7 +48,7 @@ impl<'w> RowWriter<'w> {
         self.assign(env, row, column, v)
     }
 
-    /// The same for the AUTO_INCREMENT column, in which NULL and 0 stand for the next number.
+    /// The same for the AUTO_INCREMENT column, in which 0 stands for the next number, and NULL too where it can't be.
     fn set_number<'v>(
         &self,
         env: &SessionEnv,
@@ -57,7 +57,8 @@ impl<'w> RowWriter<'w> {
         v: Value<'v>,
     ) -> SqlResult<()> {
         let definition = &self.target.schema.columns[column];
-        if !v.is_null() {
+        let null = v.is_null();
+        if !null {
             let v = value::store(v, definition, &self.conversion(env))?;
             if !is_zero(&v) || env.sql_mode.get().no_auto_value_on_zero {
                 row.put(column, v);
@@ -68,6 +69,7 @@ impl<'w> RowWriter<'w> {
         row.put(
             column,
             match definition.ty.unsigned {
+                _ if definition.nullable && null => Value::Null,
                 true => Value::UInt(0),
                 false => Value::Int(0),
             },

@@ -214,14 +214,19 @@ impl<'w> RowWriter<'w> {
         place::route_image(self.target.schema, image, cx, &mut self.buffers.route)
     }
 
-    /// Takes a complete row its AUTO_INCREMENT number, if it wants one still; whether it does.
+    /// Takes a complete row its AUTO_INCREMENT number, if it wants one still; whether it does. NULL in a column that may be NULL stays,
+    /// and a number is used up for it, as in MySQL.
     fn number(&mut self, cx: &WriteContext<'_>, row: &mut NewRow<'_>) -> SqlResult<bool> {
-        let wants = |c: usize| row.numbered && is_zero(&row.values()[c]);
+        let schema = self.target.schema;
+        let keeps_null = |c: usize| schema.columns[c].nullable && row.values()[c].is_null();
+        let wants = |c: usize| row.numbered && (is_zero(&row.values()[c]) || keeps_null(c));
         let Some(auto) = self.auto.as_mut().filter(|a| wants(a.column)) else {
             return Ok(false);
         };
-        let schema = self.target.schema;
         let (c, n) = (auto.column, auto.next(cx.engine, cx.table, schema)?);
+        if keeps_null(c) {
+            return Ok(true);
+        }
         let v = value::generated(n, &schema.columns[c], &self.conversion(cx.env))?;
         row.put(c, v);
         Ok(true)
