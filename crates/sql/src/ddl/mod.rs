@@ -354,9 +354,15 @@ impl<'a> Ddl<'a> {
             if from.0 != to.0 && self.has_triggers(&from)? {
                 return Err(SqlError::new(1435, "Trigger in wrong schema"));
             }
-            self.engine
-                .database(&to.0)
-                .map_err(|e| store_error(e, &to.0))?;
+            if let Err(e) = self.engine.database(&to.0) {
+                // A table that is not there comes first.
+                let made = renames.iter().any(|(_, made)| *made == from);
+                if !made && !self.exists(&from.0, &from.1)? {
+                    let m = format!("Table '{}.{}' doesn't exist", from.0, from.1);
+                    return Err(SqlError::new(1146, m));
+                }
+                return Err(store_error(e, &to.0));
+            }
             self.prepare_relations_of(&from.0, &from.1)?;
             renames.push((from, to));
         }
