@@ -633,7 +633,7 @@ impl<'a> Change<'a> {
         let is_new = |i: &Index| self.old.indexes.iter().all(|old| old.name != i.name);
         key::warn_of_twins(&indexes, is_new, name, self.env);
         key::check_auto_increment(&columns, &indexes)?;
-        check_row_size(&columns)?;
+        check_row_size(&columns, &indexes)?;
         column::check_visible(&columns)?;
         expressions::check_primary(&columns, &indexes)?;
         let (table, gone) = (self.table, &self.gone);

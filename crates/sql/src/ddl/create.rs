@@ -20,7 +20,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
 use crate::store_error::store_error;
-use crate::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType};
+use crate::types::{BaseType, Collation, Column, DefaultValue, Index, Schema, SqlType};
 use crate::value::{default_text, implicit_zero};
 
 /// Most columns of a table.
@@ -28,8 +28,51 @@ const MAX_COLUMNS: usize = 1017;
 /// Longest row, not counting BLOBs, as MySQL counts it.
 const MAX_ROW: usize = 65_535;
 
-/// Error 1118 if a row could get longer than MySQL allows.
-pub(super) fn check_row_size(columns: &[Column]) -> SqlResult<()> {
+/// Longest record of a clustered index, with its header: half of what an empty page of 16 KiB holds.
+const MAX_RECORD: usize = 8126;
+/// Bytes of a record that no column makes: its header, and what InnoDB keeps of the transaction that wrote it.
+const RECORD_OVERHEAD: usize = 5 + 6 + 7;
+/// Bytes of a hidden row id.
+const ROW_ID: usize = 6;
+/// Columns of variable length that may get this long can go to pages of their own; then so many bytes stay at most.
+const INLINE: usize = 40;
+
+/// Most bytes of a record that a column makes, and that are not stored elsewhere, as InnoDB counts it: with the bytes that say how many.
+fn inline_bytes(ty: &SqlType) -> usize {
+    let lob = ty.is_blob() || ty.is_json() || ty.is_geometry();
+    let longest = ty.length as usize * ty.char_bytes() as usize;
+    match ty.base.facts().string {
+        _ if lob => INLINE + 1,
+        Some(s) if s.fixed && ty.char_bytes() == 1 => longest,
+        Some(_) if longest >= INLINE => INLINE + 1,
+        Some(_) => longest + 1,
+        None => ty.fixed_len(),
+    }
+}
+
+/// Error 1118 if a record could get too long for a page though all that can be stored elsewhere is, or a row longer than MySQL allows.
+pub(super) fn check_row_size(columns: &[Column], indexes: &[Index]) -> SqlResult<()> {
+    check_row_length(columns)?;
+    let stored = |c: &&Column| c.generated.as_ref().is_none_or(|g| g.stored);
+    let nulls = columns.iter().filter(stored).filter(|c| c.nullable).count();
+    let values: usize = (columns.iter().filter(stored))
+        .map(|c| inline_bytes(&c.ty))
+        .sum();
+    let row_id = if key::is_hidden_in(indexes) {
+        ROW_ID
+    } else {
+        0
+    };
+    if RECORD_OVERHEAD + row_id + nulls.div_ceil(8) + values < MAX_RECORD {
+        return Ok(());
+    }
+    let m = format!(
+        "Row size too large (> {MAX_RECORD}). Changing some columns to TEXT or BLOB may help. In current row format, BLOB prefix of 0 bytes is stored inline."
+    );
+    Err(SqlError::new(1118, m))
+}
+
+fn check_row_length(columns: &[Column]) -> SqlResult<()> {
     let nulls = columns.iter().filter(|c| c.nullable).count().div_ceil(8);
     let bytes: usize = columns.iter().map(|c| c.ty.row_bytes()).sum();
     if bytes + nulls > MAX_ROW {
@@ -290,7 +333,7 @@ impl Ddl<'_> {
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::warn_of_twins(&indexes, |_| true, name, self.env);
         key::check_auto_increment(&columns, &indexes)?;
-        check_row_size(&columns)?;
+        check_row_size(&columns, &indexes)?;
         column::check_visible(&columns)?;
         expressions::check_primary(&columns, &indexes)?;
         let checks = check::among(&listed, name.1, self.env)?;

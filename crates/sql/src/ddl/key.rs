@@ -450,7 +450,12 @@ pub(super) fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Sql
 
 /// Whether a schema's clustered index is the hidden row id's.
 pub(super) fn is_hidden(schema: &Schema) -> bool {
-    schema.indexes.first().is_some_and(|i| i.parts.is_empty())
+    is_hidden_in(&schema.indexes)
+}
+
+/// The same of a schema's indexes.
+pub(super) fn is_hidden_in(indexes: &[Index]) -> bool {
+    indexes.first().is_some_and(|i| i.parts.is_empty())
 }
 
 /// The index of the hidden row id.
