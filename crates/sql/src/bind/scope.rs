@@ -43,6 +43,9 @@ pub enum Aliases {
     Last,
 }
 
+/// What else the column of an integer key is called.
+const ROW_ID: &str = "_rowid";
+
 /// A block being bound.
 pub struct Frame {
     /// The tables registered so far.
@@ -141,25 +144,41 @@ impl Frame {
                     }
                 }
             }
-            [.., table] => {
-                for &s in &self.reachable {
-                    let src = &self.tables[s];
-                    // Names of system tables are told apart without case.
-                    let same = |a: &str, b: &str| match is_system_schema(&src.database) {
-                        true => a.eq_ignore_ascii_case(b),
-                        false => a == b,
-                    };
-                    let named = same(&src.name, table);
-                    if !named || (qualifier.len() == 2 && !same(&src.database, qualifier[0])) {
-                        continue;
-                    }
-                    if let Some(c) = src.find(name) {
+            _ => {
+                for s in self.qualified(qualifier) {
+                    if let Some(c) = self.tables[s].find(name) {
                         hit(s, c)?;
                     }
                 }
             }
         }
+        if found.is_none() && name.eq_ignore_ascii_case(ROW_ID) {
+            for s in self.qualified(qualifier) {
+                if let Some(c) = self.tables[s].row_id() {
+                    match found {
+                        Some(_) => return Err(ambiguous(qualifier, name, clause)),
+                        None => found = Some((s, c)),
+                    }
+                }
+            }
+        }
         Ok(found.map(|(s, c)| self.column_expr(s, c)))
+    }
+    /// Positions of the tables that names with this qualifier are of.
+    fn qualified<'q>(&'q self, qualifier: &'q [&str]) -> impl Iterator<Item = usize> + 'q {
+        self.reachable.iter().copied().filter(move |s| {
+            let t = &self.tables[*s];
+            // Names of system tables are told apart without case.
+            let same = |a: &str, b: &str| match is_system_schema(&t.database) {
+                true => a.eq_ignore_ascii_case(b),
+                false => a == b,
+            };
+            match qualifier {
+                [] => true,
+                [database, .., table] => same(&t.name, table) && same(&t.database, database),
+                [table] => same(&t.name, table),
+            }
+        })
     }
     fn alias(&self, name: &str, clause: &str) -> SqlResult<Option<Expr>> {
         let mut found: Option<&Expr> = None;

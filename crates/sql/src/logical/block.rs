@@ -7,7 +7,7 @@ use millpond_store::{LockMode, WaitPolicy};
 use super::{DerivedId, Query, TableId};
 use crate::env::VirtualTable;
 use crate::expr::{AggregateSpec, Coercibility, Expr};
-use crate::types::{Schema, SqlType, Visibility};
+use crate::types::{Family, Schema, SqlType, Visibility};
 
 /// A SELECT.
 #[derive(Clone, Debug, Default)]
@@ -267,6 +267,18 @@ impl Table {
     pub fn find(&self, name: &str) -> Option<usize> {
         let named = |c: &usize| self.column(*c).0.eq_ignore_ascii_case(name);
         (0..self.columns()).find(|c| named(c) && !self.hides(*c))
+    }
+    /// Position of the column that `_rowid` stands for: the integer that is all of the primary key, or of the first unique key that can't
+    /// be NULL where there is none.
+    pub fn row_id(&self) -> Option<usize> {
+        let TableKind::Stored { schema, .. } = &self.kind else {
+            return None;
+        };
+        let [part] = &*schema.indexes.first()?.parts else {
+            return None;
+        };
+        let integer = schema.columns[part.column].ty.family() == Family::Integer;
+        integer.then_some(part.column)
     }
     /// The query that its rows depend on other tables by, if they do.
     pub fn lateral(&self) -> Option<&Query> {
