@@ -528,7 +528,11 @@ fn database_options(options: &[DatabaseOption], default: Collation) -> SqlResult
     let (mut charset, mut collation) = (None, None);
     for option in options {
         match option {
-            O::Charset(name) => charset = name.as_ref().map(|n| n.as_str()),
+            O::Charset(name) => {
+                let now = name.as_ref().map(|n| n.as_str());
+                options::one_charset(charset, now)?;
+                charset = now;
+            }
             O::Collate(name) => collation = name.as_ref().map(|n| n.as_str()),
             O::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
             O::Encryption(_) => return Err(SqlError::unsupported("ENCRYPTION")),

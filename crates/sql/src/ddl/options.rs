@@ -56,6 +56,23 @@ impl Options {
     }
 }
 
+/// Refuses a character set that is said after another one: error 1302.
+pub(super) fn one_charset(before: Option<&str>, now: Option<&str>) -> SqlResult<()> {
+    let (Some(before), Some(now)) = (before, now) else {
+        return Ok(());
+    };
+    let (before, now) = (Collation::of_charset(before)?, Collation::of_charset(now)?);
+    if before.charset() == now.charset() {
+        return Ok(());
+    }
+    let m = format!(
+        "Conflicting declarations: 'CHARACTER SET {}' and 'CHARACTER SET {}'",
+        before.charset(),
+        now.charset()
+    );
+    Err(SqlError::new(1302, m))
+}
+
 impl Ddl<'_> {
     /// Reads one more option of a table of this name.
     pub(super) fn take_option(
@@ -73,7 +90,11 @@ impl Ddl<'_> {
                 self.engine_option(name.as_str(), table)?;
                 out.engine = true;
             }
-            O::Charset(name) => out.charset = text(name),
+            O::Charset(name) => {
+                let before = out.charset.take();
+                one_charset(before.as_deref(), name.as_ref().map(|n| n.as_str()))?;
+                out.charset = text(name);
+            }
             O::Collate(name) => out.collation = text(name),
             O::Text(TextOption::Comment, text) => {
                 let (limit, of) = ((MAX_COMMENT, 1628), format!("table '{table}'"));
