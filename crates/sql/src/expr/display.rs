@@ -98,7 +98,13 @@ impl Display for Expr {
             K::BitNot(e) => write!(f, "~({e})"),
             K::Like(l) => {
                 let not = if l.negated { "not " } else { "" };
-                write!(f, "({} {not}like {})", l.value, l.pattern)
+                write!(f, "({} {not}like {}", l.value, l.pattern)?;
+                match (&l.escape_by, l.escape) {
+                    (Some(by), _) => write!(f, " escape {by})"),
+                    (None, Some('\\')) => write!(f, ")"),
+                    (None, Some(c)) => write!(f, " escape '{c}')"),
+                    (None, None) => write!(f, " escape '')"),
+                }
             }
             K::Regexp(r) => {
                 let not = if r.negated { "not " } else { "" };

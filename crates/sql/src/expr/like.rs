@@ -20,6 +20,8 @@ pub struct Like {
     pub pattern: Expr,
     /// The escape character, `\` unless the statement says otherwise; `None`: there is none.
     pub escape: Option<char>,
+    /// What says the escape character when it runs, in place of `escape`: what is no constant before, and reads no row.
+    pub escape_by: Option<Expr>,
     /// NOT.
     pub negated: bool,
     /// Collation for both.
@@ -30,6 +32,7 @@ impl Like {
     /// The text that everything matching a constant pattern starts with, and whether the pattern is just that text and one `%`.
     pub fn constant_prefix(&self) -> Option<(Vec<u8>, bool)> {
         match &self.pattern.kind {
+            _ if self.escape_by.is_some() => None,
             ExprKind::Literal(Value::Bytes(p)) => Some(pattern_prefix(p, self.escape)),
             _ => None,
         }
@@ -41,9 +44,31 @@ impl Like {
         let Some(p) = self.pattern.text(cx)? else {
             return Ok(None);
         };
-        let hit = matches(&v, &p, self.escape, self.collation);
+        let escape = match &self.escape_by {
+            Some(by) => escape(&by.eval(cx)?)?,
+            None => self.escape,
+        };
+        let hit = matches(&v, &p, escape, self.collation);
         Ok(Some(hit != self.negated))
     }
+}
+
+/// The escape character that a value says: `\` where it is NULL, none where it is empty. Error 1210 if it is longer.
+pub(super) fn escape(v: &Value<'_>) -> SqlResult<Option<char>> {
+    if v.is_null() {
+        return Ok(Some('\\'));
+    }
+    let text = v.to_text();
+    let mut chars = std::str::from_utf8(&text).unwrap_or("??").chars();
+    match (chars.next(), chars.next()) {
+        (c, None) => Ok(c),
+        _ => Err(wrong_escape()),
+    }
+}
+
+/// Error 1210.
+pub(super) fn wrong_escape() -> SqlError {
+    SqlError::new(1210, "Incorrect arguments to ESCAPE")
 }
 
 /// The text before a pattern's first wildcard, and whether nothing but `%` follows it.

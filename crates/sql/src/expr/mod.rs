@@ -424,7 +424,10 @@ impl Expr {
             | K::SeededRand(e, _) => f(e),
             K::Between { args, .. } => args.iter().for_each(f),
             K::InList(l) => std::iter::once(&l.value).chain(&l.list).for_each(f),
-            K::Like(l) => [&l.value, &l.pattern].into_iter().for_each(f),
+            K::Like(l) => [&l.value, &l.pattern]
+                .into_iter()
+                .chain(&l.escape_by)
+                .for_each(f),
             K::Regexp(r) => [&r.value, &r.pattern].into_iter().for_each(f),
             K::Case(branches, last) => branches
                 .iter()
@@ -471,7 +474,10 @@ impl Expr {
             | K::SeededRand(e, _) => vec![e],
             K::Between { args, .. } => args.iter_mut().collect(),
             K::InList(l) => std::iter::once(&mut l.value).chain(&mut l.list).collect(),
-            K::Like(l) => vec![&mut l.value, &mut l.pattern],
+            K::Like(l) => [&mut l.value, &mut l.pattern]
+                .into_iter()
+                .chain(&mut l.escape_by)
+                .collect(),
             K::Regexp(r) => vec![&mut r.value, &mut r.pattern],
             K::Case(branches, last) => branches
                 .iter_mut()

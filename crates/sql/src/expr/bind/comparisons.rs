@@ -11,6 +11,7 @@ use super::{
 };
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
+use crate::expr::like;
 use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
 use crate::types::{BaseType, Beside, Collation, NOT_FIXED, SqlType};
 use crate::value::family::{beside as read_beside, beside_float, constant_text};
@@ -443,6 +444,13 @@ pub(super) fn quantified(q: &ast::Quantified, scope: &mut dyn Scope) -> SqlResul
     scope.subquery(q, SubqueryKind::Quantified { value, op, all })
 }
 
+/// Whether an expression has one value throughout a statement, with no table read for it.
+fn reads_no_row(e: &Expr) -> bool {
+    let mut reads = false;
+    e.walk(&mut |e| reads |= matches!(e.kind, ExprKind::Column { .. } | ExprKind::Subquery { .. }));
+    !reads
+}
+
 pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let mut value = json::as_text(bind(&l.value, scope)?);
     let mut pattern = json::as_text(bind(&l.pattern, scope)?);
@@ -450,21 +458,18 @@ pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
     if is_param(&pattern) {
         pattern.ty = SqlType::varchar(255, scope.collation());
     }
-    let escape = match &l.escape {
-        None if scope.session().sql_mode.get().no_backslash_escapes => None,
-        None => Some('\\'),
+    let (escape, escape_by) = match &l.escape {
+        None if scope.session().sql_mode.get().no_backslash_escapes => (None, None),
+        None => (Some('\\'), None),
         Some(e) => {
-            let e = bind(e, scope)?;
-            let wrong = || SqlError::new(1210, "Incorrect arguments to ESCAPE");
-            let text = match e.as_constant() {
-                Some(Value::Bytes(b)) => String::from_utf8(b.to_vec()).map_err(|_| wrong())?,
-                Some(Value::Null) => "\\".into(),
-                _ => return Err(wrong()),
-            };
-            let mut chars = text.chars();
-            match (chars.next(), chars.next()) {
-                (c, None) => c,
-                _ => return Err(wrong()),
+            let mut e = bind(e, scope)?;
+            if is_param(&e) {
+                e.ty = SqlType::varchar(1, scope.collation());
+            }
+            match e.as_constant() {
+                Some(v) => (like::escape(v)?, None),
+                None if reads_no_row(&e) => (None, Some(e)),
+                None => return Err(like::wrong_escape()),
             }
         }
     };
@@ -476,6 +481,7 @@ pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
         value,
         pattern,
         escape,
+        escape_by,
         negated: l.negated,
         collation,
     };

@@ -293,7 +293,9 @@ impl<'e> Form<'e> {
                 }
             }
             K::Like(l) => match constant(&l.pattern, cx) {
-                Some(Value::Bytes(p)) => Form::Like(boxed(&l.value), Pattern::new(l, p)),
+                Some(Value::Bytes(p)) if l.escape_by.is_none() => {
+                    Form::Like(boxed(&l.value), Pattern::new(l, p))
+                }
                 _ => Form::ByRow,
             },
             K::Arithmetic(op, args) => Form::Arithmetic(*op, two(args)),
