@@ -333,9 +333,12 @@ fn named(
         Some(f) => {
             // Beside bytes all are bytes.
             sent::beside_bytes(&mut args, scope);
-            if f.joins() {
+            if f.joins() || f.compares() {
                 let list: Vec<&Expr> = args.iter().collect();
-                coercion::meet(&list, &f.name().to_ascii_lowercase())?;
+                match f.compares() {
+                    true => coercion::agree(&list, &f.name().to_ascii_lowercase())?,
+                    false => coercion::meet(&list, &f.name().to_ascii_lowercase())?,
+                }
                 coercion::fit_params(&list, &f.name().to_ascii_lowercase(), scope);
             }
             Ok(function(f, args, scope))

@@ -58,7 +58,7 @@ impl Held {
     }
 
     /// Whether its character set takes what `other` may be: Unicode takes all, Unicode beyond the basic plane also what is
-    /// Unicode; ASCII can become anything.
+    /// Unicode; ASCII can become anything, but not what is as firm and nothing but ASCII too.
     fn takes(self, other: Held) -> bool {
         let firmer = self.hold < other.hold;
         let same = self.hold == other.hold;
@@ -70,7 +70,8 @@ impl Held {
             || own.is_supplementary()
                 && !others.is_supplementary()
                 && own.facts().min_bytes == others.facts().min_bytes;
-        own.is_unicode() && (firmer || same && wider) || other.ascii && (firmer || same)
+        own.is_unicode() && (firmer || same && wider)
+            || other.ascii && (firmer || same && !self.ascii)
     }
 }
 

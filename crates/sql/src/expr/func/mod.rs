@@ -87,6 +87,8 @@ struct Function {
     takes_alike: bool,
     /// See [`Func::joins`].
     joins: bool,
+    /// See [`Func::compares`].
+    compares: bool,
     /// See [`Func::takes_json`].
     takes_json: bool,
     eval: Eval,
@@ -141,6 +143,7 @@ const fn row(
         takes_numbers: false,
         takes_alike: false,
         joins: false,
+        compares: false,
         takes_json: false,
         eval,
     }
@@ -180,6 +183,11 @@ impl Function {
     /// See [`Func::joins`].
     const fn joins(mut self) -> Function {
         self.joins = true;
+        self
+    }
+    /// See [`Func::compares`].
+    const fn compares(mut self) -> Function {
+        self.compares = true;
         self
     }
     /// See [`Func::takes_json`].
@@ -357,6 +365,10 @@ impl Func {
     /// Whether its arguments that are texts come together in one text or one comparison, for which their character sets must meet.
     pub(super) fn joins(self) -> bool {
         self.row().joins || self.row().takes_alike
+    }
+    /// Whether it compares its arguments that are texts, for which they must agree on a collation.
+    pub(super) fn compares(self) -> bool {
+        self.row().compares
     }
     /// Whether documents among its arguments stay what they are; otherwise they are their texts.
     pub(super) fn takes_json(self) -> bool {

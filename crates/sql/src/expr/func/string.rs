@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("UPPER", 1..=1, within_first, |c| in_case(c, true)).aka(&["UCASE"]),
     row("LOWER", 1..=1, within_first, |c| in_case(c, false)).aka(&["LCASE"]),
     row("QUOTE", 1..=1, quoted, quote).null(Null::OfAnyOrLong),
-    row("STRCMP", 2..=2, int::<10>, strcmp).joins(),
+    row("STRCMP", 2..=2, int::<10>, strcmp).compares(),
     row("SOUNDEX", 1..=1, |t| t.plain(t.length(0).max(4)), soundex),
 ];
 
