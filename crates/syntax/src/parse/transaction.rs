@@ -24,14 +24,12 @@ impl Parser<'_> {
     /// Behind START TRANSACTION.
     pub(crate) fn start_transaction(&mut self) -> Result<StatementKind> {
         let (mut snapshot, mut access) = (false, None::<AccessMode>);
+        let mut conflict = false;
         loop {
-            let at = self.start();
             if self.eat_words("WITH CONSISTENT SNAPSHOT") {
                 snapshot = true;
             } else if let Some(mode) = self.choice() {
-                if access.is_some_and(|a| a != mode) {
-                    return Err(self.error_at(at));
-                }
+                conflict |= access.is_some_and(|a| a != mode);
                 access = Some(mode);
             } else if snapshot || access.is_some() {
                 return Err(self.error_here());
@@ -41,6 +39,10 @@ impl Parser<'_> {
             if !self.eat_punct(TokenKind::Comma) {
                 break;
             }
+        }
+        // As in MySQL, which reads them all first.
+        if conflict {
+            return Err(self.error_here());
         }
         Ok(transaction(TransactionStatement::Start {
             snapshot,
