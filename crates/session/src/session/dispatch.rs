@@ -90,8 +90,9 @@ impl Session {
         if statement.is_planned() {
             return self.run_planned(compiled, params, more, sink);
         }
-        self.check_allowed(statement.kind())?;
+        // What commits implicitly does so before it is refused to whoever may not do it.
         self.take_effect(compiled)?;
+        self.check_allowed(statement.kind())?;
         if let StatementKind::Session(session) = statement.kind()
             && let SessionStatement::Execute { name, using } = &**session
         {

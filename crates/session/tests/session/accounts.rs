@@ -428,3 +428,40 @@ fn defaults_of_passwords() {
     assert_eq!(u.code("ALTER USER USER() IDENTIFIED BY 'four'"), 3892);
     u.ok("ALTER USER USER() IDENTIFIED BY 'four' REPLACE 'three'");
 }
+
+#[test]
+fn what_commits_implicitly_does_so_before_it_is_denied() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    let setup = [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT)",
+        "CREATE USER i@localhost",
+        "GRANT INSERT ON d.* TO i@localhost",
+    ];
+    run(&mut root, &setup);
+    let mut i = db.user("i").unwrap();
+    let denied = [
+        ("CREATE TABLE d.u (a INT)", 1142),
+        ("DROP TABLE d.t", 1142),
+        ("CREATE EVENT d.e ON SCHEDULE EVERY 1 DAY DO SELECT 1", 1044),
+        ("CREATE USER other@localhost", 1227),
+    ];
+    for (n, case) in (1..).zip(denied) {
+        run(&mut i, &["START TRANSACTION", "INSERT INTO d.t VALUES (1)"]);
+        expect(&mut i, &[case, ("ROLLBACK", 0)]);
+        assert_eq!(
+            root.one("SELECT COUNT(*) FROM d.t"),
+            n.to_string(),
+            "{}",
+            case.0
+        );
+    }
+    // What does not commit is denied, and that is all.
+    run(&mut i, &["START TRANSACTION", "INSERT INTO d.t VALUES (1)"]);
+    expect(&mut i, &[("SELECT a FROM d.t", 1142), ("ROLLBACK", 0)]);
+    assert_eq!(
+        root.one("SELECT COUNT(*) FROM d.t"),
+        denied.len().to_string()
+    );
+}
