@@ -20,6 +20,9 @@ use millpond_sql::switches::Switches;
 use millpond_sql::types::{Collation, Encoding, SqlType};
 use millpond_sql::value::Value;
 
+/// What the event scheduler is where it was not started.
+const SCHEDULER_DISABLED: &str = "DISABLED";
+
 /// The isolation level that a variable names.
 pub(super) fn isolation_of(name: &str) -> Isolation {
     match name {
@@ -309,6 +312,11 @@ impl Session {
         let def = &vars::all()[index];
         let strict = self.env.sql_mode.get().strict_all;
         let converted = vars::convert(def, value, strict)?;
+        // The event scheduler is disabled when the process starts, or never.
+        if def.name == "event_scheduler" && converted.value.as_str() == SCHEDULER_DISABLED {
+            let shown = String::from_utf8_lossy(&value.to_text()).into_owned();
+            return Err(vars::wrong_value(def, &shown));
+        }
         if def.name == "slow_query_log_file" {
             let name = converted.value.as_str();
             self.instance.check_log_name(def.name, name)?;
@@ -327,7 +335,7 @@ impl Session {
     /// A value within what this process can do, which the definition knows nothing of.
     fn bounded(&self, def: &Def, value: VarValue) -> SqlResult<VarValue> {
         if def.name == "event_scheduler" {
-            self.check_scheduler(def, &value)?;
+            self.check_scheduler(def)?;
         }
         let most = self.instance.0.most_connections.load(Ordering::Relaxed);
         if def.name != "max_connections" || value.as_u64().is_none_or(|n| n <= most) {
@@ -340,14 +348,10 @@ impl Session {
         Ok(VarValue::UInt(most))
     }
 
-    /// Errors 1231 and 1290: the event scheduler is disabled when the process starts, or never.
-    fn check_scheduler(&self, def: &Def, value: &VarValue) -> SqlResult<()> {
-        const DISABLED: &str = "DISABLED";
-        if value.as_str() == DISABLED {
-            return Err(vars::wrong_value(def, DISABLED));
-        }
+    /// Error 1290: where the event scheduler is disabled it stays that.
+    fn check_scheduler(&self, def: &Def) -> SqlResult<()> {
         let now = self.instance.global_text(def.name);
-        match now.as_deref() == Some(DISABLED) {
+        match now.as_deref() == Some(SCHEDULER_DISABLED) {
             true => Err(SqlError::new(
                 1290,
                 "The MySQL server is running with the --event-scheduler=DISABLED or --skip-grant-tables option so it cannot execute \

@@ -145,6 +145,11 @@ fn what_was_missed_while_nobody_was_there() {
     assert_eq!(c.one("SELECT @@event_scheduler"), "OFF");
     wait_for(&mut c, SCHEDULER, "0");
     db.instance().set_event_clock(Some(T + 100));
+    for value in ["DISABLED", "disabled", "2", "3"] {
+        let m = format!("Variable 'event_scheduler' can't be set to the value of '{value}'");
+        let e = c.err(&format!("SET GLOBAL event_scheduler = {value}"));
+        assert_eq!((e.code, e.message), (1231, m));
+    }
     c.ok("SET GLOBAL event_scheduler = ON");
     db.instance().wait_for_events();
     assert_eq!(c.rows("SELECT v FROM log"), ["ended", "once"]);
