@@ -203,7 +203,7 @@ impl Scheduler {
         state.stop = true;
         self.0.changed.notify_all();
         // It may wait for a lock, even one of who stops it.
-        seat.owner.kill();
+        seat.owner().kill();
         let same = |state: &State| state.seat.as_ref().is_some_and(|s| Arc::ptr_eq(s, &seat));
         while same(&state) {
             self.0.changed.wait(&mut state);

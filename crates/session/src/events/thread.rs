@@ -114,7 +114,7 @@ impl Thread {
     /// Claims the run of an event that is due, and has it run.
     fn launch(&self, instance: &Instance, due: Due, now: i64) {
         let engine = instance.engine();
-        let claimed = claim(instance, &self.seat.owner, &due, now);
+        let claimed = claim(instance, &self.seat.owner(), &due, now);
         let mut state = self.shared.state.lock();
         let noted = match claimed {
             Ok(Some(run)) => {

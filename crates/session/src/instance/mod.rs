@@ -26,7 +26,7 @@ mod transport;
 use crate::accounts::Accounts;
 use crate::events::Scheduler;
 use crate::programs::Programs;
-use crate::registry::{Counter, Registry, Seat, Sums};
+use crate::registry::{Branches, Counter, Registry, Seat, Sums};
 use crate::slowlog::{self, SlowLog};
 use crate::statements::SharedCache;
 use crate::vars::{self, Access, Globals, Kind, VarValue};
@@ -78,6 +78,8 @@ pub(crate) struct Inner {
     pub transport: RwLock<Option<Arc<dyn Transport>>>,
     /// Locks by name.
     pub user_locks: UserLocks,
+    /// XA transactions of sessions.
+    pub branches: Branches,
     /// Statements that sessions share.
     pub statements: SharedCache,
     /// Stored programs that sessions share.
@@ -333,6 +335,7 @@ impl Instance {
             accounts,
             transport: RwLock::default(),
             user_locks: Default::default(),
+            branches: Branches::default(),
             refresher,
             statements: SharedCache::new(),
             programs: Programs::default(),

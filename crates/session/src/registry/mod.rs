@@ -3,11 +3,14 @@
 //! | file | owns |
 //! |---|---|
 //! | `counters` | status counters: each session's, and sums |
+//! | `tls` | what a connection's TLS is |
+//! | `branches` | whose XA transactions are whose |
 //!
 //! A [`Seat`] is the part of a session that others may look at. Its owner changes it per statement without
 //! locks, except that the statement's text is swapped under a mutex of the seat's own when it differs
 //! from the previous statement's.
 
+mod branches;
 mod counters;
 mod tls;
 
@@ -21,6 +24,7 @@ use std::time::Instant;
 use millpond_store::Owner;
 use millpond_store::txn::ProgressLook;
 
+pub(crate) use branches::Branches;
 pub use counters::Counter;
 pub(crate) use counters::{Counters, Sums};
 pub use tls::{ClientCertificate, TlsFacts};
@@ -85,7 +89,7 @@ pub(crate) struct Seat {
     pub host: String,
     /// The connection's TLS, if it has any.
     pub tls: Option<Arc<TlsFacts>>,
-    pub owner: Arc<Owner>,
+    owner: Mutex<Arc<Owner>>,
     pub counters: Counters,
     on_kill: Option<KillHook>,
     database: Mutex<Option<String>>,
@@ -133,7 +137,7 @@ impl Seat {
             user: Mutex::new(user.into()),
             host,
             tls: None,
-            owner,
+            owner: Mutex::new(owner),
             counters: Counters::new(),
             on_kill,
             database: Mutex::new(None),
@@ -158,6 +162,17 @@ impl Seat {
     /// It is somebody else from now on.
     pub fn set_user(&self, user: &str) {
         *self.user.lock() = user.into();
+    }
+    /// Who waits for locks in its name.
+    pub fn owner(&self) -> Arc<Owner> {
+        self.owner.lock().clone()
+    }
+    /// Another does from now on, to whom `hand_over` gives what the one before had, kills among it.
+    pub fn change_owner(&self, to: &Arc<Owner>, hand_over: impl FnOnce(&Owner)) {
+        let _one_at_a_time = self.killing.lock();
+        let mut owner = self.owner.lock();
+        hand_over(&owner);
+        *owner = to.clone();
     }
     /// A command starts.
     #[inline]
@@ -200,7 +215,7 @@ impl Seat {
         let _one_at_a_time = self.killing.lock();
         if self.kill.load(Ordering::Acquire) == KILL_QUERY {
             self.kill.store(ALIVE, Ordering::Release);
-            self.owner.clear_kill();
+            self.owner().clear_kill();
         }
     }
     /// KILL. A KILL QUERY of a session that runs nothing does nothing.
@@ -216,7 +231,7 @@ impl Seat {
             } else {
                 self.kill.store(KILL_QUERY, Ordering::Release);
             }
-            self.owner.kill();
+            self.owner().kill();
             self.woken.notify_all();
         }
         if connection && let Some(hook) = &self.on_kill {
@@ -261,7 +276,7 @@ impl Seat {
                 true => USER_SLEEP,
                 false => "executing",
             }),
-            progress: self.owner.progress().look(),
+            progress: self.owner().progress().look(),
             info: if idle { None } else { self.info.lock().clone() },
         }
     }

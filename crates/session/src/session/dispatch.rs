@@ -122,7 +122,10 @@ impl Session {
         let effect = compiled.row.effect;
         match effect {
             Effect::Own => return Ok(()),
-            Effect::Temporary => return self.check_writable(),
+            Effect::Temporary => {
+                self.check_temporary_in_xa()?;
+                return self.check_writable();
+            }
             Effect::Defines => {
                 if self.txn.explicit {
                     self.check_writable()?;
@@ -131,6 +134,7 @@ impl Session {
             }
             Effect::Commits | Effect::Rebuilds => {}
         }
+        self.check_outside_xa()?;
         self.commit_now()?;
         self.forget_asked();
         match effect {
@@ -216,6 +220,16 @@ impl Session {
     fn transaction_statement(&mut self, statement: &TransactionStatement) -> SqlResult<Answer> {
         use TransactionStatement as S;
         match statement {
+            S::Start { .. } | S::Begin | S::Commit(_) | S::Rollback(_) => {
+                self.check_outside_xa()?
+            }
+            S::Savepoint(_) | S::RollbackTo(_) | S::ReleaseSavepoint(_) => {
+                self.check_active_xa()?
+            }
+            _ => {}
+        }
+        match statement {
+            S::Xa(xa) => return self.xa_statement(xa),
             S::Start { snapshot, access } => self.begin(*snapshot, *access)?,
             S::Begin => self.begin(false, None)?,
             S::Commit(completion) => self.end_transaction(true, *completion)?,
@@ -230,7 +244,7 @@ impl Session {
             } => self.set_transaction(*scope, *isolation, *access)?,
             S::LockTables(tables) => self.lock_tables(&tables.all())?,
             S::UnlockTables => self.unlock_statement()?,
-            S::LockInstance | S::UnlockInstance | S::Xa(_) => {
+            S::LockInstance | S::UnlockInstance => {
                 return Err(SqlError::unsupported(statement));
             }
         }

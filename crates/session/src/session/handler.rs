@@ -26,6 +26,7 @@ impl Session {
         alias: Option<&Ident>,
     ) -> SqlResult<()> {
         self.check_no_locked_tables()?;
+        self.check_active_xa()?;
         let (database, table) = self.qualified(name)?;
         let alias = alias.map_or(&*table, Ident::as_str).to_string();
         let key = alias.to_lowercase();
@@ -80,6 +81,7 @@ impl Session {
             return Err(SqlError::unsupported(statement));
         };
         self.check_no_locked_tables()?;
+        self.check_active_xa()?;
         let name = table.name.as_str();
         let key = name.to_lowercase();
         let limit = self.handler_limit(limit.as_ref(), params)?;

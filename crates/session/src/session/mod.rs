@@ -8,6 +8,7 @@
 //! | `run` | running a planned statement inside its transaction |
 //! | `unsettled` | statements whose commit is not durable yet |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
+//! | `xa` | XA transactions |
 //! | `accounts` | statements about accounts |
 //! | `allowed` | which privileges statements take that are not planned |
 //! | `dispatch` | who carries a statement out |
@@ -40,6 +41,7 @@ mod texts;
 mod transaction;
 mod unsettled;
 mod views;
+mod xa;
 
 use std::sync::Arc;
 

@@ -279,6 +279,9 @@ impl Session {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Run> {
+        if self.txn.xa.is_some() {
+            self.check_plan_in_xa(plan)?;
+        }
         if plan.writes {
             self.check_writable()?;
             self.check_read_lock()?;

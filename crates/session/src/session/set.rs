@@ -383,7 +383,11 @@ impl Session {
             return effect;
         }
         if name == "autocommit" && value == VarValue::Bool(true) && !self.settings.autocommit {
+            self.check_outside_xa()?;
             self.commit_now()?;
+        }
+        if name == "xa_detach_on_prepare" {
+            self.check_outside_xa()?;
         }
         for n in twin.into_iter().chain([name]) {
             self.facts.vars.put(vars::known(n), value.clone());
@@ -560,6 +564,7 @@ impl Session {
         let checks = number("foreign_key_checks") != 0;
         self.env.foreign_key_checks.set(checks);
         s.notes = number("sql_notes") != 0;
+        s.xa_detach = number("xa_detach_on_prepare") != 0;
         s.wait_timeout = number("wait_timeout");
         s.max_execution_ms = number("max_execution_time");
         s.select_limit = number("sql_select_limit");

@@ -58,6 +58,8 @@ pub(super) struct Settings {
     pub safe_updates: bool,
     /// `max_join_size`, unless `sql_big_selects` is on.
     pub max_join_size: u64,
+    /// `xa_detach_on_prepare`.
+    pub xa_detach: bool,
     /// `insert_id`, for the next INSERT; 0: none.
     pub insert_id: u64,
     /// How many times all of these were taken from the variables.
@@ -202,6 +204,7 @@ impl Session {
                 select_limit: u64::MAX,
                 safe_updates: false,
                 max_join_size: u64::MAX,
+                xa_detach: true,
                 insert_id: 0,
                 generation: 0,
             },
@@ -367,7 +370,7 @@ impl Session {
     pub fn reset(&mut self) -> SqlResult<()> {
         // First, so that changes to them need not be undone row by row.
         self.env.temporary.clear(&self.instance.0.engine);
-        let rolled_back = self.rollback_now();
+        let rolled_back = self.leave_transaction();
         self.unlock_tables();
         self.instance.0.user_locks.release_all(self.id());
         self.named.clear();
@@ -476,7 +479,7 @@ impl Drop for Session {
         // First, so that changes to them need not be undone row by row.
         self.env.temporary.clear(&self.instance.0.engine);
         // A transaction that cannot be rolled back now is rolled back by recovery.
-        let _ = self.rollback_now();
+        let _ = self.leave_transaction();
         self.unlock_tables();
         self.instance.0.user_locks.release_all(self.id());
         self.instance.0.registry.leave(&self.facts.seat);

@@ -8,6 +8,7 @@
 use millpond_store::{Isolation, Savepoint, Txn};
 
 use super::Session;
+use super::xa::Branch;
 use crate::registry::Counter;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{AccessMode, Completion};
@@ -26,8 +27,10 @@ pub(super) struct Transaction {
     pub made_temporary: bool,
     pub dropped_temporary: bool,
     /// What SET TRANSACTION had asked for the next transaction, which this one is if it turns out to be one.
-    asked: (Option<Isolation>, Option<bool>),
-    savepoints: Vec<(String, Savepoint)>,
+    pub(super) asked: (Option<Isolation>, Option<bool>),
+    /// The XA transaction that it is of.
+    pub xa: Option<Branch>,
+    pub(super) savepoints: Vec<(String, Savepoint)>,
 }
 
 impl Transaction {
@@ -60,7 +63,8 @@ impl Session {
         let read_only = asked.1.unwrap_or(settings.read_only);
         self.txn.asked = asked;
         self.txn.txn = Some(self.instance.0.engine.begin(&self.owner, isolation));
-        self.txn.explicit = false;
+        // One that takes the place of what a deadlock cost an XA transaction is part of that.
+        self.txn.explicit = self.txn.xa.as_ref().is_some_and(|b| !b.is_prepared());
         self.txn.touched = false;
         (self.txn.made_temporary, self.txn.dropped_temporary) = (false, false);
         self.txn.read_only = read_only;
@@ -111,7 +115,7 @@ impl Session {
         self.settings.next_read_only = None;
     }
 
-    /// Rolls back what is open, if anything.
+    /// Rolls back what is open, if anything. An XA transaction that it is of remembers.
     pub(super) fn rollback_now(&mut self) -> SqlResult<()> {
         let Some(txn) = self.txn.txn.take() else {
             return Ok(());
@@ -120,6 +124,9 @@ impl Session {
         self.txn.explicit = false;
         self.txn.savepoints.clear();
         self.count(Counter::HandlerRollback);
+        if let Some(branch) = &mut self.txn.xa {
+            branch.rolled_back(None);
+        }
         self.instance
             .0
             .engine
@@ -135,6 +142,9 @@ impl Session {
         let whole =
             matches!(e.code, DEADLOCK | LOCK_TABLE_FULL) || (began && self.settings.autocommit);
         let undone = if whole {
+            if let Some(branch) = &mut self.txn.xa {
+                branch.rolled_back(Some(e.code));
+            }
             self.rollback_now()
         } else if let Some(txn) = &mut self.txn.txn {
             let undone = self.instance.0.engine.rollback_to(txn, to);

@@ -263,7 +263,7 @@ pub(super) fn engines() -> Virtual {
                 s("DEFAULT"),
                 s("Millpond: transactions, row locks; tables as cheap as rows"),
                 s("YES"),
-                s("NO"),
+                s("YES"),
                 s("YES"),
             ])
         },

@@ -9,6 +9,7 @@ use millpond_sql::parse::ast::{
     MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb, ProgramKind, QueryBody,
     RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
     StatementKind, TableRef, TableStatement, TablespaceKind, TransactionStatement, Update,
+    XaStatement,
 };
 
 /// What a statement does to the open transaction, and what a READ ONLY one says to it, before it is carried out.
@@ -306,8 +307,21 @@ fn transaction_row(statement: &TransactionStatement) -> SqlResult<Row> {
         S::UnlockTables => Row::new(C::UnlockTables, W::Other, Effect::Own).unpreparable(),
         S::LockInstance => return refused("LOCK INSTANCE"),
         S::UnlockInstance => return refused("UNLOCK INSTANCE"),
-        S::Xa(_) => return refused("XA"),
+        S::Xa(xa) => xa_row(xa),
     })
+}
+
+fn xa_row(statement: &XaStatement) -> Row {
+    use XaStatement as S;
+    let counter = match statement {
+        S::Start(..) => C::XaStart,
+        S::End(..) => C::XaEnd,
+        S::Prepare(_) => C::XaPrepare,
+        S::Commit(..) => C::XaCommit,
+        S::Rollback(_) => C::XaRollback,
+        S::Recover(_) => C::XaRecover,
+    };
+    Row::new(counter, W::Other, Effect::Own).unpreparable()
 }
 
 fn set_row(statement: &SetStatement) -> SqlResult<Row> {
@@ -477,7 +491,7 @@ mod tests {
     #[test]
     fn what_is_not_run_is_refused_by_its_name() {
         for (sql, name) in [
-            ("xa recover", "XA"),
+            ("lock instance for backup", "LOCK INSTANCE"),
             ("install plugin p soname 'x'", "INSTALL"),
         ] {
             let e = of(sql).unwrap_err();

@@ -1195,5 +1195,5 @@ pub(super) static VARS: &[Def] = &[
     def("wait_timeout", Both, num(1, YEAR), U(28_800), Free),
     def("warning_count", Session, num(0, MAX), U(0), ReadOnly),
     def("windowing_use_high_precision", Both, BOOL, B(true), Fixed),
-    def("xa_detach_on_prepare", Both, BOOL, B(true), Fixed),
+    def("xa_detach_on_prepare", Both, BOOL, B(true), Free),
 ];

@@ -26,3 +26,4 @@ mod time_zones;
 mod transactions;
 mod variables;
 mod watch;
+mod xa;

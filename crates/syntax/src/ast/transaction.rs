@@ -4,7 +4,7 @@ use super::list::Items;
 use std::fmt;
 
 use super::words::{List, Opt, flag, words};
-use super::{Expr, Ident, ObjectName, Scope};
+use super::{Expr, ExprKind, Ident, Literal, ObjectName, Scope};
 
 /// Statements about transactions and locks.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +110,51 @@ pub enum XaStatement {
 pub struct Xid {
     /// Global transaction id, branch qualifier, format id; the last two may be absent.
     pub parts: Items<Expr>,
+}
+
+/// The longest text of an [`Xid`] (bytes).
+const XID_TEXT: usize = 64;
+
+impl Xid {
+    /// What it says: global transaction id, branch qualifier (empty unless given) and format id (1 unless given). `None`: it isn't one.
+    pub fn values(&self) -> Option<(Vec<u8>, Vec<u8>, i64)> {
+        let mut parts = self.parts.iter();
+        let global = parts.next().and_then(|p| xid_text(&p))?;
+        let branch = parts.next().map_or(Some(Vec::new()), |p| xid_text(&p))?;
+        let format = parts.next().map_or(Some(1), |p| xid_format(&p))?;
+        parts.next().is_none().then_some((global, branch, format))
+    }
+}
+
+fn xid_text(part: &Expr) -> Option<Vec<u8>> {
+    let ExprKind::Literal(literal) = &part.kind else {
+        return None;
+    };
+    let bytes = match &**literal {
+        Literal::Text(text, _) => text.as_bytes().to_vec(),
+        Literal::Hex(bytes) => bytes.to_vec(),
+        Literal::Bits(digits) => {
+            let digits: Vec<u8> = digits.bytes().collect();
+            let bit = |byte: u8, digit: &u8| byte << 1 | (digit - b'0');
+            let each = digits.rchunks(8).rev();
+            each.map(|eight| eight.iter().fold(0, bit)).collect()
+        }
+        _ => return None,
+    };
+    (bytes.len() <= XID_TEXT).then_some(bytes)
+}
+
+fn xid_format(part: &Expr) -> Option<i64> {
+    match &part.kind {
+        ExprKind::Int(n) => i64::try_from(*n).ok(),
+        ExprKind::Literal(literal) => match &**literal {
+            Literal::Hex(bytes) if bytes.len() < 8 => {
+                Some(bytes.iter().fold(0, |n, b| n << 8 | i64::from(*b)))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 impl fmt::Display for TransactionStatement {

@@ -179,10 +179,10 @@ impl Parser<'_> {
 
     fn xid(&mut self) -> Result<Xid> {
         let parts = self.comma_list(Self::operand_expr)?;
-        if parts.len() > 3 {
-            Err(self.error_here())
-        } else {
-            Ok(Xid { parts })
+        let xid = Xid { parts };
+        match xid.values() {
+            Some(_) => Ok(xid),
+            None => Err(self.error_here()),
         }
     }
 }

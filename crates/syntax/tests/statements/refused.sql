@@ -51,6 +51,12 @@ SET PASSWORD 'x'
 LOCK TABLES t
 XA START
 XA START 'a', 'b', 1, 2
+XA START 1
+XA START 'a', 1
+XA START a
+XA START 'a', 'b', 'c'
+XA START 'a', 'b', -1
+XA START 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'
 XA FOO 'a'
 LOAD DATA 'f' INTO TABLE t
 HANDLER t READ
