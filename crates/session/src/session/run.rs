@@ -28,7 +28,7 @@ use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::stack;
 use millpond_sql::types::SqlType;
 use millpond_sql::value::Value;
-use millpond_sql::write::{Hooks, RowListener, RowRule};
+use millpond_sql::write::{Hooks, RowListener, RowRule, locks_reads};
 
 /// How often a statement is compiled anew in a row because its tables changed under it.
 const MAX_RECOMPILES: usize = 10;
@@ -310,8 +310,9 @@ impl Session {
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
         };
-        let lock_reads = txn.isolation() == Isolation::Serializable
-            && (self.txn.explicit || !self.settings.autocommit);
+        let lock_reads = plan.locks_reads(txn)
+            || txn.isolation() == Isolation::Serializable
+                && (self.txn.explicit || !self.settings.autocommit);
         if plan.calls() || triggers.is_some() {
             self.env.limits.set(env::Limits {
                 read_only: self.txn.read_only,
@@ -588,6 +589,7 @@ impl Session {
             new.auto_increment,
             RowOrder::Any,
         )?;
+        let lock_reads = locks_reads(txn);
         let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
         let ignore = create.duplicates == Some(Duplicates::Ignore);
         let _strict = self.env.write_strictly(ignore);
@@ -599,7 +601,7 @@ impl Session {
                 env: &self.env,
                 owner: &self.owner,
                 params,
-                lock_reads: false,
+                lock_reads,
                 dml: DmlOptions::default(),
                 memory: &self.memory,
                 limits: self.settings.limits,

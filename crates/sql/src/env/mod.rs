@@ -116,7 +116,7 @@ pub struct Limits {
     pub read_only: bool,
     /// Use tables: LOCK TABLES, or FLUSH TABLES WITH READ LOCK, is in force.
     pub locked: bool,
-    /// Read without locks: the transaction is SERIALIZABLE and more than the statement.
+    /// Read without locks: the statement around locks what it reads.
     pub lock_reads: bool,
 }
 

@@ -96,7 +96,8 @@ pub struct ExecContext<'a> {
     /// Values of `?`, as many as the plan asks for. An INSERT of one row of VALUES takes several sets of them, one after
     /// the other: it inserts as many rows.
     pub params: &'a [Value<'a>],
-    /// Plain SELECTs lock shared (SERIALIZABLE inside an explicit transaction).
+    /// Tables without a locking clause are locked shared: SELECTs at SERIALIZABLE inside an explicit transaction, and what statements that
+    /// write only read, down to their subqueries, at REPEATABLE READ too.
     pub lock_reads: bool,
     /// What statements that write ask for.
     pub dml: DmlOptions<'a>,

@@ -182,6 +182,11 @@ pub fn range<'s, F>(
 where
     F: FnMut(&mut State<'s>, Hit<'_>) -> SqlResult<Flow>,
 {
+    // What a locking read passes by would not be locked, nor the gaps between.
+    if matches!(mode, ReadMode::Locking(..)) {
+        let inexact = inexact || a.skip.is_some();
+        return all(st, t, (table, part), a, mode, range, inexact, entries, f);
+    }
     if let Some(jump) = &a.jump {
         let whole = (table, part);
         let read = loose_scan::Read {

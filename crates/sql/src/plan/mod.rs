@@ -350,6 +350,12 @@ impl Plan {
     pub(crate) fn suits(&self, txn: &Txn) -> bool {
         self.notes.locks_reads.is_none_or(|l| l == locks_reads(txn))
     }
+    /// Whether it locks what it only reads in such a transaction, wherever in the statement that is: it writes.
+    #[inline]
+    pub fn locks_reads(&self, txn: &Txn) -> bool {
+        let writes = !matches!(self.root, Root::Query(_) | Root::Do(_) | Root::Explain(_));
+        writes && locks_reads(txn)
+    }
     /// Whether it calls stored programs.
     #[inline]
     pub fn calls(&self) -> bool {

@@ -232,7 +232,8 @@ impl<'a> Inner<'a> {
                 None if plan.is_query() => return Err(no_result()),
                 None => &mut Nowhere,
             };
-            let lock_reads = self.around.env.limits.get().lock_reads;
+            let lock_reads =
+                self.around.env.limits.get().lock_reads || plan.locks_reads(self.around.txn);
             let triggers = current.triggers.clone();
             let firing = Firing {
                 facts: self.facts,

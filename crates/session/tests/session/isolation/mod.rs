@@ -464,3 +464,66 @@ fn g2_two_edges() {
         ",
     );
 }
+
+/// What a statement that writes reads besides it locks, wherever in the statement that is, from REPEATABLE READ on.
+#[test]
+fn statements_that_write_lock_what_they_read() {
+    for read in [
+        "INSERT INTO u SELECT * FROM test",
+        "INSERT INTO u SELECT 3, n FROM (SELECT MAX(value) AS n FROM test) AS d",
+        "INSERT INTO u VALUES (3, (SELECT MAX(value) FROM test))",
+        "INSERT INTO u SELECT 3, (SELECT MAX(value) FROM test)",
+        "UPDATE u SET value = (SELECT MAX(value) FROM test)",
+        "UPDATE u SET value = 7 WHERE id IN (SELECT id + 8 FROM test)",
+        "WITH q AS (SELECT id, value FROM test) UPDATE u JOIN q SET u.value = q.value",
+        "DELETE FROM u WHERE value < (SELECT MAX(value) FROM test)",
+        "DELETE u FROM u JOIN (SELECT COUNT(*) AS n FROM test) AS d ON d.n < u.id",
+        "REPLACE INTO u SELECT 9, SUM(value) FROM test",
+        "CREATE TABLE v SELECT * FROM test",
+        "CREATE TABLE v SELECT COUNT(*) AS n FROM (SELECT value FROM test GROUP BY value) AS d",
+        "CREATE TEMPORARY TABLE v SELECT * FROM test",
+    ] {
+        let setup = "
+            T1: COMMIT -> ok
+            T1: CREATE TABLE u (id INT PRIMARY KEY, value INT) -> ok
+            T1: INSERT INTO u VALUES (9, 9) -> ok
+            T1: COMMIT -> ok
+            T1: BEGIN -> ok
+            T1: UPDATE test SET value = 21 WHERE id = 2 -> ok";
+        let waits = format!("{setup}\nT2: {read} -> blocks\nT1: COMMIT -> ok\nT2: -> ok\n");
+        for level in [RR, SER] {
+            run(level, &waits);
+        }
+        run(
+            RC,
+            &format!("{setup}\nT2: {read} -> ok\nT1: COMMIT -> ok\n"),
+        );
+    }
+}
+
+/// The gaps that a skip scan or a loose scan would pass by are locked by one that locks.
+#[test]
+fn locking_scans_leave_no_gaps() {
+    for read in [
+        "SELECT COUNT(*) FROM s WHERE b = 500 -> 2",
+        "SELECT MAX(b) FROM s GROUP BY a -> 999 999",
+    ] {
+        run(
+            SER,
+            &format!(
+                "
+            T1: COMMIT -> ok
+            T1: CREATE TABLE s (a INT, b INT, KEY (a, b)) -> ok
+            T1: INSERT INTO s WITH RECURSIVE q AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM q WHERE n < 999) SELECT m, n FROM q, (SELECT 1 AS m UNION SELECT 3) AS g -> ok
+            T1: COMMIT -> ok
+            T1: ANALYZE TABLE s -> hermitage.s,analyze,status,OK
+            T1: BEGIN -> ok
+            T1: {read}
+            T2: INSERT INTO s VALUES (2, 500) -> blocks
+            T1: COMMIT -> ok
+            T2: -> ok
+            "
+            ),
+        );
+    }
+}
