@@ -915,7 +915,7 @@ pub(super) fn values_of(set: &Assignments) -> impl Iterator<Item = Expr> {
 }
 
 /// Whether an UPDATE may change a column: it assigns to it, or the column follows from others or tells when its row was updated.
-fn changes(schema: &Schema, set: &[(usize, Given)], column: usize) -> bool {
+pub(super) fn changes(schema: &Schema, set: &[(usize, Given)], column: usize) -> bool {
     let c = &schema.columns[column];
     c.on_update_now || c.generated.is_some() || set.iter().any(|(c, _)| *c == column)
 }

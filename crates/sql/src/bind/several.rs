@@ -1,9 +1,10 @@
 //! UPDATE and DELETE of several tables: a join finds the rows of all of them before any is changed.
 
 use super::dml::{
-    Assignments, Change, Given, Rows, for_column, lock_shared, qualifier, reads, values_of,
+    Assignments, Change, Given, Rows, changes, for_column, lock_shared, qualifier, reads, values_of,
 };
 use super::scope::{self, Binder};
+use crate::catalog::Schema;
 use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
@@ -49,7 +50,6 @@ impl Binder<'_, '_> {
                     self.aim(&mut targets, at, "UPDATE")?;
                 }
                 self.need_others(&named);
-                self.check_aliases(&targets)?;
                 self.assign(&mut targets, list)?;
             }
             Change::Delete(names) => {
@@ -78,6 +78,8 @@ impl Binder<'_, '_> {
             None => Vec::new(),
         };
         let (order, limit) = self.found_order(rows.order, rows.limit)?;
+        let called: Vec<usize> = targets.iter().map(|t| self.called(t.id)).collect();
+        let names: Vec<String> = self.frame().tables.iter().map(|t| t.name.clone()).collect();
         let mut find = Block {
             tables: std::mem::take(&mut self.frame().tables),
             from,
@@ -88,6 +90,12 @@ impl Binder<'_, '_> {
         };
         let deletes = !matches!(change, Change::Update(_));
         self.place_views(&mut find, &mut targets, !deletes)?;
+        let mut in_order: Vec<_> = targets.into_iter().zip(called).collect();
+        // Tables change in the order in which FROM names them.
+        in_order.sort_by_key(|(t, called)| (t.table, *called));
+        let (targets, called): (Vec<Target>, Vec<usize>) = in_order.into_iter().unzip();
+        let names: Vec<&str> = called.iter().map(|&at| &*names[at]).collect();
+        self.check_aliases(&targets, &names)?;
         if self.locks_reads() {
             find.tables.iter_mut().for_each(lock_shared);
         }
@@ -168,7 +176,7 @@ impl Binder<'_, '_> {
             }
             target.through = Some(through);
         }
-        for target in &mut *targets {
+        for target in targets {
             let mut set: Vec<usize> = Vec::new();
             for (column, given) in &mut target.set {
                 if let Given::Value { value, reads_new } = given {
@@ -178,20 +186,43 @@ impl Binder<'_, '_> {
                 set.push(*column);
             }
         }
-        self.check_aliases(targets)
+        Ok(())
     }
 
-    /// A table that is updated under two names would need its rows read again between the two.
-    fn check_aliases(&self, targets: &[Target]) -> SqlResult<()> {
-        let known = |t: &Target| t.table != usize::MAX;
-        let twice = |n: usize| {
-            let same = |t: &Target| t.table == targets[n].table && known(t);
-            targets[..n].iter().any(same)
-        };
-        if (0..targets.len()).any(twice) {
-            return Err(SqlError::unsupported("UPDATE of a table under two names"));
+    /// Error 1706 for a table that is updated under two names, if the rows could lie elsewhere under the second than they were found.
+    fn check_aliases(&self, targets: &[Target], names: &[&str]) -> SqlResult<()> {
+        for (n, b) in targets.iter().enumerate() {
+            for (m, a) in targets[..n].iter().enumerate() {
+                if a.table != b.table {
+                    continue;
+                }
+                let schema = &self.tables[b.table].schema;
+                let moves = |c: &usize| changes(schema, &a.set, *c) || changes(schema, &b.set, *c);
+                if self.deciding_columns(schema)?.iter().any(moves) {
+                    let what = "Primary key/partition key update is not allowed since the table is updated both as";
+                    let message = format!("{what} '{}' and '{}'.", names[m], names[n]);
+                    return Err(SqlError::new(1706, message));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The columns that say where a table's rows lie: those of the clustered key, and what partitions go by.
+    fn deciding_columns(&self, schema: &Schema) -> SqlResult<Vec<usize>> {
+        let key = schema.indexes.first().into_iter().flat_map(|i| &i.parts);
+        let mut list: Vec<usize> = key.map(|p| p.column).collect();
+        if let Some(p) = &schema.partitioning {
+            list.extend_from_slice(&p.function(schema, self.cx.env)?.columns);
+        }
+        Ok(list)
+    }
+
+    /// Position in FROM of a table that is changed, or of the view through which it is.
+    fn called(&mut self, id: TableId) -> usize {
+        let named = self.written.iter().find(|w| w.1 == id).map_or(id, |w| w.0);
+        let mut tables = self.frame().tables.iter();
+        tables.position(|t| t.id == named).unwrap_or_default()
     }
 
     /// Binds the assignments, each with its table; a later value sees earlier assignments to the same table.

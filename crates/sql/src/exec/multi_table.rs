@@ -2,7 +2,8 @@
 //!
 //! First the join runs, its rows locked as they are read, and what is to become of each row of each table is put aside; then the
 //! changes are made. A row that the join meets several times changes as it was met first. Sorting by table and key brings those
-//! together, and has each table changed in the order of its clustered index.
+//! together, and has each table changed in the order of its clustered index. What UPDATE calls by two names changes under the one, then, as it has
+//! become, under the other; neither changes where its rows lie (error 1706 when the statement is bound).
 
 use super::Outcome;
 use super::block;
@@ -66,7 +67,16 @@ fn writer<'s>(
     writer
 }
 
-/// Runs the join. Keys: table, partition, clustered key, number of the join's row; records: the row's image, and the one that
+/// Which of the targets a row is put aside for: DELETE may name a table twice, and its rows go once.
+fn aim(p: &MultiTableDml, at: usize) -> usize {
+    let same = |t: &Target| t.table == p.targets[at].table;
+    match p.deletes {
+        true => p.targets.iter().position(same).unwrap_or(at),
+        false => at,
+    }
+}
+
+/// Runs the join. Keys: target, partition, clustered key, number of the join's row; records: the row's image, and the one that
 /// SET makes of it, which is empty if that is the same.
 fn find<'s>(
     st: &mut State<'s>,
@@ -84,7 +94,7 @@ fn find<'s>(
     let mut met = 0u64;
     levels::run(st, b, &b.levels, &rows, &mut |st, rows| {
         met += 1;
-        for (target, writer) in p.targets.iter().zip(&mut *writers) {
+        for (at, (target, writer)) in p.targets.iter().zip(&mut *writers).enumerate() {
             // NULLs of an outer join are no row.
             let RowRef::Stored(_, old) = rows[target.source] else {
                 continue;
@@ -110,7 +120,7 @@ fn find<'s>(
             }
             let place = &st.places[target.source];
             key.clear();
-            key.extend_from_slice(&(target.table as u64).to_be_bytes());
+            key.extend_from_slice(&(aim(p, at) as u64).to_be_bytes());
             key.extend_from_slice(&u64::from(place.part).to_be_bytes());
             key.extend_from_slice(&place.key);
             key.extend_from_slice(&met.to_be_bytes());
@@ -134,13 +144,11 @@ fn change<'s>(
         b.copy_from_slice(&row[at..at + WORD]);
         u64::from_be_bytes(b) as usize
     };
-    let table = word(0);
-    let t = &st.plan.tables[table];
-    // DELETE may name a table twice: its rows go once.
-    let mut targets = p.targets.iter().zip(writers);
-    let Some((target, writer)) = targets.find(|(target, _)| target.table == table) else {
-        return Ok(false);
-    };
+    let at = word(0);
+    let (target, writer) = (&p.targets[at], &mut writers[at]);
+    let t = &st.plan.tables[target.table];
+    // Under another name it has had its turn.
+    let again = !p.deletes && p.targets[..at].iter().any(|o| o.table == target.table);
     let mut r = Reader(record);
     let mut old = StoredRow {
         key: &row[2 * WORD..],
@@ -148,7 +156,7 @@ fn change<'s>(
         image: r.bytes(),
     };
     let (found, mut image) = (old.image, Vec::new());
-    if writer.overtakes() {
+    if again || writer.overtakes() {
         if !writer.now(&mut st.write_to(t), &old, &mut image)? {
             return Ok(false);
         }

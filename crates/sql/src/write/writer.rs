@@ -458,7 +458,7 @@ impl<'w> RowWriter<'w> {
     ) -> SqlResult<bool> {
         let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
         let mut key = Vec::new();
-        cx.table
+        place::part(self.target.schema, cx, row.part)?
             .get(cx.txn, 0, row.key, mode, &mut key, image)
             .map_err(|e| store_error(e, self.target.name))
     }
