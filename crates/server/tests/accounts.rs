@@ -640,7 +640,8 @@ fn passwords() {
                 1827,
             ),
             ("ALTER USER nobody IDENTIFIED BY 'x'", 1396),
-            ("GRANT SELECT ON *.* TO u IDENTIFIED BY 'x'", 1235),
+            ("GRANT SELECT ON *.* TO u IDENTIFIED BY 'x'", 1064),
+            ("GRANT SELECT ON *.* TO u REQUIRE SSL", 1064),
         ],
     );
     // Nothing of a password in what others see.

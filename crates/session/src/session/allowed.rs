@@ -208,7 +208,8 @@ impl Asker<'_> {
                 }
                 AlterAction::Partition(PartitionAction::Verb { verb, .. }) => {
                     wanted = match verb {
-                        PartitionVerb::Drop | PartitionVerb::Truncate => p::DROP,
+                        PartitionVerb::Drop => p::ALTER | p::DROP,
+                        PartitionVerb::Truncate => p::DROP,
                         PartitionVerb::Check => p::SELECT,
                         PartitionVerb::Analyze
                         | PartitionVerb::Optimize

@@ -108,8 +108,6 @@ pub struct Session {
     pub(super) unsettled: Deferral,
     /// Address of the text last shown in the process list, to see whether it differs.
     pub(super) shown: usize,
-    /// The process list shows the statements of the program that runs, which nobody sent.
-    pub(super) shows_inner: bool,
 }
 
 impl Instance {
@@ -236,7 +234,6 @@ impl Session {
             current: Current::default(),
             unsettled: Deferral::default(),
             shown: 0,
-            shows_inner: false,
             instance,
         };
         session.start_variables()?;

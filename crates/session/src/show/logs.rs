@@ -47,9 +47,10 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
 /// The schema whose tables can be shown as what would make them.
 pub(super) const MYSQL: &str = "mysql";
 
-/// Whether SHOW TABLES lists a table of a system schema. It leaves InnoDB's statistics and accounts out: `mariadb-dump --all-databases` dumps
+/// Whether SHOW TABLES lists a table of a system schema. It leaves InnoDB's statistics, accounts and what is always empty out: `mariadb-dump --all-databases` dumps
 /// what is listed, and what it wrote of these could not be loaded.
 pub(super) fn is_listed(database: &str, table: &str) -> bool {
     let account = super::accounts::TABLES.contains(&table);
-    database != MYSQL || !(account || table.starts_with("innodb_"))
+    let none = super::empty::is_of_mysql(table);
+    database != MYSQL || !(account || none || table.starts_with("innodb_"))
 }

@@ -465,3 +465,26 @@ fn what_commits_implicitly_does_so_before_it_is_denied() {
         denied.len().to_string()
     );
 }
+
+#[test]
+fn dropping_a_partition_takes_alter_and_drop() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT) PARTITION BY LIST (a) (PARTITION p1 VALUES IN (1), PARTITION p2 VALUES IN (2), PARTITION p3 VALUES IN (3))",
+            "CREATE USER a@localhost, d@localhost, b@localhost",
+            "GRANT ALTER ON d.* TO a@localhost, b@localhost",
+            "GRANT DROP ON d.* TO d@localhost, b@localhost",
+        ],
+    );
+    let drop = "ALTER TABLE d.t DROP PARTITION p1";
+    expect(&mut db.user("a").unwrap(), &[(drop, 1142)]);
+    expect(
+        &mut db.user("d").unwrap(),
+        &[(drop, 1142), ("ALTER TABLE d.t TRUNCATE PARTITION p2", 0)],
+    );
+    expect(&mut db.user("b").unwrap(), &[(drop, 0)]);
+}

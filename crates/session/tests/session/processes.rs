@@ -196,3 +196,17 @@ fn kill_wakes_who_waits() {
         });
     }
 }
+
+/// While a procedure runs, the process list shows its statement.
+#[test]
+fn the_process_list_shows_what_a_procedure_does() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (id INT, what TEXT)");
+    c.ok("CREATE PROCEDURE p() BEGIN DECLARE n INT DEFAULT 7; INSERT INTO t SELECT n, INFO FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID(); END");
+    c.ok("CALL p()");
+    let shown = "INSERT INTO t SELECT n, INFO FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
+    assert_eq!(c.rows("SELECT * FROM t"), [format!("7|{shown}")]);
+    let own = "SELECT INFO FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
+    assert_eq!(c.rows(own), [own]);
+}

@@ -406,7 +406,8 @@ pub(super) fn read_default(
         };
     }
     let Some(mut value) = literal(e, env.client.get()) else {
-        return unsupported("DEFAULT expression without parentheses");
+        let message = "a DEFAULT that is an expression stands in parentheses, near";
+        return Err(SqlError::syntax(format!("{message} '{e}'")));
     };
     if let (true, Value::Bytes(bits)) = (column.ty.is_numeric() && is_bits(e), &value) {
         value = Value::UInt(bit_string(bits));

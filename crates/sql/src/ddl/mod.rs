@@ -498,6 +498,7 @@ impl<'a> Ddl<'a> {
     }
 
     fn drop_database(&self, if_exists: bool, name: &str) -> SqlResult<Done> {
+        names::not_too_long(name)?;
         not_system(name, self.env)?;
         let dropped = self.with_related(&[], || match self.env.foreign_key_checks.get() {
             true => self.engine.drop_unreferenced_database(self.owner, name),

@@ -20,6 +20,13 @@ use millpond_sql::parse::ast::{
 use millpond_sql::store_error::store_error;
 use millpond_sql::types::Schema;
 
+/// 1064 for what GRANT no longer does in MySQL 8.
+fn grants_only(near: &str) -> SqlError {
+    SqlError::syntax(format!(
+        "GRANT makes no account and changes none but its privileges (CREATE USER and ALTER USER do), near '{near}'"
+    ))
+}
+
 /// On what.
 enum On {
     Everything,
@@ -416,12 +423,12 @@ impl Session {
                 .iter()
                 .any(|a| a.plugin.is_some() || a.secret != Secret::None);
             if secret {
-                return Err(SqlError::unsupported("GRANT ... IDENTIFIED"));
+                return Err(grants_only("IDENTIFIED"));
             }
             names.push(self.account_name(&spec.account)?);
         }
         if require.is_some() || !limits.is_empty() {
-            return Err(SqlError::unsupported("GRANT with REQUIRE or limits"));
+            return Err(grants_only("REQUIRE or limits"));
         }
         match what {
             Grant::Proxy(_) => Err(SqlError::unsupported("GRANT PROXY")),

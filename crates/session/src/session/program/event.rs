@@ -452,7 +452,6 @@ impl Session {
         self.facts.vars.put(vars::known("time_zone"), zone);
         self.refresh_settings();
         let routine = Routine::new(Arc::new(compile(def)?));
-        self.shows_inner = true;
         self.enter_program(def);
         let mut nobody = Nobody;
         let done = Invocation::new(self, &routine, &mut nobody, Vec::new()).run();

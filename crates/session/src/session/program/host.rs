@@ -141,9 +141,7 @@ impl Host for Session {
     ) -> SqlResult<ForLocals> {
         self.tell_time();
         self.count(Counter::Queries);
-        if self.shows_inner {
-            self.show_text(&compiled.text);
-        }
+        self.show_text(&compiled.text);
         if let Some(c) = compiled.row.counter {
             self.count(c);
         }
