@@ -52,9 +52,10 @@ pub(super) fn index(name: &str) -> SqlResult<()> {
     check(name, 1280, "index")
 }
 
-/// A constraint's name: error 1280 or 1059.
+/// A constraint's name: error 1280 or 1059. Blanks at its end are allowed.
 pub(super) fn constraint(name: &str) -> SqlResult<()> {
-    check(name, 1280, "constraint")
+    check(name.trim_end_matches(' '), 1280, "constraint")?;
+    not_too_long(name)
 }
 
 #[cfg(test)]
@@ -69,5 +70,7 @@ mod tests {
         assert_eq!(column("").unwrap_err().code, 1166);
         assert_eq!(database("a ").unwrap_err().code, 1102);
         assert_eq!(index("primary").unwrap_err().code, 1280);
+        assert_eq!(index("x ").unwrap_err().code, 1280);
+        assert!(constraint("x ").is_ok());
     }
 }
