@@ -165,8 +165,8 @@ pub(crate) fn table_text(
     for i in schema.index_order() {
         lines.push(index_text(&schema.indexes[i], schema, quotes));
     }
-    let keys = schema.foreign_keys.iter();
-    lines.extend(keys.map(|k| k.text(&def.database, quotes)));
+    let keys = schema.listed_foreign_keys();
+    lines.extend(keys.iter().map(|k| k.text(&def.database, quotes)));
     lines.extend(check_lines(schema, &def.name, quotes));
     let mut out = format!(
         "CREATE {}TABLE {} (\n  {}\n)",

@@ -52,7 +52,7 @@ fn referential_constraints() -> Virtual {
                 let Met::Stored(def, schema) = met else {
                     return Ok(());
                 };
-                for key in &schema.foreign_keys {
+                for key in schema.listed_foreign_keys() {
                     let own = key.parent.0 == database && key.parent.1 == def.name;
                     emit(&[
                         s("def"),
@@ -81,7 +81,7 @@ pub(super) fn usage(
     schema: &Schema,
     emit: &mut Emit<'_>,
 ) -> SqlResult<()> {
-    for key in &schema.foreign_keys {
+    for key in schema.listed_foreign_keys() {
         for (seq, (column, referenced)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
             emit(&[
                 s("def"),
@@ -109,7 +109,7 @@ pub(super) fn constraints(
     schema: &Schema,
     emit: &mut Emit<'_>,
 ) -> SqlResult<()> {
-    for key in &schema.foreign_keys {
+    for key in schema.listed_foreign_keys() {
         emit(&[
             s("def"),
             s(database),

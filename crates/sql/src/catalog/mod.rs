@@ -273,6 +273,13 @@ impl Schema {
         order.sort_by_key(|i| rank(&self.indexes[*i]));
         order
     }
+    /// The foreign keys in the order in which MySQL lists them, that of their names.
+    pub fn listed_foreign_keys(&self) -> Vec<&ForeignKey> {
+        let names = Collation::Utf8mb3GeneralCi;
+        let mut keys: Vec<&ForeignKey> = self.foreign_keys.iter().collect();
+        keys.sort_by(|a, b| names.compare(a.name.as_bytes(), b.name.as_bytes()));
+        keys
+    }
     /// Longest key of `indexes[i]` in bytes, as MySQL counts it for error 1071 (limit [`MAX_KEY_LENGTH`]): 4 per character.
     pub fn key_length(&self, index: usize) -> usize {
         self.indexes[index]
