@@ -459,7 +459,7 @@ impl Binder<'_, '_> {
         let meant = |t: &Target| t.database == database && t.table == table;
         if let Some(at) = self.targets.iter().position(meant) {
             self.reading_target = true;
-            self.refuse_target(&self.targets[at], table)?;
+            self.refuse_target(&self.targets[at], table, &name)?;
         }
         let at = self.open(&database, table, false)?;
         if self.views.is_empty() {

@@ -192,8 +192,12 @@ impl Binder<'_, '_> {
         self.derives == 0 && self.frames.len() > 1 && self.changed_around().is_some()
     }
 
-    /// Errors 1093 and 1443 for a subquery that reads what the statement changes, by its name or through a view.
-    pub(super) fn refuse_target(&self, target: &Target, table: &str) -> SqlResult<()> {
+    /// Errors 1093 and 1443 for a subquery that reads what the statement changes, by its name or through a view. `alias`: what the
+    /// subquery calls it.
+    ///
+    /// INSERT and REPLACE know a row's values before they write it: as in MySQL, their subqueries may read the table, if only by a
+    /// name of its own.
+    pub(super) fn refuse_target(&self, target: &Target, table: &str, alias: &str) -> SqlResult<()> {
         let prevents = |view: &str| {
             let (operation, alias) = (self.operation, &target.alias);
             SqlError::new(
@@ -210,7 +214,9 @@ impl Binder<'_, '_> {
                 false => Ok(()),
             };
         }
+        let renamed = matches!(self.operation, "INSERT" | "REPLACE") && alias != target.alias;
         match self.in_subquery_of_change() {
+            true if renamed && !target.through => Ok(()),
             true if target.through => Err(prevents(&target.alias)),
             true => Err(from::changed_and_read(table)),
             false => Ok(()),
