@@ -4,7 +4,8 @@
 //! is not UTF-8 becomes a hexadecimal literal, which is a binary string as well. Anywhere else such bytes are an error.
 //!
 //! What a latin1 client sends is converted; the SQL layer turns it back where bytes are wanted (`expr/bind/sent`). An ascii client's
-//! literal of more than ASCII is taken for bytes. Where a quote or backslash may be half of a character, the whole statement is converted first, and
+//! literal of more than ASCII is taken for bytes, and so is a utf8mb3 client's of more than utf8mb3 (many a driver sends binary strings
+//! over such connections without saying that they are). Where a quote or backslash may be half of a character, the whole statement is converted first, and
 //! raw bytes that are no text are lost.
 
 use millpond_session::types::Encoding;
@@ -57,8 +58,12 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
         };
         let token = &sql[at..end];
         at = end;
-        // What is no ASCII says nothing in ASCII: a literal of it is bytes.
-        let bytes = client == Encoding::Ascii && !token.is_ascii();
+        // What is no ASCII says nothing in ASCII, and so with utf8mb3: a literal of it is bytes.
+        let bytes = match client {
+            Encoding::Ascii => !token.is_ascii(),
+            Encoding::Utf8mb3 => client.text_of(token).is_err(),
+            _ => false,
+        };
         let raw = is_string(token) && (bytes || introducer(&out).is_some());
         if client != Encoding::Utf8 && !raw {
             client.decode(token, &mut out);
@@ -197,6 +202,15 @@ mod tests {
         // What happens to be UTF-8 is latin1 all the same.
         assert_eq!(latin1("'é'".as_bytes()), "'Ã©'");
         assert_eq!(latin1(b"_binary'\xe9', '\xe9'"), " x'e9', 'é'");
+    }
+
+    #[test]
+    fn what_no_utf8mb3_client_can_mean_is_bytes() {
+        let utf8mb3 = |sql: &[u8]| text(sql, false, Encoding::Utf8mb3).unwrap().into_owned();
+        assert_eq!(utf8mb3(b"SELECT '\xfe\\0', 'a'"), "SELECT  x'fe00', 'a'");
+        assert_eq!(utf8mb3("SELECT 'é' AS ä".as_bytes()), "SELECT 'é' AS ä");
+        assert_eq!(utf8mb3("SELECT '😀'".as_bytes()), "SELECT  x'f09f9880'");
+        assert_eq!(utf8mb3(b"_binary'\xc3\xa9', '\xc3'"), " x'c3a9',  x'c3'");
     }
 
     #[test]
