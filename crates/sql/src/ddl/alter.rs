@@ -515,12 +515,15 @@ impl<'a> Ddl<'a> {
         self.holding(related, work)
     }
 
-    /// Lets a table's AUTO_INCREMENT column go on at `next` at least. Values already given stay given.
+    /// Lets a table's AUTO_INCREMENT column go on at `next`, or after the largest value that it has: those of rows that are gone are
+    /// given again.
     fn start_counting(&self, database: &str, table: &str, next: u64) -> SqlResult<()> {
+        self.locked(database, table, || self.count_from(database, table, next))
+    }
+
+    /// The same, of a locked table.
+    fn count_from(&self, database: &str, table: &str, next: u64) -> SqlResult<()> {
         let (_, schema) = self.definition(database, table)?;
-        if next == 0 || !schema.columns.iter().any(|c| c.auto_increment) {
-            return Ok(());
-        }
         let wrap = |e| store_error(e, table);
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
         let mut set = || {
@@ -531,9 +534,7 @@ impl<'a> Ddl<'a> {
                     .open_table(&mut txn, database, table)
                     .map_err(wrap)?,
             };
-            counter::start(self.engine, &open, &schema)?;
-            open.auto_increment_seen(next - 1);
-            open.save_auto_increment().map_err(wrap)
+            counter::restart(self.engine, &open, &schema, next)
         };
         let done = set();
         self.engine.commit(txn).map_err(wrap)?;

@@ -12,11 +12,29 @@ use millpond_store::{Direction, Engine, Fetch, Isolation, KeyRange, ReadMode, Ta
 /// Sets the counter up after the largest value in the table, unless it has been. A table without such a
 /// column stays without.
 pub fn start(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<()> {
-    if table.auto_increment_peek().is_some() {
-        return Ok(());
+    if table.auto_increment_peek().is_none()
+        && let Some(next) = lowest_free(engine, table, schema)?
+    {
+        table.auto_increment_init(next);
     }
-    let Some(column) = schema.columns.iter().position(|c| c.auto_increment) else {
+    Ok(())
+}
+
+/// Has the counter go on at `next`, or after the largest value in the table if that is more, though it was further before. Nobody
+/// else may use the table meanwhile.
+pub fn restart(engine: &Engine, table: &Arc<Table>, schema: &Schema, next: u64) -> SqlResult<()> {
+    let Some(free) = lowest_free(engine, table, schema)? else {
         return Ok(());
+    };
+    table
+        .auto_increment_restart(next.max(free))
+        .map_err(|e| store_error(e, &table.def().name))
+}
+
+/// The value after the largest one in the table; `None` if it has no AUTO_INCREMENT column.
+fn lowest_free(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<Option<u64>> {
+    let Some(column) = schema.columns.iter().position(|c| c.auto_increment) else {
+        return Ok(None);
     };
     let mut last = 0;
     match &schema.partitioning {
@@ -28,8 +46,7 @@ pub fn start(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<
             }
         }
     }
-    table.auto_increment_init(last.saturating_add(1));
-    Ok(())
+    Ok(Some(last.saturating_add(1)))
 }
 
 /// The largest value of a column that leads an index; 0 if there's none above.

@@ -341,6 +341,13 @@ impl Table {
         auto.next.get_or_insert(next.max(floor));
     }
 
+    /// Has the counter go on at `next`, be that less than before, durably with what is logged next. Nobody else may use the table
+    /// meanwhile.
+    pub fn auto_increment_restart(&self, next: u64) -> Result<()> {
+        self.core.auto.lock().next = Some(next);
+        self.save_auto_increment()
+    }
+
     /// Sees to it that no value below `next` is given again after a crash: the catalog row holds a mark above all that were. It is
     /// raised ahead of them, so that few values cost a change of the row; so after a crash some are passed by. A value is durable with
     /// the row that has it, and the mark lies before that in the log.
