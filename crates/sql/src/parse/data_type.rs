@@ -230,12 +230,7 @@ fn set(list: &[String], collation: Collation) -> SqlResult<SqlType> {
             format!("Illegal set '{name}' value found during parsing"),
         ));
     }
-    let names = members(list, MAX_SET)?;
-    // Its text would be that of no member.
-    if names.iter().any(String::is_empty) {
-        return Err(SqlError::unsupported("SET with an empty member"));
-    }
-    Ok(SqlType::set(names, collation))
+    Ok(SqlType::set(members(list, MAX_SET)?, collation))
 }
 
 /// A spatial type by its name in SQL, in any reference system.

@@ -1,11 +1,14 @@
 //! SET: texts of members with commas between them, kept and ordered as a number that has a bit for each member.
+//!
+//! A member may be the empty text. No comma follows it where it comes first, as in MySQL; so sets that begin with it have the text of
+//! those without it, and since values are texts, such sets are refused.
 
 use std::borrow::Cow;
 
 use super::super::Value;
 use super::super::assign::{StoreContext, Target};
 use super::Lookup;
-use crate::error::SqlResult;
+use crate::error::{SqlError, SqlResult};
 use crate::types::SqlType;
 
 fn members(ty: &SqlType) -> &[String] {
@@ -48,11 +51,21 @@ pub(super) fn text(ty: &SqlType, bits: u64) -> Value<'_> {
     };
     let mut text = Cow::Borrowed(first.as_bytes());
     for name in names {
+        if text.is_empty() {
+            text = Cow::Borrowed(name.as_bytes());
+            continue;
+        }
         let text = text.to_mut();
         text.push(b',');
         text.extend_from_slice(name.as_bytes());
     }
     Value::Bytes(text)
+}
+
+/// Whether the text of these members is that of other members.
+fn is_ambiguous(ty: &SqlType, bits: u64) -> bool {
+    let empty = members(ty).iter().position(String::is_empty);
+    empty.is_some_and(|at| bits >> at & 1 == 1 && bits & ((1 << at) - 1) == 0)
 }
 
 /// The bits of a value of the type.
@@ -82,6 +95,9 @@ pub(super) fn assign<'a>(
     if !whole {
         cx.truncated(column)?;
     }
+    if is_ambiguous(ty, bits) {
+        return Err(SqlError::unsupported("a SET that begins with ''"));
+    }
     Ok(text(ty, bits).into_owned())
 }
 
@@ -106,6 +122,7 @@ pub(super) fn lookup(value: &Value<'_>, ty: &SqlType) -> Lookup {
         Value::Int(..0) => Lookup::BelowAll,
         Value::Int(_) | Value::UInt(_) => match value.to_u64() {
             n if n > all(ty) => Lookup::AboveAll,
+            n if is_ambiguous(ty, n) => Lookup::Unusable,
             n => exact(n),
         },
         _ => Lookup::Unusable,
