@@ -122,7 +122,7 @@ fn the_server_describes_itself() {
     let mut c = db.client();
     assert_eq!(
         c.rows("SHOW ENGINES"),
-        ["InnoDB|DEFAULT|Millpond: transactions, row locks; tables as cheap as rows|YES|NO|YES"]
+        ["InnoDB|DEFAULT|Millpond: transactions, row locks; tables as cheap as rows|YES|YES|YES"]
     );
     assert_eq!(
         c.rows("SHOW CHARACTER SET LIKE 'utf8mb4'"),
