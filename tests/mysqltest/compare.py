@@ -21,7 +21,7 @@ SAME = [
     (r"\butf8mb3\b", "utf8"),
     (r"your M(ariaDB|ySQL) server version", "your server version"),
     # Partitions: in a comment, and without quotes.
-    (r"^(?:/\*!50100 | )?(\(?(?:SUB| )?PARTITION.*?)(?: \*/)?$", lambda m: m[1].replace("`", "").strip()),
+    (r"^(?:/\*!50100 | {1,2})?(\(?(?:SUB| )?PARTITION.*?)(?: \*/)?$", lambda m: m[1].replace("`", "").strip()),
     # A note for each table.
     (r"^Note\t1051\tUnknown table '([^'.]+\.[^']*?)'$", lambda m: "\n".join(f"Note\t1051\tUnknown table '{t}'" for t in m[1].split(","))),
     # Names: MySQL 8 tells a key with its table, MariaDB a column with its.
@@ -47,6 +47,7 @@ SAME = [
     (r"(Cannot change column type) INPLACE\b", r"\1"),
     (r"\bTrigger '[^']+' already exists", "Trigger already exists"),
     (r"(command denied to user \S+ for table )(?:`\w+`\.`(\w+)`|'(\w+)')", lambda m: f"{m[1]}'{m[2] or m[3]}'"),
+    (r"(the table is updated both as '[^']+' and '[^']+')\.?$", r"\1"),
     # A view that isn't there is an unknown table.
     (r"^Note\t4092\tUnknown VIEW: '", "Note\t1051\tUnknown table '"),
     # SHOW CREATE DATABASE: the collation that is its character set's own, and encryption.

@@ -20,6 +20,7 @@ SETTINGS = {
     "collation_server": "utf8mb4_general_ci",
     "sql_mode": "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
     "log_bin_trust_function_creators": "1",
+    "event_scheduler": "OFF",
 }
 SYSTEM = {"information_schema", "performance_schema", "mysql", "sys", "mtr", "test"}
 START_SECONDS = 60

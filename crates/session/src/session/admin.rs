@@ -449,12 +449,7 @@ impl Session {
                 "Partition management on a not partitioned table is not possible",
             ));
         };
-        let has = |name: &Ident| {
-            p.parts
-                .iter()
-                .any(|part| part.name.eq_ignore_ascii_case(name.as_str()))
-        };
-        Ok(names.iter().all(has))
+        Ok(names.iter().all(|name| p.named(name.as_str()).is_some()))
     }
 
     /// Reads every index in one view and compares what they hold; a row in the wrong partition is a problem too. `only`: the
@@ -486,8 +481,11 @@ impl Session {
             match &schema.partitioning {
                 None => check.table(&table, None).map_err(|e| e.named(name))?,
                 Some(p) => {
-                    for (at, part) in p.parts.iter().enumerate() {
-                        let is = |name: &Ident| name.as_str().eq_ignore_ascii_case(&part.name);
+                    for at in 0..p.leaves() {
+                        let is = |name: &Ident| {
+                            let leaves = p.named(name.as_str());
+                            leaves.is_some_and(|leaves| leaves.contains(&at))
+                        };
                         if only.is_some_and(|only| !only.iter().any(is)) {
                             continue;
                         }
@@ -590,7 +588,7 @@ impl Check<'_> {
         {
             self.problems.push(format!(
                 "Found {misplaced} misplaced rows in partition '{}'",
-                p.parts[at].name
+                p.leaf_name(at)
             ));
         }
         Ok(())

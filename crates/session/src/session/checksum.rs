@@ -77,7 +77,7 @@ impl Session {
             match &schema.partitioning {
                 None => add_rows(&table, txn, &mut sum, killed, name)?,
                 Some(p) => {
-                    for at in 0..p.parts.len() {
+                    for at in 0..p.leaves() {
                         let part = p.open(engine, &table, at)?;
                         add_rows(&part, txn, &mut sum, killed, name)?;
                     }

@@ -87,21 +87,25 @@ fn partitions() -> Virtual {
                 .then(|| rooms(instance, database, &def.name, schema))
                 .flatten();
             row[7] = s(method(p));
-            row[9] = match &p.by {
-                By::Expr(text) => s(&**text),
-                By::Columns(list) => {
-                    let list: Vec<String> = list.iter().map(|c| quote_if_needed(c)).collect();
-                    s(list.join(","))
-                }
-            };
-            for (at, part) in p.parts.iter().enumerate() {
+            row[9] = expression(p);
+            if let Some(sub) = &p.sub {
+                row[8] = s(method(sub));
+                row[10] = expression(sub);
+            }
+            for at in 0..p.leaves() {
+                let (part, sub) = p.leaf(at);
                 row[3] = s(&*part.name);
-                row[5] = n(at as u64 + 1);
+                row[5] = n((at / p.fan()) as u64 + 1);
                 row[11] = description(part);
+                if let Some(sub) = sub {
+                    row[4] = s(&*sub.name);
+                    row[6] = n((at % p.fan()) as u64 + 1);
+                }
                 if let Some((rows, size)) = rooms.as_ref().and_then(|r| r.get(at)) {
                     put_room(&mut row, *rows, *size);
                 }
-                row[22] = s(&*part.comment);
+                let comment = sub.map(|s| &s.comment).filter(|c| !c.is_empty());
+                row[22] = s(&**comment.unwrap_or(&part.comment));
                 emit(&row)?;
             }
             Ok(())
@@ -118,6 +122,17 @@ fn method(p: &Partitioning) -> String {
         p.method,
         if columns { " COLUMNS" } else { "" }
     )
+}
+
+/// By what.
+fn expression(p: &Partitioning) -> Value<'static> {
+    match &p.by {
+        By::Expr(text) => s(text.clone()),
+        By::Columns(list) => {
+            let list: Vec<String> = list.iter().map(|c| quote_if_needed(c)).collect();
+            s(list.join(","))
+        }
+    }
 }
 
 fn description(part: &Partition) -> Value<'static> {
@@ -165,7 +180,7 @@ fn rooms(
             return Ok(None);
         }
         let p: &Arc<Partitioning> = p;
-        let each = (0..p.parts.len()).map(|at| {
+        let each = (0..p.leaves()).map(|at| {
             let part = p.open(engine, &table, at)?;
             let size = part.size().map_err(|e| store_error(e, name))?;
             Ok((part.estimate_rows(), size))

@@ -297,7 +297,7 @@ fn size_of(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResult<Ta
         return table.size().map_err(failed);
     };
     let mut sum = TableSize::default();
-    for at in 0..p.parts.len() {
+    for at in 0..p.leaves() {
         let part = p.open(engine, table, at)?;
         sum = sum.plus(part.size().map_err(failed)?);
     }

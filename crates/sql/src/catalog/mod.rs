@@ -49,7 +49,7 @@ pub use layout::RowLayout;
 pub(crate) use layout::{Slot, key_length};
 pub use options::KeptOptions;
 pub(crate) use partitioning::HIGH_KEY;
-pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled};
+pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled, Subpartition};
 pub use rules::{Check, CheckName, Generated};
 pub(crate) use versions::Source;
 pub use versions::{Fill, Step, Versions};

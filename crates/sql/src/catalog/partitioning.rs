@@ -25,6 +25,8 @@ pub struct Partitioning {
     pub spelled: Spelled,
     /// The partitions, in order.
     pub parts: Vec<Partition>,
+    /// How each partition is partitioned again, by HASH or KEY; of its partitions only the number counts.
+    pub sub: Option<Box<Partitioning>>,
     /// What decides, as bound at the first use: see [`Partitioning::bound`].
     bound: BoundOnce,
     /// For LIST: values in order, each with its partition. For RANGE: upper ends.
@@ -52,12 +54,23 @@ pub enum By {
 }
 
 /// A partition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     /// Name.
     pub name: String,
     /// VALUES: LESS THAN is one row of limits, IN one per value; HASH and KEY have none.
     pub values: Vec<Vec<Limit>>,
+    /// COMMENT.
+    pub comment: String,
+    /// Its subpartitions, in order; none if the table has none.
+    pub subs: Vec<Subpartition>,
+}
+
+/// A subpartition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subpartition {
+    /// Name.
+    pub name: String,
     /// COMMENT.
     pub comment: String,
 }
@@ -117,8 +130,17 @@ impl Partitioning {
             by,
             spelled,
             parts,
+            sub: None,
             bound: BoundOnce::default(),
             keys,
+        }
+    }
+
+    /// The same with subpartitions, which the partitions have already.
+    pub fn with_sub(self, sub: Option<Partitioning>) -> Partitioning {
+        Partitioning {
+            sub: sub.map(Box::new),
+            ..self
         }
     }
 
@@ -128,6 +150,7 @@ impl Partitioning {
             Spelled::Nothing if parts.len() != 1 => Spelled::Number,
             spelled => spelled,
         };
+        let sub = self.sub.as_ref().map(|s| s.with_parts(s.parts.clone()));
         Partitioning::new(
             self.method,
             self.linear,
@@ -136,6 +159,50 @@ impl Partitioning {
             spelled,
             parts,
         )
+        .with_sub(sub)
+    }
+
+    /// How many tables of the store a partition is: its subpartitions, or itself.
+    #[inline]
+    pub fn fan(&self) -> usize {
+        self.sub.as_ref().map_or(1, |s| s.parts.len())
+    }
+
+    /// How many tables of the store there are: subpartitions, or partitions. Positions of rows are among these, one partition's after the
+    /// other's.
+    #[inline]
+    pub fn leaves(&self) -> usize {
+        self.parts.len() * self.fan()
+    }
+
+    /// Those of a partition.
+    pub fn leaves_of(&self, part: usize) -> std::ops::Range<usize> {
+        part * self.fan()..(part + 1) * self.fan()
+    }
+
+    /// The partition that a leaf is in or is, and which of its subpartitions it is.
+    pub fn leaf(&self, at: usize) -> (&Partition, Option<&Subpartition>) {
+        let part = &self.parts[at / self.fan()];
+        (part, part.subs.get(at % self.fan()))
+    }
+
+    /// A leaf's name.
+    pub fn leaf_name(&self, at: usize) -> &str {
+        let (part, sub) = self.leaf(at);
+        sub.map_or(&part.name, |s| &s.name)
+    }
+
+    /// A leaf's name behind its partition's, as plans show it.
+    pub fn leaf_path(&self, at: usize) -> String {
+        match self.leaf(at) {
+            (part, None) => part.name.clone(),
+            (part, Some(sub)) => format!("{}_{}", part.name, sub.name),
+        }
+    }
+
+    /// A leaf's name in the store, where case tells names apart.
+    pub fn stored_name(&self, at: usize) -> String {
+        self.leaf_name(at).to_lowercase()
     }
 
     /// Position of a partition by name; names are told apart without case.
@@ -144,11 +211,18 @@ impl Partitioning {
         self.parts.iter().position(same)
     }
 
-    /// Positions of the partitions named in a PARTITION clause, in order; error 1735.
+    /// The leaves that a name of a partition or a subpartition means; names are told apart without case.
+    pub fn named(&self, name: &str) -> Option<std::ops::Range<usize>> {
+        let is = |at: &usize| self.leaf_name(*at).eq_ignore_ascii_case(name);
+        let part = self.position(name).map(|part| self.leaves_of(part));
+        part.or_else(|| (0..self.leaves()).find(is).map(|at| at..at + 1))
+    }
+
+    /// Positions of the leaves named in a PARTITION clause, in order; error 1735.
     pub fn selected(&self, names: &[&str], table: &str) -> SqlResult<Vec<usize>> {
         let mut list = Vec::with_capacity(names.len());
         for name in names {
-            list.push(self.position(name).ok_or_else(|| {
+            list.extend(self.named(name).ok_or_else(|| {
                 SqlError::new(
                     1735,
                     format!("Unknown partition '{name}' in table '{table}'"),
@@ -160,9 +234,9 @@ impl Partitioning {
         Ok(list)
     }
 
-    /// Names of the partitions, as the store has them.
+    /// Names of the leaves, as the store has them.
     pub fn names(&self) -> Vec<String> {
-        self.parts.iter().map(|p| p.stored_name()).collect()
+        (0..self.leaves()).map(|at| self.stored_name(at)).collect()
     }
 
     /// The first partition whose upper end is above a key.
@@ -198,8 +272,17 @@ impl Partitioning {
 }
 
 impl Partition {
-    /// The name in the store, where case tells names apart.
-    pub fn stored_name(&self) -> String {
-        self.name.to_lowercase()
+    /// Its subpartitions as they are named if nothing is said.
+    pub fn default_subs(name: &str, count: usize) -> Vec<Subpartition> {
+        let sub = |n| Subpartition {
+            name: format!("{name}sp{n}"),
+            comment: String::new(),
+        };
+        (0..count).map(sub).collect()
+    }
+
+    /// Whether it has others than such.
+    pub fn names_subs(&self) -> bool {
+        self.subs != Partition::default_subs(&self.name, self.subs.len())
     }
 }

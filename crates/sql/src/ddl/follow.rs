@@ -160,10 +160,10 @@ impl<'w, 'a> Following<'w, 'a> {
         match &schema.partitioning {
             None => Ok((*table).clone()),
             Some(p) => {
-                let (at, count) = (at as usize, p.parts.len());
+                let (at, count) = (at as usize, p.leaves());
                 let open = table.opened_partition(at).cloned();
                 open.map_or_else(
-                    || engine.partition(table, at, count, &p.parts[at].stored_name()),
+                    || engine.partition(table, at, count, &p.stored_name(at)),
                     Ok,
                 )
             }

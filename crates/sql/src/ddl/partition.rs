@@ -60,6 +60,21 @@ fn positions(p: &Partitioning, names: &[Ident], what: &str) -> SqlResult<Vec<usi
     Ok(list)
 }
 
+/// The leaves of partitions.
+fn leaves(p: &Partitioning, list: &[usize]) -> Vec<usize> {
+    list.iter().flat_map(|&part| p.leaves_of(part)).collect()
+}
+
+/// Names in the store of the leaves of partitions.
+fn stored(p: &Partitioning, list: &[usize]) -> impl Iterator<Item = String> {
+    leaves(p, list).into_iter().map(|at| p.stored_name(at))
+}
+
+/// 1567.
+fn wrong_name() -> SqlError {
+    SqlError::new(1567, "Incorrect partition name")
+}
+
 /// A table whose partitions are changed, locked exclusively.
 struct Target<'t> {
     database: &'t str,
@@ -238,15 +253,17 @@ impl<'a> Ddl<'a> {
             None => (0..p.parts.len()).collect(),
             Some(names) => {
                 let names: Vec<&str> = names.iter().map(Ident::as_str).collect();
-                let list = p.selected(&names, t.table)?;
-                if list.len() < names.len() {
-                    return Err(SqlError::new(1567, "Incorrect partition name"));
+                p.selected(&names, t.table)?;
+                let whole = names.iter().map(|n| p.position(n).ok_or_else(wrong_name));
+                let mut list = whole.collect::<SqlResult<Vec<usize>>>()?;
+                list.sort_unstable();
+                if list.windows(2).any(|w| w[0] == w[1]) {
+                    return Err(wrong_name());
                 }
                 list
             }
         };
-        let each = list.iter().map(|&n| p.parts[n].stored_name());
-        let changes: Vec<_> = each.map(PartitionChange::Truncate).collect();
+        let changes: Vec<_> = stored(p, &list).map(PartitionChange::Truncate).collect();
         self.apply(t, &t.schema, &changes)?;
         Ok(Done::default())
     }
@@ -350,10 +367,10 @@ impl<'a> Ddl<'a> {
             ));
         }
         let added = partition::define_more(p, defs, &t.schema, self.env)?;
-        let each = added.iter().map(|part| part.stored_name());
-        let changes: Vec<_> = each.map(PartitionChange::Add).collect();
         let parts = p.parts.iter().cloned().chain(added).collect();
         let schema = with_parts(&t.schema, p, parts)?;
+        let now = schema.partitioning.iter().flat_map(|p| p.names());
+        let changes: Vec<_> = now.skip(p.leaves()).map(PartitionChange::Add).collect();
         self.apply(t, &schema, &changes)?;
         Ok(Done::records(0))
     }
@@ -374,8 +391,7 @@ impl<'a> Ddl<'a> {
                 "Cannot remove all partitions, use DROP TABLE instead",
             ));
         }
-        let each = list.iter().map(|&n| p.parts[n].stored_name());
-        let changes: Vec<_> = each.map(PartitionChange::Drop).collect();
+        let changes: Vec<_> = stored(p, &list).map(PartitionChange::Drop).collect();
         let left = p.parts.iter().enumerate();
         let left = left.filter(|(n, _)| list.binary_search(n).is_err());
         let parts = left.map(|(_, part)| part.clone()).collect();
@@ -500,7 +516,7 @@ impl<'a> Ddl<'a> {
                 Some(_) => self.beside_rows(t, &Way::Rebuild, limits)?,
             },
             places,
-            partitions: Some(list),
+            partitions: Some(&leaves(p, list)),
         };
         let Anew {
             work,
@@ -508,8 +524,7 @@ impl<'a> Ddl<'a> {
             _seen,
         } = self.write_anew(&plan)?;
         let rows = work.rows();
-        let gone = list.iter().map(|&n| p.parts[n].stored_name());
-        let mut changes: Vec<_> = gone.map(PartitionChange::Drop).collect();
+        let mut changes: Vec<_> = stored(p, list).map(PartitionChange::Drop).collect();
         changes.push(PartitionChange::Adopt(work.name().clone()));
         self.apply(t, &schema, &changes)?;
         work.placed();
@@ -555,7 +570,14 @@ impl<'a> Ddl<'a> {
             clauses: &Clauses::new(),
         };
         let p = t.schema.partitioning.clone().ok_or_else(not_partitioned)?;
-        let at = p.selected(&[partition], table)?[0];
+        let named = p.selected(&[partition], table)?;
+        if p.sub.is_some() && p.position(partition).is_some() {
+            return Err(SqlError::new(
+                1734,
+                "Subpartitioned table, use subpartition instead of partition",
+            ));
+        }
+        let at = named[0];
         let (other_def, other_schema) = self.definition(&other.0, &other.1)?;
         if other_schema.partitioning.is_some() {
             return Err(SqlError::new(
@@ -604,7 +626,7 @@ impl<'a> Ddl<'a> {
         }
         self.check_rows(&t, &p, at, other, &other_schema, validate)?;
         let change = PartitionChange::Exchange {
-            partition: p.parts[at].stored_name(),
+            partition: p.stored_name(at),
             table: other.clone(),
         };
         self.apply(&t, &t.schema, &[change])?;

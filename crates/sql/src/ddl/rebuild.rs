@@ -241,7 +241,7 @@ impl<'a> Ddl<'a> {
         let sources = match &plan.old.partitioning {
             None => vec![(0, open.clone())],
             Some(p) => {
-                let all: Vec<usize> = (0..p.parts.len()).collect();
+                let all: Vec<usize> = (0..p.leaves()).collect();
                 let list = plan.partitions.unwrap_or(&all).iter().enumerate();
                 let each = list.map(|(n, &at)| Ok((n as u16, p.open(self.engine, &open, at)?)));
                 each.collect::<SqlResult<_>>()?

@@ -84,7 +84,7 @@ impl Ddl<'_> {
             let Some(p) = &old.partitioning else {
                 return self.verify_rows(&mut txn, &source, table, &changed.schema);
             };
-            for at in 0..p.parts.len() {
+            for at in 0..p.leaves() {
                 let part = p.open(self.engine, &source, at)?;
                 self.verify_rows(&mut txn, &part, table, &changed.schema)?;
             }

@@ -32,7 +32,7 @@ where
 {
     let parts: Select = match &a.prune {
         Some(prune) => prune.select(p, &t.schema, &st.context(rows), &|_| true)?,
-        None => (0..p.parts.len() as u32).collect(),
+        None => (0..p.leaves() as u32).collect(),
     };
     if parts.is_empty() {
         return Ok(Flow::Continue);

@@ -453,7 +453,7 @@ pub fn partitions(a: &Access, schema: &Schema, env: &SessionEnv) -> String {
     let everything = Prune::default();
     let prune = a.prune.as_deref().unwrap_or(&everything);
     let list = prune.planned(p, schema, env);
-    let names = list.iter().map(|&n| p.parts[n as usize].name.as_str());
+    let names = list.iter().map(|&n| p.leaf_path(n as usize));
     names.collect::<Vec<_>>().join(",")
 }
 
@@ -477,7 +477,7 @@ pub fn inserted_partitions(i: &crate::plan::dml::Insert, schema: &Schema) -> Str
         return String::new();
     };
     let may = |n: &usize| i.partitions.as_ref().is_none_or(|g| g.contains(n));
-    let names = (0..p.parts.len()).filter(may).map(|n| &*p.parts[n].name);
+    let names = (0..p.leaves()).filter(may).map(|n| p.leaf_path(n));
     names.collect::<Vec<_>>().join(",")
 }
 

@@ -266,13 +266,16 @@ fn partitions(r: &Request<'_>) -> (Option<Box<Prune>>, f64) {
         return (None, 1.0);
     };
     // A function that does not bind is told when rows are read.
-    let Ok(f) = p.function(r.schema, r.peek.env) else {
+    let levels = std::iter::once(&**p).chain(p.sub.as_deref());
+    let functions: Result<Vec<_>, _> = levels.map(|p| p.function(r.schema, r.peek.env)).collect();
+    let Ok(functions) = functions else {
         return (None, 1.0);
     };
+    let decides = |c: usize| functions.iter().any(|f| f.columns.contains(&c));
     let usable = |e: &Expr| {
         let (column, term) = term(e, r.source)?;
         let known = term.values().iter().all(|e| known(e, r, false));
-        (known && f.columns.contains(&column)).then_some((column, term))
+        (known && decides(column)).then_some((column, term))
     };
     let mut prune = Prune::of(&mut r.conds.iter().map(|c| &c.expr), &usable);
     prune.given = r.partitions.cloned();
@@ -280,7 +283,7 @@ fn partitions(r: &Request<'_>) -> (Option<Box<Prune>>, f64) {
         return (None, 1.0);
     }
     let left = prune.estimate(p, r.schema, r.peek.env);
-    (Some(Box::new(prune)), left as f64 / p.parts.len() as f64)
+    (Some(Box::new(prune)), left as f64 / p.leaves() as f64)
 }
 
 /// Whether a list of values may multiply that many ranges.

@@ -1,29 +1,70 @@
 //! PARTITION BY checked: what statements say becomes a [`Partitioning`], or the error that MySQL gives.
 
 use super::function::{bind_over, check_columns, check_expr, expr_text};
-use super::{By, Function, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled};
+use super::{By, Function, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled, Subpartition};
 use crate::catalog::is_ours;
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::EvalContext;
 use crate::parse::ast::{
-    NumberOption, PartitionBy, PartitionDef, PartitionMethod, PartitionOn, PartitionValue,
-    PartitionValues, TableOption, TextOption,
+    Ident, Items, NumberOption, PartitionBy, PartitionDef, PartitionFunction, PartitionMethod,
+    PartitionOn, PartitionValue, PartitionValues, TableOption, TextOption,
 };
 use crate::row::encode_sort_value;
 use crate::types::{Column, DefaultValue, Schema, SqlType};
 use crate::value::{self, StoreContext, Value};
 use millpond_syntax::quote::quote_text;
 
+/// The tablespace that is a file per table.
+const OWN_FILE: &str = "innodb_file_per_table";
 /// Longest COMMENT of a partition, characters.
 const MAX_COMMENT: usize = 1024;
 
 /// Turns a clause into the partitioning of a table with these columns and keys.
 pub fn define(by: &PartitionBy, schema: &Schema, env: &SessionEnv) -> SqlResult<Partitioning> {
-    if by.subpartition.is_some() {
-        return Err(SqlError::unsupported("SUBPARTITION"));
-    }
-    let function = &by.function;
+    let hashed = is_hashed(by.function.method);
+    let sub = subpartitioning(by, schema, env)?;
+    let spelled = match by.count {
+        _ if !by.partitions.is_empty() => Spelled::List,
+        Some(_) => Spelled::Number,
+        None => Spelled::Nothing,
+    };
+    let empty = level(&by.function, spelled, schema, env)?.with_sub(sub);
+    let parts = if by.partitions.is_empty() {
+        if !hashed {
+            let method = by.function.method;
+            return Err(SqlError::new(
+                1492,
+                format!("For {method} partitions each partition must be defined"),
+            ));
+        }
+        unnamed(&empty, by.count.unwrap_or(1))?
+    } else {
+        if by.count.is_some_and(|n| n != by.partitions.len() as u64) {
+            return Err(SqlError::new(
+                1484,
+                "Wrong number of partitions defined, mismatch with previous setting",
+            ));
+        }
+        define_more(&empty, &by.partitions.all(), schema, env)?
+    };
+    let p = empty.with_parts(parts);
+    check(&p)?;
+    check_keys(&p, schema, env)?;
+    Ok(p)
+}
+
+fn is_hashed(method: PartitionMethod) -> bool {
+    matches!(method, PartitionMethod::Hash | PartitionMethod::Key)
+}
+
+/// How and by what, without partitions.
+fn level(
+    function: &PartitionFunction,
+    spelled: Spelled,
+    schema: &Schema,
+    env: &SessionEnv,
+) -> SqlResult<Partitioning> {
     let method = function.method;
     let on = match &function.by {
         PartitionOn::Expr(e) => {
@@ -41,49 +82,68 @@ pub fn define(by: &PartitionBy, schema: &Schema, env: &SessionEnv) -> SqlResult<
         ),
     };
     let algorithm = function.algorithm.unwrap_or(0);
-    let new = |parts| {
-        let spelled = match by.count {
-            _ if !by.partitions.is_empty() => Spelled::List,
-            Some(_) => Spelled::Number,
-            None => Spelled::Nothing,
-        };
-        Partitioning::new(
-            method,
-            function.linear,
-            algorithm,
-            on.clone(),
-            spelled,
-            parts,
-        )
-    };
-    let empty = new(Vec::new());
+    let linear = function.linear;
+    let empty = Partitioning::new(method, linear, algorithm, on, spelled, Vec::new());
     let f = empty.function(schema, env)?;
     if f.expr.is_none() && matches!(function.by, PartitionOn::Columns(_)) {
         check_columns(method, &f.columns, &schema.columns)?;
     }
-    let hashed = matches!(method, PartitionMethod::Hash | PartitionMethod::Key);
-    let parts = if by.partitions.is_empty() {
-        if !hashed {
-            return Err(SqlError::new(
-                1492,
-                format!("For {method} partitions each partition must be defined"),
-            ));
-        }
-        let count = by.count.unwrap_or(1);
-        unnamed(&empty, count)?
-    } else {
-        if by.count.is_some_and(|n| n != by.partitions.len() as u64) {
-            return Err(SqlError::new(
-                1484,
-                "Wrong number of partitions defined, mismatch with previous setting",
-            ));
-        }
-        define_more(&empty, &by.partitions.all(), schema, env)?
+    Ok(empty)
+}
+
+/// SUBPARTITION BY, with as many partitions as each partition has subpartitions: errors 1500, 1064, 1504.
+fn subpartitioning(
+    by: &PartitionBy,
+    schema: &Schema,
+    env: &SessionEnv,
+) -> SqlResult<Option<Partitioning>> {
+    let parts = by.partitions.all();
+    let mut listed = parts.iter().map(|d| d.subpartitions.len() as u64);
+    let first = listed.next().unwrap_or(0);
+    let mixed = || {
+        SqlError::new(
+            1500,
+            "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning for subpartitioning",
+        )
     };
-    let p = new(parts);
-    check(&p)?;
-    check_keys(&p, schema, env)?;
-    Ok(p)
+    let Some((function, count)) = &by.subpartition else {
+        return match first == 0 && listed.all(|n| n == 0) {
+            true => Ok(None),
+            false => Err(mixed()),
+        };
+    };
+    if is_hashed(by.function.method) || !is_hashed(function.method) {
+        return Err(mixed());
+    }
+    if listed.any(|n| n != first) || first > 0 && count.is_some_and(|n| n != first) {
+        return Err(wrong_subpartitions());
+    }
+    let (count, spelled) = match count {
+        Some(0) => {
+            return Err(SqlError::new(
+                1504,
+                "Number of subpartitions = 0 is not an allowed value",
+            ));
+        }
+        Some(n) => (*n, Spelled::Number),
+        None if first > 0 => (first, Spelled::Number),
+        None => (1, Spelled::Nothing),
+    };
+    if count.saturating_mul(parts.len() as u64) > MAX_PARTITIONS as u64 {
+        return Err(too_many());
+    }
+    let level = level(function, spelled, schema, env)?;
+    Ok(Some(
+        level.with_parts(vec![Partition::default(); count as usize]),
+    ))
+}
+
+/// 1064, as MySQL's parser counts.
+fn wrong_subpartitions() -> SqlError {
+    SqlError::new(
+        1064,
+        "Wrong number of subpartitions defined, mismatch with previous setting near 'SUBPARTITION'",
+    )
 }
 
 /// Errors 1504 and 1499.
@@ -111,8 +171,7 @@ pub fn unnamed(p: &Partitioning, count: u64) -> SqlResult<Vec<Partition>> {
     check_count(from.saturating_add(count))?;
     let part = |n| Partition {
         name: format!("p{n}"),
-        values: Vec::new(),
-        comment: String::new(),
+        ..Partition::default()
     };
     Ok((from..from + count).map(part).collect())
 }
@@ -126,6 +185,10 @@ pub fn define_more(
 ) -> SqlResult<Vec<Partition>> {
     if defs.len() > MAX_PARTITIONS {
         return Err(too_many());
+    }
+    let named = |d: &PartitionDef| !d.subpartitions.is_empty();
+    if defs.iter().any(named) && !defs.iter().all(named) {
+        return Err(wrong_subpartitions());
     }
     let limits = Limits {
         p,
@@ -147,25 +210,9 @@ struct Limits<'a> {
 impl Limits<'_> {
     fn partition(&self, def: &PartitionDef) -> SqlResult<Partition> {
         let name = def.name.as_str();
-        if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
-            return Err(SqlError::new(1567, "Incorrect partition name"));
-        }
-        if name.chars().count() > 64 {
-            return Err(SqlError::new(
-                1059,
-                format!("Identifier name '{name}' is too long"),
-            ));
-        }
-        if !def.subpartitions.is_empty() {
-            return Err(SqlError::unsupported("SUBPARTITION"));
-        }
-        let comment = options(&def.options.all())?;
-        if comment.chars().count() > MAX_COMMENT {
-            return Err(SqlError::new(
-                1793,
-                format!("Comment for table partition '{name}' is too long (max = {MAX_COMMENT})"),
-            ));
-        }
+        check_name(name)?;
+        let comment = comment(name, &def.options.all())?;
+        let subs = self.subpartitions(name, def)?;
         use PartitionMethod as M;
         let values = match (&def.values, self.p.method) {
             (None, M::Hash | M::Key) => Vec::new(),
@@ -190,14 +237,43 @@ impl Limits<'_> {
             (Some(PartitionValues::LessThan(_)), _) => return Err(only("RANGE", "LESS THAN")),
             (Some(PartitionValues::In(_)), _) => return Err(only("LIST", "IN")),
             (Some(PartitionValues::Default), _) => {
-                return Err(SqlError::unsupported("a DEFAULT partition"));
+                return Err(SqlError::syntax(
+                    "MySQL's LIST has no partition for all else, near 'DEFAULT'",
+                ));
             }
         };
         Ok(Partition {
             name: name.to_string(),
             values,
             comment,
+            subs,
         })
+    }
+
+    /// Its subpartitions, named by its name and their positions if none is named.
+    fn subpartitions(&self, name: &str, def: &PartitionDef) -> SqlResult<Vec<Subpartition>> {
+        let fan = self.p.sub.as_ref().map_or(0, |s| s.parts.len());
+        if def.subpartitions.is_empty() {
+            return Ok(Partition::default_subs(name, fan));
+        }
+        if def.subpartitions.len() != fan {
+            return Err(SqlError::new(
+                1513,
+                "Trying to Add partition(s) with wrong number of subpartitions",
+            ));
+        }
+        let named = |(name, options): (Ident, Items<TableOption>)| {
+            let name = name.as_str();
+            check_name(name)?;
+            Ok(Subpartition {
+                name: name.to_string(),
+                comment: comment(name, &options.all())?,
+            })
+        };
+        def.subpartitions
+            .iter()
+            .map(|s| named(s.into_owned()))
+            .collect()
     }
 
     fn row(&self, row: &[PartitionValue], partition: &str) -> SqlResult<Vec<Limit>> {
@@ -305,6 +381,32 @@ impl Limits<'_> {
     }
 }
 
+/// A partition's name: errors 1567 and 1059.
+fn check_name(name: &str) -> SqlResult<()> {
+    if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
+        return Err(SqlError::new(1567, "Incorrect partition name"));
+    }
+    match name.chars().count() > 64 {
+        true => Err(SqlError::new(
+            1059,
+            format!("Identifier name '{name}' is too long"),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// A partition's COMMENT; error 1793.
+fn comment(name: &str, list: &[TableOption]) -> SqlResult<String> {
+    let comment = options(list)?;
+    match comment.chars().count() > MAX_COMMENT {
+        true => Err(SqlError::new(
+            1793,
+            format!("Comment for table partition '{name}' is too long (max = {MAX_COMMENT})"),
+        )),
+        false => Ok(comment),
+    }
+}
+
 /// Options of a partition; its comment is the only one that is kept.
 fn options(list: &[TableOption]) -> SqlResult<String> {
     let mut comment = String::new();
@@ -322,6 +424,12 @@ fn options(list: &[TableOption]) -> SqlResult<String> {
                 NumberOption::MaxRows | NumberOption::MinRows | NumberOption::NodeGroup,
                 _,
             ) => {}
+            TableOption::Tablespace(name) if !name.as_str().eq_ignore_ascii_case(OWN_FILE) => {
+                return Err(SqlError::new(
+                    1478,
+                    "InnoDB : A partitioned table is not allowed in a shared tablespace.",
+                ));
+            }
             other => {
                 return Err(SqlError::unsupported(format_args!(
                     "{other} of a partition"
@@ -355,12 +463,18 @@ fn only(method: &str, values: &str) -> SqlError {
 
 /// Whether the partitions go together: errors 1517, 1499, 1481, 1493, 1495.
 pub fn check(p: &Partitioning) -> SqlResult<()> {
-    check_count(p.parts.len() as u64)?;
-    let mut names: Vec<String> = p.parts.iter().map(Partition::stored_name).collect();
+    check_count(p.leaves() as u64)?;
+    let subs = |part: &'_ Partition| part.subs.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    let all = p.parts.iter().flat_map(|part| {
+        let own = std::iter::once(part.name.clone());
+        own.chain(subs(part)).collect::<Vec<_>>()
+    });
+    let all: Vec<String> = all.collect();
+    let mut names: Vec<String> = all.iter().map(|n| n.to_lowercase()).collect();
     names.sort();
     if let Some(twice) = names.windows(2).find(|w| w[0] == w[1]) {
-        let part = p.parts.iter().rev().find(|x| x.stored_name() == twice[0]);
-        let name = part.map_or(&*twice[0], |x| &*x.name);
+        let last = all.iter().rev().find(|n| n.to_lowercase() == twice[0]);
+        let name = last.unwrap_or(&twice[0]);
         return Err(SqlError::new(
             1517,
             format!("Duplicate partition name {name}"),
@@ -398,13 +512,16 @@ pub fn check(p: &Partitioning) -> SqlResult<()> {
 
 /// Error 1503 if a unique key lacks a column that decides: rows with the same key could lie in two partitions.
 pub fn check_keys(p: &Partitioning, schema: &Schema, env: &SessionEnv) -> SqlResult<()> {
-    let f = p.function(schema, env)?;
+    let mut columns = p.function(schema, env)?.columns.clone();
+    if let Some(sub) = &p.sub {
+        columns.extend_from_slice(&sub.function(schema, env)?.columns);
+    }
     for index in schema.indexes.iter().filter(|i| i.unique) {
         let has = |c: &usize| {
             let whole = |part: &crate::types::KeyPart| part.column == *c && part.prefix.is_none();
             index.parts.iter().any(whole)
         };
-        if !index.parts.is_empty() && !f.columns.iter().all(has) {
+        if !index.parts.is_empty() && !columns.iter().all(has) {
             let what = if index.name == "PRIMARY" {
                 "PRIMARY KEY"
             } else {

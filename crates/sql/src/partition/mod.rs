@@ -13,6 +13,9 @@
 //! [`Schema`](crate::types::Schema) that has a [`Partitioning`] is that of such a table: reading and writing go to the
 //! partitions, whose rows and indexes are the table's own.
 //!
+//! **Subpartitions** are tables of the store in the place of their partition: a *leaf* is a partition without any, or a subpartition. Where rows
+//! lie is said by the positions of leaves, `route` and `prune` count in them; definitions are made of partitions, each with its subpartitions.
+//!
 //! **Order.** What decides is turned into the bytes by which ORDER BY sorts (NULL first, collations included), once when the
 //! table is defined and once per row. So RANGE is a binary search among byte strings, LIST a look-up, and MAXVALUE a byte
 //! that is above them all. Pure but for what expressions ask of the session.
@@ -31,7 +34,9 @@ use crate::error::SqlResult;
 use crate::store_error::store_error;
 use crate::types::Schema;
 
-pub use crate::catalog::{By, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled};
+pub use crate::catalog::{
+    By, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled, Subpartition,
+};
 pub use define::{check, define, define_more, unnamed};
 pub use function::Function;
 pub use prune::{Prune, Select};
@@ -39,14 +44,14 @@ pub use route::{no_partition, no_partition_for_row};
 pub use text::{partition_text, quote_if_needed, value_text};
 
 impl Partitioning {
-    /// The open partition at a position. The caller has pinned the table.
+    /// The open partition or subpartition at a position. The caller has pinned the table.
     #[inline]
     pub fn open(&self, engine: &Engine, table: &Arc<Table>, at: usize) -> SqlResult<Arc<Table>> {
         if let Some(open) = table.opened_partition(at) {
             return Ok(open.clone());
         }
         engine
-            .partition(table, at, self.parts.len(), &self.parts[at].stored_name())
+            .partition(table, at, self.leaves(), &self.stored_name(at))
             .map_err(|e| store_error(e, &table.def().name))
     }
 }
@@ -65,14 +70,14 @@ pub fn estimate_range(
         return table.estimate_range(index, range).ok();
     };
     let (mut rows, mut seen) = (0u64, 0u64);
-    for open in (0..p.parts.len()).filter_map(|at| table.opened_partition(at)) {
+    for open in (0..p.leaves()).filter_map(|at| table.opened_partition(at)) {
         rows = rows.saturating_add(open.estimate_range(index, range).ok()?);
         seen += 1;
         if seen as usize >= SAMPLE {
             break;
         }
     }
-    (seen > 0).then(|| rows.saturating_mul(p.parts.len() as u64) / seen)
+    (seen > 0).then(|| rows.saturating_mul(p.leaves() as u64) / seen)
 }
 
 /// About how many rows a table has. `engine`: opens some partitions if none is open yet.
@@ -80,7 +85,7 @@ pub fn estimate_rows(engine: Option<&Engine>, table: &Arc<Table>, schema: &Schem
     let Some(p) = &schema.partitioning else {
         return table.estimate_rows();
     };
-    let count = p.parts.len();
+    let count = p.leaves();
     let step = count.div_ceil(SAMPLE);
     let (mut rows, mut seen) = (0u64, 0u64);
     for at in (0..count).step_by(step) {

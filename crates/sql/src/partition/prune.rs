@@ -35,7 +35,7 @@ pub struct Prune {
     pub any: Vec<Vec<Prune>>,
 }
 
-/// Positions of partitions, ascending.
+/// Positions of leaves, ascending.
 pub type Select = SmallVec<[u32; 8]>;
 
 /// What the conditions say about a column.
@@ -127,15 +127,15 @@ impl Prune {
         cx: &EvalContext<'_>,
         known: &dyn Fn(&Expr) -> bool,
     ) -> SqlResult<Select> {
-        let mut list = if self.terms.is_empty() {
-            all(p)
-        } else {
-            let f = p.function(schema, cx.session)?;
-            match conditions(&self.terms, f, schema, cx, known)? {
-                Ok(conds) => decide(p, f, schema, &conds, cx.session)?,
-                Err(Nothing) => Select::new(),
-            }
-        };
+        let mut list = self.parts(p, schema, cx, known)?;
+        if let Some(sub) = &p.sub {
+            let within = self.parts(sub, schema, cx, known)?;
+            let leaves = |part: &u32| {
+                let from = part * p.fan() as u32;
+                within.iter().map(move |n| from + n)
+            };
+            list = list.iter().flat_map(leaves).collect();
+        }
         for arms in &self.any {
             let mut either = Select::new();
             for arm in arms {
@@ -151,6 +151,26 @@ impl Prune {
     }
 }
 
+impl Prune {
+    /// What the terms leave of the partitions of a level.
+    fn parts(
+        &self,
+        p: &Partitioning,
+        schema: &Schema,
+        cx: &EvalContext<'_>,
+        known: &dyn Fn(&Expr) -> bool,
+    ) -> SqlResult<Select> {
+        if self.terms.is_empty() {
+            return Ok(all_parts(p));
+        }
+        let f = p.function(schema, cx.session)?;
+        match conditions(&self.terms, f, schema, cx, known)? {
+            Ok(conds) => decide(p, f, schema, &conds, cx.session),
+            Err(Nothing) => Ok(Select::new()),
+        }
+    }
+}
+
 /// Whether a value is known when planning.
 pub fn constant(e: &Expr) -> bool {
     let mut fixed = e.is_const();
@@ -159,6 +179,10 @@ pub fn constant(e: &Expr) -> bool {
 }
 
 fn all(p: &Partitioning) -> Select {
+    (0..p.leaves() as u32).collect()
+}
+
+fn all_parts(p: &Partitioning) -> Select {
     (0..p.parts.len() as u32).collect()
 }
 
@@ -344,10 +368,10 @@ fn decide(
             // Equal numbers need not have equal bytes.
             let float = |ty: &SqlType| matches!(ty.base, BaseType::Float | BaseType::Double);
             let Some(points) = points.or_else(|| walk(p, f, schema, conds)) else {
-                return Ok(all(p));
+                return Ok(all_parts(p));
             };
             if f.types.iter().any(float) {
-                return Ok(all(p));
+                return Ok(all_parts(p));
             }
             let mut list = Select::new();
             let mut buffer = Vec::new();

@@ -8,8 +8,23 @@ use crate::types::Schema;
 use crate::value::Value;
 
 impl Partitioning {
-    /// The partition that a row belongs to; `None`: there is none for it. `buffer` is for reuse.
+    /// The leaf that a row belongs to; `None`: there is none for it. `buffer` is for reuse.
     pub fn route(
+        &self,
+        schema: &Schema,
+        values: &[Value<'_>],
+        env: &SessionEnv,
+        buffer: &mut Vec<u8>,
+    ) -> SqlResult<Option<usize>> {
+        let part = self.part_of(schema, values, env, buffer)?;
+        let (Some(at), Some(sub)) = (part, &self.sub) else {
+            return Ok(part);
+        };
+        let within = sub.part_of(schema, values, env, buffer)?;
+        Ok(within.map(|n| at * self.fan() + n))
+    }
+
+    fn part_of(
         &self,
         schema: &Schema,
         values: &[Value<'_>],
@@ -25,7 +40,7 @@ impl Partitioning {
         Ok(self.find(buffer))
     }
 
-    /// The partition of a stored row. The same, for rows that are read.
+    /// The leaf of a stored row. The same, for rows that are read.
     pub fn route_row(
         &self,
         schema: &Schema,

@@ -81,7 +81,8 @@ pub fn value_text(p: &Partition) -> String {
     rows.collect::<Vec<_>>().join(",")
 }
 
-fn definition(p: &Partition, method: PartitionMethod, columns: bool) -> String {
+/// A partition, with its subpartitions if these are `listed`.
+fn definition(p: &Partition, method: PartitionMethod, columns: bool, listed: bool) -> String {
     let mut out = format!("PARTITION {}", quote_if_needed(&p.name));
     match method {
         PartitionMethod::Range if !columns && p.values[0][0].is_max() => {
@@ -101,17 +102,55 @@ fn definition(p: &Partition, method: PartitionMethod, columns: bool) -> String {
         }
         PartitionMethod::Hash | PartitionMethod::Key => {}
     }
-    if !p.comment.is_empty() {
-        let _ = write!(out, " COMMENT = {}", quote_text(&p.comment));
+    if listed {
+        let subs = p.subs.iter().map(|sub| {
+            let name = quote_if_needed(&sub.name);
+            let own = Some(&sub.comment).filter(|c| !c.is_empty());
+            format!("SUBPARTITION {name}{}", options(own.unwrap_or(&p.comment)))
+        });
+        let subs: Vec<String> = subs.collect();
+        let _ = write!(out, "\n ({})", subs.join(",\n  "));
+    } else {
+        out.push_str(&options(&p.comment));
     }
-    out.push_str(" ENGINE = InnoDB");
     out
+}
+
+fn options(comment: &str) -> String {
+    match comment.is_empty() {
+        true => " ENGINE = InnoDB".into(),
+        false => format!(" COMMENT = {} ENGINE = InnoDB", quote_text(comment)),
+    }
 }
 
 /// The clause, and the version in its comment.
 pub fn partition_text(p: &Partitioning) -> (u32, String) {
-    let mut version = 50100;
     let mut out = String::from("PARTITION BY ");
+    let mut version = head(p, &mut out);
+    let wide = matches!((&p.by, p.method), (By::Columns(_), m) if m != PartitionMethod::Key);
+    let listed = p.sub.is_some() && p.parts.iter().any(Partition::names_subs);
+    if let Some(sub) = &p.sub {
+        out.push_str("\nSUBPARTITION BY ");
+        version = version.max(head(sub, &mut out));
+        if !listed && sub.spelled != Spelled::Nothing {
+            let _ = write!(out, "\nSUBPARTITIONS {}", p.fan());
+        }
+    }
+    if p.spelled == Spelled::List {
+        let parts = p.parts.iter();
+        let list: Vec<String> = parts
+            .map(|part| definition(part, p.method, wide, listed))
+            .collect();
+        let _ = write!(out, "\n({})", list.join(",\n "));
+    } else if p.spelled == Spelled::Number {
+        let _ = write!(out, "\nPARTITIONS {}", p.parts.len());
+    }
+    (version, out)
+}
+
+/// How and by what, and the version from which on that is so.
+fn head(p: &Partitioning, out: &mut String) -> u32 {
+    let mut version = 50100;
     if p.linear {
         out.push_str("LINEAR ");
     }
@@ -119,7 +158,6 @@ pub fn partition_text(p: &Partitioning) -> (u32, String) {
         let list: Vec<String> = list.iter().map(|c| quote_if_needed(c)).collect();
         list.join(",")
     };
-    let mut wide = false;
     match (&p.by, p.method) {
         (By::Columns(list), PartitionMethod::Key) => {
             out.push_str("KEY ");
@@ -131,22 +169,11 @@ pub fn partition_text(p: &Partitioning) -> (u32, String) {
         }
         (By::Columns(list), method) => {
             version = 50500;
-            wide = true;
             let _ = write!(out, "{}  COLUMNS({})", method, columns(list));
         }
         (By::Expr(text), method) => {
             let _ = write!(out, "{} ({text})", method);
         }
     }
-    if p.spelled == Spelled::List {
-        let list: Vec<String> = p
-            .parts
-            .iter()
-            .map(|part| definition(part, p.method, wide))
-            .collect();
-        let _ = write!(out, "\n({})", list.join(",\n "));
-    } else if p.spelled == Spelled::Number {
-        let _ = write!(out, "\nPARTITIONS {}", p.parts.len());
-    }
-    (version, out)
+    version
 }

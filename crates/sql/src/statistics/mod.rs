@@ -124,7 +124,7 @@ fn changes(table: &Table, schema: &Schema) -> ChangeCount {
     let Some(p) = &schema.partitioning else {
         return table.changes();
     };
-    let open = (0..p.parts.len()).filter_map(|at| table.opened_partition(at));
+    let open = (0..p.leaves()).filter_map(|at| table.opened_partition(at));
     open.fold(ChangeCount::default(), |sum, part| {
         let c = part.changes();
         ChangeCount {
@@ -140,8 +140,8 @@ fn tell_at_a_tenth(table: &Table, schema: &Schema, rows: u64) {
         None => table.tell_after((rows / 10).max(FEW_CHANGES)),
         Some(p) => {
             // Changes may all be in one partition, or in all.
-            let each = (rows / 10 / (p.parts.len() as u64).clamp(1, 4)).max(FEW_CHANGES);
-            let open = (0..p.parts.len()).filter_map(|at| table.opened_partition(at));
+            let each = (rows / 10 / (p.leaves() as u64).clamp(1, 4)).max(FEW_CHANGES);
+            let open = (0..p.leaves()).filter_map(|at| table.opened_partition(at));
             open.for_each(|part| part.tell_after(each));
         }
     }

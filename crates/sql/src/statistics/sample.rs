@@ -60,7 +60,7 @@ pub(super) fn parts(
 ) -> SqlResult<Vec<Arc<Table>>> {
     match &schema.partitioning {
         None => Ok(vec![table.clone()]),
-        Some(p) => (0..p.parts.len())
+        Some(p) => (0..p.leaves())
             .map(|at| p.open(engine, table, at))
             .collect(),
     }

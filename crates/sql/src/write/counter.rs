@@ -40,7 +40,7 @@ fn lowest_free(engine: &Engine, table: &Arc<Table>, schema: &Schema) -> SqlResul
     match &schema.partitioning {
         None => last = largest(engine, table, schema, column)?,
         Some(p) => {
-            for at in 0..p.parts.len() {
+            for at in 0..p.leaves() {
                 let part = p.open(engine, table, at)?;
                 last = last.max(largest(engine, &part, schema, column)?);
             }
