@@ -20,6 +20,7 @@
 //! | [`computed`] | what definitions say by expressions: defaults, CHECK, generated columns, key parts |
 //! | [`expr`] | bound expressions, functions, casts, aggregates |
 //! | [`fulltext`] | FULLTEXT search: words, searches, ranks |
+//! | [`spatial`] | SPATIAL indexes: entries, and where to look for them |
 //! | [`row`] | rows, keys and buffered values as bytes |
 //! | [`catalog`] | definitions of tables |
 //! | `files` | files that statements read and write: which, and their format |
@@ -50,6 +51,7 @@ pub mod planner;
 pub mod result;
 mod rewrite;
 pub mod row;
+pub mod spatial;
 pub mod stack;
 pub mod statistics;
 pub mod store_error;

@@ -121,6 +121,9 @@ fn index_text(index: &Index, schema: &Schema, quotes: Quotes) -> String {
         format!("PRIMARY KEY ({parts})")
     } else if let Some(f) = &index.fulltext {
         format!("FULLTEXT KEY {} ({})", quotes.name(&index.name), columns(f))
+    } else if let Some(at) = index.spatial {
+        let column = quotes.name(&schema.columns[at].name);
+        format!("SPATIAL KEY {} ({column})", quotes.name(&index.name))
     } else {
         format!(
             "{}KEY {} ({parts})",

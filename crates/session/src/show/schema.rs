@@ -683,6 +683,8 @@ pub(super) fn statistics(only: Only) -> Virtual {
     ];
     /// The one that only an open table knows.
     const CARDINALITY: usize = 9;
+    /// What MySQL says that a SPATIAL index has of a column: four doubles.
+    const RECTANGLE_BYTES: u32 = 32;
     Virtual::new(IS, "STATISTICS", COLUMNS, move |cx, emit| {
         let instance = &cx.facts.instance;
         let only = only.narrowed(cx, 1, 2);
@@ -696,8 +698,13 @@ pub(super) fn statistics(only: Only) -> Virtual {
             let counts = live.map(|l| l.cardinality).unwrap_or_default();
             for i in schema.index_order() {
                 let index = &schema.indexes[i];
-                // A FULLTEXT index has no order, and all of each column.
-                let text = index.fulltext.is_some();
+                // A FULLTEXT index has no order, and all of each column; a SPATIAL one has rectangles of a column's values.
+                let (text, place) = (index.fulltext.is_some(), index.spatial.is_some());
+                let kind = match (text, place) {
+                    (true, _) => "FULLTEXT",
+                    (_, true) => "SPATIAL",
+                    _ => "BTREE",
+                };
                 for (seq, at) in index.columns().enumerate() {
                     let (column, part) = (&schema.columns[at], index.parts.get(seq));
                     if only.on_column(database, &def.name, &column.name) & TABLE == 0 {
@@ -714,12 +721,20 @@ pub(super) fn statistics(only: Only) -> Virtual {
                         s(&*index.name),
                         n(seq as u64 + 1),
                         opt(hidden.is_none().then_some(&*column.name)),
-                        opt(part.map(|p| if p.desc { "D" } else { "A" })),
+                        opt(match part {
+                            Some(p) if p.desc => Some("D"),
+                            Some(_) => Some("A"),
+                            None => place.then_some("A"),
+                        }),
                         values.map_or(Value::Null, |v| n(*v)),
-                        part.and_then(|p| p.prefix).map_or(Value::Null, n),
+                        match (part, place) {
+                            (Some(p), _) => p.prefix.map_or(Value::Null, n),
+                            (_, true) => n(RECTANGLE_BYTES),
+                            _ => Value::Null,
+                        },
                         Value::Null,
                         s(if column.nullable { "YES" } else { "" }),
-                        s(if text { "FULLTEXT" } else { "BTREE" }),
+                        s(kind),
                         s(""),
                         s(&*index.comment),
                         s(yes(index.visible)),

@@ -347,7 +347,7 @@ pub(super) static VARS: &[Def] = &[
     def("have_openssl", Global, TEXT, T("DISABLED"), ReadOnly),
     def("have_profiling", Global, TEXT, T("YES"), ReadOnly),
     def("have_query_cache", Global, TEXT, T("NO"), ReadOnly),
-    def("have_rtree_keys", Global, TEXT, T("NO"), ReadOnly),
+    def("have_rtree_keys", Global, TEXT, T("YES"), ReadOnly),
     def("have_ssl", Global, TEXT, T("DISABLED"), ReadOnly),
     def("have_statement_timeout", Global, TEXT, T("NO"), ReadOnly),
     def("have_symlink", Global, TEXT, T("DISABLED"), ReadOnly),

@@ -9,6 +9,7 @@ mod partitions;
 mod random_alters;
 #[path = "../support/rng.rs"]
 mod rng;
+mod spatial;
 #[path = "../support/mod.rs"]
 mod support;
 mod temporary;

@@ -1,7 +1,8 @@
 //! Schemas as bytes: what the store keeps in `TableDef.body` (columns and options) and `IndexDef.body` (key parts).
 
 use super::bytes::{
-    FULLTEXT, PARTITIONED, PARTITIONED_SECTIONS, Reader, SECTIONS, VERSION, Writer, corrupt,
+    FULLTEXT, PARTITIONED, PARTITIONED_SECTIONS, Reader, SECTIONS, SPATIAL, VERSION, Writer,
+    corrupt,
 };
 use super::{
     Column, DefaultValue, FulltextIndex, Index, KeyPart, Partitioning, Schema, Visibility,
@@ -189,6 +190,12 @@ impl Index {
             w.text(&self.comment);
             return w.0;
         }
+        if let Some(column) = self.spatial {
+            let mut w = Writer(vec![SPATIAL]);
+            w.number(column as u64);
+            w.text(&self.comment);
+            return w.0;
+        }
         let mut w = Writer(vec![VERSION]);
         let btree = if self.btree { F_BTREE } else { 0 };
         w.number(btree | if self.unique { F_UNIQUE } else { 0 });
@@ -230,10 +237,18 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<Index> {
         visible: true,
         btree: false,
         fulltext: None,
+        spatial: None,
     };
     if body.first() == Some(&FULLTEXT) {
         r.byte()?;
         index.fulltext = Some(Box::new(read_fulltext(&mut r, columns)?));
+        index.comment = r.text()?.to_string();
+        return Ok(index);
+    }
+    if body.first() == Some(&SPATIAL) {
+        r.byte()?;
+        let column = Some(r.small()?).filter(|c| *c < columns);
+        index.spatial = Some(column.ok_or_else(corrupt)?);
         index.comment = r.text()?.to_string();
         return Ok(index);
     }

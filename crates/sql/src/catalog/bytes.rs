@@ -17,6 +17,8 @@ pub const PARTITIONED_SECTIONS: u8 = 4;
 
 /// Version of the bodies of FULLTEXT indexes.
 pub const FULLTEXT: u8 = 5;
+/// Version of the bodies of SPATIAL indexes.
+pub const SPATIAL: u8 = 6;
 
 /// Whether a table's body ends with sections.
 pub fn has_sections(body: &[u8]) -> bool {

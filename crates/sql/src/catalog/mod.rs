@@ -145,21 +145,31 @@ pub struct Index {
     pub btree: bool,
     /// What it is if it is a FULLTEXT index. Then it has no parts: none of its columns leads anywhere by its values.
     pub fulltext: Option<Box<FulltextIndex>>,
+    /// The column by position if it is a SPATIAL index. It has no parts either.
+    pub spatial: Option<usize>,
 }
 
 impl Index {
     /// Whether its entries are those of another.
     pub fn stores_as(&self, other: &Index) -> bool {
-        self.unique == other.unique && self.parts == other.parts && self.fulltext == other.fulltext
+        self.unique == other.unique
+            && self.parts == other.parts
+            && self.fulltext == other.fulltext
+            && self.spatial == other.spatial
     }
     /// Whether it is the hidden row id's, which no statement names.
     pub fn is_hidden(&self) -> bool {
-        self.parts.is_empty() && self.fulltext.is_none()
+        self.parts.is_empty() && !self.is_multi()
+    }
+    /// Whether it has any number of entries a row, which say nothing of an order: it is a FULLTEXT or a SPATIAL one.
+    pub fn is_multi(&self) -> bool {
+        self.fulltext.is_some() || self.spatial.is_some()
     }
     /// Positions of the columns that its entries are made of, in its order.
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         let text = self.fulltext.iter().flat_map(|f| f.columns.iter().copied());
-        self.parts.iter().map(|p| p.column).chain(text)
+        let parts = self.parts.iter().map(|p| p.column);
+        parts.chain(text).chain(self.spatial)
     }
 }
 
@@ -399,6 +409,7 @@ pub(crate) mod tests {
                 visible: true,
                 btree: false,
                 fulltext: None,
+                spatial: None,
             })
             .collect();
         Schema::new(

@@ -11,14 +11,25 @@ use millpond_store::{
 
 use super::columns::{self, take_failure};
 use crate::catalog::{Versions, WORK_DATABASE};
-use crate::fulltext;
 use crate::types::Schema;
+use crate::{fulltext, spatial};
 
 /// The store's codec factory: decodes schemas from definitions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Codecs;
 
 struct SchemaCodec(Arc<Schema>);
+
+/// Adds the keys of a row's entries in an index that has any number of them, in order.
+pub fn entries(schema: &Schema, index: usize, row: &[u8], out: &mut Keys) {
+    let index = &schema.indexes[index];
+    if let Some(of) = &index.fulltext {
+        fulltext::entries(schema, of, row, out);
+    }
+    if let Some(column) = index.spatial {
+        spatial::entries(schema, column, row, out);
+    }
+}
 
 impl KeyCodec for SchemaCodec {
     fn key(&self, index: usize, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
@@ -29,12 +40,10 @@ impl KeyCodec for SchemaCodec {
         }
     }
     fn is_multi(&self, index: usize) -> bool {
-        self.0.indexes[index].fulltext.is_some()
+        self.0.indexes[index].is_multi()
     }
     fn keys(&self, index: usize, row: &[u8], out: &mut Keys) -> Result<()> {
-        if let Some(of) = &self.0.indexes[index].fulltext {
-            fulltext::entries(&self.0, of, row, out);
-        }
+        entries(&self.0, index, row, out);
         Ok(())
     }
     fn has_earlier_versions(&self) -> bool {

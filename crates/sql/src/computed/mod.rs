@@ -36,7 +36,7 @@ mod role;
 mod rows;
 mod scope;
 
-pub use codec::Codecs;
+pub use codec::{Codecs, entries};
 pub use columns::take_failure;
 pub use read::{Definition, columns_read, read};
 pub use role::Role;

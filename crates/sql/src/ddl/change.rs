@@ -12,6 +12,7 @@ use super::instant;
 use super::key::{self, KeyKind, KeySpec, PRIMARY, TextKey};
 use super::names;
 use super::options::Options;
+use super::spatial;
 use crate::catalog::{ForeignKey, KeptOptions, Step};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
@@ -104,6 +105,8 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
     KeySpec {
         kind: if index.fulltext.is_some() {
             KeyKind::Fulltext
+        } else if index.spatial.is_some() {
+            KeyKind::Spatial
         } else if index.name == PRIMARY {
             KeyKind::Primary
         } else if index.unique {
@@ -112,9 +115,10 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
             KeyKind::Plain
         },
         name: Some(index.name.clone()),
-        parts: match &index.fulltext {
-            Some(f) => whole(&f.columns),
-            None => parts.collect(),
+        parts: match (&index.fulltext, index.spatial) {
+            (Some(f), _) => whole(&f.columns),
+            (_, Some(column)) => whole(&[column]),
+            _ => parts.collect(),
         },
         text: match &index.fulltext {
             Some(f) => TextKey::Made(f.parser, f.stopwords),
@@ -632,6 +636,7 @@ impl<'a> Change<'a> {
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
         let is_new = |i: &Index| self.old.indexes.iter().all(|old| old.name != i.name);
         key::warn_of_twins(&indexes, is_new, name, self.env);
+        spatial::warn_of_useless(&indexes, is_new, &columns, self.env);
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns, &indexes)?;
         column::check_visible(&columns)?;

@@ -9,6 +9,7 @@ use millpond_store::space::FileId;
 use super::column::{self, ColumnSpec};
 use super::key::{self, KeyKind, KeySpec};
 use super::options::Options;
+use super::spatial;
 use super::tablespace::check_partitioned;
 use super::temporary::not_temporary;
 use super::work::Work;
@@ -332,6 +333,7 @@ impl Ddl<'_> {
         explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&keys, &mut columns, &explicit_null)?;
         key::warn_of_twins(&indexes, |_| true, name, self.env);
+        spatial::warn_of_useless(&indexes, |_| true, &columns, self.env);
         key::check_auto_increment(&columns, &indexes)?;
         check_row_size(&columns, &indexes)?;
         column::check_visible(&columns)?;

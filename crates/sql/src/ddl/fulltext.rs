@@ -20,7 +20,7 @@ pub(super) fn parser(options: &[ast::IndexOption], parts: &[ast::KeyPart]) -> Sq
     for part in parts {
         if matches!(part.of, ast::KeyPartOf::Expr(_)) {
             let m = "Fulltext functional index is not supported.";
-            return Err(SqlError::new(3757, m));
+            return Err(SqlError::new(3759, m));
         }
         if part.direction.is_some() {
             let m = "Incorrect usage of spatial/fulltext/hash index and explicit index order";

@@ -110,7 +110,13 @@ impl Changed {
             (None, None) => true,
             _ => false,
         };
+        let places = match (new.spatial, old.spatial) {
+            (Some(new), Some(old)) => self.from[new] == Some(old),
+            (None, None) => true,
+            _ => false,
+        };
         texts
+            && places
             && new.unique == old.unique
             && new.parts.len() == old.parts.len()
             && new.parts.iter().zip(&old.parts).all(same)

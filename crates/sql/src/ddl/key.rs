@@ -6,7 +6,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::parse::ast;
 use crate::types::{BaseType, Column, Index, KeyPart, MAX_KEY_LENGTH, Schema};
 
-use super::{fulltext, names};
+use super::{fulltext, names, spatial};
 
 /// Most parts of a key.
 const MAX_PARTS: usize = 16;
@@ -28,6 +28,7 @@ pub(super) enum KeyKind {
     Unique,
     Plain,
     Fulltext,
+    Spatial,
 }
 
 impl KeyKind {
@@ -93,7 +94,7 @@ pub(super) fn of_definition(def: &ast::KeyDef) -> SqlResult<KeySpec> {
     let name = match kind {
         KeyKind::Primary => None,
         KeyKind::Unique => def.name.as_ref().or(constraint),
-        KeyKind::Plain | KeyKind::Fulltext => def.name.as_ref(),
+        KeyKind::Plain | KeyKind::Fulltext | KeyKind::Spatial => def.name.as_ref(),
     };
     new(kind, name, &def.parts.all(), &def.options.all())
 }
@@ -108,10 +109,11 @@ pub(super) fn new(
     let name = name.map(|n| n.as_str().to_string());
     let shown = match kind {
         KeyKind::Primary => Some(PRIMARY),
-        KeyKind::Unique | KeyKind::Plain | KeyKind::Fulltext => name.as_deref(),
+        _ => name.as_deref(),
     };
     let text = match kind {
         KeyKind::Fulltext => fulltext::parser(options, over)?,
+        KeyKind::Spatial => spatial::check(options, over)?,
         _ => TextKey::Words,
     };
     let options: Vec<_> = options
@@ -138,7 +140,7 @@ pub(super) fn kind(kind: ast::KeyKind) -> SqlResult<KeyKind> {
         ast::KeyKind::Unique => KeyKind::Unique,
         ast::KeyKind::Plain => KeyKind::Plain,
         ast::KeyKind::Fulltext => KeyKind::Fulltext,
-        ast::KeyKind::Spatial => return Err(SqlError::unsupported(kind)),
+        ast::KeyKind::Spatial => KeyKind::Spatial,
     })
 }
 
@@ -330,27 +332,25 @@ pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlR
             format!("Too many keys specified; max {MAX_KEYS} keys allowed"),
         ));
     }
-    let (parts, fulltext) = match spec.kind {
-        KeyKind::Fulltext => (
-            Vec::new(),
-            Some(Box::new(fulltext::resolve(spec, columns)?)),
-        ),
-        _ => (resolve(spec, columns)?, None),
-    };
-    check_length(columns, &parts)?;
-    let first = match &fulltext {
-        Some(f) => f.columns[0],
-        None => parts[0].column,
-    };
-    Ok(Index {
-        name: name_for(spec, columns, first, taken)?,
+    let mut index = Index {
+        name: String::new(),
         unique: spec.kind.is_unique(),
-        fulltext,
-        parts,
+        fulltext: None,
+        spatial: None,
+        parts: Vec::new(),
         comment: spec.comment.clone(),
         visible: spec.visible,
         btree: spec.btree,
-    })
+    };
+    match spec.kind {
+        KeyKind::Fulltext => index.fulltext = Some(Box::new(fulltext::resolve(spec, columns)?)),
+        KeyKind::Spatial => index.spatial = Some(spatial::resolve(spec, columns)?),
+        _ => index.parts = resolve(spec, columns)?,
+    }
+    check_length(columns, &index.parts)?;
+    let first = index.columns().next().unwrap_or_default();
+    index.name = name_for(spec, columns, first, taken)?;
+    Ok(index)
 }
 
 /// Warns of each new index that is another one over: of the same parts in the same order, unique like it. As in MySQL a primary key is none.
@@ -468,6 +468,7 @@ pub(super) fn hidden() -> Index {
         visible: true,
         btree: false,
         fulltext: None,
+        spatial: None,
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `check` | CHECK constraints |
 //! | `expressions` | what a definition says by expressions, once all of its columns are known |
 //! | `fulltext` | FULLTEXT keys |
+//! | `spatial` | SPATIAL keys |
 //! | `functional` | functional key parts and their hidden columns |
 //! | `instant` | changes that leave the rows as they are |
 //! | `clauses` | ALGORITHM and LOCK |
@@ -52,6 +53,7 @@ mod names;
 mod options;
 mod partition;
 mod rebuild;
+mod spatial;
 mod tablespace;
 mod temporary;
 mod verify;

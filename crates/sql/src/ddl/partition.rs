@@ -133,7 +133,8 @@ impl<'a> Ddl<'a> {
     pub fn partition(&self, schema: &mut Schema, by: &PartitionBy) -> SqlResult<()> {
         let p = partition::define(by, schema, self.env)?;
         schema.partitioning = Some(Arc::new(p));
-        super::fulltext::refuse_partitioned(schema)
+        super::fulltext::refuse_partitioned(schema)?;
+        super::spatial::refuse_partitioned(schema)
     }
 
     /// Takes a table's partitioning over to a changed schema, whose columns it must fit.

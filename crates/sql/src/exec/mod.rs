@@ -58,6 +58,7 @@ mod scan;
 mod set_operation;
 mod skip_scan;
 mod sort;
+mod spatial;
 mod state;
 mod subquery;
 #[cfg(test)]

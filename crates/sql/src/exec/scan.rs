@@ -8,6 +8,7 @@ use super::index_merge;
 use super::loose_scan;
 use super::partitions;
 use super::skip_scan;
+use super::spatial;
 use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, RowRef};
@@ -66,6 +67,9 @@ where
     }
     if let Some(by) = &a.fulltext {
         return fulltext::table(st, t, a, by, mode, rows, &mut f);
+    }
+    if let Some(by) = &a.spatial {
+        return spatial::table(st, t, a, by, mode, rows, &mut f);
     }
     let mut key = st.scratch.take();
     let ranges = ranges::build(a, &t.schema, &st.context(rows), &mut key)?;

@@ -481,6 +481,9 @@ pub fn inserted_partitions(i: &crate::plan::dml::Insert, schema: &Schema) -> Str
     names.collect::<Vec<_>>().join(",")
 }
 
+/// What MySQL says is the length of a rectangle in a SPATIAL index.
+const SPATIAL_KEY_LEN: &str = "34";
+
 /// What is said of how a table is read.
 pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
     if let Some(m) = &a.merge {
@@ -493,6 +496,13 @@ pub fn describe(line: &mut Line, b: &Block, a: &Access, schema: &Schema) {
         line.possible.clone_from(&line.key);
         line.key_len = "0".into();
         line.reference = "const".into();
+        return;
+    }
+    if let Some(by) = &a.spatial {
+        line.access = "range".into();
+        line.key.clone_from(&schema.indexes[by.index].name);
+        line.possible.clone_from(&line.key);
+        line.key_len = SPATIAL_KEY_LEN.into();
         return;
     }
     let index = &schema.indexes[a.index];

@@ -487,6 +487,15 @@ fn access(name: &str, kind: &SourceKind, a: &Access) -> String {
         let index = &schema.indexes[f.index];
         return format!("Full-text index search on {name} using {}", index.name);
     }
+    if let Some(by) = &a.spatial {
+        let index = &schema.indexes[by.index];
+        let column = index.spatial.map_or("", |c| &*schema.columns[c].name);
+        let over = format!("({column} unprintable_geometry_value)");
+        return format!(
+            "Index range scan on {name} using {} over {over}",
+            index.name
+        );
+    }
     let index = &schema.indexes[a.index];
     let reverse = if a.reverse { " (reverse)" } else { "" };
     let lists = a.eq.iter().any(|c| matches!(c, EqCond::In(_)));

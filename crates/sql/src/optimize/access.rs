@@ -12,6 +12,7 @@ use super::index_merge;
 use super::loose_scan::{self, Sparse};
 use super::peek::Peek;
 use super::skip_scan;
+use super::spatial;
 use crate::expr::{Expr, ExprKind, Term};
 use crate::logical::Hints;
 use crate::logical::PlanTable;
@@ -142,6 +143,10 @@ impl Choice {
     pub fn forget_count(&mut self) {
         self.counted = false;
     }
+    /// Its rows are counted, or taken to be so many.
+    pub fn take_rows(&mut self, rows: f64, counted: bool) {
+        (self.rows, self.counted) = (rows, counted);
+    }
 }
 
 /// Whether a value is known once the rows of `available` are, `with` or without the table's own.
@@ -171,7 +176,8 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
             Some(list) => index == 0 || list.contains(&index),
             None => true,
         };
-        if allowed && !r.hints.ignore.contains(&index) || index == 0 {
+        let ordered = !r.schema.indexes[index].is_multi();
+        if ordered && allowed && !r.hints.ignore.contains(&index) || index == 0 {
             all.push(candidate(r, index, &terms, total));
             all.extend(unions(r, index, &terms, total));
             all.extend(skip_scan::choice(r, index, &terms, total));
@@ -179,6 +185,7 @@ pub fn choose(r: &Request<'_>) -> Option<Choice> {
     }
     all.extend(index_merge::choices(r, &terms, total));
     all.extend(fulltext::choices(r, total));
+    all.extend(spatial::choices(r, total));
     let left = left(r, &all, total);
     for c in &mut all {
         c.left = left.min(c.rows);
@@ -425,6 +432,7 @@ pub fn choice(r: &Request<'_>, index: usize, b: Bounded, total: f64) -> Choice {
         skip: None,
         merge: None,
         fulltext: None,
+        spatial: None,
         pushed: None,
         prune: None,
         reverse: false,
@@ -563,7 +571,7 @@ fn estimate(r: &Request<'_>, a: &Access, ranges: usize, constants: bool, total: 
 fn price(r: &Request<'_>, c: &mut Choice, left: f64) {
     let in_order = r
         .wanted
-        .filter(|_| c.access.merge.is_none() && c.access.fulltext.is_none());
+        .filter(|_| c.access.merge.is_none() && !c.access.is_by_entries());
     let order = in_order.map(|w| order(r.schema, &c.access, w));
     // A skip scan finds combinations forwards.
     let order = order.map(|o| o.filter(|reverse| !reverse || c.access.skip.is_none()));

@@ -15,6 +15,7 @@
 //! | `access` | the index and ranges to read one table by |
 //! | `index_condition` | which conditions entries of an index decide |
 //! | `fulltext` | one table by a FULLTEXT index |
+//! | `spatial` | one table by a SPATIAL index |
 //! | `index_merge` | one table by several indexes |
 //! | `loose_scan` | an index read by jumps, for DISTINCT and GROUP BY |
 //! | `skip_scan` | conditions on later parts of an index than the first |
@@ -37,6 +38,7 @@ mod order;
 pub(crate) mod peek;
 mod search;
 mod skip_scan;
+mod spatial;
 mod trial;
 
 use crate::error::SqlResult;

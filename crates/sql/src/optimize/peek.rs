@@ -77,11 +77,14 @@ impl<'a> Peek<'a> {
         if params.is_empty() {
             return counted(table.1, a, self.env, &[]);
         }
-        let shape = (a.index, a.parts_used());
+        let shape = |a: &Access| {
+            let spatial = a.spatial.as_ref().map(|by| by.index);
+            (a.index, spatial, a.parts_used())
+        };
         let same = |known: &&Assumption| {
             known.table == table.0
                 && known.params == params
-                && matches!(&known.of, Estimated::Ranges(k) if (k.index, k.parts_used()) == shape)
+                && matches!(&known.of, Estimated::Ranges(k) if shape(k) == shape(a))
         };
         if let Some(known) = self.assumptions.borrow().iter().find(same) {
             return Some(known.rows);

@@ -476,6 +476,8 @@ pub struct Access {
     pub merge: Option<Box<IndexMerge>>,
     /// A FULLTEXT search finds the rows, the best first; then `index` is the clustered one, and nothing else bounds what is read.
     pub fulltext: Option<Box<FulltextAccess>>,
+    /// A SPATIAL index finds the rows, in the order of their keys; then `index` is the clustered one, and nothing else bounds what is read.
+    pub spatial: Option<Box<SpatialAccess>>,
     /// Conditions asked of the index's entries before rows are fetched.
     pub pushed: Option<Box<IndexCondition>>,
     /// For a partitioned table, what is known of the partitions to read; `None`: nothing.
@@ -493,11 +495,15 @@ impl Access {
             || !self.arms.is_empty()
             || self.skip.is_some()
             || self.merge.is_some()
-            || self.fulltext.is_some()
+            || self.is_by_entries()
     }
     /// Whether it reads the clustered index and no other.
     pub fn is_of_table(&self) -> bool {
-        self.index == 0 && self.merge.is_none() && self.fulltext.is_none()
+        self.index == 0 && self.merge.is_none() && !self.is_by_entries()
+    }
+    /// Whether rows are found by an index that has any number of entries for each.
+    pub fn is_by_entries(&self) -> bool {
+        self.fulltext.is_some() || self.spatial.is_some()
     }
     /// Calls `f` for the values that bound what is read.
     pub fn exprs(&self, f: &mut dyn FnMut(&Expr)) {
@@ -521,6 +527,9 @@ impl Access {
         if let Some(skip) = &self.skip {
             one(&skip.eq, &skip.range);
         }
+        if let Some(by) = &self.spatial {
+            f(&by.geometry);
+        }
     }
     /// An access by the same conditions that is good for nothing but to estimate how much it reads.
     pub fn bounds(&self) -> Access {
@@ -533,6 +542,7 @@ impl Access {
             skip: None,
             merge: None,
             fulltext: None,
+            spatial: self.spatial.clone(),
             pushed: None,
             prune: None,
             reverse: false,
@@ -565,6 +575,15 @@ pub struct FulltextAccess {
     pub index: usize,
     /// The search ([`crate::fulltext::Query`]): the value of a subquery that runs before the first row.
     pub search: Expr,
+}
+
+/// Reading a table by a SPATIAL index.
+#[derive(Clone, Debug)]
+pub struct SpatialAccess {
+    /// Position of the index.
+    pub index: usize,
+    /// What the rows' geometries are to meet.
+    pub geometry: Expr,
 }
 
 /// Conditions on parts of an index of which some before have none: a skip scan.

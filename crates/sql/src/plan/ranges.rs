@@ -13,6 +13,7 @@ use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
 use crate::partition;
 use crate::row;
+use crate::spatial;
 use crate::types::{Column, Schema, SqlType};
 use crate::value::{Lookup, Value, Zone, lookup, number_of_text};
 
@@ -112,6 +113,16 @@ pub fn build(
     cx: &EvalContext<'_>,
     key: &mut Vec<u8>,
 ) -> SqlResult<Ranges> {
+    if let Some(by) = &a.spatial {
+        let geometry = by.geometry.eval(cx)?;
+        return Ok(match spatial::ranges(schema, by.index, &geometry) {
+            list if list.is_empty() => Ranges::Nothing,
+            list => Ranges::List {
+                list: list.into(),
+                inexact: false,
+            },
+        });
+    }
     let tz = cx.session.zone.get();
     let parts = &schema.indexes[a.index].parts;
     if a.unique {
@@ -449,8 +460,9 @@ pub fn estimate(
         Ranges::Point => Some(1),
         Ranges::List { list, .. } => {
             let mut sum = 0u64;
+            let index = a.spatial.as_ref().map_or(a.index, |by| by.index);
             for r in &list {
-                sum = sum.saturating_add(partition::estimate_range(table, schema, a.index, r)?);
+                sum = sum.saturating_add(partition::estimate_range(table, schema, index, r)?);
             }
             Some(sum)
         }

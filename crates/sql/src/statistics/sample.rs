@@ -93,8 +93,8 @@ pub fn measure(
         };
         Ok((measure, schema.clone(), super::changes(table, schema).net))
     })?;
-    // How many entries a word has is asked of a FULLTEXT index when it is searched.
-    let of_values = |at: &usize| schema.indexes[*at].fulltext.is_none();
+    // How many entries a word or a cell has is asked of such an index when it is searched.
+    let of_values = |at: &usize| !schema.indexes[*at].is_multi();
     for at in (1..schema.indexes.len()).filter(of_values) {
         let same = step(engine, owner, open, |txn, table, now| {
             if table.def().id != measure.table || !Arc::ptr_eq(now, &schema) {

@@ -134,7 +134,7 @@ pub fn implied_keys(specs: &[Spec], keys: &mut Vec<KeySpec>, base: usize) {
     let mut more = Vec::new();
     for spec in specs {
         let covers = |key: &KeySpec| {
-            key.kind != KeyKind::Fulltext
+            !matches!(key.kind, KeyKind::Fulltext | KeyKind::Spatial)
                 && key.parts.len() >= spec.columns.len()
                 && key
                     .parts

@@ -145,7 +145,7 @@ fn reads_through(st: &State<'_>, b: &Block, source: usize, access: &Access) -> b
         && access.jump.is_none()
         && access.skip.is_none()
         && access.merge.is_none()
-        && access.fulltext.is_none()
+        && !access.is_by_entries()
         && (whole || access.index == 0 && access.arms.is_empty())
         && access.recheck.iter().all(free)
 }

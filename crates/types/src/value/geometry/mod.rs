@@ -12,6 +12,7 @@
 //! | `geohash` | geohashes |
 //! | `srs` | the reference systems that there are |
 //! | `bounds` | minimum bounding rectangles and how they lie to each other |
+//! | `cells` | cells of the plane for indexes |
 //! | `measure` | lengths, areas, centroids, distances |
 //! | `similar` | how similar two shapes are |
 //! | `segment` | where lines meet |
@@ -26,6 +27,7 @@
 
 mod bounds;
 mod buffer;
+pub mod cells;
 mod convert;
 pub mod geohash;
 pub mod geojson;

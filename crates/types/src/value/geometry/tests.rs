@@ -372,3 +372,80 @@ proptest! {
         }
     }
 }
+
+/// A coordinate of any size.
+fn coordinates() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        -1.0f64..1.0,
+        -180.0f64..180.0,
+        -1e7f64..1e7,
+        any::<f64>().prop_map(|v| if v.is_finite() { v } else { 0.0 }),
+        proptest::sample::select(vec![
+            0.0,
+            -0.0,
+            1.0,
+            256.0,
+            -256.0,
+            255.9999999,
+            f64::MAX,
+            f64::MIN
+        ]),
+    ]
+}
+
+fn rectangles_of() -> impl Strategy<Value = Bounds> {
+    let extent = prop_oneof![Just(0.0), 0.0f64..1.0, 0.0f64..1e4, coordinates()];
+    (coordinates(), coordinates(), extent.clone(), extent).prop_map(|(x, y, w, h)| {
+        let to = |v: f64, by: f64| Some(v + by).filter(|v| v.is_finite()).unwrap_or(v);
+        let of = |x, y| Bounds {
+            min: Point { x, y },
+            max: Point { x, y },
+        };
+        of(x, y).with(&of(to(x, w), to(y, h)))
+    })
+}
+
+proptest! {
+    #[test]
+    fn cells_find_what_meets(a in rectangles_of(), b in rectangles_of()) {
+        let ranges = cells::ranges(&a);
+        prop_assert!(ranges.windows(2).all(|w| w[0].1 < w[1].0), "{:?}", ranges);
+        prop_assert!(ranges.iter().all(|r| r.0 <= r.1));
+        for (searched, kept) in [(&ranges, &a), (&ranges, &b)] {
+            let (mut count, mut found) = (0, false);
+            cells::keys(kept, &mut |key| {
+                count += 1;
+                found |= searched.iter().any(|r| (r.0..=r.1).contains(key));
+            });
+            prop_assert!((1..=4).contains(&count));
+            prop_assert!(found || !a.intersects(kept));
+        }
+    }
+}
+
+/// What lies far away is in none of the ranges, as long as the search's rectangle is small.
+#[test]
+fn cells_leave_out_what_is_far() {
+    let at = |x: f64, y: f64| Bounds::of(&Shape::Point(Point { x, y })).unwrap();
+    for (x, y) in [(0.0, 0.0), (100.0, 50.0), (-0.5, 51.0), (500_000.0, -4e6)] {
+        let ranges = cells::ranges(&at(x, y).widened(0.5));
+        let finds = |b: &Bounds| {
+            let mut found = false;
+            cells::keys(b, &mut |key| {
+                found |= ranges.iter().any(|r| (r.0..=r.1).contains(key))
+            });
+            found
+        };
+        assert!(finds(&at(x, y)) && finds(&at(x + 0.5, y - 0.5)));
+        assert!(finds(&at(x, y).widened(1e5)));
+        for (dx, dy) in [
+            (3.0, 0.0),
+            (0.0, 3.0),
+            (-3.0, 0.0),
+            (0.0, -3.0),
+            (-9.0, 9.0),
+        ] {
+            assert!(!finds(&at(x + dx, y + dy)), "{x} {y} {dx} {dy}");
+        }
+    }
+}
