@@ -45,6 +45,14 @@ fn texts_are_cut_into_words() {
         ),
         ("Überall Ökonomie größer", "Überall Ökonomie größer"),
         ("日本語 テキスト", "日本語 テキスト"),
+        // With marks that combine: of Latin, Devanagari, Hebrew, and alone.
+        (
+            "C\u{353}\u{319}i\u{329}ao, x\u{327}yz",
+            "C\u{353}\u{319}i\u{329}ao x\u{327}yz",
+        ),
+        ("हिन्दी पाठ", "हिन्दी पाठ"),
+        ("שָׁלוֹם-עוֹלָם", "שָׁלוֹם עוֹלָם"),
+        ("abc\u{200D}def ghi\u{203F}jkl", "abc def ghi jkl"),
     ] {
         assert_eq!(cut(&words(), text), want, "{text}");
     }

@@ -1,5 +1,10 @@
 //! Texts cut into words.
 
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::catalog::{FulltextIndex, TextParser};
 use crate::types::Collation;
 use crate::types::collation::next_char;
@@ -31,9 +36,33 @@ pub fn each<'t>(
     }
 }
 
-/// Whether a character is part of words.
+/// Whether a character is part of words: letters with the marks that combine with them, and digits.
 fn is_word(c: u32) -> bool {
-    c == u32::from(b'_') || char::from_u32(c).is_some_and(char::is_alphanumeric)
+    c == u32::from(b'_') || char::from_u32(c).is_some_and(|c| c.is_alphanumeric() || is_mark(c))
+}
+
+/// The first mark that combines with a letter.
+const FIRST_MARK: char = '\u{300}';
+
+/// What is part of words from there on: Unicode's letters, marks and digits, without joiners and what is like `_`.
+static MARKED: LazyLock<Vec<RangeInclusive<char>>> = LazyLock::new(|| {
+    const OTHERS: &str =
+        r"\u{200C}\u{200D}\u{203F}\u{2040}\u{2054}\u{FE33}\u{FE34}\u{FE4D}-\u{FE4F}\u{FF3F}";
+    let all: String = (FIRST_MARK..=char::MAX).collect();
+    let marked = Regex::new(&format!(r"[\w--[{OTHERS}]]+")).expect("a pattern");
+    let ranges = marked.find_iter(&all).map(|found| {
+        let mut chars = found.as_str().chars();
+        let first = chars.next().expect("one at least");
+        first..=chars.next_back().unwrap_or(first)
+    });
+    ranges.collect()
+});
+
+fn is_mark(c: char) -> bool {
+    c >= FIRST_MARK && {
+        let at = MARKED.partition_point(|r| *r.end() < c);
+        MARKED.get(at).is_some_and(|r| r.contains(&c))
+    }
 }
 
 /// The words of a text, with their lengths in characters.
