@@ -1,6 +1,7 @@
 //! Texts where bytes are wanted, and bytes where texts are: beside a binary string or for a binary column it is the bytes of a text's own
-//! character set that count, not its UTF-8.
+//! character set that count, not its UTF-8. But constant bytes beside a column are a text in its character set.
 
+use super::coercion::{Coercibility, hold_of};
 use super::{Scope, call};
 use crate::expr::func::Func;
 use crate::expr::{Expr, ExprKind};
@@ -17,10 +18,39 @@ pub(super) fn beside_bytes<'e>(
     scope: &mut dyn Scope,
 ) {
     let mut list: Vec<&mut Expr> = list.into_iter().collect();
+    let texts = list.iter().filter(|e| e.ty.is_string() && !is_bytes(&e.ty));
+    let firmest = texts
+        .map(|e| (hold_of(e), e.ty.collation))
+        .min_by_key(|(hold, _)| *hold);
+    if let Some((hold, collation)) = firmest
+        && hold < Coercibility::Constant
+    {
+        for e in &mut list {
+            constant_into_text(e, collation);
+        }
+    }
     if list.iter().any(|e| is_bytes(&e.ty)) {
         for e in &mut list {
             into_bytes(e, scope);
         }
+    }
+}
+
+/// Makes of constant bytes the text that they are in a collation's character set, if they are one.
+fn constant_into_text(e: &mut Expr, collation: Collation) {
+    let encoding = collation.character_set().encoding();
+    if encoding.is_utf8() || !is_bytes(&e.ty) {
+        return;
+    }
+    let (ExprKind::BitString(Value::Bytes(bytes)) | ExprKind::Literal(Value::Bytes(bytes))) =
+        &e.kind
+    else {
+        return;
+    };
+    if let Ok(text) = encoding.text_of(bytes) {
+        let v = Value::string(text.into_owned());
+        let ty = super::type_of(&v, collation);
+        *e = Expr::literal(v, ty);
     }
 }
 
