@@ -49,6 +49,8 @@ pub(super) struct Change<'a> {
     options: KeptOptions,
     /// The rows are to be written anew, whatever else changes.
     pub anew: bool,
+    /// ORDER BY: columns of the old definition, and whether the last come first.
+    order: Vec<(usize, bool)>,
 }
 
 /// What a change comes to.
@@ -64,6 +66,8 @@ pub(super) struct Changed {
     pub others: Vec<((String, String), Vec<u8>)>,
     /// Where its rows are written anew, if elsewhere.
     pub place: Option<Place>,
+    /// The order in which they are, if another than they had: columns of the old definition, and whether the last come first.
+    pub order: Vec<(usize, bool)>,
 }
 
 impl Changed {
@@ -75,6 +79,7 @@ impl Changed {
             renamed: Vec::new(),
             others: Vec::new(),
             place: None,
+            order: Vec::new(),
             schema,
         }
     }
@@ -90,6 +95,23 @@ fn missing(name: &str) -> SqlError {
 /// Error 3940.
 fn no_constraint(name: &str) -> SqlError {
     SqlError::new(3940, format!("Constraint '{name}' does not exist."))
+}
+
+/// The order asked for, which a clustered index makes needless.
+fn settled_order(
+    order: Vec<(usize, bool)>,
+    indexes: &[Index],
+    table: &str,
+    env: &SessionEnv,
+) -> Vec<(usize, bool)> {
+    if order.is_empty() || key::is_hidden_in(indexes) {
+        return order;
+    }
+    let m = format!(
+        "ORDER BY ignored as there is a user-defined clustered index in the table '{table}'"
+    );
+    env.warn(1105, m);
+    Vec::new()
 }
 
 fn unsupported<T>(what: &str) -> SqlResult<T> {
@@ -166,6 +188,7 @@ impl<'a> Change<'a> {
             comment: old.comment.clone(),
             options: old.options.clone(),
             anew: false,
+            order: Vec::new(),
         }
     }
 
@@ -464,27 +487,24 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// ORDER BY: the clustered index is the order.
-    fn order<'n>(&self, columns: impl Iterator<Item = &'n ast::ColumnName>) -> SqlResult<()> {
-        for column in columns {
+    /// ORDER BY: rows without a clustered index are written anew in this order.
+    fn order<'n>(
+        &mut self,
+        columns: impl Iterator<Item = (&'n ast::ColumnName, bool)>,
+    ) -> SqlResult<()> {
+        for (column, desc) in columns {
             let name = column.name.as_str();
-            if self.position(name).is_err() {
-                return Err(SqlError::new(
-                    1054,
-                    format!("Unknown column '{name}' in 'order clause'"),
-                ));
+            let named = |c: &Column| c.name.eq_ignore_ascii_case(name);
+            let Some(c) = self.old.columns.iter().position(named) else {
+                let m = format!("Unknown column '{name}' in 'order clause'");
+                return Err(SqlError::new(1054, m));
+            };
+            if self.old.layout().is_computed(c) {
+                return unsupported("ORDER BY of a virtual column in ALTER TABLE");
             }
+            self.order.push((c, desc));
         }
-        if self.old.indexes[0].parts.is_empty() {
-            return unsupported("ORDER BY of a table without a clustered index");
-        }
-        self.env.warn(
-            1105,
-            format!(
-                "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
-                self.table
-            ),
-        );
+        self.anew |= key::is_hidden(self.old);
         Ok(())
     }
 
@@ -599,7 +619,11 @@ impl<'a> Change<'a> {
                     default,
                 )?)
             }
-            A::OrderBy(columns) => self.order(columns.all().iter().map(|(column, _)| column)),
+            A::OrderBy(columns) => {
+                let columns = columns.all();
+                let desc = |d: &Option<ast::Direction>| *d == Some(ast::Direction::Descending);
+                self.order(columns.iter().map(|(column, d)| (column, desc(d))))
+            }
             A::Plain(PlainAlter::Force) => {
                 self.anew = true;
                 Ok(())
@@ -634,6 +658,7 @@ impl<'a> Change<'a> {
         from.resize(columns.len(), None);
         explicit_null.resize(columns.len(), false);
         let indexes = key::indexes(&self.keys, &mut columns, &explicit_null)?;
+        let order = settled_order(self.order, &indexes, self.table, self.env);
         let is_new = |i: &Index| self.old.indexes.iter().all(|old| old.name != i.name);
         key::warn_of_twins(&indexes, is_new, name, self.env);
         spatial::warn_of_useless(&indexes, is_new, &columns, self.env);
@@ -661,6 +686,7 @@ impl<'a> Change<'a> {
             renamed: self.renamed,
             others: Vec::new(),
             place: None,
+            order,
         })
     }
 }

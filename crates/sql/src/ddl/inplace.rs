@@ -44,7 +44,8 @@ impl Changed {
         let numbered = columns
             .clone()
             .any(|(c, f)| c.auto_increment && f.is_none());
-        if numbered || self.kept_keys != self.schema.foreign_keys.len() {
+        let ordered = !self.order.is_empty();
+        if numbered || ordered || self.kept_keys != self.schema.foreign_keys.len() {
             return Ok(None);
         }
         if self.same_keys(old) && self.same_partitions(old, env)? {

@@ -16,11 +16,14 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use millpond_store::btree::Records;
 use millpond_store::engine::{Beside, Follow, Place};
 use millpond_store::space::FileId;
 use millpond_store::txn::DdlStage;
 use millpond_store::txn::progress::Seen;
-use millpond_store::{Direction, Fetch, Isolation, KeyRange, ReadMode, RowOrder, Table, Txn};
+use millpond_store::{
+    Direction, Error, Fetch, Isolation, KeyRange, ReadMode, RowOrder, Table, Txn,
+};
 
 use super::Ddl;
 use super::change::Changed;
@@ -32,6 +35,7 @@ use super::work::{Home, Work};
 use crate::catalog::Versions;
 use crate::error::SqlResult;
 use crate::partition::partition_text;
+use crate::row::encode_sort_value;
 use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::write::counter;
@@ -184,7 +188,10 @@ impl<'a> Ddl<'a> {
         let keeps_ids = places == Some(Places::Same)
             && schema.indexes[0].parts.is_empty()
             && home != Home::Temporary;
-        self.copy(txn, &source, &conversion, keeps_ids, &mut work)?;
+        match &*changed.order {
+            [] => self.copy(txn, &source, &conversion, keeps_ids, &mut work)?,
+            order => self.copy_sorted(txn, &source, &conversion, order, &mut work)?,
+        }
         if places != Some(Places::Computed) {
             // Purge goes on.
             self.engine.statement(txn);
@@ -285,6 +292,51 @@ impl<'a> Ddl<'a> {
                 let row_id = keeps_ids.then_some(found.clustered_key);
                 work.take(conversion, row_id, found.row)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Copies the rows in the order of some of their columns.
+    fn copy_sorted(
+        &self,
+        txn: &mut Txn,
+        from: &Old<'_>,
+        conversion: &Conversion<'_>,
+        order: &[(usize, bool)],
+        work: &mut Work<'_>,
+    ) -> SqlResult<()> {
+        let (forward, view) = (Direction::Forward, ReadMode::Consistent);
+        let (old, zone) = (conversion.old, self.env.zone.get());
+        let wrap = |e| store_error(e, &from.table.def().name);
+        let go_on = || match self.owner.is_killed() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        };
+        let mut sorter = self.engine.index_sorter(1);
+        let mut key = Vec::new();
+        for (_, source) in &from.sources {
+            let everything = KeyRange {
+                lower: Bound::Unbounded,
+                upper: Bound::Unbounded,
+            };
+            let mut scan = source
+                .scan(txn, 0, everything, forward, view, Fetch::Row)
+                .map_err(wrap)?;
+            while let Some(found) = scan.next(txn).map_err(wrap)? {
+                if sorter.len().is_multiple_of(CHECK_ROWS) {
+                    go_on().map_err(wrap)?;
+                }
+                key.clear();
+                for (c, desc) in order {
+                    let v = old.layout().column(old, found.row, *c, zone);
+                    encode_sort_value(&v, &old.columns[*c].ty, *desc, &mut key);
+                }
+                sorter.add(&key, found.row, &go_on).map_err(wrap)?;
+            }
+        }
+        let mut sorted = sorter.finish(&go_on).map_err(wrap)?;
+        while let Some((_, row)) = sorted.next().map_err(wrap)? {
+            work.take(conversion, None, row)?;
         }
         Ok(())
     }
