@@ -484,7 +484,10 @@ impl<'a> Ddl<'a> {
     /// ALTER DATABASE: what tables made from now on have.
     fn alter_database(&self, name: Option<&str>, options: &[DatabaseOption]) -> SqlResult<Done> {
         let name = match name {
-            Some(name) => name.to_string(),
+            Some(name) => {
+                names::database(name)?;
+                name.to_string()
+            }
             None => current_database(self.env)?,
         };
         not_system(&name, self.env)?;
