@@ -586,3 +586,12 @@ fn profiles_tell_where_time_went() {
     c.ok("SET profiling_history_size = 1");
     assert_eq!(c.rows("SHOW PROFILES").len(), 1);
 }
+
+#[test]
+fn rowid_heads_its_column_as_it_was_written() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (A INT PRIMARY KEY)");
+    let answer = c.ok("SELECT _rowid, t._ROWID, a, _rowid AS b FROM t");
+    assert_eq!(answer.headings(), ["_rowid", "_ROWID", "A", "b"]);
+}

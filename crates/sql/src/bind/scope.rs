@@ -44,7 +44,7 @@ pub enum Aliases {
 }
 
 /// What else the column of an integer key is called.
-const ROW_ID: &str = "_rowid";
+pub(super) const ROW_ID: &str = "_rowid";
 
 /// A block being bound.
 pub struct Frame {

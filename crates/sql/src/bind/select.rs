@@ -4,7 +4,7 @@ use super::duplicates::OnDuplicate;
 use super::from;
 use super::group;
 use super::heads::{Head, column_flags};
-use super::scope::{Aliases, Binder};
+use super::scope::{Aliases, Binder, ROW_ID};
 use super::window::Windows;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::by_value;
@@ -345,7 +345,11 @@ impl<'p> Binder<'p, '_> {
         {
             let own = s.column(column).0;
             // A plain column shows its own name, in its own case.
-            let name = if named { name } else { own.to_string() };
+            let name = match (named, other_name(&name, own)) {
+                (true, _) => name,
+                (false, Some(other)) => other,
+                (false, None) => own.to_string(),
+            };
             let mut meta = ColumnMeta::computed(name, &e.ty, e.nullable);
             meta.table = s.name.clone();
             if let TableKind::Stored { schema, .. } = &s.kind {
@@ -400,4 +404,12 @@ pub(super) fn checked_position(p: u64, count: usize, clause: &str) -> SqlResult<
             format!("Unknown column '{p}' in '{clause}'"),
         ))
     }
+}
+
+/// `_rowid` as it was written, of a column that it is another name of.
+fn other_name(written: &str, own: &str) -> Option<String> {
+    let last = written.rsplit('.').next().unwrap_or_default();
+    let last = last.trim().trim_matches('`');
+    let other = last.eq_ignore_ascii_case(ROW_ID) && !own.eq_ignore_ascii_case(ROW_ID);
+    other.then(|| last.to_string())
 }
