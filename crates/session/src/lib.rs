@@ -38,6 +38,6 @@ pub use millpond_sql::{
     value,
 };
 pub use millpond_store::{Error as StoreError, OnDurable};
-pub use registry::{ClientCertificate, Counter, KillHook, TlsFacts};
+pub use registry::{ClientCertificate, ClientLook, Counter, KillHook, TlsFacts};
 pub use session::{ConnectionInfo, Prepared, Session, Unsettled, commit_error};
 pub use vars::VERSION;

@@ -11,12 +11,13 @@ use crate::service::Service;
 use crate::stream::Stream;
 use crate::tls::{Channel, Tls};
 use crate::wire::{PacketReader, PacketWriter};
+use millpond_session::{ClientLook, KillHook, TlsFacts, VERSION};
 use millpond_session::{Completion, ConnectionInfo, SqlError};
-use millpond_session::{KillHook, TlsFacts, VERSION};
 use parking_lot::Mutex;
 use socket2::Socket;
 use std::hash::{BuildHasher, RandomState};
-use std::io;
+use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -116,6 +117,7 @@ pub(super) fn login<B: Backend>(
         interactive: capabilities & capability::INTERACTIVE != 0,
         collation_id: login.collation,
         on_kill: Some(kill_hook(stream.socket())),
+        is_gone: Some(client_look(stream.socket())),
     };
     let claim = Claim::of(&login, peer, facts.clone());
     let mut line = Line {
@@ -196,6 +198,21 @@ fn kill_hook(socket: &Arc<Socket>) -> KillHook {
     KillHook(Arc::new(move || {
         if let Some(socket) = socket.upgrade() {
             let _ = socket.shutdown(Shutdown::Read);
+        }
+    }))
+}
+
+/// Looks whether the other side has closed the connection, which an end of what it sends says.
+fn client_look(socket: &Arc<Socket>) -> ClientLook {
+    let socket = Arc::downgrade(socket);
+    ClientLook(Arc::new(move || {
+        let Some(socket) = socket.upgrade() else {
+            return true;
+        };
+        let mut byte = [MaybeUninit::uninit()];
+        match socket.recv_with_flags(&mut byte, libc::MSG_PEEK | libc::MSG_DONTWAIT) {
+            Ok(bytes) => bytes == 0,
+            Err(e) => !matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
         }
     }))
 }

@@ -64,8 +64,32 @@ impl std::fmt::Debug for KillHook {
     }
 }
 
+/// Looks whether the client of a connection is gone: must be quick and must not call back into the instance.
+#[derive(Clone)]
+pub struct ClientLook(pub Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl std::fmt::Debug for ClientLook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ClientLook")
+    }
+}
+
 /// State of a session in SLEEP.
 pub(crate) const USER_SLEEP: &str = "User sleep";
+/// State of a session in GET_LOCK.
+pub(crate) const USER_LOCK: &str = "User lock";
+
+/// What function a session waits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Waits {
+    /// None.
+    Nowhere = 0,
+    /// SLEEP.
+    Sleep = 1,
+    /// GET_LOCK.
+    Lock = 2,
+}
 
 /// What the event scheduler waits for, as its state says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +125,9 @@ pub(crate) struct Seat {
     killing: Mutex<()>,
     /// Wakes the session out of SLEEP.
     woken: Condvar,
-    /// Whether it is in SLEEP.
-    asleep: AtomicBool,
+    /// [`Waits`].
+    waits: AtomicU8,
+    is_gone: Option<ClientLook>,
     /// What it waits for, if it is the event scheduler's ([`Command::Daemon`]).
     awaits: AtomicU8,
 }
@@ -147,13 +172,26 @@ impl Seat {
             kill: AtomicU8::new(ALIVE),
             killing: Mutex::new(()),
             woken: Condvar::new(),
-            asleep: AtomicBool::new(false),
+            waits: AtomicU8::new(Waits::Nowhere as u8),
+            is_gone: None,
             awaits: AtomicU8::new(Awaits::Event as u8),
         }
     }
     /// The same over TLS, if there is any.
     pub fn over(self, tls: Option<Arc<TlsFacts>>) -> Seat {
         Seat { tls, ..self }
+    }
+    /// The same with a client that may be looked for.
+    pub fn watching(self, is_gone: Option<ClientLook>) -> Seat {
+        Seat { is_gone, ..self }
+    }
+    /// Whether its client is known to be gone.
+    pub fn client_is_gone(&self) -> bool {
+        self.is_gone.as_ref().is_some_and(|look| (look.0)())
+    }
+    /// Says what function it waits in.
+    pub fn waits_in(&self, function: Waits) {
+        self.waits.store(function as u8, Ordering::Relaxed);
     }
     /// Who the client says it is.
     pub fn user(&self) -> Arc<str> {
@@ -240,14 +278,14 @@ impl Seat {
     }
     /// Sleeps until a point in time, or until the session is killed.
     pub fn doze(&self, until: Instant) {
-        self.asleep.store(true, Ordering::Relaxed);
+        self.waits_in(Waits::Sleep);
         let mut killing = self.killing.lock();
         while !self.interrupted() {
             if self.woken.wait_until(&mut killing, until).timed_out() {
                 break;
             }
         }
-        self.asleep.store(false, Ordering::Relaxed);
+        self.waits_in(Waits::Nowhere);
     }
     /// Its row of the process list.
     pub fn process(&self, now_us: u64) -> Process {
@@ -265,7 +303,7 @@ impl Seat {
                 Command::name(command)
             },
             seconds: now_us.saturating_sub(since) / 1_000_000,
-            state: Cow::Borrowed(match self.asleep.load(Ordering::Relaxed) {
+            state: Cow::Borrowed(match self.waits.load(Ordering::Relaxed) {
                 _ if idle => "",
                 _ if command == Command::Daemon as u8 => {
                     match self.awaits.load(Ordering::Relaxed) {
@@ -273,8 +311,9 @@ impl Seat {
                         _ => "Waiting for next activation",
                     }
                 }
-                true => USER_SLEEP,
-                false => "executing",
+                1 => USER_SLEEP,
+                2 => USER_LOCK,
+                _ => "executing",
             }),
             progress: self.owner().progress().look(),
             info: if idle { None } else { self.info.lock().clone() },

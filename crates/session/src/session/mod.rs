@@ -50,7 +50,7 @@ use millpond_sql::{SqlError, SqlResult};
 
 use crate::accounts::login::Admitted;
 use crate::instance::Instance;
-use crate::registry::{KillHook, TlsFacts};
+use crate::registry::{ClientLook, KillHook, TlsFacts};
 use crate::statements::Compiled;
 
 pub use state::Session;
@@ -85,6 +85,8 @@ pub struct ConnectionInfo {
     /// Called when KILL ends this connection, from the killing session's thread, after
     /// [`Session::killed`] has become true: wakes a connection that waits for its client.
     pub on_kill: Option<KillHook>,
+    /// Asked by statements that wait long whether the client is gone; they end then.
+    pub is_gone: Option<ClientLook>,
 }
 
 /// A prepared statement. It belongs to the session that made it and is compiled anew by itself when

@@ -12,6 +12,7 @@ use millpond_store::Engine;
 
 use super::program;
 use crate::instance::Facts;
+use crate::registry::Waits;
 use crate::show;
 
 impl Services for Facts {
@@ -23,6 +24,15 @@ impl Services for Facts {
     }
     fn doze(&self, until: Instant) {
         self.seat.doze(until);
+    }
+    fn awaits_user_lock(&self, waits: bool) {
+        self.seat.waits_in(match waits {
+            true => Waits::Lock,
+            false => Waits::Nowhere,
+        });
+    }
+    fn client_is_gone(&self) -> bool {
+        self.seat.client_is_gone()
     }
     fn user_locks(&self) -> &UserLocks {
         &self.instance.0.user_locks

@@ -130,7 +130,8 @@ impl Session {
         owner.set_tag(u64::from(id));
         let (user, host) = (info.user.clone(), info.host.clone());
         let on_kill = info.on_kill.clone();
-        let seat = Seat::new(id, user, host, owner.clone(), on_kill, now_us());
+        let seat = Seat::new(id, user, host, owner.clone(), on_kill, now_us())
+            .watching(info.is_gone.clone());
         let seat = Arc::new(seat.over(info.tls.clone()));
         let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let user = format!("{}@{host}", info.user);

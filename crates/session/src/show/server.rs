@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::table::{Context, Ty, Virtual, n, opt, s};
 use super::waits::metadata_waits;
-use crate::registry::{Process, USER_SLEEP};
+use crate::registry::{Process, USER_LOCK, USER_SLEEP};
 use crate::vars::{self, VarScope};
 use millpond_sql::env::Level;
 use millpond_sql::env::privileges::PROCESS;
@@ -177,7 +177,7 @@ fn state(p: &Process, waiting: Option<&'static str>) -> Cow<'static, str> {
     let text = p.info.as_deref().unwrap_or_default().trim_start();
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
     match word.unwrap_or_default().to_ascii_uppercase().as_str() {
-        _ if idle || p.state == USER_SLEEP => p.state.clone(),
+        _ if idle || p.state == USER_SLEEP || p.state == USER_LOCK => p.state.clone(),
         _ if waiting.is_some() => waiting.unwrap_or_default().into(),
         "UPDATE" | "DELETE" => "updating".into(),
         "INSERT" | "REPLACE" => "update".into(),

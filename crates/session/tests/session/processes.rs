@@ -1,5 +1,10 @@
 //! The process list, KILL, status counters, closing and opening.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use millpond_session::{ClientLook, ConnectionInfo};
+
 use crate::support::{Client, TestDb};
 
 #[test]
@@ -209,4 +214,32 @@ fn the_process_list_shows_what_a_procedure_does() {
     assert_eq!(c.rows("SELECT * FROM t"), [format!("7|{shown}")]);
     let own = "SELECT INFO FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
     assert_eq!(c.rows(own), [own]);
+}
+
+#[test]
+fn who_waits_for_a_lock_by_name_ends_with_its_client() {
+    let db = TestDb::new();
+    let mut a = db.raw();
+    assert_eq!(a.one("SELECT GET_LOCK('x', 0)"), "1");
+    let gone = Arc::new(AtomicBool::new(false));
+    let looked = gone.clone();
+    let info = ConnectionInfo {
+        user: "root".into(),
+        host: "localhost".into(),
+        is_gone: Some(ClientLook(Arc::new(move || looked.load(Ordering::Relaxed)))),
+        ..ConnectionInfo::default()
+    };
+    let mut b = Client(db.instance().connect(info).expect("connect"));
+    std::thread::scope(|threads| {
+        let waits = threads.spawn(move || b.one("SELECT GET_LOCK('x', 100000)"));
+        let waiting =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'";
+        while a.one(waiting) == "0" {
+            std::thread::yield_now();
+        }
+        gone.store(true, Ordering::Relaxed);
+        assert_eq!(waits.join().unwrap(), "NULL");
+        assert_eq!(a.one(waiting), "0");
+    });
+    assert_eq!(a.one("SELECT IS_USED_LOCK('x') = CONNECTION_ID()"), "1");
 }

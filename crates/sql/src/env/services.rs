@@ -56,6 +56,12 @@ pub trait Services: Any + Send + Sync {
     fn is_interrupted(&self) -> bool;
     /// Sleeps until then, or until KILL.
     fn doze(&self, until: Instant);
+    /// Says that the session waits for one of [`Services::user_locks`], or no longer does.
+    fn awaits_user_lock(&self, _waits: bool) {}
+    /// Whether the session's client is known to be gone: nobody waits for an answer.
+    fn client_is_gone(&self) -> bool {
+        false
+    }
     /// The locks of GET_LOCK.
     fn user_locks(&self) -> &UserLocks;
     /// Whether whoever the session runs for may do what this needs: the error that it may not.

@@ -24,6 +24,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 /// Longest wait that is told from one without end: a year.
 const LONGEST: f64 = 365.0 * 86_400.0;
+/// Between two looks at whether who waits in GET_LOCK still has a client.
+const CLIENT_LOOK: Duration = Duration::from_secs(1);
 /// Evaluations between two looks at whether BENCHMARK was killed.
 const LOOK_EVERY: u64 = 1024;
 
@@ -111,16 +113,41 @@ fn said<'a>(done: Option<bool>) -> Computed<'a> {
     done.map(|d| Value::Int(i64::from(d))).ok_or(Exit::Null)
 }
 
+/// Whether nobody waits for an answer.
+fn is_abandoned(c: &Call<'_, '_>) -> bool {
+    let services = c.cx.session.services.as_ref();
+    services.is_some_and(|s| s.client_is_gone())
+}
+
 fn get_lock<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let (locks, name, s) = (locks(c)?, name(c)?, c.cx.session);
     let seconds = c.args[1].eval(c.cx)?.to_f64();
     let until = (0.0..LONGEST)
         .contains(&seconds)
         .then(|| Instant::now() + Duration::from_secs_f64(seconds));
-    let until = (until, s.deadline.get());
-    said(locks.get(s.connection_id, name.as_deref(), until, || {
-        stop(c).is_some()
-    })?)
+    let (id, name) = (s.connection_id, name.as_deref());
+    let waits = |waits| {
+        if let Some(services) = &s.services {
+            services.awaits_user_lock(waits);
+        }
+    };
+    waits(true);
+    let got = loop {
+        let look = Instant::now() + CLIENT_LOOK;
+        let (step, last) = match until {
+            Some(until) if until <= look => (until, true),
+            _ => (look, false),
+        };
+        let interrupted = || stop(c).is_some();
+        let got = locks.get(id, name, (Some(step), s.deadline.get()), interrupted);
+        match got {
+            Ok(Some(false)) if !last && is_abandoned(c) => break Ok(None),
+            Ok(Some(false)) if !last => {}
+            got => break got,
+        }
+    };
+    waits(false);
+    said(got?)
 }
 
 fn release_lock<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
