@@ -82,6 +82,11 @@ pub fn parse_datetime(text: &[u8]) -> Option<ParsedDateTime> {
 /// Most digits of a month or day between delimiters.
 const PART: usize = 6;
 
+/// Whether a text goes on with digits after a blank, as one does that has a time of day after a date.
+fn has_clock(s: &[u8]) -> bool {
+    s.windows(2).any(|w| w[0] == b' ' && w[1].is_ascii_digit())
+}
+
 fn is_delimiter(b: u8) -> bool {
     b.is_ascii_punctuation()
 }
@@ -339,7 +344,10 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     let run = s.iter().take_while(|b| b.is_ascii_digit()).count();
     if !negative
         && (run >= 12
-            || (run == 4 && s.len() >= 10 && is_delimiter(s[4]) && s[4] != b':' && s[4] != b'.'))
+            || (run == 4
+                && s.len() >= 10
+                && is_delimiter(s[4])
+                && (s[4] != b':' && s[4] != b'.' || has_clock(s))))
     {
         let d = parse_datetime(s)?;
         return Some(ParsedTime {
@@ -503,6 +511,7 @@ mod tests {
             ("850:00:00", "838:59:59"),
             ("1 10", "34:00:00"),
             ("2024-01-31 10:11:12", "10:11:12"),
+            ("2024:01:31 10:11:12", "10:11:12"),
         ] {
             let p = parse_time(s.as_bytes()).unwrap_or_else(|| panic!("{s}"));
             let mut out = Vec::new();

@@ -4,7 +4,7 @@ use super::dates::allowed;
 use super::typing::{int, temporal_fsp};
 use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
 use crate::types::{BaseType, SqlType};
-use crate::value::parse_time::parse_datetime;
+use crate::value::parse_time::{parse_datetime, parse_time};
 use crate::value::time::{self, MICROS};
 use crate::value::{Decimal, Time, Value};
 
@@ -50,11 +50,19 @@ fn time_value<'a>(micros: i64, c: &Call<'_, 'a>) -> Computed<'a> {
     Ok(Value::Time(t))
 }
 
+/// Whether a text is a time of day with its date.
+fn is_dated(text: &[u8]) -> bool {
+    parse_time(text).is_some_and(|p| p.dated)
+}
+
 fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let (a, b) = (c.value(0)?, c.value(1)?);
     let has_date = |v: &Value<'_>| match v {
         Value::Date(_) | Value::DateTime(_) => true,
-        Value::Bytes(b) => parse_datetime(b).is_some_and(|p| p.has_time) && b.contains(&b'-'),
+        Value::Bytes(b) => {
+            let dated = || b.contains(&b'-') || is_dated(b);
+            parse_datetime(b).is_some_and(|p| p.has_time) && dated()
+        }
         _ => false,
     };
     if has_date(&a) != has_date(&b) {
@@ -100,6 +108,12 @@ fn sec_to_time<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 /// ADDTIME, or SUBTIME for a sign of -1.
 fn move_by<'a>(c: &Call<'_, 'a>, sign: i64) -> Computed<'a> {
+    // A text with a date is no time to go by.
+    if let Value::Bytes(text) = c.value(1)?
+        && is_dated(&text)
+    {
+        return Err(Exit::Null);
+    }
     let step = c.time(1)?.micros * sign;
     let v = c.value(0)?;
     let as_datetime = match &v {
