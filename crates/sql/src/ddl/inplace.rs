@@ -126,6 +126,9 @@ impl Changed {
     }
 
     fn copy_reason(&self, old: &Schema, env: &SessionEnv) -> Option<CopyReason> {
+        if !self.order.is_empty() {
+            return Some(None);
+        }
         let strict = env.sql_mode.get().strict;
         let primary = |s: &Schema| s.indexes.iter().any(|i| i.name == super::key::PRIMARY);
         let kept = || {
