@@ -329,6 +329,11 @@ impl<'a> Ddl<'a> {
                     self.take_option(option, table, &mut asked.options)?;
                 }
                 AlterAction::RenameTo(new) => asked.to = Some(new),
+                AlterAction::ConvertTo { charset, .. } => {
+                    let charset = charset.as_ref().map(|c| c.as_str());
+                    asked.options.convert_to(charset)?;
+                    asked.changes.push(action);
+                }
                 AlterAction::Plain(PlainAlter::DisableKeys | PlainAlter::EnableKeys) => {
                     self.env.note(
                         1031,

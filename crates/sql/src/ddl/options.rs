@@ -30,6 +30,8 @@ const OTHER_ENGINES: [&str; 10] = [
 #[derive(Default)]
 pub(super) struct Options {
     charset: Option<String>,
+    /// That of CONVERT TO.
+    converted: Option<String>,
     collation: Option<String>,
     pub comment: Option<String>,
     pub auto_increment: Option<u64>,
@@ -53,6 +55,15 @@ impl Options {
     /// The collation that was asked for. `default`: what it is if nothing was said.
     pub fn collation(&self, default: Collation) -> SqlResult<Collation> {
         collation_of(self.charset.as_deref(), self.collation.as_deref(), default)
+    }
+}
+
+impl Options {
+    /// CONVERT TO says a character set too.
+    pub(super) fn convert_to(&mut self, charset: Option<&str>) -> SqlResult<()> {
+        one_charset(self.charset.as_deref(), charset)?;
+        self.converted = charset.map(str::to_string);
+        Ok(())
     }
 }
 
@@ -92,7 +103,9 @@ impl Ddl<'_> {
             }
             O::Charset(name) => {
                 let before = out.charset.take();
-                one_charset(before.as_deref(), name.as_ref().map(|n| n.as_str()))?;
+                for before in [before, out.converted.clone()] {
+                    one_charset(before.as_deref(), name.as_ref().map(|n| n.as_str()))?;
+                }
                 out.charset = text(name);
             }
             O::Collate(name) => out.collation = text(name),
