@@ -292,6 +292,7 @@ impl Session {
 
     /// COM_INIT_DB, USE.
     pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        millpond_sql::parse::refuse_empty(name, None)?;
         self.count(Counter::ChangeDb);
         let access = self.access();
         if !access.uses_database(name) {

@@ -17,6 +17,7 @@ use crate::logical::{
     Several, Table, TableId, TableKind, Tree, Update,
 };
 use crate::logical::{Carried, column_count};
+use crate::parse;
 use crate::parse::ast;
 use crate::switches::Flag;
 use crate::types::{Collation, Column, Family, Schema, SqlType, Visibility};
@@ -60,6 +61,7 @@ impl<'p> Binder<'p, '_> {
     pub(super) fn target(&mut self, name: &ast::ObjectName) -> SqlResult<(usize, String, String)> {
         let (database, table) = from::split_name(name);
         let database = self.database(database)?;
+        parse::refuse_empty(&database, Some(&table))?;
         self.ask(&database, &table, self.changes_rows_by())?;
         if is_system_schema(&database) {
             return Err(SqlError::new(

@@ -9,6 +9,7 @@ use crate::logical::PlanTable;
 use crate::logical::{
     Columns, Derived, DerivedColumn, DerivedId, Hints, Query, Table, TableKind, Tree, VirtualRef,
 };
+use crate::parse;
 use crate::parse::ast::{self, JoinKind, JoinOn, TableRef};
 use crate::row;
 use crate::statistics;
@@ -430,6 +431,7 @@ impl Binder<'_, '_> {
             });
         }
         let database = self.database(database)?;
+        parse::refuse_empty(&database, Some(table))?;
         self.ask_table(&database, table)?;
         self.need_table(id, &database, table);
         if is_system_schema(&database) {

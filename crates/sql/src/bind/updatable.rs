@@ -176,6 +176,7 @@ impl Binder<'_, '_> {
     pub(super) fn is_view(&mut self, name: &ast::ObjectName) -> SqlResult<bool> {
         let (database, table) = super::from::split_name(name);
         let database = self.database(database)?;
+        crate::parse::refuse_empty(&database, Some(&table))?;
         if crate::env::is_system_schema(&database) {
             return Ok(false);
         }

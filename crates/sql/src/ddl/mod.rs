@@ -128,6 +128,7 @@ pub fn qualified(t: &ObjectName, env: &SessionEnv) -> SqlResult<(String, String)
         Some(d) => d.as_str().to_string(),
         None => current_database(env)?,
     };
+    crate::parse::refuse_empty(&database, Some(t.name.as_str()))?;
     Ok((database, t.name.as_str().to_string()))
 }
 
@@ -504,6 +505,7 @@ impl<'a> Ddl<'a> {
 
     fn drop_database(&self, if_exists: bool, name: &str) -> SqlResult<Done> {
         names::not_too_long(name)?;
+        crate::parse::refuse_empty(name, None)?;
         not_system(name, self.env)?;
         let dropped = self.with_related(&[], || match self.env.foreign_key_checks.get() {
             true => self.engine.drop_unreferenced_database(self.owner, name),

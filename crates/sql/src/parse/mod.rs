@@ -204,6 +204,16 @@ pub fn is_blank(text: &str, mode: SqlMode) -> bool {
     }
 }
 
+/// Error 1102 for a database without a name, 1103 for a table.
+pub fn refuse_empty(database: &str, table: Option<&str>) -> SqlResult<()> {
+    let (code, what) = match (database, table) {
+        ("", _) => (1102, "database"),
+        (_, Some("")) => (1103, "table"),
+        _ => return Ok(()),
+    };
+    Err(SqlError::new(code, format!("Incorrect {what} name ''")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
