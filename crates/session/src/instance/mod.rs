@@ -12,7 +12,7 @@
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
 use millpond_store::io::{RealStorage, Storage};
@@ -88,6 +88,8 @@ pub(crate) struct Inner {
     pub memory: Arc<ServerMemory>,
     /// How often FLUSH TABLES was said.
     pub flushes: AtomicU64,
+    /// Who may write: a [`ReadOnly`].
+    pub read_only: AtomicU8,
     /// Prepared statements of all sessions.
     pub prepared: AtomicU64,
     /// `max_connections` may not be more.
@@ -97,6 +99,17 @@ pub(crate) struct Inner {
     pub scheduler: Scheduler,
     /// Measures tables that have changed. It goes last: it has a handle to the engine.
     refresher: Refresher,
+}
+
+/// Who may not write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadOnly {
+    /// Nobody is kept from it.
+    Off,
+    /// All but those with CONNECTION_ADMIN.
+    Most,
+    /// All.
+    Everybody,
 }
 
 /// A number as mysqld's options have it: `512M` is 512 times 2 to the 20th; K, M, G, T, P and E, in either case.
@@ -341,6 +354,7 @@ impl Instance {
             programs: Programs::default(),
             memory: Arc::new(ServerMemory::new(memory)),
             flushes: AtomicU64::new(0),
+            read_only: AtomicU8::new(ReadOnly::Off as u8),
             prepared: AtomicU64::new(0),
             most_connections: AtomicU64::new(u64::MAX),
             closed: AtomicBool::new(false),
@@ -353,10 +367,24 @@ impl Instance {
             instance.0.globals.put(name, VarValue::Bool(true));
         }
         instance.apply_account_settings()?;
+        instance.apply_read_only();
         if instance.global_text("event_scheduler").as_deref() == Some("ON") {
             instance.0.scheduler.start(&instance)?;
         }
         Ok(instance)
+    }
+    /// Puts `read_only` and `super_read_only` in force: the latter means the former, too.
+    pub(crate) fn apply_read_only(&self) {
+        let globals = &self.0.globals;
+        let on = |name| globals.get(vars::known(name)) == VarValue::Bool(true);
+        let level = match (on("super_read_only"), on("read_only")) {
+            (true, _) => ReadOnly::Everybody,
+            (false, true) => ReadOnly::Most,
+            (false, false) => ReadOnly::Off,
+        };
+        let read_only = VarValue::Bool(level != ReadOnly::Off);
+        globals.put(vars::known("read_only"), read_only);
+        self.0.read_only.store(level as u8, Ordering::Relaxed);
     }
     /// Refuses new sessions, interrupts those there are and closes the store cleanly. Sessions must have been dropped
     /// or be about to: the store refuses to close while a transaction is open.

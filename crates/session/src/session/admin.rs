@@ -99,6 +99,7 @@ impl Session {
                 continue;
             }
             if write {
+                self.facts.check_server_writable()?;
                 self.check_writable()?;
             }
             let alias = alias.as_ref().map_or(&*name.1, |a| a.as_str()).to_string();
@@ -221,6 +222,24 @@ impl Session {
         }
         let mine = self.locked.iter().filter(|l| l.is(database, name));
         may(mine.map(|l| l.write).max(), name, write)
+    }
+
+    /// Error 1290 for definitions while the server is read only, but for those of the session's own temporary tables.
+    pub(super) fn check_definition_writable(&self, kind: &StatementKind) -> SqlResult<()> {
+        let refused = match self.facts.check_server_writable() {
+            Ok(()) => return Ok(()),
+            refused => refused,
+        };
+        let Some(tables) = changed_tables(kind).filter(|t| !t.is_empty()) else {
+            return refused;
+        };
+        for table in &tables {
+            let (database, name) = self.qualified(table)?;
+            if self.env.temporary.get(&database, &name).is_none() {
+                return refused;
+            }
+        }
+        Ok(())
     }
 
     /// What DDL may do while tables are locked: change those tables (error 1100), nothing else (error 1192).

@@ -6,6 +6,7 @@ use crate::statements::Compiled;
 use crate::statements::kinds::{self, Effect};
 use crate::watch;
 use millpond_sql::ddl::{Ddl, Done};
+use millpond_sql::env::privileges;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{
@@ -120,6 +121,10 @@ impl Session {
     /// What a statement does to the open transaction before anything else, and what that may have against it.
     fn take_effect(&mut self, compiled: &Compiled) -> SqlResult<()> {
         let effect = compiled.row.effect;
+        let kind = compiled.statement.kind();
+        if effect == Effect::Defines || matches!(kind, StatementKind::Account(_)) {
+            self.check_definition_writable(kind)?;
+        }
         match effect {
             Effect::Own => return Ok(()),
             Effect::Temporary => {
@@ -169,7 +174,11 @@ impl Session {
                 let fill = |s: &mut Session| s.create_table_select(statement, create, params);
                 self.noting_temporary(fill).map(Answer::Done)
             }
-            K::Table(_) | K::AlterTable(_) => self.define(statement),
+            K::AlterTable(alter) => {
+                let done = self.define(statement);
+                done.map_err(|e| self.without_value(e, &alter.name))
+            }
+            K::Table(_) => self.define(statement),
             K::Routine(s) => self
                 .define_routine(statement, s, params)
                 .map(|()| Answer::ok()),
@@ -191,6 +200,25 @@ impl Session {
             K::Call(_) | K::Compound(_) | K::Replication(_) => {
                 Err(SqlError::unsupported("this statement"))
             }
+        }
+    }
+
+    /// Which value it is that has no partition is said to who may read the table.
+    fn without_value(&self, e: SqlError, table: &ObjectName) -> SqlError {
+        const NO_PARTITION: u16 = 1526;
+        if e.code != NO_PARTITION {
+            return e;
+        }
+        let readable = self.qualified(table).is_ok_and(|(database, table)| {
+            let mine = self.env.temporary.get(&database, &table).is_some();
+            mine || self.access().table(&database, &table) & privileges::SELECT != 0
+        });
+        match readable {
+            true => e,
+            false => SqlError::new(
+                NO_PARTITION,
+                "Table has no partition for some existing values",
+            ),
         }
     }
 

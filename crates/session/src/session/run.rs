@@ -283,6 +283,7 @@ impl Session {
             self.check_plan_in_xa(plan)?;
         }
         if plan.writes {
+            self.facts.check_server_writable()?;
             self.check_writable()?;
             self.check_read_lock()?;
         }

@@ -446,6 +446,13 @@ impl Session {
                 self.instance.0.engine.set_flush_at_commit(flush_mode(n));
             }
             "innodb_adaptive_hash_index" => self.instance.0.engine.set_hash_index(n != 0),
+            "read_only" | "super_read_only" => {
+                if name == "read_only" && n == 0 {
+                    let index = vars::known("super_read_only");
+                    self.instance.0.globals.put(index, VarValue::Bool(false));
+                }
+                self.instance.apply_read_only();
+            }
             "slow_query_log" | "slow_query_log_file" => self.instance.apply_slow_log()?,
             "event_scheduler" => match value.as_str() {
                 "ON" => self.instance.0.scheduler.start(&self.instance)?,

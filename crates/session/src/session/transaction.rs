@@ -83,6 +83,13 @@ impl Session {
     /// Commits what is open, if anything.
     #[inline]
     pub(super) fn commit_now(&mut self) -> SqlResult<()> {
+        if let Some(txn) = &self.txn.txn
+            && txn.id() != 0
+            && let Err(e) = self.facts.check_server_writable()
+        {
+            self.rollback_now()?;
+            return Err(e);
+        }
         let Some(txn) = self.txn.txn.take() else {
             return Ok(());
         };

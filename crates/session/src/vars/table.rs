@@ -958,7 +958,7 @@ pub(super) static VARS: &[Def] = &[
         U(131_072),
         Fixed,
     ),
-    def("read_only", Global, BOOL, B(false), Fixed),
+    def("read_only", Global, BOOL, B(false), Free),
     def(
         "read_rnd_buffer_size",
         Both,
@@ -1087,7 +1087,7 @@ pub(super) static VARS: &[Def] = &[
         U(256),
         Fixed,
     ),
-    def("super_read_only", Global, BOOL, B(false), Fixed),
+    def("super_read_only", Global, BOOL, B(false), Free),
     def("sync_binlog", Global, num(0, 4_294_967_295), U(1), Fixed),
     def("system_time_zone", Global, TEXT, T("UTC"), ReadOnly),
     def(

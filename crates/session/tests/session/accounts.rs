@@ -487,4 +487,15 @@ fn dropping_a_partition_takes_alter_and_drop() {
         &[(drop, 1142), ("ALTER TABLE d.t TRUNCATE PARTITION p2", 0)],
     );
     expect(&mut db.user("b").unwrap(), &[(drop, 0)]);
+    // The value that has no partition is said to who may read it.
+    root.ok("INSERT INTO d.t VALUES (2)");
+    let alter = "ALTER TABLE d.t PARTITION BY LIST (a) (PARTITION p VALUES IN (9))";
+    let mut b = db.user("b").unwrap();
+    let said = |c: &mut Client| c.run(alter).unwrap_err().message;
+    assert_eq!(
+        said(&mut b),
+        "Table has no partition for some existing values"
+    );
+    root.ok("GRANT SELECT ON d.* TO b@localhost");
+    assert_eq!(said(&mut b), "Table has no partition for value 2");
 }

@@ -259,3 +259,75 @@ fn what_a_session_is_set_to_holds_for_the_next_transaction_too() {
     c.ok("COMMIT");
     assert_eq!(c.one("SELECT COUNT(*) FROM t"), "2");
 }
+
+/// While the server is read only, only those with CONNECTION_ADMIN write, or nobody; to temporary tables everybody does.
+#[test]
+fn a_read_only_server_refuses_writes() {
+    let db = TestDb::new();
+    let mut root = db.raw();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY)",
+        "CREATE FUNCTION d.f() RETURNS INT BEGIN INSERT INTO d.t VALUES (9); RETURN 1; END",
+        "CREATE USER u@localhost",
+        "GRANT ALL ON d.* TO u@localhost",
+        "GRANT CREATE USER ON *.* TO u@localhost",
+    ] {
+        root.ok(sql);
+    }
+    let mut u = db.user("u").unwrap();
+    u.ok("USE d");
+    u.ok("BEGIN");
+    u.ok("INSERT INTO t VALUES (1)");
+    root.ok("SET GLOBAL read_only = ON");
+    // What was written before is not committed.
+    let refused = "The MySQL server is running with the --read-only option so it cannot execute this statement";
+    assert_eq!(u.run("COMMIT").unwrap_err().message, refused);
+    assert_eq!(u.rows("SELECT * FROM t"), Vec::<String>::new());
+    for sql in [
+        "INSERT INTO t VALUES (1)",
+        "DELETE FROM t",
+        "SELECT f()",
+        "CREATE TABLE x (a INT)",
+        "DROP TABLE t",
+        "TRUNCATE t",
+        "CREATE USER x",
+        "LOCK TABLES t WRITE",
+        "CREATE VIEW v AS SELECT 1",
+        "ALTER TABLE t ADD b INT",
+    ] {
+        assert_eq!(u.code(sql), 1290, "{sql}");
+    }
+    u.ok("CREATE TEMPORARY TABLE x (a INT)");
+    u.ok("LOCK TABLES t READ, x WRITE");
+    u.ok("INSERT INTO x SELECT 1");
+    u.ok("UNLOCK TABLES");
+    u.ok("UPDATE x JOIN (SELECT COUNT(*) AS n FROM t) AS s SET x.a = n");
+    assert_eq!(u.rows("SELECT * FROM x"), ["0"]);
+    u.ok("ALTER TABLE x ADD b INT");
+    u.ok("DROP TABLE x");
+    u.ok("ANALYZE TABLE t");
+    root.ok("INSERT INTO d.t VALUES (2)");
+    root.ok("SET GLOBAL super_read_only = ON");
+    assert_eq!(root.one("SELECT @@read_only, @@super_read_only"), "1|1");
+    let refused = root.run("INSERT INTO d.t VALUES (3)").unwrap_err();
+    assert!(
+        refused.message.contains("--super-read-only option"),
+        "{}",
+        refused.message
+    );
+    root.ok("SET GLOBAL read_only = OFF");
+    assert_eq!(root.one("SELECT @@read_only, @@super_read_only"), "0|0");
+    u.ok("INSERT INTO t VALUES (1)");
+    assert_eq!(u.rows("SELECT * FROM t"), ["1", "2"]);
+}
+
+#[test]
+fn a_server_may_begin_read_only() {
+    let db = TestDb::with(&[("super_read_only", "ON")]);
+    let mut root = db.raw();
+    assert_eq!(root.one("SELECT @@read_only"), "1");
+    assert_eq!(root.code("CREATE DATABASE d"), 1290);
+    root.ok("SET GLOBAL read_only = OFF");
+    root.ok("CREATE DATABASE d");
+}

@@ -158,6 +158,9 @@ impl<'a> Inner<'a> {
         if limits.locked && stored.clone().next().is_some() {
             return Err(SqlError::unsupported("stored functions under LOCK TABLES"));
         }
+        if plan.writes {
+            self.facts.check_server_writable()?;
+        }
         if plan.writes && limits.read_only {
             return Err(SqlError::new(
                 1792,
