@@ -819,3 +819,26 @@ fn maintenance_answers_with_rows() {
     assert_eq!(c.code("ALTER TABLE plain ANALYZE PARTITION ALL"), 1505);
     assert_eq!(c.one("SELECT COUNT(*) FROM t"), "3");
 }
+
+#[test]
+fn subpartitions_survive_a_restart() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT, b INT, PRIMARY KEY (a, b)) PARTITION BY LIST (a) SUBPARTITION BY KEY (b) \
+          (PARTITION p VALUES IN (1) (SUBPARTITION x COMMENT 'c', SUBPARTITION y), PARTITION q VALUES IN (2) (SUBPARTITION z, SUBPARTITION u))");
+    let each = |c: &mut Client| -> Vec<String> {
+        let of =
+            |name: &str| format!("SELECT GROUP_CONCAT(a, b ORDER BY b) FROM t PARTITION ({name})");
+        ["x", "y", "z", "u"].map(|name| c.one(&of(name))).to_vec()
+    };
+    c.ok("INSERT INTO t VALUES (1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2), (2, 3), (2, 4)");
+    let (text, before) = (c.one("SHOW CREATE TABLE t"), each(&mut c));
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    assert_eq!(c.one("SHOW CREATE TABLE t"), text);
+    assert_eq!(each(&mut c), before);
+    assert_eq!(c.code("INSERT INTO t VALUES (1, 2)"), 1062);
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE b = 3"), "2");
+    c.ok("DROP TABLE t");
+}
