@@ -94,7 +94,9 @@ impl Backend for Instance {
         Instance::reserve_id(self)
     }
     fn connect(&self, info: ConnectionInfo) -> SqlResult<Session> {
-        Instance::connect(self, info)
+        let mut session = Instance::connect(self, info)?;
+        session.run_init_connect()?;
+        Ok(session)
     }
     fn kill(&self, id: u32, connection: bool) -> SqlResult<()> {
         Instance::kill(self, id, connection)

@@ -747,3 +747,36 @@ fn others_sessions() {
     expect(&mut u, &[("USE d", 0)]);
     assert!(db.user("u").change_user(to("wrong")).is_err());
 }
+
+#[test]
+fn init_connect_runs_for_those_without_connection_admin() {
+    let db = Db::start();
+    let mut root = db.root();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.log (who TEXT)",
+            "CREATE USER u IDENTIFIED BY 'p', boss IDENTIFIED BY 'p'",
+            "GRANT INSERT, SELECT ON d.* TO u",
+            "GRANT CONNECTION_ADMIN ON *.* TO boss",
+            "SET GLOBAL init_connect = 'SELECT 1; SET @a = 2, autocommit = 1; INSERT INTO d.log VALUES (CURRENT_USER())'",
+        ],
+    );
+    let mut u = db.login("u", "p").unwrap();
+    assert_eq!(
+        u.query_first::<Option<i64>, _>("SELECT @a").unwrap(),
+        Some(Some(2))
+    );
+    let mut boss = db.login("boss", "p").unwrap();
+    assert_eq!(
+        boss.query_first::<Option<i64>, _>("SELECT @a").unwrap(),
+        Some(None)
+    );
+    assert_eq!(strings(&mut root, "SELECT who FROM d.log"), ["u@%"]);
+    run(&mut root, &["SET GLOBAL init_connect = 'SELECT nothing'"]);
+    assert_eq!(error(db.login("u", "p")).0, 1184);
+    db.login("boss", "p").unwrap();
+    run(&mut root, &["SET GLOBAL init_connect = ''"]);
+    db.login("u", "p").unwrap();
+}

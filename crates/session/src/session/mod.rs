@@ -3,6 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `state` | [`Session`]: its state, how it begins and ends |
+//! | `greeting` | what it does before a client's first statement |
 //! | `texts` | texts and prepared statements as they come in; diagnostics |
 //! | `rights` | by whose right a statement runs |
 //! | `run` | running a planned statement inside its transaction |
@@ -29,6 +30,7 @@ mod allowed;
 mod analyze;
 mod checksum;
 mod dispatch;
+mod greeting;
 mod handler;
 mod program;
 mod record;

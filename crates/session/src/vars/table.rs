@@ -367,7 +367,7 @@ pub(super) static VARS: &[Def] = &[
         U(86_400),
         Free,
     ),
-    def("init_connect", Global, TEXT, T(""), Fixed),
+    def("init_connect", Global, TEXT, T(""), Free),
     def("init_file", Global, TEXT, T(""), ReadOnly),
     def("innodb_adaptive_flushing", Global, BOOL, B(true), Fixed),
     def("innodb_adaptive_hash_index", Global, BOOL, B(true), Free),
