@@ -3,7 +3,8 @@
 //!
 //! Each worker owns a database and a range of rows of one shared table, and keeps a model of both. After
 //! a kill, its data must equal the last acknowledged commit, or, where a COMMIT, an autocommitted statement or a
-//! DDL statement was in flight, either side of it; never anything between. Money moved between accounts of
+//! DDL statement was in flight, either side of it; never anything between. Of a transaction that was prepared (XA), the next start must know, unless
+//! its end had been asked for; it is committed or rolled back then. Money moved between accounts of
 //! all workers must add up. `millpond check` must find every page and tree clean. Each life of the server drops tables by
 //! another `millpond_drop_algorithm`.
 //!

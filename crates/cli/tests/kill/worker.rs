@@ -19,7 +19,19 @@ pub struct Worker {
     committed: World,
     /// Possibly committed: a commit was in flight when the server died.
     maybe: Option<World>,
+    prepared: Option<Prepared>,
     next_name: u64,
+}
+
+/// A transaction on its way through two-phase commit.
+struct Prepared {
+    xid: String,
+    /// What there is once it is committed.
+    after: World,
+    /// XA PREPARE was acknowledged.
+    sure: bool,
+    /// What was asked for then, if anything: to commit it or not.
+    ending: Option<bool>,
 }
 
 /// What a statement attempt came to.
@@ -52,6 +64,7 @@ impl Worker {
             rng,
             committed,
             maybe: None,
+            prepared: None,
             next_name: 0,
         }
     }
@@ -97,7 +110,12 @@ impl Worker {
 
     fn transaction(&mut self, conn: &mut Conn) -> Did {
         let mut world = self.committed.clone();
-        if !matches!(outcome(conn.query_drop("BEGIN")), Did::Done) {
+        let xid = (self.rng.below(3) == 0).then(|| format!("w{}-{}", self.id, self.statements));
+        let begin = match &xid {
+            Some(xid) => format!("XA START '{xid}'"),
+            None => "BEGIN".into(),
+        };
+        if !matches!(outcome(conn.query_drop(begin)), Did::Done) {
             return Did::Cut;
         }
         let mut saved = None;
@@ -119,14 +137,49 @@ impl Worker {
             self.statements += 1;
             match outcome(conn.query_drop(&sql)) {
                 Did::Done => {}
-                Did::RolledBack => return outcome(conn.query_drop("ROLLBACK")),
+                Did::RolledBack => return give_up(conn, xid.as_deref()),
                 Did::Cut => return Did::Cut,
             }
         }
         if self.rng.below(6) == 0 {
-            return outcome(conn.query_drop("ROLLBACK"));
+            return give_up(conn, xid.as_deref());
         }
-        self.committing(conn, "COMMIT", world)
+        match xid {
+            Some(xid) => self.two_phases(conn, xid, world),
+            None => self.committing(conn, "COMMIT", world),
+        }
+    }
+
+    fn two_phases(&mut self, conn: &mut Conn, xid: String, after: World) -> Did {
+        if !matches!(
+            outcome(conn.query_drop(format!("XA END '{xid}'"))),
+            Did::Done
+        ) {
+            return Did::Cut;
+        }
+        let prepare = format!("XA PREPARE '{xid}'");
+        let commit = self.rng.below(3) > 0;
+        let end = if commit { "COMMIT" } else { "ROLLBACK" };
+        let end = format!("XA {end} '{xid}'");
+        let prepared = self.prepared.insert(Prepared {
+            xid,
+            after: after.clone(),
+            sure: false,
+            ending: None,
+        });
+        match outcome(conn.query_drop(prepare)) {
+            Did::Done => prepared.sure = true,
+            did => return did,
+        }
+        prepared.ending = Some(commit);
+        let did = match commit {
+            true => self.committing(conn, &end, after),
+            false => outcome(conn.query_drop(end)),
+        };
+        if matches!(did, Did::Done) {
+            self.prepared = None;
+        }
+        did
     }
 
     /// A random change to one of the worker's tables or its part of the shared one.
@@ -271,8 +324,43 @@ impl Worker {
         }
     }
 
+    /// Ends the transaction that the server has found prepared, if it may have, and must have where nobody had asked for its end.
+    fn settle_prepared(&mut self, conn: &mut Conn) -> Result<(), String> {
+        let all: Vec<(i64, i64, i64, String)> =
+            conn.query("XA RECOVER").map_err(|e| e.to_string())?;
+        let mine = format!("w{}-", self.id);
+        let mut found = all.into_iter().map(|row| row.3);
+        let found = found.find(|xid| xid.starts_with(&mine));
+        let (prepared, xid) = match (self.prepared.take(), found) {
+            (None, None) => return Ok(()),
+            (Some(p), Some(xid)) if p.xid == xid => (p, xid),
+            (Some(p), None) if !p.sure => return Ok(()),
+            (Some(p), None) if p.ending.is_some() => {
+                if p.ending == Some(true) {
+                    self.committed = p.after;
+                }
+                self.maybe = None;
+                return Ok(());
+            }
+            (p, found) => {
+                let wanted = p.map(|p| p.xid);
+                return Err(format!("prepared are {found:?} instead of {wanted:?}"));
+            }
+        };
+        let commit = self.rng.below(2) == 0;
+        let end = if commit { "COMMIT" } else { "ROLLBACK" };
+        conn.query_drop(format!("XA {end} '{xid}'"))
+            .map_err(|e| e.to_string())?;
+        if commit {
+            self.committed = prepared.after;
+        }
+        self.maybe = None;
+        Ok(())
+    }
+
     /// Compares the database with the model and settles what was in doubt.
     pub fn verify(&mut self, conn: &mut Conn) -> Result<(), String> {
+        self.settle_prepared(conn)?;
         let found = self.read(conn)?;
         if found == self.committed {
             self.maybe = None;
@@ -323,6 +411,22 @@ impl Worker {
         world.shared = read_rows(conn, "shared.t", &mine)?;
         Ok(world)
     }
+}
+
+/// Rolls an open transaction back.
+fn give_up(conn: &mut Conn, xid: Option<&str>) -> Did {
+    let Some(xid) = xid else {
+        return outcome(conn.query_drop("ROLLBACK"));
+    };
+    match conn.query_drop(format!("XA END '{xid}'")) {
+        // What a deadlock has cost says so.
+        Err(Error::MySqlError(e)) if e.code == 1614 => {}
+        ended => match outcome(ended) {
+            Did::Done => {}
+            did => return did,
+        },
+    }
+    outcome(conn.query_drop(format!("XA ROLLBACK '{xid}'")))
 }
 
 /// Partitions that end there, each named after its end.
