@@ -2,6 +2,7 @@
 //! protocol alone. Dispatch is static.
 
 use millpond_session::memory::Charge;
+use millpond_session::result::Tracked;
 use millpond_session::types::Encodings;
 use millpond_session::{Admitted, Candidate, Client};
 use millpond_session::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
@@ -85,6 +86,10 @@ pub trait BackendSession {
         KeptRows::default()
     }
     fn set_collation_id(&mut self, _id: u16) {}
+    /// What the client is to be told of its session's state with an OK.
+    fn take_tracked(&mut self) -> Vec<Tracked> {
+        Vec::new()
+    }
     fn converted_texts(&mut self, _which: impl Iterator<Item = bool>) {}
 }
 
@@ -209,6 +214,9 @@ impl BackendSession for Session {
     }
     fn converted_texts(&mut self, which: impl Iterator<Item = bool>) {
         Session::converted_texts(self, which);
+    }
+    fn take_tracked(&mut self) -> Vec<Tracked> {
+        Session::take_tracked(self)
     }
     fn set_collation_id(&mut self, id: u16) {
         Session::set_collation_id(self, id);

@@ -307,8 +307,11 @@ impl<B: Backend> Connection<'_, B> {
 
     fn ok(&mut self) {
         let status = self.session.status_flags();
-        self.writer
-            .packet(|p| response::ok(p, 0x00, &Completion::default(), status));
+        let done = Completion {
+            tracked: self.session.take_tracked(),
+            ..Completion::default()
+        };
+        self.writer.packet(|p| response::ok(p, 0x00, &done, status));
     }
 
     #[cold]

@@ -39,5 +39,5 @@ pub use millpond_sql::{
 };
 pub use millpond_store::{Error as StoreError, OnDurable};
 pub use registry::{ClientCertificate, ClientLook, Counter, KillHook, TlsFacts};
-pub use session::{ConnectionInfo, Prepared, Session, Unsettled, commit_error};
+pub use session::{ConnectionInfo, Prepared, Session, Tracks, Unsettled, commit_error};
 pub use vars::VERSION;

@@ -43,6 +43,21 @@ impl ColumnMeta {
     }
 }
 
+/// What a client is told of its session's state (session tracking).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tracked {
+    /// A system variable has been set: its name, and its value now.
+    Variable(String, String),
+    /// The database in use; empty if there is none.
+    Schema(String),
+    /// Something has changed.
+    State,
+    /// Statements that begin a transaction like the one that is open; empty if there is none.
+    Characteristics(String),
+    /// What there is of a transaction: eight letters.
+    Transaction(String),
+}
+
 /// How a statement ended.
 #[derive(Clone, Debug, Default)]
 pub struct Completion {
@@ -58,6 +73,8 @@ pub struct Completion {
     pub status: u16,
     /// Another result of the same text follows (SERVER_MORE_RESULTS_EXISTS).
     pub more: bool,
+    /// What has become of the session's state, for a client that asked to be told.
+    pub tracked: Vec<Tracked>,
 }
 
 /// Receives a statement's result: `columns`, `row`*, `finish` for a result set; only `finish` for the rest.

@@ -12,7 +12,7 @@ use crate::stream::Stream;
 use crate::tls::{Channel, Tls};
 use crate::wire::{PacketReader, PacketWriter};
 use millpond_session::{ClientLook, KillHook, TlsFacts, VERSION};
-use millpond_session::{Completion, ConnectionInfo, SqlError};
+use millpond_session::{Completion, ConnectionInfo, SqlError, Tracks};
 use parking_lot::Mutex;
 use socket2::Socket;
 use std::hash::{BuildHasher, RandomState};
@@ -115,6 +115,11 @@ pub(super) fn login<B: Backend>(
         single_results: capabilities & (capability::MULTI_RESULTS | capability::MULTI_STATEMENTS)
             == 0,
         interactive: capabilities & capability::INTERACTIVE != 0,
+        tracks: match capabilities & (capability::SESSION_TRACK | capability::DEPRECATE_EOF) {
+            c if c & capability::SESSION_TRACK == 0 => Tracks::No,
+            capability::SESSION_TRACK => Tracks::Ok,
+            _ => Tracks::Rows,
+        },
         collation_id: login.collation,
         on_kill: Some(kill_hook(stream.socket())),
         is_gone: Some(client_look(stream.socket())),

@@ -63,6 +63,8 @@ pub mod capability {
     pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
     /// The client can go on with an expired password, to change it.
     pub const HANDLES_EXPIRED: u32 = 1 << 22;
+    /// OK packets may tell of the session's state.
+    pub const SESSION_TRACK: u32 = 1 << 23;
     /// OK packets in place of EOF packets.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
 
@@ -88,6 +90,7 @@ pub mod capability {
         | PLUGIN_AUTH
         | CONNECT_ATTRS
         | PLUGIN_AUTH_LENENC
+        | SESSION_TRACK
         | DEPRECATE_EOF;
 }
 
@@ -101,6 +104,8 @@ pub mod status {
     pub const LAST_ROW_SENT: u16 = 128;
     /// The result set is a row of OUT parameters.
     pub const OUT_PARAMETERS: u16 = 4096;
+    /// An OK packet tells of the session's state.
+    pub const SESSION_STATE_CHANGED: u16 = 1 << 14;
     /// NO_BACKSLASH_ESCAPES is in force.
     pub const NO_BACKSLASH_ESCAPES: u16 = 512;
 }

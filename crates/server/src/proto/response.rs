@@ -1,7 +1,8 @@
 //! OK, ERR, EOF and column definition payloads.
 
 use super::lenenc::{put_bytes, put_lenenc};
-use millpond_session::result::ColumnMeta;
+use super::status::SESSION_STATE_CHANGED;
+use millpond_session::result::{ColumnMeta, Tracked};
 use millpond_session::types::{
     BaseType, Charset, Collation, Encoding, FLAG_BINARY, FLAG_ZEROFILL, SqlType,
 };
@@ -9,14 +10,62 @@ use millpond_session::{Completion, SqlError};
 
 /// Appends an OK payload; `header` is 0x00, or 0xfe for the one that ends a result set.
 pub fn ok(out: &mut Vec<u8>, header: u8, done: &Completion, status: u16) {
+    let tells = !done.tracked.is_empty();
+    let status = match tells {
+        true => status | SESSION_STATE_CHANGED,
+        false => status,
+    };
     out.push(header);
     put_lenenc(out, done.affected);
     put_lenenc(out, done.last_insert_id);
     out.extend_from_slice(&status.to_le_bytes());
     out.extend_from_slice(&done.warnings.to_le_bytes());
-    if !done.info.is_empty() {
+    if tells || !done.info.is_empty() {
         put_bytes(out, done.info.as_bytes());
     }
+    if tells {
+        put_bytes(out, &tracked(&done.tracked));
+    }
+}
+
+/// What an OK packet tells of the session's state: of each change its kind and its length, then names and values as texts.
+#[cold]
+fn tracked(changes: &[Tracked]) -> Vec<u8> {
+    const VARIABLE: u8 = 0;
+    const SCHEMA: u8 = 1;
+    const STATE: u8 = 2;
+    const CHARACTERISTICS: u8 = 4;
+    const TRANSACTION: u8 = 5;
+    let mut out = Vec::new();
+    for change in changes {
+        let mut data = Vec::new();
+        let kind = match change {
+            Tracked::Variable(name, value) => {
+                put_bytes(&mut data, name.as_bytes());
+                put_bytes(&mut data, value.as_bytes());
+                VARIABLE
+            }
+            Tracked::Schema(name) => {
+                put_bytes(&mut data, name.as_bytes());
+                SCHEMA
+            }
+            Tracked::State => {
+                put_bytes(&mut data, b"1");
+                STATE
+            }
+            Tracked::Characteristics(statements) => {
+                put_bytes(&mut data, statements.as_bytes());
+                CHARACTERISTICS
+            }
+            Tracked::Transaction(state) => {
+                put_bytes(&mut data, state.as_bytes());
+                TRANSACTION
+            }
+        };
+        out.push(kind);
+        put_bytes(&mut out, &data);
+    }
+    out
 }
 
 /// Appends an EOF payload.
@@ -149,6 +198,25 @@ mod tests {
         };
         ok(&mut out, 0, &done, 3);
         assert_eq!(out, [0, 0xfc, 44, 1, 7, 3, 0, 1, 0, 2, b'h', b'i']);
+    }
+
+    #[test]
+    fn ok_tells_of_the_session() {
+        let mut out = Vec::new();
+        let done = Completion {
+            tracked: vec![
+                Tracked::Variable("autocommit".into(), "OFF".into()),
+                Tracked::Schema("db".into()),
+                Tracked::State,
+            ],
+            ..Completion::default()
+        };
+        ok(&mut out, 0, &done, 2);
+        assert_eq!(out[..8], [0, 0, 0, 2, 0x40, 0, 0, 0]);
+        assert_eq!(
+            &out[8..],
+            b"\x1a\x00\x0f\x0aautocommit\x03OFF\x01\x03\x02db\x02\x02\x011"
+        );
     }
 
     #[test]

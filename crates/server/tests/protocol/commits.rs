@@ -7,14 +7,15 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-struct Db {
+/// A server on a database of its own.
+pub struct Db {
     dir: PathBuf,
     instance: Instance,
     server: Server<Instance>,
 }
 
 impl Db {
-    fn start(name: &str) -> Db {
+    pub fn start(name: &str) -> Db {
         let dir =
             std::env::temp_dir().join(format!("millpond-commits-{name}-{}", std::process::id()));
         std::fs::create_dir(&dir).unwrap();
@@ -42,10 +43,15 @@ impl Db {
     }
 
     fn client(&self) -> Client {
-        Client::connect(&self.dir.join("sock"), DEPRECATE_EOF | MULTI)
+        self.client_of(DEPRECATE_EOF | MULTI)
     }
 
-    fn stop(self) {
+    /// A client with these capabilities.
+    pub fn client_of(&self, capabilities: u32) -> Client {
+        Client::connect(&self.dir.join("sock"), capabilities)
+    }
+
+    pub fn stop(self) {
         assert_eq!(self.server.shutdown(Duration::from_secs(5)), 0);
         self.instance.close().unwrap();
         std::fs::remove_dir_all(&self.dir).unwrap();

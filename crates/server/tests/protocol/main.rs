@@ -5,6 +5,7 @@ mod charsets;
 mod client_files;
 mod commits;
 mod support;
+mod tracking;
 
 use millpond_server::Server;
 use std::io::{Read, Write};

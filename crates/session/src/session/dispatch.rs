@@ -294,6 +294,7 @@ impl Session {
                 if self.named.remove(&name.as_str().to_lowercase()).is_none() {
                     return Err(unknown_statement(name.as_str(), "DEALLOCATE PREPARE"));
                 }
+                self.track_state();
             }
             S::Help(_) => {
                 let columns = vec![
@@ -423,6 +424,7 @@ impl Session {
         let prepared = self.make_prepared(&text);
         self.locals = locals;
         self.named.insert(key, prepared?);
+        self.track_state();
         Ok(())
     }
 
@@ -437,6 +439,7 @@ impl Session {
         let after = self.env.temporary.changes();
         if after != before {
             self.refresh_context();
+            self.track_state();
         }
         if self.txn.is_open() {
             self.txn.made_temporary |= after.0 != before.0;

@@ -128,6 +128,7 @@ impl Session {
             warnings: self.warning_count(),
             status: self.status_flags(),
             more,
+            tracked: self.tracked(true),
             ..Completion::default()
         };
         sink.finish(&done).map_err(|e| sink_error(&e))

@@ -8,6 +8,7 @@
 //! | `rights` | by whose right a statement runs |
 //! | `run` | running a planned statement inside its transaction |
 //! | `unsettled` | statements whose commit is not durable yet |
+//! | `track` | what clients are told of their session's state |
 //! | `transaction` | BEGIN, COMMIT, savepoints, isolation |
 //! | `xa` | XA transactions |
 //! | `accounts` | statements about accounts |
@@ -40,6 +41,7 @@ mod services;
 mod set;
 mod state;
 mod texts;
+mod track;
 mod transaction;
 mod unsettled;
 mod views;
@@ -56,6 +58,7 @@ use crate::registry::{ClientLook, KillHook, TlsFacts};
 use crate::statements::Compiled;
 
 pub use state::Session;
+pub use track::Tracks;
 pub use unsettled::{Unsettled, commit_error};
 
 /// Who connects.
@@ -82,6 +85,8 @@ pub struct ConnectionInfo {
     /// The client called itself interactive (CLIENT_INTERACTIVE): the session's `wait_timeout` starts
     /// as the global `interactive_timeout`.
     pub interactive: bool,
+    /// What the client is told of its session's state (CLIENT_SESSION_TRACK).
+    pub tracks: Tracks,
     /// Collation id of the handshake; 0 if there was none.
     pub collation_id: u16,
     /// Called when KILL ends this connection, from the killing session's thread, after

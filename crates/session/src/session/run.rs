@@ -308,6 +308,7 @@ impl Session {
             };
         }
         self.txn.touched |= !plan.tables.is_empty() || plan.calls();
+        self.mark_plan(plan);
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
         };
@@ -416,6 +417,7 @@ impl Session {
             .last_insert_id
             .store(self.env.last_insert_id.get(), Ordering::Relaxed);
         if is_query {
+            self.mark_answered();
             self.env.row_count.set(-1);
             self.env.found_rows.set(outcome.found_rows);
         } else {
@@ -428,6 +430,7 @@ impl Session {
             info: outcome.info,
             status: self.status_flags(),
             more,
+            tracked: self.tracked(is_query),
         };
         sink.finish(&done).map_err(|e| sink_error(&e))
     }
@@ -448,6 +451,7 @@ impl Session {
             info: info.to_string(),
             status: self.status_flags(),
             more,
+            tracked: self.tracked(false),
         };
         sink.finish(&done).map_err(|e| sink_error(&e))
     }
@@ -471,6 +475,7 @@ impl Session {
             warnings: self.warning_count(),
             status: self.status_flags(),
             more,
+            tracked: self.tracked(true),
             ..Completion::default()
         };
         sink.finish(&done).map_err(|e| sink_error(&e))

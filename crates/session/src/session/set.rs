@@ -114,6 +114,7 @@ impl Session {
                 let (mut values, types) = self.evaluate_typed(&[value], params)?;
                 let value = values.pop().unwrap_or(Value::Null);
                 let ty = types.first().cloned().unwrap_or_else(SqlType::null);
+                self.track_state();
                 self.env.set_typed_var(&name.to_lowercase(), value, &ty)
             }
             SetItem::Variable {
@@ -238,6 +239,9 @@ impl Session {
             }
         };
         let value = self.bounded(def, value)?;
+        if name == "session_track_system_variables" {
+            self.check_tracked(value.as_str());
+        }
         if def.access == Access::Fixed
             && value != VarValue::from(def.default)
             && value != self.facts.vars.get(index)
@@ -436,6 +440,7 @@ impl Session {
             _ => {}
         }
         self.refresh_settings();
+        self.track_variable(name);
         Ok(())
     }
 
@@ -511,6 +516,7 @@ impl Session {
         self.facts
             .vars
             .put(vars::known("collation_connection"), text(chosen.name()));
+        self.track_variable("collation_connection");
         self.refresh_settings();
         Ok(())
     }
@@ -524,6 +530,13 @@ impl Session {
             results.map_or(VarValue::Null, text),
         );
         vars.put(vars::known("character_set_connection"), text(connection));
+        for name in [
+            "character_set_client",
+            "character_set_results",
+            "character_set_connection",
+        ] {
+            self.track_variable(name);
+        }
     }
 
     /// `character_set_database` and `collation_database` of the database in use.
@@ -571,6 +584,8 @@ impl Session {
         let checks = number("foreign_key_checks") != 0;
         self.env.foreign_key_checks.set(checks);
         s.notes = number("sql_notes") != 0;
+        let info = vars.named("session_track_transaction_info");
+        self.track.follow(info.as_str());
         s.xa_detach = number("xa_detach_on_prepare") != 0;
         s.wait_timeout = number("wait_timeout");
         s.max_execution_ms = number("max_execution_time");

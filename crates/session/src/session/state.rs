@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use millpond_store::{Isolation, Owner};
 
 use super::record::Current;
+use super::track::Tracker;
 use super::transaction::Transaction;
 use super::unsettled::Deferral;
 use super::{ConnectionInfo, Prepared};
@@ -108,6 +109,8 @@ pub struct Session {
     pub(super) unsettled: Deferral,
     /// Address of the text last shown in the process list, to see whether it differs.
     pub(super) shown: usize,
+    /// What the client is to be told of the session's state.
+    pub(super) track: Tracker,
 }
 
 impl Instance {
@@ -230,6 +233,7 @@ impl Session {
             cache: Cache::default(),
             texts: Vec::new(),
             multi_statements: info.multi_statements,
+            track: Tracker::new(info.tracks),
             info,
             encodings: Arc::default(),
             current: Current::default(),
@@ -244,6 +248,7 @@ impl Session {
         if let Some(database) = session.info.database.clone() {
             session.use_database(&database)?;
         }
+        session.track.forget();
         session.instance.0.registry.enter(seat.clone());
         seat.idle();
         Ok(session)
@@ -312,6 +317,7 @@ impl Session {
         *self.env.database.borrow_mut() = Some(name);
         self.refresh_database_variables();
         self.refresh_context();
+        self.track_schema();
         Ok(())
     }
 
@@ -346,6 +352,7 @@ impl Session {
         self.seat().set_database(None);
         self.refresh_database_variables();
         self.refresh_context();
+        self.track_schema();
     }
 
     /// A charge to the session's account, for what its client sends ahead of a statement.
@@ -387,6 +394,7 @@ impl Session {
         self.reset_roles();
         self.forget_asked();
         self.start_variables()?;
+        self.track.forget();
         rolled_back
     }
 

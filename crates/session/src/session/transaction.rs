@@ -8,6 +8,7 @@
 use millpond_store::{Isolation, Savepoint, Txn};
 
 use super::Session;
+use super::track::Marks;
 use super::xa::Branch;
 use crate::registry::Counter;
 use millpond_sql::error::{SqlError, SqlResult};
@@ -28,6 +29,10 @@ pub(super) struct Transaction {
     pub dropped_temporary: bool,
     /// What SET TRANSACTION had asked for the next transaction, which this one is if it turns out to be one.
     pub(super) asked: (Option<Isolation>, Option<bool>),
+    /// WITH CONSISTENT SNAPSHOT, and the access that START TRANSACTION asked for.
+    pub(super) begun: (bool, Option<bool>),
+    /// What has been done in it.
+    pub(super) marks: Marks,
     /// The XA transaction that it is of.
     pub xa: Option<Branch>,
     pub(super) savepoints: Vec<(String, Savepoint)>,
@@ -68,6 +73,7 @@ impl Session {
         self.txn.touched = false;
         (self.txn.made_temporary, self.txn.dropped_temporary) = (false, false);
         self.txn.read_only = read_only;
+        (self.txn.begun, self.txn.marks) = Default::default();
         true
     }
 
@@ -172,9 +178,9 @@ impl Session {
         self.unlock_named();
         self.ensure_transaction();
         self.txn.explicit = true;
-        if let Some(access) = access {
-            self.txn.read_only = access == AccessMode::ReadOnly;
-        }
+        let read_only = access.map(|a| a == AccessMode::ReadOnly);
+        self.txn.read_only = read_only.unwrap_or(self.txn.read_only);
+        self.txn.begun = (snapshot, read_only);
         if snapshot && let Some(txn) = &mut self.txn.txn {
             if txn.isolation() == Isolation::RepeatableRead {
                 self.instance.0.engine.snapshot(txn);

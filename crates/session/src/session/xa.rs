@@ -135,6 +135,14 @@ impl Session {
         )
     }
 
+    /// The statement that began the session's XA transaction, with the XID as MySQL writes it.
+    pub(super) fn xa_start_text(&self) -> Option<String> {
+        let xid = &self.txn.xa.as_ref()?.xid;
+        let hex = |text: &[u8]| text.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        let (global, branch) = (hex(&xid.global), hex(&xid.branch));
+        Some(format!("XA START X'{global}',X'{branch}',{};", xid.format))
+    }
+
     /// Error 1399 in an XA transaction.
     pub(super) fn check_outside_xa(&self) -> SqlResult<()> {
         match self.txn.xa {

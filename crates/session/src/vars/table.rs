@@ -1006,8 +1006,8 @@ pub(super) static VARS: &[Def] = &[
         T("OFF"),
         Fixed,
     ),
-    def("session_track_schema", Both, BOOL, B(true), Fixed),
-    def("session_track_state_change", Both, BOOL, B(false), Fixed),
+    def("session_track_schema", Both, BOOL, B(true), Free),
+    def("session_track_state_change", Both, BOOL, B(false), Free),
     def(
         "session_track_system_variables",
         Both,
@@ -1015,14 +1015,14 @@ pub(super) static VARS: &[Def] = &[
         T(
             "time_zone,autocommit,character_set_client,character_set_results,character_set_connection",
         ),
-        Fixed,
+        Free,
     ),
     def(
         "session_track_transaction_info",
         Both,
         Kind::Enum(&["OFF", "STATE", "CHARACTERISTICS"]),
         T("OFF"),
-        Fixed,
+        Free,
     ),
     def(
         "show_create_table_skip_secondary_engine",
