@@ -50,7 +50,7 @@ fn sigkill_loses_nothing_acknowledged() {
         .map(|i| Worker::new(i, rng.next(), &mut server.connect()))
         .collect();
 
-    let (mut statements, mut commits) = (0, 0);
+    let (mut statements, mut commits, mut found) = (0, 0, 0);
     for round in 0..rounds {
         let running_for = Duration::from_millis(30 + rng.below(370));
         let started = Instant::now();
@@ -83,9 +83,12 @@ fn sigkill_loses_nothing_acknowledged() {
             .unwrap_or_else(|e| panic!("round {round}, seed {seed}: {e}"));
         statements = workers.iter().map(|w| w.statements).sum();
         commits = workers.iter().map(|w| w.commits).sum();
+        found = workers.iter().map(|w| w.found).sum();
     }
     server.stop();
     server::check(data.path());
-    println!("{rounds} kills, {statements} statements, {commits} commits acknowledged");
+    println!(
+        "{rounds} kills, {statements} statements, {commits} commits acknowledged, {found} found prepared"
+    );
     assert!(commits > rounds, "the load must have got somewhere");
 }

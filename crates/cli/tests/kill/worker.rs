@@ -14,6 +14,8 @@ pub struct Worker {
     pub id: usize,
     pub statements: u64,
     pub commits: u64,
+    /// Transactions that the server has found prepared.
+    pub found: u64,
     rng: Rng,
     /// Surely committed.
     committed: World,
@@ -61,6 +63,7 @@ impl Worker {
             id,
             statements: 0,
             commits: 0,
+            found: 0,
             rng,
             committed,
             maybe: None,
@@ -347,6 +350,7 @@ impl Worker {
                 return Err(format!("prepared are {found:?} instead of {wanted:?}"));
             }
         };
+        self.found += 1;
         let commit = self.rng.below(2) == 0;
         let end = if commit { "COMMIT" } else { "ROLLBACK" };
         conn.query_drop(format!("XA {end} '{xid}'"))
