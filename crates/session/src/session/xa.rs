@@ -138,9 +138,7 @@ impl Session {
     /// The statement that began the session's XA transaction, with the XID as MySQL writes it.
     pub(super) fn xa_start_text(&self) -> Option<String> {
         let xid = &self.txn.xa.as_ref()?.xid;
-        let hex = |text: &[u8]| text.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        let (global, branch) = (hex(&xid.global), hex(&xid.branch));
-        Some(format!("XA START X'{global}',X'{branch}',{};", xid.format))
+        Some(format!("XA START {xid};"))
     }
 
     /// Error 1399 in an XA transaction.
@@ -262,7 +260,7 @@ impl Session {
             Ok(lsn) => lsn,
             Err(back) => {
                 let (txn, e) = *back;
-                tracing::error!(?xid, "an XA transaction could not be prepared: {e}");
+                tracing::error!(%xid, "an XA transaction could not be prepared: {e}");
                 let undone = engine.rollback(txn);
                 self.end_branch();
                 undone.map_err(|e| store_error(e, ""))?;
@@ -349,7 +347,7 @@ impl Session {
                 undone.and(error.map_or(Ok(()), |e| Err(e.error())))
             }
             (State::Idle, true) => self.commit_now().map_err(|e| {
-                tracing::error!(?xid, "an XA transaction could not be committed: {e}");
+                tracing::error!(%xid, "an XA transaction could not be committed: {e}");
                 fatal()
             }),
             (State::Prepared, false) => {

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 pub(super) fn lock_tables(sys: &TxnSystem, catalog: &Catalog, force: bool) -> Result<()> {
     if force {
         for xid in sys.prepared() {
-            tracing::warn!(?xid, "a prepared transaction stays as it is");
+            tracing::warn!(%xid, "a prepared transaction stays as it is");
         }
         sys.leave_prepared();
         return Ok(());
@@ -27,7 +27,7 @@ pub(super) fn lock_tables(sys: &TxnSystem, catalog: &Catalog, force: bool) -> Re
             )),
             e => e,
         })?;
-        tracing::info!(id = txn.id(), ?xid, "found a prepared transaction");
+        tracing::info!(id = txn.id(), %xid, "found a prepared transaction");
         for id in tables {
             match catalog.by_id(id) {
                 Ok(None) => {}

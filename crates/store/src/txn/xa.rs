@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::page::Lsn;
 use crate::pool::patiently;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The longest global transaction id and the longest branch qualifier (bytes).
 pub const MAX_XID_PART: usize = 64;
@@ -40,6 +41,18 @@ pub struct Xid {
     pub branch: Vec<u8>,
     /// Whose format the texts are in. Two transactions must not differ in it alone.
     pub format: i64,
+}
+
+/// As SQL would write it, whatever its bytes are: `X'6162',X'',1`.
+impl fmt::Display for Xid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for text in [&self.global, &self.branch] {
+            f.write_str("X'")?;
+            text.iter().try_for_each(|b| write!(f, "{b:02x}"))?;
+            f.write_str("',")?;
+        }
+        write!(f, "{}", self.format)
+    }
 }
 
 impl Xid {
@@ -177,6 +190,7 @@ mod tests {
             global: vec![0; MAX_XID_PART],
             branch: b"b".to_vec(),
         };
+        assert!(xid.to_string().ends_with("00',X'62',-3"), "{xid}");
         let mut bytes = xid.encode().unwrap();
         assert_eq!(Xid::decode(&bytes), Some(xid.clone()));
         bytes.pop();
