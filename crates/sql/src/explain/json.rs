@@ -348,8 +348,11 @@ impl Writer<'_> {
                         true => a.parts_used(),
                         false => parts.len(),
                     };
-                    let names = parts.iter().take(used);
-                    let names = names.map(|p| Json::text(&schema.columns[p.column].name));
+                    let spatial = a.spatial.as_ref().map(|by| by.index);
+                    let spatial = spatial.and_then(|i| schema.indexes[i].spatial);
+                    let columns = parts.iter().take(used).map(|p| p.column);
+                    let names = columns.chain(spatial);
+                    let names = names.map(|c| Json::text(&schema.columns[c].name));
                     out.push(("used_key_parts", Json::Array(names.collect())));
                     out.push(("key_length", Json::text(&line.key_len)));
                 }
