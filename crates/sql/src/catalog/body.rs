@@ -344,6 +344,9 @@ mod tests {
             parser: crate::catalog::TextParser::Words { least: 3, most: 84 },
             stopwords: true,
         }));
+        s.indexes[5].parts.clear();
+        s.indexes[5].unique = false;
+        s.indexes[5].spatial = Some(12);
         s.options.set(KeptOption::MaxRows, Some(7));
         for (n, enforced) in [(0, true), (1, false)] {
             s.checks.push(Check {
