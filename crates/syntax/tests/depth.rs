@@ -124,7 +124,7 @@ fn errors_say_where_there() {
     let e = parse_statement(&long, LexMode::default()).unwrap_err();
     let shown = e.message.split('\'').nth(1).map(|s| s.chars().count());
     assert_eq!(shown, Some(80));
-    let wide = format!("select {} from t", vec!["1"; 4097].join(","));
+    let wide = format!("select {} from t", vec!["1"; 65_536].join(","));
     assert_eq!(code(&wide), 1117);
     assert_eq!(code("update t, s set a = 1 limit 1"), 1221);
 }

@@ -330,7 +330,7 @@ fn others() -> Vec<(&'static str, String, u16)> {
         ("minus", format!("select {} 1", chain("- ")), 1436),
         ("IS NULL", format!("select 1 {}", chain("is null ")), 1436),
         ("COLLATE", format!("select a {}", chain("collate a ")), 1436),
-        ("select list", format!("select {}", list("1")), 1117),
+        ("select list", format!("select {}", list("1,1,1,1")), 1117),
         ("tables", format!("select 1 from {}", list("a")), 1116),
         (
             "tables in parentheses",

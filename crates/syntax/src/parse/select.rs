@@ -7,8 +7,10 @@ use crate::error::{Result, SyntaxError};
 use crate::keyword::Keyword as K;
 use crate::lexer::TokenKind as T;
 
-/// The longest select list, and the most columns of a table.
+/// The most columns of a table.
 pub(super) const MAX_COLUMNS: usize = 4096;
+/// The longest select list: one that has as many placeholders as a statement can.
+const MAX_SELECTED: usize = 65_535;
 
 impl Parser<'_> {
     /// SELECT up to what is said of the query as a whole.
@@ -116,7 +118,7 @@ impl Parser<'_> {
         }
         let mut len = usize::from(first.is_some());
         self.items_from(start, first, |p| {
-            if len == MAX_COLUMNS {
+            if len == MAX_SELECTED {
                 let message = "Too many columns";
                 return Err(SyntaxError::new(1117, p.peek().span(), message));
             }
