@@ -24,7 +24,10 @@ fn several_statements_of_a_text() {
     assert_eq!(c.code("SELECT 1; SELECT 2"), 1064);
     c.ok("SELECT 1; ");
     assert_eq!(c.code(""), 1065);
-    assert_eq!(c.code("-- nothing"), 1065);
+    assert_eq!(c.code(" ; "), 1065);
+    // A comment is a statement that does nothing.
+    c.ok("-- nothing");
+    c.ok("/* nothing */");
 }
 
 #[test]

@@ -214,6 +214,13 @@ pub fn refuse_empty(database: &str, table: Option<&str>) -> SqlResult<()> {
     Err(SqlError::new(code, format!("Incorrect {what} name ''")))
 }
 
+/// Whether a text holds comments and nothing else but blanks.
+pub fn is_comment(text: &str, mode: SqlMode) -> bool {
+    let begins = |c: char| !c.is_ascii_whitespace() && c != ';';
+    let first = Lexer::new(text, lex_mode(mode)).next_token().kind;
+    first == TokenKind::End && text.contains(begins)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,6 +266,17 @@ mod tests {
             Some(7)
         );
         assert_eq!(limit("select /* MAX_EXECUTION_TIME(12) */ 1"), None);
+    }
+
+    #[test]
+    fn comments_are_told_from_nothing() {
+        let is = |text| is_comment(text, SqlMode::DEFAULT);
+        for text in ["--", " -- x\n", "/* x */", "# x", "/*!99999 x */"] {
+            assert!(is(text), "{text}");
+        }
+        for text in ["", " ", ";", "/* x */ do 1", "/* x */;"] {
+            assert!(!is(text), "{text}");
+        }
     }
 
     #[test]
