@@ -111,6 +111,10 @@ fn last_insert_id_and_row_count() {
     assert_eq!(c.one("SELECT ROW_COUNT()"), "2");
     c.ok("SET last_insert_id = 77");
     assert_eq!(c.one("SELECT LAST_INSERT_ID()"), "77");
+    // A value that was given is told, too, a negative one by its bits.
+    let done = c.ok("INSERT INTO t VALUES (-999, 1)").done;
+    assert_eq!(done.last_insert_id as i64, -999);
+    assert_eq!(c.ok("INSERT INTO t (b) VALUES (1)").done.last_insert_id, 3);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct AutoIncrement {
     taken: u64,
     /// The first number generated for a row that was stored.
     first: Option<u64>,
-    /// The last number that a row brought along; 0: none.
+    /// The last number that a row brought along, a negative one in two's complement; 0: none.
     given: u64,
 }
 
@@ -61,7 +61,7 @@ impl AutoIncrement {
         self.first
     }
 
-    /// The last number that a row brought along; 0: none.
+    /// The last number that a row brought along, a negative one in two's complement; 0: none.
     pub fn last_given(&self) -> u64 {
         self.given
     }
@@ -108,14 +108,14 @@ impl AutoIncrement {
             }
             return;
         }
-        let positive = match number {
-            Value::Int(n) => *n > 0,
-            Value::UInt(n) => *n > 0,
-            _ => false,
-        };
-        if positive {
-            self.given = number.to_u64();
-            self.seen(table, self.given);
+        match number {
+            // The counter knows nothing of it, but the client is told.
+            Value::Int(n) if *n < 0 => self.given = *n as u64,
+            Value::Int(1..) | Value::UInt(1..) => {
+                self.given = number.to_u64();
+                self.seen(table, self.given);
+            }
+            _ => {}
         }
     }
 
