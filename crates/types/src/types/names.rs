@@ -216,7 +216,9 @@ impl SqlType {
             _ if self.zerofill > 0 => self.zerofill.into(),
             // Sign and point come on top of a decimal's digits.
             Decimal => self.length + (self.decimals > 0) as u32 + (!self.unsigned) as u32,
-            TinyInt | SmallInt | Int if self.unsigned && self.length > 1 => self.length - 1,
+            TinyInt | SmallInt | MediumInt | Int if self.unsigned && self.length > 1 => {
+                self.length - 1
+            }
             LongText | LongBlob => u32::MAX,
             // As many characters as a TEXT has bytes, at most.
             _ if self.is_blob() && self.is_character() => {
@@ -462,6 +464,21 @@ pub fn fraction_len(fsp: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signs_have_room_in_display_lengths() {
+        use BaseType::*;
+        let lengths = |base| {
+            let ty = SqlType::new(base);
+            let unsigned = SqlType {
+                unsigned: true,
+                ..ty.clone()
+            };
+            (ty.protocol_length(4), unsigned.protocol_length(4))
+        };
+        let all = [TinyInt, SmallInt, MediumInt, Int, BigInt].map(lengths);
+        assert_eq!(all, [(4, 3), (6, 5), (9, 8), (11, 10), (20, 20)]);
+    }
 
     #[test]
     fn bits_and_zeros_are_told_to_clients() {
