@@ -49,11 +49,15 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
                 kind: PieceKind::Comment,
                 ..
             } if sql[at..].starts_with(b"/*!") => at + 3,
+            // A syntax error, which the parser says where it is.
             Piece {
                 kind: PieceKind::Quoted(_),
                 closed: false,
                 ..
-            } => return Err(unclosed()),
+            } => {
+                client.decode(&sql[at..], &mut out);
+                return Ok(out);
+            }
             piece => piece.end,
         };
         let token = &sql[at..end];
@@ -100,10 +104,6 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
 
 fn is_string(token: &[u8]) -> bool {
     matches!(token[0], b'\'' | b'"')
-}
-
-fn unclosed() -> SqlError {
-    SqlError::syntax("a quoted string or name is not closed")
 }
 
 /// Removes a `_binary` that introduced the literal: hexadecimal literals are binary anyway.
@@ -202,6 +202,13 @@ mod tests {
         // What happens to be UTF-8 is latin1 all the same.
         assert_eq!(latin1("'é'".as_bytes()), "'Ã©'");
         assert_eq!(latin1(b"_binary'\xe9', '\xe9'"), " x'e9', 'é'");
+    }
+
+    #[test]
+    fn what_is_not_closed_is_left_to_the_parser() {
+        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1).unwrap().into_owned();
+        assert_eq!(latin1(b"SELECT `\xe4 x"), "SELECT `ä x");
+        assert_eq!(hex(b"SELECT '\xff', '\xff"), "SELECT  x'ff', '\u{fffd}");
     }
 
     #[test]
