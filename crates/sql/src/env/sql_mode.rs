@@ -79,6 +79,10 @@ const SUPPORTED: u64 = REAL_AS_FLOAT
     | TRADITIONAL
     | NO_ENGINE_SUBSTITUTION;
 
+/// A mode of MySQL 5.7 and MariaDB that their dumps set before each routine, trigger and event: MySQL 8 has no more of it than what it
+/// asked for, that GRANT makes no accounts.
+const ALWAYS_ON: &str = "NO_AUTO_CREATE_USER";
+
 fn wrong(text: &str) -> SqlError {
     SqlError::new(
         1231,
@@ -90,6 +94,9 @@ fn wrong(text: &str) -> SqlError {
 pub fn parse(list: &str) -> SqlResult<u64> {
     let mut bits = 0;
     for name in list.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        if name.eq_ignore_ascii_case(ALWAYS_ON) {
+            continue;
+        }
         let bit = NAMES
             .iter()
             .position(|n| n.eq_ignore_ascii_case(name))
@@ -168,6 +175,7 @@ mod tests {
         assert!(flags(bits).strict && flags(bits).no_zero_date);
         assert_eq!(parse(&format(bits)), Ok(bits));
         assert_eq!(parse(""), Ok(0));
+        assert_eq!(parse("NO_AUTO_CREATE_USER"), Ok(0));
         assert_eq!(parse("ALLOW_INVALID_DATES").unwrap_err().code, 1235);
         assert_eq!(parse("x").unwrap_err().code, 1231);
     }
